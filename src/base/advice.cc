@@ -9,12 +9,12 @@
 namespace retort {
 namespace {
 
-constexpr size_t kMostNames = 6;      // that a sentence can hold
-constexpr size_t kLongestName = 128;  // comparing takes the product of the lengths
+constexpr size_t kMostNames = 6;      // that fit in a sentence
+constexpr size_t kLongestName = 128;  // comparing takes time proportional to the product of the lengths
 constexpr size_t kMostCompared = 20'000;
-constexpr size_t kLettersPerEdit = 3;  // one slip in so many letters is a misspelling, more is another word
+constexpr size_t kLettersPerEdit = 3;  // one edit in this many letters is a misspelling; more is another word
 
-/// Letters inserted, removed, replaced or swapped with their neighbour on the way from `a` to `b`; case does not count.
+/// Number of letters inserted, removed, replaced or swapped with their neighbour between `a` and `b`, ignoring case.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), size_t(0));

@@ -1,4 +1,4 @@
-// The end of a message: what its reader can do. Messages have the form "where: what is, what is wanted; what to do".
+// The last part of a message: what its reader can do. Messages have the form "where: actual, expected; what to do".
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace retort {
 
-/// Ends the message of `e` with "; what_to_do", unless a place nearer to the cause has ended it so already.
+/// Appends "; what_to_do" to the message of `e`, unless code closer to the cause has already added advice.
 void advise(Error& e, std::string_view what_to_do);
 
-/// Runs `f`; an Error ends with what `what_to_do()` says.
+/// Runs `f`; appends the result of `what_to_do()` to the message of an Error.
 template <typename Advice, typename F>
 decltype(auto) advising(const Advice& what_to_do, F&& f) {
   try {
@@ -22,10 +22,10 @@ decltype(auto) advising(const Advice& what_to_do, F&& f) {
   }
 }
 
-/// The one of `names` that `name` is most likely a misspelling of; empty when none is near.
+/// The one of `names` of which `name` is most likely a misspelling; empty if none is similar.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names);
 
-/// "use 'image'": the nearest of `names`, else the first of them.
+/// "use 'image'": the most similar of `names`; "use one of 'a', 'b', …" if none is similar.
 std::string use_one_of(std::string_view name, const std::vector<std::string_view>& names);
 
 }  // namespace retort

@@ -1,5 +1,5 @@
-// Text as the locale "C" has it. A host may have called setlocale() (Java does): then strtof() wants a comma in "0,5", and
-// tolower() leaves the "I" of a Turkish user as it is.
+// Text functions in the locale "C". A host may have called setlocale() (Java does): then strtof() expects a comma as in
+// "0,5", and tolower() does not change the "I" of a Turkish user.
 #pragma once
 #include <locale.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ inline locale_t c_locale() {
   return locale;
 }
 
-/// As strtof() and strtod().
+/// The same as strtof() and strtod() in the locale "C".
 inline float c_strtof(const char* text, char** end) { return strtof_l(text, end, c_locale()); }
 inline double c_strtod(const char* text, char** end) { return strtod_l(text, end, c_locale()); }
 

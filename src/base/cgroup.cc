@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-// The text of a file of the kernel's, empty if it cannot be read. (Streams would add the locales of the C++ library, 0.5 MB.)
+// The text of a kernel file, empty if it cannot be read. (Streams would add the locales of the C++ library, 0.5 MB.)
 std::string text_of(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
   std::string text;
@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-// The pieces of `text` between separators that are not empty.
+// The non-empty parts of `text` between separators.
 std::vector<std::string> pieces(std::string_view text, char separator) {
   std::vector<std::string> all;
   for (size_t end; !text.empty(); text.remove_prefix(std::min(end + 1, text.size()))) {
@@ -31,7 +31,7 @@ std::vector<std::string> pieces(std::string_view text, char separator) {
 
 /// A mounted hierarchy that has the controller "cpu".
 struct Hierarchy {
-  bool unified = false;  ///< version 2
+  bool unified = false;  ///< whether it has version 2
   std::string root;      ///< the group that is mounted
   std::string mount_point;
 };
@@ -39,7 +39,7 @@ struct Hierarchy {
 // A list such as "cpu,cpuacct".
 bool holds_cpu(const std::string& list) { return ("," + list + ",").find(",cpu,") != std::string::npos; }
 
-// Lines of mountinfo: "36 35 98:0 /root /point options … - type source superoptions".
+// Parses lines of mountinfo: "36 35 98:0 /root /point options … - type source superoptions".
 std::vector<Hierarchy> hierarchies(const std::string& root) {
   std::vector<Hierarchy> all;
   for (const std::string& line : pieces(text_of(root + "/proc/self/mountinfo"), '\n')) {
@@ -52,7 +52,7 @@ std::vector<Hierarchy> hierarchies(const std::string& root) {
   return all;
 }
 
-// The path of this process's group, as lines "4:cpu,cpuacct:/a/b" (version 1) and "0::/a/b" (version 2) tell it.
+// The path of this process's group, from lines "4:cpu,cpuacct:/a/b" (version 1) and "0::/a/b" (version 2).
 std::string own_group(const std::string& root, bool unified) {
   for (const std::string& line : pieces(text_of(root + "/proc/self/cgroup"), '\n')) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -65,7 +65,7 @@ std::string own_group(const std::string& root, bool unified) {
 
 int processors(long quota, long period) { return quota > 0 && period > 0 ? int((quota + period - 1) / period) : 0; }
 
-// The number that a text begins with; 0 where there is none ("max").
+// The number at the beginning of a text; 0 if there is none ("max").
 long number_in(const std::string& text) {
   long value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -74,7 +74,7 @@ long number_in(const std::string& text) {
 
 // The quota of the group in `folder` alone.
 int quota_of(const std::string& folder, bool unified) {
-  if (!unified) {  // a quota of -1 is none
+  if (!unified) {  // a quota of -1 means none
     return processors(number_in(text_of(folder + "/cpu.cfs_quota_us")),
                       number_in(text_of(folder + "/cpu.cfs_period_us")));
   }

@@ -11,7 +11,7 @@
 namespace retort {
 namespace {
 
-/// A folder that stands for the root of a machine.
+/// A folder that stands for the root of the file system.
 class Machine : public testing::Test {
  protected:
   Machine() {
@@ -63,7 +63,7 @@ TEST_F(Machine, Version1) {
   EXPECT_EQ(cgroup_cpus(root_), 4);
 }
 
-// As in a container without a namespace for groups: its own group is mounted, the path is the host's.
+// As in a container without a cgroup namespace: its own group is mounted, but the path is that of the host.
 TEST_F(Machine, AMountedGroupIsTheRootOfWhatIsSeen) {
   write("/proc/self/mountinfo", "33 22 0:30 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu");
   write("/proc/self/cgroup", "4:cpu:/docker/abc");

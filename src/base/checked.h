@@ -1,4 +1,4 @@
-// Checked integer arithmetic: sizes that come from a model or a caller never overflow silently.
+// Checked integer arithmetic: sizes from a model or a caller never overflow silently.
 #pragma once
 #include <cstddef>
 #include <cstdint>

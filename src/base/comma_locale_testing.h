@@ -1,4 +1,4 @@
-// The locale of a host whose decimal point is a comma, for tests of what must not depend on it.
+// A locale whose decimal point is a comma, for tests of code that must not depend on the locale.
 #pragma once
 #include <locale.h>
 
@@ -20,7 +20,7 @@ class CommaLocale {
   }
   ~CommaLocale() { std::setlocale(LC_ALL, before_.c_str()); }
   CommaLocale(const CommaLocale&) = delete;
-  /// Whether this system has such a locale, or the folder RETORT_LOCALES, which the stage unit fills.
+  /// Whether such a locale is installed on this system or in the folder RETORT_LOCALES, which the stage unit fills.
   bool found() const { return found_; }
 
  private:

@@ -45,9 +45,9 @@ std::atomic<Isa>& current() {
   return isa;
 }
 
-// Processors in the affinity mask; 0 when that is not known.
+// Number of processors in the affinity mask; 0 if it is unknown.
 int allowed_cpus() {
-  for (size_t most = CPU_SETSIZE; most <= size_t(1) << 20; most *= 2) {  // the kernel refuses masks that are too short
+  for (size_t most = CPU_SETSIZE; most <= size_t(1) << 20; most *= 2) {  // the kernel rejects masks that are too short
     const size_t bytes = CPU_ALLOC_SIZE(most);
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most), [](cpu_set_t* s) { CPU_FREE(s); });
     if (set && sched_getaffinity(0, bytes, set.get()) == 0) return CPU_COUNT_S(bytes, set.get());
@@ -80,13 +80,13 @@ IsaChoice choose_isa(const char* wanted, Isa best) {
   while (level < kIsaCount && name != isa_name(Isa(level))) ++level;
   if (level == kIsaCount) {
     return {best,
-            cat("the environment variable RETORT_ISA is '{}', which is no instruction level here; set it to v2, avx2 "
-                "or avx512 on x86-64, to neon on AArch64, or leave it out",
+            cat("the environment variable RETORT_ISA is '{}', which is not an instruction level; set it to v2, avx2 "
+                "or avx512 on x86-64, to neon on AArch64, or unset it",
                 name)};
   }
   if (Isa(level) > best) {
-    return {best, cat("the environment variable RETORT_ISA is '{}', but this processor has no more than {}; set it to "
-                      "that or a lower level ({}), or leave it out",
+    return {best, cat("the environment variable RETORT_ISA is '{}', but this processor supports only {}; set it to "
+                      "that or a lower level ({}), or unset it",
                       name, isa_name(best), isa_names(best))};
   }
   return {Isa(level), {}};

@@ -1,4 +1,4 @@
-// Denormal numbers as zeros: a state of the floating-point unit, thread by thread.
+// Treats denormal numbers as zeros, a state of the floating-point unit of each thread.
 #pragma once
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace retort {
 
-/// While it lives, and if `on`, arithmetic of this thread reads denormal numbers as zeros and gives zeros for them.
-/// Otherwise the thread stays as it is. Destroyed on the thread that made it.
+/// During its lifetime, and if `on`, arithmetic of this thread reads denormal numbers as zeros and returns zeros for
+/// them. If not `on`, the state of the thread is unchanged. Must be destroyed on the thread that made it.
 class FlushDenormals {
  public:
   explicit FlushDenormals(bool on) : on_(on) {
@@ -38,7 +38,7 @@ class FlushDenormals {
   }
   static void set_control(Control c) { asm volatile("msr fpcr, %0" : : "r"(c)); }
 #else
-#error "how does this processor flush denormals?"
+#error "the way to flush denormals on this processor is unknown"
 #endif
   bool on_;
   Control before_ = 0;

@@ -1,5 +1,5 @@
-// Errors. Inside the engine everything that ends a call is an Error exception; at the C edge it becomes an OrtStatus.
-// "Does not apply" is not an error: functions say that with std::optional.
+// Errors. Inside the engine, every failure is an Error exception; at the C interface it becomes an OrtStatus. A rule
+// that does not apply is not an error: functions return std::optional for that.
 #pragma once
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 namespace retort {
 
-/// Numbers equal OrtErrorCode, so the edge only casts.
+/// The values are those of OrtErrorCode, so the C interface only casts.
 enum class ErrorCode : int {
   ok = 0,
   fail = 1,
@@ -43,7 +43,7 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// fmt::format with the formatting code in one place: include this, not <fmt/format.h>, in headers.
+/// fmt::format with the formatting code compiled in one place; headers should include this instead of <fmt/format.h>.
 template <typename... A>
 std::string cat(fmt::format_string<A...> text, const A&... args) {
   return fmt::vformat(text, fmt::make_format_args(args...));
@@ -54,7 +54,7 @@ template <typename... A>
   throw Error(code, fmt::vformat(text, fmt::make_format_args(args...)));
 }
 
-/// Throws unless `ok`. Arguments are formatted only on failure.
+/// Throws unless `ok`. Arguments are formatted only if it does.
 template <typename... A>
 void require(bool ok, ErrorCode code, fmt::format_string<A...> text, const A&... args) {
   if (!ok) [[unlikely]]

@@ -25,7 +25,7 @@ uint64_t word(const char* p) {
 }
 
 struct Search {
-  uintptr_t inside;  ///< an address of the object that is looked for
+  uintptr_t inside;  ///< an address in the object that is searched for
   std::string_view id;
 };
 

@@ -1,4 +1,4 @@
-// A short name for many bytes.
+// A short identifier for a large number of bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace retort {
 
-/// 128 bits that depend on everything that was added, and on its order. Tells apart what differs by chance; somebody who
-/// wants two equal ones can make them. About as fast as memory is read.
+/// 128 bits that depend on all bytes that were added, and on their order. Differing content has differing fingerprints
+/// unless it was prepared on purpose. About as fast as reading the memory.
 class Fingerprint {
  public:
-  /// The bytes and how many they are.
+  /// Adds the bytes and their number.
   void add(const void* bytes, size_t size);
   void add(std::string_view text) { add(text.data(), text.size()); }
   void add(uint64_t number) { add(&number, sizeof number); }
@@ -25,7 +25,8 @@ class Fingerprint {
   uint64_t a_ = 0x243f6a8885a308d3, b_ = 0x13198a2e03707344;
 };
 
-/// What the linker called this library or program: another one whenever anything in it is. Empty when it gave no name.
+/// The identifier that the linker gave to this library or program, which differs for any change in it. Empty if the
+/// linker gave none.
 std::string_view build_id();
 
 }  // namespace retort

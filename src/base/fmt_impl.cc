@@ -1,5 +1,5 @@
-// The compiled part of fmt, built into the engine so that the library needs no second shared object. Without std::locale,
-// which would bring half a megabyte of the C++ library along.
+// The compiled part of fmt, built into the engine so that the library needs no second shared object. It is built
+// without std::locale, which would add half a megabyte of the C++ library.
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 

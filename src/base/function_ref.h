@@ -1,5 +1,5 @@
-// A non-owning reference to a callable: two pointers, no allocation. The callable must outlive the call it is passed
-// to.
+// A non-owning reference to a callable: two pointers, no allocation. The callable must outlive the call to which it is
+// passed.
 #pragma once
 #include <memory>
 #include <type_traits>

@@ -1,4 +1,5 @@
-// 16-bit floats. float16: IEEE 754 binary16; bfloat16: the upper half of binary32. Conversions round to nearest even.
+// 16-bit floats. float16 is IEEE 754 binary16; bfloat16 is the upper half of binary32. Conversions round to nearest
+// even.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -15,7 +16,7 @@ struct float16 {
     const uint32_t sign = uint32_t(h & 0x8000) << 16;
     const uint32_t rest = h & 0x7fff;
     if (rest >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | ((rest & 0x3ff) << 13));  // inf, NaN
-    // Multiplying by 2^112 moves the exponent from bias 15 to bias 127 and makes subnormals right as well.
+    // Multiplying by 2^112 changes the exponent bias from 15 to 127, and also converts subnormals correctly.
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(std::bit_cast<float>(rest << 13) * 0x1p112f));
   }
   static uint16_t from_float(float f) {
@@ -24,7 +25,7 @@ struct float16 {
     uint32_t rest = bits & 0x7fffffff;
     if (rest > 0x7f800000) return sign | 0x7e00 | uint16_t((rest >> 13) & 0x3ff);  // NaN stays NaN
     if (rest >= 0x477ff000) return sign | 0x7c00;                                  // rounds to infinity
-    if (rest < 0x38800000) {  // subnormal: adding 0.5 lines the mantissa up, the FPU rounds
+    if (rest < 0x38800000) {  // subnormal: adding 0.5 aligns the mantissa, and the FPU rounds
       return sign | uint16_t(std::bit_cast<uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000);
     }
     rest += 0xfff + ((rest >> 13) & 1);

@@ -1,4 +1,4 @@
-// The instruction level that a user asks for: RETORT_ISA in the environment.
+// The instruction level that the environment variable RETORT_ISA selects.
 #pragma once
 #include <string>
 
@@ -8,14 +8,15 @@ namespace retort {
 
 struct IsaChoice {
   Isa isa;
-  std::string problem;  ///< what is wrong with the name that was given; `isa` is the processor's best then
+  std::string problem;  ///< the error in the given name; `isa` is then the best level of the processor
 };
 
-/// The level that a value of RETORT_ISA (null or empty: none) names, for a processor whose best level is `best`.
+/// The level that `wanted`, the value of RETORT_ISA (null or empty: none), names, for a processor whose best level is
+/// `best`.
 IsaChoice choose_isa(const char* wanted, Isa best);
 
-/// Throws invalid_argument where RETORT_ISA names a level that does not exist or that the processor does not have.
-/// best_isa() does not: it is asked before main() begins.
+/// Throws invalid_argument if RETORT_ISA names a level that does not exist or that the processor does not support.
+/// best_isa() does not throw, because it is called before main() begins.
 void require_chosen_isa();
 
 }  // namespace retort

@@ -40,9 +40,9 @@ TEST(ChooseIsa, refuses_names_that_are_none) {
 TEST(ChooseIsa, refuses_a_level_that_the_processor_does_not_have) {
   const IsaChoice choice = choose_isa("avx512", Isa::avx2);
   EXPECT_EQ(choice.isa, Isa::avx2);
-  EXPECT_TRUE(says(choice, "'avx512'") && says(choice, "no more than avx2") && says(choice, "(v2, avx2)"))
+  EXPECT_TRUE(says(choice, "'avx512'") && says(choice, "supports only avx2") && says(choice, "(v2, avx2)"))
       << choice.problem;
-  EXPECT_TRUE(says(choose_isa("neon", Isa::avx512), "no instruction level"));
+  EXPECT_TRUE(says(choose_isa("neon", Isa::avx512), "not an instruction level"));
 }
 #else
 TEST(ChooseIsa, knows_no_levels_of_another_processor) {
@@ -51,7 +51,7 @@ TEST(ChooseIsa, knows_no_levels_of_another_processor) {
 }
 #endif
 
-// Or else all tests would run at another level than the one that whoever started them believes in.
+// Otherwise all tests would run at a level other than the one that was requested.
 TEST(ChooseIsa, the_environment_of_these_tests_names_a_level) { EXPECT_NO_THROW(require_chosen_isa()); }
 
 }  // namespace

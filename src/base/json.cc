@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-/// Bytes of the well-formed UTF-8 character at the front of `text`; 0: there is none.
+/// Number of bytes of the well-formed UTF-8 character at the beginning of `text`; 0 if there is none.
 size_t utf8_length(std::string_view text) {
   const auto at = [&](size_t i) { return i < text.size() ? uint8_t(text[i]) : 0; };
   const uint8_t first = at(0);

@@ -1,4 +1,4 @@
-// Writes JSON from front to back.
+// Writes JSON from beginning to end.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace retort {
 
-/// The caller opens and closes in order; commas come by themselves.
+/// The caller opens and closes in order; commas are written automatically.
 class JsonWriter {
  public:
   JsonWriter& open(char bracket) { return put(std::string(1, bracket), true); }
@@ -34,7 +34,7 @@ class JsonWriter {
   }
   std::string take() { return std::move(text_); }
 
-  /// With quotation marks; what is no UTF-8 becomes U+FFFD.
+  /// With quotation marks; bytes that are not UTF-8 become U+FFFD.
   static std::string quoted(std::string_view text);
 
  private:

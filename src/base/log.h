@@ -1,4 +1,4 @@
-// Messages for the user. A Logger carries a level and a sink; the environment owns the default one.
+// Messages for the user. A Logger has a level and a sink; the environment owns the default one.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace retort {
 
-/// Numbers equal OrtLoggingLevel.
+/// The values are those of OrtLoggingLevel.
 enum class LogLevel : int { verbose = 0, info = 1, warning = 2, error = 3, fatal = 4 };
 
 /// Thread-safe if the sink is; the default sink (standard error) is.
@@ -21,7 +21,7 @@ class Logger {
   void set_level(LogLevel level) { level_ = level; }
   LogLevel level() const { return level_; }
   const std::string& id() const { return id_; }
-  /// A logger with the same sink, another level and another id.
+  /// A logger with the same sink but another level and id.
   Logger derive(LogLevel level, std::string id) const { return Logger(level, std::move(id), sink_); }
 
   template <typename... A>

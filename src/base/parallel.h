@@ -1,5 +1,5 @@
-// What a kernel uses to spread its work: a loop of independent tasks. How work is cut into tasks must depend on shapes
-// and ISA alone, never on the number of threads, so that results have the same bits for any number of threads.
+// Distributes the work of a kernel over threads: a loop of independent tasks. The division into tasks must depend only
+// on shapes and the ISA, never on the number of threads, so that results have the same bits for any number of threads.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -10,20 +10,20 @@ namespace retort {
 
 class ThreadPool;
 
-/// Cheap to copy; thread-safe to use from one caller at a time per for_each.
+/// Cheap to copy. One thread at a time may use it in a for_each.
 class Parallel {
  public:
   Parallel() = default;
   Parallel(ThreadPool* pool, const std::atomic<bool>* cancel) : pool_(pool), cancel_(cancel) {}
 
-  /// Upper bound of `worker` in for_each: size per-worker scratch by it. At least 1.
+  /// Upper bound of `worker` in for_each, for the size of per-worker scratch. At least 1.
   int workers() const;
 
-  /// True once the run was terminated: long kernels check it between tiles and return early; the run then fails.
+  /// True once the run has been terminated. Long kernels check it between tiles and return early; the run then fails.
   bool cancelled() const { return cancel_ && cancel_->load(std::memory_order_relaxed); }
 
-  /// Calls body(task, worker) once for each task in [0, tasks), worker in [0, workers()); returns when all are done.
-  /// Tasks not yet started when the run is cancelled are skipped. `body` must not throw.
+  /// Calls body(task, worker) once for each task in [0, tasks), with worker in [0, workers()); returns when all are
+  /// done. Tasks that have not started when the run is cancelled are skipped. `body` must not throw.
   void for_each(size_t tasks, FunctionRef<void(size_t task, int worker)> body) const;
 
  private:

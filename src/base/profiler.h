@@ -1,4 +1,4 @@
-// Collects what ran when, and writes it as Chrome trace events (chrome://tracing, Perfetto).
+// Records which work ran when, and writes it as Chrome trace events (chrome://tracing, Perfetto).
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace retort {
 
-/// What a profile says of one piece of work.
+/// One piece of work in a profile.
 struct ProfileEvent {
   struct Argument {
     std::string key, value;
@@ -22,24 +22,25 @@ struct ProfileEvent {
   int64_t process = 0, thread = 0;
 };
 
-/// Somebody who follows a profile while it is made, and adds to it: a provider, with what its device did. Any thread calls it.
+/// Follows a profile while it is recorded, and adds events to it: a provider adds the work of its device. May be called
+/// from any thread.
 class ProfileListener {
  public:
   virtual ~ProfileListener() = default;
-  /// The profile began that long ago.
+  /// The profile began `ns_ago` nanoseconds ago.
   virtual void profile_begins(int64_t ns_ago) = 0;
-  /// Work begins, on this thread. Work that fails does not end.
+  /// Work begins on this thread. Work that fails has no end event.
   virtual void event_begins(uint64_t id) = 0;
   virtual void event_ends(uint64_t id, const ProfileEvent& event) = 0;
-  /// What is to be in the profile beside the engine's events. Nothing comes after it.
+  /// Returns the events to be added to those of the engine. No further call follows.
   virtual std::vector<ProfileEvent> profile_ends() = 0;
 };
 
-/// Thread-safe, but for listen().
+/// Thread-safe, except for listen().
 class Profiler {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Work under way.
+  /// Work in progress.
   struct Span {
     Clock::time_point begin;
     uint64_t id = 0;
@@ -47,12 +48,12 @@ class Profiler {
   Profiler();
   /// Nanoseconds since the epoch of the clock at construction.
   uint64_t start_time_ns() const { return start_ns_; }
-  /// Before all events. Null is left out.
+  /// To be called before all events. A null listener is ignored.
   void listen(std::unique_ptr<ProfileListener> listener);
   Span begin();
   void end(const Span& span, std::string name, std::string category,
            std::vector<ProfileEvent::Argument> arguments = {});
-  /// Writes all events to `path`, and collects no more; throws ErrorCode::fail when that is not possible.
+  /// Writes all events to `path` and stops recording; throws ErrorCode::fail if that is not possible.
   void write(const std::string& path);
 
  private:

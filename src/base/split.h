@@ -1,4 +1,4 @@
-// Text in pieces.
+// Splits text.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -6,7 +6,8 @@
 
 namespace retort {
 
-/// What lies between the characters `at`, empty pieces included; one piece where there is none. Views of `text`.
+/// The parts of `text` between the characters `at`, including empty ones; a single part if there is no such character.
+/// The parts are views of `text`.
 inline std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (size_t from = 0; from <= text.size();) {

@@ -14,22 +14,22 @@
 namespace retort {
 namespace {
 
-constexpr size_t kLine = 128;  // two cache lines: the neighbour line is prefetched together
+constexpr size_t kLine = 128;  // two cache lines, because the adjacent line is prefetched too
 
-// Looks at a worker that is not done before the caller lets others have its processor: there may be more threads than
-// processors, and then the worker needs it. About 50 microseconds.
+// The number of times that the caller checks a worker that is not done before it yields its processor: there may be
+// more threads than processors, and the worker may need it. About 50 microseconds.
 constexpr int kPatience = 1000;
 
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb");  // `yield` does nothing on most
+  asm volatile("isb");  // `yield` does nothing on most processors
 #endif
 }
 
-// A worker that comes so much later than it was woken had no processor.
-constexpr int64_t kLate = 200'000;  // nanoseconds
+// A worker that starts this much later than it was woken had no processor.
+constexpr int64_t kLate = 200'000;  // in nanoseconds
 
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
@@ -38,19 +38,20 @@ void pin(int cpu) {
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
   pthread_setaffinity_np(pthread_self(), sizeof set,
-                         &set);  // best effort: a missing processor leaves the thread unpinned
+                         &set);  // best effort: if the processor does not exist, the thread stays unpinned
 }
 
 }  // namespace
 
-// A loop is published by storing its description and then raising `epoch`. A worker enters by raising `inside` and
-// looking at `open` afterwards; the caller leaves by clearing `open` and waiting for `inside` to drop to zero. Both use
-// sequentially consistent operations, so either the worker sees the loop closed or the caller sees the worker inside.
+// A loop is published by storing its description and then incrementing `epoch`. A worker enters by incrementing
+// `inside` and reading `open` afterwards; the caller leaves by clearing `open` and waiting until `inside` is zero. Both
+// use sequentially consistent operations, so either the worker sees the loop closed or the caller sees the worker
+// inside.
 struct ThreadPool::Shared {
   alignas(kLine) std::atomic<size_t> next{0};
   alignas(kLine) std::atomic<int> inside{0};
   alignas(kLine) std::atomic<uint32_t> epoch{0};
-  std::atomic<uint32_t> rested{0};  // the epoch after which nobody need spin; 0: none
+  std::atomic<uint32_t> rested{0};  // workers need not spin after this epoch; 0: none
   std::atomic<bool> open{false};
   std::atomic<bool> stop{false};
   std::atomic<int> sleeping{0};
@@ -58,25 +59,26 @@ struct ThreadPool::Shared {
   const std::atomic<bool>* cancel = nullptr;
   size_t tasks = 0;
 
-  alignas(kLine) std::atomic<bool> busy{false};  // a caller owns the pool
-  bool started = false;                          // the workers
-  struct Offer {                                 // to a worker, with hooks: one entry a loop
+  alignas(kLine) std::atomic<bool> busy{false};  // whether a caller owns the pool
+  bool started = false;                          // whether the workers have been started
+  struct Offer {                                 // an offer to a worker, with hooks: one entry per loop
     void* data = nullptr;
     std::atomic<bool> open{false};
   };
-  std::vector<Offer> offers;  // by worker, with hooks
+  std::vector<Offer> offers;  // per worker, with hooks
 
-  // Where a kernel wakes workers on the caller's own processor, they wait until the caller is done. Once that shows, they are
-  // sent elsewhere: asleep, each may not run where the caller is; awake, it may run anywhere again.
+  // If the kernel wakes workers on the caller's own processor, they wait until the caller is done. Once that is
+  // observed, they are sent away: while it sleeps, a worker may not run on the caller's processor; when awake, it may
+  // run anywhere again.
   struct Seat {
     std::mutex mutex;
-    cpu_set_t allowed;  // of the thread, when it went to sleep; guarded, like the others
+    cpu_set_t allowed;  // the affinity of the thread when it went to sleep; guarded, like the other members
     pid_t thread = 0;
     bool asleep = false, sent = false;
   };
-  std::vector<Seat> seats;  // by worker
+  std::vector<Seat> seats;  // per worker
   std::atomic<bool> sends_away{false};
-  std::atomic<int64_t> published{0};  // when, in nanoseconds, workers were last woken
+  std::atomic<int64_t> published{0};  // time in nanoseconds when workers were last woken
   std::vector<std::thread> threads;
   std::vector<std::function<void()>> joiners;
 
@@ -89,8 +91,8 @@ struct ThreadPool::Shared {
   }
 };
 
-// All pools of the process. A child that is forked has one thread, and pools whose workers are gone, some in the middle
-// of a loop: there each pool begins anew. Never destroyed, since sessions may outlive static objects.
+// All pools of the process. A forked child has one thread, and its pools have lost their workers, some in the middle of
+// a loop: each pool starts again there. Never destroyed, since sessions may outlive static objects.
 struct ThreadPool::Registry {
   std::mutex mutex;
   std::vector<ThreadPool*> pools;
@@ -126,7 +128,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::begin_anew() {
   for (auto& t : shared_->threads) t.detach();
-  (void)shared_.release();  // the threads it speaks of exist in the parent only
+  (void)shared_.release();  // the threads that it refers to exist only in the parent
   shared_ = std::make_unique<Shared>();
 }
 
@@ -167,7 +169,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
   Shared::Seat& seat = s.seats[size_t(worker)];
   {
     const std::lock_guard lock(seat.mutex);
-    seat.thread = static_cast<pid_t>(syscall(SYS_gettid));  // a function of that name came with glibc 2.30
+    seat.thread = static_cast<pid_t>(syscall(SYS_gettid));  // glibc 2.30 introduced a function of that name
     seat.asleep = sched_getaffinity(0, sizeof seat.allowed, &seat.allowed) == 0;
   }
   s.sleeping.fetch_add(1);
@@ -180,7 +182,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
     s.sends_away.store(true, std::memory_order_relaxed);
 }
 
-// Best effort: what cannot be set leaves the worker to the kernel.
+// Best effort: if the affinity cannot be set, the scheduler places the worker.
 void ThreadPool::send_away() {
   Shared& s = *shared_;
   const int here = sched_getcpu();
@@ -210,7 +212,8 @@ void ThreadPool::work(int worker) {
   }
 }
 
-// Hooks enclose the first entry of a worker into a loop. A second one, by a worker that was late for the loop before, is silent.
+// Hooks enclose the first entry of a worker into a loop. A second entry, of a worker that was late for the previous
+// loop, calls no hooks.
 void ThreadPool::help(int worker) {
   Shared& s = *shared_;
   const WorkHooks& hooks = options_.hooks;
@@ -230,7 +233,7 @@ void ThreadPool::offer() {
   }
 }
 
-// After a loop: offers that no worker took.
+// Withdraws the offers that no worker has taken, after a loop.
 void ThreadPool::settle() {
   Shared& s = *shared_;
   for (size_t w = 1; w < s.offers.size(); ++w) {

@@ -1,5 +1,5 @@
-// The pool of worker threads behind Parallel. One loop of tasks at a time; a second caller that finds the pool busy
-// runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
+// The pool of worker threads behind Parallel. It runs one loop of tasks at a time; a second caller that finds the pool
+// busy runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -13,8 +13,9 @@
 
 namespace retort {
 
-/// Called around what each worker does of a loop; any may be null. `enqueue` on the caller's thread, for each worker that is to
-/// help; its result goes to `start` and `stop` on the worker's, or to `abandon` where the loop was done before.
+/// Called around the work of each worker in a loop; any may be null. `enqueue` is called on the caller's thread for
+/// each worker that is to help. Its result is passed to `start` and `stop` on the worker's thread, or to `abandon` if
+/// the loop ended before the worker came.
 struct WorkHooks {
   void* (*enqueue)(void* context) = nullptr;
   void (*start)(void* context, void* data) = nullptr;
@@ -25,12 +26,14 @@ struct WorkHooks {
 };
 
 struct ThreadPoolOptions {
-  int threads = 1;                        ///< callers included: threads - 1 workers are started
-  bool spin = true;                       ///< false: workers sleep at once when there is nothing to do
+  int threads = 1;                        ///< including the caller: threads - 1 workers are started
+  bool spin = true;                       ///< false: workers sleep at once if there is no work
   std::chrono::microseconds linger{200};  ///< how long a worker spins after its last task
-  bool flush_denormals = false;           ///< workers and sessions that run here take denormal numbers for zeros
-  std::vector<int> affinity;              ///< processor of each worker; empty: not pinned
-  /// Custom creation of threads (the ABI's hooks): starts `body` on a new thread and returns a function that joins it.
+  /// Whether workers, and sessions that run on this pool, treat denormal numbers as zeros.
+  bool flush_denormals = false;
+  std::vector<int> affinity;  ///< processor of each worker; empty: not pinned
+  /// Custom creation of threads (hooks of the C interface): starts `body` on a new thread and returns a function that
+  /// joins it.
   std::function<std::function<void()>(std::function<void()> body)> create_thread;
   WorkHooks hooks;
 };
@@ -44,7 +47,7 @@ class ThreadPool {
 
   int threads() const { return options_.threads; }
   bool flushes_denormals() const { return options_.flush_denormals; }
-  /// Workers that look for the next loop sleep at once. Loops that others run meanwhile go on.
+  /// Makes workers that wait for the next loop sleep at once. Loops in progress on other threads continue.
   void rest();
   void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
 

@@ -75,7 +75,7 @@ TEST(ThreadPool, SurvivesFork) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-// The child has no part in what the parent is doing: its pool is idle, and has workers again.
+// The child is not affected by what the parent was doing: its pool is idle, and has workers again.
 TEST(ThreadPool, SurvivesAForkInTheMiddleOfALoop) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
@@ -91,9 +91,9 @@ TEST(ThreadPool, SurvivesAForkInTheMiddleOfALoop) {
   while (!inside) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);  // a child that waits for a worker that is not there
+    alarm(20);  // ends a child that waits for a worker that does not exist
     std::atomic<int> there{0};
-    pool.for_each(2, nullptr, [&](size_t, int) {  // ends when two threads are in it at once
+    pool.for_each(2, nullptr, [&](size_t, int) {  // returns when two threads are in it at the same time
       ++there;
       while (there < 2) std::this_thread::yield();
     });
@@ -106,7 +106,7 @@ TEST(ThreadPool, SurvivesAForkInTheMiddleOfALoop) {
   caller.join();
 }
 
-// Workers may be sent to other processors while they sleep; when they work, they may run wherever the process may.
+// Workers may be moved to other processors while they sleep; while they work, they may run wherever the process may.
 TEST(ThreadPool, WorkersMayRunAnywhere) {
   cpu_set_t whole;
   ASSERT_EQ(sched_getaffinity(0, sizeof whole, &whole), 0);

@@ -1,4 +1,4 @@
-// Attributes of a node, as the model file gives them. Graph attributes are not here: they are the node's bodies.
+// Attributes of a node, as in the model file. Graph attributes are not here: they are the node's bodies.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,10 +11,10 @@
 
 namespace retort {
 
-/// In the body of a model-local function: the value comes from the calling node's attribute of that name.
+/// In the body of a model-local function: the value is that of the calling node's attribute of this name.
 struct AttributeRef {
   std::string name;
-  int32_t kind = 0;  ///< onnx AttributeProto.AttributeType that it must have; 0: not said
+  int32_t kind = 0;  ///< the onnx AttributeProto.AttributeType that it must have; 0: not specified
   bool operator==(const AttributeRef&) const = default;
 };
 
@@ -26,7 +26,7 @@ using Attribute =
 std::string_view attribute_kind(const Attribute& attribute);
 bool equal(const Attribute& a, const Attribute& b);
 
-/// A small map, kept in order of name.
+/// A small map, sorted by name.
 class Attributes {
  public:
   using Item = std::pair<std::string, Attribute>;
@@ -38,7 +38,7 @@ class Attributes {
   void set(std::string_view name, Attribute value);
   void erase(std::string_view name);
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// The value when present and of type T.
+  /// The value if it is present and of type T.
   template <typename T>
   const T* get(std::string_view name) const {
     const Attribute* a = find(name);

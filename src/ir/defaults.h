@@ -5,7 +5,7 @@
 
 namespace retort {
 
-/// Inputs that have a value in the model become constants, which no run can override; those of `open` stay inputs.
+/// Turns inputs that have a value in the model into constants, which no run can override; those in `open` stay inputs.
 void make_defaults_constant(Graph& graph, std::span<const ValueId> open = {});
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// What errors call a node.
+// Names of nodes and types in messages.
 #pragma once
 #include <string>
 
@@ -6,15 +6,15 @@
 
 namespace retort {
 
-/// "node 'conv1' (Conv)"; "node of output 'y' (Conv)" where the model gives it no name.
+/// "node 'conv1' (Conv)", or "node of output 'y' (Conv)" if the node has no name in the model.
 std::string describe(const Graph& graph, const Node& node);
 
-/// The node's name; the name of its first output where the model gives it none.
+/// The node's name, or that of its first output if the node has no name in the model.
 const std::string& label(const Graph& graph, const Node& node);
 
 /// "float32[batch,3]", "seq(int64[...])"
 std::string type_text(const Graph& graph, const ValueType& type);
-/// Numbers and texts as they are; of tensors type and shape, of long lists the kind.
+/// Numbers and strings as they are; for tensors type and shape; for long lists the kind.
 std::string attribute_text(const Attribute& attribute);
 
 }  // namespace retort

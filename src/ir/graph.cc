@@ -149,14 +149,15 @@ std::string Graph::unique_name(const std::string& hint) { return hint + "#" + st
 
 namespace {
 
-// `waiting`: by node, for how many inputs it waits in vain. The way back from any of these nodes ends in a cycle.
+// `waiting`: per node, the number of inputs that never became available. Following such inputs backwards ends in a
+// cycle.
 [[noreturn]] void fail_cycle(const Graph& graph, const std::vector<uint32_t>& waiting) {
   constexpr size_t kMostShown = 6;
   const auto blocked = [&](ValueId in) {
     const Node* from = graph.producer(in);
     return from && waiting[size_t(from->id)] > 0;
   };
-  std::vector<size_t> seen(waiting.size(), 0);  // by node: the step at which the way came by, from 1
+  std::vector<size_t> seen(waiting.size(), 0);  // per node: the step at which it was visited, from 1
   std::vector<const Node*> way;
   size_t at = size_t(std::find_if(waiting.begin(), waiting.end(), [](uint32_t w) { return w > 0; }) - waiting.begin());
   while (!seen[at]) {
@@ -171,14 +172,14 @@ namespace {
   std::string names;
   for (size_t i = 0; i < std::min(way.size(), kMostShown); ++i)
     names += cat("{}'{}' ({})", i ? ", " : "", label(graph, *way[i]), way[i]->type);
-  fail(ErrorCode::invalid_graph, "graph '{}' has a cycle through {} nodes: {}{}; take one of these edges out",
-       graph.name, way.size(), names, way.size() > kMostShown ? ", …" : "");
+  fail(ErrorCode::invalid_graph, "graph '{}' has a cycle through {} nodes: {}{}; remove one of these edges", graph.name,
+       way.size(), names, way.size() > kMostShown ? ", …" : "");
 }
 
 }  // namespace
 
-// Kahn's algorithm with the node's position as priority, so that the order is stable and follows the model where it
-// can.
+// Kahn's algorithm with the node's position as priority, so that the order is stable and follows the model where
+// possible.
 std::span<const NodeId> Graph::order() const {
   if (!order_stale_) return order_;
   order_.clear();

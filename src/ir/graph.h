@@ -1,6 +1,6 @@
-// The graph: values and nodes in two dense tables, addressed by typed ids that are never reused. Nodes keep the form of
-// the model file (domain, name, version, attributes) in the model's own dialect; after the lift `op` is set as well
-// (core dialect).
+// The graph: values and nodes in two dense tables, addressed by typed ids that are never reused. In the model's own
+// dialect, nodes have the form of the model file (domain, name, version, attributes); after the lift `op` is set as
+// well (core dialect).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ struct OpDef;
 class Graph;
 
 enum class NodeId : uint32_t { none = ~0u };
-enum class ValueId : uint32_t { none = ~0u };  ///< none: an omitted optional input or output
+enum class ValueId : uint32_t { none = ~0u };  ///< none stands for an omitted optional input or output.
 
 struct Use {
   NodeId node;
@@ -30,7 +30,7 @@ struct Use {
 struct GraphValue {
   std::string name;
   ValueType type;
-  NodeId producer = NodeId::none;  ///< none: graph input, capture or constant
+  NodeId producer = NodeId::none;  ///< none for a graph input, capture or constant
   uint32_t producer_slot = 0;
   Tensor constant;         ///< set for initializers and folded values
   std::vector<Dim> known;  ///< content of a small integer tensor as far as it follows from shapes; see has_known
@@ -50,15 +50,16 @@ struct Node {
   NodeId id = NodeId::none;
   const OpDef* op = nullptr;           ///< core dialect only
   std::shared_ptr<const void> params;  ///< the op's parsed and checked attributes; core dialect only
-  std::string domain, type, overload;  ///< "" is ai.onnx
+  std::string domain, type, overload;  ///< "" stands for ai.onnx
   int version = 0;                     ///< opset version that the model imports for the domain
   Attributes attributes;
   std::vector<ValueId> inputs, outputs;
-  uint32_t captures = 0;  ///< how many trailing inputs are captures of the bodies
+  uint32_t captures = 0;  ///< number of trailing inputs that are captures of the bodies
   std::vector<Body> bodies;
   std::string name;
-  std::vector<std::string> origins;  ///< labels (describe.h) of the model's nodes that it came from, when fused
-  uint32_t position = 0;             ///< place in the model's order; fused nodes inherit it
+  /// For fused nodes, the labels (describe.h) of the model's nodes that they replace.
+  std::vector<std::string> origins;
+  uint32_t position = 0;  ///< position in the model's order; fused nodes inherit it
   bool dead = false;
 
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : ValueId::none; }
@@ -67,7 +68,7 @@ struct Node {
   }
 };
 
-/// What a new node is made from.
+/// The description of a new node.
 struct NodeSpec {
   std::string type;
   std::vector<ValueId> inputs;
@@ -76,10 +77,10 @@ struct NodeSpec {
   std::string name = {};
   size_t outputs = 1;
   int version = 0;
-  uint32_t position = 0;  ///< 0: last
+  uint32_t position = 0;  ///< 0: at the end
 };
 
-/// Edits keep uses and producers consistent. Not thread-safe; immutable graphs may be read from many threads.
+/// Edits keep uses and producers consistent. Not thread-safe; graphs that do not change may be read from many threads.
 class Graph {
  public:
   explicit Graph(std::shared_ptr<DimTable> dims) : dims_(std::move(dims)) {}
@@ -89,33 +90,32 @@ class Graph {
 
   std::string name, doc;
   std::vector<ValueId> inputs, outputs;
-  uint32_t captures = 0;               ///< how many trailing inputs are captures (bodies only)
-  std::map<ValueId, Tensor> defaults;  ///< values of inputs that the caller may leave out (main graph only)
+  uint32_t captures = 0;               ///< number of trailing inputs that are captures (bodies only)
+  std::map<ValueId, Tensor> defaults;  ///< values of inputs that the caller may omit (main graph only)
 
   DimTable& dims() const { return *dims_; }
   const std::shared_ptr<DimTable>& shared_dims() const { return dims_; }
 
   size_t value_count() const { return values_.size(); }
-  size_t node_count() const { return nodes_.size(); }  ///< dead ones included
+  size_t node_count() const { return nodes_.size(); }  ///< including dead ones
   const GraphValue& value(ValueId id) const { return values_[size_t(id)]; }
   GraphValue& value(ValueId id) { return values_[size_t(id)]; }
   const Node& node(NodeId id) const { return nodes_[size_t(id)]; }
   Node& node(NodeId id) { return nodes_[size_t(id)]; }
-  /// Live nodes, every producer before its consumers. Recomputed when edits made it stale; throws invalid_graph on a
-  /// cycle.
+  /// Live nodes, every producer before its consumers. Recomputed after edits; throws invalid_graph on a cycle.
   std::span<const NodeId> order() const;
 
   ValueId add_value(std::string name, ValueType type = {});
   ValueId add_constant(std::string name, Tensor tensor);
-  /// Takes `node` over (id is set here); fails when an output already has a producer.
+  /// Adds `node` and sets its id; throws if an output already has a producer.
   NodeId add_node(Node node);
-  /// Makes a node with fresh outputs named after it.
+  /// Adds a node whose new outputs are named after it.
   NodeId add(NodeSpec spec);
   void set_input(NodeId node, size_t slot, ValueId value);
-  /// Removes trailing inputs or appends.
+  /// Removes or appends trailing inputs.
   void resize_inputs(NodeId node, size_t count);
-  /// Every use of `before`, graph outputs included, becomes a use of `after`. A graph output keeps its name; where
-  /// `after` cannot take that name (it is an input, a constant or another output) an Identity node stands between.
+  /// Makes every use of `before`, including graph outputs, a use of `after`. A graph output keeps its name; if `after`
+  /// cannot take that name (it is an input, a constant or another output), an Identity node is inserted.
   void replace_uses(ValueId before, ValueId after);
   /// Marks the node dead and detaches it. Its outputs must be unused.
   void remove(NodeId node);
@@ -124,15 +124,15 @@ class Graph {
 
   bool is_output(ValueId value) const;
   bool is_input(ValueId value) const;
-  /// Uses by live nodes plus appearances among the graph's outputs.
+  /// Number of uses by live nodes plus appearances among the graph's outputs.
   size_t use_count(ValueId value) const;
   /// The producing node, or null for inputs and constants.
   const Node* producer(ValueId value) const;
-  /// The constant tensor behind `value`, or null.
+  /// The constant tensor of `value`, or null.
   const Tensor* constant(ValueId value) const {
     return value != ValueId::none && this->value(value).is_constant() ? &this->value(value).constant : nullptr;
   }
-  /// A name that no value has yet, beginning with `hint`.
+  /// A new name that begins with `hint`.
   std::string unique_name(const std::string& hint);
   void touch() { order_stale_ = true; }
 
@@ -151,7 +151,7 @@ class Graph {
 /// Model-local function: a graph whose attributes may be AttributeRef.
 struct Function {
   std::string domain, name, overload;
-  std::vector<std::string> attributes;  ///< without default
+  std::vector<std::string> attributes;  ///< those without a default
   Attributes defaults;
   std::map<std::string, int> opsets;
   std::shared_ptr<Graph> body;
@@ -159,20 +159,22 @@ struct Function {
 
 struct Model {
   int64_t ir_version = 0;
-  std::map<std::string, int> opsets;  ///< domain → version; "" is ai.onnx
+  std::map<std::string, int> opsets;  ///< domain → version; "" stands for ai.onnx
   std::string producer_name, producer_version, domain, doc;
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<Function> functions;
-  std::vector<std::pair<std::string, Dim>> denotations;  ///< "DATA_BATCH": what the file calls some free extents
+  /// The names ("DATA_BATCH") that the file gives to free extents.
+  std::vector<std::pair<std::string, Dim>> denotations;
   std::shared_ptr<DimTable> dims = std::make_shared<DimTable>();
   std::shared_ptr<Graph> graph = std::make_shared<Graph>(dims);
-  /// Files older than IR version 4 declare constants as inputs, too: the names of all that they declare. Else empty.
+  /// The names of all inputs that the file declares. Only for files older than IR version 4, which also declare
+  /// constants as inputs; otherwise empty.
   std::vector<std::string> declared_inputs;
-  std::string path;  ///< "" when read from bytes
+  std::string path;  ///< "" if the model was read from bytes
 };
 
-/// The graph as text, one node a line; the format of golden tests.
+/// The graph as text, one node per line; the format of golden tests.
 std::string print(const Graph& graph);
 /// Throws Error(invalid_graph) naming what is inconsistent: uses, producers, cycles, captures, outputs. For development
 /// builds.

@@ -36,7 +36,7 @@ std::vector<std::string> Patch::origins(const Graph& graph) const {
 
 void Patch::check_types(const Graph& graph) const {
   for (const auto& [before, after] : replacements_) {
-    if (size_t(after) >= graph.value_count()) continue;  // made by this patch: typed by inference afterwards
+    if (size_t(after) >= graph.value_count()) continue;  // made by this patch; inference sets its type afterwards
     const ValueType &a = graph.value(before).type, &b = graph.value(after).type;
     if (a.is_tensor() && b.is_tensor() && a.dtype != b.dtype) {
       fail(ErrorCode::invalid_graph, "a rewrite would change '{}' from {} to {}", graph.value(before).name,
@@ -49,7 +49,7 @@ std::vector<NodeId> Patch::apply(Graph& graph) && {
   check_types(graph);
   const std::vector<std::string> from = origins(graph);
   const uint32_t position = covered_.empty() ? 0 : graph.node(covered_[0]).position;
-  for (const auto& [is_constant, index] : sequence_) {  // ids were promised in this order
+  for (const auto& [is_constant, index] : sequence_) {  // ids were assigned in this order when the patch was built
     if (is_constant) {
       graph.add_constant(graph.unique_name(constants_[index].name), std::move(constants_[index].tensor));
     } else {
@@ -76,7 +76,7 @@ std::vector<NodeId> Patch::apply(Graph& graph) && {
   }
   for (const auto& [before, after] : replacements_) {
     if (size_t(after) >= graph.value_count())
-      fail(ErrorCode::invalid_graph, "a rewrite replaces a value by one that it did not make");
+      fail(ErrorCode::invalid_graph, "a rewrite replaces a value by one that it did not add");
     GraphValue& to = graph.value(after);
     if (to.type.kind == ValueType::Kind::unknown) to.type = graph.value(before).type;
     graph.replace_uses(before, after);

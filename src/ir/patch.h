@@ -1,5 +1,5 @@
-// A rewrite: a small graph built aside and applied whole, or not at all. A rule returns std::optional<Patch>; nullopt:
-// does not apply.
+// A rewrite: a small graph that is built separately and applied completely or not at all. A rule returns
+// std::optional<Patch>; nullopt means that it does not apply.
 #pragma once
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace retort {
 
-/// Built against one graph, which must not change before apply().
+/// Built for one graph, which must not change before apply().
 class Patch {
  public:
   explicit Patch(const Graph& graph) : next_(graph.value_count()) {}
@@ -20,17 +20,17 @@ class Patch {
   ValueId add(NodeSpec spec) { return add_multi(std::move(spec))[0]; }
   /// Adds a node with spec.outputs outputs.
   std::vector<ValueId> add_multi(NodeSpec spec);
-  /// All uses of `before` will use `after`. Types that are both known must agree.
+  /// Makes all uses of `before` use `after`. If both types are known, they must agree.
   void replace(ValueId before, ValueId after) { replacements_.emplace_back(before, after); }
-  /// The model nodes that the added nodes stand for; their names become `origins`, and the first one's position is
-  /// taken.
+  /// Names the model nodes that the added nodes replace: their names become `origins`, and the new nodes get the
+  /// position of the first one.
   void covers(std::initializer_list<NodeId> nodes) { covered_.insert(covered_.end(), nodes); }
   void covers(NodeId node) { covered_.push_back(node); }
 
   std::span<const std::pair<ValueId, ValueId>> replacements() const { return replacements_; }
 
-  /// Applies to the graph that it was built against. Returns the ids of the new nodes, in the order of add(). Nodes
-  /// whose outputs became unused are left for dead-code removal. Throws invalid_graph when a type would change.
+  /// Applies to the graph for which it was built. Returns the ids of the new nodes, in the order of add(). Nodes whose
+  /// outputs became unused are left for dead-code removal. Throws invalid_graph if a type would change.
   std::vector<NodeId> apply(Graph& graph) &&;
 
  private:

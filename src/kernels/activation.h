@@ -1,11 +1,11 @@
-// Activations that a GEMM or a convolution can apply to its result before it leaves the cache.
+// Activations that a GEMM or a convolution can apply to its result while it is in the cache.
 #pragma once
 #include <cstdint>
 
 namespace retort::kernels {
 
-/// y = f(x). `a`, `b`: lower and upper bound of clip; slope a of leaky_relu; hard_sigmoid is clamp(a·x + b, 0, 1), and
-/// hard_swish x times that.
+/// y = f(x). `a` and `b` are the lower and upper bound of clip; `a` is the slope of leaky_relu; hard_sigmoid is
+/// clamp(a·x + b, 0, 1), and hard_swish is x times that.
 struct Activation {
   enum class Kind : uint8_t {
     none,

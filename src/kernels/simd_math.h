@@ -1,14 +1,13 @@
 // Elementary functions and activations on Highway float vectors, compiled once per instruction level. Names follow
 // Highway's ops, which they extend: `d` is the float tag, every function is pure and inline.
 //
-// Accuracy against the exact value, in ULP of binary32 over all floats (elementwise/simd_math_test.cc measures it at
-// all levels): Exp, Log 2; Tanh, Erf, Sigmoid, Silu 4; Gelu* 2e-7·|x| absolute. NaN gives NaN. ±inf gives the limit
-// (Silu(-inf) = Gelu(-inf) = 0). Sigmoid and ExpNonPositive flush results below the smallest normal number to zero, Exp
-// does not.
+// Error in ULP of binary32 over all floats (elementwise/simd_math_test.cc measures it at all levels): Exp, Log 2; Tanh,
+// Erf, Sigmoid, Silu 4; Gelu* 2e-7·|x| absolute. NaN gives NaN. ±inf gives the limit (Silu(-inf) = Gelu(-inf) = 0).
+// Sigmoid and ExpNonPositive flush results below the smallest normal number to zero, Exp does not.
 //
 // The polynomials were fitted for this file: weighted minimax by Lawson's iteration on 1500-2000 Chebyshev points, the
-// weight being the relative error of the final result; coefficients rounded to float one at a time, lowest first, and
-// the rest fitted again after each. "Fit 0.05" says that the error of the rounded approximation is 0.05 · 2^-24.
+// weight being the relative error of the final result; coefficients were rounded to float one at a time, lowest first,
+// and the others fitted again after each. "Fit 0.05" says that the error of the rounded approximation is 0.05 · 2^-24.
 //
 // Per-target include guard: in a file that foreach_target.h compiles several times, include this after <hwy/highway.h>.
 #if defined(RETORT_KERNELS_SIMD_MATH_H_) == defined(HWY_TARGET_TOGGLE)
@@ -31,11 +30,12 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sums that a product holds in registers, two vectors to a row, beside its operands. There are 32 registers at 512 bits and
-/// on AArch64, where the compiler spills more than 16 sums because an instruction cannot read its operand from memory.
+/// Sums that a product holds in registers, two vectors per row, beside its operands. There are 32 registers at 512 bits
+/// and on AArch64; there the compiler spills more than 16 sums, because an instruction cannot read its operand from
+/// memory.
 constexpr size_t kAccumulators = HWY_MAX_BYTES == 64 ? 24 : HWY_ARCH_ARM_A64 ? 16 : 12;
 
-/// min(limit, x), max(limit, x); x where x is NaN. (x86 min/max return the second operand then; others need not.)
+/// min(limit, x), max(limit, x); x if x is NaN. (x86 min/max return the second operand then; others may not.)
 template <class V>
 HWY_INLINE V MinKeepNaN(V limit, V x) {
 #if HWY_ARCH_X86
@@ -53,10 +53,10 @@ HWY_INLINE V MaxKeepNaN(V limit, V x) {
 #endif
 }
 
-/// The first n < Lanes(d) elements at p, the other lanes zero; memory behind them is not touched.
+/// The first n < Lanes(d) elements at p, the other lanes zero; memory after them is not read.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* p, size_t n) {
-  static_assert(sizeof(T) >= 4, "narrower masked loads may touch the memory behind");
+  static_assert(sizeof(T) >= 4, "narrower masked loads may read memory after the elements");
 #if HWY_TARGET <= HWY_AVX2
   return hn::MaskedLoad(hn::FirstN(d, n), d, p);
 #else
@@ -65,10 +65,10 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* p, size_t n) {
   return hn::Load(d, lanes);
 #endif
 }
-/// Stores the first n < Lanes(d) lanes; memory behind them is not touched.
+/// Stores the first n < Lanes(d) lanes; memory after them is not written.
 template <class D, class V = hn::Vec<D>, typename T = hn::TFromD<D>>
 HWY_INLINE void StoreFirst(D d, V v, T* p, size_t n) {
-  static_assert(sizeof(T) >= 4, "narrower masked stores may touch the memory behind");
+  static_assert(sizeof(T) >= 4, "narrower masked stores may write memory after the elements");
 #if HWY_TARGET <= HWY_AVX2
   hn::BlendedStore(v, hn::FirstN(d, n), d, p);
 #else
@@ -90,7 +90,7 @@ HWY_INLINE V Polynomial(D d, V x, T c0, C... rest) {
 
 namespace detail {
 
-/// x = n·ln2 + r with |r| <= ln2/2. `biased` carries n + bias in its low bits: adding 1.5·2^23 rounds to an integer.
+/// x = n·ln2 + r with |r| <= ln2/2. The low bits of `biased` are n + bias: adding 1.5·2^23 rounds to an integer.
 template <class V>
 struct ExpParts {
   V biased;
@@ -145,7 +145,7 @@ HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
   x = MaxKeepNaN(hn::Set(d, -105.0f), MinKeepNaN(hn::Set(d, 89.0f), x));
   const auto e = detail::ExpReduce<0>(d, x);
-  // 2^n in two factors, because n = -151 … 128 leaves the range of one.
+  // 2^n as two factors, because n = -151 … 128 exceeds the range of one.
   const auto n = hn::Sub(hn::BitCast(di, e.biased), hn::Set(di, 0x4b400000));
   const auto half = hn::ShiftRight<1>(n);
   const auto bias = hn::Set(di, 127);
@@ -207,7 +207,7 @@ HWY_INLINE V Sigmoid(D d, V x) {
 /// x·sigmoid(alpha·x), alpha > 0. alpha = 1: SiLU; 1.702: QuickGelu.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ScaledSilu(D d, V x, float alpha) {
-  // The bound keeps -inf / inf away: far below it the result is -0 anyway.
+  // The limit avoids -inf / inf; far below it the result is -0 anyway.
   return hn::Div(MaxKeepNaN(hn::Set(d, std::numeric_limits<float>::lowest()), x),
                  detail::OnePlusExpMinus(d, hn::Mul(x, hn::Set(d, alpha))));
 }
@@ -216,8 +216,8 @@ HWY_INLINE V Silu(D d, V x) {
   return hn::Div(MaxKeepNaN(hn::Set(d, std::numeric_limits<float>::lowest()), x), detail::OnePlusExpMinus(d, x));
 }
 
-/// Below ½ an odd polynomial, fit 0.87; above it 1 - erfc(a), erfc(a) = 2^g(a), fit 0.08 on [0.5, 3.95], where erf
-/// rounds to 1.
+/// Below ½ an odd polynomial, fit 0.87; above it 1 - erfc(a), erfc(a) = 2^g(a), fit 0.08 on [0.5, 3.95], above which
+/// erf rounds to 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Erf(D d, V x) {
   const auto a = MinKeepNaN(hn::Set(d, 3.95f), hn::Abs(x));
@@ -244,7 +244,7 @@ HWY_INLINE V GeluErf(D d, V x) {
 /// x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³))), computed as x·sigmoid(2·…), which is the same and does not cancel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V GeluTanh(D d, V x) {
-  x = MaxKeepNaN(hn::Set(d, -20.0f), x);      // keeps -inf / inf away; the result is -0 from -10.2 down
+  x = MaxKeepNaN(hn::Set(d, -20.0f), x);      // avoids -inf / inf; the result is -0 below -10.2
   const auto c1 = hn::Set(d, 1.5957691216f);  // 2·√(2/π)
   const auto c3 = hn::Set(d, 1.5957691216f * 0.044715f);
   const auto inner = hn::Mul(x, hn::MulAdd(hn::Mul(x, x), c3, c1));
@@ -283,9 +283,8 @@ struct ActivationOp {
   }
 };
 
-/// Calls f(op) with the ActivationOp of `act`: the switch stays outside the loop that f contains, and each kind gets
-/// its own loop.
-///   VisitActivation(act, [&](auto op) HWY_ATTR { for (…) Store(op(d, Load(d, p)), d, p); });
+/// Calls f(op) with the ActivationOp of `act`: the switch is outside the loop in f, and each kind gets its own loop.
+/// VisitActivation(act, [&](auto op) HWY_ATTR { for (…) Store(op(d, Load(d, p)), d, p); });
 template <class F>
 HWY_INLINE auto VisitActivation(const Activation& act, const F& f) {
   using enum Activation::Kind;
@@ -316,7 +315,7 @@ HWY_INLINE auto VisitActivation(const Activation& act, const F& f) {
   return f(ActivationOp<none>{act.a, act.b});
 }
 
-/// One vector, the switch included: for short runs where a loop per kind would not pay.
+/// Computes one vector, including the switch: for short runs, for which a loop per kind does not pay.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Activate(D d, const Activation& act, V x) {
   return VisitActivation(act, [d, x](auto op) HWY_ATTR { return op(d, x); });

@@ -1,11 +1,11 @@
-// Weights as they lie in a model file.
+// Access to weights in a model file.
 #pragma once
 #include <cstddef>
 #include <cstring>
 
 namespace retort::kernels {
 
-/// Element i of floats that begin at any byte: model files do not align weights, and what packs them reads them so.
+/// Element i of unaligned floats: model files need not align weights, and packing reads them in place.
 inline float load_unaligned(const float* p, size_t i) {
   float value;
   std::memcpy(&value, reinterpret_cast<const char*>(p) + i * sizeof(float), sizeof(value));

@@ -5,7 +5,7 @@
 namespace retort {
 namespace {
 
-/// Pairs of graphs that are copies of each other, bodies included. Values and nodes keep their ids when a copy is lifted.
+/// Pairs of graphs and their copies, including bodies. Values and nodes keep their ids when a copy is lifted.
 using Copies = std::vector<std::pair<Graph*, std::shared_ptr<Graph>>>;
 
 void pair_up(Graph& graph, const std::shared_ptr<Graph>& copy, Copies& all) {
@@ -16,7 +16,8 @@ void pair_up(Graph& graph, const std::shared_ptr<Graph>& copy, Copies& all) {
   }
 }
 
-/// The type in `lifted`: of the same value, or of what its reader reads there where the lift has replaced what made it.
+/// The type in `lifted`: that of the same value or, if the lift has replaced its producer, of the value that its reader
+/// reads there.
 ValueType type_in(const Graph& lifted, const Graph& graph, ValueId id) {
   const ValueType& same = lifted.value(id).type;
   if (same.kind != ValueType::Kind::unknown) return same;

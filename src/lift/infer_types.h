@@ -1,4 +1,4 @@
-// Types that a model does not tell, for those who see it in its own dialect: providers, and formats that want them.
+// Infers types that a model does not declare, for users of its own dialect: providers, and formats that need types.
 #pragma once
 #include <optional>
 
@@ -7,9 +7,9 @@
 
 namespace retort {
 
-/// Gives values without a type, and tensors without a rank, what follows from the inputs, bodies included; declared types
-/// stay. It is found out on a lifted copy, the nodes of `graph` keep their form. An operator that is not known ends it, and
-/// is what it returns: what comes behind keeps the types that the model declares.
+/// Sets types of values without a type, and of tensors without a rank, from the inputs, including bodies; declared
+/// types are unchanged. Inference runs on a lifted copy, so the nodes of `graph` keep their form. It ends at an unknown
+/// operator and returns that error; later values keep the types that the model declares.
 std::optional<Error> infer_types(Graph& graph, const ExternalOps* external = nullptr);
 
 }  // namespace retort

@@ -26,8 +26,8 @@ const RulesOfType& rules_by_type() {
   return *index;
 }
 
-// Takes the node to the newest form; it may be gone afterwards. Rules may rename a node, then rules of the new name
-// follow.
+// Lifts the node to the newest form; it may be removed in the process. A rule may rename a node; then rules of the new
+// name follow.
 void modernise(Graph& graph, NodeId id) {
   std::string type;
   while (!graph.node(id).dead && graph.node(id).type != type) {
@@ -48,7 +48,7 @@ void set_type(GraphValue& value, const ValueType& type) {
   if (value.type.kind == ValueType::Kind::unknown) value.type = type;
 }
 
-// What the outer graph knows of captured values is known inside too, small integer constants included.
+// Copies what the outer graph knows of captured values into the body, including small integer constants.
 void type_captures(const Graph& graph, const Node& node, Graph& body) {
   const size_t formal = body.inputs.size() - node.captures, outer = node.inputs.size() - node.captures;
   for (size_t i = 0; i < node.captures; ++i) {
@@ -57,7 +57,7 @@ void type_captures(const Graph& graph, const Node& node, Graph& body) {
     const GraphValue& from = graph.value(id);
     GraphValue& to = body.value(body.inputs[formal + i]);
     set_type(to, from.type);
-    Slot slot;  // reads content the way inference does
+    Slot slot;  // reads content in the way that inference does
     slot.type = from.type;
     slot.known = from.known;
     slot.has_known = from.has_known;
@@ -73,8 +73,8 @@ void type_captures(const Graph& graph, const Node& node, Graph& body) {
   }
 }
 
-// Formal inputs whose type the model leaves out. Extents of loop-carried values may change, so only the element type
-// is certain.
+// Sets formal inputs whose type the model omits. Extents of loop-carried values may change, so only the element type is
+// certain.
 void type_formals(const Graph& graph, const Node& node, Graph& body) {
   const size_t formal = body.inputs.size() - node.captures, own = node.inputs.size() - node.captures;
   for (size_t i = 0; node.is("Loop") && i < formal; ++i) {
@@ -90,7 +90,7 @@ void type_formals(const Graph& graph, const Node& node, Graph& body) {
   }
 }
 
-// Kernels write every output that is not optional, also one that the model leaves out.
+// Adds non-optional outputs that the model omits, because kernels write them.
 void complete_outputs(Graph& graph, NodeId id) {
   const auto& formals = graph.node(id).op->info.outputs;
   const size_t count = size_t(std::find(formals.begin(), formals.end(), "") - formals.begin());
@@ -98,8 +98,8 @@ void complete_outputs(Graph& graph, NodeId id) {
   const size_t given = graph.node(id).outputs.size();
   for (size_t i = 0; i < (variadic ? given : std::max(given, count)); ++i) {
     if (i < given && graph.node(id).outputs[i] != ValueId::none) {
-      require(variadic || i < count, ErrorCode::invalid_graph, "has {} outputs, the operator has {}; remove the others",
-              given, count);
+      require(variadic || i < count, ErrorCode::invalid_graph,
+              "has {} outputs, but the operator has {}; remove the others", given, count);
       continue;
     }
     if ((!variadic && i >= count) || formals[std::min(i, count - 1)].ends_with("?")) continue;
@@ -112,8 +112,8 @@ void complete_outputs(Graph& graph, NodeId id) {
   }
 }
 
-// "node 'mm' (MatMul) [opset 21]: …", the opset at the innermost node only. What an operator calls an invalid argument
-// is the model's fault here, not the caller's: ONNX Runtime calls it a failure, too.
+// Returns "node 'mm' (MatMul) [opset 21]: …", with the opset at the innermost node only. If an operator reports an
+// invalid argument here, the model is at fault, not the caller: the code becomes `fail`, as in ONNX Runtime.
 Error in_node(const Error& e, const std::string& name, int version) {
   const bool named = e.message().starts_with(name + ": ");
   const std::string opset =
@@ -122,14 +122,15 @@ Error in_node(const Error& e, const std::string& name, int version) {
   return {code, cat("{}{}: {}", name, opset, std::string_view(e.message()).substr(named ? name.size() + 2 : 0))};
 }
 
-// A model may declare the types of what its nodes make.
+// Checks the types that a model declares for the outputs of a node.
 void check_declared(const Graph& graph, const Node& node, std::span<const DType> declared) {
   for (size_t i = 0; i < declared.size(); ++i) {
     if (node.outputs[i] == ValueId::none || declared[i] == DType::undefined) continue;
     const GraphValue& made = graph.value(node.outputs[i]);
-    require(!made.type.is_tensor() || made.type.dtype == declared[i], ErrorCode::fail,
-            "the model declares its output '{}' as {}, the operator makes {}; declare it so, or cast it", made.name,
-            dtype_name(declared[i]), dtype_name(made.type.dtype));
+    require(
+        !made.type.is_tensor() || made.type.dtype == declared[i], ErrorCode::fail,
+        "the model declares its output '{}' as {}, but the operator produces {}; correct the declaration, or cast it",
+        made.name, dtype_name(declared[i]), dtype_name(made.type.dtype));
   }
 }
 
@@ -142,13 +143,13 @@ std::vector<DType> declared_types(const Graph& graph, const Node& node) {
   return types;
 }
 
-// The engine's own operator in its newest form.
+// Resolves one of the engine's own operators, in its newest form.
 void resolve_own(Graph& graph, NodeId id) {
   modernise(graph, id);
   if (graph.node(id).dead) return;
   resolve(graph.node(id));
   require(!graph.node(id).op->has(kInternal), ErrorCode::invalid_graph,
-          "operators of the domain 'retort' are made by the engine and may not stand in a model; save it anew");
+          "operators of the domain 'retort' are made by the engine and may not be in a model; save it again");
   complete_outputs(graph, id);
 }
 
@@ -194,12 +195,13 @@ void lift_constants(Graph& graph) {
 }
 
 void lift(Graph& graph, const ExternalOps* external) {
-  // Rules type the nodes that they add; only an Identity that stands before a graph output may be left for another
+  // Rules set the types of the nodes that they add; only an Identity before a graph output may be left for another
   // round.
   const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
   for (const NodeId id : before) {
     Node& node = graph.node(id);
-    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, external);  // of a provider, which left the bodies
+    // A provider's node whose bodies are not lifted yet.
+    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, external);
   }
   for (bool again = true; again;) {
     again = false;

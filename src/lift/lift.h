@@ -1,4 +1,4 @@
-// From the model's own dialect to the core dialect: every node takes the newest form of its operator, so that passes
+// Lifts the model's own dialect to the core dialect: every node takes the newest form of its operator, so that passes
 // and kernels know one version of each.
 #pragma once
 #include <map>
@@ -9,19 +9,19 @@
 
 namespace retort {
 
-/// Lifts every node that has no `op` yet, bodies included: old forms become new ones, Constant nodes become constants,
-/// operators are resolved and types inferred in topological order. Operators of `external` (may be null) come before the
-/// engine's own, and are not lifted. Throws Error naming node, operator and opset.
+/// Lifts every node that has no `op` yet, including bodies: old forms become new ones, Constant nodes become constants,
+/// operators are resolved and types inferred in topological order. Operators of `external` (may be null) take
+/// precedence over the engine's own, and are not lifted. Throws Error naming node, operator and opset.
 void lift(Graph& graph, const ExternalOps* external = nullptr);
 
-/// Whether there is a rule for an operator of that name: it may be an old one that became others.
+/// Whether there is a rule for an operator of this name, which may be an old one that was replaced by others.
 bool is_liftable(const std::string& domain, const std::string& type);
 
-/// Only makes Constant nodes constants of their graph, bodies included; all else keeps its form.
+/// Only turns Constant nodes into constants of their graph, including bodies; everything else keeps its form.
 void lift_constants(Graph& graph);
 
-/// The operator sets to import for a lifted graph: the oldest in which its nodes say what they mean, none older than
-/// those of `opsets`, its model's.
+/// The operator sets that a lifted graph must import: the oldest in which its nodes have their present meaning, but
+/// none older than those of `opsets`, its model's.
 std::map<std::string, int> lifted_opsets(const Graph& graph, std::map<std::string, int> opsets);
 
 }  // namespace retort

@@ -37,7 +37,7 @@ std::string attribute_text(const Attribute& a) {
   return "?";
 }
 
-// One line a node, constants by value, inner values numbered: "y = Squeeze(x, [0])".
+// One line per node, constants by value, inner values numbered: "y = Squeeze(x, [0])".
 std::string text(const Graph& g) {
   std::map<ValueId, std::string> names;
   std::string lines;
@@ -72,7 +72,7 @@ Input f32(Shape shape) { return ValueType::tensor(DType::f32, std::move(shape));
 Input i64(Shape shape, const std::vector<int64_t>& v) { return Tensor::of<int64_t>(std::move(shape), v); }
 Input floats(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
 
-// A graph of one node: inputs x0, x1, … outputs y, y1, …
+// A graph of one node: inputs x0, x1, …, outputs y, y1, ….
 std::shared_ptr<Graph> graph_of(int opset, const char* type, const std::vector<Input>& inputs,
                                 Attributes attributes = {}, size_t outputs = 1, const char* domain = "") {
   auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
@@ -277,7 +277,7 @@ TEST(Lift, OpsetsAreTheOldestThatHaveTheForms) {
   EXPECT_EQ(opsets(11, "Softmax", {f32({2, 3, 4})}, {{"", 11}}), (Opsets{{"", 14}}));  // Reshape with allowzero
 }
 
-// Kernels write it, whether or not anybody asks for it.
+// Kernels write these outputs, whether or not they are requested.
 TEST(Lift, OutputsThatAreNotOptionalGetAValue) {
   const auto g = graph_of(13, "Relu", {f32({2})}, {}, 1);
   g->outputs.clear();
@@ -290,7 +290,7 @@ TEST(Lift, OutputsThatAreNotOptionalGetAValue) {
   EXPECT_EQ(to_string(g->value(relu.outputs[0]).type.shape), "[2]");
   const auto pool = graph_of(13, "MaxPool", {f32({1, 1, 4, 4})}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}, 1);
   lift(*pool);
-  EXPECT_EQ(pool->node(pool->order()[0]).outputs.size(), 1u);  // the optional one is not asked for
+  EXPECT_EQ(pool->node(pool->order()[0]).outputs.size(), 1u);  // the optional one is omitted
 }
 
 TEST(Lift, InternalOperatorsStandInNoModel) {
@@ -332,7 +332,7 @@ TEST(Lift, ErrorsSayWhatToDo) {
 TEST(Lift, DeclaredTypesAreThoseThatAreMade) {
   const auto g = graph_of(13, "Relu", {f32({2})});
   g->value(g->node(g->order()[0]).outputs[0]).type = ValueType::tensor(DType::i64, Shape{2});
-  EXPECT_NE(message(g, ErrorCode::fail).find("as int64, the operator makes float32"), std::string::npos);
+  EXPECT_NE(message(g, ErrorCode::fail).find("as int64, but the operator produces float32"), std::string::npos);
 }
 
 TEST(Lift, ErrorsNameNodeOperatorAndOpset) {

@@ -7,8 +7,8 @@
 namespace retort {
 namespace {
 
-/// The first version with the newest form of an operator: the step of the lift that leads there, or the one that
-/// introduced the operator.
+/// The first version with the newest form of an operator: that of the last lift step, or the one that introduced the
+/// operator.
 int form_version(const OpDef& op) {
   int version = std::max<int>(op.info.since[0], 1);
   for (const LiftRules* file : lift_rule_table()) {

@@ -57,7 +57,8 @@ ValueId Rewriter::add(NodeSpec spec) {
 void Rewriter::replace_output(size_t i, ValueId by) {
   if (i >= node().outputs.size() || node().outputs[i] == ValueId::none) return;
   GraphValue& before = graph_.value(node().outputs[i]);
-  if (before.type.kind == ValueType::Kind::unknown) before.type = graph_.value(by).type;  // for who asks by the old id
+  // For callers that use the old id.
+  if (before.type.kind == ValueType::Kind::unknown) before.type = graph_.value(by).type;
   graph_.replace_uses(node().outputs[i], by);
 }
 
@@ -78,7 +79,7 @@ Tensor float_scalar(DType type, float value) {
     case DType::f32:
       return Tensor::of<float>({}, {value});
     default:
-      fail(ErrorCode::invalid_graph, "a float is wanted as {}", dtype_name(type));
+      fail(ErrorCode::invalid_graph, "a float attribute cannot have the type {}", dtype_name(type));
   }
 }
 

@@ -1,5 +1,5 @@
-// What the rules of the lift work with. A rule is one step from an older form of an operator to a newer one; one file
-// per operator or family whose form changed, in rules/; the table is generated from the file names.
+// The interface for the rules of the lift. A rule is one step from an older form of an operator to a newer one. In
+// rules/ there is one file for each operator or family whose form changed; the table is generated from the file names.
 #pragma once
 #include <initializer_list>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace retort {
 
-/// A node being brought to a newer form. Its inputs are lifted and typed already.
+/// A node while it is lifted. Its inputs are already lifted and have types.
 class Rewriter {
  public:
   Rewriter(Graph& graph, NodeId node) : graph_(graph), id_(node) {}
@@ -20,15 +20,15 @@ class Rewriter {
   Attributes& attributes() { return node().attributes; }
   ValueId input(size_t i) { return node().input(i); }
   bool has(size_t i) { return input(i) != ValueId::none; }
-  /// Throws invalid_graph when input i is missing.
+  /// Throws invalid_graph if input i is missing.
   const ValueType& type(size_t i);
-  /// Throws invalid_graph when input i has none or its rank is unknown; `why` completes "… is needed for ".
+  /// Throws invalid_graph if input i is missing or its rank is unknown; `why` completes "… is needed for ".
   size_t rank(size_t i, std::string_view why);
   const Tensor* constant_input(size_t i) { return graph_.constant(input(i)); }
   bool output_used(size_t i);
 
   void erase(std::initializer_list<std::string_view> names);
-  /// The attribute `name` (INTS or INT) becomes input `slot`, an int64 vector; nothing happens without it.
+  /// Turns the attribute `name` (INTS or INT) into input `slot`, an int64 vector; does nothing without the attribute.
   void attribute_to_input(std::string_view name, size_t slot);
   void set_input(size_t slot, ValueId value);
 
@@ -36,15 +36,15 @@ class Rewriter {
   ValueId constant(const std::vector<int64_t>& values) {
     return constant(Tensor::of<int64_t>({int64_t(values.size())}, values));
   }
-  /// A node in the newest form before this one, resolved and typed; its only output.
+  /// Adds a node in its newest form before this one, resolved and typed; returns its only output.
   ValueId add(NodeSpec spec);
-  /// Uses of output i go to `by`.
+  /// Makes uses of output i use `by`.
   void replace_output(size_t i, ValueId by);
-  /// Output i, which is not used, is not asked for any more.
+  /// Omits output i, which must be unused.
   void drop_output(size_t i);
   /// Removes trailing inputs.
   void resize_inputs(size_t count) { graph_.resize_inputs(id_, count); }
-  /// All outputs were replaced: the node goes away.
+  /// Removes the node; all its outputs must have been replaced.
   void remove() { graph_.remove(id_); }
 
  private:
@@ -52,16 +52,17 @@ class Rewriter {
   NodeId id_;
 };
 
-/// Brings nodes of an older form to that of opset `to`. A node of opset v takes every rule with to > v, oldest first.
+/// Lifts nodes of an older form to that of opset `to`. For a node of opset v, every rule with to > v applies, oldest
+/// first.
 struct LiftRule {
   std::string_view type;
-  int to;  ///< the first opset that has the newer form; kAlways: whatever the opset
+  int to;  ///< the first opset that has the newer form; kAlways: applies to any opset
   void (*apply)(Rewriter& r);
   std::string_view domain = "";
 };
 inline constexpr int kAlways = 1 << 20;
 
-/// Every file in rules/ exports one, lift_<file name>.
+/// Every file in rules/ exports one of these, named lift_<file name>.
 using LiftRules = std::span<const LiftRule>;
 std::span<const LiftRules* const> lift_rule_table();
 

@@ -1,4 +1,4 @@
-// For memory that is cut into pieces by hand: tells AddressSanitizer which bytes may be touched. Nothing in other builds.
+// For memory that is divided by hand: tells AddressSanitizer which bytes may be accessed. Does nothing in other builds.
 #pragma once
 #include <cstddef>
 

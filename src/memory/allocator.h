@@ -1,4 +1,4 @@
-// Memory of one space: of the host or of a device.
+// Allocates memory in one space: of the host or of a device.
 #pragma once
 #include <map>
 #include <memory>
@@ -13,17 +13,17 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual const MemorySpace& space() const = 0;
-  /// What its maker calls the memory; empty: nothing of its own.
+  /// The name that its provider gives to the memory; empty if it has none.
   virtual std::string name() const { return {}; }
-  /// Not readable by the host unless the space says so. Throws ErrorCode::fail when there is no more; may return null for
-  /// 0 bytes.
+  /// The memory is readable by the host only if the space says so. Throws ErrorCode::fail if the allocation fails; may
+  /// return null for 0 bytes.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Names and numbers for people: bytes in use, the most that were, how many allocations.
+  /// Names and values for display: bytes in use, their maximum, number of allocations.
   virtual std::map<std::string, std::string> statistics() const { return {}; }
 };
 
-/// Memory that goes with its last owner; it keeps the allocator alive.
+/// Returns memory that is freed with its last owner; it keeps the allocator alive.
 std::shared_ptr<void> allocate_from(const std::shared_ptr<Allocator>& allocator, size_t bytes);
 
 }  // namespace retort

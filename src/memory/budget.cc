@@ -24,7 +24,7 @@ std::shared_ptr<void> MemoryBudget::allocate(size_t bytes) {
     make_room_();
     if (!take(bytes)) {
       fail(ErrorCode::fail,
-           "{} bytes are needed, the session's budget is {} bytes, of which other runs hold {}; raise "
+           "{} bytes are needed, but the session's budget is {} bytes, of which other runs hold {}; raise "
            "session.memory_budget_bytes or run on smaller inputs",
            bytes, limit_, held_.load());
     }

@@ -1,4 +1,4 @@
-// A limit on memory that several owners hold together.
+// A limit on the memory that several owners hold in total.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -8,17 +8,18 @@
 
 namespace retort {
 
-/// Thread-safe. Must outlive the blocks it has given.
+/// Thread-safe. Must outlive the blocks that it has allocated.
 class MemoryBudget {
  public:
-  MemoryBudget() = default;  ///< without a limit
+  MemoryBudget() = default;  ///< has no limit
   MemoryBudget(const MemoryBudget&) = delete;
 
-  /// Before the first block. `make_room` is called when a block does not fit: it should let go of blocks that nobody
-  /// needs at the moment.
+  /// To be called before the first block. `make_room` is called when a block does not fit: it should free blocks that
+  /// are not in use.
   void set_limit(size_t bytes, std::function<void()> make_room);
   size_t limit() const { return limit_; }
-  /// As allocate_block(); what goes beyond the limit is an Error (fail) that tells limit, need and what is held.
+  /// Like allocate_block(); exceeding the limit is an Error (fail) that names the limit, the request and the bytes in
+  /// use.
   std::shared_ptr<void> allocate(size_t bytes);
 
  private:

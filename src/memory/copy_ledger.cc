@@ -54,7 +54,7 @@ void CopyLedger::write(const std::string& path) const {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
   const std::string text = json() + "\n";
   require(file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0,
-          ErrorCode::fail, "cannot write the copies to '{}'; give a path that can be written", path);
+          ErrorCode::fail, "cannot write the list of copies to '{}'; give a path that can be written", path);
 }
 
 }  // namespace retort

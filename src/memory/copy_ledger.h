@@ -1,4 +1,4 @@
-// Every byte that the engine copies on its own account, with the tensor and the reason.
+// Counts every byte that the engine copies by itself, with the tensor and the reason.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,27 +12,27 @@
 namespace retort {
 
 enum class CopyCause : uint8_t {
-  bind_input,  ///< an input was bound in another memory than the plan reads it from
+  bind_input,  ///< an input was bound in a memory other than the one that the plan reads it from
   run_input,   ///< an input was given to a run in another memory
-  border,      ///< a step made a value in one memory, and another reads it in another
-  output,      ///< an output was wanted in another memory than the plan makes it in
-  alias,       ///< an output overlaps an input in a way that is not provably safe: it was staged
-  dynamic,     ///< an output whose size only the data tells was copied into the caller's buffer
+  border,      ///< a step wrote a value in one memory, and another step reads it in another
+  output,      ///< an output was requested in a memory other than the one that the plan writes it in
+  alias,       ///< an output overlaps an input in a way that is not provably safe, so it was staged
+  dynamic,     ///< an output whose size depends on data was copied to the caller's buffer
 };
 std::string_view copy_cause_name(CopyCause cause);
 
-/// One tensor, one reason, one direction.
+/// Copies of one tensor for one reason in one direction.
 struct CopyRecord {
   std::string tensor;
   CopyCause cause = CopyCause::border;
   MemorySpace from, to;
-  uint64_t bytes = 0, count = 0;  ///< of all copies
+  uint64_t bytes = 0, count = 0;  ///< of all these copies
 };
 
 /// Thread-safe counters; one per session.
 class CopyLedger {
  public:
-  /// `session`: counts as well what this one does; null: nobody.
+  /// The counts are also added to `session`, if it is not null.
   explicit CopyLedger(CopyLedger* session = nullptr) : session_(session) {}
   void add(CopyCause cause, std::string_view tensor, const MemorySpace& from, const MemorySpace& to, size_t bytes);
   uint64_t total_bytes() const { return total_.load(std::memory_order_relaxed); }
@@ -40,7 +40,7 @@ class CopyLedger {
   std::vector<CopyRecord> records() const;
   /// {"total_bytes", "copies": [{"tensor", "cause", "direction", "from", "to", "bytes", "count"}]}
   std::string json() const;
-  /// Replaces the file; throws fail when that is not possible.
+  /// Replaces the file; throws fail if that is not possible.
   void write(const std::string& path) const;
 
  private:

@@ -17,12 +17,13 @@ namespace {
 constexpr size_t kHuge = size_t(2) << 20;
 constexpr size_t kMinBlock = size_t(64) << 10, kMaxBlock = size_t(32) << 20;
 
-// What a piece of a pool takes.
+// The bytes that a piece of a pool occupies.
 size_t pool_size(size_t bytes) { return round_up(std::max<size_t>(bytes, 1), 64); }
 
 std::shared_ptr<void> allocate_zeros(size_t bytes) {
   std::shared_ptr<void> block = allocate_block(bytes);
-  if (bytes < kHuge || kAccessIsChecked) std::memset(block.get(), 0, bytes);  // others come from the system as zeros
+  // Larger blocks come from the system filled with zeros.
+  if (bytes < kHuge || kAccessIsChecked) std::memset(block.get(), 0, bytes);
   return block;
 }
 
@@ -35,7 +36,7 @@ std::shared_ptr<void> allocate_block(size_t bytes) {
   if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes; free some, or give smaller inputs", bytes);
   const size_t at = reinterpret_cast<size_t>(base);
   void* aligned = static_cast<char*>(base) + (round_up(at, kHuge) - at);
-  madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // a hint: without huge pages the block works as well
+  madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // only a hint: the block also works without huge pages
   return {aligned, [base, wanted](void*) { munmap(base, wanted); }};
 }
 
@@ -72,11 +73,11 @@ void BlockPool::expect(size_t bytes) {
 
 void BlockPool::give_back(std::shared_ptr<void> piece, size_t bytes) {
   const size_t padded = pool_size(bytes);
-  if (kAccessIsChecked || padded >= kMaxBlock / 2) return;  // a block of its own
+  if (kAccessIsChecked || padded >= kMaxBlock / 2) return;  // the piece is a block of its own
   const std::lock_guard lock(mutex_);
   const char* const end = static_cast<char*>(piece.get()) + padded;
   total_ -= padded;
-  // The block that follows in memory may be another one.
+  // The room after the piece in memory may belong to another block.
   const auto follows = [&](const Room& r) {
     return r.memory.get() == end && !r.memory.owner_before(piece) && !piece.owner_before(r.memory);
   };

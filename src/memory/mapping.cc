@@ -13,7 +13,7 @@
 namespace retort {
 namespace {
 
-/// Deleters are also labels: std::get_deleter finds the file behind an owner.
+/// The type of the deleter is also a label: std::get_deleter finds the file of an owner.
 struct Unmap {
   FileIdentity file;
   void operator()(void* p) const { munmap(p, file.size); }
@@ -21,7 +21,7 @@ struct Unmap {
 
 const Unmap* mapping_of(const std::shared_ptr<void>& owner) { return owner ? std::get_deleter<Unmap>(owner) : nullptr; }
 
-// Whole pages that lie in the mapping `owner`, which begins at a page.
+// Releases whole pages in the mapping `owner`, which begins at a page.
 void release(const std::shared_ptr<void>& owner, const void* data, size_t bytes) {
   if (!mapping_of(owner)) return;
   char* const mapping = static_cast<char*>(owner.get());

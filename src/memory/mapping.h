@@ -1,4 +1,4 @@
-// Files mapped into memory, and which of their pages are worth keeping there.
+// Maps files into memory, and controls which of their pages stay there.
 #pragma once
 #include <sys/stat.h>
 
@@ -12,12 +12,12 @@
 
 namespace retort {
 
-/// What tells one version of a file from all others.
+/// Distinguishes one version of a file from all others.
 struct FileIdentity {
   uint64_t device = 0, inode = 0;
   int64_t modified_ns = 0;
   uint64_t size = 0;
-  int64_t changed_ns = 0;  ///< of the content, but also of name and mode: no part of comparisons
+  int64_t changed_ns = 0;  ///< also changes with name and mode, so it is not compared
   auto operator<=>(const FileIdentity& o) const { return in_order() <=> o.in_order(); }
   bool operator==(const FileIdentity& o) const { return in_order() == o.in_order(); }
 
@@ -26,28 +26,29 @@ struct FileIdentity {
 };
 FileIdentity identify(const struct stat& file);
 
-/// Where the bytes of a weight come from.
+/// The place in a file that a weight was read from.
 struct FileRange {
   FileIdentity file;
   uint64_t offset = 0, length = 0;
-  // NOLINTNEXTLINE(modernize-use-nullptr): what the default compares with is no pointer
+  // NOLINTNEXTLINE(modernize-use-nullptr): the default compares with something that is not a pointer
   auto operator<=>(const FileRange&) const = default;
 };
 
-/// The whole open file, private and read-only; keeps nothing open. Its size must not be 0. Throws ErrorCode::fail.
+/// Maps the whole open file, private and read-only; the descriptor may be closed afterwards. The size must not be 0.
+/// Throws ErrorCode::fail.
 std::shared_ptr<void> map_file(int descriptor, const FileIdentity& file);
 
-/// The file range under `length` bytes at `data` of a mapping by map_file; nullopt for other memory.
+/// The file range of `length` bytes at `data` in a mapping by map_file; nullopt for other memory.
 std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const void* data, size_t length);
 
-/// Gives back the memory of the pages that lie wholly under the tensor, where that is a file mapped by map_file; they
-/// come back from the file when somebody reads them again. Nothing for other memory.
+/// Releases the pages that lie entirely in the tensor, if its memory is a file mapped by map_file; they are read from
+/// the file again when they are accessed. Does nothing for other memory.
 void release_pages(const Tensor& tensor);
 
-/// Likewise all pages of the mapping that the tensor lies in.
+/// The same for all pages of the mapping that contains the tensor.
 void release_mapping(const Tensor& tensor);
 
-/// An aligned copy of a tensor of whole elements, whose pages are released as the copy grows.
+/// Returns an aligned copy of a tensor with unpacked elements, and releases its pages while copying.
 Tensor move_from_file(const Tensor& tensor);
 
 }  // namespace retort

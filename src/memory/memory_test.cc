@@ -37,7 +37,7 @@ size_t sum(const Tensor& t) {
   return total;
 }
 
-/// A file of these bytes, mapped; null when there is no room for it.
+/// Maps a file with these bytes; null if there is no space for it.
 std::shared_ptr<void> mapping_of(const std::string& bytes) {
   std::FILE* file = std::tmpfile();
   if (!file) return nullptr;
@@ -54,7 +54,7 @@ TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
   const Tensor all(DType::u8, {int64_t(kBytes)}, mapping.get(), mapping);
   EXPECT_EQ(sum(all), kBytes);
   EXPECT_EQ(resident_kib(mapping.get()), kBytes / 1024);
-  // Not the pages that only part of the tensor lies on.
+  // Keeps the pages that the tensor only partly covers.
   const Tensor inner(DType::u8, {kBytes / 2}, static_cast<char*>(mapping.get()) + 1, mapping);
   release_pages(inner);
   const size_t page = size_t(sysconf(_SC_PAGESIZE)) / 1024;
@@ -135,12 +135,13 @@ TEST(Access, UnderAddressSanitizerWhatIsForbiddenIsFound) {
 
 // A large piece that did not fit leaves room for small ones.
 TEST(BlockPool, SmallPiecesFillBlocks) {
-  if (kAccessIsChecked) GTEST_SKIP();  // every piece is a block then
+  if (kAccessIsChecked) GTEST_SKIP();  // then every piece is a block of its own
   constexpr size_t kLarge = size_t(9) << 20, kSmall = size_t(128) << 10;
   BlockPool pool;
   std::vector<std::shared_ptr<void>> pieces;
   pool.expect(7 * kLarge);
-  for (int i = 0; i < 7; ++i) pieces.push_back(pool.allocate(kLarge));  // three leave 5 MiB of a block of 32
+  // Three of them leave 5 MiB of a block of 32 MiB.
+  for (int i = 0; i < 7; ++i) pieces.push_back(pool.allocate(kLarge));
   const auto base = reinterpret_cast<uintptr_t>(pieces[0].get());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.allocate(kSmall).get()), base + 3 * kLarge);
 }
@@ -177,8 +178,8 @@ TEST(BlockPool, WhatIsGivenBackIsUsedAgainAsZeros) {
   const void *two = second.get(), *three = third.get();
   std::memset(second.get(), 1, kBytes);
   std::memset(third.get(), 1, kBytes);
-  pool.give_back(std::move(third), kBytes);   // at the end of what was used
-  pool.give_back(std::move(second), kBytes);  // joins it
+  pool.give_back(std::move(third), kBytes);   // directly before it
+  pool.give_back(std::move(second), kBytes);  // joins the previous one
   const std::shared_ptr<void> again = pool.allocate(2 * kBytes);
   EXPECT_TRUE(again.get() == two || again.get() == three) << "2 MiB that are free are not used";
   const auto* p = static_cast<const char*>(again.get());
@@ -205,7 +206,7 @@ TEST(SharedBlocks, EqualContentIsOneBlockWhileItLives) {
   EXPECT_EQ(shared.unify(own, kBytes), own);
 }
 
-// Wherever two blocks differ, also between the words that are sampled.
+// Wherever the two blocks differ, also between the sampled words.
 TEST(SharedBlocks, OneByteMakesADifference) {
   constexpr size_t kBytes = 70001;
   SharedBlocks shared;

@@ -20,18 +20,19 @@ namespace {
 constexpr char kMagic[8] = {'R', 'T', 'P', 'A', 'C', 'K', 'E', 'D'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kAlignment = 64, kPage = 4096;
-constexpr size_t kLeastSaved = size_t(256) << 10;  // less is packed in the time that opening a file takes
+constexpr size_t kLeastSaved = size_t(256) << 10;  // opening a file takes longer than packing less than this
 
 struct Header {
   char magic[8];
   uint32_t version, entries;
   uint64_t key[2];
   uint64_t file_size;
-  uint64_t check[2];  ///< of this header with zeros here, and of the table
+  uint64_t check[2];  ///< of this header, with zeros in this field, and of the table
 };
 static_assert(sizeof(Header) == 56);
 
-// Of each page that a disk or a file system may lose one line, of a small block all of it. Reads the block into memory.
+// Hashes one cache line of each page, which is what a disk or a file system may lose, or all of a small block. Reads
+// the block into memory.
 uint64_t sample_block(const void* block, size_t bytes) {
   Fingerprint f;
   const char* const p = static_cast<const char*>(block);
@@ -44,7 +45,7 @@ uint64_t sample_block(const void* block, size_t bytes) {
   return f.high();
 }
 
-// The pages at once: faults would bring them a few at a time.
+// Reads all pages at once: page faults would read only a few at a time.
 void populate(const void* block, size_t bytes) {
 #ifdef MADV_POPULATE_READ
   const auto at = reinterpret_cast<uintptr_t>(block), begin = at / kPage * kPage;
@@ -109,7 +110,7 @@ void PackedCache::open() {
     if (errno != ENOENT) logger_.warn("packed weights in '{}' cannot be read: {}", path_, std::strerror(errno));
     return;
   }
-  const char* wrong = "is no regular file";
+  const char* wrong = "is not a regular file";
   const auto size = size_t(s.st_size);
   if (S_ISREG(s.st_mode)) {
     wrong = "is cut short";
@@ -125,13 +126,13 @@ void PackedCache::open() {
   if (wrong) logger_.warn("the file '{}' {}: weights are packed anew", path_, wrong);
 }
 
-// What is wrong with the file, or null.
+// Returns what is wrong with the file, or null.
 const char* PackedCache::read(const std::shared_ptr<void>& mapping, size_t size) {
   const char* const base = static_cast<const char*>(mapping.get());
   Header h;
   std::memcpy(&h, base, sizeof h);
-  if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return "holds no packed weights";
-  if (h.version != kVersion) return "is of another version";
+  if (std::memcmp(h.magic, kMagic, sizeof kMagic) != 0) return "contains no packed weights";
+  if (h.version != kVersion) return "has another format version";
   if (h.file_size != size || (size - sizeof h) / sizeof(Entry) < h.entries) return "is cut short";
   std::vector<Entry> table(h.entries);
   if (h.entries) std::memcpy(table.data(), base + sizeof h, h.entries * sizeof(Entry));
@@ -188,12 +189,12 @@ void PackedCache::save() {
   const std::string reason = std::strerror(errno);
   unlink(temporary.c_str());
   logger_.warn(
-      "packed weights are not kept: cannot {} '{}': {}; make room or let session.packed_weights_cache name a "
-      "folder that may be written to",
+      "packed weights are not saved: cannot {} '{}': {}; free disk space or set session.packed_weights_cache to a "
+      "folder that is writable",
       failed, temporary, reason);
 }
 
-// What failed, or null.
+// Returns the operation that failed, or null.
 const char* PackedCache::write(int file) const {
   Header h{.version = kVersion, .entries = uint32_t(used_.size()), .key = {key_.high(), key_.low()}};
   std::memcpy(h.magic, kMagic, sizeof kMagic);
@@ -216,7 +217,7 @@ const char* PackedCache::write(int file) const {
          write_all(file, kZeros, round_up(block.bytes, kAlignment) - block.bytes);
   }
   if (!ok) return "write";
-  return fdatasync(file) == 0 ? nullptr : "write";  // or a crash could leave the name and lose the content
+  return fdatasync(file) == 0 ? nullptr : "write";  // otherwise a crash could keep the name and lose the content
 }
 
 }  // namespace retort

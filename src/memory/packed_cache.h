@@ -14,27 +14,29 @@
 
 namespace retort {
 
-/// Which of a session's blocks: plans are counted as they are built, steps within their plan, blocks within their step.
+/// Identifies a block of a session: plans are counted in the order in which they are built, steps in their plan, blocks
+/// in their step.
 struct PackedName {
   uint32_t plan = 0, step = 0, block = 0;
   auto operator<=>(const PackedName&) const = default;
 };
 
-/// Finds what the file holds, and writes the file anew where something was not found. What the file says is checked:
-/// sizes and table in full, of each page of each block a line. Thread-safe but for the constructor and save().
+/// Finds blocks in the file, and rewrites the file if a block was not found. The content of the file is checked: sizes
+/// and table completely, and one cache line of each page of each block. Thread-safe except for the constructor and
+/// save().
 class PackedCache {
  public:
-  /// `key`: all that the content depends on. A file that is not there, of another key or broken holds nothing. `shared`:
-  /// where other sessions of the process find the mapped file; may be null.
+  /// `key` covers everything that the content depends on. A file that does not exist, has another key or is damaged
+  /// counts as empty. `shared` lets other sessions of the process find the mapped file; may be null.
   PackedCache(std::string path, const Fingerprint& key, SharedBlocks* shared, const Logger& logger);
 
   uint32_t next_plan() { return plans_++; }
-  /// A read-only block of the file; null when it has none of that name and size.
+  /// Returns a read-only block of the file; null if it has none of that name and size.
   std::shared_ptr<const void> find(const PackedName& name, size_t bytes);
-  /// What was packed because find() had nothing.
+  /// Adds a block that was packed because find() returned null.
   void add(const PackedName& name, std::shared_ptr<const void> block, size_t bytes);
-  /// Puts all blocks into the file, unless it has them already or they are hardly worth a file. Other processes see the
-  /// old file or the whole new one. Where it cannot be written that is logged, and nothing else happens.
+  /// Writes all blocks to the file, unless they are already in it or too small to be worth a file. Other processes see
+  /// either the old file or the complete new one. If it cannot be written, this is only logged.
   void save();
 
  private:
@@ -54,7 +56,7 @@ class PackedCache {
   const Logger& logger_;
   std::mutex mutex_;
   std::map<PackedName, Block> in_file_, used_;
-  bool complete_ = true;  ///< nothing was added
+  bool complete_ = true;  ///< whether add() has not been called
   bool warned_ = false;
   uint32_t plans_ = 0;
 };

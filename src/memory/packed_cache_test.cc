@@ -14,7 +14,7 @@ namespace retort {
 namespace {
 
 constexpr size_t kLarge = size_t(1) << 20, kSmall = 1000;
-constexpr size_t kHead = 56, kEntry = 40;  // of the file: its header, and each line of the table behind it
+constexpr size_t kHead = 56, kEntry = 40;  // sizes in the file: of its header, and of each entry of the table after it
 
 std::shared_ptr<void> block(size_t bytes, int seed) {
   std::shared_ptr<void> memory(new char[bytes], [](void* p) { delete[] static_cast<char*>(p); });
@@ -43,7 +43,7 @@ class PackedFile : public testing::Test {
   std::unique_ptr<PackedCache> open(uint64_t of = 1, SharedBlocks* shared = nullptr) {
     return std::make_unique<PackedCache>(path_, key(of), shared, logger_);
   }
-  /// A start: what is not found is packed. How many blocks were found.
+  /// A start of a session: packs the blocks that are not found. Returns how many were found.
   int start(uint64_t of = 1) {
     const auto cache = open(of);
     int found = 0;
@@ -111,7 +111,7 @@ TEST_F(PackedFile, ThatIsBrokenIsReportedAndReplaced) {
   const size_t first = 4096;  // where blocks begin
   std::vector<std::pair<std::string, std::string>> broken{{"", "cut short"},
                                                           {"pointless", "cut short"},
-                                                          {std::string(4096, 'x'), "holds no packed weights"},
+                                                          {std::string(4096, 'x'), "contains no packed weights"},
                                                           {good.substr(0, 60), "cut short"},
                                                           {good.substr(0, good.size() - 64), "cut short"},
                                                           {good + "more", "cut short"}};
@@ -134,7 +134,7 @@ TEST_F(PackedFile, ThatIsBrokenIsReportedAndReplaced) {
   }
 }
 
-// The check can be right and the table wrong all the same.
+// The check sum may be right although the table is wrong.
 TEST_F(PackedFile, IsNotReadBeyondItsEnd) {
   start();
   const std::string good = bytes();
@@ -190,7 +190,7 @@ TEST_F(PackedFile, ThatCannotBeWrittenIsAWarning) {
   log_.clear();
   path_ = folder_;  // a folder
   EXPECT_EQ(start(), 0);
-  EXPECT_NE(log_.find("is no regular file"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("is not a regular file"), std::string::npos) << log_;
   EXPECT_NE(log_.find("cannot rename"), std::string::npos) << log_;
 }
 

@@ -9,10 +9,10 @@
 namespace retort {
 namespace {
 
-// Smaller blocks are equal in many models, and would keep what they were cut from.
+// Smaller blocks are equal in many models, and would keep the memory alive that they are part of.
 constexpr size_t kLeast = 4096;
 
-// Words evenly spread over a block of kLeast bytes or more, the last one included.
+// Hashes words that are evenly spread over a block of kLeast bytes or more, including the last one.
 uint64_t sample(const void* block, size_t bytes) {
   constexpr size_t kWords = 256;
   const char* const p = static_cast<const char*>(block);

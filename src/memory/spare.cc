@@ -14,10 +14,10 @@ const std::shared_ptr<void>& Spare::take(const MemorySpace& wanted, size_t bytes
     most = runs = 0;
   }
   if (memory && memory.use_count() == 1 && capacity >= bytes && space == wanted) return memory;
-  // Room to grow, so that a growing result is not moved at every run.
+  // Leaves room to grow, so that a growing result is not allocated anew in every run.
   const bool grows = memory && capacity < bytes && space == wanted;
   const size_t room = grows ? checked_add(bytes, bytes / 4, "tensor size in bytes") : bytes;
-  memory = nullptr;  // first give back, then take
+  memory = nullptr;  // frees the old memory before it allocates the new one
   capacity = 0;
   memory = allocate(room);
   capacity = room;

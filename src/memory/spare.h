@@ -1,4 +1,4 @@
-// Memory of an earlier result, used again while nobody else holds it.
+// The memory of an earlier result, which is reused if nothing else refers to it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace retort {
 
-/// After so many runs, memory goes back that none of them needed.
+/// After this many runs, memory that none of them needed is freed.
 inline constexpr uint32_t kRunsPerTrim = 32;
-/// Less than this is kept: planning anew costs more than it holds.
+/// Less memory than this is kept: planning again would cost more than it saves.
 inline constexpr size_t kWorthTrimming = size_t(1) << 20;
 
 /// Not thread-safe.
@@ -18,11 +18,11 @@ struct Spare {
   std::shared_ptr<void> memory;
   MemorySpace space;
   size_t capacity = 0;
-  size_t most = 0;    ///< bytes that a run needed since memory was last given back
-  uint32_t runs = 0;  ///< likewise
+  size_t most = 0;    ///< the most bytes that a run needed since memory was last freed
+  uint32_t runs = 0;  ///< number of runs since then
 
-  /// Memory of `bytes` in `wanted`: what is kept if nobody holds it any more, else new, with room to grow where the last
-  /// was too small.
+  /// Returns memory of `bytes` bytes in `wanted`: the kept memory if nothing else refers to it, otherwise new memory,
+  /// with room to grow if the old one was too small.
   const std::shared_ptr<void>& take(const MemorySpace& wanted, size_t bytes,
                                     FunctionRef<std::shared_ptr<void>(size_t)> allocate);
 };

@@ -13,7 +13,7 @@ uint64_t number(std::string_view key, std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(error == std::errc() && end == text.data() + text.size() && value <= INT64_MAX, ErrorCode::invalid_graph,
-          "{} of external data is '{}', which is no byte count; write the model again", key, text);
+          "{} of external data is '{}', which is not a number of bytes; write the model again", key, text);
   return value;
 }
 
@@ -22,7 +22,7 @@ std::string folder_of(const std::string& path) {
   return slash == path.npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// The path without links, or "" when it does not exist. Folders end in '/'.
+/// The path with links resolved, or "" if it does not exist. Folders end in '/'.
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
   std::string text = real ? real.get() : "";
@@ -38,8 +38,8 @@ void ExternalEntry::set(std::string_view key, std::string_view value) {
   if (key == "length") length = number(key, value);
 }
 
-// Download caches put a link to the model beside links to its data, all of them to one other folder. Then the folder
-// that the model really lies in counts too.
+// Download caches contain a link to the model and links to its data, all of which lead to one other folder. In that
+// case the folder that contains the model itself is accepted too.
 ExternalFiles::ExternalFiles(const ReadOptions& options, const std::string& model_path) : options_(options) {
   folder_ = options.external_folder.empty() ? folder_of(model_path) : options.external_folder;
   if (!options.external_folder.empty() || model_path.empty()) return;
@@ -85,11 +85,11 @@ const ExternalFiles::Opened& ExternalFiles::open(std::string_view location) {
 Source ExternalFiles::find(const ExternalEntry& entry, size_t size) {
   require(!entry.location.empty(), ErrorCode::invalid_graph, "external data has no location");
   require(!entry.length || *entry.length == size, ErrorCode::invalid_graph,
-          "external data is {} bytes long where the tensor needs {}; write the model again", entry.length.value_or(0),
+          "external data is {} bytes long, but the tensor needs {}; write the model again", entry.length.value_or(0),
           size);
   const Opened& o = open(entry.location);
   require(entry.offset <= o.size && size <= o.size - entry.offset, ErrorCode::invalid_graph,
-          "'{}' has {} bytes where the tensor needs {} from byte {}; copy the file again, it is not whole",
+          "'{}' has {} bytes, but the tensor needs {} from byte {}; copy the file again, it is incomplete",
           entry.location, o.size, size, entry.offset);
   if (!o.file) return {o.all.bytes.substr(size_t(entry.offset), size), o.all.owner, o.all.keep};
   std::shared_ptr<void> memory = o.file->read(entry.offset, size);

@@ -1,4 +1,4 @@
-// External data: where it may lie, which bytes of it belong to a tensor, and who owns them.
+// Tests external data: where it may be, which bytes belong to a tensor, and who owns them.
 #include "onnx/external_data.h"
 
 #include <sys/stat.h>
@@ -39,10 +39,10 @@ std::string with_tensors(const std::vector<MessageWriter>& tensors) {
                                .initializers = tensors});
 }
 
-/// `c`: four floats.
+/// `c` is a vector of four floats.
 std::string with_external(const Entries& entries) { return with_tensors({external_tensor("c", entries, 4)}); }
 
-/// model/ holds the model and weights.bin, secret.bin lies beside it.
+/// model/ contains the model and weights.bin; secret.bin is beside that folder.
 struct External : testing::Test {
   External() {
     data.resize(64);
@@ -82,15 +82,15 @@ TEST_F(External, RangesAreChecked) {
   const auto code = ErrorCode::invalid_graph;
   const auto at = [](const char* offset) { return Entries{{"location", "weights.bin"}, {"offset", offset}}; };
   const auto of = [](const char* length) { return Entries{{"location", "weights.bin"}, {"length", length}}; };
-  refuse(at("49"), code, "has 64 bytes where the tensor needs 16 from byte 49");
-  refuse(at("64"), code, "where the tensor needs 16 from byte 64");
+  refuse(at("49"), code, "has 64 bytes, but the tensor needs 16 from byte 49");
+  refuse(at("64"), code, "but the tensor needs 16 from byte 64");
   refuse(at("9223372036854775807"), code, "from byte 9223372036854775807");
   for (const char* text : {"-1", "x", "", " 4", "0x10", "1e3", "+1", "9223372036854775808", "18446744073709551616"}) {
-    refuse(at(text), code, "no byte count");
-    refuse(of(text), code, "no byte count");
+    refuse(at(text), code, "not a number of bytes");
+    refuse(of(text), code, "not a number of bytes");
   }
-  refuse(of("15"), code, "15 bytes long where the tensor needs 16");
-  refuse(of("17"), code, "17 bytes long where the tensor needs 16");
+  refuse(of("15"), code, "15 bytes long, but the tensor needs 16");
+  refuse(of("17"), code, "17 bytes long, but the tensor needs 16");
   refuse(of("0"), code, "0 bytes long");
   folder.write("model/empty.bin", "");
   refuse({{"location", "empty.bin"}}, code, "has 0 bytes");

@@ -18,7 +18,7 @@ std::string describe_function(const Function& f) {
   return cat("function '{}{}{}'", f.domain, f.domain.empty() ? "" : ".", f.name);
 }
 
-/// Calls f(Graph&) for the graph and everything nested in it. Bodies nest no deeper than the reader lets them.
+/// Calls f(Graph&) for the graph and everything nested in it. The reader limits how deep bodies nest.
 void for_each_graph(Graph& graph, const std::function<void(Graph&)>& f) {
   f(graph);
   for (size_t i = 0; i < graph.node_count(); ++i) {
@@ -26,7 +26,7 @@ void for_each_graph(Graph& graph, const std::function<void(Graph&)>& f) {
   }
 }
 
-/// What a graph and everything nested in it takes.
+/// The size of a graph with everything nested in it.
 struct Size {
   size_t nodes = 0, bytes = 0;
 };
@@ -52,7 +52,7 @@ size_t bytes_of(const Node& n) {
 struct Callee {
   Function* function = nullptr;
   std::vector<Callee*> calls;
-  Size size;  ///< of the body; with all its calls once it is done
+  Size size;  ///< of the body; including all its calls once it has been measured
   enum { unseen, open, done } state = unseen;
 };
 
@@ -64,13 +64,13 @@ class Inliner {
     for (auto& [key, callee] : callees_) measure(callee);
   }
 
-  /// Whether every call was expanded.
+  /// Returns whether every call was expanded.
   bool run() {
     Callee whole;
     survey(*model_.graph, whole);
     for (const Callee* called : whole.calls) add(whole.size, called->size);
     require(whole.size.nodes < options_.nodes && whole.size.bytes < options_.bytes, ErrorCode::invalid_graph,
-            "expanding functions makes more than {} nodes or {} bytes", options_.nodes, options_.bytes);
+            "expanding functions results in more than {} nodes or {} bytes", options_.nodes, options_.bytes);
     expand_graph(*model_.graph, 0);
     return !kept_;
   }
@@ -94,8 +94,8 @@ class Inliner {
     to.bytes = std::min(to.bytes + more.bytes, options_.bytes);
   }
 
-  /// Adds the nodes of the calls, innermost first, and finds cycles. Depth first with a stack of its own: chains of
-  /// calls may be thousands long.
+  /// Adds the sizes of calls, innermost first, and finds cycles. Depth first with an explicit stack: chains of calls
+  /// may be thousands long.
   void measure(Callee& root) const {
     std::vector<std::pair<Callee*, size_t>> path;
     const auto enter = [&](Callee& c) {
@@ -112,13 +112,13 @@ class Inliner {
         continue;
       }
       Callee& called = *callee->calls[next++];
-      require(called.state != Callee::open, ErrorCode::invalid_graph, "{} calls itself; take the call out of it",
+      require(called.state != Callee::open, ErrorCode::invalid_graph, "{} calls itself; remove that call",
               describe_function(*called.function));
       if (called.state == Callee::unseen) enter(called);
     }
   }
 
-  /// What the node calls; null when it is no call or stays one.
+  /// The function that the node calls; null if it is not a call or stays one.
   Callee* find(const Node& n) {
     const auto found = callees_.find(key_of(n));
     if (found == callees_.end()) return nullptr;
@@ -127,7 +127,7 @@ class Inliner {
     return kept ? nullptr : &found->second;
   }
 
-  // New nodes stand behind the ones there are, so that calls among them are met by the same loop.
+  // New nodes are appended, so the same loop also reaches the calls among them.
   void expand_graph(Graph& graph, uint32_t depth) {
     require(depth <= options_.depth, ErrorCode::invalid_graph, "bodies nest deeper than {} once functions are expanded",
             options_.depth);
@@ -168,7 +168,7 @@ class Expansion {
   }
 
  private:
-  /// Names grow by one part for each level of calls, up to a bound.
+  /// Names get longer by one part for each level of calls, up to a limit.
   static std::string prefix_of(const std::string& name) {
     constexpr size_t kLongest = 256;
     return name.size() < kLongest ? name + "/" : name.substr(0, kLongest);
@@ -176,16 +176,16 @@ class Expansion {
 
   void bind_inputs() {
     require(call_.inputs.size() <= body_.inputs.size(), ErrorCode::invalid_graph,
-            "{} inputs where {} has {}; remove the others", call_.inputs.size(), describe_function(f_),
+            "{} inputs, but {} has {}; remove the others", call_.inputs.size(), describe_function(f_),
             body_.inputs.size());
     for (size_t i = 0; i < body_.inputs.size(); ++i) values_[body_.inputs[i]] = call_.input(i);
   }
 
-  /// The call's outputs become the outputs of nodes of the body. An output that the body does not make itself, or
+  /// Makes the call's outputs the outputs of nodes in the body. An output that the body does not compute itself, or
   /// returns twice, is copied.
   void bind_outputs() {
     require(call_.outputs.size() <= body_.outputs.size(), ErrorCode::invalid_graph,
-            "{} outputs where {} has {}; remove the others", call_.outputs.size(), describe_function(f_),
+            "{} outputs, but {} has {}; remove the others", call_.outputs.size(), describe_function(f_),
             body_.outputs.size());
     for (size_t i = 0; i < call_.outputs.size(); ++i) {
       if (call_.outputs[i] == ValueId::none) continue;
@@ -225,7 +225,7 @@ class Expansion {
     graph_.add_node(std::move(n));
   }
 
-  /// A symbol of the function may stand for another extent in each call.
+  /// A symbol of the function may stand for a different extent in each call.
   static void forget_symbols(ValueType& type) {
     if (!type.ranked || all_known(type.shape)) return;
     type.ranked = false;
@@ -272,7 +272,7 @@ class Expansion {
 };
 
 void Inliner::expand_call(Graph& graph, NodeId id, const Function& function) {
-  const Node call = graph.node(id);  // adding nodes moves the ones there are
+  const Node call = graph.node(id);  // a copy: adding nodes moves the existing ones
   try {
     require(call.bodies.empty(), ErrorCode::not_implemented, "calls with graph attributes are not supported");
     for (ValueId out : call.outputs) {
@@ -289,7 +289,7 @@ void Inliner::expand_call(Graph& graph, NodeId id, const Function& function) {
   }
 }
 
-// In one go at the end: taking every call's uses away by itself would be quadratic in the uses of a value.
+// Done once at the end: removing the uses of each call individually would be quadratic in the uses of a value.
 void Inliner::rebuild_uses(Graph& graph) {
   for (size_t i = 0; i < graph.value_count(); ++i) graph.value(ValueId(i)).uses.clear();
   for (size_t i = 0; i < graph.node_count(); ++i) {

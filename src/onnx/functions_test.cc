@@ -1,4 +1,4 @@
-// Expansion of model-local functions.
+// Tests the expansion of model-local functions.
 #include "onnx/functions.h"
 
 #include "onnx/model_testing.h"
@@ -121,8 +121,8 @@ TEST(Functions, OmittedInputsAndOutputs) {
             "  return y\n}\n");
   EXPECT_NE(expanded({call("F", {"x", "", "x"}, {"y"})}, {f}).find("y: ? = Clip(x, _, x)"), std::string::npos);
   expect_refused({call("F", {"x", "x", "x", "x"}, {"y"})}, {f},
-                 "node of output 'y' (f.F): 4 inputs where function 'f.F' has 3");
-  expect_refused({call("F", {"x"}, {"y", "z", "w"})}, {f}, "3 outputs where function 'f.F' has 2");
+                 "node of output 'y' (f.F): 4 inputs, but function 'f.F' has 3");
+  expect_refused({call("F", {"x"}, {"y", "z", "w"})}, {f}, "3 outputs, but function 'f.F' has 2");
 }
 
 TEST(Functions, OutputsMayBeInputsOrRepeated) {
@@ -161,7 +161,7 @@ TEST(Functions, WithinBodiesAndWithBodies) {
     const Graph& inner = *body.node(body.order()[0]).bodies[1].graph;
     EXPECT_EQ(inner.node(NodeId(0)).attributes.get_or<int64_t>("k", 0), 5);
   }
-  // Both calls have bodies of their own.
+  // Each call has its own bodies.
   EXPECT_NE(m->graph->node(m->graph->order()[0]).bodies[0].graph, m->graph->node(m->graph->order()[1]).bodies[0].graph);
 }
 
@@ -190,7 +190,7 @@ TEST(Functions, CyclesAreErrorsEvenUnused) {
   expect_refused({call("A", {"x"}, {"y"})}, {one, two}, "calls itself");
 }
 
-/// Functions F0 … Fn, each calling the one before it `calls` times; the first is Neg.
+/// Functions F0 … Fn, each of which calls the previous one `calls` times; the first is Neg.
 std::vector<FunctionSpec> tower(int n, int calls, const std::string& name = "F") {
   std::vector<FunctionSpec> all{{name + "0", {"a"}, {"b"}, {node("Neg", {"a"}, {"b"})}}};
   for (int i = 1; i <= n; ++i) {
@@ -211,9 +211,9 @@ TEST(Functions, LongChainsAreFineDoublingIsBounded) {
   const auto small = model_of({call("F8", {"x"}, {"y"})}, tower(8, 2));
   inline_functions(*small);
   EXPECT_EQ(small->graph->order().size(), 256u);
-  expect_refused({call("F40", {"x"}, {"y"})}, tower(40, 2), "makes more than 262144 nodes");
+  expect_refused({call("F40", {"x"}, {"y"})}, tower(40, 2), "results in more than 262144 nodes");
   const auto bound = model_of({call("F8", {"x"}, {"y"})}, tower(8, 2));
-  expect_error(ErrorCode::invalid_graph, "makes more than", [&] { inline_functions(*bound, {.nodes = 100}); });
+  expect_error(ErrorCode::invalid_graph, "results in more than", [&] { inline_functions(*bound, {.nodes = 100}); });
 }
 
 TEST(Functions, BytesAreBounded) {
@@ -233,7 +233,7 @@ TEST(Functions, NestingIsBounded) {
     all.push_back(
         {"F" + std::to_string(i), {"a"}, {"b"}, {branches(call("F" + std::to_string(i - 1), {"a"}, {"t"}), "t")}});
   }
-  expect_refused({call("F150", {"x"}, {"y"})}, all, "makes more than");  // two branches double at each level
+  expect_refused({call("F150", {"x"}, {"y"})}, all, "results in more than");  // two branches double the size at each level
   for (FunctionSpec& f : all) {
     if (f.name == "F0") continue;
     const std::string inner = "F" + std::to_string(std::stoi(f.name.substr(1)) - 1);

@@ -1,4 +1,4 @@
-// Files made to do harm: each must end in an Error, quickly, or read as something that holds together.
+// Malicious files: each must cause an Error quickly, or read as a consistent model.
 #include <ctime>
 #include <random>
 
@@ -9,7 +9,7 @@
 namespace retort::onnx {
 namespace {
 
-/// Reads, and when that works checks what came out. True: it was read.
+/// Reads the bytes and checks the result if that works. Returns whether it did.
 bool survives(const std::string& bytes) {
   try {
     const auto m = read(bytes);
@@ -24,7 +24,7 @@ bool survives(const std::string& bytes) {
   }
 }
 
-/// A little of everything: captures, types, attributes, sparse and typed tensors, a function.
+/// A small model with one of everything: captures, types, attributes, sparse and typed tensors, a function.
 std::string small_model() {
   MessageWriter typed, function, sparse, index;
   typed.integer(tag::tensor::dims, 3);
@@ -163,14 +163,15 @@ TEST(Hostile, LimitsOnNodesEntriesAndStrings) {
   expect_unreadable(small_model(), ErrorCode::invalid_protobuf, "nest too deep", options);
 }
 
-/// Milliseconds of processor time that reading takes; other programs do not count.
+/// Milliseconds of this process's processor time that reading takes.
 double time_of(const std::string& bytes) {
   const std::clock_t start = std::clock();
   survives(bytes);
   return 1e3 * double(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-/// 32 times the content must not take 1024 times as long. A busy machine slows a round down; the best ones count.
+/// 32 times the content must not take 1024 times as long. A busy machine slows some rounds down, so the best ones
+/// count.
 void expect_linear(const std::function<std::string(int)>& make, int size) {
   const std::string small = make(size), large = make(size * 32);
   double t1 = 1e9, t32 = 1e9;
@@ -190,7 +191,7 @@ TEST(Hostile, NothingIsQuadratic) {
     return all;
   };
   expect_linear(
-      [&](int n) {  // attributes of one node, in falling order
+      [&](int n) {  // attributes of one node, in descending order
         std::vector<MessageWriter> attributes;
         for (const std::string& a : names(n, "a")) attributes.push_back(int_attribute(a, 1));
         return model_bytes(

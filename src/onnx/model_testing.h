@@ -75,7 +75,7 @@ inline MessageWriter float_tensor(const std::string& name, const std::vector<flo
   return m;
 }
 
-/// What a GraphProto is made of.
+/// The content of a GraphProto.
 struct GraphSpec {
   std::vector<MessageWriter> nodes;
   std::vector<MessageWriter> inputs, outputs;
@@ -122,12 +122,12 @@ inline std::shared_ptr<Model> read(const std::string& bytes, const ReadOptions& 
   return read_model(std::as_bytes(std::span(bytes)), options);
 }
 
-/// Expects an error with that code whose message holds `text`.
+/// Expects an error with this code whose message contains `text`.
 template <typename F>
 void expect_error(ErrorCode code, const std::string& text, F&& f) {
   try {
     f();
-    ADD_FAILURE() << "no error where one should say: " << text;
+    ADD_FAILURE() << "no error, but expected one with: " << text;
   } catch (const Error& error) {
     EXPECT_EQ(int(error.code()), int(code)) << error.message();
     EXPECT_NE(error.message().find(text), std::string::npos) << error.message() << "\nlacks: " << text;
@@ -147,7 +147,7 @@ inline const Tensor& constant_named(const Graph& graph, std::string_view name) {
   throw Error(ErrorCode::not_found, "no constant " + std::string(name));
 }
 
-/// A folder that vanishes with the test.
+/// A folder that is removed after the test.
 class Folder {
  public:
   Folder() {

@@ -1,4 +1,4 @@
-// Hash of names from model files. Seeded per process, so that a file cannot be made whose names all collide.
+// Hash of names from model files. It is seeded per process, so that no file can be prepared whose names all collide.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -27,14 +27,14 @@ struct NameHash {
     if (size) std::memcpy(&v, p, size);
     return v;
   }
-  /// Both halves of a 128-bit product: every bit of the input reaches every bit of the result.
+  /// Combines both halves of a 128-bit product: every bit of the input affects every bit of the result.
   static uint64_t mix(uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15) * (b ^ 0xd1b54a32d192ed03);
     return uint64_t(product) ^ uint64_t(product >> 64);
   }
 };
 
-/// Keys are views: the file's bytes must outlive the map.
+/// Keys are views: the bytes of the file must outlive the map.
 template <typename T>
 using NameMap = std::unordered_map<std::string_view, T, NameHash>;
 using NameSet = std::unordered_set<std::string_view, NameHash>;

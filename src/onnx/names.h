@@ -1,5 +1,5 @@
-// Names of the values of a graph in the file to be written. Each value has one name, which no other value of the graph
-// or of a graph around it has: values of the ir may share names, or have none.
+// Names of the values of a graph in the file to be written. Each value gets a name that no other value of the graph or
+// of a surrounding graph has; in the ir, values may share names or have none.
 #pragma once
 #include <string>
 #include <unordered_set>
@@ -12,7 +12,7 @@ namespace retort::onnx {
 
 class Names {
  public:
-  /// `captured`: the names of the graph's trailing inputs in the graph around it, whose names are `outer`.
+  /// `captured` has the names of the graph's trailing inputs in the surrounding graph, whose names are `outer`.
   Names(const Graph& graph, const Names* outer, const std::vector<std::string>& captured);
   /// "" for ValueId::none.
   const std::string& of(ValueId id) const { return id == ValueId::none ? none_ : names_[size_t(id)]; }

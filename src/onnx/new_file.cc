@@ -15,16 +15,17 @@ namespace retort::onnx {
 namespace {
 
 [[noreturn]] void fail_write(const std::string& path) {
-  fail(ErrorCode::fail, "cannot write '{}': {}; choose a path that can be written to", path, std::strerror(errno));
+  fail(ErrorCode::fail, "cannot write '{}': {}; choose a writable path", path, std::strerror(errno));
 }
 
-/// The file that `path` means: what symbolic links lead to. A device or a pipe would be replaced, not written to.
+/// The file that `path` leads to through symbolic links. A device or a pipe would be replaced, not written to.
 std::string file_behind(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code missing;
   const auto there = fs::status(path, missing);
   require(!fs::exists(there) || fs::is_regular_file(there), ErrorCode::invalid_argument,
-          "cannot write '{}': it is no regular file, and only such a file can be replaced; choose another name", path);
+          "cannot write '{}': it is not a regular file, and only such a file can be replaced; choose another name",
+          path);
   fs::path file = path;
   for (int links = 0; fs::is_symlink(fs::symlink_status(file, missing)); ++links) {
     errno = ELOOP;

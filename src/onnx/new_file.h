@@ -1,12 +1,13 @@
-// Files that appear whole or not at all.
+// Files that appear completely or not at all.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace retort::onnx {
 
-/// A file under another name, until it is complete. What `path` names is replaced then (through symbolic links), and stays
-/// intact for those who have it open. Throws fail where it cannot be written, invalid_argument for what is no regular file.
+/// A file that has a temporary name until it is complete. It then replaces the file at `path` (through symbolic links),
+/// which stays intact for processes that have it open. Throws fail if it cannot be written, invalid_argument if `path`
+/// is not a regular file.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);

@@ -17,7 +17,7 @@ template <typename T>
 T number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::fail, "'{}' is no number", text);
+  require(error == std::errc() && end == text.data() + text.size(), ErrorCode::fail, "'{}' is not a number", text);
   return value;
 }
 
@@ -29,7 +29,7 @@ std::vector<T> list(std::string_view text, Read read) {
   return values;
 }
 
-/// By "domain type"; the oldest form first.
+/// Indexed by "domain type"; the oldest form is first.
 using Forms = std::unordered_map<std::string, std::vector<OperatorForm>>;
 
 Forms read_forms() {

@@ -1,5 +1,5 @@
-// When the form of each operator that ONNX Runtime knows changed, which of its ports share a type, and what its
-// attributes are when a model leaves them out.
+// For each operator that ONNX Runtime knows: the versions in which its form changed, which of its ports share a type,
+// and the defaults of its attributes.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -14,10 +14,10 @@ struct OperatorForm {
   std::vector<std::string_view> defaults;  ///< "axis=i:1"
 };
 
-/// The form that the operator has in that version of its domain, 0: in the newest. Null for operators that are not known.
+/// The form of the operator in this version of its domain; 0 means the newest. Null for unknown operators.
 const OperatorForm* operator_form(std::string_view domain, std::string_view type, int version);
 
-/// "axis=i:1" as an attribute.
+/// Parses "axis=i:1" as an attribute.
 Attributes::Item read_default(std::string_view text);
 
 }  // namespace retort::onnx

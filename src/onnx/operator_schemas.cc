@@ -14,7 +14,7 @@ constexpr std::string_view kSchemas =
 #include "onnx/operator_schemas.inc"
     ;
 
-/// One version of an operator, as it is written.
+/// One version of an operator, as it is in the text.
 struct SchemaRow {
   int since = 0;
   std::string_view inputs, outputs, parameters;
@@ -30,7 +30,7 @@ std::vector<std::string_view> listed(std::string_view text) {
   return text == "-" ? std::vector<std::string_view>() : split(text, ' ');
 }
 
-/// The text, read once. The build writes it: what it holds is not checked again.
+/// The text, parsed once. The build generates it, so its content is not checked again.
 class Schemas {
  public:
   Schemas() {
@@ -50,7 +50,7 @@ class Schemas {
     }
   }
 
-  /// Null: not known, or not yet.
+  /// Null if the operator is unknown or does not exist in this version yet.
   const SchemaRow* find(std::string_view domain, std::string_view type, int version) const {
     const auto found = rows_.find(cat("{} {}", domain.empty() ? "ai.onnx" : domain, type));
     if (found == rows_.end()) return nullptr;
@@ -84,7 +84,7 @@ class Schemas {
 
   std::vector<std::string> names_;
   std::vector<std::vector<const char*>> sets_;
-  std::unordered_map<std::string, std::vector<SchemaRow>> rows_;  // by "domain type"; the oldest first
+  std::unordered_map<std::string, std::vector<SchemaRow>> rows_;  // indexed by "domain type"; the oldest is first
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What inputs and outputs each operator that ONNX Runtime knows has in each version, and which types they may be of.
+// For each operator that ONNX Runtime knows, in each version: its inputs and outputs, and the types that they may have.
 #pragma once
 #include <optional>
 #include <span>
@@ -10,18 +10,18 @@ namespace retort::onnx {
 struct OperatorSchema {
   struct Port {
     std::string_view name;
-    std::string_view parameter;  ///< that stands for its type; empty where the type is none of the parameters
+    std::string_view parameter;  ///< the name of the type parameter; empty if the type is fixed
   };
   struct Parameter {
     std::string_view name;
-    std::span<const char* const> types;  ///< "tensor(float)": those that it may be; they stay for ever
+    std::span<const char* const> types;  ///< allowed types such as "tensor(float)"; valid for ever
   };
   int since = 0;
   std::vector<Port> inputs, outputs;
   std::vector<Parameter> parameters;
 };
 
-/// The schema that the operator has in that version of its domain; nothing for operators that are not known, or not yet.
+/// The schema of the operator in this version of its domain; nullopt if the operator is unknown or does not exist yet.
 std::optional<OperatorSchema> operator_schema(std::string_view domain, std::string_view type, int version);
 
 }  // namespace retort::onnx

@@ -47,7 +47,7 @@ Attribute empty_value(AttributeKind kind) {
   }
 }
 
-/// Takes the value in the current field of `m`; for lists also those in the fields that follow, `fields` at most.
+/// Reads the value in the current field of `m`; for lists also the values in the next fields, at most `fields` of them.
 void read_value(ReadContext& c, Message& m, ReadAttribute& a, size_t fields) {
   const auto list = [&]<typename T>(std::type_identity<T>) -> std::vector<T>& {
     if (auto* items = std::get_if<std::vector<T>>(&a.value)) return *items;
@@ -102,11 +102,11 @@ void read_value(ReadContext& c, Message& m, ReadAttribute& a, size_t fields) {
   }
 }
 
-/// The fields that say what the value means.
+/// The fields that determine the meaning of the value.
 struct Head {
   std::string_view name, reference;
   AttributeKind kind = AttributeKind::undefined;
-  size_t fields = 0;  ///< that may hold values
+  size_t fields = 0;  ///< number of fields that may hold values
 };
 
 Head read_head(ReadContext& c, Message m) {
@@ -133,9 +133,10 @@ Head read_head(ReadContext& c, Message m) {
 
 void read_fields(ReadContext& c, Message m, const Head& h, ReadAttribute& a, bool reference) {
   const uint32_t wanted = value_field(a.kind);
-  require(wanted != 0, ErrorCode::invalid_graph, "{} is no attribute type", int(a.kind));
+  require(wanted != 0, ErrorCode::invalid_graph, "{} is not an attribute type", int(a.kind));
   if (!h.reference.empty()) {
-    require(reference, ErrorCode::invalid_graph, "it refers to '{}' of a function, but stands in none", h.reference);
+    require(reference, ErrorCode::invalid_graph, "it refers to attribute '{}' of a function, but is not in a function",
+            h.reference);
     require(a.kind != AttributeKind::graph, ErrorCode::not_implemented,
             "references to graph attributes are not supported");
     a.value = AttributeRef{std::string(h.reference), int32_t(a.kind)};

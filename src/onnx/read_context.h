@@ -1,4 +1,4 @@
-// What the parts of the reader share while one model is read.
+// Shared by the parts of the reader while one model is read.
 #pragma once
 #include <string>
 
@@ -22,15 +22,15 @@ struct ReadContext {
   size_t nodes = 0, entries = 0, memory = 0;
 
   const ReadLimits& limits() const { return options.limits; }
-  /// Counts and checks against the limits.
+  /// Counts, and throws if a limit is exceeded.
   void count_node();
   void count_entry(size_t name_bytes = 0);
   void charge(size_t bytes);
-  /// A string field within the limits.
+  /// A string field; throws if it exceeds a limit.
   std::string_view text(const Message& m) const;
 };
 
-/// Runs `f`; an Error gets what `context()` says in front.
+/// Runs `f`; puts `context()` before the message of an Error.
 template <typename Context, typename F>
 decltype(auto) in_context(const Context& context, F&& f) {
   try {
@@ -44,26 +44,26 @@ decltype(auto) in_context(const Context& context, F&& f) {
 /// "ai.onnx" is the long name of the default domain.
 inline std::string_view canonical_domain(std::string_view domain) { return domain == "ai.onnx" ? "" : domain; }
 
-/// TensorProto of every element type, inline or external; `name` receives its name. Errors name the tensor.
+/// Reads a TensorProto of any element type, inline or external; `name` receives its name. Errors name the tensor.
 Tensor read_tensor(ReadContext& c, Message m, std::string_view* name = nullptr);
-/// SparseTensorProto, indices checked against the shape.
+/// Reads a SparseTensorProto; its indices are checked against the shape.
 SparseTensor read_sparse(ReadContext& c, Message m, std::string_view* name = nullptr);
-/// The dense form; later entries win where indices repeat.
+/// The dense form; if indices repeat, later entries win.
 Tensor densify(ReadContext& c, const SparseTensor& sparse);
-/// TypeProto.
+/// Reads a TypeProto.
 ValueType read_type(ReadContext& c, Message m);
-/// The element type with that number; throws on numbers that are none.
+/// The element type with this number; throws if there is none.
 DType read_dtype(int64_t number);
-/// AttributeProto that is no graph; see Scope for graphs. `reference`: whether ref_attr_name is allowed.
+/// An AttributeProto that is not a graph; see Scope for graphs. `reference` says whether ref_attr_name is allowed.
 struct ReadAttribute {
   std::string_view name;
   AttributeKind kind = AttributeKind::undefined;
   Attribute value;
-  std::optional<Message> graph;  ///< kind graph: value is not set
+  std::optional<Message> graph;  ///< for the kind graph, in which case value is not set
 };
 ReadAttribute read_attribute(ReadContext& c, Message m, bool reference);
-/// OperatorSetIdProto into the map.
+/// Reads an OperatorSetIdProto into the map.
 void read_opset(ReadContext& c, Message m, Opsets& opsets);
-/// FunctionProto.
+/// Reads a FunctionProto.
 Function read_function(ReadContext& c, Message m);
 }  // namespace retort::onnx

@@ -24,7 +24,7 @@ Info read_info(ReadContext& c, Message m) {
   return info;
 }
 
-/// Whether a tensor may stand where `type` is declared.
+/// Whether a tensor may have the declared type `type`.
 bool fits(const ValueType& type, const Tensor& tensor) {
   if (type.kind == ValueType::Kind::unknown) return true;
   if (!type.is_tensor() || type.dtype != tensor.dtype()) return false;
@@ -128,7 +128,7 @@ ValueId Scope::declare(std::string_view name, const char* role) {
   require(!name.empty(), ErrorCode::invalid_graph, "a {} has no name", role);
   const auto [at, added] = names_.try_emplace(name, ValueId::none);
   require(added, ErrorCode::invalid_graph,
-          "the name '{}' of a {} is taken: there are two definitions of it; rename one", name, role);
+          "the name '{}' of a {} is already in use: there are two definitions of it; rename one", name, role);
   return at->second = add_value(name);
 }
 
@@ -156,7 +156,7 @@ void Scope::read_initializers(const Parts& p) {
   }
 }
 
-// The last of several initializers with one name counts, as for ONNX Runtime.
+// Of several initializers with one name, the last one counts, as for ONNX Runtime.
 void Scope::add_initializer(std::string_view name, Tensor tensor) {
   require(!name.empty(), ErrorCode::invalid_graph, "an initializer has no name");
   const auto [at, added] = names_.try_emplace(name, ValueId::none);
@@ -168,13 +168,13 @@ void Scope::add_initializer(std::string_view name, Tensor tensor) {
     return;
   }
   if (!fits(v.type, tensor))
-    fail(ErrorCode::invalid_graph, "initializer '{}' is {}{}, the input of that name {}; declare one as the other",
+    fail(ErrorCode::invalid_graph, "initializer '{}' is {}{}, but the input of that name {}; make the types equal",
          name, dtype_name(tensor.dtype()), to_string(tensor.shape()), type_text(graph_, v.type));
   graph_.defaults[at->second] = std::move(tensor);
 }
 
-// From IR version 4 an initializer that is an input too is a default that the caller may override; before it was the
-// only way to write a constant. Nobody overrides inputs of bodies.
+// From IR version 4, an initializer that is also an input is a default that the caller may override; before, this was
+// the only way to write a constant. Inputs of bodies cannot be overridden.
 void Scope::demote_inputs() {
   if (kind_ == Kind::main && c_.model.ir_version >= 4) return;
   if (kind_ == Kind::main && !graph_.defaults.empty()) {
@@ -189,7 +189,7 @@ void Scope::declare_outputs(Message node) {
   }
 }
 
-/// The type that the file gives for the output of a node; inputs and constants have theirs already.
+/// Reads the type that the file gives for the output of a node; inputs and constants already have types.
 void Scope::read_value_type(Message m) {
   const Info info = read_info(c_, m);
   const auto found = names_.find(info.name);
@@ -219,7 +219,8 @@ std::string Scope::correction(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const auto& [known, id] : names_) names.push_back(known);
   const std::string_view near = nearest(name, names);
-  return near.empty() ? "add what makes it, or correct the name" : cat("use '{}', or add what makes it", near);
+  return near.empty() ? "add the node that produces it, or correct the name"
+                      : cat("use '{}', or add the node that produces it", near);
 }
 
 ValueId Scope::find(std::string_view name) {

@@ -1,5 +1,5 @@
-// Reads one graph: names become values, nodes find their inputs by name, wherever in the file they stand. A name that
-// the graph does not know is looked up outside of it and becomes a capture.
+// Reads one graph: names become values, and nodes find their inputs by name, wherever they are in the file. A name that
+// is unknown in the graph is looked up in the graph around it and becomes a capture.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -51,7 +51,7 @@ class Scope {
   struct Parts;
   Parts collect(Message m);
   ValueId add_value(std::string_view name, ValueType type = {});
-  /// A new value of that name; throws when there is one.
+  /// Makes a new value with this name; throws if there is one.
   ValueId declare(std::string_view name, const char* role);
   void read_input(Message m);
   void read_initializers(const Parts& p);
@@ -65,9 +65,9 @@ class Scope {
   void read_bodies(const std::vector<ReadAttribute>& graphs, Node& n);
   void add_output(std::string_view name);
   ValueId resolve(std::string_view name, const char* role);
-  /// What to do about a name that is not there.
+  /// Advice for a name that does not exist.
   std::string correction(std::string_view name) const;
-  /// The value of that name, captured when it comes from outside; none when nobody knows it.
+  /// The value with this name, captured if it is from outside; none if there is no such value.
   ValueId find(std::string_view name);
   ValueId capture(std::string_view name, ValueId outer);
   int version_of(std::string_view domain) const;
@@ -76,11 +76,11 @@ class Scope {
   Graph& graph_;
   const Opsets& opsets_;
   Kind kind_;
-  bool references_;  ///< inside a function: attributes may be references
+  bool references_;  ///< inside a function, where attributes may be references
   Scope* outer_ = nullptr;
-  Captures* captures_ = nullptr;   ///< of the node that holds this body
-  size_t first_output_ = 0;        ///< values from here on are outputs of nodes; functions: all values
-  std::vector<ValueId> captured_;  ///< this body's value of each of them; none: it does not use it
+  Captures* captures_ = nullptr;   ///< of the node that has this body
+  size_t first_output_ = 0;        ///< values from this index on are outputs of nodes; in functions: all values
+  std::vector<ValueId> captured_;  ///< this body's value for each of them; none if it does not use it
   NameMap<ValueId> names_;
   NameSet node_names_;
 };

@@ -1,4 +1,4 @@
-// Names, scopes, captures and types.
+// Tests names, scopes, captures and types.
 #include "onnx/model_testing.h"
 
 namespace retort::onnx {
@@ -52,15 +52,15 @@ TEST(ReadGraph, DefinitionsMustBeThereOnce) {
   };
   bad({node("Neg", {"q"}, {"y"})}, "node of output 'y' (Neg): input 'q' is not a graph input");
   bad({node("Neg", {"x"}, {"y"}), node("Abs", {"x"}, {"y"})}, "two definitions");
-  bad({node("Neg", {"x"}, {"x"})}, "the name 'x' of a node output is taken");
-  bad({node("Neg", {"x"}, {"c"})}, "the name 'c' of a node output is taken");
+  bad({node("Neg", {"x"}, {"x"})}, "the name 'x' of a node output is already in use");
+  bad({node("Neg", {"x"}, {"c"})}, "the name 'c' of a node output is already in use");
   bad({node("Neg", {"x"}, {"t"})}, "graph output 'y' is neither");
   bad({node("", {"x"}, {"y"})}, "no operator type");
   bad({node("Add", {"x", "y"}, {"t"}), node("Neg", {"t"}, {"y"})}, "cycle through 2 nodes");
   bad({named(node("Neg", {"x"}, {"t"}), "a"), named(node("Neg", {"t"}, {"y"}), "a")}, "two nodes of that name");
   GraphSpec twice = chain({node("Neg", {"x"}, {"y"})});
   twice.inputs.push_back(info("x"));
-  expect_unreadable(model_bytes(twice), code, "the name 'x' of a graph input is taken");
+  expect_unreadable(model_bytes(twice), code, "the name 'x' of a graph input is already in use");
   GraphSpec untyped = chain({node("Neg", {"x"}, {"y"})});
   untyped.inputs = {info("x", MessageWriter())};
   expect_unreadable(model_bytes(untyped), code, "graph input 'x': it has no type");
@@ -177,11 +177,11 @@ TEST(ReadGraph, BrokenAttributes) {
   no_name.integer(tag::attribute::type, 2);
   two.f32(tag::attribute::f, 1);
   ref.bytes(tag::attribute::ref_attr_name, "b");
-  bad({no_type}, "attribute 'a': 0 is no attribute type");
+  bad({no_type}, "attribute 'a': 0 is not an attribute type");
   bad({no_name}, "an attribute has no name");
   bad({two}, "it has a value in field 2");
-  bad({ref}, "it refers to 'b' of a function, but stands in none");
-  bad({attribute_head("a", AttributeKind(99))}, "99 is no attribute type");
+  bad({ref}, "it refers to attribute 'b' of a function, but is not in a function");
+  bad({attribute_head("a", AttributeKind(99))}, "99 is not an attribute type");
   bad({attribute_head("a", AttributeKind::tensor)}, "it has no value");
   bad({attribute_head("a", AttributeKind::graph)}, "it has no value");
   bad({attribute_head("a", AttributeKind::graphs)}, "kind 10", ErrorCode::not_implemented);
@@ -283,7 +283,7 @@ TEST(ReadModel, HeaderIsChecked) {
   expect_unreadable(zero.str(), ErrorCode::invalid_graph, "version 0 of operator set");
   zero = bare;
   zero.message(tag::model::opset_import, opset("", int64_t(1) << 32 | 17));
-  expect_unreadable(zero.str(), ErrorCode::invalid_graph, "is none");
+  expect_unreadable(zero.str(), ErrorCode::invalid_graph, "does not exist");
   bare.message(tag::model::opset_import, opset("ai.onnx", 17));
   bare.message(tag::model::graph, graph);
   expect_unreadable(bare.str(), ErrorCode::invalid_graph, "two graphs");

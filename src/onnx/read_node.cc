@@ -5,7 +5,7 @@
 namespace retort::onnx {
 namespace {
 
-/// "node 'conv1' (Conv)" or "node of output 'y' (Conv)", from the message: for errors.
+/// "node 'conv1' (Conv)" or "node of output 'y' (Conv)", read from the message, for errors.
 std::string describe_message(Message m) {
   std::string_view name, type, output;
   try {
@@ -14,7 +14,7 @@ std::string describe_message(Message m) {
       if (m.field() == tag::node::op_type) type = m.bytes();
       if (m.field() == tag::node::output && output.empty()) output = m.bytes();
     }
-  } catch (const Error&) {  // what was read so far is as good as it gets
+  } catch (const Error&) {  // uses what has been read so far
   }
   if (name.empty() && output.empty()) return cat("node ({})", type);
   return cat("node {}'{}' ({})", name.empty() ? "of output " : "", name.empty() ? output : name, type);
@@ -74,14 +74,14 @@ void Scope::read_node(Message m, Node& n) {
   if (!graphs.empty()) read_bodies(graphs, n);
 }
 
-/// 0 for a domain that is not imported: the newest version known counts, as for ONNX Runtime.
+/// 0 for a domain that is not imported: the newest known version counts, as for ONNX Runtime.
 int Scope::version_of(std::string_view domain) const {
   const auto found = opsets_.find(std::string(domain));
   return found == opsets_.end() ? 0 : found->second;
 }
 
 void Scope::set_attributes(std::vector<ReadAttribute> all, Node& n) {
-  // In order of name, so that filling n.attributes never moves what is there: a node may have very many of them.
+  // Sorted by name, so that adding to n.attributes never moves earlier ones: a node may have very many of them.
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (size_t i = 0; i < all.size(); ++i) {
     require(i == 0 || all[i - 1].name != all[i].name, ErrorCode::invalid_graph, "attribute '{}' appears twice",

@@ -18,11 +18,11 @@ int64_t index_at(const Tensor& indices, size_t i) {
   }
 }
 
-/// Position of entry `i` in the dense tensor; checks it against the shape.
+/// The index of entry `i` in the dense tensor; checks it against the shape.
 size_t linear_index(const SparseTensor& s, size_t i, size_t dense_count) {
   if (s.indices.shape().rank() == 1) {
     const int64_t at = index_at(s.indices, i);
-    require(at >= 0 && size_t(at) < dense_count, ErrorCode::invalid_graph, "index {} of entry {} lies outside {}", at,
+    require(at >= 0 && size_t(at) < dense_count, ErrorCode::invalid_graph, "index {} of entry {} is outside of {}", at,
             i, to_string(s.dense_shape));
     return size_t(at);
   }
@@ -30,7 +30,7 @@ size_t linear_index(const SparseTensor& s, size_t i, size_t dense_count) {
   const size_t rank = s.dense_shape.rank();
   for (size_t d = 0; d < rank; ++d) {
     const int64_t at = index_at(s.indices, i * rank + d);
-    require(at >= 0 && at < s.dense_shape[d], ErrorCode::invalid_graph, "index {} of entry {} lies outside {}", at, i,
+    require(at >= 0 && at < s.dense_shape[d], ErrorCode::invalid_graph, "index {} of entry {} is outside of {}", at, i,
             to_string(s.dense_shape));
     linear = linear * size_t(s.dense_shape[d]) + size_t(at);
   }
@@ -38,7 +38,7 @@ size_t linear_index(const SparseTensor& s, size_t i, size_t dense_count) {
 }
 
 void check(const SparseTensor& s) {
-  require(s.values && s.indices, ErrorCode::invalid_graph, "it lacks its values or indices");
+  require(s.values && s.indices, ErrorCode::invalid_graph, "it has no values or no indices");
   const DType t = s.indices.dtype();
   require(t == DType::i64 || t == DType::i32 || t == DType::i16 || t == DType::i8, ErrorCode::invalid_graph,
           "its indices are of type {}", dtype_name(t));

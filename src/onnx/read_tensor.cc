@@ -7,7 +7,7 @@
 namespace retort::onnx {
 namespace {
 
-/// The fields of a TensorProto; data stays where it is.
+/// The fields of a TensorProto; data is not copied.
 struct Parts {
   std::string_view name;
   int64_t data_type = 0;
@@ -27,7 +27,7 @@ void read_entry(ReadContext& c, Message m, ExternalEntry& entry) {
 }
 
 void read_location(int64_t location, Parts& p) {
-  require(location == 0 || location == 1, ErrorCode::invalid_graph, "data location {} is none", location);
+  require(location == 0 || location == 1, ErrorCode::invalid_graph, "data location {} does not exist", location);
   p.external = location == 1;
 }
 
@@ -79,7 +79,8 @@ uint32_t data_field(DType dtype) {
   }
 }
 
-/// Elements in `field`: counted before anything is allocated. Every varint is one element (or one byte of packed ones).
+/// Counts the elements in `field` before anything is allocated. Every varint is one element (or one byte of packed
+/// ones).
 size_t count_elements(Message m, uint32_t field) {
   size_t n = 0;
   while (m.next()) {
@@ -138,7 +139,7 @@ void fill(ReadContext& c, Message m, uint32_t field, Tensor& t) {
   }
 }
 
-/// How many entries of the typed field make up `count` elements.
+/// The number of entries of the typed field for `count` elements.
 size_t entries_of(DType dtype, size_t count) {
   if (dtype == DType::complex64 || dtype == DType::complex128)
     return checked_mul<size_t>(count, 2, "number of entries");
@@ -148,7 +149,7 @@ size_t entries_of(DType dtype, size_t count) {
 Tensor read_typed(ReadContext& c, Message m, DType dtype, const Shape& shape) {
   const uint32_t field = data_field(dtype);
   const size_t wanted = entries_of(dtype, element_count(shape)), found = count_elements(m, field);
-  require(found == wanted, ErrorCode::invalid_graph, "{} elements of data for {}{}, which needs {}", found,
+  require(found == wanted, ErrorCode::invalid_graph, "there are {} elements of data for {}{}, which needs {}", found,
           dtype_name(dtype), to_string(shape), wanted);
   c.charge(dtype_bytes(dtype, element_count(shape)));
   Tensor t(dtype, shape);
@@ -156,7 +157,7 @@ Tensor read_typed(ReadContext& c, Message m, DType dtype, const Shape& shape) {
   return t;
 }
 
-/// Booleans other than 0 and 1 become 1: a C++ bool must not hold them.
+/// Booleans other than 0 and 1 become 1: they would be invalid as a C++ bool.
 Tensor clean_booleans(ReadContext& c, Tensor t) {
   const uint8_t* bytes = t.data<uint8_t>();
   if (std::all_of(bytes, bytes + t.count(), [](uint8_t b) { return b <= 1; })) return t;
@@ -166,7 +167,7 @@ Tensor clean_booleans(ReadContext& c, Tensor t) {
   return clean;
 }
 
-/// `source` as the data of a tensor: in place where it may stay and is aligned, else copied.
+/// `source` as the data of a tensor: in place if that is allowed and it is aligned, otherwise copied.
 Tensor place(ReadContext& c, DType dtype, const Shape& shape, const Source& source) {
   const std::string_view bytes = source.bytes;
   if (bytes.empty()) return Tensor(dtype, shape);
@@ -195,7 +196,7 @@ Tensor make_tensor(ReadContext& c, Message m, const Parts& p) {
     return place(c, dtype, shape, source);
   }
   if (!p.raw) return read_typed(c, m, dtype, shape);
-  require(p.raw->size() == size, ErrorCode::invalid_graph, "{} bytes of raw data for {}{}, which needs {}",
+  require(p.raw->size() == size, ErrorCode::invalid_graph, "there are {} bytes of raw data for {}{}, which needs {}",
           p.raw->size(), dtype_name(dtype), to_string(shape), size);
   return place(c, dtype, shape, {*p.raw, c.file.owner, c.file.keep});
 }

@@ -1,4 +1,4 @@
-// Tensors as files store them: every element type, raw and typed, packed and not, and what must not be believed.
+// Tests tensors as they are in files: every element type, raw and typed, packed or not, and invalid data.
 #include <cstring>
 
 #include "onnx/model_testing.h"
@@ -159,16 +159,16 @@ TEST(ReadTensor, HugeAndNegativeShapesFailAtOnce) {
 }
 
 TEST(ReadTensor, UnknownTypesAndSegments) {
-  expect_unreadable(with_tensor(raw(0, {1}, "a")), ErrorCode::invalid_graph, "element type 0 is none");
-  expect_unreadable(with_tensor(raw(99, {1}, "a")), ErrorCode::invalid_graph, "element type 99 is none");
-  expect_unreadable(with_tensor(raw(-1, {1}, "a")), ErrorCode::invalid_graph, "element type -1 is none");
+  expect_unreadable(with_tensor(raw(0, {1}, "a")), ErrorCode::invalid_graph, "element type 0 does not exist");
+  expect_unreadable(with_tensor(raw(99, {1}, "a")), ErrorCode::invalid_graph, "element type 99 does not exist");
+  expect_unreadable(with_tensor(raw(-1, {1}, "a")), ErrorCode::invalid_graph, "element type -1 does not exist");
   expect_unreadable(with_tensor(raw(27, {1}, "a")), ErrorCode::not_implemented, "6-bit");
   MessageWriter m = raw(1, {1}, "abcd");
   m.message(tag::tensor::segment, MessageWriter());
   expect_unreadable(with_tensor(m), ErrorCode::not_implemented, "segments");
   MessageWriter place = raw(1, {1}, "abcd");
   place.integer(tag::tensor::data_location, 2);
-  expect_unreadable(with_tensor(place), ErrorCode::invalid_graph, "data location 2 is none");
+  expect_unreadable(with_tensor(place), ErrorCode::invalid_graph, "data location 2 does not exist");
 }
 
 TEST(ReadTensor, BytesAreBorrowedOrCopied) {
@@ -222,7 +222,7 @@ TEST(ReadSparse, BecomesDense) {
 
 TEST(ReadSparse, IndicesAreChecked) {
   const auto code = ErrorCode::invalid_graph;
-  expect_unreadable(with_sparse(sparse({1, 4}, {2}, {2, 2})), code, "index 4 of entry 1 lies outside [2,2]");
+  expect_unreadable(with_sparse(sparse({1, 4}, {2}, {2, 2})), code, "index 4 of entry 1 is outside of [2,2]");
   expect_unreadable(with_sparse(sparse({-1, 1}, {2}, {2, 2})), code, "index -1 of entry 0");
   expect_unreadable(with_sparse(sparse({0, 2, 0, 0}, {2, 2}, {2, 2})), code, "index 2 of entry 0");
   expect_unreadable(with_sparse(sparse({1}, {1}, {2, 2})), code, "have indices of shape [1]");

@@ -4,7 +4,7 @@
 namespace retort::onnx {
 namespace {
 
-// Negative numbers mean "unknown", as ONNX Runtime has it; they must not pass as handles of symbols.
+// Negative numbers mean "unknown", as in ONNX Runtime; they must not be taken for handles of symbols.
 Dim read_dim(ReadContext& c, Message m) {
   c.count_entry();
   Dim d = -1;
@@ -60,15 +60,15 @@ void read_map_type(ReadContext& c, Message m, ValueType& type) {
       type.dtype = type.element->dtype;
     }
   }
-  require(type.key != DType::undefined && type.element, ErrorCode::invalid_graph, "a map type lacks its key or value");
+  require(type.key != DType::undefined && type.element, ErrorCode::invalid_graph, "a map type has no key or no value");
 }
 
 }  // namespace
 
 DType read_dtype(int64_t number) {
   require(number != 27 && number != 28, ErrorCode::not_implemented,
-          "element type {} (6-bit float) has no number in the interface; use a float of 8 bits", number);
-  require(number > 0 && number < kDTypeCount, ErrorCode::invalid_graph, "element type {} is none", number);
+          "element type {} (6-bit float) does not exist in the C interface; use a float of 8 bits", number);
+  require(number > 0 && number < kDTypeCount, ErrorCode::invalid_graph, "element type {} does not exist", number);
   return DType(number);
 }
 

@@ -16,7 +16,7 @@ void ReadContext::count_node() {
   require(++nodes <= limits().nodes, ErrorCode::invalid_graph, "the model has more than {} nodes", limits().nodes);
 }
 
-// What a file says takes bytes of the file, but captures repeat it once for each body: twice the bytes is more than
+// The content of a file takes bytes of the file, but captures repeat it once per body; twice the bytes is more than
 // enough for both.
 void ReadContext::count_entry(size_t name_bytes) {
   const size_t allowed = std::min(limits().entries, (size_t(1) << 16) + 2 * file.bytes.size());
@@ -46,8 +46,8 @@ void read_opset(ReadContext& c, Message m, Opsets& opsets) {
     if (m.field() == tag::opset::domain) domain = canonical_domain(c.text(m));
     if (m.field() == tag::opset::version) version = m.integer();
   }
-  require(version >= 1 && version <= INT32_MAX, ErrorCode::invalid_graph, "version {} of operator set '{}' is none",
-          version, domain);
+  require(version >= 1 && version <= INT32_MAX, ErrorCode::invalid_graph,
+          "version {} of operator set '{}' does not exist", version, domain);
   opsets[std::string(domain)] = int(version);
 }
 
@@ -97,7 +97,7 @@ std::pair<std::string, std::string> read_metadata(ReadContext& c, Message m) {
   return entry;
 }
 
-/// The fields of ModelProto that come after the graph in most files but are needed for it.
+/// The fields of ModelProto that follow the graph in most files but are needed to read it.
 struct ModelParts {
   std::optional<Message> graph;
   std::vector<Message> functions;
@@ -185,7 +185,7 @@ bool begins_as_model(std::string_view bytes) {
   Message m(bytes, "ModelProto", 1);
   try {
     m.next();
-  } catch (const Error&) {  // a field that is cut short was begun
+  } catch (const Error&) {  // a truncated field was begun
   }
   using namespace tag::model;
   for (const uint32_t known : {ir_version, producer_name, producer_version, domain, model_version, doc, graph,
@@ -195,22 +195,23 @@ bool begins_as_model(std::string_view bytes) {
   return false;
 }
 
-/// What to do with a file that is no model. Web pages and pointers of Git LFS are what people load by mistake; of other
-/// texts, which may be private, nothing is shown.
+/// Advice for a file that is not a model. Web pages and pointers of Git LFS are loaded by mistake most often; the
+/// content of other texts is not shown, because it may be private.
 std::string what_it_is(std::string_view bytes, bool begins) {
   constexpr size_t kShown = 24;
   const std::string_view begin = bytes.substr(0, std::min(bytes.find('\n'), kShown));
   const bool is_text = std::all_of(begin.begin(), begin.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (begin.size() < 4 || !is_text)
-    return begins ? "copy or download the file again, it is not whole" : "give the file of a model, NAME.onnx";
+    return begins ? "copy or download the file again, it is incomplete" : "give the file of a model, NAME.onnx";
   for (const std::string_view known : {"version https://git-lfs", "<!DOCTYPE", "<!doctype", "<html", "<?xml"}) {
-    if (begin.starts_with(known)) return cat("download the model itself: this is a text that begins with '{}'", begin);
+    if (begin.starts_with(known))
+      return cat("download the model itself: this is a text file that begins with '{}'", begin);
   }
-  return "give the file of a model, NAME.onnx: this is a text";
+  return "give the file of a model, NAME.onnx: this is a text file";
 }
 
 std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, const ReadOptions& options) {
-  const Source kept = source;  // its bytes, for the message
+  const Source kept = source;  // a copy: the message needs its bytes
   try {
     ReadContext c(*model, options, std::move(source));
     read_everything(c);
@@ -222,7 +223,8 @@ std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, 
     }
     const bool begins = begins_as_model(kept.bytes);
     const std::string what_to_do = what_it_is(kept.bytes, begins);
-    require(begins, e.code(), "this is no ONNX model: its first bytes are no field of a ModelProto; {}", what_to_do);
+    require(begins, e.code(), "this is not an ONNX model: its first bytes are not a field of a ModelProto; {}",
+            what_to_do);
     advise(e, what_to_do);
     throw;
   } catch (const std::bad_alloc&) {

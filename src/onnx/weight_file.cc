@@ -43,7 +43,7 @@ std::shared_ptr<void> copy_weight(std::string_view bytes, const std::shared_ptr<
 
 namespace {
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a FIFO must not make us wait
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // opening a FIFO must not block
 
 [[noreturn]] void fail_open(int error, std::string_view name) {
   const bool missing = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
@@ -79,7 +79,7 @@ int walk_beneath(int folder, std::string_view location) {
     }
     if (last || (!part.empty() && part != ".")) {
       const int next = openat(at.fd, part.c_str(), O_NOFOLLOW | (last ? kOpenFlags : O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (next < 0 && is_link(at.fd, part)) errno = ELOOP;  // a link to a folder counts as no folder
+      if (next < 0 && is_link(at.fd, part)) errno = ELOOP;  // a link to a folder is reported as not a folder
       if (last || next < 0) return next;
       close(at.fd);
       at.fd = next;
@@ -94,7 +94,7 @@ int open_beneath_fd(int folder, const std::string& location, bool by_hand) {
     open_how how{};
     how.flags = kOpenFlags;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-    for (int attempt = 0; attempt < 16; ++attempt) {  // EAGAIN: something was renamed meanwhile
+    for (int attempt = 0; attempt < 16; ++attempt) {  // EAGAIN: a component was renamed meanwhile
       const long fd = syscall(SYS_openat2, folder, location.c_str(), &how, sizeof(how));
       if (fd >= 0) return int(fd);
       if (errno == ENOSYS || errno == EPERM) break;  // an old kernel, or a sandbox that does not know the call
@@ -129,7 +129,7 @@ File File::open(const std::string& path) {
 File File::open_beneath(const std::string& folder, std::string_view location, bool by_hand) {
   require(!location.empty(), ErrorCode::invalid_argument, "the location of external data is empty");
   require(location.find('\0') == location.npos, ErrorCode::invalid_argument,
-          "the location of external data holds a NUL");
+          "the location of external data contains a NUL");
   const Descriptor at{::open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (at.fd < 0) fail_open(errno, folder);
   const int fd = open_beneath_fd(at.fd, std::string(location), by_hand);

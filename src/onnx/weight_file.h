@@ -1,4 +1,4 @@
-// Files that weights lie in: opened for reading, mapped private and read-only, and recognised again later.
+// Files of weights: opens them for reading, maps them private and read-only, and recognises them later.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace retort {
 
-/// The file range behind a tensor that read_model mapped or copied from a mapped file; nullopt for all others. Equal
-/// ranges mean equal bytes, so packed forms can be shared between sessions.
+/// The file range of a tensor that read_model has mapped or copied from a mapped file; nullopt for all others. Equal
+/// ranges have equal bytes, so packed forms can be shared between sessions.
 std::optional<FileRange> file_range(const Tensor& tensor);
 
 namespace onnx {
@@ -19,11 +19,11 @@ namespace onnx {
 /// An open regular file.
 class File {
  public:
-  /// Throws no_such_file, or invalid_protobuf when it is no regular file.
+  /// Throws no_such_file, or invalid_protobuf if it is not a regular file.
   static File open(const std::string& path);
-  /// Opens `location`, a path relative to the folder, and lets nothing lead out of it: no absolute path, no "..", no
-  /// link, no mount of /proc. `by_hand`: walks the path itself, as on kernels without openat2; links are then refused
-  /// altogether. Throws no_such_file or invalid_argument.
+  /// Opens `location`, a path relative to the folder, and refuses everything that leads out of it: absolute paths,
+  /// "..", links, mounts of /proc. `by_hand` walks the path itself, as on kernels without openat2; links are then
+  /// always refused. Throws no_such_file or invalid_argument.
   static File open_beneath(const std::string& folder, std::string_view location, bool by_hand = false);
   File(File&& other) noexcept : fd_(other.fd_), identity_(other.identity_) { other.fd_ = -1; }
   File& operator=(File&&) = delete;
@@ -31,9 +31,9 @@ class File {
 
   const FileIdentity& identity() const { return identity_; }
   size_t size() const { return identity_.size; }
-  /// The whole file, private and read-only; null when it is empty. Keeps nothing open.
+  /// Maps the whole file, private and read-only; null if it is empty. The descriptor may be closed afterwards.
   std::shared_ptr<void> map() const;
-  /// Bytes [offset, offset + size) in memory of their own; throws when the file is shorter by now.
+  /// Reads bytes [offset, offset + size) into new memory; throws if the file has become shorter.
   std::shared_ptr<void> read(uint64_t offset, size_t size) const;
 
  private:
@@ -42,7 +42,7 @@ class File {
   FileIdentity identity_;
 };
 
-/// Copies `bytes` of `owner` (may be null) into memory of their own that remembers the file range.
+/// Copies `bytes` of `owner` (may be null) into new memory that remembers the file range.
 std::shared_ptr<void> copy_weight(std::string_view bytes, const std::shared_ptr<void>& owner);
 
 }  // namespace onnx

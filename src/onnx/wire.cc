@@ -5,10 +5,10 @@ namespace {
 
 struct Peeked {
   uint64_t value;
-  size_t left;  ///< bytes behind it
+  size_t left;  ///< number of bytes after it
 };
 
-/// The varint that comes next, in full: protozero reads tags and lengths as 32 bits and drops what is above.
+/// Reads the next varint completely: protozero reads tags and lengths as 32 bits and drops the upper bits.
 Peeked peek_varint(const protozero::pbf_reader& reader) {
   const char *at = reader.data().data(), *end = at + reader.length();
   const uint64_t value = protozero::decode_varint(&at, end);
@@ -20,7 +20,7 @@ Peeked peek_varint(const protozero::pbf_reader& reader) {
 bool Message::next() {
   try {
     if (reader_.length() == 0) return false;
-    if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by a tag that is none");
+    if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by an invalid tag");
     reader_.next();
     field_ = reader_.tag();
     wire_ = reader_.wire_type();
@@ -44,7 +44,7 @@ void Message::read_value() {
       return;
     default: {
       const auto [size, left] = peek_varint(reader_);
-      if (size > left) broken(cat("is {} bytes long where {} are left", size, left));
+      if (size > left) broken(cat("is {} bytes long, but {} are left", size, left));
       if (size > UINT32_MAX) broken("is longer than 4 GiB; keep weights in a file of external data");
       const protozero::data_view view = reader_.get_view();
       bytes_ = {view.data(), view.size()};

@@ -1,6 +1,6 @@
-// Protocol buffers, read in place by protozero. A Message adds what reading hostile files needs on top of it: every
-// field is checked against what ONNX says of it, lengths are not cut to 32 bits, nesting is bounded, and errors name
-// the byte. Nothing is copied and nothing is allocated.
+// Protocol buffers, read in place by protozero. A Message adds what hostile files require: every field is checked
+// against ONNX's definition, lengths are not truncated to 32 bits, nesting is limited, and errors name the byte.
+// Nothing is copied or allocated.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -16,17 +16,18 @@ static_assert(std::endian::native == std::endian::little, "ONNX data is little-e
 
 using Wire = protozero::pbf_wire_type;
 
-/// A cursor over the fields of one message: `while (m.next()) switch (m.field()) …`. Fields that nobody asks for are
+/// A cursor over the fields of one message: `while (m.next()) switch (m.field()) …`. Fields that are not read are
 /// checked and skipped. The bytes must outlive it. Throws invalid_protobuf, naming the byte of the file.
 class Message {
  public:
-  /// `what` is the name of the message type, for errors. `depth`: how many further levels of messages may follow.
+  /// `what` is the name of the message type, for errors. `depth` is the number of further levels of messages that may
+  /// follow.
   Message(std::string_view bytes, const char* what, uint32_t depth) : Message(bytes.data(), bytes, what, depth) {}
 
   /// Moves to the next field; false at the end.
   bool next();
-  /// Moves on as next() does if another field of the same number follows that is as quick to read as this one, else stays
-  /// and answers false: for lists that have a field for each element.
+  /// Moves on like next() if the next field has the same number and can be read as fast as this one; otherwise stays
+  /// and returns false. For lists with one field per element.
   bool next_alike();
   uint32_t field() const { return field_; }
   Wire wire() const { return wire_; }
@@ -43,10 +44,10 @@ class Message {
     expect(Wire::length_delimited);
     return bytes_;
   }
-  /// The message in the current field. Throws when messages nest too deep.
+  /// The message in the current field. Throws if messages nest too deep.
   Message child(const char* what) const;
 
-  /// Calls f(uint64_t) for the current occurrence of a repeated integer field, packed or not.
+  /// Calls f(uint64_t) for each number in the current occurrence of a repeated integer field, packed or not.
   template <typename F>
   void each_varint(F&& f) const {
     if (wire() == Wire::varint) return f(scalar_);
@@ -70,7 +71,7 @@ class Message {
       std::memcpy(&value, &scalar_, sizeof(T));
       return f(value);
     }
-    if (bytes_.size() % sizeof(T)) broken("holds a part of a number");
+    if (bytes_.size() % sizeof(T)) broken("ends within a number");
     for (size_t i = 0; i < bytes_.size(); i += sizeof(T)) {
       std::memcpy(&value, bytes_.data() + i, sizeof(T));
       f(value);
@@ -85,22 +86,22 @@ class Message {
   void read_value();
   void expect(Wire wanted) const {
     if (wire() != wanted) [[unlikely]]
-      broken("has another wire type than ONNX says");
+      broken("has another wire type than ONNX defines");
   }
   [[noreturn]] void broken(std::string_view how) const;
 
-  protozero::pbf_reader reader_;  ///< stands behind the current field
+  protozero::pbf_reader reader_;  ///< positioned after the current field
   const char* origin_;            ///< first byte of the model
   const char* what_;
   uint32_t depth_;
-  uint32_t field_ = 0;  ///< of its own: without NDEBUG protozero forgets the tag once the value has been read
+  uint32_t field_ = 0;  ///< a copy: without NDEBUG protozero forgets the tag once the value has been read
   Wire wire_ = Wire::unknown;
   uint64_t scalar_ = 0;
   std::string_view bytes_;
 };
 
-// Lists of trees have a hundred thousand elements: tags of one byte and values that are complete are read here, whatever
-// else there is by next().
+// Lists of trees have a hundred thousand elements: one-byte tags and complete values are read here, everything else by
+// next().
 inline bool Message::next_alike() {
   const protozero::data_view rest = reader_.data();
   const auto* p = reinterpret_cast<const uint8_t*>(rest.data());

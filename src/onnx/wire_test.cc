@@ -52,7 +52,7 @@ TEST(Wire, PackedAndSingleNumbers) {
   EXPECT_EQ(floats, (std::vector<float>{1, 2}));
 }
 
-// What next_alike() does not take is left for next(): long values, other fields, broken ones.
+// What next_alike() does not handle is left for next(): long values, other fields, malformed ones.
 TEST(Wire, FieldsOfOneListInARun) {
   MessageWriter w;
   const std::vector<int64_t> numbers{1, 127, 128, INT64_MAX, -1, 5, 6};
@@ -98,13 +98,13 @@ TEST(Wire, BrokenBytes) {
   expect_broken("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "varint too long");
   expect_broken("\x0d\x01\x02", "end of buffer");
   expect_broken("\x09\x01\x02\x03\x04", "end of buffer");
-  expect_broken("\x0a\x05\x01", "5 bytes long where 1 are left");
+  expect_broken("\x0a\x05\x01", "5 bytes long, but 1 are left");
   expect_broken("\x0a\x80", "end of buffer");
-  expect_broken("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "where 0 are left");  // 2^64 - 1
-  expect_broken("\x0a\x81\x80\x80\x80\x10\x01", "4294967297 bytes long");             // is not 1 in 32 bits
-  expect_broken("\x0b\x0c", "unknown pbf field type");                                // a group
+  expect_broken("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "but 0 are left");  // 2^64 - 1
+  expect_broken("\x0a\x81\x80\x80\x80\x10\x01", "4294967297 bytes long");           // is not 1 in 32 bits
+  expect_broken("\x0b\x0c", "unknown pbf field type");                              // a group
   expect_broken("\x0e", "unknown pbf field type");
-  expect_broken("\xff\xff\xff\xff\xff\x01", "tag that is none");
+  expect_broken("\xff\xff\xff\xff\xff\x01", "invalid tag");
 }
 
 TEST(Wire, WireTypesAreChecked) {
@@ -116,7 +116,7 @@ TEST(Wire, WireTypesAreChecked) {
   Message odd(std::string_view("\x0a\x03\x01\x02\x83", 5), "Test", 1);
   ASSERT_TRUE(odd.next());
   expect_error(ErrorCode::invalid_protobuf, "wire type", [&] { odd.integer(); });
-  expect_error(ErrorCode::invalid_protobuf, "part of a number", [&] { odd.each_fixed<float>([](float) {}); });
+  expect_error(ErrorCode::invalid_protobuf, "ends within a number", [&] { odd.each_fixed<float>([](float) {}); });
   expect_error(ErrorCode::invalid_protobuf, "end of buffer", [&] { odd.each_varint([](uint64_t) {}); });
 }
 

@@ -1,4 +1,4 @@
-// Builds messages by protozero. Large byte fields are only referred to, so that writing a model copies no weight.
+// Builds messages by protozero. Large byte fields are only referred to, so that writing a model does not copy weights.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,10 +9,11 @@
 
 namespace retort::onnx {
 
-/// Bytes that one varint takes.
+/// Number of bytes of a varint.
 inline size_t varint_size(uint64_t value) { return size_t(protozero::length_of_varint(value)); }
 
-/// The content of one message, field by field. Protocol buffers end at 2 GiB: whoever makes a file of it checks size().
+/// The content of one message, field by field. Protocol buffers are limited to 2 GiB: code that writes a file must
+/// check size().
 class MessageWriter {
  public:
   void integer(uint32_t field, int64_t value) { protozero::pbf_writer(text_).add_int64(field, value); }
@@ -21,7 +22,7 @@ class MessageWriter {
     head(field, value.size());
     text_ += value;
   }
-  /// Like bytes(), unless empty.
+  /// Like bytes(), but writes nothing if the text is empty.
   void text(uint32_t field, std::string_view value) {
     if (!value.empty()) bytes(field, value);
   }
@@ -36,10 +37,10 @@ class MessageWriter {
 
  private:
   struct View {
-    size_t at;  ///< in text_
+    size_t at;  ///< position in text_
     std::string_view bytes;
   };
-  /// Tag and length of a field whose content follows.
+  /// Writes tag and length of a field whose content follows.
   void head(uint32_t field, size_t size) {
     protozero::add_varint_to_buffer(&text_, protozero::tag_and_type(field, protozero::pbf_wire_type::length_delimited));
     protozero::add_varint_to_buffer(&text_, size);

@@ -1,4 +1,4 @@
-// What the parts of the writer share while one model is written.
+// Shared by the parts of the writer while one model is written.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,42 +10,42 @@
 
 namespace retort::onnx {
 
-/// Constants of this size and more are placed with care.
+/// Constants of at least this many bytes are aligned.
 inline constexpr size_t kAlignFrom = 256;
 inline constexpr size_t kWeightAlignment = 64;
-/// Constants of the file of external data that are not aligned to more.
+/// The alignment in bytes of constants in the file of external data that need no larger one.
 inline constexpr size_t kExternalElement = 8;
 
-/// TensorProto without data that must lie somewhere: inline, copied when small.
+/// A TensorProto without data that has to be aligned: data is inline, and copied if it is small.
 MessageWriter write_tensor(const Tensor& tensor, const std::string& name);
-/// TensorProto as field `field` of `to`; `position` is where the next byte of `to` will lie in the file. Large data
-/// lies at a multiple of kWeightAlignment.
+/// Writes a TensorProto as field `field` of `to`; `position` is the position of the next byte of `to` in the file.
+/// Large data is aligned to kWeightAlignment.
 void write_aligned_tensor(MessageWriter& to, uint32_t field, size_t position, const Tensor& tensor,
                           const std::string& name);
-/// TensorProto whose data goes to the external file of the model.
+/// A TensorProto whose data is in the model's file of external data.
 MessageWriter write_external_tensor(const Tensor& tensor, const std::string& name, const WriteOptions& options,
                                     WrittenModel& to);
-/// TensorProto of a constant that the options have located elsewhere; nullopt: it stays.
+/// A TensorProto of a constant whose data the options have placed elsewhere; nullopt if they have not.
 std::optional<MessageWriter> write_located_tensor(const Tensor& tensor, const std::string& name,
                                                   const WriteOptions& options);
-/// TypeProto; symbols become dim_params, other unknown extents stay open.
+/// A TypeProto; symbols become dim_params, other unknown extents are left out.
 MessageWriter write_type(const DimTable& dims, const ValueType& type);
-/// AttributeProto
+/// An AttributeProto.
 MessageWriter write_attribute(const DimTable& dims, const std::string& name, const Attribute& value);
 MessageWriter write_entry(const std::string& key, const std::string& value);
-/// GraphProto with all of its constants. `captured` as for Names.
+/// A GraphProto with all of its constants. `captured` has the meaning that it has for Names.
 MessageWriter write_body(const Graph& graph, const Names* outer, const std::vector<std::string>& captured,
                          const WriteOptions& options);
-/// GraphProto without the constants of the main graph.
+/// A GraphProto without the constants of the main graph.
 MessageWriter write_graph_head(const Graph& graph, const Names& names, const WriteOptions& options);
-/// NodeProtos in the order of execution.
+/// Writes NodeProtos in the order of execution.
 void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names,
                  const WriteOptions& options);
-/// ValueInfoProto
+/// A ValueInfoProto.
 MessageWriter write_value_info(const Graph& graph, const Names& names, ValueId id);
-/// ValueInfoProtos of values that nodes make, graph outputs left out.
+/// Writes ValueInfoProtos of the outputs of nodes, except graph outputs.
 void write_value_infos(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names);
-/// Calls f(ValueId, const Tensor&) for the constants that something uses, and for the defaults of inputs.
+/// Calls f(ValueId, const Tensor&) for the constants that are used, and for the defaults of inputs.
 void for_each_constant(const Graph& graph, const std::function<void(ValueId, const Tensor&)>& f);
 
 }  // namespace retort::onnx

@@ -37,7 +37,8 @@ MessageWriter write_node(const Graph& graph, const Names& names, const Node& n, 
 
 void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Names& names,
                  const WriteOptions& options) {
-  std::unordered_set<std::string> taken;  // fused nodes share the name that they inherit; a file wants one each
+  // Fused nodes share the name that they inherit; in a file, names must be unique.
+  std::unordered_set<std::string> taken;
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     std::string name = n.name;

@@ -6,7 +6,7 @@ namespace {
 
 std::string_view data_of(const Tensor& t) { return {t.data<char>(), t.count() ? t.bytes() : 0}; }
 
-/// dims, type and name.
+/// Writes dims, type and name.
 MessageWriter write_head(const Tensor& t, const std::string& name) {
   require(t.space().host_readable(), ErrorCode::invalid_argument, "tensor '{}' is not in host memory", name);
   MessageWriter m;
@@ -50,8 +50,8 @@ MessageWriter write_tensor(const Tensor& t, const std::string& name) {
   return m;
 }
 
-// A doc_string of blanks moves the data to where it should lie. It takes at least two bytes, so that one byte of
-// padding is made of 65.
+// A doc_string of blanks moves the data to an aligned position. It takes at least two bytes, so one byte of padding is
+// made with a doc_string of 65.
 void write_aligned_tensor(MessageWriter& to, uint32_t field, size_t position, const Tensor& t,
                           const std::string& name) {
   if (t.dtype() == DType::string || t.bytes() < kAlignFrom) return to.message(field, write_tensor(t, name));

@@ -23,8 +23,8 @@ void write_opsets(MessageWriter& to, uint32_t field, const Opsets& opsets) {
   }
 }
 
-/// Whether a node says the same under another version of its operator set: files in ORT format name the version that
-/// brought its form.
+/// Whether a node has the same meaning in another version of its operator set: files in ORT format give the version
+/// that introduced its form.
 bool means_the_same(const Node& n, int version) {
   if (n.op || n.version == 0 || n.version == version) return true;
   const OperatorForm *form = operator_form(n.domain, n.type, n.version),
@@ -32,13 +32,13 @@ bool means_the_same(const Node& n, int version) {
   return form && form == other;
 }
 
-/// Adds the domains that nodes use without an import, and finds nodes of another version than the file would say.
+/// Adds the domains that nodes use without an import, and finds nodes whose version differs from that of the import.
 void complete_opsets(const Graph& graph, Opsets& opsets) {
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     const auto [at, added] = opsets.try_emplace(n.domain, std::max(n.version, 1));
     if (!means_the_same(n, at->second)) {
-      fail(ErrorCode::not_implemented, "{} is of version {} of its operator set, the model imports {}",
+      fail(ErrorCode::not_implemented, "{} is of version {} of its operator set, but the model imports {}",
            describe(graph, n), n.version, at->second);
     }
     for (const Body& b : n.bodies) complete_opsets(*b.graph, opsets);
@@ -70,7 +70,7 @@ MessageWriter write_function(const Function& f) {
   return m;
 }
 
-/// The lowest version that has all that the model uses, but none below its own.
+/// The lowest version that supports everything in the model, but at least its own.
 int64_t ir_version_of(const Model& model) {
   int64_t version = model.ir_version ? model.ir_version : 10;
   version = std::max<int64_t>(version, 4);  // constants that are not inputs
@@ -78,7 +78,7 @@ int64_t ir_version_of(const Model& model) {
   return version;
 }
 
-/// Everything but the graph.
+/// Everything except the graph.
 MessageWriter write_model_head(const Model& model, const WriteOptions& options) {
   MessageWriter m;
   m.integer(tag::model::ir_version, ir_version_of(model));
@@ -96,9 +96,9 @@ MessageWriter write_model_head(const Model& model, const WriteOptions& options) 
   return m;
 }
 
-/// The graph as the last field. Constants lie at aligned positions of the file, which depend on how many bytes the
-/// length of the graph takes: a first guess is corrected until it is enough. (At the edge of two lengths it may then be
-/// one too many; the constants are off by one byte and only cost their reader a copy.)
+/// Writes the graph as the last field. Constants are aligned in the file, and their positions depend on the number of
+/// bytes of the graph's length: a first guess is corrected until it is enough. (It may then be one too many; the
+/// constants are off by one byte and only cost their reader a copy.)
 WrittenModel write_whole(const Model& model, const WriteOptions& options) {
   WrittenModel to{.model = write_model_head(model, options)};
   MessageWriter& m = to.model;
@@ -123,7 +123,7 @@ WrittenModel write_whole(const Model& model, const WriteOptions& options) {
     if (varint_size(g.size()) > length_bytes) continue;
     m.message(tag::model::graph, g);
     require(m.size() <= INT32_MAX, ErrorCode::invalid_argument,
-            "the model takes {} bytes, more than the 2 GiB that protobuf allows; put weights in an external file",
+            "the model needs {} bytes, more than the 2 GiB that protobuf allows; put weights in an external file",
             m.size());
     return to;
   }
@@ -143,7 +143,7 @@ void write_model(const Model& model, const std::string& path, const WriteOptions
   const std::string& name = options.external_file;
   const size_t folder = path.rfind('/') + 1;
   require(name.find('/') == name.npos && name != "." && name != ".." && path.substr(folder) != name,
-          ErrorCode::invalid_argument, "external data must lie in a file beside the model, not in '{}'", name);
+          ErrorCode::invalid_argument, "external data must be in a file beside the model, not in '{}'", name);
   const WrittenModel written = form_model(model, options);
   onnx::NewFile file(path);
   size_t offset = 0;

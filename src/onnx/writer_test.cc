@@ -1,4 +1,4 @@
-// What is written reads back as the same graph with the same bits.
+// Tests that a written model reads back as the same graph with the same bits.
 #include "onnx/writer.h"
 
 #include <cstring>
@@ -235,7 +235,7 @@ TEST(Writer, FunctionsRoundTrip) {
   f.body->outputs = {f.body->node(n).outputs[0]};
   m.functions.push_back(f);
   const auto back = read(write_model(m));
-  EXPECT_EQ(back->ir_version, 10);  // overloads exist from there on
+  EXPECT_EQ(back->ir_version, 10);  // the first version that has overloads
   ASSERT_EQ(back->functions.size(), 1u);
   const Function& b = back->functions[0];
   EXPECT_EQ(std::tuple(b.domain, b.name, b.overload, b.attributes),
@@ -275,7 +275,7 @@ TEST(Writer, ExternalDataBesideTheModel) {
   expect_error(bad, "needs a file", [&] { write_model(m, WriteOptions{.external_file = "m.data"}); });
 }
 
-// A model that is mapped can be written over: the old file lives on for those who have it.
+// A mapped model can be overwritten: the old file exists as long as it is mapped.
 TEST(Writer, ReplacesFilesThatAreInUse) {
   const Folder folder;
   const auto m = sample();

@@ -1,4 +1,4 @@
-// References run on four carriers; narrower types are converted on the way in and out.
+// References run on four carriers; narrower types are converted before and after.
 #include <algorithm>
 
 #include "base/error.h"
@@ -41,7 +41,7 @@ void convert_elements(const void* from, void* to, size_t count) {
   for (size_t i = 0; i < count; ++i) t[i] = static_cast<To>(f[i]);
 }
 
-// Narrow type `N` to its carrier `C` and back.
+// Converts a narrow type `N` to its carrier `C` and back.
 template <typename N, typename C>
 void convert_both(bool widen, const void* from, void* to, size_t count) {
   widen ? convert_elements<N, C>(from, to, count) : convert_elements<C, N>(from, to, count);
@@ -68,7 +68,7 @@ void convert(DType narrow, bool widen, const void* from, void* to, size_t count)
     case DType::boolean:
       return convert_both<bool, uint64_t>(widen, from, to, count);
     default:
-      fail(ErrorCode::not_implemented, "no carrier for {}", dtype_name(narrow));
+      fail(ErrorCode::not_implemented, "there is no carrier for {}", dtype_name(narrow));
   }
 }
 
@@ -78,7 +78,7 @@ bool ends_with_constraint_t(std::string_view formal) {
          (formal.size() == colon + 3 || formal[colon + 3] == '?' || formal[colon + 3] == '.');
 }
 
-// Whether parameter i has constraint T; a variadic last formal stands for all that follow.
+// Whether parameter i has constraint T; a variadic last formal stands for all later parameters.
 bool is_t(std::span<const std::string_view> formals, size_t i) {
   size_t n = 0;
   while (n < formals.size() && !formals[n].empty()) ++n;

@@ -1,6 +1,6 @@
-// What an operator costs: its arithmetic and how its kernel reads memory, computed from the shapes of inputs and outputs.
-// One function per operator serves two users. `explain` describes a model before any run, when extents may be unknown.
-// `run` estimates the time of a step whose shapes are numbers.
+// What an operator costs: its arithmetic and how its kernel reads memory, computed from the shapes of inputs and
+// outputs. One function per operator serves two users. `explain` describes a model before any run, when extents may be
+// unknown. `run` estimates the time of a step whose shapes are numbers.
 #pragma once
 #include <limits>
 
@@ -15,7 +15,7 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 enum class Access : uint8_t {
   whole,  ///< all elements of all inputs
   part,   ///< as many elements of input 0 as it writes, one after the other
-  rows,   ///< as many elements of input 0 as it writes, in rows that lie anywhere in it
+  rows,   ///< as many elements of input 0 as it writes, in rows at any positions
 };
 
 /// The arithmetic of the operator's definition; a kernel may need less (Winograd). Copies, searches, decision trees and
@@ -39,8 +39,8 @@ class CostContext {
   /// Number of elements: 0 for an omitted input, kUnknown where an extent is unknown.
   double count(size_t i) const;
   double out_count(size_t i = 0) const;
-  /// One extent; a negative axis counts from the end. 0 for an omitted input, kUnknown where the extent is unknown or the
-  /// axis does not exist.
+  /// One extent; a negative axis counts from the end. 0 for an omitted input, kUnknown where the extent is unknown or
+  /// the axis does not exist.
   double extent(size_t i, int axis) const;
   double out_extent(size_t i, int axis) const;
 

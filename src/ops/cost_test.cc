@@ -1,4 +1,4 @@
-// What operators cost: a row for each that says it itself, with numbers worked out by hand.
+// Tests the costs of operators: a row for each one with its own cost(), with numbers computed by hand.
 #include "ops/cost.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ Cost cost_of(const OpRun& run) {
 
 struct Row {
   std::string_view name;
-  std::vector<Tensor> inputs;  ///< an empty one is omitted
+  std::vector<Tensor> inputs;  ///< an empty tensor is omitted
   Cost cost;
   Attributes attributes = {};
   std::string_view domain = "";
@@ -119,7 +119,7 @@ std::vector<Row> products() {
 std::vector<Row> convolutions() {
   constexpr DType u8 = DType::u8;
   const Tensor scale = of({}), zero = of({}, u8);
-  const double out = 6 * 6 * 6, each = 2 * 3 * 3;  // of 4 channels in 2 groups, 8 by 8
+  const double out = 6 * 6 * 6, each = 2 * 3 * 3;  // 4 channels in 2 groups, 8 by 8
   const Attributes group{{"group", int64_t(2)}};
   return {
       {"Conv", {of({1, 4, 8, 8}), of({6, 2, 3, 3})}, {.multiply_adds = out * each}, group},
@@ -190,7 +190,7 @@ std::vector<Row> sequences() {
        heads,
        "com.microsoft",
        3},
-      {"GroupQueryAttention",  // keys and values side by side with the queries
+      {"GroupQueryAttention",  // packed keys and values
        {of({1, 5, 24}), kNone, kNone, kNone, kNone, last, total},
        {.multiply_adds = 2 * 5 * (4 + 4) * 5},
        heads,
@@ -370,7 +370,7 @@ TEST(Cost, IsUnknownWhereAnExtentIs) {
   EXPECT_TRUE(std::isnan(retort::cost_of(*run.node.op, run.node.params.get(), SlotShapes(in, out)).arithmetic()));
 }
 
-// Of every example; whatever the shapes are, a formula fits the operator's inputs and never goes below zero.
+// Tests all examples: for any shapes, a formula works with the operator's inputs and is never negative.
 TEST(Cost, OfExamplesIsANumber) {
   std::set<std::string_view> unknown;
   for (const Row& row : all_rows()) {

@@ -35,7 +35,7 @@ void for_output_chunks(const RunContext& c, FunctionRef<void(size_t, size_t)> f)
 
 void for_pair_runs(const RunContext& c, FunctionRef<void(const PairRun&)> f) {
   const auto plan = kernels::BroadcastPlan<2>::make({c.shape(0), c.shape(1)});
-  if (!plan) {  // too many alternating extents: one element at a time
+  if (!plan) {  // broadcasting alternates between too many axes: one element at a time
     for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1), [&](size_t out, size_t a, size_t b) {
       f({out, a, b, 1, 0, 0});
     });

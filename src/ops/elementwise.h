@@ -1,11 +1,11 @@
-// What elementwise operators share.
+// Shared by elementwise operators.
 #pragma once
 #include "base/function_ref.h"
 #include "ops/op.h"
 
 namespace retort::ops {
 
-/// One input, one output of the same type and shape; content is not propagated.
+/// An operator with one input and one output of the same type and shape; content is not propagated.
 struct UnaryElementwise {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
@@ -16,7 +16,7 @@ struct UnaryElementwise {
 /// Calls f(output index, a index, b index) for every element of the broadcast of two inputs; for references.
 void for_each_broadcast(const Shape& out, const Shape& a, const Shape& b, FunctionRef<void(size_t, size_t, size_t)> f);
 
-/// The type that computes for T: float for 16-bit floats, 64-bit integers for narrower ones and bool, else T.
+/// The type that T is computed in: float for 16-bit floats, 64-bit integers for narrower ones and bool, otherwise T.
 template <typename T>
 struct CarrierOf {
   using type = T;
@@ -42,18 +42,19 @@ using Carrier = typename CarrierOf<T>::type;
 
 template <typename T, typename... List>
 concept OneOf = (std::same_as<T, List> || ...);
-/// Types without a carrier of their own, computed element by element in the carrier.
+/// Types that are not carriers; they are computed element by element in their carrier.
 template <typename T>
 concept Narrow = !std::same_as<T, Carrier<T>>;
 
-/// f(begin, end) for consecutive ranges of output elements, from several threads.
+/// Calls f(begin, end) for consecutive ranges of output elements, from several threads.
 void for_output_chunks(const RunContext& c, FunctionRef<void(size_t begin, size_t end)> f);
 
-/// n output elements from `out` on, for which inputs 0 and 1 stand at `a` and `b` and advance by `a_step`, `b_step`.
+/// n output elements, starting with `out`; the elements of inputs 0 and 1 start at `a` and `b` and advance by `a_step`,
+/// `b_step`.
 struct PairRun {
   size_t out, a, b, n, a_step, b_step;
 };
-/// f for runs that cover the broadcast of inputs 0 and 1, from several threads.
+/// Calls f for runs that cover the broadcast of inputs 0 and 1, from several threads.
 void for_pair_runs(const RunContext& c, FunctionRef<void(const PairRun&)> f);
 
 /// y[i] = f(carrier of x[i]) without a temporary copy.

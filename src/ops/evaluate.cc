@@ -47,7 +47,7 @@ void infer(const Node& node, Slots& s) {
   InferContext context(dims, &node, s.inputs, s.outputs);
   try {
     node.op->infer(node.params.get(), context);
-  } catch (NotYetKnown) {  // the kernel will tell
+  } catch (NotYetKnown) {  // the kernel will determine it
   }
 }
 

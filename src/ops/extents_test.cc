@@ -1,5 +1,5 @@
-// Every example of every operator with extents of 0 and 1 in place of its own: where the reference takes such shapes, the
-// kernels make the same of them, and nothing crashes where it does not.
+// Runs every example of every operator with extents of 0 and 1 in place of its own. If the reference accepts such
+// shapes, the kernels must return the same; otherwise nothing may crash.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr size_t kMostElements = 20000;  // of an example's inputs: larger ones 
 
 using Shapes = std::vector<Shape>;
 
-/// Calls `change(shapes, extent)` for extents of 0 and 1, and keeps what it makes of the shapes.
+/// Calls `change(shapes, extent)` for extents of 0 and 1, and collects the resulting shapes.
 template <typename F>
 void add(std::vector<Shapes>& list, const Shapes& from, const F& change) {
   for (int64_t extent : {0, 1}) {
@@ -26,7 +26,7 @@ void add(std::vector<Shapes>& list, const Shapes& from, const F& change) {
   }
 }
 
-/// One extent, the same axis of all inputs, all extents of one size, all extents.
+/// Changes one extent, the same axis of all inputs, all extents of one size, or all extents.
 std::vector<Shapes> variants(const Shapes& from) {
   std::vector<Shapes> list;
   std::set<int64_t> sizes;
@@ -56,7 +56,7 @@ std::vector<Shapes> variants(const Shapes& from) {
   return list;
 }
 
-/// The first elements of `t` along each axis; zeros where it has none.
+/// The first elements of `t` along each axis; zeros beyond its end.
 Tensor cut(const Tensor& t, const Shape& shape) {
   Tensor to(t.dtype(), shape);
   const size_t element = dtype_bits(t.dtype()) / 8;

@@ -1,5 +1,5 @@
-// Operators that somebody outside of the engine's own list implements: custom operators of a caller, what a provider has
-// compiled, copies between memories.
+// Operators that are not in the engine's own list: custom operators of a caller, compiled parts of a provider, copies
+// between memories.
 #pragma once
 #include <memory>
 #include <span>
@@ -10,75 +10,75 @@
 
 namespace retort {
 
-/// A node of such an operator, as the model has it.
+/// A node of such an operator, as it is in the model.
 struct ExternalNode {
   std::string name, domain, type;
-  int version = 0;  ///< that the model imports for the domain
+  int version = 0;  ///< the version of the domain that the model imports
   Attributes attributes;
   std::vector<std::string> inputs, outputs;  ///< names of values; empty for omitted ones
-  std::shared_ptr<const DimTable> dims;      ///< of the symbols in types
+  std::shared_ptr<const DimTable> dims;      ///< has the symbols in types
 };
 
-/// An output that lies over an input: always, so that nobody copies what stays as it is, or where nobody needs the input
-/// afterwards.
+/// An output in the memory of an input: either always, so that an unchanged tensor is not copied, or if nothing reads
+/// the input afterwards.
 struct OutputAlias {
   size_t output = 0, input = 0;
   bool always = false;
-  Tensor constant = {};  ///< in place of an input, and always
+  Tensor constant = {};  ///< replaces the input; the alias then always applies
 };
 
-/// Thread-safe; lives as long as any session that uses it.
+/// Thread-safe. Lives as long as any session that uses it.
 class ExternalOp {
  public:
   virtual ~ExternalOp() = default;
   virtual std::string domain() const = 0;
   virtual std::string type() const = 0;
-  /// Whether it means nodes of models that import this version of the domain.
+  /// Whether it implements nodes of models that import this version of the domain.
   virtual bool covers(int version) const = 0;
-  /// The version of the domain that brought it.
+  /// The version of the domain that introduced it.
   virtual int first_version() const { return 1; }
-  /// Checks the inputs and sets what is known of the outputs; at least their element types, or nothing where only the kernel
-  /// can tell.
+  /// Checks the inputs and sets what is known about the outputs: at least their element types, or nothing if only the
+  /// kernel can determine them.
   virtual void infer(const ExternalNode& node, InferContext& context) const = 0;
-  /// Once per session and node.
+  /// Called once per session and node.
   virtual std::unique_ptr<State> prepare(const ExternalNode& node, PrepareContext& context) const = 0;
-  /// Makes the outputs by RunContext::allocate() and set_value(). Runs of one session may be concurrent.
+  /// Allocates the outputs by RunContext::allocate() and set_value(). Runs of one session may be concurrent.
   virtual void run(const ExternalNode& node, RunContext& context) const = 0;
-  /// Where it reads input `i`, and makes output `i`.
+  /// The memory in which it reads input `i` or writes output `i`.
   virtual MemorySpace input_space(size_t) const { return {}; }
   virtual MemorySpace output_space(size_t) const { return {}; }
-  /// Whether output `output` may lie over input `input`, of the same type and shape, which nobody needs afterwards.
+  /// Whether output `output` may overwrite input `input`, of the same type and shape, if nothing reads it afterwards.
   virtual bool may_replace(size_t /*output*/, size_t /*input*/) const { return false; }
-  /// Which of its outputs are to lie over an input, whose type, size and memory they have; the first that can be. An output of
-  /// the graph has memory of its own.
+  /// The outputs that should lie in the memory of an input, which has their type and size; the first possible alias of
+  /// an output is used. An output of the graph has memory of its own.
   virtual std::span<const OutputAlias> aliases() const { return {}; }
-  /// Those of them that can be in a plan, for the state that prepare() made.
+  /// Passes the aliases that apply in a plan to the state that prepare() made.
   virtual void grant(State&, std::vector<OutputAlias>) const {}
-  /// Whether its one output is its one input, in another memory.
+  /// Whether its one output is a copy of its one input in another memory.
   virtual bool is_copy() const { return false; }
-  /// Who runs it, for profiles.
+  /// The provider that runs it, for profiles.
   virtual std::string provider() const { return "CPUExecutionProvider"; }
 };
 
-/// What a session looks for before it takes an operator of its own.
+/// The operators that a session searches before the engine's own.
 class ExternalOps {
  public:
   void add(std::shared_ptr<const ExternalOp> op) { all_.push_back(std::move(op)); }
   bool empty() const { return all_.empty(); }
-  /// Null: there is none. The one that was added first wins. Throws fail where the operator is there in other
-  /// versions only.
+  /// Null if there is none. The operator that was added first wins. Throws fail if the operator exists only in other
+  /// versions.
   std::shared_ptr<const ExternalOp> find(std::string_view domain, std::string_view type, int version) const;
 
  private:
   std::vector<std::shared_ptr<const ExternalOp>> all_;
 };
 
-/// Makes `node` one that `op` implements, of the version that brought it; its values are those of `graph`.
+/// Makes `node` a node of `op`, in the version that introduced it; its values are those of `graph`.
 void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
-/// What `node` stands for; null for a node of the engine's own operators.
+/// The node that `node` was made from; null for a node of the engine's own operators.
 const ExternalNode* external_node(const Node& node);
 const ExternalOp* external_op(const Node& node);
-/// The same from what the node became in a plan.
+/// The same for a node in a plan.
 const ExternalOp* external_op(const OpDef& op, const void* params);
 
 }  // namespace retort

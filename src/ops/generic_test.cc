@@ -1,4 +1,4 @@
-// Every operator of the table against its own reference, its examples and its inference; see op_test.h.
+// Checks every operator of the table against its own reference, its examples and its inference; see op_test.h.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,7 +27,7 @@ std::string_view constraint_of(std::span<const std::string_view> formals, size_t
   return f.substr(0, f.find_first_of("?."));
 }
 
-// Types that T takes beside that of the example.
+// Types that T may have besides that of the example.
 std::vector<DType> types_of(const OpDef& op) {
   std::vector<DType> list;
   for (int t = 1; t < kDTypeCount; ++t) {
@@ -38,7 +38,7 @@ std::vector<DType> types_of(const OpDef& op) {
 
 bool is_t(std::span<const std::string_view> formals, size_t i) { return constraint_of(formals, i) == "T"; }
 
-// The tensors with those of constraint T converted. `exact` is cleared when a value changed on the way.
+// The tensors, with those of constraint T converted. `exact` is cleared if a value changed in the conversion.
 std::vector<Tensor> converted(std::span<const std::string_view> formals, const std::vector<Tensor>& tensors, DType from,
                               DType to, bool& exact) {
   std::vector<Tensor> list = tensors;
@@ -89,7 +89,7 @@ void expect_equal(const std::vector<Tensor>& got, const std::vector<Tensor>& wan
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) {
     if (!want[i]) continue;
-    // Examples are written as floats: their digits do not go further for doubles.
+    // Examples are written as floats, so they have no more digits for doubles.
     const DType written = want[i].dtype() == DType::f64 ? DType::f32 : want[i].dtype();
     EXPECT_EQ(difference(got[i], want[i], tolerance * allowed_difference(written)), "") << what << ", output " << i;
   }
@@ -105,7 +105,7 @@ ThreadPool& pool(int threads) {
   return threads == 2 ? two : three;
 }
 
-// Whether output 0 may take the memory of this input.
+// Whether output 0 may use the memory of this input.
 bool can_run_in_place(const Trial& t, size_t input, const std::vector<Tensor>& outputs) {
   const bool may = (input == 0 && t.op.has(kMayAliasInput0)) || std::ranges::any_of(t.op.info.in_place, [&](auto& p) {
                      return p.output == 0 && p.input == int(input) && p.same_bits;
@@ -139,7 +139,7 @@ namespace {
 
 using Symbols = std::vector<std::pair<Dim, int64_t>>;
 
-// The type with a symbol for each extent, the same one for equal extents when `shared`.
+// The type with a symbol for each extent; equal extents have the same symbol if `shared`.
 ValueType symbolic(DimTable& dims, const ValueType& type, size_t input, bool shared, Symbols& symbols) {
   ValueType t = type;
   for (size_t d = 0; d < t.shape.rank(); ++d) {
@@ -150,7 +150,7 @@ ValueType symbolic(DimTable& dims, const ValueType& type, size_t input, bool sha
   return t;
 }
 
-// Symbolic extents may stay unknown, but where they say a number it is the right one.
+// Symbolic extents may stay unknown, but if they are numbers they must be the right ones.
 void expect_consistent(DimTable& dims, const Slot& got, const Slot& want, const Symbols& symbols) {
   if (got.type.dtype != DType::undefined) {
     EXPECT_EQ(got.type.dtype, want.type.dtype);
@@ -173,8 +173,8 @@ void expect_consistent(DimTable& dims, const Slot& got, const Slot& want, const 
 
 bool steers(const ValueType& t) { return t.dtype == DType::i64 || t.dtype == DType::i32 || t.dtype == DType::boolean; }
 
-// What inference says with symbols in place of numbers: `content` keeps the integer inputs as they are, `shared` gives
-// equal extents the same symbol, `ranked` false hides shapes altogether.
+// Checks inference with symbols in place of numbers: `content` keeps the integer inputs as they are, `shared` gives
+// equal extents the same symbol, and if `ranked` is false, shapes are hidden.
 void check_symbolic(const OpRun& run, const OpTest& test, const std::vector<Slot>& numeric, bool content, bool shared,
                     bool ranked) {
   SCOPED_TRACE(cat("content {}, shared {}, ranked {}", content, shared, ranked));
@@ -201,7 +201,7 @@ void check_symbolic(const OpRun& run, const OpTest& test, const std::vector<Slot
   for (size_t i = 0; i < out.size(); ++i) expect_consistent(dims, out[i], numeric[i], symbols);
 }
 
-// A tensor's content as inference writes it.
+// A tensor's content in the form that inference returns.
 std::vector<Dim> content_of(const Tensor& t) {
   std::vector<Dim> list;
   const Tensor wide = cast_to(t, DType::i64);
@@ -226,10 +226,10 @@ void check_inference(const Trial& t) {
     if (s.has_known && all_known(s.known)) {
       EXPECT_EQ(s.known, content_of(made[i])) << "content of output " << i;
     }
-    numeric[i].type = ValueType::tensor(made[i].dtype(), made[i].shape());  // for outputs that only the data sizes
+    numeric[i].type = ValueType::tensor(made[i].dtype(), made[i].shape());  // for outputs whose sizes depend on data
   }
   for (const Tensor& in : t.inputs) {
-    if (in && element_count(in.shape()) == 0) return;  // a symbol never says that it is zero
+    if (in && element_count(in.shape()) == 0) return;  // a symbol never stands for zero
   }
   check_symbolic(run, t.test, numeric, true, false, true);
   check_symbolic(run, t.test, numeric, true, true, true);
@@ -247,7 +247,8 @@ void check_example(const OpDef& op, const OpTest& test, const OpCase& example) {
   for (DType type : types) {
     SCOPED_TRACE(dtype_name(type));
     const Trial trial(op, test, example, type);
-    if (!trial.exact && !trial.expected.empty() && !is_float(type)) continue;  // values that this type cannot hold
+    // Some values are out of the range of this type.
+    if (!trial.exact && !trial.expected.empty() && !is_float(type)) continue;
     try {
       check_kernels(trial);
       check_inference(trial);
@@ -257,7 +258,7 @@ void check_example(const OpDef& op, const OpTest& test, const OpCase& example) {
   }
 }
 
-// Shapes for an elementwise operator of n inputs: all alike, and with broadcasting when there are several.
+// Shapes for an elementwise operator of n inputs: all equal, and with broadcasting if there are several.
 std::vector<std::vector<Shape>> elementwise_shapes(size_t n) {
   std::vector<std::vector<Shape>> list;
   for (const Shape& s : {Shape{0}, Shape{}, Shape{1}, Shape{7}, Shape{3, 5, 7}, Shape{40001}}) list.emplace_back(n, s);
@@ -273,7 +274,7 @@ std::vector<std::vector<Shape>> elementwise_shapes(size_t n) {
   return list;
 }
 
-// Random inputs in the shape of the example's: scalars and omitted inputs stay as they are.
+// Random inputs with the shapes of the example's inputs; scalars and omitted inputs are unchanged.
 std::vector<Tensor> generated(const OpTest& test, const OpCase& example, const std::vector<Shape>& shapes) {
   std::vector<Tensor> inputs = example.inputs;
   uint32_t next = 0;

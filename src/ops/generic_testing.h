@@ -1,4 +1,4 @@
-// What every operator is held to; see op_test.h.
+// Checks that apply to every operator; see op_test.h.
 #pragma once
 #include <vector>
 
@@ -23,9 +23,9 @@ struct Trial {
   bool exact = true;  ///< all inputs kept their values when converted
 };
 
-/// Expected outputs, reference and kernels agree.
+/// Checks that expected outputs, reference and kernels agree.
 void check_kernels(const Trial& trial);
-/// Inference and what is made agree.
+/// Checks that inference agrees with what the kernel produces.
 void check_inference(const Trial& trial);
 
 }  // namespace retort::ops

@@ -7,7 +7,8 @@
 namespace retort {
 namespace {
 
-// Integer content of host memory, if it is short, of an integer type and free of numbers that would read as symbols.
+// Returns integer content of host memory, if it is short, of an integer type and free of numbers that would read as
+// symbols.
 template <typename T>
 bool read_content(const Slot& slot, std::vector<Dim>& out) {
   const T* p = static_cast<const T*>(slot.data);
@@ -21,7 +22,7 @@ bool read_content(const Slot& slot, std::vector<Dim>& out) {
 }
 
 bool read_content(Slot& slot) {
-  // Such tensors may have no memory.
+  // Empty vectors may have no memory.
   const bool empty = slot.type.ranked && slot.type.shape.rank() == 1 && slot.type.shape[0] == 0;
   if (!empty && (!slot.data || slot.count > kMaxKnown)) return false;
   switch (slot.type.dtype) {
@@ -98,7 +99,7 @@ void InferContext::set(size_t output, ValueType type) {
 }
 
 void InferContext::set_value(size_t output, std::span<const Dim> content) {
-  // Content that the element type cannot hold wraps around when it is computed: it is not known here.
+  // Content that the element type cannot represent wraps around when it is computed, so it is unknown here.
   const auto wraps = [](Dim d) { return is_known(d) && d != Dim(int32_t(d)); };
   if (wants(output) && outputs_[output]->type.dtype == DType::i32 && std::any_of(content.begin(), content.end(), wraps))
     return;

@@ -1,5 +1,5 @@
-// Shape inference. One function per operator serves both times: while the graph is built (extents may be symbols,
-// inputs may be of unknown rank) and while a run is laid out (everything is a number).
+// Shape inference. One function per operator is used twice: when the graph is built (extents may be symbols, inputs may
+// have an unknown rank) and when a run is laid out (all extents are numbers).
 #pragma once
 #include <optional>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace retort {
 
-/// Thrown by InferContext when a rank or a content is asked for that is not known yet: the outputs keep what was set
+/// Thrown by InferContext if a rank or content is requested that is not known yet; the outputs keep what was set
 /// before. While a run is laid out it means that the step's inputs must be computed first. Never leaves the engine.
 struct NotYetKnown {};
 
-/// What an operator's infer() sees. Outputs start with an unknown type.
+/// The argument of an operator's infer(). Outputs start with an unknown type.
 class InferContext {
  public:
   /// `inputs` and `outputs` point to slots; a null input is an omitted one. `node` is null while a run is laid out.
@@ -28,39 +28,41 @@ class InferContext {
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
   bool wants(size_t i) const { return i < outputs_.size() && outputs_[i]; }
 
-  /// Type of an input; throws invalid_graph when it is omitted.
+  /// Type of an input; throws invalid_graph if it is omitted.
   const ValueType& type(size_t i) const;
   DType dtype(size_t i) const { return type(i).dtype; }
   bool ranked(size_t i) const { return type(i).ranked; }
-  /// Throws NotYetKnown when the rank is unknown.
+  /// Throws NotYetKnown if the rank is unknown.
   const Shape& shape(size_t i) const;
   size_t rank(size_t i) const { return shape(i).rank(); }
-  /// Content of an integer input (row-major) if it is known, symbols included. nullopt also for omitted inputs.
+  /// Content of an integer input (row-major) if it is known, including symbols; nullopt otherwise, and for omitted
+  /// inputs.
   std::optional<std::span<const Dim>> try_value(size_t i) const;
-  /// Throws NotYetKnown when the content is unknown.
+  /// Throws NotYetKnown if the content is unknown.
   std::span<const Dim> value(size_t i) const;
-  /// First element of an input whose content is at hand, of any type; else null.
+  /// First element of an input of any type whose content is available; otherwise null.
   const void* data(size_t i) const { return has(i) ? inputs_[i]->data : nullptr; }
-  /// An extent that only the data tells: a new symbol in the graph; throws NotYetKnown while a run is laid out.
+  /// An extent that depends on data: a new symbol in the graph; throws NotYetKnown while a run is laid out.
   Dim unknown_extent() const;
-  /// Content of a float32 input that lies in host memory; nullopt also for omitted inputs.
+  /// Content of a float32 input that lies in host memory; nullopt otherwise, and for omitted inputs.
   std::optional<std::span<const float>> try_floats(size_t i) const;
 
   void set(size_t output, DType dtype, Shape shape);
-  /// Only the element type is known.
+  /// Sets only the element type.
   void set(size_t output, DType dtype);
   void set(size_t output, ValueType type);
-  /// The output's content, after its type. Ignored for more than kMaxKnown elements and for types other than int64,
-  /// int32 and bool: the content of others is never propagated.
+  /// Sets the output's content; call it after setting the type. Ignored for more than kMaxKnown elements and for types
+  /// other than int64, int32 and bool: the content of others is never propagated.
   void set_value(size_t output, std::span<const Dim> content);
-  /// Room for the output's content in place of set_value(), to be filled at once; nullopt where that would ignore it.
+  /// Memory for the output's content as an alternative to set_value(), to be filled at once; nullopt if that would be
+  /// ignored.
   std::optional<std::span<Dim>> new_value(size_t output, size_t count);
-  /// The content is not known after all.
+  /// Makes the content unknown again.
   void drop_value(size_t output);
 
-  /// numpy broadcasting of any number of inputs; throws invalid_argument naming the shapes when they clash.
+  /// numpy broadcasting of any number of inputs; throws invalid_argument naming the shapes if they do not match.
   Shape broadcast(std::initializer_list<size_t> inputs) const;
-  /// A rank of input `i` brought from [-rank, rank) to [0, rank); throws invalid_argument when outside.
+  /// Maps an axis of input `i` from [-rank, rank) to [0, rank); throws invalid_argument if it is outside.
   size_t axis(int64_t axis, size_t rank) const;
 
  private:
@@ -69,11 +71,11 @@ class InferContext {
   std::span<Slot*const> inputs_, outputs_;
 };
 
-/// False when both are numbers and differ.
+/// False if both are numbers and differ.
 inline bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
-/// Two shapes by the numpy rule.
+/// Broadcasts two shapes by the numpy rule.
 Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b);
-/// `axis` brought into [0, rank); throws invalid_argument when outside [-rank, rank).
+/// Maps `axis` to [0, rank); throws invalid_argument if it is outside [-rank, rank).
 size_t normalize_axis(int64_t axis, size_t rank);
 
 }  // namespace retort

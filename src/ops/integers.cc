@@ -19,7 +19,7 @@ std::span<const Dim> numbers(InferContext& c, size_t i) {
 
 Dim scalar_value(InferContext& c, size_t i) {
   const auto v = c.value(i);
-  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, 1 is wanted", i, v.size());
+  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, expected 1", i, v.size());
   return v[0];
 }
 
@@ -39,14 +39,14 @@ Shape integers(const RunContext& c, size_t i) {
       append<bool>(slot, out);
       break;
     default:
-      fail(ErrorCode::invalid_argument, "input {} is of type {}, integers are wanted", i, dtype_name(slot.type.dtype));
+      fail(ErrorCode::invalid_argument, "input {} is of type {}, expected integers", i, dtype_name(slot.type.dtype));
   }
   return out;
 }
 
 int64_t integer(const RunContext& c, size_t i) {
   const Shape v = integers(c, i);
-  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, 1 is wanted", i, v.size());
+  require(v.size() == 1, ErrorCode::invalid_argument, "input {} has {} elements, expected 1", i, v.size());
   return v[0];
 }
 

@@ -1,24 +1,24 @@
-// Small integer inputs that steer an operator: shapes, axes, counts.
+// Reads small integer inputs that control an operator: shapes, axes, counts.
 #pragma once
 #include "ops/infer.h"
 #include "ops/run_context.h"
 
 namespace retort::ops {
 
-/// Content of input i when every element is a number; throws NotYetKnown otherwise.
+/// Content of input i if every element is a number; throws NotYetKnown otherwise.
 std::span<const Dim> numbers(InferContext& c, size_t i);
-/// The only element of input i, a number or symbol; throws NotYetKnown when it is unknown.
+/// The only element of input i, a number or symbol; throws NotYetKnown if it is unknown.
 Dim scalar_value(InferContext& c, size_t i);
 
 /// Elements of an integer or bool input of a kernel.
 Shape integers(const RunContext& c, size_t i);
-/// Its only element; throws invalid_argument when there are more.
+/// Its only element; throws invalid_argument if there are more.
 int64_t integer(const RunContext& c, size_t i);
 
 /// A set of axes of a tensor of rank <= 64.
 class AxisSet {
  public:
-  /// Axes in [-rank, rank); throws invalid_argument when one is outside or given twice.
+  /// Accepts axes in [-rank, rank); throws invalid_argument if one is outside or given twice.
   static AxisSet of(std::span<const int64_t> axes, size_t rank);
   static AxisSet all(size_t rank) { return AxisSet(rank >= 64 ? ~uint64_t(0) : (uint64_t(1) << rank) - 1); }
   bool contains(size_t axis) const { return bits_ >> axis & 1; }

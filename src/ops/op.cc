@@ -20,14 +20,14 @@ const OpDef* find_op(std::string_view domain, std::string_view name) {
 
 namespace {
 
-// Of the domain ai.onnx nearly all operators are known: a model with another one is wrong, as ONNX Runtime says too.
-// Other domains may well have it.
+// Nearly all operators of the domain ai.onnx are known, so a model with another one is invalid, as it is for ONNX
+// Runtime. Other domains may have operators that are not known here.
 [[noreturn]] void fail_unknown(const Node& node) {
   if (node.is("EPContext", "com.microsoft")) {
     const std::string maker = node.attributes.get_or<std::string>("source", "");
     fail(ErrorCode::not_implemented,
-         "what is in it a provider compiled{}, and no provider of this session takes it back; add that provider, or "
-         "take the model that it was compiled from",
+         "its content was compiled by a provider{}: no provider of this session accepts it; add that provider, or "
+         "use the model that it was compiled from",
          maker.empty() ? "" : cat(", '{}'", maker));
   }
   std::vector<std::string_view> names;
@@ -54,7 +54,7 @@ void resolve(Node& node) {
     node.op = op;
   } catch (Error& e) {
     advise(e, "correct the attributes");
-    if (!node.name.empty()) e.add_context(describe(node));  // else the caller knows better what to call it
+    if (!node.name.empty()) e.add_context(describe(node));  // otherwise the caller knows a better name for it
     throw;
   }
 }
@@ -65,7 +65,7 @@ void store(const Slot& slot, GraphValue& value) {
   if (slot.type.kind == ValueType::Kind::tensor || value.type.kind == ValueType::Kind::unknown) {
     const ValueType declared = value.type;
     value.type = slot.type;
-    // What the model declares may know more than inference does.
+    // The declared type of the model may have more information than inference.
     if (!slot.type.ranked && declared.ranked) {
       value.type.ranked = true;
       value.type.shape = declared.shape;
@@ -89,7 +89,7 @@ Slot to_slot(const GraphValue& v) {
   return s;
 }
 
-// "T" of "X: T?"; "" when there is no such parameter. `variadic` is set for the last one of "X: T...".
+// Returns "T" for "X: T?"; "" if there is no such parameter. Sets `variadic` for the last one of "X: T...".
 std::string_view constraint(std::span<const std::string_view> formals, size_t i, bool& optional, bool& variadic) {
   size_t n = 0;
   while (n < formals.size() && !formals[n].empty()) ++n;
@@ -119,7 +119,7 @@ std::string types_text(TypeSet set) {
   return text;
 }
 
-// Constraints are called T, Tind, …; what begins with a small letter is the one type that is taken.
+// Constraints are called T, Tind, …; a name that begins with a small letter is the only accepted type.
 std::optional<DType> named_type(std::string_view name) {
   if (name.front() == 'T') return std::nullopt;
   for (int t = 1; t < kDTypeCount; ++t) {
@@ -128,8 +128,8 @@ std::optional<DType> named_type(std::string_view name) {
   return std::nullopt;
 }
 
-// Kernels rely on it: required inputs are there, T is one of the op's types, and parameters of one constraint agree
-// (but for variadic ones of another name than T, which may be mixed).
+// Kernels rely on these checks: required inputs are present, T is one of the op's types, and parameters of one
+// constraint have the same type (except variadic ones of a constraint other than T, which may be mixed).
 void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inputs) {
   std::array<std::pair<std::string_view, DType>, 8> seen{};
   size_t seen_count = 0;
@@ -150,27 +150,28 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
     }
     const DType type = inputs[i]->type.dtype;
     if (is_container(inputs[i]->type) && name == "T" && op.info.types != kAll)
-      fail(ErrorCode::invalid_graph, "input {} is no tensor, the operator takes nothing else; give it an element", i);
+      fail(ErrorCode::invalid_graph,
+           "input {} is not a tensor, but the operator takes only tensors; give an element of it", i);
     if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
     if (name == "T" && !contains(op.info.types, type))
       fail(ErrorCode::not_implemented, "input {} is of type {}, the operator takes {}; cast it to one of these", i,
            dtype_name(type), types_text(op.info.types));
     if (const auto wanted = named_type(name); wanted && *wanted != type)
-      fail(ErrorCode::invalid_graph, "input {} is of type {}, {} is wanted; cast it", i, dtype_name(type), name);
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, expected {}; cast it", i, dtype_name(type), name);
     if (name == "Tind" && type != DType::i32 && type != DType::i64)
-      fail(ErrorCode::invalid_graph, "input {} is of type {}, int32 or int64 is wanted; cast it", i, dtype_name(type));
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, expected int32 or int64; cast it", i, dtype_name(type));
     if (variadic && name != "T") continue;
     size_t k = 0;
     while (k < seen_count && seen[k].first != name) ++k;
     if (k == seen_count && seen_count < seen.size()) seen[seen_count++] = {name, type};
     if (k < seen_count && seen[k].second != type)
       fail(ErrorCode::invalid_graph,
-           "input {} is of type {}, an earlier one of the same constraint {} of type {}; cast one of them", i,
+           "input {} is of type {}, but an earlier one of the same constraint {} is of type {}; cast one of them", i,
            dtype_name(type), name, dtype_name(seen[k].second));
   }
 }
 
-// "check its inputs 'x' float32[2,3], 'axes' int64[1]"
+// Returns "check its inputs 'x' float32[2,3], 'axes' int64[1]".
 std::string what_to_check(const Graph& graph, const Node& node) {
   constexpr size_t kMostShown = 6;
   std::string text;
@@ -198,7 +199,7 @@ void infer_node(Graph& graph, Node& node) {
   try {
     if (!node.op->has(kExternal)) check_inputs(*node.op, node, inputs);
     node.op->infer(node.params.get(), context);
-  } catch (NotYetKnown) {  // what was set before stays
+  } catch (NotYetKnown) {  // keeps what was set before
   } catch (Error& e) {
     advise(e, what_to_check(graph, node));
     e.add_context(describe(graph, node));
@@ -213,7 +214,7 @@ namespace detail {
 
 void fail_attribute(std::string_view name, const Attribute* given, std::string_view wanted) {
   if (!given) fail(ErrorCode::invalid_graph, "attribute '{}' is required and missing; set it", name);
-  fail(ErrorCode::invalid_graph, "attribute '{}' is {}, of kind {}, the operator wants {}; write it so", name,
+  fail(ErrorCode::invalid_graph, "attribute '{}' is {}, of kind {}, but the operator expects {}; correct it", name,
        attribute_text(*given), attribute_kind(*given), wanted);
 }
 
@@ -221,7 +222,7 @@ void check_names(const Attributes& given, std::span<const std::string_view> allo
   for (const auto& [name, value] : given) {
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
       fail(ErrorCode::invalid_graph, "unrecognised attribute '{}'; {}", name,
-           allowed.empty() ? "remove it, the operator has none"
+           allowed.empty() ? "remove it: the operator has no attributes"
                            : use_one_of(name, {allowed.begin(), allowed.end()}) + ", or remove it");
     }
   }

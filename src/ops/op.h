@@ -1,20 +1,20 @@
 // The definition of an operator: one struct and one OpDef per file under ops/. The struct holds the attributes with
-// their defaults and these member functions, of which only infer() is always there. run() takes the place of
-// reference() and fast():
+// their defaults and these member functions, of which only infer() is required. run() replaces reference() and fast():
 //
 //   void infer(InferContext&) const;                          types and shapes of outputs, content of small integers
-//   template <typename T> void reference(RunContext&) const;  the meaning, one plain loop; T: float, double, [u]int64_t
+//   template <typename T> void reference(RunContext&) const;  one plain loop; T is float, double, int64_t or uint64_t
 //   void fast(RunContext&, std::type_identity<T>) const;      the production kernel of one element type
 //   void run(RunContext&) const;                              for ops that do not compute on one element type
 //   std::unique_ptr<State> prepare(PrepareContext&) const;    packs weights; run finds them in RunContext::state()
-//   size_t scratch(const RunContext&) const;                  bytes of scratch for the shapes at hand
-//   bool reads_rows(const RunContext&, size_t i) const;       input i may have rows of its last axis that lie apart
-//   bool writes_rows(const RunContext&) const;                so may output 0; both by the shapes at hand alone
-//   std::optional<Piece> piece(const RunContext&, size_t i) const;  where input i lies in output 0 (trait kJoins), or else
-//                                                             output i in input 0; run leaves alone what does lie there
-//   Cost cost(const CostContext&) const;                      arithmetic by the shapes (ops/cost.h); without it 1 for each
-//                                                             element of output 0 for kElementwise, else 0
-//   void check() const;                                       throws invalid_argument when attributes make no sense
+//   size_t scratch(const RunContext&) const;                  bytes of scratch for the current shapes
+//   bool reads_rows(const RunContext&, size_t i) const;       rows of input i may have gaps between them
+//   bool writes_rows(const RunContext&) const;                the same of output 0; both depend only on shapes
+//   std::optional<Piece> piece(const RunContext&, size_t i) const;
+//                                                             the place of input i in output 0 (trait kJoins) or of
+//                                                             output i in input 0; run skips what is in place
+//   Cost cost(const CostContext&) const;                      arithmetic for the shapes (ops/cost.h); the default is
+//                                                             1 per element of output 0 for kElementwise, else 0
+//   void check() const;                                       throws invalid_argument if attributes are invalid
 //
 // The file exports one constant-initialised OpDef named op_<file name>, which the build finds by that name.
 #pragma once
@@ -47,7 +47,7 @@ inline constexpr TypeSet kIntegers = kSigned | kUnsigned;
 inline constexpr TypeSet kNumeric = kFloats | kIntegers;
 inline constexpr TypeSet kBool = types({DType::boolean});
 inline constexpr TypeSet kString = types({DType::string});
-/// All whose elements are whole bytes and can be moved by memcpy.
+/// All types whose elements are whole bytes and can be copied by memcpy.
 inline constexpr TypeSet kFixedSize = kNumeric | kBool |
                                       types({DType::complex64, DType::complex128, DType::f8e4m3fn, DType::f8e4m3fnuz,
                                              DType::f8e5m2, DType::f8e5m2fnuz, DType::f8e8m0});
@@ -55,54 +55,54 @@ inline constexpr TypeSet kAll = ~TypeSet(0);
 
 enum Traits : uint32_t {
   kNone = 0,
-  kElementwise = 1,     ///< output i depends on the inputs' elements at i (after broadcasting) only
-  kMayAliasInput0 = 2,  ///< output 0 may lie in the memory of input 0 when both have the same size
-  kView = 4,            ///< output 0 is input 0 under another shape: no step runs
-  kDynamicOutput = 8,   ///< output sizes follow from the data: the kernel allocates them
+  kElementwise = 1,     ///< output i depends only on the inputs' elements at i (after broadcasting)
+  kMayAliasInput0 = 2,  ///< output 0 may lie in the memory of input 0 if both have the same size
+  kView = 4,            ///< output 0 is input 0 with another shape, so no step runs
+  kDynamicOutput = 8,   ///< output sizes depend on the data, and the kernel allocates the outputs
   kBoxed = 16,          ///< has inputs or outputs that are not dense tensors
-  kRandom = 32,         ///< never folded nor merged
-  kInternal = 64,       ///< made by passes only; never read from a model
-  kImagewise = 128,   ///< image b of output 0 depends on image b of the inputs that are not constant, and on constants
-  kJoins = 256,       ///< output 0 is the inputs side by side
-  kExternal = 512,    ///< somebody else's: checks its inputs itself
-  kAlongAxis = 1024,  ///< attribute `axis` names the one axis whose place matters to it
-  kReduces = 2048,    ///< input 1 names the axes of input 0 that it takes together
-  kConverts = 4096,   ///< its element types are what it means: another one may not stand in for them
+  kRandom = 32,         ///< never folded or merged
+  kInternal = 64,       ///< made only by passes, never read from a model
+  kImagewise = 128,     ///< image b of output 0 depends only on image b of the non-constant inputs, and on constants
+  kJoins = 256,         ///< output 0 is the concatenation of the inputs
+  kExternal = 512,      ///< not one of the engine's own; checks its inputs itself
+  kAlongAxis = 1024,    ///< attribute `axis` names the only axis whose position matters to it
+  kReduces = 2048,      ///< input 1 names the axes of input 0 that it reduces
+  kConverts = 4096,     ///< its element types are part of its meaning: another type must not replace them
 };
 
-/// Where a tensor lies in a larger one that is dense, in elements. 0 as `row_stride`: all of it lies together.
+/// The place of a tensor in a larger dense one, in elements. If `row_stride` is 0, the tensor is contiguous.
 struct Piece {
   size_t offset = 0, row_stride = 0;
   bool operator==(const Piece&) const = default;
 };
 
-/// Output `output` may lie exactly over input `input` of the same size, which no other input may share: an addend, or a cache
-/// that the operator adds to.
+/// Output `output` may lie at the address of input `input` of the same size, whose memory no other input may share: an
+/// addend, or a cache that the operator appends to.
 struct InPlace {
   int output = -1, input = -1;
-  /// Gives the bits that memory of its own would have, so the workspace may share it. Else only a caller can ask for it, by
-  /// binding both to one place; the kernel finds out by the pointers.
+  /// Whether the result has the same bits as with separate memory, so the workspace may share it. Otherwise only a
+  /// caller can request it, by binding both at one address; the kernel compares the pointers.
   bool same_bits = true;
 };
 
-/// Output `output` is input `input`, [B, H, rows, D], with new rows behind the old ones of every head. Both may lie in blocks
-/// with room for more rows (Slot::room), also in the same one: then the old rows are in place.
+/// Output `output` is input `input`, [B, H, rows, D], with new rows after the old ones of every head. Both may lie in
+/// blocks with spare rows (Slot::room). If they are in the same block, the old rows are already in place.
 struct Appends {
   int output = -1, input = -1;
 };
 
-/// What is said of an operator before any code. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."
-/// (variadic); parameters of constraint T have the type that `types` restricts and that reference() and fast() are
-/// chosen by.
+/// The static description of an operator. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."
+/// (variadic). Parameters of constraint T have the same type; `types` restricts it, and reference() and fast() are
+/// chosen by it.
 struct OpInfo {
   std::string_view name;
   std::string_view domain = "";
-  std::array<uint16_t, 12> since{};  ///< every ONNX revision that this definition covers (older forms through the lift)
+  std::array<uint16_t, 12> since{};  ///< every ONNX revision that this definition covers (older forms are lifted)
   std::array<std::string_view, 16> inputs{}, outputs{};
   TypeSet types = kAll;
   uint32_t traits = kNone;
   std::array<InPlace, 2> in_place{};
-  std::array<Appends, 2> appends{};  ///< by the kernel for float32 only
+  std::array<Appends, 2> appends{};  ///< only in the kernel for float32
 };
 
 using KernelFn = void (*)(const void* params, RunContext& context);
@@ -112,40 +112,42 @@ struct OpDef {
   OpInfo info;
   std::shared_ptr<const void> (*parse)(const Attributes&);
   void (*infer)(const void* params, InferContext&);
-  KernelFn run;                               ///< for ops of any type; else null
-  std::array<KernelFn, kCarriers> reference;  ///< by carrier; null where the op has no meaning
-  std::array<KernelFn, kDTypeCount> fast;     ///< by element type; null: use the reference
+  KernelFn run;                               ///< for ops that do not depend on one type; otherwise null
+  std::array<KernelFn, kCarriers> reference;  ///< per carrier; null if the op is not defined for it
+  std::array<KernelFn, kDTypeCount> fast;     ///< per element type; null: the reference is used
   std::unique_ptr<State> (*prepare)(const void* params, PrepareContext&);
   size_t (*scratch)(const void* params, const RunContext&);
-  bool (*reads_rows)(const void* params, const RunContext&, size_t input);  ///< this and the next two: null: never
+  /// For this and the next two: null means never.
+  bool (*reads_rows)(const void* params, const RunContext&, size_t input);
   bool (*writes_rows)(const void* params, const RunContext&);
   std::optional<Piece> (*piece)(const void* params, const RunContext&, size_t i);
   Cost (*cost)(const void* params, const CostContext&);  ///< null: the default of cost_of()
   bool has(Traits t) const { return info.traits & t; }
 };
 
-/// The kernel for elements of `dtype`: run, else fast, else the reference through a carrier; null when there is none.
+/// The kernel for elements of `dtype`: run, otherwise fast, otherwise the reference through a carrier; null if there is
+/// none.
 struct Kernel {
   KernelFn fn = nullptr;
-  const OpDef* carried = nullptr;  ///< set: call run_reference(*carried, …) instead of fn
+  const OpDef* carried = nullptr;  ///< if set: call run_reference(*carried, …) instead of fn
 };
 Kernel find_kernel(const OpDef& op, DType dtype);
-/// Runs the reference for T = dtype, converting parameters of constraint T to the carrier and back where they differ.
+/// Runs the reference for T = dtype, converting parameters of constraint T to the carrier and back if they differ.
 /// Allocates.
 void run_reference(const OpDef& op, const void* params, RunContext& context, DType dtype);
-/// What the operator costs for these shapes. Without a cost() of its own, an elementwise operator is one operation per
-/// element of its output, and any other none.
+/// The cost of the operator for these shapes. Without a cost() of its own, an elementwise operator has one operation
+/// per element of its output, and any other operator none.
 Cost cost_of(const OpDef& op, const void* params, const CostContext& context);
-/// The type that constraint T has for these inputs: that of the first present input (or else output) of constraint T.
+/// The type of constraint T for these inputs: that of the first present input (or otherwise output) of constraint T.
 DType dispatch_type(const OpDef& op, std::span<Slot* const> inputs, std::span<Slot* const> outputs);
 
-/// All operators, and one by name (null: unknown).
+/// All operators; one by name (null: unknown).
 std::span<const OpDef* const> op_table();
 const OpDef* find_op(std::string_view domain, std::string_view name);
 /// Sets node.op and node.params from its domain, type and attributes. Throws on an unknown operator (invalid_graph in
-/// the domain ai.onnx, else not_implemented), invalid_graph on unknown, missing or ill-typed attributes.
+/// the domain ai.onnx, otherwise not_implemented), and invalid_graph on unknown, missing or ill-typed attributes.
 void resolve(Node& node);
-/// Infers the types of a resolved node's outputs into the graph; errors name the node.
+/// Infers the types of a resolved node's outputs into the graph. Errors name the node.
 void infer_node(Graph& graph, Node& node);
 
 // Attributes
@@ -171,7 +173,8 @@ namespace detail {
 [[noreturn]] void fail_attribute(std::string_view name, const Attribute* given, std::string_view wanted);
 void check_names(const Attributes& given, std::span<const std::string_view> allowed);
 
-// Members may be of the attribute kinds themselves, bool or int (from INT), DType (from INT) or std::optional of one.
+// Members may have the types of the attribute kinds, bool or int (from INT), DType (from INT), or std::optional of one
+// of these.
 bool read(const Attribute& a, int64_t& to);
 bool read(const Attribute& a, int& to);
 bool read(const Attribute& a, bool& to);
@@ -188,7 +191,7 @@ bool read(const Attribute& a, std::optional<T>& to) {
   return read(a, to.emplace());
 }
 
-/// The kind that read() takes for a member of type T, for messages.
+/// The kind that read() accepts for a member of type T, for messages.
 template <typename T>
 struct Wanted {
   static constexpr std::string_view kind = std::is_same_v<T, DType>                      ? "the INT of a data type"

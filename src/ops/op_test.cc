@@ -178,7 +178,7 @@ std::vector<Tensor> OpRun::run(const RunMode& mode) {
   std::vector<Tensor> results;
   for (Slot& s : out) {
     const Tensor* t = s.boxed.tensor();
-    require(t != nullptr, ErrorCode::fail, "an output was not made");
+    require(t != nullptr, ErrorCode::fail, "an output is missing");
     results.push_back(*t);
   }
   return results;

@@ -1,4 +1,4 @@
-// Examples of operators, and the machinery that runs them. Each operator has a file <family>/<name>_test.cc (or one for
+// Examples of operators, and the code that runs them. Each operator has a file <family>/<name>_test.cc (or one for
 // a family) that says what the operator means in a few values:
 //
 //   static const OpTest add("Add", {
@@ -12,7 +12,7 @@
 //   - outputs are the ones given, if any are;
 //   - the production kernel equals reference(), at every instruction level, for any number of threads, in place where
 //     kMayAliasInput0 allows it, with and without constant inputs for prepare();
-//   - what infer() says of shapes and content is what the kernel makes, and replacing extents by symbols says the same.
+//   - infer() returns the shapes and content that the kernel produces, also when extents are replaced by symbols.
 // Elementwise operators are also run on generated inputs of sizes 0, 1, odd and large, drawn from [low, high].
 // extents_test.cc runs every example again with extents of 0 and 1 in place of its own.
 // An operator without any example fails; one that cannot be run alone (bodies, random numbers) names its own test.
@@ -27,11 +27,12 @@ namespace retort::ops {
 struct OpCase {
   std::string about;
   Attributes attributes = {};
-  std::vector<Tensor> inputs = {};   ///< an empty tensor is an omitted input
-  std::vector<Tensor> outputs = {};  ///< expected; none: kernels are only compared; an empty tensor is not looked at
-  size_t output_count = 0;           ///< outputs asked for; 0: outputs.size(), or all formal ones
-  bool fixed_types = false;          ///< do not convert T to other types
-  double tolerance = 1;              ///< multiplies the allowed difference from `outputs`
+  std::vector<Tensor> inputs = {};  ///< an empty tensor stands for an omitted input
+  /// Expected outputs; none: kernels are only compared; an empty tensor is not checked.
+  std::vector<Tensor> outputs = {};
+  size_t output_count = 0;   ///< number of requested outputs; 0: outputs.size(), or all formal ones
+  bool fixed_types = false;  ///< do not convert T to other types
+  double tolerance = 1;      ///< multiplies the allowed difference from `outputs`
 };
 
 struct OpTestOptions {
@@ -39,11 +40,11 @@ struct OpTestOptions {
   double low = -4, high = 4;  ///< range of generated inputs of elementwise operators
   double tolerance = 1;       ///< multiplies the allowed difference between kernels; see allowed_difference()
   std::vector<size_t> weights =
-      {};  ///< inputs that are constants wherever the operator stands: known to prepare() and infer()
-  std::string_view own_test = {};  ///< why the generic test cannot run it: the name of the test that does
+      {};                          ///< inputs that must be constants for this operator: known to prepare() and infer()
+  std::string_view own_test = {};  ///< if the generic test cannot run it: the name of the test that does
 };
 
-/// Registers examples of one operator; make it a static object.
+/// Registers examples of one operator; to be used as a static object.
 class OpTest {
  public:
   OpTest(std::string_view name, std::vector<OpCase> cases, OpTestOptions options = {});
@@ -68,30 +69,30 @@ inline Tensor strings(Shape shape, const std::vector<std::string>& values) {
   return Tensor::of(std::move(shape), values);
 }
 inline Tensor booleans(Shape shape, const std::vector<bool>& values) { return Tensor::of(std::move(shape), values); }
-/// float32 multiples of 1/8 in [low, high], the same for equal arguments: exact in every float type.
+/// float32 multiples of 1/8 in [low, high], the same for equal arguments; every float type represents them exactly.
 Tensor random(Shape shape, uint32_t seed = 1, double low = -4, double high = 4);
-/// Any numeric or bool tensor as another type, by Cast.
+/// Converts any numeric or bool tensor to another type, by Cast.
 Tensor cast_to(const Tensor& tensor, DType type);
 
-/// Largest |a - b| / (1 + |b|) that rounding explains: f32 2e-5, f64 1e-11, f16 4e-3, bf16 3e-2, else 0.
+/// Largest |a - b| / (1 + |b|) that rounding explains: f32 2e-5, f64 1e-11, f16 4e-3, bf16 3e-2, others 0.
 double allowed_difference(DType type);
-/// "" when equal, else where they differ. Types and shapes must be equal; NaN equals NaN.
+/// "" if equal, otherwise the first difference. Types and shapes must be equal; NaN equals NaN.
 std::string difference(const Tensor& got, const Tensor& expected, double tolerance);
 
 struct RunMode {
-  bool reference = false;  ///< reference() instead of the production kernel, where the op has one
+  bool reference = false;  ///< runs reference() instead of the production kernel, if the op has one
   bool constants = true;   ///< prepare() sees the inputs
-  int in_place = -1;       ///< output 0 in the memory of (a copy of) this input
+  int in_place = -1;       ///< output 0 shares the memory of (a copy of) this input
   Parallel parallel = {};
 };
 
-/// One run of an operator outside of any plan.
+/// Runs an operator outside of any plan.
 struct OpRun {
   OpRun(std::string_view domain, std::string_view name, const Attributes& attributes, std::vector<Tensor> inputs,
         size_t outputs);
   /// Infers, allocates and runs. Throws what the operator throws.
   std::vector<Tensor> run(const RunMode& mode = {});
-  /// The slots of the outputs after inference with content; type.kind is unknown where inference does not tell.
+  /// The slots of the outputs after inference, with content; type.kind is unknown if inference does not determine it.
   std::vector<Slot> infer(DimTable& dims, const std::vector<Slot>& inputs) const;
   std::vector<Slot> input_slots() const;
 

@@ -1,5 +1,5 @@
-// An operator lists in `since` every ONNX revision that it covers: a new release of ONNX fails here until somebody has
-// looked at what changed.
+// Each operator lists in `since` every ONNX revision that it covers, so this test fails for a new release of ONNX until
+// the changes have been checked.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,10 +34,10 @@ TEST(Revisions, EveryOperatorCoversThoseOfOnnx) {
     const auto found = std::find_if(all.begin(), all.end(), [&](const Revisions& r) {
       return r.domain == op->info.domain && r.name == op->info.name;
     });
-    // ONNX Runtime's own, which exporters put into this domain.
+    // This is ONNX Runtime's own operator, which exporters put into this domain.
     if (op->info.name == "SimplifiedLayerNormalization") continue;
     if (found == all.end()) {
-      ADD_FAILURE() << op->info.name << " is no operator of ONNX";
+      ADD_FAILURE() << op->info.name << " is not an operator of ONNX";
       continue;
     }
     EXPECT_EQ(covered(*op), found->versions) << op->info.name;

@@ -42,7 +42,7 @@ void* RunContext::allocate_in(const MemorySpace& space, size_t i, DType dtype, c
     set_value(i, *given);
     return s.data;
   }
-  s.boxed = Value();  // the last result, whose memory may be used again
+  s.boxed = Value();  // the last result, whose memory may be reused
   const std::shared_ptr<void>& memory = s.kept.take(space, dtype_bytes(dtype, element_count(shape)), make);
   set_value(i, Tensor(dtype, shape, memory.get(), memory, space));
   return s.data;

@@ -1,4 +1,4 @@
-// What kernels see: prepare() once per session, run() in every run.
+// The arguments of kernels: those of prepare(), called once per session, and of run(), called in every run.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,31 +15,33 @@
 
 namespace retort {
 
-/// What a kernel keeps between runs: packed weights, chosen variants, tables. Immutable after prepare(), shared by
-/// concurrent runs.
+/// What a kernel keeps between runs: packed weights, chosen variants, tables. It is immutable after prepare() and
+/// shared by concurrent runs.
 struct State {
   virtual ~State() = default;
 };
 
-/// What a session asks of its kernels.
+/// Options of a session for its kernels.
 struct PrepareOptions {
-  /// No algorithm that changes results beyond a fixed order of summation: neither Winograd nor Strassen.
+  /// Excludes algorithms that change results by more than the order of summation: Winograd and Strassen.
   bool strict = false;
-  bool weights_16bit = true;  ///< weights that 16 bits hold exactly are stored so: the same results
+  /// Weights that 16 bits represent exactly are stored in 16 bits, which gives the same results.
+  bool weights_16bit = true;
 };
 
-/// Where packed weights go, and where they may be found: all may be null.
+/// Where packed weights are stored, and where they may be found. All members may be null.
 struct PackedStore {
-  BlockPool* memory = nullptr;     ///< null: each into a block of its own
-  SharedBlocks* shared = nullptr;  ///< those of other sessions
-  PackedCache* cache = nullptr;    ///< those of the last start; `plan` and `step` name what is prepared now
+  BlockPool* memory = nullptr;     ///< null: each allocation is a block of its own
+  SharedBlocks* shared = nullptr;  ///< packed weights of other sessions
+  /// Packed weights of the last start; `plan` and `step` identify what is being prepared.
+  PackedCache* cache = nullptr;
   uint32_t plan = 0, step = 0;
 };
 
-/// What the form of packed weights depends on beside library, operator and shapes: the processor.
+/// What the form of packed weights depends on besides the library version, the operator and the shapes: the processor.
 std::string packed_form();
 
-/// What prepare() sees: types as far as they are known before any run, and the constant inputs.
+/// The argument of prepare(): types as far as they are known before any run, and the constant inputs.
 class PrepareContext {
  public:
   PrepareContext(std::span<const ValueType* const> types, std::span<const Tensor* const> constants,
@@ -48,8 +50,8 @@ class PrepareContext {
 
   bool has(size_t i) const { return i < types_.size() && types_[i]; }
   const ValueType& type(size_t i) const { return *types_[i]; }
-  /// The constant behind input i, or null. What the file does not align is copied here, for as long as the context
-  /// lives.
+  /// The constant in input i, or null. A constant that is not aligned in the file is copied; the copy lives as long as
+  /// the context.
   const Tensor* constant(size_t i) {
     const Tensor* t = unaligned_constant(i);
     if (!t || is_aligned(t->dtype(), t->data())) return t;
@@ -57,18 +59,18 @@ class PrepareContext {
     if (!copies_[i]) copies_[i] = aligned(*t);
     return &copies_[i];
   }
-  /// The same where it lies, maybe not aligned to its element: for packers that can read it so.
+  /// The constant in place, which may not be aligned for its elements: for packers that can read such data.
   const Tensor* unaligned_constant(size_t i) const { return i < constants_.size() ? constants_[i] : nullptr; }
   const Parallel& parallel() const { return parallel_; }
   const PrepareOptions& options() const { return options_; }
-  /// Packed weights: 64-byte aligned memory of `bytes` zeros after `write(void*)` has filled it, or that of another
-  /// session that has packed the same, or of a file that an earlier one wrote: `write` may not be called, and does nothing
-  /// but fill the memory. Alive as long as the State keeps the pointer; nobody may write to it any more.
+  /// Returns memory for packed weights, 64-byte aligned: `bytes` zeros that `write(void*)` has filled, or equal memory
+  /// from another session or from the file of an earlier start. `write` may not be called, and must do nothing but fill
+  /// the memory. The memory is alive as long as the State keeps the pointer, and must not be written to any more.
   std::shared_ptr<const void> packed(size_t bytes, FunctionRef<void(void*)> write) const;
-  /// The kernel's run() will not read constant input i: its memory may be given back.
+  /// Says that the kernel's run() will not read constant input i, so its memory may be freed.
   void release(size_t i) { released_ |= uint64_t(1) << i; }
   bool released(size_t i) const { return released_ >> i & 1; }
-  /// Types of the outputs as far as inference knows them; null for omitted ones.
+  /// Types of the outputs as far as inference has determined them; null for omitted ones.
   std::span<const ValueType* const> outputs() const { return outputs_; }
   void set_outputs(std::span<const ValueType* const> types) { outputs_ = types; }
 
@@ -79,8 +81,8 @@ class PrepareContext {
   const Parallel& parallel_;
   PrepareOptions options_;
   PackedStore store_;
-  mutable uint32_t blocks_ = 0;  ///< asked for so far
-  std::vector<Tensor> copies_;   ///< by input; empty where none was needed
+  mutable uint32_t blocks_ = 0;  ///< number of packed() calls so far
+  std::vector<Tensor> copies_;   ///< per input; empty if no copy was needed
   uint64_t released_ = 0;
 };
 
@@ -88,23 +90,23 @@ class PrepareContext {
 class BodyRunner {
  public:
   virtual ~BodyRunner() = default;
-  /// `inputs` and `outputs`: the body's formal inputs and outputs in order, captures excluded; outputs own their
-  /// memory, which lies in `spaces`, by output: on the host where that is empty.
+  /// `inputs` and `outputs` are the body's formal inputs and outputs in order, without captures. The outputs own their
+  /// memory. `spaces` gives the memory of each output; empty means the host.
   virtual void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
                    std::span<const MemorySpace> spaces) = 0;
   void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs) { run(body, inputs, outputs, {}); }
-  /// Where a formal input is read; it may be given elsewhere.
+  /// The memory in which a formal input is read; it may be passed in another one.
   virtual MemorySpace input_space(size_t body, size_t input) const = 0;
-  /// Which body a graph attribute names; throws invalid_graph when there is none.
+  /// The body that a graph attribute names; throws invalid_graph if there is none.
   virtual size_t index(std::string_view attribute) const = 0;
-  /// Formal inputs and outputs, captures excluded.
+  /// Number of formal inputs, without captures.
   virtual size_t input_count(size_t body) const = 0;
   virtual size_t output_count(size_t body) const = 0;
   /// As far as it is known before any run.
   virtual const ValueType& output_type(size_t body, size_t output) const = 0;
 };
 
-/// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
+/// The argument of a kernel's run(). Inputs and outputs have been laid out and checked before; a kernel only computes.
 class DeviceRun;
 
 class RunContext {
@@ -122,14 +124,15 @@ class RunContext {
 
   DType dtype(size_t i) const { return inputs_[i]->type.dtype; }
   const Shape& shape(size_t i) const { return inputs_[i]->type.shape; }
-  /// Elements; 0 for an omitted input.
+  /// Number of elements; 0 for an omitted input.
   size_t count(size_t i) const { return has(i) ? inputs_[i]->count : 0; }
-  /// Inside a reference: the type of the tensor whose elements input i carries; else dtype(i).
+  /// In a reference: the type of the tensor from which input i was converted to the carrier; otherwise dtype(i).
   DType carried_type(size_t i) const { return carried_ == DType::undefined ? dtype(i) : carried_; }
   DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }
   const Shape& out_shape(size_t i = 0) const { return outputs_[i]->type.shape; }
   size_t out_count(size_t i = 0) const { return outputs_[i]->count; }
-  /// Elements from one row of the last axis to the next: its extent, or more where reads_rows() or writes_rows() agreed.
+  /// Elements from one row of the last axis to the next: the extent of that axis, or more if reads_rows() or
+  /// writes_rows() agreed.
   size_t row_step(size_t i) const { return inputs_[i]->row_step(); }
   size_t out_row_step(size_t i = 0) const { return outputs_[i]->row_step(); }
 
@@ -143,7 +146,7 @@ class RunContext {
   std::span<T> output(size_t i = 0) const {
     return {static_cast<T*>(outputs_[i]->data), outputs_[i]->count};
   }
-  /// Pointer of an input that may be omitted: null then.
+  /// Pointer to an input that may be omitted; null in that case.
   template <typename T>
   const T* optional(size_t i) const {
     return has(i) ? static_cast<const T*>(inputs_[i]->data) : nullptr;
@@ -153,23 +156,23 @@ class RunContext {
   const S* state() const {
     return static_cast<const S*>(state_);
   }
-  /// As many bytes as the op's scratch() asked for, 64-byte aligned, shared by nobody.
+  /// The bytes that the op's scratch() asked for: 64-byte aligned, and not shared with other steps.
   void* scratch() const { return scratch_; }
   const Parallel& parallel() const { return parallel_; }
   BodyRunner& bodies() const { return *bodies_; }
 
-  /// For ops whose output size only the data tells (trait kDynamicOutput): gives output i memory of its own, or the
-  /// caller's where it fits, and returns it.
+  /// For ops whose output sizes depend on data (trait kDynamicOutput): gives output i its memory and returns it. That
+  /// is the caller's memory if it fits, otherwise memory of its own.
   void* allocate(size_t i, DType dtype, const Shape& shape) const;
-  /// The same in memory of a device; `make` makes some.
+  /// The same in memory of a device, which `make` allocates.
   void* allocate_in(const MemorySpace& space, size_t i, DType dtype, const Shape& shape,
                     FunctionRef<std::shared_ptr<void>(size_t)> make) const;
-  /// What the run has to do with devices; null outside of sessions.
+  /// The run's use of devices; null outside of sessions.
   DeviceRun* devices() const { return devices_; }
   void set_devices(DeviceRun* devices) { devices_ = devices; }
   /// For run_reference() only.
   void set_carried(DType type) { carried_ = type; }
-  /// Gives output i a value: a sequence, map or optional, or a tensor with memory of its own (trait kDynamicOutput or
+  /// Sets output i to a value: a sequence, map or optional, or a tensor that owns its memory (trait kDynamicOutput or
   /// kBoxed).
   void set_value(size_t i, Value value) const {
     Slot& s = *outputs_[i];

@@ -1,4 +1,4 @@
-// What traits name is there.
+// Tests that the inputs and attributes to which traits refer exist.
 #include <gtest/gtest.h>
 
 #include "ops/op_test.h"

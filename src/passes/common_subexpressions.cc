@@ -1,5 +1,5 @@
-// Of nodes that compute the same from the same inputs one remains, and of equal small constants. Exporters repeat the
-// masks and shapes of every layer (BERT, GPT-2, Llama).
+// Keeps only one of several nodes that compute the same from the same inputs, and one of several equal small constants.
+// Exporters repeat the masks and shapes of every layer (BERT, GPT-2, Llama).
 #include <cstring>
 #include <map>
 
@@ -8,7 +8,7 @@
 namespace retort {
 namespace {
 
-constexpr size_t kMaxCompared = 4096;  // bytes: larger constants are rarely equal and not worth a comparison
+constexpr size_t kMaxCompared = 4096;  // in bytes: larger constants are rarely equal, so comparing them does not pay
 
 using Key = std::tuple<std::string, std::string, std::vector<ValueId>, size_t>;
 

@@ -1,17 +1,19 @@
-// Nodes whose inputs are all constants are run now. Speeds up every exported model: shapes, masks, transposed weights.
+// Computes nodes whose inputs are all constants before the model runs. Speeds up every exported model: shapes, masks,
+// transposed weights.
 #include "ops/evaluate.h"
 #include "passes/passes.h"
 
 namespace retort {
 namespace {
 
-// A result larger than twice its inputs, which 16-bit weights in 32 bits are, must stay below this: ConstantOfShape, Expand
-// and Tile make much out of little.
+// A result may be up to twice as large as its inputs (16-bit weights converted to 32 bits are), plus this much:
+// ConstantOfShape, Expand and Tile turn small inputs into large results.
 constexpr size_t kMaxGrowth = 4 << 20;
 
 bool foldable(const Graph& graph, const Node& n, const FoldLimits& limits) {
   if (!n.op || n.op->has(kRandom) || n.op->has(kBoxed) || !n.bodies.empty() || n.captures != 0) return false;
-  if (n.is("DequantizeLinear")) return false;  // int8 weights are a quarter of their float form; kernels want them so
+  // int8 weights are a quarter as large as float ones, and kernels read them directly.
+  if (n.is("DequantizeLinear")) return false;
   if (n.is("QuantizeLinear") && !limits.quantize) return false;
   for (ValueId in : n.inputs) {
     if (in != ValueId::none && !graph.constant(in)) return false;
@@ -23,7 +25,7 @@ std::vector<Value> constant_inputs(const Graph& graph, const Node& n) {
   std::vector<Value> values;
   for (ValueId in : n.inputs) {
     const Tensor* t = graph.constant(in);
-    values.push_back(!t ? Value{} : Value(n.op->has(kView) ? *t : aligned(*t)));  // a view stays where it is
+    values.push_back(!t ? Value{} : Value(n.op->has(kView) ? *t : aligned(*t)));  // a view is not moved
   }
   return values;
 }
@@ -39,7 +41,7 @@ bool small_enough(const Node& n, std::span<const Value* const> inputs, const Fol
   return out <= 2 * in + kMaxGrowth && within(out, limits);
 }
 
-// The outputs; empty when the node cannot run now (its error then appears when the model runs).
+// Returns the outputs; empty if the node cannot be computed now (its error is then reported when the model runs).
 std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const FoldLimits& limits) {
   const std::vector<Value> values = constant_inputs(graph, n);
   std::vector<const Value*> inputs;
@@ -47,7 +49,7 @@ std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const FoldLim
   try {
     if (!small_enough(n, inputs, limits)) return {};
     std::vector<Value> results = evaluate(n, inputs);
-    size_t bytes = 0;  // extents that depend on contents are known only now
+    size_t bytes = 0;  // extents that depend on content are known only now
     for (const Value& v : results) bytes += v.tensor() ? v.tensor()->bytes() : 0;
     return within(bytes, limits) ? std::move(results) : std::vector<Value>();
   } catch (const Error&) {

@@ -1,4 +1,4 @@
-// Which nodes of constants are computed before the model runs.
+// Tests which nodes with constant inputs are computed before the model runs.
 #include <gtest/gtest.h>
 
 #include "passes/passes_testing.h"
@@ -10,7 +10,7 @@ size_t count(const Graph& g, std::string_view type) {
   return size_t(std::ranges::count_if(g.order(), [&](NodeId id) { return g.node(id).is(type); }));
 }
 
-/// y = x + -w, w of 16 numbers.
+/// Builds y = x + -w, where w has 16 numbers, and counts the Neg nodes that remain.
 size_t negations_left(FoldLimits limits) {
   TestGraph t;
   t.output(t.add("Add", {t.input("x", {16}), t.add("Neg", {t.weight("w", {16})})}), "y");

@@ -1,4 +1,4 @@
-// Removes nodes that nothing depends on and forgets constants that nothing uses.
+// Removes nodes that nothing depends on, and constants that nothing uses.
 #include "passes/passes.h"
 
 namespace retort {

@@ -1,5 +1,5 @@
-// Integer values whose content inference knows without symbols become constants: Shape → Gather → Concat chains on
-// static shapes. Speeds up the transformers exported from torch (BERT, GPT-2, ViT, Whisper).
+// Turns integer values whose content is known without symbols into constants: Shape → Gather → Concat chains on static
+// shapes. Speeds up the transformers exported from torch (BERT, GPT-2, ViT, Whisper).
 #include "passes/passes.h"
 
 namespace retort {

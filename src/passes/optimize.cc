@@ -18,7 +18,7 @@ struct Stage {
   int level;
   const Pass* pass = nullptr;
   std::span<const Rule* const> rules = {};
-  bool portable = true;  ///< a saved model may have been through it: it makes no operator that ONNX lacks
+  bool portable = true;  ///< whether it makes only ONNX operators, so that it may run before a model is saved
 };
 constexpr bool kOurs = false;
 
@@ -122,7 +122,7 @@ class Pipeline {
     options_.report({stage.name, time.count(), before, graph.order().size(), std::move(counts)});
   }
 
-  // Bodies first, so that the outer graph sees them optimised.
+  // Bodies are optimised first, so that the outer graph can use the results.
   void each_graph(const Stage& stage, Graph& graph) {
     for (NodeId id : graph.order()) {
       for (Body& b : graph.node(id).bodies) each_graph(stage, *b.graph);

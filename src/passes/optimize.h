@@ -1,4 +1,4 @@
-// Graph optimisation: from the core dialect as lifted to the form that runs fast on the CPU.
+// Graph optimisation: from the lifted core dialect to the form that runs fast on the CPU.
 #pragma once
 #include <functional>
 #include <map>
@@ -16,37 +16,37 @@ struct PassReport {
   double milliseconds = 0;
   size_t nodes_before = 0, nodes_after = 0;  ///< of the graph without its bodies
   std::map<std::string, size_t> counts;      ///< how often each rule, or kind of change, was applied
-  size_t changes() const;                    ///< the sum of `counts`; 0: the graph is as it was
+  size_t changes() const;                    ///< The sum of `counts`; 0 if the graph is unchanged.
   std::string text() const;                  ///< "cleanup (0.12 ms): noop_cast x2, other x1"
 };
 
-/// Which nodes of constants are computed before the model runs.
+/// Limits which nodes with constant inputs are computed before the model runs.
 struct FoldLimits {
-  size_t most_bytes = size_t(1) << 30;  ///< of a node's results; 0: any number, as far as it grows from little
-  bool quantize = true;                 ///< also QuantizeLinear
+  /// Limit for the results of a node; 0: no limit except the growth relative to its inputs.
+  size_t most_bytes = size_t(1) << 30;
+  bool quantize = true;  ///< whether to fold QuantizeLinear as well
 };
 
 struct PassOptions {
-  /// As ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
-  /// (fusions), 3 and above everything, layout included.
+  /// ONNX Runtime's graph optimisation level: 0 nothing, 1 basic (folding, duplicates, dead code), 2 extended
+  /// (fusions), 3 and above everything, including layout.
   int level = 99;
-  /// Leaves out the stages that make operators of the domains `retort` and `com.microsoft`: the result can be saved.
+  /// Skips the stages that make operators of the domains `retort` and `com.microsoft`, so that the result can be saved.
   bool portable = false;
-  std::vector<std::string> disabled;  ///< names of passes and rules to leave out
+  std::vector<std::string> disabled;  ///< names of passes and rules to skip
   FoldLimits folding;
-  /// Gets a report of each pass that ran, in order. May be empty.
+  /// Receives a report of each pass that ran, in order. May be empty.
   std::function<void(const PassReport&)> report;
 };
 
-/// Optimises `graph` and the bodies within. Nodes must be resolved; those without an operator (claimed by another
-/// provider) stay as they are. Not thread-safe with respect to the graph and its DimTable.
+/// Optimises `graph` and its bodies. Nodes must be resolved; those without an operator (claimed by another provider)
+/// are unchanged. Not thread-safe with respect to the graph and its DimTable.
 void optimize(Graph& graph, const PassOptions& options);
 
-/// Captured constants of a node become constants of its bodies; whether it has an operator does not matter. How many there
-/// were.
+/// Moves captured constants of a node into its bodies, whether or not it has an operator. Returns their number.
 size_t sink_constants(Graph& graph, Node& node);
 
-/// "there is no pass or rule 'epilogue'; use 'epilogues'"; "" where there is one.
+/// "there is no pass or rule 'epilogue'; use 'epilogues'"; "" if `name` exists.
 std::string unknown_pass(std::string_view name);
 
 /// All stages in the order in which they run: the name of each, then the names of its rules.

@@ -1,11 +1,11 @@
-// All passes over whole graphs; each is defined in the file of its name.
+// All passes over whole graphs. Each is defined in the file with its name.
 #pragma once
 #include "passes/pass.h"
 
 namespace retort {
 
-/// Types of all resolved nodes once more, in order: what a pass learned reaches the nodes behind. The captures of
-/// bodies take the types of what they capture.
+/// Infers the types of all resolved nodes again, in order, so that what a pass has learned reaches later nodes. The
+/// captures of bodies get the types of the captured values.
 void infer_types(Graph& graph);
 
 extern const Pass pass_dead_code;

@@ -1,4 +1,4 @@
-// What the tests of passes share: graphs built by hand, an interpreter, golden text and equality of results.
+// Shared by the tests of passes: graphs built by hand, an interpreter, golden text and comparison of results.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace retort {
 
-/// A graph in the core dialect. Values are named as the printer shows them.
+/// A graph in the core dialect. Values have the names that the printer shows.
 struct TestGraph {
   explicit TestGraph(std::shared_ptr<DimTable> dims = std::make_shared<DimTable>()) : g(std::move(dims)) {}
   TestGraph(const TestGraph&) = delete;
@@ -22,7 +22,7 @@ struct TestGraph {
     g.inputs.push_back(g.add_value(name, ValueType::tensor(type, std::move(shape))));
     return g.inputs.back();
   }
-  /// Float constants of a pseudo-random content in [-1, 1] that the name decides.
+  /// A float constant with pseudo-random content in [-1, 1] that depends on the name.
   ValueId weight(const std::string& name, Shape shape) {
     Tensor t(DType::f32, std::move(shape));
     size_t seed = 13;
@@ -48,7 +48,7 @@ struct TestGraph {
     return add_multi(
         {.type = type, .inputs = std::move(inputs), .attributes = std::move(attributes), .domain = domain})[0];
   }
-  /// A node with bodies; the last `captures` inputs are what they capture.
+  /// Adds a node with bodies; the last `captures` inputs are their captures.
   std::vector<ValueId> add_with_bodies(const std::string& type, std::vector<ValueId> inputs, uint32_t captures,
                                        std::vector<Body> bodies, size_t outputs) {
     Node n;
@@ -90,8 +90,8 @@ inline std::vector<Tensor> interpret(const Graph& g, const std::vector<Tensor>& 
   return results;
 }
 
-/// Inputs for a graph: each symbol becomes a small number of its own, expressions what follows from them. Every symbol
-/// must be the extent of some input.
+/// Inputs for a graph: each symbol becomes a small number of its own, and expressions are computed from them. Every
+/// symbol must be the extent of some input.
 inline std::vector<Tensor> random_inputs(const Graph& g, unsigned seed = 1) {
   std::mt19937 random(seed);
   std::vector<std::pair<Dim, int64_t>> symbols;
@@ -135,8 +135,8 @@ inline void expect_equal_results(const std::vector<Tensor>& want, const std::vec
   }
 }
 
-/// The text with the values that passes made numbered by their appearance: "Conv#1" is the first Conv# of the text. The
-/// numbers of the graph count every name that was ever asked for.
+/// Numbers the values that passes have made in the text by their first appearance: "Conv#1" is the first Conv#. The
+/// numbers of the graph itself count every name that was ever requested.
 inline std::string renumbered(const std::string& text) {
   static const std::regex made(R"((\w+)#\d+)");
   std::map<std::string, std::string> names;
@@ -153,7 +153,7 @@ inline std::string renumbered(const std::string& text) {
   return result.append(rest, text.end());
 }
 
-/// Runs `change` on the graph; checks consistency, the text afterwards (see renumbered()) and that results stay equal.
+/// Runs `change` on the graph; checks consistency, the text afterwards (see renumbered()) and that results are equal.
 template <typename F>
 void expect_change(TestGraph& t, const std::string& after, F&& change) {
   const std::vector<Tensor> inputs = random_inputs(t.g);
@@ -170,7 +170,7 @@ inline void expect_rewrite(TestGraph& t, std::initializer_list<const Rule*> rule
     rewrite(g, {rules.begin(), rules.size()}, context);
   });
 }
-/// The rules must leave the graph alone.
+/// Checks that the rules do not change the graph.
 inline void expect_no_rewrite(TestGraph& t, std::initializer_list<const Rule*> rules) {
   expect_rewrite(t, rules, renumbered(print(t.g)));
 }

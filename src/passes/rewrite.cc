@@ -20,8 +20,8 @@ class Rewriter {
 
   void run() {
     for (NodeId id : graph_.order()) queue_.push_back(id);
-    // Rules shrink the graph or move towards a normal form; the bound only guards against two rules that undo each
-    // other.
+    // Rules shrink the graph or move towards a normal form, so this limit only protects against two rules that undo
+    // each other.
     size_t budget = 20 * queue_.size() + 1000;
     while (!queue_.empty() && budget-- > 0) {
       const NodeId id = queue_.front();
@@ -46,7 +46,7 @@ class Rewriter {
 
   void apply(NodeId root, Patch patch) {
     const std::vector<ValueId> inputs = graph_.node(root).inputs;
-    std::vector<NodeId> users;  // a patch may replace their results as well
+    std::vector<NodeId> users;  // a patch may also replace their results
     for (ValueId out : graph_.node(root).outputs) {
       if (out == ValueId::none) continue;
       for (const Use& u : graph_.value(out).uses) users.push_back(u.node);
@@ -94,7 +94,7 @@ bool PassContext::enabled(std::string_view name) const {
 
 namespace {
 
-/// Forgets a constant that nothing uses any more, and the pages of the file that were read for it.
+/// Drops a constant that nothing uses any more, and the pages of the file that were read for it.
 void forget_unused(Graph& graph, ValueId id) {
   if (!graph.constant(id) || graph.use_count(id) != 0 || graph.is_input(id)) return;
   release_pages(graph.value(id).constant);

@@ -1,11 +1,11 @@
-// Captured constants move into the bodies of If, Loop and Scan, where the other passes see them.
+// Moves captured constants into the bodies of If, Loop and Scan, where the other passes can use them.
 #include "passes/optimize.h"
 #include "passes/passes.h"
 
 namespace retort {
 namespace {
 
-// Drops input `slot` of the node, which is capture number `index`, after every body made a constant of it.
+// Removes input `slot` of the node, which is capture number `index`, after it has become a constant in every body.
 void sink(Graph& graph, Node& n, size_t slot, size_t index) {
   const Tensor value = graph.value(n.inputs[slot]).constant;
   for (Body& b : n.bodies) {

@@ -1,5 +1,5 @@
-// Optional outputs that nothing uses are not asked for, so that kernels skip them (statistics of a normalisation,
-// indices of a pool).
+// Omits optional outputs that have no consumers, so that kernels skip them (statistics of a normalisation, indices of a
+// pool).
 #include "passes/passes.h"
 
 namespace retort {

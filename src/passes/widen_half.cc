@@ -1,5 +1,5 @@
-// Operators that have no kernel of their own for 16-bit floats run on 32 bits: their inputs are widened once, weights
-// with constant folding, and what lies between two of them is never rounded to 16 bits. Speeds up every fp16 model.
+// Runs operators that have no 16-bit float kernel in 32 bits: their inputs are widened once (weights by constant
+// folding), and values between two of them are never rounded to 16 bits. Speeds up every fp16 model.
 #include <map>
 
 #include "passes/passes.h"
@@ -46,7 +46,7 @@ class Widener {
     return any && (wide || !kernel);
   }
 
-  // A Cast of 16 bits to the same 16 bits means nothing: what reads it reads the wide value too.
+  // A Cast from 16 bits to the same 16 bits does nothing, so its consumers also read the wide value.
   void read_wide(NodeId id) {
     const ValueId in = g_.node(id).inputs[0], out = g_.node(id).outputs[0], wide = wide_.at(in);
     if (g_.value(out).type.dtype == g_.value(in).type.dtype) wide_[out] = wide;
@@ -86,7 +86,7 @@ class Widener {
 
   Graph& g_;
   PassContext& context_;
-  std::map<ValueId, ValueId> wide_;  ///< 16-bit values and the same in 32 bits
+  std::map<ValueId, ValueId> wide_;  ///< 16-bit values and their 32-bit forms
 };
 
 void widen_half(Graph& graph, PassContext& context) { Widener(graph, context).run(); }

@@ -1,4 +1,5 @@
-// Which outputs are inputs with some rows more: caches of keys and values that callers hand back in the next run.
+// Finds outputs that are an input with some rows appended: caches of keys and values that callers pass back in the next
+// run.
 #include <algorithm>
 
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-// Errors of a step get its name.
+// Adds the name of a step to its errors.
 #pragma once
 #include <new>
 
@@ -7,7 +7,7 @@
 
 namespace retort {
 
-/// Runs `f`; an Error, or memory that there is none of, names the step.
+/// Runs `f`; adds the name of the step to an Error, and turns std::bad_alloc into an Error that names the step.
 template <typename F>
 decltype(auto) in_step(const Step& step, F&& f) {
   try {

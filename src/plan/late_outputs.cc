@@ -1,4 +1,4 @@
-// Outputs of late steps that lie over an input of theirs.
+// Decides which outputs of late steps lie at the address of one of the step's inputs.
 #include <algorithm>
 #include <numeric>
 
@@ -8,10 +8,10 @@
 namespace retort {
 namespace {
 
-/// Memory that several values lie in, by the root of the one that it was made for.
+/// Memory that several values share, listed under the root that it was made for.
 struct Memory {
   uint32_t last_use = 0;
-  bool is_held = false;  ///< by the caller, the model, or an output: nobody may write over it
+  bool is_held = false;  ///< by the caller, the model, or an output: no step may overwrite it
   bool is_shared = false;
 };
 
@@ -25,7 +25,7 @@ class Sharer {
       if (v.root == i) m.last_use = v.last_use;
       m.is_held |= v.home == Home::input || v.home == Home::constant || is_output(SlotIndex(i));
     }
-    // What a step has copied of an output may be handed out in its place.
+    // The copy that a step has made of an output may be returned in place of the output.
     for (const Step& s : plan.steps) {
       const ExternalOp* op = external_op(*s.op, s.params.get());
       if (op && op->is_copy() && is_output(s.inputs[0])) of(s.outputs[0]).is_held = true;
@@ -41,7 +41,8 @@ class Sharer {
       for (const OutputAlias& alias : op->aliases()) share(i, alias, shared);
       if (!shared.empty()) op->grant(*s.state, std::move(shared));
     }
-    // Whoever comes after the last that reads it may write there; the step that reads it does not know.
+    // Extends the lifetime by one step: the last reader does not know that the memory is shared, so only later steps
+    // may overwrite it.
     const auto end = uint32_t(plan_.steps.size());
     for (size_t i = 0; i < memory_.size(); ++i) {
       if (memory_[i].is_shared) plan_.values[i].last_use = std::min(memory_[i].last_use + 1, end);
@@ -75,7 +76,7 @@ class Sharer {
 
   Plan& plan_;
   std::vector<Memory> memory_;
-  std::vector<SlotIndex> lies_in_;  // by root: in whose memory it lies
+  std::vector<SlotIndex> lies_in_;  // per root: the root whose memory it lies in
 };
 
 }  // namespace

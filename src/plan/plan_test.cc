@@ -1,4 +1,5 @@
-// From a graph to a plan: where values live and how long, what shares memory, which kernel runs, which weights stay.
+// Tests how a graph becomes a plan: where values lie and how long, what shares memory, which kernel runs, which weights
+// are kept.
 #include "plan/plan.h"
 
 #include "plan/plan_testing.h"
@@ -110,7 +111,7 @@ TEST_F(Planned, CachesAreInputsThatAStepAppendsTo) {
   const ValueId k = graph.input("k", {1, 2, 3, 4}), v = graph.input("v", {1, 2, 3, 4});
   const auto out = graph.add_multi("out", "Attention", {x, x, x, ValueId::none, k, v}, {}, 3);
   for (const ValueId o : out) graph.output(o);
-  graph.output(graph.add("values", "Neg", {v}));  // reads the past values as well
+  graph.output(graph.add("values", "Neg", {v}));  // also reads the past values
   make();
   ASSERT_EQ(plan->caches.size(), 1u);
   EXPECT_EQ(plan->caches[0].input, 1u);
@@ -137,7 +138,7 @@ TEST_F(Planned, BodiesHavePlansOfTheirOwn) {
   EXPECT_EQ(step("either").body_names[1], "else_branch");
   EXPECT_EQ(step("either").bodies[0]->captures, 1u);
   EXPECT_EQ(step("either").bodies[0]->steps.size(), 1u);
-  EXPECT_FALSE(plan->reads(1));  // but by bodies
+  EXPECT_FALSE(plan->reads(1));  // only bodies read it
 }
 
 }  // namespace

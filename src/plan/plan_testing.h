@@ -1,4 +1,4 @@
-// What tests of plans and of runs share: plans of small graphs that are written by hand, in the core dialect.
+// Shared by tests of plans and of runs: plans of small graphs that are written by hand, in the core dialect.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 namespace retort {
 
-/// Values and steps go by the names that the test gives them.
+/// Values and steps have the names that the test gives them.
 struct PlanGraph {
   Graph g{std::make_shared<DimTable>()};
 
@@ -25,7 +25,7 @@ struct PlanGraph {
   ValueId ints(const std::string& name, const std::vector<int64_t>& content) {
     return g.add_constant(name, Tensor::of<int64_t>({int64_t(content.size())}, content));
   }
-  /// The outputs are called `name`, or "name0", "name1" where there are several.
+  /// The outputs are called `name`, or "name0", "name1" if there are several.
   std::vector<ValueId> add_multi(const std::string& name, const std::string& type, std::vector<ValueId> inputs,
                                  Attributes attributes, size_t outputs) {
     const NodeId id = g.add({.type = type,

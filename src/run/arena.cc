@@ -22,7 +22,8 @@ bool live_together(const ArenaRequest& a, const ArenaRequest& b) {
   return a.last >= b.first && a.first <= b.last;
 }
 
-// Lowest offset at which `bytes` fit between the placed blocks (sorted by begin) that live together with the request.
+// Finds the lowest offset at which `bytes` bytes fit between the placed blocks (sorted by offset) that are alive at the
+// same time as the request.
 size_t find_gap(const std::vector<Placed>& placed, const ArenaRequest& r, size_t bytes) {
   size_t at = 0;
   for (const Placed& p : placed) {

@@ -23,7 +23,7 @@ bool fits(const ArenaRequest& r, const ArenaRequest& planned) {
 
 }  // namespace
 
-// Requests are planned larger where they outgrew the last plan.
+// Plans with extra room for the requests that outgrew the last plan.
 void ArenaBlock::plan_with_room(const std::vector<ArenaRequest>& requests) {
   const bool grows = planned_.size() == requests.size();
   const std::vector<ArenaRequest> last = std::exchange(planned_, requests);
@@ -48,13 +48,13 @@ void ArenaBlock::fit(const std::vector<ArenaRequest>& requests, size_t limit,
     }
     if (layout_.bytes > bytes_) take(allocate);
   } catch (...) {
-    planned_.clear();  // so that nobody uses these offsets
+    planned_.clear();  // so that nothing uses these offsets
     throw;
   }
 }
 
 void ArenaBlock::take(FunctionRef<std::shared_ptr<void>(size_t)> allocate) {
-  memory_ = nullptr;  // first give back, then take
+  memory_ = nullptr;  // frees the old block before it allocates the new one
   bytes_ = 0;
   memory_ = allocate(layout_.bytes);
   bytes_ = layout_.bytes;

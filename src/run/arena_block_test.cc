@@ -1,4 +1,4 @@
-// A block is cut anew only where requests outgrow it, and goes back where it has become too large.
+// Tests that a block is divided anew only when requests outgrow it, and is freed when it has become too large.
 #include "run/arena_block.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST_F(Block, GoesBackWhenNoRunNeededHalfOfIt) {
   const std::vector<ArenaRequest> large{{4 * kWorthTrimming, 0, 1}}, small{{100, 0, 1}};
   fit(large);
   fit(small);
-  EXPECT_FALSE(block.trim());  // a run since the last one needed it
+  EXPECT_FALSE(block.trim());  // a run since the last trim needed it
   EXPECT_TRUE(block.trim());
   EXPECT_EQ(block.bytes(), 0u);
   fit(small);

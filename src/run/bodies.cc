@@ -8,7 +8,7 @@
 namespace retort {
 namespace {
 
-// The value in a slot, without taking ownership of memory that the frame owns.
+// Returns the value in a slot, without ownership of memory that the frame owns.
 Value view_of(const Slot& slot) {
   const Tensor* boxed = slot.boxed.tensor();
   if (!slot.boxed.empty() && !boxed) return slot.boxed;
@@ -70,7 +70,7 @@ void BodyFrames::take_captures() {
     captures_.push_back({view_of(host_.table[step.inputs[i]]), {}});
 }
 
-// Brought when a body needs it first, which a branch that is not taken and a loop without iterations never do.
+// Copies a capture when a body first needs it: a branch that is not taken, or a loop without iterations, never does.
 const Value& BodyFrames::capture_in(Capture& capture, const MemorySpace& space, const std::string& name) {
   const Tensor* t = capture.value.tensor();
   if (!t || t->dtype() == DType::string || t->space().serves(space)) return capture.value;
@@ -87,8 +87,8 @@ void BodyFrames::run(size_t body, std::span<const Value> inputs, std::span<Value
                      std::span<const MemorySpace> spaces) {
   const Step& step = this->step();
   require(inputs.size() == input_count(body) && outputs.size() == output_count(body), ErrorCode::invalid_graph,
-          "the body '{}' takes {} values and gives {}, not {} and {}", step.body_names[body], input_count(body),
-          output_count(body), inputs.size(), outputs.size());
+          "the body '{}' takes {} values and returns {}, but was called with {} and for {}", step.body_names[body],
+          input_count(body), output_count(body), inputs.size(), outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SlotIndex in = plan(body).inputs[i];
     if (in == kNoSlot || admits(plan(body).values[in].type, inputs[i])) continue;

@@ -1,5 +1,5 @@
-// Frames of the bodies of If, Loop and Scan, kept from run to run. Bodies read the slots of the step that they belong to
-// and bring what they capture with the device run of the frame around them; they write nothing of that frame.
+// Keeps the frames of the bodies of If, Loop and Scan from run to run. Bodies read the slots of the step that they
+// belong to, and copy their captures with the device run of the surrounding frame; they write nothing of that frame.
 #pragma once
 #include <memory>
 #include <vector>
@@ -13,11 +13,11 @@ namespace retort {
 
 class Frame;
 
-/// What bodies use of the frame around them, which outlives them.
+/// What bodies use of the surrounding frame, which must outlive them.
 struct BodyHost {
   const SlotTable& table;
   DeviceRun& device_run;
-  MemoryBudget* budget;  ///< null: none
+  MemoryBudget* budget;  ///< null: no limit
 };
 
 /// The bodies of one step.
@@ -25,7 +25,7 @@ class BodyFrames final : public BodyRunner {
  public:
   BodyFrames(const BodyHost& host, uint32_t step);
   ~BodyFrames() override;
-  /// The step begins, in the run of `request`: what its bodies read from outside may have changed.
+  /// Begins the step in the run of `request`; forgets the captures of earlier runs.
   void begin(const RunRequest& request);
   void run(size_t body, std::span<const Value> inputs, std::span<Value> outputs,
            std::span<const MemorySpace> spaces) override;
@@ -35,7 +35,7 @@ class BodyFrames final : public BodyRunner {
   size_t input_count(size_t body) const override;
   size_t output_count(size_t body) const override;
   const ValueType& output_type(size_t body, size_t output) const override;
-  /// As Frame has them, for the bodies of the step.
+  /// See Frame; summed over the bodies of the step.
   size_t workspace_bytes() const;
   void trim();
   void give_back();
@@ -43,7 +43,7 @@ class BodyFrames final : public BodyRunner {
  private:
   struct Capture {
     Value value;
-    std::vector<Value> brought;  ///< the same in other memories that bodies read it in, once for all iterations
+    std::vector<Value> brought;  ///< copies of it in other memories where bodies read it, made once for all iterations
   };
   const Step& step() const { return host_.table.plan().steps[step_]; }
   const Plan& plan(size_t body) const { return *step().bodies[body]; }
@@ -54,7 +54,7 @@ class BodyFrames final : public BodyRunner {
   uint32_t step_;
   std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<Capture> captures_;
-  const RunRequest* request_ = nullptr;  ///< of the run that the step is part of
+  const RunRequest* request_ = nullptr;  ///< the run that the step is part of
 };
 
 /// The bodies of all steps of a plan.

@@ -8,14 +8,15 @@
 namespace retort {
 namespace {
 
-constexpr size_t kLine = 64;    // branches do not share one in scratch
-constexpr double kAlike = 1.5;  // times so much
+constexpr size_t kLine = 64;    // branches do not share a cache line in scratch
+constexpr double kAlike = 1.5;  // times that differ by less than this factor count as equal
 
 bool is_flat(const PlanValue& v, const Slot& s) {
   return v.home != Home::boxed && v.home != Home::none && s.type.is_tensor() && s.type.dtype != DType::string;
 }
 
-// Bodies use the frame; kernels that allocate their outputs, and strings, the heap.
+// A step with bodies uses the frame; a kernel that allocates its outputs, or strings, uses the heap. Neither may be in
+// a branch.
 bool fits_branch(const SlotTable& table, std::span<const Stretch> stretches, uint32_t index) {
   const Plan& plan = table.plan();
   const Step& step = plan.steps[index];
@@ -40,7 +41,7 @@ void Branches::list_steps(const SlotTable& table, const Steps& steps) {
 
 void Branches::find_needs(const SlotTable& table) {
   const Plan& plan = table.plan();
-  std::vector<uint32_t> at(plan.steps.size(), kNever);  // in the list
+  std::vector<uint32_t> at(plan.steps.size(), kNever);  // position of each step in listed_
   for (uint32_t i = 0; i < listed_.size(); ++i) {
     at[listed_[i].step] = i;
     for (const SlotIndex v : plan.steps[listed_[i].step].inputs) {
@@ -83,7 +84,7 @@ void Branches::clear() {
 
 const Branches::Seat& Branches::seat(uint32_t step) const {
   static constexpr Seat kNone;
-  const uint32_t at = step - begin_;  // large for steps before the segment
+  const uint32_t at = step - begin_;  // wraps to a large number for steps before the segment
   return at < seats_.size() ? seats_[at] : kNone;
 }
 

@@ -1,4 +1,4 @@
-// Where steps sit, and what memory and scratch that means.
+// Tests which branch a step is in, and what follows for memory and scratch.
 #include "run/branches.h"
 
 #include "run/run_testing.h"
@@ -7,7 +7,7 @@ namespace retort {
 namespace {
 
 /// x → Sin → Cos ┐
-///   → Exp → Neg ┴ Add → y; large enough that a fork is worth it.
+/// → Exp → Neg ┴ Add → y; large enough for a fork to pay.
 struct Towers : testing::Test {
   Towers() {
     const ValueId x = graph.input("x", {700, 700});
@@ -74,7 +74,7 @@ TEST_F(Towers, ClearedOnesRunOneAfterTheOther) {
   EXPECT_TRUE(branches.empty());
   EXPECT_EQ(seat("a").branch, 0u);
   find();
-  EXPECT_TRUE(branches.empty());  // there was no memory for these steps side by side
+  EXPECT_TRUE(branches.empty());  // these steps did not fit the memory side by side
 }
 
 TEST_F(Towers, MemoryOfAForkIsKeptToItsEnd) {

@@ -6,21 +6,23 @@
 namespace retort {
 namespace {
 
-constexpr double kLeastNs = 20000;    // less work than this is no matter for a second thread
-constexpr double kForkNs = 5000;      // waking threads and waiting for the last
-constexpr double kStepNs = 50;        // of each step in a branch
-constexpr double kDoubt = 1.15;       // guesses of work are rough: a fork has to promise so much more
-constexpr uint32_t kMostSteps = 256;  // of a fork
-constexpr size_t kMostDealt = 16;     // branches that are dealt out to learn who has most; more are taken for even
+constexpr double kLeastNs = 20000;    // with less work, a second thread does not pay
+constexpr double kForkNs = 5000;      // time to wake threads and to wait for the last
+constexpr double kStepNs = 50;        // overhead per step in a branch
+constexpr double kDoubt = 1.15;       // estimates of work are rough: a fork must promise this factor more
+constexpr uint32_t kMostSteps = 256;  // limit for one fork
+// up to this many branches are distributed to learn the longest sum; more are assumed to be even
+constexpr size_t kMostDealt = 16;
 constexpr double kUneven = 1.05;
-constexpr size_t kTasksPerWorker = 2;  // branches beyond that are put together: they share memory
+constexpr size_t kTasksPerWorker = 2;  // more branches than this are merged, and the merged ones share memory
 
 struct Part {
   double work = 0;
   std::vector<uint32_t> tops;
 };
 
-/// Longest first, each to where least was given so far: what each of `bins` gets.
+/// Distributes parts over `bins`: the longest part first, each to the bin with the least work so far. Returns the
+/// content of each bin.
 std::vector<Part> deal(std::vector<Part> parts, size_t bins) {
   std::ranges::stable_sort(parts, std::greater(), &Part::work);
   std::vector<Part> dealt(std::min(bins, parts.size()));
@@ -75,7 +77,8 @@ class ForkFinder {
     return before.needs.size() > 1 || readers_[i - 1] > 1 || (steps_[i].needs.empty() && !before.needs.empty());
   }
 
-  // What comes before j takes so long when a range [i, j) follows what comes before i.
+  // Records the time in which all steps before j can finish, if the range [i, j) takes `ns` and follows the steps
+  // before i.
   void offer(uint32_t i, uint32_t j, double ns) {
     if (sooner_[i] + ns >= sooner_[j]) return;
     sooner_[j] = sooner_[i] + ns;
@@ -92,7 +95,7 @@ class ForkFinder {
     longest_ = 0;
   }
 
-  /// Adds a step to the range that begins at `begin`: to the branches that it reads from, which become one.
+  /// Adds a step to the range that begins at `begin`, and merges the branches that it reads from into one.
   void add(uint32_t begin, uint32_t i) {
     above_[i] = i;
     work_[i] = steps_[i].alone;
@@ -122,8 +125,8 @@ class ForkFinder {
     return false;
   }
 
-  // A range ends where branches join or a step comes that threads are better inside of; all of it in one piece again
-  // is the end of the search.
+  // Extends the range from `begin`. A range may end where branches join, or before a step that gains from threads
+  // inside it. The search ends when a single branch remains.
   void grow(uint32_t begin) {
     start();
     double total = 0;
@@ -147,7 +150,7 @@ class ForkFinder {
     offer(begin, end, price(tops_.size() > kMostDealt ? kUneven * at_least : longest_bin()));
   }
 
-  /// What the thread with most to do has.
+  /// The work of the thread that has the most.
   double longest_bin() {
     std::array<double, kMostDealt> works;
     std::ranges::transform(tops_, works.begin(), [&](uint32_t t) { return work_[t]; });
@@ -173,15 +176,17 @@ class ForkFinder {
   }
 
   std::span<const ForkStep> steps_;
-  std::vector<double> bins_;            ///< one a thread
-  std::vector<uint32_t> above_;         ///< trees of the steps of a branch
-  std::vector<uint32_t> tops_, place_;  ///< of the trees in the range; where each is in that list
+  std::vector<double> bins_;     ///< one per thread
+  std::vector<uint32_t> above_;  ///< union-find: the parent of each step in its branch
+  /// The roots of the branches in the range; the position of each root in that list.
+  std::vector<uint32_t> tops_, place_;
   std::vector<uint32_t> readers_;
-  std::vector<double> work_;     ///< of the branch, at the top of its tree
-  std::vector<double> in_row_;   ///< how long the steps before take one after the other
-  std::vector<double> sooner_;   ///< the same with the best forks
-  std::vector<uint32_t> begin_;  ///< by step: where the range that ends before it begins; a range of one is no fork
-  double longest_ = 0;           ///< work of the longest branch
+  std::vector<double> work_;    ///< of the branch, at its root
+  std::vector<double> in_row_;  ///< time that all earlier steps take one after the other
+  std::vector<double> sooner_;  ///< the same with the best forks
+  /// Per step: the beginning of the range that ends before it; a range of one step is not a fork.
+  std::vector<uint32_t> begin_;
+  double longest_ = 0;  ///< work of the longest branch
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which ranges of steps are worth running in branches.
+// Tests which ranges of steps are worth running in branches.
 #include "run/fork.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace retort {
 namespace {
 
-/// Steps of 30 µs each that gain nothing from threads inside.
+/// Steps of 30 µs each that gain nothing from more threads inside.
 std::vector<ForkStep> steps_that_need(const std::vector<std::vector<uint32_t>>& needs) {
   std::vector<ForkStep> steps;
   for (const auto& n : needs)

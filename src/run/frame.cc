@@ -96,11 +96,11 @@ void Frame::run_step(const RunRequest& request, Active& active) {
   });
 }
 
-// Later steps were planned for these types; what a body or a sequence holds shows only now.
+// Later steps were planned for these types. The types that a body or a sequence produces are known only now.
 void Frame::check_late(const Step& step) const {
   for (const SlotIndex out : step.outputs) {
     if (out == kNoSlot || table_[out].boxed.empty() || admits(plan_->values[out].type, table_[out].boxed)) continue;
-    fail(ErrorCode::invalid_graph, "output '{}' is {}, but the model says {}; make its types agree",
+    fail(ErrorCode::invalid_graph, "output '{}' is {}, but the model declares {}; make the types agree",
          plan_->values[out].name, kind_text(table_[out].boxed), kind_text(plan_->values[out].type));
   }
 }
@@ -132,8 +132,8 @@ void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stret
   }
 }
 
-// Ends with the error that the steps one after the other would end with: a branch stops at the first step that comes
-// behind one that failed.
+// Reports the error that the steps would report one after the other: every branch stops at the first step that comes
+// after one that failed.
 void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fork) {
   std::atomic<uint32_t> failed{kNever};
   std::mutex mutex;
@@ -157,7 +157,7 @@ void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fo
   if (error) std::rethrow_exception(error);
 }
 
-// Steps of which some are run at the same time, or a few images at a time.
+// Runs steps of which some run at the same time, or a few images at a time.
 void Frame::run_ranges(const RunRequest& request, Segment& segment) {
   std::vector<Active>& active = segment.active;
   const std::span<const Fork> forks = segment.branches.forks();
@@ -188,7 +188,7 @@ void Frame::run_segment(const RunRequest& request, Segment& segment) {
   } else {
     run_ranges(request, segment);
   }
-  // A kernel that noticed the flag has left its output unfinished, also when the flag is down again by now.
+  // A kernel that noticed the flag has left its output unfinished, even if the flag has been cleared since.
   const bool cancelled_since = request.cancellations && request.cancellations->load() != cancellations_;
   if (cancelled_since || (request.cancel && request.cancel->load()))
     fail(ErrorCode::fail, "the run was terminated; {}", kUnset);

@@ -1,7 +1,7 @@
-// A frame: everything of a run that changes. It belongs to one run at a time; a session keeps idle ones for the next
-// run. A frame remembers its last layout, so a run with the same signature (the shapes of the inputs) only puts the
-// bound pointers in place and walks its steps. The frame itself is the walk: which step runs when, on which threads, and
-// how a run ends. What it walks, in which memory and for whom are its members.
+// A frame holds everything that changes during a run. It belongs to one run at a time; a session keeps idle frames for
+// later runs. A frame remembers its last layout, so a run with the same signature (the types and shapes of the inputs)
+// only binds pointers and walks the steps. The frame itself decides which step runs when, on which threads, and how a
+// run ends. Its members hold the steps, the memory and the values of the caller.
 #pragma once
 #include <memory>
 #include <span>
@@ -19,24 +19,25 @@
 
 namespace retort {
 
-/// Not thread-safe; the plan and the budget must outlive it.
+/// Not thread-safe. The plan and the budget must outlive it.
 class Frame {
  public:
-  /// `budget`: of the workspace; null: none.
+  /// `budget` limits the workspace; null means no limit.
   explicit Frame(std::shared_ptr<const Plan> plan, MemoryBudget* budget = nullptr);
   Frame(const Frame&) = delete;
 
-  /// Throws Error naming the node on failure; caller-owned outputs may then be partly written, empty ones stay empty.
+  /// Throws Error naming the node on failure. Outputs in memory of the caller may then be partly written; empty ones
+  /// stay empty.
   void run(const RunRequest& request);
   /// Bytes held between runs.
   size_t workspace_bytes() const;
   uint64_t runs() const { return runs_; }
-  /// Gives memory back that is more than twice what the layouts since the last call asked for. Not during a run.
+  /// Frees memory that is more than twice as large as what the layouts since the last call needed. Not during a run.
   void trim();
-  /// Gives all memory back that is not needed between runs. Not during a run.
+  /// Frees all memory that is not needed between runs. Not during a run.
   void give_back();
   const Plan& plan() const { return *plan_; }
-  /// Room for a caller's list of inputs, in plan order.
+  /// A reusable vector for a caller's list of inputs, in plan order.
   std::vector<const Value*>& input_buffer() { return input_buffer_; }
 
  private:
@@ -57,11 +58,12 @@ class Frame {
   Layout layout_;
   Inputs inputs_;
   Outputs outputs_;
-  DeviceRun device_run_;  ///< waits for devices when it goes, which is before all memory above that they may still use
+  /// Its destructor waits for devices, before the memory above that they may still use is freed.
+  DeviceRun device_run_;
   Bodies bodies_;
   std::vector<const Value*> input_buffer_;
   uint64_t runs_ = 0;
-  uint32_t cancellations_ = 0;  ///< how often the caller had cancelled when the run in progress began
+  uint32_t cancellations_ = 0;  ///< the number of cancellations by the caller when the run in progress began
 };
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// Whole runs of a plan: results, errors, an end in the middle, and what a frame holds between runs.
+// Tests whole runs of a plan: results, errors, cancellation, and the memory that a frame keeps between runs.
 #include "run/frame.h"
 
 #include "base/thread_pool.h"
@@ -9,7 +9,7 @@ namespace {
 
 struct Run : testing::Test {
   void make(MemoryBudget* budget = nullptr) { frame.emplace(graph.plan(), budget); }
-  /// One run that makes its outputs.
+  /// Runs once and lets the frame allocate the outputs.
   std::vector<Value> run(const std::vector<Value>& inputs) {
     std::vector<const Value*> given;
     for (const Value& v : inputs) given.push_back(&v);

@@ -1,5 +1,6 @@
-// Caches of keys and values that callers hand from run to run: the present ones of a run are the past ones of the next.
-// Once that shows, they lie in blocks with room for more rows, where a run adds its rows in place of copying all.
+// Caches of keys and values that callers pass from run to run: the present values of one run are the past values of the
+// next. Once a caller does so, the caches lie in blocks with spare rows, and a run appends its rows there instead of
+// copying the whole cache.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,41 +10,42 @@
 
 namespace retort {
 
-/// What a frame knows of one cache of its plan. Not thread-safe.
+/// The state of one cache of a plan. Not thread-safe.
 class Growing {
  public:
-  /// A run begins whose past is `past` (null: none).
+  /// Begins a run whose past is `past` (null: none).
   void begin(const Tensor* past);
-  /// Where the past lies, if in a block; null: without gaps.
+  /// The block that the past lies in; null if its rows have no gaps.
   const GrownRows* past() const { return past_; }
-  /// Memory for the present of that type, in which the past rows may be in place already; null: memory without gaps does as
-  /// well. Throws when there is none.
+  /// Returns memory for the present value, which may already hold the past rows. Returns null if memory without gaps
+  /// does as well. Throws if the allocation fails.
   std::shared_ptr<GrownRows> present(const Slot& made);
-  /// What the run made: the next one may be given it back.
+  /// Stores the result of the run, which the caller may pass to the next one.
   void remember(const Tensor& present);
 
  private:
-  // A caller that reads the present pays for a copy without gaps: after that so many runs make none with gaps.
+  // When a caller reads the present value as dense rows, it pays for a copy. This many runs after that use no blocks
+  // with gaps.
   static constexpr uint32_t kRest = 8, kMostRest = 1024;
-  std::weak_ptr<void> last_;  // owner of the last present
+  std::weak_ptr<void> last_;  // the owner of the last present value
   bool last_grown_ = false;
   uint32_t rest_ = 0, next_rest_ = kRest;
   const GrownRows* past_ = nullptr;  // of the run in progress
-  bool handed_back_ = false;         // likewise: its past is the last present
+  bool handed_back_ = false;         // whether the past of the run in progress is the last present value
 };
 
-/// The caches of a plan, by the inputs and outputs that they are. Not thread-safe.
+/// The caches of a plan, found by input and by output. Not thread-safe.
 class GrowingCaches {
  public:
   explicit GrowingCaches(const Plan& plan);
-  /// A run begins.
+  /// Begins a run.
   void begin(const RunRequest& request);
   bool is_output(size_t output) const { return by_output_[output] != kNever; }
-  /// Where an input lies, if in a block; null: without gaps, or it is no cache.
+  /// The block that an input lies in; null if it is not a cache or has no gaps.
   const GrownRows* past(size_t input) const {
     return by_input_[input] == kNever ? nullptr : caches_[by_input_[input]].past();
   }
-  /// As of Growing, for an output that is a cache.
+  /// Growing::present() for an output that is a cache.
   std::shared_ptr<GrownRows> present(size_t output, const Slot& made) {
     return caches_[by_output_[output]].present(made);
   }
@@ -51,8 +53,8 @@ class GrowingCaches {
 
  private:
   const Plan& plan_;
-  std::vector<Growing> caches_;                 ///< as in the plan
-  std::vector<uint32_t> by_input_, by_output_;  ///< the cache, or kNever
+  std::vector<Growing> caches_;                 ///< in the order of the plan
+  std::vector<uint32_t> by_input_, by_output_;  ///< the index of the cache, or kNever
 };
 
 }  // namespace retort

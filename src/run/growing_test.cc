@@ -1,4 +1,4 @@
-// When a cache lies in a block with room, and when not.
+// Tests when a cache lies in a block with spare rows.
 #include "run/growing.h"
 
 #include "run/run_testing.h"
@@ -56,7 +56,7 @@ TEST(Growing, RestsWhereTheCallerReadsThePresent) {
   cache.begin(&first);
   const Tensor second = in_block(cache.present(rows(4)), 4);
   cache.remember(second);
-  EXPECT_NE(second.data(), nullptr);  // copied without gaps
+  EXPECT_NE(second.data(), nullptr);  // makes a copy without gaps
   cache.begin(&second);
   EXPECT_EQ(cache.past(), nullptr);
   EXPECT_EQ(cache.present(rows(5)), nullptr);

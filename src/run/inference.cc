@@ -8,9 +8,9 @@
 namespace retort {
 namespace {
 
-constexpr size_t kMostElements = SIZE_MAX / 64;  // bytes of that many elements, and of some copies, can be counted
+constexpr size_t kMostElements = SIZE_MAX / 64;  // the bytes of that many elements, and of a few copies, fit size_t
 
-// Content as the element type of the tensor wants it.
+// Writes known content in the element type of the tensor.
 template <typename T>
 void write_content(const Slot& slot, void* to) {
   for (size_t i = 0; i < slot.known.size(); ++i) static_cast<T*>(to)[i] = T(slot.known[i]);
@@ -46,7 +46,7 @@ bool Inference::take_types(std::span<const Value* const> inputs) {
     Slot& slot = table_[plan.inputs[i]];
     const Value* v = inputs[i];
     const Tensor* t = v ? v->tensor() : nullptr;
-    if (!t) {  // a boxed value, or an optional that was left out
+    if (!t) {  // a boxed value, or an omitted optional input
       if (!slot.type.is_tensor()) continue;
       same = false;
       slot.type = plan.values[plan.inputs[i]].type;
@@ -96,7 +96,7 @@ bool Inference::inputs_known(const Step& step) const {
   });
 }
 
-// False when the step needs content that has not been computed yet.
+// Returns false if the step needs content that has not been computed yet.
 bool Inference::infer(uint32_t index) {
   const Step& step = table_.plan().steps[index];
   if (!inputs_known(step)) return false;
@@ -111,7 +111,7 @@ bool Inference::infer(uint32_t index) {
     if (!is_laid_out(s->type)) return false;
     s->count = element_count(s->type.shape);
     if (s->count > kMostElements) {
-      fail(ErrorCode::invalid_argument, "an output {}{} is more than any memory holds; make its inputs smaller",
+      fail(ErrorCode::invalid_argument, "an output {}{} is larger than any memory; make its inputs smaller",
            dtype_name(s->type.dtype), to_string(s->type.shape));
     }
   }
@@ -130,14 +130,14 @@ uint32_t Inference::infer_from(uint32_t begin) {
     };
     if (in_step(step, [&] { return table_.with_inputs(i, infer_one); })) continue;
     for (Slot* out : table_.outputs_of(i)) {
-      if (out) out->type.ranked = false;  // what inference said before it gave up does not count yet
+      if (out) out->type.ranked = false;  // the partial result of the failed inference is not valid yet
     }
     return i;
   }
   return uint32_t(steps.size());
 }
 
-// True when every output's content follows from shapes: the step has nothing to run.
+// Returns true if the content of every output follows from shapes, so the step has nothing to run.
 bool Inference::settle_content(const Step& step) {
   for (const SlotIndex out : step.outputs) {
     if (out == kNoSlot) continue;
@@ -153,7 +153,8 @@ bool Inference::settle_content(const Step& step) {
   return true;
 }
 
-// What an inferred step's outputs share or own. Memory of the arena comes later, for a whole segment.
+// Sets the memory that an inferred step's outputs share or own. Memory of the arena is assigned later, for a whole
+// segment.
 void Inference::settle_memory(const Step& step) {
   if (step.view) {
     const SlotIndex in = step.inputs[0], out = step.outputs[0];

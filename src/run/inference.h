@@ -1,6 +1,6 @@
-// What the types of the inputs settle: the concrete type of every value, as far as it follows from them, and content that
-// follows from shapes. Writes types, counts, known content and settled data of slots; asks for no memory but that of
-// values that have memory of their own (strings, settled content).
+// Computes what follows from the types of the inputs: the concrete type of every value, as far as it does not depend on
+// content, and content that follows from shapes. Writes types, counts, known content and settled data of slots.
+// Allocates memory only for values that own their memory (strings, settled content).
 #pragma once
 #include <span>
 #include <vector>
@@ -14,16 +14,16 @@ class Inference {
  public:
   explicit Inference(SlotTable& table);
 
-  /// Stores the types of the inputs; true when they equal those that were stored before.
+  /// Stores the types of the inputs; returns whether they equal those that were stored before.
   bool take_types(std::span<const Value* const> inputs);
-  /// Forgets what steps from `step` on produced.
+  /// Forgets the outputs of step `step` and of all later steps.
   void forget_from(uint32_t step);
-  /// Content that was read from memory holds for one run only: forgets it.
+  /// Forgets content that was read from memory, which is valid for one run only.
   void forget_content();
-  /// Infers from step `begin` on; returns the first step that needs content which has not been computed yet, or the number
-  /// of steps. An Error names the step.
+  /// Infers from step `begin` on. Returns the first step that needs content which has not been computed yet, or the
+  /// number of steps. An Error names the step.
   uint32_t infer_from(uint32_t begin);
-  /// Whether nothing of a step that was inferred is left to run.
+  /// Whether a step that was inferred has nothing left to run.
   bool is_settled(uint32_t step) const;
 
  private:
@@ -33,7 +33,7 @@ class Inference {
   void settle_memory(const Step& step);
 
   SlotTable& table_;
-  std::vector<char> settled_;  ///< per value: its content follows from shapes and is in place
+  std::vector<char> settled_;  ///< per value: whether its content follows from shapes and has been written
   DimTable dims_;
 };
 

@@ -1,4 +1,4 @@
-// Types that follow from those of the inputs, and content that follows from shapes.
+// Tests types that follow from those of the inputs, and content that follows from shapes.
 #include "run/inference.h"
 
 #include "run/run_testing.h"
@@ -91,7 +91,7 @@ TEST_F(Inferred, StopsWhereContentIsNeeded) {
   EXPECT_EQ(inference->infer_from(0), step("wide"));
   EXPECT_FALSE(is_laid_out(slot("wide").type));
   int64_t content = 3;
-  (*table)[slot_of(*plan, "twice")].data = &content;  // it has run
+  (*table)[slot_of(*plan, "twice")].data = &content;  // as if the step had run
   EXPECT_EQ(inference->infer_from(step("wide")), steps());
   EXPECT_EQ(slot("y").type.shape, Shape({3}));
 }

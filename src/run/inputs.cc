@@ -25,15 +25,15 @@ size_t Inputs::bytes() const {
   return bytes;
 }
 
-// Where the elements of input i lie, which for a cache may be a block with room.
+// The address of the elements of input i; for a cache, it may be in a block with spare rows.
 void* Inputs::data_of(size_t i, const Tensor& t) {
   const GrownRows* rows = caches_.past(i);
   table_[table_.plan().inputs[i]].room = rows ? rows->room() : 0;
   return rows ? rows->block() : read_only(t.data());
 }
 
-// The input where the plan reads it: a tensor from another memory is copied in every run (a binding does that once), and
-// so is one at an address that does not suit its elements.
+// Returns the input in the memory where the plan reads it. A tensor from another memory is copied in every run (a
+// binding copies it once), and so is a tensor that is not aligned for its elements.
 const Tensor& Inputs::brought(const RunRequest& request, size_t i, const Tensor& t) {
   const Plan& plan = table_.plan();
   const MemorySpace& wanted = space(i);
@@ -42,20 +42,21 @@ const Tensor& Inputs::brought(const RunRequest& request, size_t i, const Tensor&
       (is_there && (!wanted.host_readable() || t.grown() || is_aligned(t.dtype(), t.data()))))
     return t;
   const std::string& name = plan.values[plan.inputs[i]].name;
-  require(!request.disallow_copies || !is_there, ErrorCode::invalid_argument,
-          "input '{}', {}{}, lies at an address that does not suit its elements and would have to be copied, which "
-          "session.disallow_implicit_copies forbids; give aligned memory",
-          name, dtype_name(t.dtype()), to_string(t.shape()));
+  require(
+      !request.disallow_copies || !is_there, ErrorCode::invalid_argument,
+      "input '{}', {}{}, lies at an address that is not aligned for its elements and would have to be copied, which "
+      "session.disallow_implicit_copies forbids; give aligned memory",
+      name, dtype_name(t.dtype()), to_string(t.shape()));
   require(!request.disallow_copies, ErrorCode::invalid_argument,
           "input '{}' lies in {} and is read in {}: it would have to be copied, which session.disallow_implicit_copies "
-          "forbids; give it there",
+          "forbids; give it in that memory",
           name, to_string(t.space()), to_string(wanted));
   copies_.resize(plan.inputs.size());
   Copy& c = copies_[i];
-  c.tensor = Tensor();  // so that its memory is free
+  c.tensor = Tensor();  // so that its memory is free for reuse
   const auto& memory = c.memory.take(wanted, t.bytes(), [&](size_t n) { return device_run_.allocate(wanted, n); });
   c.tensor = Tensor(t.dtype(), t.shape(), memory.get(), memory, wanted);
-  // What a body is given on the host may be gone after it, while a device still reads it.
+  // The memory of a body's input on the host may be freed after the body, while a device still reads it.
   device_run_.copy(CopyCause::run_input, name, t, c.tensor, !request.within || !t.space().host_readable());
   return c.tensor;
 }
@@ -78,10 +79,10 @@ void Inputs::bind_one(const RunRequest& request, size_t i) {
   } else if (t->dtype() == DType::string) {
     slot.boxed = *t;
   } else if (!space(i).host_readable() || !t->space().host_readable()) {
-    // Without its owner: a frame that rests must not keep memory of a device from going back.
+    // The slot does not own the tensor: an idle frame must not keep memory of a device allocated.
     slot.boxed = Tensor(t->dtype(), t->shape(), data, nullptr, t->space());
   } else if (!slot.boxed.empty()) {
-    slot.boxed = Value();  // of a run before
+    slot.boxed = Value();  // left over from an earlier run
   }
 }
 

@@ -1,5 +1,5 @@
-// What the caller gives: the inputs of a run, put where the plan reads them. Writes the memory of input slots, through
-// joins, and their boxed values; copies tensors that lie in another memory. Keeps the memory of those copies only.
+// Puts the inputs of a run where the plan reads them. Writes the memory of input slots, through joins, and their boxed
+// values; copies tensors that lie in another memory. Keeps only the memory of those copies.
 #pragma once
 #include <vector>
 
@@ -11,25 +11,25 @@
 
 namespace retort {
 
-/// Not thread-safe. What it is made from must outlive it.
+/// Not thread-safe. The arguments of the constructor must outlive it.
 class Inputs {
  public:
   Inputs(SlotTable& table, Joins& joins, GrowingCaches& caches, DeviceRun& device_run);
 
-  /// Puts the inputs of a run in place, whose types the slots have already. Throws invalid_argument where one would have
-  /// to be copied and the request forbids that.
+  /// Binds the inputs of a run, whose types are already in the slots. Throws invalid_argument if an input would have to
+  /// be copied and the request forbids copies.
   void bind(const RunRequest& request);
-  /// Where input i is read.
+  /// The memory in which input i is read.
   const MemorySpace& space(size_t i) const;
-  /// Input i as this run copied it to where it is read; null: it lay there.
+  /// The copy of input i that this run made in the memory where it is read; null if no copy was needed.
   const Tensor* copy_of(size_t i) const;
   /// Bytes held between runs.
   size_t bytes() const;
-  /// Gives the memory back. No device may use it any more.
+  /// Frees the memory. No device may still use it.
   void give_back() { copies_.clear(); }
 
  private:
-  /// An input that was given in another memory, in that which the plan reads.
+  /// A copy, in the memory that the plan reads, of an input that was given in another memory.
   struct Copy {
     Tensor tensor;
     Spare memory;
@@ -42,7 +42,7 @@ class Inputs {
   Joins& joins_;
   GrowingCaches& caches_;
   DeviceRun& device_run_;
-  std::vector<Copy> copies_;  ///< per input; empty until there is one
+  std::vector<Copy> copies_;  ///< per input; empty until the first copy
 };
 
 }  // namespace retort

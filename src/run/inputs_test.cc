@@ -1,4 +1,4 @@
-// Inputs reach the slots where they lie, or as a copy where they cannot be read there.
+// Tests that inputs reach the slots without a copy, or as a copy where the plan cannot read them in place.
 #include "run/inputs.h"
 
 #include <cstring>
@@ -46,7 +46,7 @@ struct Given : testing::Test {
   std::optional<Inputs> inputs;
 };
 
-/// y = Neg(row), a view of x
+/// y = Neg(row); row is a view of x
 struct Viewed : Given {
   Viewed() {
     const ValueId x = graph.input("x", {6});
@@ -80,7 +80,7 @@ TEST_F(Viewed, AreCopiedFromOddAddresses) {
   EXPECT_GE(inputs->bytes(), 24u);
   inputs->give_back();
   EXPECT_EQ(inputs->bytes(), 0u);
-  EXPECT_NE(failure({odd}).find("lies at an address that does not suit its elements"), std::string::npos);
+  EXPECT_NE(failure({odd}).find("lies at an address that is not aligned for its elements"), std::string::npos);
   bind({source});
   EXPECT_EQ(slot("x").data, source.data());
   EXPECT_EQ(inputs->copy_of(0), nullptr);
@@ -92,7 +92,7 @@ TEST_F(Given, FromOtherMemoryTheyAreCopied) {
   std::byte nothing[24];
   const Tensor x(DType::f32, {6}, nothing, nullptr, kDevice);
   EXPECT_NE(failure({x}).find("input 'x' lies in GPU 0"), std::string::npos) << failure({x});
-  EXPECT_THROW(bind({x}), Error);  // no provider copies
+  EXPECT_THROW(bind({x}), Error);  // there is no provider that could copy
 }
 
 TEST_F(Given, PinnedMemoryIsReadWhereItLies) {

@@ -6,12 +6,12 @@
 namespace retort {
 namespace {
 
-/// Rows that are spread over more than this leave the caches before they are read again, and reach into few of their sets:
-/// then a copy costs less than writing and reading such rows.
+/// Rows that are spread over more bytes than this leave the caches before they are read again, because their stride
+/// uses few cache sets. A copy then costs less than writing and reading such rows.
 constexpr size_t kFarRows = size_t(6) << 20;
-/// What walks along hosts calls itself.
+/// Limits the depth of hosts, since the functions that walk along them are recursive.
 constexpr uint32_t kDeepest = 64;
-/// So many inputs of a Concat are looked at together.
+/// Concats with more inputs than this are not searched for adopted values.
 constexpr size_t kMostAdopted = 16;
 
 bool joins(const Step& s) { return s.op->piece && s.op->has(kJoins) && !s.late; }
@@ -21,10 +21,11 @@ std::optional<Piece> piece_of(const Step& s, const RunContext& c, size_t i) {
   return s.op->piece(s.params.get(), c, i);
 }
 
-/// Whether the elements of a value can be found one by one.
+/// Whether each element of a value has an address.
 bool has_whole_bytes(const Slot& s) { return s.count > 0 && s.dtype() != DType::string && !is_packed(s.dtype()); }
 
-/// A piece of a dense tensor, where the rows of that lie apart; nullopt where this makes no even rows of the part.
+/// Translates a piece of a dense tensor to a tensor whose rows have gaps; nullopt if the rows of the part would have no
+/// common stride.
 std::optional<Piece> in_rows(const Slot& whole, const Slot& part, const Piece& piece) {
   if (whole.row_stride == 0) return piece;
   const size_t width = whole.row_extent(), row = part.row_extent();
@@ -65,7 +66,7 @@ void Joins::link(SlotIndex root, SlotIndex host) {
   guests_[root].next = std::exchange(guests_[host].first, root);
 }
 
-// Guests that steps before `begin` made stay, in hosts that were made or given before as well.
+// Keeps guests that steps before `begin` made: their hosts were also made before or were given.
 void Joins::forget(uint32_t begin) {
   std::fill(in_place_.begin() + begin, in_place_.end(), false);
   for (Guest& g : guests_) g.first = g.next = kNoSlot;
@@ -81,8 +82,8 @@ void Joins::forget(uint32_t begin) {
   }
 }
 
-// Hosts are settled before their guests: joined ones from the last step to the first, because only later steps can join what
-// a step has joined, and what is cut from the first step to the last.
+// Places hosts before their guests. Joined values are placed from the last step to the first, because only later steps
+// can join the output of a step; cut values are placed from the first step to the last.
 void Joins::find(const Steps& steps) {
   forget(steps.begin);
   for (uint32_t i = steps.end; i-- > steps.begin;) {
@@ -93,15 +94,15 @@ void Joins::find(const Steps& steps) {
   }
 }
 
-// Whether a value may be given a place by those who use it: it is made here, nobody else decides where it lies, and all of
-// it is there at once.
+// Whether the readers of a value may choose its address: a step of this segment makes it, nothing else determines its
+// address, and it exists for all images at once.
 bool Joins::may_move(const Steps& steps, SlotIndex root) const {
   const uint32_t made = table_.producer_of(root);
   return plan_.values[root].home == Home::arena && made != kNever && made >= steps.begin && made < steps.end &&
          steps.runs[made] && !is_guest(root) && steps.images_of[root] == 0 && has_whole_bytes(table_[root]);
 }
 
-// Whether all who write and read a value take rows that lie apart. `is_cut`: nobody writes it.
+// Whether every step that writes or reads a value supports rows with gaps. `is_cut`: no step writes it.
 bool Joins::may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const {
   const uint32_t made = table_.producer_of(root), last = plan_.values[root].last_use;
   const Step& writer = plan_.steps[made];
@@ -139,13 +140,13 @@ bool Joins::place(const Steps& steps, SlotIndex part, SlotIndex whole, const Pie
   return true;
 }
 
-// What a value is cut out of; kNoSlot: nothing.
+// The value that a Split takes `root` from; kNoSlot if there is none.
 SlotIndex Joins::cut_from(SlotIndex root) const {
   const uint32_t made = table_.producer_of(root);
   return made != kNever && cuts(plan_.steps[made]) ? plan_.steps[made].inputs[0] : kNoSlot;
 }
 
-// Where that which an input is cut out of would lie in the output, for the input to be where it is joined.
+// The place in the output of the value that a Split takes this input from, if the input is to lie where it is joined.
 std::optional<Piece> Joins::as_a_whole(const Steps& steps, uint32_t step, size_t input) const {
   const SlotIndex part = plan_.steps[step].inputs[input], root = table_.root_of(part), whole = cut_from(root);
   if (whole == kNoSlot || table_[part].count == 0 || table_[part].row_extent() != table_[root].row_extent()) return {};
@@ -159,7 +160,7 @@ std::optional<Piece> Joins::as_a_whole(const Steps& steps, uint32_t step, size_t
   return fits ? std::optional(Piece{to->offset - from->offset, to->row_stride}) : std::nullopt;
 }
 
-// a, b = Split(y); Concat(a, b, c): y as a whole lies in the output if all of it is joined as it was.
+// For a, b = Split(y); Concat(a, b, c): y as a whole lies in the output if all of it is joined in its original order.
 bool Joins::adopt(const Steps& steps, uint32_t step, size_t input) {
   const Step& s = plan_.steps[step];
   const SlotIndex whole = cut_from(table_.root_of(s.inputs[input])), out = s.outputs[0];
@@ -188,7 +189,7 @@ void Joins::join_inputs(const Steps& steps, uint32_t step) {
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     if (table_[s.inputs[i]].count == 0) continue;
     const auto piece = piece_of(s, context, i);
-    // Whether the parts of an adopted value are views of it is not known yet: the kernel looks.
+    // It is not known yet whether the parts of an adopted value will be views of it; the kernel checks.
     const bool placed = piece && !adopt(steps, step, i) && place(steps, s.inputs[i], out, *piece, false);
     done = done && placed;
   }

@@ -1,6 +1,6 @@
-// Values that lie inside others: what a Concat joins is written where it will lie, and what a Split cuts is read where it
-// lies (docs/adr/0015-joined-values.md). A guest is such a value, its host the one whose memory it lies in; a host may be a
-// guest in turn.
+// Finds values that can lie inside others: the inputs of a Concat are written directly into its output, and the outputs
+// of a Split are read directly in its input (docs/adr/0015-joined-values.md). The smaller value is a guest, and its
+// host is the value whose memory it lies in. A host may itself be a guest.
 #pragma once
 #include <vector>
 
@@ -9,34 +9,34 @@
 
 namespace retort {
 
-/// Not thread-safe. What it is made from must outlive it.
+/// Not thread-safe. The arguments of the constructor must outlive it.
 class Joins {
  public:
   explicit Joins(SlotTable& table);
 
-  /// Steps [begin, end), all laid out, of which `runs` tells those that do anything.
+  /// Steps [begin, end), all of them laid out.
   struct Steps {
     uint32_t begin = 0, end = 0;
     const std::vector<char>& runs;
-    const std::vector<uint32_t>& images_of;  ///< per value: not 0: it has memory for so many images of its batch only
+    const std::vector<uint32_t>& images_of;  ///< per value: 0, or the number of images for which it has memory
     FunctionRef<RunContext(uint32_t step)> context;
   };
   /// Finds the guests among the values that the steps make, and sets the row strides of their slots. Guests of earlier
-  /// steps stay.
+  /// steps are kept.
   void find(const Steps& steps);
 
-  /// The value in whose memory a root lies at the end; the root itself when it is no guest.
+  /// The outermost host of a root; the root itself if it is no guest.
   SlotIndex owner(SlotIndex root) const;
   bool is_guest(SlotIndex root) const { return guests_[root].host != kNoSlot; }
-  /// The last step that touches a guest of a root, or a guest of one; 0: there is none.
+  /// The last step that uses a guest of a root, or a guest of a guest; 0 if there is none.
   uint32_t last_use_of_guests(SlotIndex root) const;
   bool has_guests(SlotIndex root) const { return guests_[root].first != kNoSlot; }
   uint32_t last_use(SlotIndex root) const;
-  /// Whether all that a step would move is where it should be.
+  /// Whether everything that the step would copy is already in its place.
   bool is_in_place(uint32_t step) const { return in_place_[step]; }
-  /// Gives a root its memory (null: none): all that share it and its guests, guests of those included.
+  /// Sets the memory of a root (null: none), of all values that share it, and of its guests and theirs.
   void put(SlotIndex root, void* data);
-  /// f(guest, bytes from the host's first)
+  /// Calls f(guest, offset in bytes from the host's first byte).
   template <typename F>
   void for_guests(SlotIndex root, const F& f) const {
     for (SlotIndex g = guests_[root].first; g != kNoSlot; g = guests_[g].next) f(g, guests_[g].offset);
@@ -45,10 +45,10 @@ class Joins {
  private:
   struct Guest {
     SlotIndex host = kNoSlot;
-    SlotIndex next = kNoSlot;   ///< guest of the same host
-    SlotIndex first = kNoSlot;  ///< of its own guests
-    size_t offset = 0;          ///< bytes
-    uint32_t depth = 0;         ///< so many hosts, one inside the other
+    SlotIndex next = kNoSlot;   ///< the next guest of the same host
+    SlotIndex first = kNoSlot;  ///< the first of its own guests
+    size_t offset = 0;          ///< in bytes
+    uint32_t depth = 0;         ///< number of hosts around it, one inside the other
   };
 
   void forget(uint32_t begin);
@@ -64,8 +64,8 @@ class Joins {
 
   const Plan& plan_;
   SlotTable& table_;
-  std::vector<Guest> guests_;   ///< by root
-  std::vector<char> in_place_;  ///< by step
+  std::vector<Guest> guests_;   ///< per root
+  std::vector<char> in_place_;  ///< per step
 };
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// Which values lie inside others, and that memory reaches them through their hosts.
+// Tests which values lie inside others, and that they get their memory through their hosts.
 #include "run/joins.h"
 
 #include "run/run_testing.h"
@@ -99,7 +99,7 @@ TEST_F(Joined, ViewsMoveWithTheirRoot) {
   joins->put(slot("whole"), memory);
   EXPECT_EQ(offset("a"), 6 * sizeof(float));
   EXPECT_EQ(offset("row"), 6 * sizeof(float));
-  EXPECT_FALSE(joins->is_in_place(step_of(*plan, "whole")));  // the constant is to be copied
+  EXPECT_FALSE(joins->is_in_place(step_of(*plan, "whole")));  // the constant must be copied
 }
 
 TEST_F(Joined, WhatIsCutLiesInTheWhole) {

@@ -36,15 +36,15 @@ Segment& Layout::segment(size_t index) {
   return index == 0 ? *segments_[0] : lay_out(index, segments_[index - 1]->end);
 }
 
-// Lays out as many steps as possible from `begin` on.
+// Lays out as many steps as possible, starting with `begin`.
 Segment& Layout::lay_out(size_t index, uint32_t begin) {
   if (index == segments_.size()) segments_.push_back(std::make_unique<Segment>());
   Segment& segment = *segments_[index];
   inference_.forget_from(begin);
   const uint32_t end = inference_.infer_from(begin);
-  // The first segment is laid out before the content of the inputs may be looked at, and may be empty.
+  // The first segment is laid out before the content of the inputs may be read, and may be empty.
   if (end == begin && index > 0 && begin < plan_.steps.size()) {
-    fail(ErrorCode::fail, "{}: the shape of its output cannot be told from its inputs", plan_.steps[end].name);
+    fail(ErrorCode::fail, "{}: the shape of its output cannot be derived from its inputs", plan_.steps[end].name);
   }
   segment.begin = begin;
   segment.end = end;
@@ -61,7 +61,7 @@ Segment& Layout::lay_out(size_t index, uint32_t begin) {
     settle(segment, runs);
   } catch (const Error&) {
     if (segment.branches.empty()) throw;
-    segment.branches.clear();  // the steps one after the other need less memory
+    segment.branches.clear();  // running the steps one after the other needs less memory
     settle(segment, runs);
   }
   return segment;
@@ -74,7 +74,7 @@ void Layout::settle(Segment& segment, const std::vector<char>& runs) {
   activate(segment);
 }
 
-// Which steps are run a few images at a time.
+// Finds the steps that run a few images at a time.
 void Layout::find_stretches(Segment& segment, const std::vector<char>& runs) {
   segment.stretches = retort::find_stretches(plan_, parts_.table.all(), segment.begin, segment.end, runs);
   std::ranges::fill(images_of_, 0);
@@ -83,8 +83,7 @@ void Layout::find_stretches(Segment& segment, const std::vector<char>& runs) {
   }
 }
 
-// Branches that run at the same time may not write into one value's memory: where there are forks, no value lies inside
-// another.
+// Branches that run at the same time may not write to the memory of one value, so a segment with forks has no joins.
 void Layout::find_joins(const Segment& segment, const std::vector<char>& runs) {
   const std::vector<char> none(segment.branches.empty() ? 0 : runs.size());
   const auto context = [&](uint32_t i) {
@@ -129,7 +128,7 @@ size_t Layout::scratch_of(const Segment& segment, uint32_t index) const {
 
 void Layout::reserve_scratch(Segment& segment) {
   uint32_t largest = segment.begin;
-  size_t most = 0;  // of one step
+  size_t most = 0;  // of any single step
   const auto bytes_of = [&](uint32_t i) {
     const size_t bytes = scratch_of(segment, i);
     if (bytes > most) largest = i;

@@ -1,7 +1,7 @@
-// What a run walks under the shapes at hand: the plan's steps in segments, each laid out as far as its shapes are known
-// before it runs. The layout asks inference for types, finds stretches, branches and joins, gives the values of the arena
-// and scratch their memory, and lists the steps that are left to run. It never looks at what the caller gives but for the
-// types of the inputs.
+// The layout is what a run walks under the current shapes: the plan's steps in segments. Each segment is laid out as
+// far as shapes are known before it runs. The layout asks inference for types, finds stretches, branches and joins,
+// assigns memory of the arena and scratch, and lists the steps that remain to be run. Of what the caller gives it reads
+// only the types of the inputs.
 #pragma once
 #include <memory>
 #include <span>
@@ -22,14 +22,14 @@ namespace retort {
 
 /// The threads of a run.
 struct RunThreads {
-  Parallel inside;   ///< kernels
-  Parallel alone;    ///< kernels in branches
-  Parallel between;  ///< branches; of one thread: there are none
+  Parallel inside;   ///< for kernels
+  Parallel alone;    ///< for kernels in branches
+  Parallel between;  ///< for the branches of forks; with one thread, no forks are made
 };
 
 /// A step that does something under the current layout.
 struct Active {
-  KernelFn fn;  ///< null: through the reference
+  KernelFn fn;  ///< null: the step runs its reference
   uint32_t step;
   RunContext context;
 };
@@ -48,33 +48,34 @@ struct Segment {
 /// Not thread-safe.
 class Layout {
  public:
-  /// All of it must outlive the layout.
+  /// All of these must outlive the layout.
   struct Parts {
     SlotTable& table;
     Joins& joins;
     Bodies& bodies;
     DeviceRun& device_run;
-    const RunThreads& threads;  ///< those of the run in progress
-    MemoryBudget* budget;       ///< null: none
+    const RunThreads& threads;  ///< the threads of the run in progress
+    MemoryBudget* budget;       ///< null: no limit
   };
   explicit Layout(const Parts& parts);
 
-  /// A run begins: lays the first segment out unless that of an earlier run holds for inputs of these types.
+  /// Begins a run. Lays out the first segment, unless the one of an earlier run is valid for inputs of these types.
   void begin(std::span<const Value* const> inputs);
-  /// Segment `index` of the run. Any but the first is laid out now, after those before it have run.
+  /// Returns segment `index` of the run. The first is laid out by `begin`; any other is laid out by this call, after
+  /// the segments before it have run.
   Segment& segment(size_t index);
   bool is_last(const Segment& segment) const { return segment.end == plan_.steps.size(); }
 
-  /// Bytes of arena and scratch.
+  /// Bytes of arenas and scratch.
   size_t bytes() const;
-  /// Gives memory back that is more than twice what was asked for since the last call. Not during a run.
+  /// Frees memory that is more than twice as large as what was needed since the last call. Not during a run.
   void trim();
-  /// Gives all memory back. Not during a run.
+  /// Frees all memory. Not during a run.
   void give_back();
-  /// For AddressSanitizer: only the values that live at this step, and as much scratch as it asked for, may be touched
-  /// while it runs.
+  /// For AddressSanitizer: while the step runs, allows access only to the values that are alive at it and to as much
+  /// scratch as it asked for.
   void guard(const Segment& segment, const Active& active) const;
-  /// The same for branches: all that they share or own.
+  /// The same for branches: allows access to everything that they share or own.
   void guard(const Segment& segment, const Fork& fork) const;
 
  private:
@@ -94,9 +95,10 @@ class Layout {
   Inference inference_;
   MemoryRequests requests_;
   Scratch scratch_;
-  std::vector<uint32_t> images_of_;  ///< per value: 0, or made and used up in a stretch: images that it has room for
+  /// Per value: 0, or for a value that only a stretch uses, the number of images for which it has memory.
+  std::vector<uint32_t> images_of_;
   std::vector<std::unique_ptr<Segment>> segments_;
-  bool holds_ = false;  ///< the first segment is valid for the types in the input slots
+  bool holds_ = false;  ///< whether the first segment is valid for the types in the input slots
 };
 
 }  // namespace retort

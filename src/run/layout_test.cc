@@ -1,4 +1,5 @@
-// Segments of a plan under shapes: what stays from run to run, what is laid out anew, and what is left to run.
+// Tests the segments of a plan under different shapes: what is kept from run to run, what is laid out again, and which
+// steps remain to be run.
 #include "run/layout.h"
 
 #include "run/run_testing.h"
@@ -48,7 +49,7 @@ TEST_F(Products, HoldsForInputsOfTheSameTypes) {
   const void *a = slot("a").data, *b = slot("b").data;
   ASSERT_NE(a, nullptr);
   ASSERT_NE(a, b);
-  EXPECT_EQ(slot("y").data, nullptr);  // the caller's
+  EXPECT_EQ(slot("y").data, nullptr);  // the caller provides this memory
   EXPECT_TRUE(layout->is_last(layout->segment(0)));
   EXPECT_EQ(layout->segment(0).active.size(), 3u);
   const Active* active = layout->segment(0).active.data();
@@ -65,7 +66,7 @@ TEST_F(Products, GivesMemoryBack) {
   EXPECT_GE(layout->bytes(), 2 * 256u);
   layout->give_back();
   EXPECT_EQ(layout->bytes(), 0u);
-  begin({floats({8, 8})});  // laid out anew although the types are the same
+  begin({floats({8, 8})});  // is laid out again although the types are the same
   EXPECT_GE(layout->bytes(), 2 * 256u);
 }
 
@@ -119,7 +120,7 @@ TEST_F(LaidOut, StepsThatAreInPlaceAreNotLeftToRun) {
   EXPECT_EQ(static_cast<std::byte*>(slot("b").data) - static_cast<std::byte*>(slot("whole").data), 24);
 }
 
-/// wide's shape is what twice has computed.
+/// The shape of `wide` is computed by `twice`.
 struct Segments : LaidOut {
   Segments() {
     const ValueId x = graph.input("x", {3}), n = graph.input("n", {1}, DType::i64);
@@ -128,7 +129,7 @@ struct Segments : LaidOut {
     graph.output(graph.add("y", "Neg", {wide}));
     make();
   }
-  /// Lays out both segments; `content` is what the first one computes.
+  /// Lays out both segments; `content` is the value that the first one computes.
   Segment& lay_out(int64_t content) {
     begin({floats({3}), Tensor(DType::i64, {1})});
     EXPECT_FALSE(layout->is_last(layout->segment(0)));
@@ -161,7 +162,7 @@ TEST_F(Segments, WithoutContentThereIsAnError) {
     layout->segment(1);
     FAIL();
   } catch (const Error& e) {
-    EXPECT_EQ(e.message(), "node 'wide' (Expand): the shape of its output cannot be told from its inputs");
+    EXPECT_EQ(e.message(), "node 'wide' (Expand): the shape of its output cannot be derived from its inputs");
   }
 }
 

@@ -19,7 +19,8 @@ void MemoryRequests::collect(const Steps& steps, List& list) {
     if (step.view || step.late) continue;
     for (const SlotIndex out : step.outputs) {
       if (out == kNoSlot || plan.values[out].home != Home::arena) continue;
-      const SlotIndex owner = joins_.owner(out);  // it has the memory from its first guest on
+      // the owner's memory is in use from the step that writes its first guest
+      const SlotIndex owner = joins_.owner(out);
       if (plan.values[owner].home == Home::arena && !table_[owner].data && request_of_[owner] == kNever)
         request(steps, list, i, owner);
       request_of_[out] = request_of_[owner];
@@ -29,7 +30,7 @@ void MemoryRequests::collect(const Steps& steps, List& list) {
   steps.branches.keep(list.requests);
 }
 
-// For a value of the segment that the step is the first to write to.
+// Makes the request of a value that this step is the first in the segment to write.
 void MemoryRequests::request(const Steps& steps, List& list, uint32_t step, SlotIndex out) {
   const Slot& slot = table_[out];
   size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
@@ -41,7 +42,7 @@ void MemoryRequests::request(const Steps& steps, List& list, uint32_t step, Slot
   list.requests.push_back({bytes, step, last < steps.end ? last : kNever});
 }
 
-// A step may write over an input that is not needed any more, where its operator allows that.
+// A step may write its output over an input that no later step needs, if its operator allows that.
 bool MemoryRequests::reuse_input(const Steps& steps, List& list, uint32_t index, SlotIndex out, size_t bytes) {
   const Step& step = table_.plan().steps[index];
   const auto take_over = [&](int from, int to) {
@@ -60,7 +61,8 @@ bool MemoryRequests::take_over_input(const Steps& steps, List& list, uint32_t in
   const SlotIndex root = table_.root_of(step.inputs[input]);
   const PlanValue& v = table_.plan().values[root];
   const uint32_t place = request_of_[root];
-  if (steps.images_of[root] != steps.images_of[out]) return false;  // only one has memory for all images of a stretch
+  // only one of them has memory for all images of the stretch
+  if (steps.images_of[root] != steps.images_of[out]) return false;
   if (v.home != Home::arena || v.last_use != index || place == kNever || list.requests[place].bytes != bytes)
     return false;
   if (joins_.is_guest(root) || joins_.last_use_of_guests(root) >= index) return false;
@@ -72,8 +74,8 @@ bool MemoryRequests::take_over_input(const Steps& steps, List& list, uint32_t in
   return true;
 }
 
-// What a stretch reads and leaves behind is kept from its first step to its last: all of them run for the first images
-// before any runs for the next.
+// Keeps what a stretch reads and produces alive from its first step to its last: all steps run for the first images
+// before any step runs for the next images.
 void MemoryRequests::keep_batches(const Steps& steps, List& list) const {
   for (const Stretch& s : steps.stretches) {
     for (const Stretch::Batched& b : s.values) {

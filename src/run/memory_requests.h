@@ -1,6 +1,6 @@
-// What the values of a segment ask of its block of memory: how many bytes, from which step to which. Values that share
-// memory share a request: an output may take over that of an input, a guest lies in that of its host. Reads slots, joins
-// and branches, and changes none of them.
+// Computes what the values of a segment need of its block of memory: how many bytes, from which step to which. Values
+// that share memory share a request: an output may take over the request of an input, and a guest uses that of its
+// host. The class reads slots, joins and branches, and changes none of them.
 #pragma once
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace retort {
 
-/// Not thread-safe. What it is made from must outlive it.
+/// Not thread-safe. The arguments of the constructor must outlive it.
 class MemoryRequests {
  public:
   struct Placed {
@@ -23,20 +23,21 @@ class MemoryRequests {
   };
   struct List {
     std::vector<ArenaRequest> requests;
-    std::vector<Placed> placed;  ///< who is to lie where
+    std::vector<Placed> placed;  ///< which root uses which request
   };
-  /// Steps [begin, end), all laid out.
+  /// Steps [begin, end), all of them laid out.
   struct Steps {
     uint32_t begin = 0, end = 0;
     std::span<const Stretch> stretches;
     const Branches& branches;
-    const std::vector<uint32_t>& images_of;  ///< per value: not 0: it has memory for so many images of its batch only
+    const std::vector<uint32_t>& images_of;  ///< per value: 0, or the number of images for which it has memory
   };
 
   MemoryRequests(const SlotTable& table, const Joins& joins);
-  /// Keeps the memory of `list`.
+  /// Fills `list`, and reuses the memory of its vectors.
   void collect(const Steps& steps, List& list);
-  /// "node 'x' (Add), whose output 'y' is float32[9,9]": who asks for most. Empty: nobody asks.
+  /// Names the value that needs most memory, as "node 'x' (Add), whose output 'y' is float32[9,9]". Empty if the list
+  /// has no requests.
   std::string largest(const List& list) const;
 
  private:
@@ -47,7 +48,7 @@ class MemoryRequests {
 
   const SlotTable& table_;
   const Joins& joins_;
-  std::vector<uint32_t> request_of_;  ///< per root: its request in the list at hand
+  std::vector<uint32_t> request_of_;  ///< per root: its request in the list being filled
 };
 
 }  // namespace retort

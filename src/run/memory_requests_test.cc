@@ -1,4 +1,4 @@
-// Which values get memory, for how long, and who takes over that of another.
+// Tests which values get memory, for how long, and which take over the memory of another.
 #include "run/memory_requests.h"
 
 #include "run/run_testing.h"
@@ -18,7 +18,7 @@ struct Requests : testing::Test {
   void collect_from(uint32_t begin) {
     MemoryRequests(*table, *joins).collect({begin, uint32_t(plan->steps.size()), stretches, branches, images}, list);
   }
-  /// The request of a value; null: it has none.
+  /// The request of a value; null if it has none.
   const ArenaRequest* of(std::string_view value) const {
     for (const auto& [root, request] : list.placed) {
       if (root == slot_of(*plan, value)) return &list.requests[request];
@@ -46,7 +46,7 @@ TEST_F(Requests, LastFromTheWriterToTheLastReader) {
   EXPECT_EQ(of("a")->bytes, 256u);
   EXPECT_EQ(of("a")->first, step("a"));
   EXPECT_EQ(of("a")->last, step("c"));
-  EXPECT_EQ(of("c"), nullptr);  // the caller's
+  EXPECT_EQ(of("c"), nullptr);  // the caller provides this memory
   EXPECT_EQ(of("x"), nullptr);
 }
 

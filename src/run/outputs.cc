@@ -55,8 +55,8 @@ void Outputs::offer(const RunRequest& request) {
   }
 }
 
-// An output may be a view whose shape only a later segment tells; what it views is written before, so its memory is
-// settled as soon as that is laid out.
+// An output may be a view whose shape only a later segment determines. The value under the view is written earlier, so
+// the output gets its memory as soon as that value is laid out.
 void Outputs::bind(const RunRequest& request, const Branches& branches) {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     if (bound_[i]) continue;
@@ -79,7 +79,7 @@ std::string Outputs::shape_clash(size_t output, const Tensor& bound, const Slot&
       dtype_name(s.type.dtype), to_string(s.type.shape));
 }
 
-// Gives an output that is a cache memory where the past rows are, or room for more.
+// Gives an output that is a cache a block that already holds the past rows, or a block with spare rows.
 bool Outputs::bind_grown(const RunRequest& request, size_t i) {
   if (!caches_.is_output(i)) return false;
   Slot& slot = table_[plan_.outputs[i]];
@@ -96,7 +96,7 @@ bool Outputs::bind_grown(const RunRequest& request, size_t i) {
   return true;
 }
 
-// The first of several outputs that share memory gets it; the others are copied at the end.
+// The first of several outputs that share memory gets the caller's buffer; the others are copied at the end.
 bool Outputs::shares_bound(size_t i) const {
   const SlotIndex root = plan_.values[plan_.outputs[i]].root;
   if (!table_[root].data) return false;
@@ -117,7 +117,7 @@ void Outputs::bind_one(const RunRequest& request, const Branches& branches, size
     throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
   void* data = given ? given->mutable_data() : nullptr;
-  // A buffer that may turn out to have the wrong shape stays untouched until that is known.
+  // A buffer whose shape may prove wrong is not written before that is known.
   const bool on_host = given ? given->space().host_readable() : request.output_space(i).host_readable();
   const bool overlaps = given && on_host && destroys_input(table_, joins_, branches, out, data, given->bytes());
   const bool staged = overlaps || !on_host || (given && (!final_shape || !is_aligned(given->dtype(), data)));
@@ -151,8 +151,9 @@ Tensor Outputs::make(const RunRequest& request, size_t i, const Slot& slot) {
   }
 }
 
-// Memory for a result: what was kept from the last one if nobody holds that any more, else new. Bindings keep it, and for
-// runs by name in sessions with devices the frame does: a copy into fresh pages takes several times as long.
+// Returns memory for a result: that of the last result if nothing holds it any more, otherwise new memory. Bindings
+// keep that memory; for runs by name in sessions with devices the frame does, because a copy into fresh pages takes
+// several times as long.
 Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
   const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
@@ -163,7 +164,7 @@ Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot
   return Tensor(slot.type.dtype, slot.type.shape, memory.get(), memory, space);
 }
 
-// Strings: the kernel writes std::string objects, into the caller's tensor when there is one.
+// For strings: the kernel writes std::string objects, into the caller's tensor if there is one.
 void Outputs::bind_boxed(const RunRequest& request, size_t i) {
   Slot& slot = table_[plan_.outputs[i]];
   const uint32_t step = table_.producer_of(plan_.outputs[i]);
@@ -184,7 +185,7 @@ void Outputs::finish(const RunRequest& request) {
   take_offers_back();
 }
 
-// The frame must not keep memory of the caller.
+// The frame must not keep references to memory of the caller.
 void Outputs::take_offers_back() {
   for (const SlotIndex out : plan_.outputs) {
     if (out == kNoSlot || !table_[out].offered) continue;
@@ -193,7 +194,7 @@ void Outputs::take_offers_back() {
   }
 }
 
-// Whether memory that the run made of output i belongs to another output, too, or to the caller.
+// Whether the memory that the run made for output i also belongs to another output or to the caller.
 bool Outputs::is_taken(const RunRequest& request, size_t i) const {
   const SlotIndex out = plan_.outputs[i];
   for (size_t j = 0; j < request.outputs.size(); ++j) {
@@ -213,7 +214,8 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   }
   if (Tensor* given = wanted->get<Tensor>()) return finish_given(request, i, *given);
   const MemorySpace& space = request.output_space(i);
-  // What lies on a device goes out as it came in; memory of the host may be the caller's own, for as long as he likes.
+  // An input on a device is returned without a copy. Host memory may belong to the caller, who may overwrite it at any
+  // time.
   const bool passes = plan_.values[out].home == Home::input && !space.host_readable();
   const bool moves = passes || plan_.values[out].home == Home::boxed || (bound_[i] && made_[i]);
   if (bound_[i] && made_[i] && space.host_readable()) {
@@ -230,10 +232,11 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   Tensor copy =
       made.dtype() == DType::string ? Tensor(made.dtype(), made.shape()) : take_spare(request, i, slot, space);
   if (made.space().serves(space)) {
-    device_run_.move_bytes(made, copy, false);  // an input, a constant or another output that is this one as well
+    // the output is an input, a constant or the same value as another output
+    device_run_.move_bytes(made, copy, false);
   } else {
     require(!request.disallow_copies, ErrorCode::invalid_argument,
-            "output '{}' is made in {} and wanted in {}: it would have to be copied, which "
+            "output '{}' is made in {} and requested in {}: it would have to be copied, which "
             "session.disallow_implicit_copies forbids; bind it to {}",
             plan_.values[out].name, to_string(made.space()), to_string(space), to_string(made.space()));
     device_run_.copy(CopyCause::output, plan_.values[out].name, made, copy, !made.space().host_readable());
@@ -241,7 +244,7 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   *wanted = std::move(copy);
 }
 
-// The caller's own memory: what does not lie there yet is copied.
+// Completes an output in the caller's own memory: copies the result unless it is already there.
 void Outputs::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   const SlotIndex out = plan_.outputs[i];
   const Slot& slot = table_[out];
@@ -256,9 +259,9 @@ void Outputs::finish_given(const RunRequest& request, size_t i, Tensor& given) {
          "output '{}' would have to be copied{}, which session.disallow_implicit_copies forbids; {}",
          plan_.values[out].name,
          elsewhere ? cat(" from {} to {}", to_string(made.space()), to_string(given.space())) : "",
-         elsewhere ? "bind it where it is made" : "let the run allocate it");
+         elsewhere ? "bind it to the memory it is made in" : "let the run allocate it");
   }
-  // Devices read pinned inputs where they lie, and may not be done with one that this overwrites.
+  // Devices read pinned inputs in place, and may still be reading one that this copy overwrites.
   const auto overwrites = [&](SlotIndex in) { return lies_in_input(table_, given, in); };
   if (given.space().host_readable() && request.devices && std::ranges::any_of(plan_.inputs, overwrites))
     device_run_.wait();

@@ -1,6 +1,6 @@
-// What the caller gets: memory for the outputs of a run, and the results at its end. Outputs are bound to what the caller
-// gave for them, to a block that a cache grows in, or to memory of their own; at the end, what does not lie there is
-// copied. Writes the memory of output slots, through joins, and the caller's values; reads everything else.
+// Provides memory for the outputs of a run, and the results at its end. An output is bound to the caller's tensor, to
+// the block of a growing cache, or to memory of its own; at the end, a result that is elsewhere is copied. Writes the
+// memory of output slots, through joins, and the caller's values; reads everything else.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,30 +15,31 @@
 
 namespace retort {
 
-/// Not thread-safe. What it is made from must outlive it. Throws invalid_argument where an output does not fit what the caller gave for it, or would have to be
-/// copied and the request forbids that.
+/// Not thread-safe. The arguments of the constructor must outlive it. Throws invalid_argument if an output does not fit
+/// the caller's tensor, or would have to be copied and the request forbids copies.
 class Outputs {
  public:
   Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run);
 
-  /// A run begins.
+  /// Begins a run.
   void begin(const RunRequest& request);
-  /// The inputs are bound: outputs whose kernel sizes them may lie where the caller wants them, if they turn out to fit.
+  /// To be called when the inputs are bound: offers the caller's tensors to kernels that determine the sizes of their
+  /// outputs.
   void offer(const RunRequest& request);
-  /// A segment is laid out: settles the memory of every output whose shape is known by now.
+  /// To be called when a segment is laid out: binds every output whose shape is known by now.
   void bind(const RunRequest& request, const Branches& branches);
-  /// All steps have run: the caller's values become the results.
+  /// To be called when all steps have run: stores the results in the caller's values.
   void finish(const RunRequest& request);
-  /// The run has failed: values that were empty when it began are empty again.
+  /// To be called when the run has failed: empties the values that were empty when it began.
   void abandon(const RunRequest& request);
 
   /// Bytes held between runs.
   size_t bytes() const;
-  /// Gives the memory back. No device may use it any more.
+  /// Frees the memory. No device may still use it.
   void give_back() { spares_.clear(); }
 
  private:
-  /// kBoundEarly: what the output is a view of has memory, the view's own shape is not known yet.
+  /// kBoundEarly: the value under a view has memory, but the view's own shape is not known yet.
   enum Bound : char { kUnbound, kBound, kBoundEarly };
 
   void bind_one(const RunRequest& request, const Branches& branches, size_t i, const Slot& made);
@@ -59,10 +60,11 @@ class Outputs {
   const Inputs& inputs_;
   GrowingCaches& caches_;
   DeviceRun& device_run_;
-  std::vector<Tensor> made_;    ///< per output: memory that this run made or staged
-  std::vector<Bound> bound_;    ///< per output: whether its memory is settled in this run
-  std::vector<char> is_given_;  ///< per output: whether it was a value when this run began
-  std::vector<Spare> spares_;   ///< per output, for callers who keep none; empty until a result of a device needs one
+  std::vector<Tensor> made_;    ///< per output: memory that this run allocated for the result or for a staged copy
+  std::vector<Bound> bound_;    ///< per output: whether its memory is determined in this run
+  std::vector<char> is_given_;  ///< per output: whether the caller gave a value when this run began
+  /// Per output, for callers who keep none; empty until a result in device memory needs one.
+  std::vector<Spare> spares_;
 };
 
 }  // namespace retort

@@ -1,4 +1,5 @@
-// Outputs lie where the caller wants them as soon as that is safe, and what does not lie there is copied at the end.
+// Tests that outputs are written to the caller's memory as soon as that is safe, and are copied there at the end
+// otherwise.
 #include "run/outputs.h"
 
 #include "run/run_testing.h"
@@ -17,7 +18,7 @@ struct Wanted : testing::Test {
     outputs.emplace(*table, *joins, *inputs, *caches, device_run);
     values.resize(plan->outputs.size());
   }
-  /// As a run does up to its steps.
+  /// Does what a run does before its steps.
   void bind(const std::vector<Value>& in) {
     given.clear();
     wanted.clear();
@@ -91,7 +92,7 @@ TEST_F(One, TakesTheSpareOfTheCaller) {
   outputs->finish(request);
   const void* first = values[0].tensor()->data();
   EXPECT_EQ(spare.memory.get(), first);
-  values[0] = Value();  // nobody holds it
+  values[0] = Value();  // nothing holds the earlier result
   bind({x});
   EXPECT_EQ(floats("y"), first);
   outputs->finish(request);
@@ -158,7 +159,7 @@ TEST_F(Wanted, AnOutputThatIsWantedTwiceIsCopied) {
   values[1] = second;
   const Value x = Tensor(DType::f32, {4});
   bind({x});
-  EXPECT_NE(floats("y"), second.data());  // the first has it
+  EXPECT_NE(floats("y"), second.data());  // the first output has the caller's buffer
   floats("y")[1] = 9;
   outputs->finish(request);
   EXPECT_EQ(values[0].tensor()->data<float>()[1], 9);
@@ -191,7 +192,7 @@ TEST_F(Wanted, ABufferOfUnknownFitStaysUntouched) {
   ASSERT_NE(y.offered, nullptr);
   EXPECT_EQ(y.offered->data(), buffer.data());
   const Tensor made = Tensor::of<int64_t>({1, 2}, {1, 3});
-  y.type = ValueType::tensor(DType::i64, {1, 2});  // the step has run, and found no use for the offer
+  y.type = ValueType::tensor(DType::i64, {1, 2});  // as if the step had run without using the offered memory
   y.boxed = made;
   y.data = read_only(made.data());
   y.count = 2;
@@ -225,7 +226,7 @@ TEST_F(Wanted, CachesGrowWhereTheyLie) {
   Value keys = Tensor(DType::f32, {1, 2, 3, 4}), others = Tensor(DType::f32, {1, 2, 3, 4});
   bind({q, keys, others});
   outputs->finish(request);
-  EXPECT_EQ(values[1].tensor()->grown(), nullptr);  // nobody has handed one back yet
+  EXPECT_EQ(values[1].tensor()->grown(), nullptr);  // nothing has been passed back yet
   give_shape(*table, "past_k", {1, 2, 4, 4});
   give_shape(*table, "past_v", {1, 2, 4, 4});
   give_shape(*table, "out1", {1, 2, 5, 4});

@@ -13,7 +13,7 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   return a_bytes && b_bytes && x < y + b_bytes && y < x + a_bytes;
 }
 
-// Whether a step may write `out` over `in`, both at the same place. A view of `in` is read where `in` is.
+// Whether a step may write `out` at the address of `in`. A view of `in` is read at the same address.
 bool may_write_over(const SlotTable& table, const Step& step, SlotIndex in, SlotIndex out) {
   if (step.op->has(kElementwise)) return true;
   return table.reads_of(step, table.root_of(in)) == 1 &&
@@ -23,7 +23,7 @@ bool may_write_over(const SlotTable& table, const Step& step, SlotIndex in, Slot
          });
 }
 
-// Whether `part` lies at the beginning of `whole` without gaps: nothing but the first extent that is not 1 may differ.
+// Whether `part` lies at the beginning of `whole` without gaps: only the first extent that is not 1 may differ.
 bool is_head_of(const Shape& part, const Shape& whole) {
   if (part.rank() != whole.rank()) return false;
   size_t along = 0;
@@ -34,8 +34,8 @@ bool is_head_of(const Shape& part, const Shape& whole) {
   return true;
 }
 
-// Whether the step leaves `in` as it is where the caller bound its output at the same place: a past in a buffer that has
-// room for the present.
+// Whether the step leaves `in` unchanged when the caller bound its output at the same address: the past is in a buffer
+// with room for the present.
 bool adds_behind(const Step& step, SlotIndex in, const Slot& part, SlotIndex out, const Slot& whole) {
   const bool joined = step.op->has(kJoins) && step.inputs[0] == in;
   const bool appended = step.dtype == DType::f32 && std::ranges::any_of(step.op->info.appends, [&](const Appends& a) {
@@ -76,7 +76,7 @@ bool may_replace(const SlotTable& table, SlotIndex in, SlotIndex out, const Tens
   const Slot& s = table[in];
   const SlotIndex root = table.root_of(in);
   const uint32_t last = plan.values[root].last_use;
-  const auto is_copied = [&](SlotIndex other) {  // to another device, for those who read it there
+  const auto is_copied = [&](SlotIndex other) {  // whether the input is copied to another device for its readers there
     return other != kNoSlot && other != in && plan.values[other].name == plan.values[in].name;
   };
   const bool same = s.data == given.data() && s.type.dtype == given.dtype() && s.type.shape == given.shape();
@@ -99,7 +99,8 @@ bool destroys_input(const SlotTable& table, const Joins& joins, const Branches& 
   for (const SlotIndex in : plan.inputs) {
     const PlanValue& v = plan.values[in];
     const Slot& s = table[in];
-    const Tensor* boxed = s.boxed.tensor();  // strings, or what a device reads: memory of its own, or pinned
+    // strings and tensors that a device reads are boxed: in memory of their own, or pinned
+    const Tensor* boxed = s.boxed.tensor();
     const bool elsewhere = boxed && (boxed->dtype() == DType::string || !boxed->space().host_readable());
     if (v.home != Home::input || !s.data || elsewhere) continue;
     const size_t in_bytes = dtype_bytes(s.type.dtype, s.count);

@@ -1,4 +1,4 @@
-// Where outputs may lie over inputs and over one another.
+// Tests where outputs may overlap inputs and other outputs.
 #include "run/overlaps.h"
 
 #include "run/run_testing.h"
@@ -7,7 +7,7 @@ namespace retort {
 namespace {
 
 struct Overlapping : testing::Test {
-  /// All values lie nowhere but the inputs, of 64 floats each, one behind the other in `memory`.
+  /// No value has memory except the inputs: they have 64 floats each, one after the other in `memory`.
   void make() {
     plan = graph.plan();
     table.emplace(*plan);
@@ -15,7 +15,7 @@ struct Overlapping : testing::Test {
     joins.emplace(*table);
     for (size_t i = 0; i < plan->inputs.size(); ++i) (*table)[plan->inputs[i]].data = memory + i * 64;
   }
-  /// `first`: the first float that the output is written to.
+  /// `first` is the index of the first float that the output is written to.
   bool destroys(std::string_view out, size_t first) const {
     const SlotIndex slot = slot_of(*plan, out);
     return destroys_input(*table, *joins, branches, slot, memory + first, (*table)[slot].count * sizeof(float));
@@ -34,7 +34,7 @@ TEST_F(Overlapping, ElementwiseStepsMayWriteOverTheirInput) {
   graph.output(graph.add("y", "Neg", {x}));
   make();
   EXPECT_FALSE(destroys("y", 0));
-  EXPECT_TRUE(destroys("y", 1));  // elements that are still to be read
+  EXPECT_TRUE(destroys("y", 1));  // overwrites elements that have not been read yet
   EXPECT_FALSE(destroys("y", 64));
 }
 

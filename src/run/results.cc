@@ -5,15 +5,15 @@
 namespace retort {
 namespace {
 
-// An output that is an input, as it lies in `space` already: given there, or brought there for this run or when it was
-// bound. Empty where it is not, and for what is no input.
+// Returns an output that is also an input, if a tensor of it is in `space`: the caller gave it there, or it was copied
+// there for this run or by a binding. Empty otherwise.
 Tensor given_in(const SlotTable& table, const Inputs& inputs, const RunRequest& request, SlotIndex out,
                 const MemorySpace& space) {
   const Plan& plan = table.plan();
   if (plan.values[out].home != Home::input || table[out].type.dtype == DType::string) return {};
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const SlotIndex in = plan.inputs[i];
-    // One that is read in several memories is several inputs of one name.
+    // An input that is read in several memories is in the plan as several inputs of one name.
     if (in == kNoSlot || plan.values[in].name != plan.values[out].name) continue;
     const Tensor* given = request.inputs[i] ? request.inputs[i]->tensor() : nullptr;
     const bool is_for_device = in == out && !inputs.space(i).host_readable();
@@ -24,7 +24,7 @@ Tensor given_in(const SlotTable& table, const Inputs& inputs, const RunRequest& 
   return {};
 }
 
-// A value as a step has copied it to `space` for those who read it there; empty where none has.
+// Returns the copy of a value in `space` if a step has made one for its readers there; empty otherwise.
 Tensor copied_to(const SlotTable& table, SlotIndex value, const MemorySpace& space) {
   for (const Step& step : table.plan().steps) {
     const ExternalOp* op = external_op(*step.op, step.params.get());

@@ -1,18 +1,18 @@
-// What the tests of this room share: plans of graphs that are written by hand, and slots with shapes.
+// Shared by the tests of this room: plans of graphs that are written by hand, and slots with shapes.
 #pragma once
 #include "plan/plan_testing.h"
 #include "run/slot_table.h"
 
 namespace retort {
 
-/// What inference leaves in a slot: its type and the number of its elements.
+/// Sets what inference leaves in a slot: its type and the number of its elements.
 inline void give_shape(SlotTable& table, std::string_view value, const Shape& shape, DType type = DType::f32) {
   Slot& slot = table[slot_of(table.plan(), value)];
   slot.type = ValueType::tensor(type, shape);
   slot.count = element_count(shape);
 }
 
-/// Values whose shapes are numbers in the graph get them.
+/// Gives every value its shape if the graph states it in numbers.
 inline void give_shapes(SlotTable& table) {
   for (const PlanValue& v : table.plan().values) {
     if (is_laid_out(v.type)) give_shape(table, v.name, v.type.shape, v.type.dtype);

@@ -1,4 +1,5 @@
-// Memory that the steps of a frame use one after the other, each for itself alone. Knows bytes only.
+// Working memory that the steps of a frame use one after the other. No content is kept from one step to the next. The
+// class knows sizes only, no values.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -8,29 +9,29 @@
 
 namespace retort {
 
-/// Bytes that a segment needs: now, and at most since the last trim.
+/// The bytes that a segment needs now, and the maximum since the last trim.
 struct ScratchNeed {
   size_t bytes = 0, most = 0;
   void set(size_t now) {
     bytes = now;
     most = std::max(most, now);
   }
-  /// Returns the most; from now on it counts from what is needed now.
+  /// Returns the maximum, and starts a new one from the current need.
   size_t forget_most() { return std::exchange(most, bytes); }
 };
 
 /// Not thread-safe.
 class Scratch {
  public:
-  /// Makes it larger: what there is goes before `allocate` is called; if that throws, there is none.
+  /// Frees the present memory, then calls `allocate`. If that throws, no memory is left.
   void grow(size_t bytes, FunctionRef<std::shared_ptr<void>(size_t)> allocate);
-  /// Null: none.
+  /// Null if there is no memory.
   std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
   size_t bytes() const { return bytes_; }
-  /// Gives it back if it has more than twice the `most` bytes that were needed; true: it did.
+  /// Frees the memory if it is more than twice as large as `most`, the bytes that were needed. Returns whether it did.
   bool trim(size_t most);
   void give_back();
-  /// For AddressSanitizer: no more than the first `bytes` may be touched.
+  /// For AddressSanitizer: allows access to the first `bytes` only.
   void guard(size_t bytes) const;
 
  private:

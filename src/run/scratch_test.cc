@@ -1,4 +1,4 @@
-// Scratch grows on demand and goes back where nobody has needed half of it.
+// Tests that scratch grows on demand and is freed when less than half of it was needed.
 #include "run/scratch.h"
 
 #include <gtest/gtest.h>

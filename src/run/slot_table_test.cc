@@ -1,4 +1,4 @@
-// Which step writes a value, who shares its memory, and what a step reads.
+// Tests which step writes a value, which values share memory, and what a step reads.
 #include "run/slot_table.h"
 
 #include "run/run_testing.h"

@@ -6,20 +6,21 @@
 namespace retort {
 namespace {
 
-/// A step whose values take more than this does not find them in the caches; so much is run together.
+/// If the values of a step take more bytes than this, they do not stay in the caches; this many bytes of images are run
+/// together.
 constexpr size_t kNearBytes = size_t(4) << 20;
-/// Inputs up to this one of an operator of kImagewise may be constants without a batch: weights and bias.
+/// The inputs of a kImagewise operator up to this index (weights and bias) may be constants without a batch.
 constexpr size_t kLastShared = 2;
 
 size_t bytes_of(const Slot& s) { return dtype_bytes(s.type.dtype, s.count); }
 
-/// What a step of a stretch adds to it; batch 0: it cannot be in one.
+/// Describes a step that may be in a stretch; batch 0 means that it cannot.
 struct Candidate {
   int64_t batch = 0;
-  size_t bytes = 0;  ///< of its values with all images
+  size_t bytes = 0;  ///< of its values for all images
 };
 
-/// Whether a value has a batch along its first axis, each image whole bytes of its own.
+/// Whether the first axis of a value is a batch, and each image takes whole bytes.
 bool has_batch(const Slot& s, size_t rank, int64_t batch) {
   const Shape& shape = s.type.shape;
   return shape.rank() >= 2 && shape.rank() <= rank && shape[0] == batch && s.type.dtype != DType::string &&
@@ -62,7 +63,7 @@ Candidate look_at(const Plan& plan, std::span<const Slot> slots, const Step& ste
   return far ? c : Candidate();
 }
 
-// Lists what the steps of a stretch that run read and write.
+// Lists the values that the active steps of a stretch read and write.
 void list_values(const Plan& plan, const std::vector<char>& runs, Stretch& s) {
   std::vector<char> listed(plan.values.size());
   const auto add = [&](SlotIndex v, bool made) {

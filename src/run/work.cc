@@ -8,13 +8,13 @@
 namespace retort {
 namespace {
 
-constexpr double kCallNs = 150;  // of a kernel that has next to nothing to do
+constexpr double kCallNs = 150;  // cost of a call to a kernel with almost no work
 constexpr double kMacsPerNs = 40, kWeightBytesPerNs = 40, kBytesPerNs = 25;
-constexpr double kPickedBytesPerNs = 6;  // rows from anywhere in a table
-constexpr double kReferenceTimes = 10;   // a plain loop through a carrier
-// How kernels cut their work: products, other multiply-adds, everything else.
+constexpr double kPickedBytesPerNs = 6;  // for rows that are scattered over a table
+constexpr double kReferenceTimes = 10;   // a reference is this many times slower than a kernel
+// The size of the pieces into which kernels divide their work: products, other multiply-adds, everything else.
 constexpr double kProductMacs = 640 << 10, kProductBytes = 256 << 10, kPieceMacs = 128 << 10, kPieceBytes = 128 << 10;
-constexpr double kShareNs = 1500;  // handing pieces out and waiting for the last
+constexpr double kShareNs = 1500;  // time to hand out pieces and to wait for the last
 
 /// The values of a step, whose extents are numbers.
 class StepShapes final : public CostContext {
@@ -49,7 +49,7 @@ Bytes bytes_of(const Plan& plan, std::span<const Slot> slots, const Step& step) 
 
 struct Guess {
   double ns = 0;
-  double pieces = 0;  ///< that the kernel cuts it into
+  double pieces = 0;  ///< number of pieces into which the kernel divides it
 };
 
 Guess guess(const Cost& cost, const Bytes& b) {

@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-/// A step whose inputs and output 0 have these shapes, by a kernel of its own.
+/// A step with these shapes of its inputs and output 0, which has its own kernel.
 class OneStep {
  public:
   OneStep(std::string type, const std::vector<Shape>& inputs, Shape output, Attributes attributes = {}) {
@@ -21,7 +21,7 @@ class OneStep {
     for (const Shape& s : inputs) step_.inputs.push_back(add(s));
     step_.outputs.push_back(add(std::move(output)));
   }
-  /// Input i is a constant of the plan.
+  /// Makes input i a constant of the plan.
   OneStep& constant(size_t i) {
     plan_.values[step_.inputs[i]].home = Home::constant;
     return *this;
@@ -72,7 +72,7 @@ TEST(Work, OfPicksAndPartsIsWhatTheyTake) {
   EXPECT_EQ(gather(1'000'000), gather(10));
   const auto slice = [](int64_t rows) { return OneStep("Slice", {{rows, 64}, {1}, {1}}, {8, 64}).work().alone; };
   EXPECT_EQ(slice(1'000'000), slice(10));
-  EXPECT_GT(gather(10), slice(10));  // rows from anywhere
+  EXPECT_GT(gather(10), slice(10));  // the rows are scattered over the table
 }
 
 TEST(Work, OfManyShortStepsOfASequenceDoesNotFallWithThreads) {

@@ -190,7 +190,7 @@ TEST_F(Packed, FoldersThatAreNoneAreErrors) {
   }
   options_.config["session.packed_weights_cache"] = "/proc/self";  // nobody can write there
   EXPECT_EQ(compute(*load(model)), expected(model));
-  EXPECT_CONTAINS(log_, "packed weights are not kept: cannot create '/proc/self/");
+  EXPECT_CONTAINS(log_, "packed weights are not saved: cannot create '/proc/self/");
 }
 
 TEST_F(Packed, ModelsMadeInMemoryHaveNone) {

@@ -30,8 +30,8 @@ Dim DimTable::fresh() { return intern(Op::fresh, Dim(nodes_.size()), 0); }
 
 Dim DimTable::fresh_extent() { return intern(Op::extent, Dim(nodes_.size()), 0); }
 
-// Sums are kept as (expression) + constant, so that a+1-1 and (a+1)+1 fold. Negative constants hide in `b` of Op::add
-// only, which text() and this function read as a plain number.
+// Stores sums as (expression) + constant, so that a+1-1 and (a+1)+1 are folded. Negative constants occur only in `b` of
+// Op::add, which text() and this function read as a plain number.
 Dim DimTable::add_constant(Dim a, Dim known) {
   if (known == 0) return a;
   if (node(a).op == Op::add && is_known(node(a).b)) {
@@ -52,7 +52,7 @@ Dim DimTable::add(Dim a, Dim b) {
 Dim DimTable::sub(Dim a, Dim b) {
   if (a == b) return 0;
   if (is_known(b)) return add(a, checked_negative(b));
-  // (x + c) - (x + d), (x + y) - y; anything else is a new symbol.
+  // Recognises (x + c) - (x + d) and (x + y) - y; any other difference is a new symbol.
   const auto split = [&](Dim d) {
     const bool sum = !is_known(d) && node(d).op == Op::add && is_known(node(d).b);
     return sum ? std::pair(node(d).a, node(d).b) : std::pair(d, Dim(0));
@@ -107,7 +107,8 @@ Dim DimTable::max(Dim a, Dim b) {
 bool DimTable::absorbs(Dim a, Dim b) const {
   const Node &of_a = node(a), &of_b = node(b);
   if (of_a.op == Op::broadcast && (of_a.a == b || of_a.b == b)) return true;
-  // A minimum that is not `a` is the other operand; more than 1, that does not broadcast with `a`.
+  // If a minimum of `a` and the other operand is not `a`, it is the other operand; if that is more than 1, it does not
+  // broadcast with `a`.
   const auto capped = [a](Dim x, Dim cap) { return x == a && is_known(cap) && cap > 1; };
   return of_b.op == Op::min && (capped(of_b.a, of_b.b) || capped(of_b.b, of_b.a));
 }
@@ -116,7 +117,7 @@ Dim DimTable::broadcast(Dim a, Dim b) {
   if (a == b || b == 1) return a;
   if (a == 1) return b;
   if (is_known(a) && is_known(b)) fail(ErrorCode::invalid_argument, "extents {} and {} do not broadcast", a, b);
-  // One is known and not 1: the other must be 1 or equal to it.
+  // One is known and not 1, so the other must be 1 or equal to it.
   if (is_known(a) || is_known(b)) return is_known(a) ? a : b;
   if (absorbs(a, b)) return a;
   if (absorbs(b, a)) return b;

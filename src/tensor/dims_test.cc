@@ -39,7 +39,7 @@ TEST(DimTable, ACappedExtentBroadcastsWithItselfOnlyBelowTheCap) {
   const Dim s = t.symbol("seq"), n = t.symbol("n");
   EXPECT_EQ(t.broadcast(s, t.min(512, s)), s);
   EXPECT_EQ(t.broadcast(t.min(s, 512), s), s);
-  EXPECT_NE(t.broadcast(s, t.min(1, s)), s);  // s, 0 or 1
+  EXPECT_NE(t.broadcast(s, t.min(1, s)), s);  // s is 0 or 1
   EXPECT_NE(t.broadcast(n, t.min(512, s)), n);
 }
 

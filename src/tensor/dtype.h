@@ -1,4 +1,4 @@
-// Element types. Numbers equal onnx TensorProto.DataType and ONNXTensorElementDataType is mapped at the edge.
+// Element types. Values equal those of onnx TensorProto.DataType; the C interface maps ONNXTensorElementDataType.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ enum class DType : uint8_t {
 };
 inline constexpr int kDTypeCount = 27;
 
-/// "float32", "int64", … as numpy and the ONNX spec call them.
+/// "float32", "int64", …: the names of numpy and the ONNX spec.
 std::string_view dtype_name(DType type);
 /// Bits of one element; 4 and 2 for packed types; bits of std::string for strings.
 size_t dtype_bits(DType type);

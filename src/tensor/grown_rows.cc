@@ -9,7 +9,7 @@
 namespace retort {
 namespace {
 
-constexpr size_t kLeastRoom = 32;  // rows
+constexpr size_t kLeastRoom = 32;  // in rows
 
 }  // namespace
 

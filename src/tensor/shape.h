@@ -1,4 +1,4 @@
-// Concrete shapes: extents as int64_t, up to six of them without an allocation.
+// Concrete shapes: extents as int64_t, of which six are stored without an allocation.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace retort {
 
-/// A value type. All extents are >= 0 once a shape describes data; the class itself does not check.
+/// A value type. All extents are >= 0 once a shape describes data; the class itself does not check this.
 class Shape {
  public:
   static constexpr size_t kInline = 6;
@@ -32,7 +32,7 @@ class Shape {
     return *this;
   }
 
-  /// Allocates only when the rank exceeds both kInline and any rank held before.
+  /// Allocates only if the rank exceeds both kInline and any earlier rank.
   void assign(std::span<const int64_t> dims) {
     resize(dims.size());
     std::copy(dims.begin(), dims.end(), data());
@@ -83,7 +83,7 @@ class Shape {
 
 /// Number of elements; throws invalid_argument on a negative extent or on overflow.
 size_t element_count(std::span<const int64_t> dims);
-/// Product of extents [from, to) of a shape that was checked before.
+/// Product of extents [from, to) of a shape that has been checked.
 inline int64_t extent_product(std::span<const int64_t> dims, size_t from, size_t to) {
   int64_t n = 1;
   for (size_t i = from; i < to; ++i) n *= dims[i];
@@ -94,7 +94,7 @@ std::string to_string(std::span<const int64_t> dims);
 
 }  // namespace retort
 
-/// As to_string() has it. An argument of an error is formatted where the error is thrown: give the shape, not its text.
+/// The same as to_string(). Arguments of an error are formatted only if it is thrown, so pass the shape, not its text.
 template <>
 struct fmt::formatter<retort::Shape> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }

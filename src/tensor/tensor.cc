@@ -20,14 +20,14 @@ std::shared_ptr<void> allocate_strings(size_t count) {
   }
 }
 
-// A small block comes with its counts in one allocation of any alignment: an aligned one takes longer, and another is needed for
-// the counts. AddressSanitizer would not see the end of such a block.
+// Small blocks and their reference counts are one allocation, in which the address is aligned: an aligned allocation
+// takes longer, and the counts would need another one. AddressSanitizer does not detect accesses beyond such a block.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHasSmall = false;
 #else
 constexpr bool kHasSmall = true;
 #endif
-constexpr size_t kSmall = 2048;  // bytes
+constexpr size_t kSmall = 2048;  // in bytes
 
 std::shared_ptr<void> allocate_small(size_t bytes) {
   const auto block = std::make_shared_for_overwrite<std::byte[]>(bytes + kAlignment - 1);
@@ -50,7 +50,7 @@ std::shared_ptr<void> allocate_elements(DType dtype, size_t count, const Shape& 
 std::shared_ptr<void> allocate_host(size_t bytes) {
   if (kHasSmall && bytes <= kSmall) return allocate_small(bytes);
   void* p = nullptr;
-  // Not rounded up, so that AddressSanitizer sees the end.
+  // Not rounded up, so that AddressSanitizer detects accesses beyond the end.
   if (posix_memalign(&p, kAlignment, std::max<size_t>(bytes, 1)) != 0)
     fail(ErrorCode::fail, "out of memory: {} bytes; free some, or give smaller inputs", bytes);
   return std::shared_ptr<void>(p, std::free);
@@ -91,7 +91,7 @@ Tensor aligned(const Tensor& tensor) {
 Tensor Tensor::reshaped(Shape shape) const {
   Tensor t = *this;
   if (element_count(shape) != count_) {
-    fail(ErrorCode::invalid_argument, "cannot view {} elements of shape {} as {}", count_, to_string(shape_),
+    fail(ErrorCode::invalid_argument, "cannot reshape {} elements of shape {} to {}", count_, to_string(shape_),
          to_string(shape));
   }
   if (t.grown_) t.data_ = std::exchange(t.grown_, nullptr)->dense();

@@ -1,4 +1,4 @@
-// Tensors and the other things that a value can be: sequences, maps, optionals, sparse tensors.
+// Tensors and the other kinds of values: sequences, maps, optionals, sparse tensors.
 #pragma once
 #include <cstring>
 #include <memory>
@@ -14,20 +14,21 @@
 
 namespace retort {
 
-/// Type, shape and place of dense elements in row-major order. Sub-byte types are packed as the ONNX spec says (first
+/// Type, shape and address of dense elements in row-major order. Sub-byte types are packed as the ONNX spec says (first
 /// element in the low bits); strings are std::string objects. Copies share the memory through `owner`. Not thread-safe
 /// for writing.
 class Tensor {
  public:
   Tensor() = default;
-  /// Host memory of its own, 64-byte aligned, uninitialised (strings are empty). Throws on overflow or lack of memory.
+  /// Allocates host memory, 64-byte aligned and uninitialised (strings are empty). Throws on overflow or if the
+  /// allocation fails.
   Tensor(DType dtype, Shape shape);
-  /// Somebody else's memory; `owner` (may be null) keeps it alive.
+  /// Uses existing memory; `owner` (may be null) keeps it alive.
   Tensor(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner, MemorySpace space = {});
-  /// A cache [B, H, rows, D] in a block with room for more.
+  /// A cache [B, H, rows, D] in a block with room for more rows.
   Tensor(DType dtype, Shape shape, std::shared_ptr<GrownRows> rows);
 
-  /// A scalar or vector of its own: for constants and tests.
+  /// A scalar or vector that owns its memory: for constants and tests.
   template <typename T>
   static Tensor of(Shape shape, const std::vector<T>& values) {
     Tensor t(dtype_of<T>, std::move(shape));
@@ -50,7 +51,7 @@ class Tensor {
   T* mutable_data() {
     return static_cast<T*>(mutable_data());
   }
-  /// Element `i`, wherever it lies: also where the data is not aligned.
+  /// Element `i`; the data need not be aligned.
   template <typename T>
   T at(size_t i) const {
     T value;
@@ -58,11 +59,11 @@ class Tensor {
     return value;
   }
   const std::shared_ptr<void>& owner() const { return owner_; }
-  /// Where a cache lies whose elements nobody has asked for; null for any other tensor.
+  /// The block of a cache whose elements have not been requested; null for any other tensor.
   const GrownRows* grown() const { return grown_ && !grown_->is_dense() ? grown_ : nullptr; }
   explicit operator bool() const { return dtype_ != DType::undefined; }
 
-  /// The same memory under another shape of equal element count.
+  /// The same memory with another shape of equal element count.
   Tensor reshaped(Shape shape) const;
 
  private:
@@ -75,35 +76,36 @@ class Tensor {
   std::shared_ptr<void> owner_;
 };
 
-/// True when the data lies at a multiple of the element size (at most 8). Constants of a graph may lie at any byte: a
+/// Whether the address is a multiple of the element size (at most 8). Constants of a graph may have any address: a
 /// model file does not align them, and those that are packed need no copy.
 bool is_aligned(DType dtype, const void* data);
-/// `tensor` itself when it is aligned, else a copy of it in memory of its own.
+/// `tensor` itself if it is aligned, otherwise an aligned copy.
 Tensor aligned(const Tensor& tensor);
 
-/// Bytes of host memory aligned to 64, freed by the pointer's deleter. Throws ErrorCode::fail when there is none.
+/// `bytes` bytes of host memory aligned to 64, freed by the pointer's deleter. Throws ErrorCode::fail if the allocation
+/// fails.
 std::shared_ptr<void> allocate_host(size_t bytes);
 
 class Value;
 
 struct Sequence {
-  DType dtype = DType::undefined;  ///< element type when the elements are tensors
+  DType dtype = DType::undefined;  ///< element type if the elements are tensors
   std::vector<Value> items;
 };
 struct Map {
   Tensor keys, values;  ///< both of rank 1 and equal length
 };
 struct Optional {
-  std::shared_ptr<Value> value;  ///< null: none
+  std::shared_ptr<Value> value;  ///< null: no value
 };
-/// COO: indices [nnz] (linear) or [nnz, rank]; CSR and block-sparse carry two index tensors.
+/// COO: indices [nnz] (linear) or [nnz, rank]; CSR and block-sparse have two index tensors.
 struct SparseTensor {
   enum class Format : uint8_t { coo, csr, block } format = Format::coo;
   Shape dense_shape;
   Tensor values, indices, inner_indices;
 };
 
-/// What an OrtValue holds. std::monostate: nothing yet.
+/// The content of an OrtValue. std::monostate: nothing yet.
 class Value {
  public:
   using Storage = std::variant<std::monostate, Tensor, Sequence, Map, Optional, SparseTensor>;

@@ -23,7 +23,7 @@ bool all_hold(const ValueType& type, const std::vector<Value>& items, const Hold
   return !type.element || std::ranges::all_of(items, [&](const Value& v) { return holds(*type.element, v); });
 }
 
-// What an optional holds, or `value` itself; null: nothing.
+// The content of an optional, or `value` itself; null if there is none.
 const Value* held(const Value& value) {
   const auto* o = value.get<Optional>();
   return o ? o->value.get() : value.empty() ? nullptr : &value;

@@ -1,5 +1,5 @@
-// Types of values in a graph. An extent is an int64_t: >= 0 known, < 0 the handle of a symbolic expression (see
-// dims.h).
+// Types of values in a graph. An extent is an int64_t: >= 0 is a known number, < 0 the handle of a symbolic expression
+// (see dims.h).
 #pragma once
 #include <memory>
 #include <string>
@@ -20,9 +20,9 @@ struct ValueType {
   enum class Kind : uint8_t { unknown, tensor, sequence, map, optional, sparse, opaque };
   Kind kind = Kind::unknown;
   DType dtype = DType::undefined;  ///< element type of tensor and sparse; value element type of maps of tensors
-  DType key = DType::undefined;    ///< maps
-  bool ranked = false;             ///< false: nothing is known of the shape
-  Shape shape;                     ///< of Dim, when ranked
+  DType key = DType::undefined;    ///< key type of maps
+  bool ranked = false;             ///< false: the shape is unknown
+  Shape shape;                     ///< of Dim, if ranked
   std::shared_ptr<const ValueType> element;  ///< of sequence, optional, map
 
   static ValueType tensor(DType dtype) { return {.kind = Kind::tensor, .dtype = dtype}; }
@@ -46,14 +46,15 @@ struct ValueType {
 
 class Value;
 
-/// "tensor(float32)", "seq(tensor(int8))", "map(int64,tensor(float32))", "optional(…)", of a type or of what a value holds.
+/// "tensor(float32)", "seq(tensor(int8))", "map(int64,tensor(float32))", "optional(…)", for a type or for the content
+/// of a value.
 std::string kind_text(const ValueType& type);
 std::string kind_text(const Value& value);
 
-/// Whether the value is of that type, element types included, whatever its extents are. Types that are not known admit
-/// everything; an optional admits what it may hold and nothing.
+/// Whether the value has that type, including element types, whatever its extents. Unknown types admit everything; an
+/// optional admits its element type and no value.
 bool admits(const ValueType& type, const Value& value);
-/// Whether a value can be of both types, extents left aside; an optional may hold what the other type says.
+/// Whether a value can have both types, ignoring extents; an optional agrees with its element type.
 bool agree(const ValueType& a, const ValueType& b);
 /// Whether all tensors of a value that the type admits have the ranks and the known extents of the type.
 bool extents_fit(const ValueType& type, const Value& value);

@@ -113,10 +113,10 @@ class Run(ToolTest):
             self.assertIn(f"--repeat: '{wrong}' is not a positive number\n", retort("run", DIGITS, "--repeat", wrong)[2])
 
     def test_files_that_are_no_model(self):
-        for content, hint in ((b"<!DOCTYPE html>", "this is a text that begins with '<!DOCTYPE html>'"), (b"PK\3\4\0\0", "NAME.onnx"),
-                              (b"\x93NUMPY\1\0", "NAME.onnx"), (b"secret:20228", "NAME.onnx: this is a text"), (b"\x08\x0a\x3a\x7f", "it is not whole")):
+        for content, hint in ((b"<!DOCTYPE html>", "this is a text file that begins with '<!DOCTYPE html>'"), (b"PK\3\4\0\0", "NAME.onnx"),
+                              (b"\x93NUMPY\1\0", "NAME.onnx"), (b"secret:20228", "NAME.onnx: this is a text"), (b"\x08\x0a\x3a\x7f", "it is incomplete")):
             code, _, err = retort("run", self.file("m.onnx", content))
-            self.assertEqual((code, "this is no ONNX model" in err), (1, content[0] != 8), err)
+            self.assertEqual((code, "this is not an ONNX model" in err), (1, content[0] != 8), err)
             self.assertIn(hint, err)
 
     def test_wrong_pictures(self):

@@ -18,8 +18,8 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// kVectors vectors from each of kItems items. Items mostly come from memory, whose prefetchers follow reads in order: the
-// fence keeps compilers from mixing them, which read half as fast.
+// Loads kVectors vectors from each of kItems items. Items mostly come from memory, whose prefetchers follow sequential
+// reads: the fence keeps compilers from mixing the loads, which would read half as fast.
 template <size_t kItems, size_t kVectors>
 HWY_INLINE void accumulate(const float* x, const float* items, size_t stride, V* sums) {
   const D d;
@@ -29,11 +29,11 @@ HWY_INLINE void accumulate(const float* x, const float* items, size_t stride, V*
   for (size_t k = 0; k < kItems; ++k) {
     for (size_t c = 0; c < kVectors; ++c)
       sums[k] = hn::MulAdd(v[c], hn::LoadU(d, items + k * stride + c * lanes), sums[k]);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler alone
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // only for the compiler
   }
 }
 
-// Lanes [4 n, 4 n + 4) of x, for each n, summed.
+// For each n, the sum of lanes [4 n, 4 n + 4) of x.
 template <class Tag>
 HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_of_blocks([[maybe_unused]] Tag d, hn::Vec<Tag> x) {
   if constexpr (hn::MaxLanes(Tag()) > 4) {
@@ -44,7 +44,7 @@ HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_of_blocks([[maybe_unused]] Tag d
   }
 }
 
-// The sums of the lanes of four vectors, all at once: much less work than one after the other.
+// The sums of the lanes of four vectors at once: much less work than one after the other.
 HWY_INLINE void sums_of_lanes(const V* x, float* out) {
   const D d;
   const hn::RepartitionToWide<D> wide;
@@ -56,7 +56,7 @@ HWY_INLINE void sums_of_lanes(const V* x, float* out) {
   hn::StoreU(sum_of_blocks(d, hn::Add(lower, upper)), hn::CappedTag<float, 4>(), out);
 }
 
-// kItems dot products of one row, 4 or 1.
+// kItems (4 or 1) dot products of one row.
 template <size_t kItems>
 HWY_INLINE void dots(const float* x, const float* items, size_t stride, size_t size, float* out) {
   const D d;
@@ -91,7 +91,7 @@ void dot_rows(const RowItems& s, const float* x, const float* items, float* scor
   }
 }
 
-// kVectors vectors of the result of one row, over all items.
+// kVectors vectors of the result of one row, summed over all items.
 template <size_t kVectors>
 HWY_INLINE void weighted(const RowItems& s, const float* scores, const float* items, size_t tail, float* y) {
   const D d;

@@ -1,12 +1,12 @@
-// A few rows against many items, both long vectors in memory: the attention of a single query, where packing the keys
-// would cost more than multiplying them. Serial; no allocation. Sums have one fixed order.
+// Products of a few rows with many items, both long vectors in memory: the attention of a single query, for which
+// packing the keys would cost more than multiplying them. Serial; no allocation. Sums have one fixed order.
 #pragma once
 #include <cstddef>
 
 namespace retort::kernels {
 
-/// rows × items; strides in floats. Row r begins at r · row_stride, item j at j · item_stride, the score of both is at
-/// r · score_stride + j.
+/// rows × items; strides in floats. Row r begins at r · row_stride, item j at j · item_stride; their score is at r ·
+/// score_stride + j.
 struct RowItems {
   size_t rows = 0, count = 0, size = 0;
   size_t row_stride = 0, item_stride = 0, score_stride = 0;

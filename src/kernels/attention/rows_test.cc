@@ -1,4 +1,4 @@
-// Products of a few rows with many items against plain loops, at every instruction level.
+// Tests products of a few rows with many items against plain loops, at every instruction level.
 #include "kernels/attention/rows.h"
 
 #include "base/error.h"
@@ -12,7 +12,8 @@ class RowsKernel : public testing::PerIsa {};
 constexpr float kGuard = -7;
 constexpr size_t kGap = 3;
 
-// All rows, with gaps behind the rows of everything; `size` and `count` around the lengths of vectors and of blocks.
+// Tests all numbers of rows, with gaps after each row; `size` and `count` are around the lengths of vectors and of
+// blocks.
 template <typename F>
 void for_each_shape(const F& f) {
   for (const size_t rows : {1, 2, 3, 5, 8}) {

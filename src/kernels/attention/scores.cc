@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Which of the n <= Lanes keys at p hide.
+/// Mask of the n <= Lanes keys at p that are hidden.
 HWY_INLINE hn::Mask<D> hiding(const bool* p, size_t n, bool flag_hides) {
   const hn::RebindToUnsigned<D> du;
   const hn::Rebind<uint8_t, D> bytes;
@@ -27,7 +27,7 @@ HWY_INLINE hn::Mask<D> hiding(const bool* p, size_t n, bool flag_hides) {
   return hn::RebindMask(D(), flag_hides ? hn::Not(zero) : zero);
 }
 
-/// Dot products become scores; answers the greatest one.
+/// Turns dot products into scores; returns the largest one.
 float score(const ScoreRow& row, float* x) {
   const D d;
   const size_t lanes = hn::Lanes(d);
@@ -55,7 +55,7 @@ float score(const ScoreRow& row, float* x) {
   return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
-/// The greatest dot product, -inf if there is none; may lose a NaN.
+/// The largest dot product, -inf if there is none; may miss a NaN.
 float greatest_of(const float* x, size_t n) {
   const D d;
   const size_t lanes = hn::Lanes(d);
@@ -71,10 +71,10 @@ float greatest_of(const float* x, size_t n) {
 }
 
 float weigh(const ScoreRow& row, float* x) {
-  // Without anything between a product and its score but a factor, scores need not be written.
+  // If scores are products times a factor and nothing else, they need not be written.
   const bool plain = row.scale > 0 && !row.flags && !row.bias && !row.sink;
   const float max = plain ? greatest_of(x, row.count) : std::max(row.sink.value_or(kMinusInf), score(row, x));
-  // A maximum may have lost a NaN.
+  // A maximum may have missed a NaN.
   const auto never = [](float v) { return v == kMinusInf; };
   if (max == kMinusInf && std::all_of(x, x + row.count, never)) {
     std::fill_n(x, row.count, row.blind);

@@ -16,7 +16,7 @@ class ScoresKernel : public testing::PerIsa {};
 
 void expect_like_reference(const ScoreRow& row, const std::vector<float>& dots) {
   std::vector<float> got = dots, want = dots;
-  got.push_back(5);  // what lies behind stays
+  got.push_back(5);  // memory after the row must not change
   const float factor = weigh_scores(row, got.data());
   weigh_scores_reference(row, want.data());
   for (size_t j = 0; j < row.count; ++j) {
@@ -32,7 +32,7 @@ TEST_P(ScoresKernel, AllForms) {
   Random random(1);
   for (const size_t n : {1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 1000}) {
     const auto dots = random.floats(n, -9, 9), bias = random.floats(n, -2, 2);
-    // Exactly as many flags as keys, so that a sanitizer sees a read behind them.
+    // Exactly as many flags as keys, so that a sanitizer detects a read beyond them.
     const auto flags = std::make_unique<bool[]>(n);
     for (size_t j = 0; j < n; ++j) flags[j] = random.bits() % 2;
     for (int form = 0; form < 64; ++form) {
@@ -55,12 +55,12 @@ TEST_P(ScoresKernel, AllForms) {
 TEST_P(ScoresKernel, InfinitiesAndNaN) {
   const ScoreRow row{.count = 20, .blind = 7};
   std::vector<float> x(20, -kInf);
-  expect_like_reference(row, x);  // blind
+  expect_like_reference(row, x);  // all scores are -inf
   ScoreRow with_sink = row;
   with_sink.sink = -kInf;
   expect_like_reference(with_sink, x);
   with_sink.sink = 3;
-  expect_like_reference(with_sink, x);  // the sink takes all
+  expect_like_reference(with_sink, x);  // the sink gets all weight
   for (const size_t at : {0, 5, 16, 19}) {
     for (const float v : {kNaN, kInf, 2.0f}) {
       std::vector<float> y = x;

@@ -10,7 +10,7 @@ namespace retort::kernels {
 namespace conv_detail {
 
 size_t spread_stride(size_t floats) {
-  constexpr size_t kLine = 16, kAlias = 256;  // floats: 64 bytes, 1 KiB
+  constexpr size_t kLine = 16, kAlias = 256;  // in floats: 64 bytes, 1 KiB
   const size_t stride = round_up(floats, kLine);
   return stride >= 2 * kAlias && stride % kAlias == 0 ? stride + kLine : stride;
 }
@@ -31,7 +31,7 @@ namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_c && s.groups == s.out_c; }
 
-// Patches are pixels as they lie in the input.
+// Whether patches are pixels of the input in place.
 bool is_direct(const ConvShape& s) {
   return s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
          s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
@@ -44,19 +44,19 @@ bool is_3x3_stride_1(const ConvShape& s) {
 
 // Compares times in units of one multiply-add of 16 lanes.
 ConvAlgorithm cheapest_3x3(const ConvShape& s) {
-  constexpr size_t kMinChannels = 16;  // below, vectors are half empty
-  // Both transforms of a tile, half of it for in_c, half for out_c channels. F(4x4): 36 loads, 36 stores and 150
-  // operations a vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
+  constexpr size_t kMinChannels = 16;  // with fewer, vectors are half empty
+  // Cost of both transforms of a tile: half of it per vector of in_c, half per vector of out_c channels. F(4x4): 36
+  // loads, 36 stores and 150 operations per vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
   constexpr double kTransform4 = 14, kTransform2 = 5;
-  // Transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns), or to where what does not fit
-  // there goes.
+  // Cost of transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns), or beyond L2 if it
+  // does not fit.
   constexpr double kFilterNear = 9, kFilterFar = 20;
   constexpr size_t kNearBytes = 768 << 10;
-  constexpr double kGain = 1.1;  // below, the plain sum is as fast and rounds less
+  constexpr double kGain = 1.1;  // with less gain, the plain sum is as fast and rounds less
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
   const double channels = double(s.in_c) * double(s.out_c);
   const auto winograd = [&](size_t edge, double transform) {
-    const size_t side = edge + 2, part = 2 * side;  // planes whose filters are made at a time
+    const size_t side = edge + 2, part = 2 * side;  // planes whose filters are transformed at a time
     const double tiles = double(s.batch) * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge));
     const bool near = part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes;
     return (tiles + (near ? kFilterNear : kFilterFar)) * double(side * side) * (channels / 16) +
@@ -84,7 +84,7 @@ ConvAlgorithm cheapest_line(const ConvShape& s) {
   return direct <= kGain * winograd ? ConvAlgorithm::rows : ConvAlgorithm::winograd_line;
 }
 
-// Each panel of columns as the GEMM wants it, taps outermost: row (tap, channel).
+// Packs each panel of columns as the GEMM needs it, taps outermost: row (tap, channel).
 void pack_taps_outermost(const float* w, size_t taps, size_t channels, size_t columns, float* packed) {
   const size_t width = gemm_panel_width(), filter = taps * channels;
   for (size_t n = 0; n < columns; n += width) {
@@ -94,7 +94,7 @@ void pack_taps_outermost(const float* w, size_t taps, size_t channels, size_t co
   }
 }
 
-// Behind the weights of a pointwise convolution: which of its columns are fit for sums.
+// Bytes after the weights of a pointwise convolution that say which of its columns are suitable for sums.
 size_t pointwise_fit_bytes(const ConvShape& s) {
   const bool pointwise = s.groups * s.kernel_h * s.kernel_w == 1 && !s.input_is_nchw;
   return pointwise ? gemm_fit_bytes(s.in_c, s.out_c) : 0;
@@ -119,11 +119,12 @@ size_t group_packed_bytes(const ConvShape& s) {
 }
 
 RowsPlan plan_rows(const ConvShape& s) {
-  // Gathering costs about 4 cycles a vector of a patch, multiplying it a cycle for each vector of columns: with this
-  // many columns a second gather of the same block by another worker costs little.
+  // Gathering takes about 4 cycles per vector of a patch, multiplying it one cycle per vector of columns: with this
+  // many columns, a second gather of the same block by another worker costs little.
   constexpr size_t kMinColumns = 128;
-  constexpr size_t kFewPixels = 64, kMaxPixels = 240;  // weights are read once for each block: few blocks
-  constexpr size_t kSlack = 16;                        // floats: copies write whole vectors
+  // Weights are read once for each block, so there should be few blocks.
+  constexpr size_t kFewPixels = 64, kMaxPixels = 240;
+  constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
   RowsPlan p;
   p.group_in = s.in_c / s.groups;
   p.group_out = s.out_c / s.groups;

@@ -9,8 +9,8 @@
 // channels of a wider tensor. Rows and images follow each other without gaps: pixel p of the batch starts at p ·
 // pixel_stride.
 //
-// How the work is cut depends on shapes and ISA alone, and every sum has one order: same bits for any number of
-// threads.
+// The division of work depends only on shapes and the ISA, and every sum has one fixed order, so results have the same
+// bits for any number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@
 namespace retort::kernels {
 
 /// Channel counts are those of all groups together. Bottom and right padding follow from the output size. Spatial sizes
-/// and the batch may be 0 (not known yet) in conv_packed_bytes, conv_pack and the choose_conv that precedes them;
-/// everywhere else 0 means an empty tensor.
+/// and the batch may be 0 (not known yet) in conv_packed_bytes, conv_pack and the choose_conv before them; everywhere
+/// else 0 means an empty tensor.
 struct ConvShape {
   size_t batch = 1, in_h = 1, in_w = 1, in_c = 1;
   size_t out_h = 1, out_w = 1, out_c = 1;
@@ -32,37 +32,38 @@ struct ConvShape {
   size_t pad_top = 0, pad_left = 0;
   size_t groups = 1;
   size_t in_pixel_stride = 1, out_pixel_stride = 1;
-  /// The input is dense [batch, in_c, in_h, in_w]; for the first layer of a network. ConvAlgorithm::rows only, groups
-  /// == 1.
+  /// The input is dense [batch, in_c, in_h, in_w], for the first layer of a network. Only for ConvAlgorithm::rows with
+  /// groups == 1.
   bool input_is_nchw = false;
-  /// ConvArgs::input_scale is given. Channels-last input; not for Winograd and depthwise.
+  /// Whether ConvArgs::input_scale is given. For channels-last input; not for Winograd and depthwise.
   bool scaled_input = false;
 
   size_t out_pixels() const { return batch * out_h * out_w; }
 };
 
 enum class ConvAlgorithm : uint8_t {
-  pointwise,      ///< 1x1 without padding: one GEMM over the pixels, rows gathered first when strided or scaled
-  strassen,       ///< likewise, with seven multiplications for eight (gemm/strassen.h)
-  rows,           ///< any kernel, groups == 1: GEMM over input patches, which are gathered where they do not lie ready
+  pointwise,  ///< 1x1 without padding: one GEMM over the pixels; rows are gathered first if strided or scaled
+  strassen,   ///< the same, with seven multiplications instead of eight (gemm/strassen.h)
+  /// Any kernel, groups == 1: GEMM over input patches, which are gathered unless they are contiguous in the input.
+  rows,
   winograd4,      ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
-  winograd2,      ///< likewise F(2x2, 3x3)
+  winograd2,      ///< the same with F(2x2, 3x3)
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c
-  grouped,        ///< any: `rows` for each group
+  grouped,        ///< any convolution: `rows` for each group
 };
 
 constexpr bool is_winograd(ConvAlgorithm a) {
   return a == ConvAlgorithm::winograd4 || a == ConvAlgorithm::winograd2 || a == ConvAlgorithm::winograd_line;
 }
 
-/// The fastest algorithm by a cost model. Winograd's error is about ten times that of a plain sum (but below 1e-5 of
-/// the largest output), Strassen's less: `strict` leaves both out.
+/// The fastest algorithm according to a cost model. Winograd's error is about ten times that of a plain sum (but below
+/// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
 
-/// Packed weights at the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// but `depthwise` read the same, and they do not depend on batch, spatial sizes, strides, dilations, padding or pixel
-/// strides: one packing serves whatever choose_conv takes for the shapes of a run. `weights` may lie at any byte.
+/// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
+/// except `depthwise` use the same packing, which does not depend on batch, spatial sizes, strides, dilations, padding
+/// or pixel strides: it serves whatever choose_conv returns for the shapes of a run. `weights` need not be aligned.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;
 
@@ -72,17 +73,17 @@ struct ConvArgs {
   const float* input = nullptr;
   const float* packed = nullptr;
   float* output = nullptr;             ///< may not overlap the input; only out_c floats of each pixel are written
-  const float* input_scale = nullptr;  ///< [batch, in_c]: factors of the input, as squeeze-and-excite makes them
-  Epilogue epilogue;  ///< residual_stride: pixel stride of the residual, which may be the output itself
+  const float* input_scale = nullptr;  ///< [batch, in_c]: factors of the input, as in squeeze-and-excite
+  Epilogue epilogue;  ///< residual_stride is the pixel stride of the residual, which may be the output itself
 };
 
-/// Bytes of scratch (64-byte aligned; 0: null will do) that conv needs for `workers` = Parallel::workers().
+/// Bytes of scratch (64-byte aligned; if 0, scratch may be null) that conv needs for `workers` = Parallel::workers().
 size_t conv_scratch_bytes(const ConvShape& shape, ConvAlgorithm algorithm, int workers);
-/// Thread-safe for distinct outputs and scratch; allocates nothing. The shape is trusted: the caller has checked it.
+/// Thread-safe for distinct outputs and scratch; allocates nothing. The caller must have checked the shape.
 void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 
-/// The plain loop, accumulating in double: the meaning of conv(). `weights` as given to conv_pack; args.packed is not
-/// used.
+/// The reference of conv(): a plain loop that accumulates in double. `weights` are those given to conv_pack;
+/// args.packed is not used.
 void conv_reference(const ConvArgs& args, const float* weights) noexcept;
 
 }  // namespace retort::kernels

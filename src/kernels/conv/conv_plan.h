@@ -1,4 +1,4 @@
-// How a convolution is cut into tasks and how scratch is laid out; shared by conv_scratch_bytes and the algorithms.
+// The division of a convolution into tasks, and the layout of scratch; shared by conv_scratch_bytes and the algorithms.
 #pragma once
 #include <algorithm>
 
@@ -6,36 +6,36 @@
 
 namespace retort::kernels::conv_detail {
 
-/// Half of a usual L2 cache (1 MiB): what one task keeps there besides the weights that stream through.
+/// Half of a usual L2 cache (1 MiB): what one task keeps there besides the weights that it reads once.
 inline constexpr size_t kGatherBytes = 512 << 10;
-/// Tasks wanted where the work allows it, so that a few threads finish together.
+/// The number of tasks to aim for, so that a few threads finish together.
 inline constexpr size_t kWantedTasks = 16;
-/// Work below which a task is not cut further: about 2 µs of one core.
+/// A task with less work than this is not divided further: about 2 µs of one core.
 inline constexpr size_t kTaskMacs = 128 << 10;
 
-/// Tasks for so many multiply-adds.
+/// Number of tasks for this many multiply-adds.
 size_t wanted_tasks(size_t macs);
 
-/// Rows of a matrix that is read a few rows at a time: a stride of a multiple of 1 KiB would put them all into a few
-/// sets of the first-level cache, so such rows are kept one line further apart.
+/// The stride of the rows of a matrix that is read a few rows at a time: if it were a multiple of 1 KiB, all rows would
+/// share a few sets of the first-level cache, so such rows are one cache line further apart.
 size_t spread_stride(size_t floats);
 
-/// Cuts `columns` into equal groups of whole GEMM panels, at most `wanted` of them.
+/// Divides `columns` into equal groups of whole GEMM panels, at most `wanted` of them.
 size_t group_columns(size_t columns, size_t wanted);
 
-/// Task = (group, block of output pixels, group of output channels). A worker remembers the block that it gathered
-/// last.
+/// A task is a group, a block of output pixels, and a group of output channels. A worker remembers the block that it
+/// has gathered last.
 struct RowsPlan {
   size_t group_in = 0, group_out = 0;  // channels of one group
   size_t k = 0;                        // length of a patch
   size_t row_stride = 0;
   size_t block_pixels = 0, blocks = 0;
   size_t columns = 0, column_groups = 0;
-  bool direct = false;  // patches are pixels as they lie in the input: nothing is gathered
+  bool direct = false;  // patches are pixels of the input in place: nothing is gathered
   size_t worker_bytes = 0;
 };
 RowsPlan plan_rows(const ConvShape& shape);
-/// Of the packed weights of one group.
+/// For the packed weights of one group.
 size_t group_packed_bytes(const ConvShape& shape);
 
 /// Whether every line of the image is convolved alone (kernel height 1), from a dense or strided channels-last input.
@@ -44,21 +44,22 @@ inline bool is_along_lines(const ConvShape& s) {
          !s.input_is_nchw && !s.scaled_input;
 }
 
-/// How lines are convolved whose patches overlap in memory (kernel height 1; stride or dilation 1). A strip has those
-/// outputs of a line that are `dilation` apart; task = (strip, block of its outputs, group of output channels).
+/// The division of a convolution of lines whose patches overlap in memory (kernel height 1; stride or dilation 1). A
+/// strip has those outputs of a line that are `dilation` apart; a task is a strip, a block of its outputs, and a group
+/// of output channels.
 struct StripsPlan {
   size_t strips = 0, block_outputs = 0, blocks = 0;
   size_t columns = 0, column_groups = 0;
   size_t worker_bytes = 0;
 };
 bool is_striped(const ConvShape& shape);
-/// Strips of a line that are not empty.
+/// Number of non-empty strips of a line.
 inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
 StripsPlan plan_strips(const ConvShape& shape);
 
-/// How an image of few channels is convolved: lines of padded input, each giving runs of `run` inputs to a pixel, the
-/// runs of neighbouring pixels `step` floats apart. Packed weights are those of conv_rows. Task = some rows of the
-/// output.
+/// The division of a convolution of an image with few channels: lines of padded input, each of which gives runs of
+/// `run` inputs to a pixel; the runs of neighbouring pixels are `step` floats apart. Packed weights are those of
+/// conv_rows. A task is some rows of the output.
 struct LinesPlan {
   size_t lines = 0, run = 0, step = 0;
   size_t line_floats = 0;
@@ -70,8 +71,8 @@ LinesPlan plan_lines(const ConvShape& shape);
 
 /// The first bytes of a worker's scratch.
 struct alignas(64) WorkerHead {
-  size_t block;    // whose input lies in the scratch, or kNoBlock
-  size_t filters;  // Winograd: the first channel of those whose filters lie in the scratch, or kNoBlock
+  size_t block;    // the block whose input is in the scratch, or kNoBlock
+  size_t filters;  // for Winograd: the first channel of the filters in the scratch, or kNoBlock
 };
 inline constexpr size_t kNoBlock = size_t(-1);
 void reset_workers(void* scratch, size_t worker_bytes, int workers) noexcept;

@@ -1,4 +1,4 @@
-// Every algorithm against the plain loop, at every instruction level.
+// Tests every algorithm against the plain loop, at every instruction level.
 #include "kernels/conv/conv.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(Conv, Pointwise) {
   }
 }
 
-// Large enough to save multiplications: only pixels as they lie in the input are read so.
+// The product is large enough to save multiplications, which requires that pixels are read in place.
 TEST(Conv, PointwiseInFewerMultiplications) {
   ConvCase c{.in_c = 384, .out_c = 272, .in_h = 12, .in_w = 11, .batch = 2};
   EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::strassen);
@@ -46,7 +46,7 @@ TEST(Conv, PointwiseInFewerMultiplications) {
   check_conv(c.with(ConvAlgorithm::strassen));
 }
 
-// A model file does not align its weights.
+// A model file need not align its weights.
 TEST(Conv, WeightsAtAnyByteArePackedAlike) {
   for (const ConvAlgorithm algorithm :
        {ConvAlgorithm::rows, ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::depthwise}) {
@@ -107,7 +107,7 @@ TEST(Conv, OneDimension) {
   }
 }
 
-// Lines whose patches are read where they lie, and copied for padding, gaps and dilation; blocks and columns in parts.
+// Lines whose patches are read in place, and copied because of padding, gaps and dilation; blocks and columns in parts.
 TEST(Conv, Strips) {
   for (const size_t stride : {1, 2, 5}) {
     for (const size_t pad : {0, 3}) {
@@ -126,7 +126,7 @@ TEST(Conv, Strips) {
   }
 }
 
-// The padding may be as large as the image: some patches then lie outside altogether.
+// The padding may be as large as the image: some patches are then entirely outside.
 TEST(Conv, MorePaddingThanImage) {
   ConvCase c{.in_c = 5, .out_c = 6, .in_h = 2, .in_w = 2, .kernel_h = 3, .kernel_w = 3};
   c.pad_all(6);
@@ -174,7 +174,7 @@ TEST(Conv, Winograd) {
   }
 }
 
-// Every way to cut taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
+// Every division of taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
 TEST(Conv, WinogradLine) {
   for (size_t kernel = 2; kernel <= 13; ++kernel) {
     for (const size_t in_c : {1, 16, 37}) {
@@ -284,7 +284,7 @@ TEST(Conv, EmptyTensors) {
   }
 }
 
-// NaN reaches the outputs that depend on it, through the activations too.
+// NaN reaches all outputs that depend on it, also through activations.
 TEST(Conv, NanPropagates) {
   for (ConvCase c : one_of_each()) {
     for (const Kind kind : {Kind::none, Kind::relu, Kind::clip, Kind::silu}) {
@@ -331,7 +331,8 @@ TEST(Conv, Choice) {
   narrow.in_h = narrow.in_w = 14;
   EXPECT_EQ(choose(narrow), ConvAlgorithm::winograd4);
   narrow.in_h = narrow.in_w = 10;
-  EXPECT_EQ(choose(narrow), ConvAlgorithm::winograd2);  // 9 tiles do not pay for 36 planes of filters, 25 for 16 do
+  // 36 planes of filters do not pay for 9 tiles, but 16 planes for 25 tiles do.
+  EXPECT_EQ(choose(narrow), ConvAlgorithm::winograd2);
   ConvCase wide = c;
   wide.in_c = wide.out_c = 512;
   wide.in_h = wide.in_w = 7;

@@ -1,5 +1,5 @@
-// Test support: a described convolution, its random data, and the comparison with the plain loop at every instruction
-// level.
+// Test support: a description of a convolution, its random data, and the comparison with the plain loop at every
+// instruction level.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct ConvCase {
   bool input_is_nchw = false, scaled_input = false, bias = true;
   Residual residual = Residual::none;
   Activation activation;
-  float poison = 0;  ///< unless 0: the value of one input element
+  float poison = 0;  ///< if not 0: the value of one input element
   ConvAlgorithm algorithm = ConvAlgorithm::rows;
 
   ConvCase with(ConvAlgorithm a) const {
@@ -59,7 +59,7 @@ struct ConvCase {
   }
 };
 
-/// Memory that starts at a cache line, as packed weights and scratch want it.
+/// Memory that starts at a cache line, as packed weights and scratch require.
 class Lines {
  public:
   explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}
@@ -76,7 +76,7 @@ class Lines {
 class ConvData {
  public:
   static constexpr float kGuard = 12345.0f;  ///< fills gaps and the ends of outputs
-  static constexpr size_t kEnd = 64;         ///< guard floats behind the last pixel
+  static constexpr size_t kEnd = 64;         ///< number of guard floats after the last pixel
 
   explicit ConvData(const ConvCase& c) : case_(c), shape_(c.shape()) {
     std::mt19937 random(unsigned(c.in_c * 31 + c.out_c));
@@ -91,13 +91,13 @@ class ConvData {
     if (c.poison != 0 && !input_.empty()) input_[s.in_h * s.in_w / 2 * s.in_pixel_stride + s.in_c / 2] = c.poison;
     weights_ = fill(s.out_c * (s.in_c / s.groups) * s.kernel_h * s.kernel_w);
     const float unit = 1 / std::sqrt(float(std::max<size_t>(s.in_c / s.groups * s.kernel_h * s.kernel_w, 1)));
-    for (float& w : weights_) w *= unit;  // sums of about 1, however long
+    for (float& w : weights_) w *= unit;  // sums have magnitude about 1, whatever their length
     bias_ = fill(s.out_c);
     residual_ = fill(s.out_pixels() * s.out_pixel_stride);
     scale_ = fill(s.batch * s.in_c);
   }
 
-  /// The whole output, gaps and guards included, as conv() leaves it at the current level.
+  /// The whole output of conv() at the current level, including gaps and guards.
   std::vector<float> run(const Parallel& par) const {
     std::vector<float> output = fresh_output();
     ConvArgs args = make_args(output);
@@ -147,7 +147,7 @@ class ConvData {
   std::vector<float> input_, weights_, bias_, residual_, scale_;
 };
 
-/// conv() equals conv_reference() at every level; gaps and guards keep their value.
+/// Checks that conv() equals conv_reference() at every level, and that gaps and guards keep their values.
 inline void check_conv(const ConvCase& c) {
   const ConvData data(c);
   const std::vector<float> want = data.reference();

@@ -12,13 +12,13 @@ struct Axis {
   size_t out, kernel, stride, dilation, pad;
 };
 
-// One phase of one axis: outputs `first`, first + stride, …; a convolution of `taps` taps, which run backwards through
-// the kernel from `last_tap` in steps of `tap_step`.
+// One phase of one axis: outputs `first`, first + stride, …; a convolution with `taps` taps, which run backwards
+// through the kernel from `last_tap` in steps of `tap_step`.
 struct Phase {
   size_t first = 0, count = 0;
   size_t taps = 0, last_tap = 0, tap_step = 1;
   size_t dilation = 1;
-  size_t pad = 0;  // modulo 2^64: the first tap of the first output may lie behind the first input
+  size_t pad = 0;  // modulo 2^64: the first tap of the first output may be after the first input
 };
 
 Phase make_phase(const Axis& a, size_t first) {
@@ -34,7 +34,7 @@ Phase make_phase(const Axis& a, size_t first) {
     p.last_tap = k;
   }
   const ptrdiff_t ahead = ptrdiff_t(p.last_tap * a.dilation) - ptrdiff_t(first + a.pad);
-  p.pad = size_t(ahead / ptrdiff_t(a.stride));  // exact where the phase has a tap
+  p.pad = size_t(ahead / ptrdiff_t(a.stride));  // exact if the phase has a tap
   return p;
 }
 
@@ -55,7 +55,7 @@ ConvAlgorithm algorithm_of(const ConvTransposeShape& s) {
   return s.groups == 1 ? ConvAlgorithm::rows : ConvAlgorithm::grouped;
 }
 
-// The convolution that gives row y of a phase.
+// The convolution that computes row y of a phase.
 ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
   ConvShape c;
   c.in_h = s.in_h, c.in_w = s.in_w, c.in_c = s.in_c, c.out_c = s.out_c, c.groups = s.groups;
@@ -68,7 +68,7 @@ ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
   return c;
 }
 
-// Row y of one phase of one image.
+// Computes row y of one phase of one image.
 void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_t y, void* scratch,
              const Parallel& par) {
   const ConvTransposeShape& s = args.shape;
@@ -85,7 +85,7 @@ void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_
   conv(row, scratch, par);
 }
 
-// One phase: rows (tap, channel) of each panel of columns.
+// Packs one phase: rows (tap, channel) of each panel of columns.
 void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weights, float* packed) {
   const size_t width = gemm_panel_width();
   const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups;
@@ -114,7 +114,7 @@ size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
   return round_up(bytes, 128);
 }
 
-// A single row is spread over the pool by conv itself, several are a task each.
+// A single row is distributed over the pool by conv itself; of several rows, each is a task.
 bool one_row(const ConvTransposeShape& s) { return s.out_h * s.batch == 1; }
 
 }  // namespace
@@ -165,7 +165,7 @@ void conv_transpose_reference(const ConvTransposeArgs& args, const float* weight
     double sum = e.bias ? double(e.bias[o]) : 0;
     if (e.residual) sum += double(e.residual[pixel * e.residual_stride + o]);
     for (size_t t = 0; t < taps; ++t) {
-      const size_t at_y = y + s.pad_top - t / s.kernel_w * s.dilation_h;  // wraps around where no input reaches
+      const size_t at_y = y + s.pad_top - t / s.kernel_w * s.dilation_h;  // wraps around if no input reaches it
       const size_t at_x = x + s.pad_left - t % s.kernel_w * s.dilation_w;
       if (at_y % s.stride_h != 0 || at_x % s.stride_w != 0) continue;
       if (at_y / s.stride_h >= s.in_h || at_x / s.stride_w >= s.in_w) continue;

@@ -1,5 +1,5 @@
-// Transposed convolution of channels-last (NHWC) images in single precision: the gradient of a convolution used
-// forward.
+// Transposed convolution of channels-last (NHWC) images in single precision: the gradient of a convolution as a forward
+// operation.
 //
 //   out[b, iy·stride_h - pad_top + i·dilation_h, …, o] += in[b, iy, ix, c] · w[c, o, i, j],  then bias, residual,
 //   activation
@@ -11,8 +11,8 @@
 
 namespace retort::kernels {
 
-/// As ConvShape, which see for strides and padding; the padding is what is cut off the output. Packing needs the
-/// kernel, stride, dilation, padding, groups and channel counts only.
+/// Like ConvShape, which describes strides and padding; here, padding is removed from the output. Packing needs only
+/// the kernel, stride, dilation, padding, groups and channel counts.
 struct ConvTransposeShape {
   size_t batch = 1, in_h = 1, in_w = 1, in_c = 1, out_h = 1, out_w = 1, out_c = 1;
   size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
@@ -29,15 +29,15 @@ struct ConvTransposeArgs {
   Epilogue epilogue;  ///< as in ConvArgs
 };
 
-/// Packed weights at the current ISA, from [in_c, out_c / groups, kernel_h, kernel_w]; 64-byte aligned.
+/// Packed weights for the current ISA, from [in_c, out_c / groups, kernel_h, kernel_w]; 64-byte aligned.
 size_t conv_transpose_packed_bytes(const ConvTransposeShape& shape);
 void conv_transpose_pack(const ConvTransposeShape& shape, const float* weights, float* packed) noexcept;
 
-/// As conv_scratch_bytes and conv.
+/// See conv_scratch_bytes and conv.
 size_t conv_transpose_scratch_bytes(const ConvTransposeShape& shape, int workers);
 void conv_transpose(const ConvTransposeArgs& args, void* scratch, const Parallel& par) noexcept;
 
-/// The plain loop, accumulating in double.
+/// The reference: a plain loop that accumulates in double.
 void conv_transpose_reference(const ConvTransposeArgs& args, const float* weights) noexcept;
 
 }  // namespace retort::kernels

@@ -1,4 +1,4 @@
-// Transposed convolution against the plain loop, at every instruction level.
+// Tests transposed convolution against the plain loop, at every instruction level.
 #include "kernels/conv/conv_transpose.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(ConvTranspose, OneDimension) {
   ConvTransposeShape s{.in_w = 23, .in_c = 16, .out_c = 8, .kernel_w = 16, .stride_w = 8};
   s.pad_left = 4;
   check_transpose(with_out_size(s));
-  s.stride_h = 2;  // one row has a phase without rows
+  s.stride_h = 2;  // with one row, one phase has no rows
   check_transpose(with_out_size(s));
 }
 

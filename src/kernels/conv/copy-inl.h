@@ -13,8 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-/// n floats. Writes whole vectors: what it leaves behind the end is overwritten by the next copy, or lies in the slack
-/// behind the last row. Returns the end.
+/// Copies n floats. Writes whole vectors: surplus floats are overwritten by the next copy, or are in the slack after
+/// the last row. Returns the end.
 HWY_INLINE float* copy_run(const float* from, size_t n, float* to) {
   const FloatTag d;
   size_t i = 0;
@@ -23,7 +23,7 @@ HWY_INLINE float* copy_run(const float* from, size_t n, float* to) {
   return to + n;
 }
 
-/// The same of zeros.
+/// Writes n zeros in the same way.
 HWY_INLINE float* zero_run(size_t n, float* to) {
   const FloatTag d;
   for (size_t i = 0; i < n; i += kLanes) hn::StoreU(hn::Zero(d), d, to + i);

@@ -1,5 +1,5 @@
 // Depthwise convolution: every channel has its own filter. A row of Q output pixels of one channel vector stays in
-// registers; each input vector is loaded once for a kernel row and feeds all outputs that it belongs to.
+// registers; each input vector is loaded once per kernel row and is used for all outputs that it contributes to.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/depthwise.cc"
 #include <hwy/cache_control.h>
@@ -20,25 +20,27 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-// A run of output pixels in one row. `input`: channel 0 of the pixel under the first tap of the first kernel row that
-// meets the image (that pixel itself may lie outside); `rows` kernel rows meet it, input rows `line` floats apart.
+// A run of output pixels in one row. `input` is channel 0 of the pixel under the first tap of the first kernel row that
+// overlaps the image (that pixel itself may be outside); `rows` kernel rows overlap it, and their input rows are `line`
+// floats apart.
 struct Run {
   const float* input;
   ptrdiff_t step, line;  // floats from one input pixel or row of taps to the next
   const float* weights;  // of that kernel row, channel vector 0
   size_t rows, vector_weights;
-  uint32_t columns_inside;  // bit c: input column c of the run lies inside the image
-  size_t pixel, columns;    // the first output pixel, how many exist
+  uint32_t columns_inside;  // bit c: whether input column c of the run is inside the image
+  size_t pixel, columns;    // the first output pixel; the number of existing ones
 };
 
-// Pixels of a run: enough independent sums to hide the latency of two multiply-adds a cycle, few enough for 16
+// Pixels of a run: enough independent sums to hide the latency of two multiply-adds per cycle, few enough for 16
 // registers with a kernel row of 7; divides the widths 7, 14, 28, 56, 112.
 constexpr size_t kPixels = 7;
 
-enum class Edge { none, columns, channels };  // what a run must check: nothing, its columns, also its channels
+// What a run must check: nothing, its columns, or its columns and channels.
+enum class Edge { none, columns, channels };
 
-// The input rows from `in` on, which the next output row will be the first to read: maps that the caches do not hold are
-// convolved up to 1.5 times as fast.
+// Prefetches the input rows from `in` on, which the next output row will be the first to read: maps that do not fit the
+// caches are convolved up to 1.5 times as fast.
 template <size_t kStride>
 HWY_INLINE void prefetch_rows(const float* in, const Run& run) {
 #pragma GCC unroll 2
@@ -84,8 +86,8 @@ HWY_INLINE void convolve_vector(const Run& run, const Finish& finish, size_t cha
   }
 }
 
-// Channels [c0, c1). The copies keep the geometry in registers: a store of a vector could change it for all the
-// compiler knows.
+// Computes channels [c0, c1). The copies keep the geometry in registers: the compiler must assume that a store of a
+// vector changes it in memory.
 template <size_t kKernel, size_t kStride>
 HWY_INLINE void convolve_run(const Run& shared_run, const Finish& shared_finish, size_t c0, size_t c1) {
   constexpr uint32_t kAll = (1u << ((kPixels - 1) * kStride + kKernel)) - 1;
@@ -100,8 +102,8 @@ HWY_INLINE void convolve_run(const Run& shared_run, const Finish& shared_finish,
   if (c < c1) convolve_vector<kKernel, kStride, Edge::channels>(run, finish, c, c1 - c);
 }
 
-// Any kernel width, stride and dilation: a tap of a pixel at a time. x: input column of the first tap of the first
-// pixel.
+// For any kernel width, stride and dilation: one tap of one pixel at a time. x is the input column of the first tap of
+// the first pixel.
 void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Finish& finish, size_t c0, size_t c1) {
   const FloatTag d;
   for (size_t c = c0; c < c1; c += kLanes) {
@@ -181,7 +183,7 @@ void depthwise_row(const ConvArgs& args, const conv_detail::DepthwiseRow& out) n
   finish.activate((out.image * s.out_h + out.y) * s.out_w, s.out_w, out.c0, out.c1);
 }
 
-// [channel vector][tap][lane], the lanes behind the last channel zero.
+// Packs weights as [channel vector][tap][lane]; the lanes after the last channel are zero.
 void depthwise_pack_lanes(const ConvShape& s, const float* weights, float* packed) noexcept {
   const size_t taps = s.kernel_h * s.kernel_w;
   std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
@@ -206,8 +208,9 @@ void depthwise_pack(const ConvShape& s, const float* weights, float* packed) noe
 }
 
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
-  // All channels of a pixel are taken before the next pixels, so that memory is read in order; the next output row then
-  // finds its input in the second-level cache. Only very wide windows, and maps with few rows, are cut by channels.
+  // All channels of a pixel are computed before the next pixels, so that memory is read in order; the next output row
+  // then finds its input in the second-level cache. Only very wide windows, and maps with few rows, are divided by
+  // channels.
   constexpr size_t kWindowBytes = 512 << 10;
   constexpr size_t kFewChannels = 64;
   const ConvShape& s = args.shape;

@@ -1,4 +1,5 @@
-// The end of a convolution outside the GEMM: bias, residual, activation, store. Included once per instruction level.
+// The last steps of a convolution outside the GEMM: bias, residual, activation, store. Included once per instruction
+// level.
 #if defined(RETORT_KERNELS_CONV_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_CONV_FINISH_INL_H_
 #undef RETORT_KERNELS_CONV_FINISH_INL_H_
@@ -18,21 +19,21 @@ namespace {
 
 /// A tile of output pixels, of which the first `rows` x `columns` exist, and up to a vector of their channels.
 struct OutputTile {
-  size_t pixel;  ///< the first, counted through the batch
+  size_t pixel;  ///< the first pixel, counted through the batch
   size_t line;   ///< pixels from one row to the next
   size_t rows, columns;
-  size_t channel, channels;  ///< the first, how many
+  size_t channel, channels;  ///< the first channel, and their number
 };
 
-// The activation of channels [c0, c1) of a run of pixels. Out of line: the loops of ten activations in each place that
-// stores a result would be too much code.
+// Applies the activation to channels [c0, c1) of a run of pixels. Not inlined: the loops of ten activations in each
+// place that stores a result would be too much code.
 HWY_NOINLINE void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) {
   const FloatTag d;
   const size_t stride = args.shape.out_pixel_stride;
   float* run = args.output + pixel * stride + c0;
   float* const end = run + pixels * stride;
   size_t n = c1 - c0;
-  if (n == stride) n *= pixels;  // without gaps: one run
+  if (n == stride) n *= pixels;  // without gaps, so it is one run
   VisitActivation(args.epilogue.activation, [&](auto op) HWY_ATTR {
     for (; run < end; run += std::max(n, stride)) {
       size_t i = 0;
@@ -42,8 +43,8 @@ HWY_NOINLINE void activate_run(const ConvArgs& args, size_t pixel, size_t pixels
   });
 }
 
-/// The epilogue of a convolution made ready for vectors; copied into the loops so that its parts stay in registers. Bias,
-/// residual and bounds are applied in registers; other activations to what is stored, by `activate`.
+/// The epilogue of a convolution, prepared for vectors; copied into the loops so that its members stay in registers.
+/// Bias, residual and bounds are applied in registers; other activations are applied to stored results, by `activate`.
 class Finish {
  public:
   explicit Finish(const ConvArgs& args)
@@ -65,7 +66,7 @@ class Finish {
   template <size_t kRows, size_t kColumns>
   HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
     const FloatTag d;
-    // The bias comes last: a sum that started from it would round every step to its size.
+    // The bias is added last: a sum that started with it would be rounded to its size at every step.
     const Float bias = bias_ ? load_first(bias_ + at.channel, at.channels) : hn::Zero(d);
     Float v[kRows * kColumns];
 #pragma GCC unroll 32
@@ -81,12 +82,13 @@ class Finish {
     });
   }
 
-  /// What `store` has left to do for channels [c0, c1) of `pixels` neighbours.
+  /// Completes what `store` has left for channels [c0, c1) of `pixels` neighbours.
   HWY_INLINE void activate(size_t pixel, size_t pixels, size_t c0, size_t c1) const {
     if (activates_) activate_run(*args_, pixel, pixels, c0, c1);
   }
 
-  /// The same out of line, where it is rare. Works on copies: what is passed by address cannot stay in registers.
+  /// The same without inlining, for rare cases. Works on copies, because arguments passed by address cannot stay in
+  /// registers.
   template <size_t kRows, size_t kColumns>
   HWY_INLINE void store_rarely(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {
     Float copy[kRows * kColumns];
@@ -96,7 +98,7 @@ class Finish {
   }
 
  private:
-  /// f(index in the tile, its channels in a tensor) of the pixels that exist.
+  /// Calls f(index in the tile, its channels in a tensor) for the pixels that exist.
   template <size_t kRows, size_t kColumns, typename T, typename F>
   static HWY_INLINE void each_pixel(T* tensor, size_t stride, const OutputTile& at, const F& f) {
 #pragma GCC unroll 32

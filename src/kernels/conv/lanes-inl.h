@@ -1,4 +1,4 @@
-// Vector helpers of convolution, pooling and resizing: channel tails, and what happens to a result before it is stored.
+// Vector helpers of convolution, pooling and resizing: tails of channels, and the last step before a result is stored.
 // Included once per instruction level (see dispatch.h).
 #if defined(RETORT_KERNELS_CONV_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_CONV_LANES_INL_H_
@@ -21,7 +21,7 @@ using FloatTag = hn::ScalableTag<float>;
 using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 
-/// The first n lanes from memory, the others zero; n in [1, kLanes]. Touches no float past p[n - 1].
+/// The first n lanes from memory, the others zero; n is in [1, kLanes]. Reads no float after p[n - 1].
 HWY_INLINE Float load_first(const float* p, size_t n) {
   return n == kLanes ? hn::LoadU(FloatTag(), p) : LoadFirst(FloatTag(), p, n);
 }
@@ -34,9 +34,9 @@ HWY_INLINE void store_first(Float v, float* p, size_t n) {
   }
 }
 
-/// LoadU, but the compiler may not load again for each use: g++ 12 otherwise makes the load an operand of every
+/// LoadU, but the compiler may not repeat the load for each use: g++ 12 otherwise makes the load an operand of every
 /// multiply-add that uses the vector, and a 512-bit load costs as much as the multiply-add (depthwise 3x3: 53 % of the
-/// peak against 68 %; no gain with 256 bits).
+/// peak instead of 68 %; no gain with 256 bits).
 HWY_INLINE Float load_once(const float* p) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   Float v;

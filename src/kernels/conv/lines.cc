@@ -1,6 +1,6 @@
-// Convolution of an image of few channels, the first of a network. Gathering its short patches would cost as much as
-// multiplying them. Instead the input lines of one output row are copied with their padding, and each step of the sum
-// reads its inputs from there, a fixed distance apart from pixel to pixel.
+// Convolution of an image with few channels, the first of a network. Gathering its short patches would cost as much as
+// multiplying them. Instead, the input lines of one output row are copied with their padding, and each step of the sum
+// reads its inputs from there, at a fixed distance from pixel to pixel.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/lines.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kTilePixels = kLanes == 16 ? 14 : kAccumulators / 2;
 static_assert(conv_detail::kMostTilePixels >= kTilePixels);
 
-// The padded input lines of output row `row` of the batch, plan.line_floats apart.
+// Copies the padded input lines of output row `row` of the batch, plan.line_floats apart.
 void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) {
   const ConvShape& s = args.shape;
   const size_t b = row / s.out_h, y = row % s.out_h * s.stride_h;
@@ -36,8 +36,8 @@ void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t
   }
 }
 
-// kTilePixels pixels, kVectors vectors of channels, tile.channels of them to the last one; `lines`: the first input of
-// the first pixel.
+// kTilePixels pixels, kVectors vectors of channels, of which tile.channels exist; `lines` is the first input of the
+// first pixel.
 template <size_t kVectors>
 HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
                               const Finish& finish, const OutputTile& tile) {
@@ -45,8 +45,7 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
   Float sums[kVectors][kTilePixels];
 #pragma GCC unroll 32
   for (size_t i = 0; i < kVectors * kTilePixels; ++i) sums[i / kTilePixels][i % kTilePixels] = hn::Zero(d);
-  constexpr size_t kPointers =
-      (kTilePixels + 2) / 3;  // one for three pixels: more would not fit into the general registers
+  constexpr size_t kPointers = (kTilePixels + 2) / 3;  // one for three pixels: more would not fit the general registers
   const size_t step = plan.step;
   const float* in[kPointers];
 #pragma GCC unroll 32
@@ -77,7 +76,7 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
 
 }  // namespace
 
-// One output row of the batch.
+// Computes one output row of the batch.
 void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) noexcept {
   const ConvShape& s = args.shape;
   const Finish finish(args);
@@ -104,9 +103,9 @@ namespace retort::kernels::conv_detail {
 
 bool reads_lines(const ConvShape& s) {
   constexpr size_t kFewChannels = 4;
-  constexpr size_t kLongStep = 8;  // beyond, patches overlap little and are long: gathering is cheap
+  constexpr size_t kLongStep = 8;  // with longer steps, patches overlap little and are long, so gathering is cheap
   const size_t step = s.stride_w * (s.input_is_nchw ? 1 : s.in_c);
-  if (s.pad_left >= s.kernel_w) return false;  // also where the first tap lies behind the first input
+  if (s.pad_left >= s.kernel_w) return false;  // also if the first tap is after the first input
   return s.in_c <= kFewChannels && step <= kLongStep && s.groups == 1 && s.dilation_w == 1 && !s.scaled_input &&
          (s.input_is_nchw || s.in_pixel_stride == s.in_c);
 }

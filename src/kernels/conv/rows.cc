@@ -1,4 +1,4 @@
-// Implicit GEMM: the patches of a block of output pixels are copied into rows that stay in L2, and one GEMM block
+// Implicit GEMM: the patches of a block of output pixels are copied to rows that stay in L2, and one GEMM block
 // multiplies them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/rows.cc"
@@ -31,7 +31,7 @@ struct Channels {
   size_t count;
 };
 
-// One patch, taps outermost: [kernel_h][kernel_w][channels].
+// Gathers one patch, taps outermost: [kernel_h][kernel_w][channels].
 HWY_INLINE void gather_patch(const ConvShape& s, const Channels& channels, ptrdiff_t y, ptrdiff_t x, float* row) {
   const size_t pixel = s.in_pixel_stride, count = channels.count;
   const bool dense = pixel == count && s.dilation_w == 1 && !channels.scale;
@@ -54,8 +54,8 @@ HWY_INLINE void gather_patch(const ConvShape& s, const Channels& channels, ptrdi
   zero_run((s.kernel_h - down.last) * s.kernel_w * count, row);
 }
 
-// One patch of a dense channels-first image, channels outermost: [channels][kernel_h][kernel_w], the order of its
-// packed weights.
+// Gathers one patch of a dense channels-first image, channels outermost: [channels][kernel_h][kernel_w], the order of
+// its packed weights.
 HWY_INLINE void gather_patch_nchw(const ConvShape& s, const float* image, ptrdiff_t y, ptrdiff_t x, float* row) {
   const TapRange across = taps_inside(x, s.in_w, s.kernel_w, s.dilation_w);
   const TapRange down = taps_inside(y, s.in_h, s.kernel_h, s.dilation_h);
@@ -77,7 +77,7 @@ HWY_INLINE void gather_patch_nchw(const ConvShape& s, const float* image, ptrdif
 
 }  // namespace
 
-// Output pixels [p0, p1) of the batch; `channel`: the first input channel of the group.
+// Gathers output pixels [p0, p1) of the batch; `channel` is the first input channel of the group.
 void gather_rows(const ConvArgs& args, const conv_detail::RowsPlan& plan, size_t channel, size_t p0, size_t p1,
                  float* rows) noexcept {
   const ConvShape& s = args.shape;

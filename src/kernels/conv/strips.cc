@@ -1,6 +1,6 @@
-// Convolution along lines without a row for each patch: where inputs lie one after the other, the patch of the next
-// output is that of the last one a step further on, so a product reads overlapping rows. Inputs are copied once, not
-// once for each tap, and where there is neither padding nor dilation not at all.
+// Convolution along lines without copying a row for each patch: if inputs are contiguous, the patch of the next output
+// is the previous one shifted by a step, so a product reads overlapping rows. Inputs are copied once instead of once
+// per tap, and not at all without padding and dilation.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/strips.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 
-// `count` inputs of a line, `dilation` apart, the first at x (which may lie before the line); zeros outside.
+// Copies `count` inputs of a line, `dilation` apart, starting at x (which may be before the line); zeros outside.
 void copy_strip(const ConvArgs& args, size_t line, ptrdiff_t x, size_t count, float* to) noexcept {
   const ConvShape& s = args.shape;
   const float* const from = args.input + line * s.in_w * s.in_pixel_stride;
@@ -39,10 +39,11 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::conv_detail {
 namespace {
 
-// The strip of a task: outputs [first, first + count) of those of one line that are `dilation` apart, from `phase` on.
+// The strip of a task: outputs [first, first + count) of those outputs of one line that are `dilation` apart, starting
+// with `phase`.
 struct Strip {
   size_t line, phase, first, count;
-  /// Output i of the strip, counted along the line.
+  /// Position in the line of output i of the strip.
   size_t at(const ConvShape& s, size_t i) const { return phase + (first + i) * s.dilation_w; }
 };
 
@@ -81,7 +82,7 @@ bool is_striped(const ConvShape& s) {
 }
 
 StripsPlan plan_strips(const ConvShape& s) {
-  constexpr size_t kSlack = 16;  // floats: copies write whole vectors
+  constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
   constexpr size_t kBlockFloats = 16 << 10, kFewOutputs = 64, kMinColumns = 128;
   StripsPlan p;
   p.strips = s.batch * s.in_h * phases(s);

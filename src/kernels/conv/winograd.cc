@@ -1,8 +1,8 @@
 // Winograd convolution F(4x4, 3x3): a 4x4 tile of outputs from a 6x6 tile of inputs by 36 multiplications instead of
-// 144; and F(2x2, 3x3): 16 instead of 36, with half the filters. After A. Lavin and S. Gray, "Fast Algorithms for
-// Convolutional Neural Networks" (2015), for the large tile with the interpolation points 0, ±1/sqrt(2), ±sqrt(2), ∞:
-// at the same cost their error is a fifth of that of 0, ±1, ±2, ∞ (measured: 2e-6 against 1e-5 of the largest output,
-// 256 channels). The small tile has the points 0, ±1, ∞.
+// 144; and F(2x2, 3x3): 16 instead of 36, with half the filters. See A. Lavin and S. Gray, "Fast Algorithms for
+// Convolutional Neural Networks" (2015). The large tile has the interpolation points 0, ±1/sqrt(2), ±sqrt(2), ∞: at the
+// same cost their error is a fifth of that of 0, ±1, ±2, ∞ (measured: 2e-6 instead of 1e-5 of the largest output, 256
+// channels). The small tile has the points 0, ±1, ∞.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -99,8 +99,8 @@ HWY_INLINE void transform_rows(const float* const (&pixels)[36], size_t channel,
   for (size_t j = 0; j < 6; ++j) hn::StoreU(o[j], FloatTag(), v + (kSecond * 6 + j) * plane);
 }
 
-// V of n channels of one tile; pixels: where the 36 inputs lie. Two rows at a time: loading the inputs thrice costs
-// less than spilling 36 vectors.
+// V for n channels of one tile; `pixels` are the addresses of the 36 inputs. Two rows are computed at a time: loading
+// the inputs three times costs less than spilling 36 vectors.
 HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel, size_t n, float* v, size_t plane) {
   transform_rows<RowPair::near>(pixels, channel, n, v + channel, plane);
   transform_rows<RowPair::far>(pixels, channel, n, v + channel, plane);
@@ -127,7 +127,7 @@ HWY_INLINE void transform_tile(const float* const (&pixels)[16], size_t channel,
   }
 }
 
-// Y = A^T · M · A of n output channels of one tile, finished and stored.
+// Computes, finishes and stores Y = A^T · M · A for n output channels of one tile.
 template <size_t kTile>
 HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, const OutputTile& at) {
   constexpr size_t kSide = kTile + 2;
@@ -159,7 +159,7 @@ void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan
   const ConvShape& s = args.shape;
   for (size_t t = block.t0; t < block.t1; ++t, v += plan.v_stride) {
     const float* image = args.input + t / (plan.tiles_h * plan.tiles_w) * s.in_h * s.in_w * s.in_pixel_stride;
-    // Coordinates left of or above the image wrap around and are larger than its size too.
+    // Coordinates left of or above the image wrap around, so they are larger than its size too.
     const size_t y0 = t / plan.tiles_w % plan.tiles_h * kTile - s.pad_top, x0 = t % plan.tiles_w * kTile - s.pad_left;
     const float* pixels[kSide * kSide];
     for (size_t i = 0; i < kSide * kSide; ++i) {

@@ -1,21 +1,22 @@
-// Winograd convolutions: what the plan, the loop over blocks and the transforms share. Per worker: the transformed input V
-// [plane][tile][in_c] of one block, transformed filters U, the products M [plane][tile][columns], and in_c zeros that
-// stand for the padding.
+// Shared by the plan, the loop over blocks and the transforms of Winograd convolutions. Each worker has the transformed
+// input V [plane][tile][in_c] of one block, transformed filters U, the products M [plane][tile][columns], and in_c
+// zeros for the padding.
 #pragma once
 #include "kernels/conv/conv_plan.h"
 
 namespace retort::kernels::conv_detail {
 
-/// Task = (block of output tiles, group of output channels). The planes are taken in parts: of images two rows of a tile
-/// (of F(4x4) rows 1 and 2, then 3 and 4, each the points p and -p, then 0 and 5; of F(2x2) rows 1 and 2, then 0 and 3), of
-/// lines the two points of a pair, at last 0 and infinity or infinity alone. U is [plane][panel][depth][panel width] of a
-/// group where they are kept from one block to the next, else of one part and `chunk` columns.
+/// A task is a block of output tiles times a group of output channels. The planes are taken in parts. For images, a
+/// part has two rows of a tile (for F(4x4) rows 1 and 2, then 3 and 4, each the points p and -p, then 0 and 5; for
+/// F(2x2) rows 1 and 2, then 0 and 3). For lines, it has the two points of a pair, and at last 0 and infinity or
+/// infinity alone. U is [plane][panel][depth][panel width] of a group if it is kept from one block to the next,
+/// otherwise of one part and `chunk` columns.
 struct WinogradPlan {
-  size_t tile = 0;  ///< its edge
+  size_t tile = 0;  ///< edge of a tile
   size_t planes = 0, parts = 0, part_planes = 0;
   size_t tiles_h = 0, tiles_w = 0, tiles = 0;
-  size_t taps = 0, tap_groups = 1;  ///< lines: of a group, and how many; taps is 0 of images
-  size_t line_rows = 0;  ///< rows of V of a line: its tiles, and those that groups of taps read behind the last
+  size_t taps = 0, tap_groups = 1;  ///< for lines: taps of a group, and number of groups; taps is 0 for images
+  size_t line_rows = 0;  ///< rows of V for a line: its tiles, and those that groups of taps read after the last
   size_t depth = 0;      ///< length of the products' sums
   size_t block_tiles = 0, blocks = 0;
   size_t columns = 0, column_groups = 0, chunk = 0;
@@ -25,7 +26,7 @@ struct WinogradPlan {
 };
 WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
 
-/// What one task computes: tiles [t0, t1) of the batch, output channels [n0, n1).
+/// The range of one task: tiles [t0, t1) of the batch, output channels [n0, n1).
 struct WinogradBlock {
   size_t t0, t1, n0, n1;
 };
@@ -34,8 +35,8 @@ struct WinogradFilters {
   size_t part, n0, n1;
 };
 
-/// The transforms at the current instruction level. `zeros`: in_c of them; `u`: panel n0 of the first plane of the part,
-/// from the packed filters of ConvAlgorithm::rows.
+/// The transforms at the current instruction level. `zeros` has in_c zeros; `u` is panel n0 of the first plane of the
+/// part, made from the packed filters of ConvAlgorithm::rows.
 struct WinogradTransforms {
   void (*input)(const ConvArgs&, const WinogradPlan&, const WinogradBlock&, const float* zeros, float* v) noexcept;
   void (*filters)(const ConvArgs&, const WinogradPlan&, const WinogradFilters&, float* u) noexcept;
@@ -45,12 +46,13 @@ WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
 
 inline constexpr size_t kLineTile = 4;  ///< outputs of a tile of a line
-/// How the taps of a line are cut: groups of kLineTile taps, the last of at most `of_group`.
+/// The division of a line's taps into groups of kLineTile taps; the last group has at most `of_group`.
 struct LineTaps {
   size_t of_group, groups;
 };
 LineTaps line_taps(size_t kernel);
-/// Row t of V: the line of the batch, and the first of its outputs (`dilation` apart); `is_shared`: it has none of its own.
+/// Row t of V: the line of the batch, and the first of its outputs (which are `dilation` apart). `is_shared`: it has no
+/// outputs of its own.
 struct LineTile {
   size_t line, x;
   bool is_shared;

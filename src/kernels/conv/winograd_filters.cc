@@ -1,6 +1,5 @@
-// Filters of Winograd convolutions. They are kept in memory as a plain convolution reads them and transformed during
-// the run: those of F(4x4, 3x3) have four times the weights, and bringing so much from memory takes longer than the
-// transform.
+// Filters of Winograd convolutions. They are stored as for a plain convolution and transformed in the run: transformed
+// filters of F(4x4, 3x3) are four times as large, and reading them from memory takes longer than the transform.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd_filters.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -17,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-// Two rows of G, those of the points p and -p: g · w = even ± odd with even = e0 · w0 + e2 · w2 and odd = e1 · w1. A row
-// of G is [1, p, p²] / product of the distances to the other points.
+// Two rows of G, those of the points p and -p: g · w = even ± odd with even = e0 · w0 + e2 · w2 and odd = e1 · w1. A
+// row of G is [1, p, p²] / product of the distances to the other points.
 struct PointPair {
   float e0, e1, e2;
 };
@@ -34,7 +33,7 @@ HWY_INLINE void transform_pair(const PointPair& g, const Float (&w)[3], Float& p
   minus = hn::NegMulAdd(e1, w[1], even);
 }
 
-// o = G · w; the points 0 and ∞ take the first and the last weight as they are.
+// o = G · w; the points 0 and ∞ give the first and the last weight.
 HWY_INLINE void transform(const Float (&w)[3], Float (&o)[4]) {
   o[0] = w[0], o[3] = w[2];
   transform_pair(kOne, w, o[1], o[2]);
@@ -46,11 +45,11 @@ HWY_INLINE void transform(const Float (&w)[3], Float (&o)[6]) {
   transform_pair(kFar, w, o[3], o[4]);
 }
 
-// Rows `first` and `second` of U = G · w · G^T, one vector of filters; `taps` floats lie between the taps of `w`.
+// Rows `first` and `second` of U = G · w · G^T, for one vector of filters; the taps of `w` are `taps` floats apart.
 template <size_t kSide, size_t kPart>
 HWY_INLINE void transform_rows(const float* w, size_t taps, float* u, size_t plane) {
   const FloatTag t;
-  constexpr bool kEnds = kPart + 1 == kSide / 2;  // order of the parts: WinogradPlan
+  constexpr bool kEnds = kPart + 1 == kSide / 2;  // for the order of the parts see WinogradPlan
   Float first[3], second[3], o[kSide];
 #pragma GCC unroll 3
   for (size_t j = 0; j < 3; ++j) {

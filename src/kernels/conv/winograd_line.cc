@@ -1,8 +1,8 @@
-// Winograd convolution along lines, F(4, r): 4 outputs from r taps by r + 3 products. Kernels of more than r taps are cut
-// into groups of 4, so that a group reads the transformed inputs of its neighbour tile: 7 taps cost 14 products and 11
-// taps 21, in place of 28 and 44. With dilation d the line is d interleaved lines. The points are pairs ±p, ∞ and, where
-// their number is even, 0; they were searched for the smallest error (measured: 2e-6 of the largest output, 128 channels).
-// Theory as in winograd.cc.
+// Winograd convolution along lines, F(4, r): 4 outputs from r taps by r + 3 products. Kernels of more than r taps are
+// divided into groups of 4, so that a group reads the transformed inputs of its neighbour tile: 7 taps cost 14 products
+// and 11 taps 21, instead of 28 and 44. With dilation d the line is d interleaved lines. The points are pairs ±p, ∞
+// and, if their number is even, 0; they were searched for the smallest error (measured: 2e-6 of the largest output, 128
+// channels). For the theory see winograd.cc.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd_line.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -22,9 +22,9 @@ namespace {
 
 using conv_detail::kLineTile;
 
-/// The matrices of F(4, kTaps), computed from the points of its pairs. With P(x) the product of x - q over all finite
-/// points q, row p of B^T holds the coefficients of P(x) / (x - p), and row p of G the powers of p divided by P'(p). The
-/// rows of -p are the same but for the signs of every other coefficient.
+/// The matrices of F(4, kTaps), computed from the points of its pairs. If P(x) is the product of x - q over all finite
+/// points q, row p of B^T holds the coefficients of P(x) / (x - p), and row p of G the powers of p divided by P'(p).
+/// The rows of -p differ only in the signs of every other coefficient.
 template <size_t kTaps>
 struct LineMatrices {
   static constexpr size_t kPoints = kTaps + kLineTile - 1, kPairs = (kPoints - 1) / 2;
@@ -39,7 +39,7 @@ struct LineMatrices {
 
   using Row = std::array<double, kPoints>;
 
-  /// Coefficients of P without the factors x² - p² of pair `without` (kPairs: with all), and without x if `no_zero`.
+  /// Coefficients of P without the factors x² - p² of pair `without` (kPairs: of none), and without x if `no_zero`.
   static constexpr Row product(size_t without, bool no_zero) {
     Row c{};
     c[kHasZero && !no_zero] = 1;
@@ -49,7 +49,7 @@ struct LineMatrices {
     }
     return c;
   }
-  /// Row p of B^T, p being the positive point of a pair: P(x) / (x² - p²) times x + p.
+  /// Row p of B^T, where p is the positive point of a pair: P(x) / (x² - p²) times x + p.
   static constexpr Row input_row(size_t pair) {
     Row c = product(pair, false);
     for (size_t j = kPoints - 1; j > 0; --j) c[j] = c[j - 1] + kPair[pair] * c[j];
@@ -79,7 +79,7 @@ constexpr auto kInputRows = rows_of_pairs<kTaps>([](size_t q) { return LineMatri
 template <size_t kTaps>
 constexpr auto kFilterRows = rows_of_pairs<kTaps>([](size_t q) { return LineMatrices<kTaps>::filter_row(q); });
 
-/// sum += coefficient · x, and the first term of a sum.
+/// sum += coefficient · x; if the sum has not started yet, sets it instead.
 HWY_INLINE void add_term(double coefficient, Float x, Float& sum, bool& started) {
   if (coefficient == 0) return;
   const Float c = hn::Set(FloatTag(), float(coefficient));
@@ -87,7 +87,7 @@ HWY_INLINE void add_term(double coefficient, Float x, Float& sum, bool& started)
   started = true;
 }
 
-/// The terms of a sum whose index is even or odd.
+/// Adds the terms of a sum whose index is even or odd.
 template <size_t kFirst, size_t kCount, size_t kSize>
 HWY_INLINE Float every_other(const std::array<double, kSize>& coefficients, const Float (&x)[kCount]) {
   Float sum = hn::Zero(FloatTag());
@@ -97,7 +97,7 @@ HWY_INLINE Float every_other(const std::array<double, kSize>& coefficients, cons
   return sum;
 }
 
-/// V of n channels of one tile; planes in the order of WinogradPlan.
+/// V for n channels of one tile, with planes in the order of WinogradPlan.
 template <size_t kTaps>
 HWY_INLINE void transform_tile(const float* const* pixels, size_t channel, size_t n, float* v, size_t plane) {
   using M = LineMatrices<kTaps>;
@@ -109,7 +109,7 @@ HWY_INLINE void transform_tile(const float* const* pixels, size_t channel, size_
   v += channel;
 #pragma GCC unroll 4
   for (size_t q = 0; q < M::kPairs; ++q) {
-    constexpr size_t kSame = kPoints % 2;  // parity of the terms that both points of a pair have with one sign
+    constexpr size_t kSame = kPoints % 2;  // parity of the terms that have the same sign for both points of a pair
     const Float same = every_other<kSame>(kInputRows<kTaps>[q], d);
     const Float opposite = every_other<1 - kSame>(kInputRows<kTaps>[q], d);
     hn::StoreU(hn::Add(same, opposite), t, v + 2 * q * plane);
@@ -120,7 +120,7 @@ HWY_INLINE void transform_tile(const float* const* pixels, size_t channel, size_
   hn::StoreU(every_other<M::kHasZero>(kInfinityRow, d), t, v + (kPoints - 1) * plane);
 }
 
-/// U of a vector of filters for one part; w: its taps, those behind the last zero.
+/// U for a vector of filters of one part; w has its taps, those after the last are zero.
 template <size_t kTaps>
 HWY_INLINE void transform_filter(size_t part, const Float (&w)[kTaps], float* u, size_t plane) {
   using M = LineMatrices<kTaps>;
@@ -138,7 +138,7 @@ HWY_INLINE void transform_filter(size_t part, const Float (&w)[kTaps], float* u,
   hn::Store(w[kTaps - 1], t, u + (M::kHasZero ? plane : 0));
 }
 
-/// The four outputs of n channels of a tile from the products of its planes.
+/// The four outputs of n channels of a tile, computed from the products of its planes.
 template <size_t kTaps>
 HWY_INLINE void output_transform(const float* m, size_t plane, Float (&y)[kLineTile]) {
   using M = LineMatrices<kTaps>;
@@ -221,7 +221,7 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
   }
 }
 
-/// f with the number of taps of a plan as a constant.
+/// Calls f with the number of taps of a plan as a constant.
 template <typename F>
 HWY_INLINE void with_taps(size_t taps, const F& f) {
   if (taps == 3) return f(std::integral_constant<size_t, 3>());

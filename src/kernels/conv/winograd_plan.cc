@@ -1,5 +1,5 @@
-// How Winograd convolutions are cut into blocks of tiles and groups of columns, and the loop over them. The transforms:
-// winograd.cc (images), winograd_line.cc (lines), winograd_filters.cc.
+// The division of Winograd convolutions into blocks of tiles and groups of columns, and the loop over them. The
+// transforms are in winograd.cc (images), winograd_line.cc (lines) and winograd_filters.cc.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -9,20 +9,21 @@
 namespace retort::kernels::conv_detail {
 namespace {
 
-// A plane starts an odd number of lines after the one before, so that the stores of a tile go to different sets of
-// the cache.
+// A plane starts an odd number of cache lines after the previous one, so that the stores of a tile use different sets
+// of the cache.
 size_t spread_plane(size_t floats) { return (ceil_div(floats, size_t(16)) | 1) * 16; }
 
 constexpr size_t kMinTiles = 12;  // of a block: rows of a product
 
-// Tiles of a block, from what V and M of a tile take.
+// Number of tiles in a block, from the bytes of V and M per tile.
 size_t fitting_tiles(const WinogradPlan& p, size_t tile_bytes) {
   constexpr size_t kMaxTiles = 96;
   if (p.keeps_filters) {
-    constexpr size_t kCacheBytes = 640 << 10;  // V and M; U takes the rest of a cache of 1 or 2 MiB
+    constexpr size_t kCacheBytes = 640 << 10;  // for V and M; U takes the rest of a cache of 1 or 2 MiB
     return std::clamp(kCacheBytes / tile_bytes, kMinTiles, kMaxTiles);
   }
-  // Each block transforms the filters again: 48 tiles where V and M are not far larger than the cache then.
+  // Each block transforms the filters again, so a block has 48 tiles unless V and M would then be far larger than the
+  // cache.
   constexpr size_t kCacheBytes = 1400 << 10, kMostBytes = 2 * kCacheBytes, kFewTiles = 48;
   const size_t few = std::clamp(kMostBytes / tile_bytes, kMinTiles, kFewTiles);
   return std::clamp(kCacheBytes / tile_bytes, few, kMaxTiles);
@@ -43,7 +44,7 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
   return w;
 }
 
-// Plane i of a part.
+// Index of plane i of a part.
 size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
   if (plan.taps > 0) return plan.part_planes * part + i;
   const size_t side = plan.tile + 2, second = i / side;
@@ -52,7 +53,7 @@ size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
   return row * side + i % side;
 }
 
-// The products M = V · U of a block for one part of the planes and some of its columns.
+// Computes the products M = V · U of a block for one part of the planes and some of its columns.
 void multiply(const WinogradPlan& plan, const WinogradBlock& block, const WinogradFilters& filters, const float* u,
               const WinogradScratch& w, const Parallel& par) {
   GemmArgs product;
@@ -107,13 +108,13 @@ void plan_blocks(const ConvShape& s, WinogradPlan& p) {
 void plan_filters(WinogradPlan& p) {
   constexpr size_t kChunkBytes = 384 << 10;
   const size_t width = gemm_panel_width();
-  p.keeps_filters = p.keeps_filters && p.blocks > 1;  // else nobody reads them again
+  p.keeps_filters = p.keeps_filters && p.blocks > 1;  // otherwise they are not read again
   const size_t fitting = kChunkBytes / (p.part_planes * p.depth * sizeof(float)) / width * width;
   p.chunk = p.keeps_filters ? p.columns : std::clamp(fitting, width, p.columns);
   p.u_plane = spread_plane(p.depth * p.chunk);
 }
 
-// Tiles of images.
+// Plans the tiles of images.
 void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
   p.tile = edge;
   p.planes = (edge + 2) * (edge + 2);
@@ -125,7 +126,7 @@ void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
   p.v_stride = spread_stride(s.in_c);
 }
 
-// Tiles of lines.
+// Plans the tiles of lines.
 void plan_lines_of_tiles(const ConvShape& s, WinogradPlan& p) {
   const LineTaps taps = line_taps(s.kernel_w);
   p.tile = kLineTile;
@@ -155,10 +156,10 @@ LineTile line_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
 
 WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   // Filters whose U stays in the cache from one block of tiles to the next are transformed once by each worker. Others
-  // for each block, a chunk at a time: that costs less than bringing U from far, be it from another core's cache (256
-  // channels at 14x14: 1.3 ms, and 2.9 with U of all filters made first).
+  // are transformed for each block, a chunk at a time: that costs less than reading U from memory or from another
+  // core's cache (256 channels at 14x14: 1.3 ms, and 2.9 ms if U of all filters is made first).
   constexpr size_t kMostFilterBytes = 1536 << 10;
-  constexpr size_t kSlack = 16;  // floats: the transform writes whole vectors
+  constexpr size_t kSlack = 16;  // in floats: the transform writes whole vectors
   WinogradPlan p;
   if (algorithm == ConvAlgorithm::winograd_line) {
     plan_lines_of_tiles(s, p);

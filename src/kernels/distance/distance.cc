@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 4, kVectors = kWidth / kLanes;
 
-/// kRows rows of A against one panel, of which `columns` columns are wanted.
+/// kRows rows of A times one panel, of which `columns` columns are needed.
 template <size_t kRows>
 void distance_tile(const DistanceArgs& args, const float* a, const float* b, size_t columns, float* c) {
   const FloatTag d;

@@ -1,5 +1,5 @@
-// Squared distances between the rows of two matrices. Differences are squared as they are, not as |a|² + |b|² - 2 a · b,
-// which loses all digits where rows lie close together and far from the origin. Thread-safe, no allocation.
+// Squared distances between the rows of two matrices. The differences themselves are squared; |a|² + |b|² - 2 a · b
+// would lose all digits if rows are close together and far from the origin. Thread-safe, no allocation.
 #pragma once
 #include <cstddef>
 
@@ -9,7 +9,7 @@ struct DistanceArgs {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  ///< [m, k], row stride k
   const float* packed_b =
-      nullptr;         ///< n rows of k as the columns of gemm_pack_b(): its row stride is 1, its column stride k
+      nullptr;         ///< n rows of k floats, packed as columns by gemm_pack_b() with row stride 1 and column stride k
   float* c = nullptr;  ///< [m, n], row stride n; may not overlap A or B
 };
 

@@ -14,7 +14,7 @@
 namespace retort::kernels {
 namespace {
 
-// Rows far from the origin, all of them close together.
+// Rows far from the origin and close to each other.
 std::vector<float> far_rows(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(1000, 1);

@@ -27,7 +27,7 @@ HWY_INLINE V compute(D d, V a, V b) {
   if constexpr (kOp == sub) return hn::Sub(a, b);
   if constexpr (kOp == mul) return hn::Mul(a, b);
   if constexpr (kOp == div) return hn::Div(a, b);
-  // MinKeepNaN keeps a NaN of its second argument only.
+  // MinKeepNaN keeps only a NaN of its second argument.
   if constexpr (kOp == min) return hn::IfThenElse(hn::IsNaN(a), a, MinKeepNaN(a, b));
   if constexpr (kOp == max) return hn::IfThenElse(hn::IsNaN(a), a, MaxKeepNaN(a, b));
   if constexpr (kOp == pow) return Pow(d, a, b);
@@ -69,7 +69,7 @@ struct Compute {
   HWY_INLINE V operator()(V a, V b) const { return compute<kOp>(D(), a, b); }
 };
 
-// Exponents that models use: squares and roots need no logarithm.
+// Exponents that are common in models: squares and roots need no logarithm.
 HWY_INLINE bool pow_of_scalar(const float* a, float exponent, float* y, size_t n) {
   const FromMemory from{a};
   const Repeated none{hn::Zero(D())};

@@ -1,5 +1,5 @@
-// y = f(a, b) on floats and integers with numpy broadcasting. Thread-safe, no allocation. y may be a or b where that
-// input is not repeated (plan.step and all strides as in the output).
+// y = f(a, b) on floats and integers with numpy broadcasting. Thread-safe, no allocation. y may be a or b if that input
+// is not repeated (plan.step and all strides are as in the output).
 #pragma once
 #include <cstdint>
 
@@ -12,10 +12,10 @@ enum class Binary : uint8_t {
   add,
   sub,
   mul,
-  div,  ///< integers: towards zero; x / 0 = 0, and min / -1 = min
-  min,  ///< NaN if one of both is
+  div,  ///< integers: rounded towards zero; x / 0 = 0, and min / -1 = min
+  min,  ///< NaN if one of both is NaN
   max,
-  pow,    ///< floats as C's pow; integers by squaring modulo 2^bits, 0 for negative exponents unless |a| = 1
+  pow,    ///< floats as by C's pow; integers by squaring modulo 2^bits, 0 for negative exponents unless |a| = 1
   prelu,  ///< a < 0 ? a·b : a
 };
 

@@ -10,8 +10,8 @@ int64_t aligned_extent(std::span<const int64_t> shape, size_t d, size_t rank) {
 
 }  // namespace
 
-// Built from the innermost dimension outwards, then reversed. `run[i]`: elements of input i that the dimensions so far
-// cover.
+// Built from the innermost dimension outwards, then reversed. `run[i]` is the number of elements of input i in the
+// dimensions so far.
 template <size_t N>
 std::optional<BroadcastPlan<N>> BroadcastPlan<N>::make(const std::array<std::span<const int64_t>, N>& shapes) noexcept {
   BroadcastPlan plan;

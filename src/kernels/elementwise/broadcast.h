@@ -1,5 +1,5 @@
 // Numpy broadcasting of N inputs to one contiguous output, reduced to runs: the output is walked in order in pieces
-// along which each input either advances by one element or stands still. Pure index arithmetic without allocation.
+// along which each input either advances by one element or is repeated. Only index arithmetic, without allocation.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace retort::kernels {
 
-/// Immutable once made; shared freely between threads.
+/// Immutable; may be shared between threads.
 template <size_t N>
 struct BroadcastPlan {
   static constexpr size_t kMaxRank = 16;
 
   size_t rank = 1;                                        ///< of the merged dimensions, at least 1
-  size_t count = 1;                                       ///< elements of the output
+  size_t count = 1;                                       ///< number of elements of the output
   std::array<size_t, kMaxRank> extents{1};                ///< outermost first
   std::array<std::array<size_t, kMaxRank>, N> strides{};  ///< in elements; 0: the input is repeated
 
-  /// Shapes must be broadcastable (checked by the caller). Dimensions of extent 1 vanish and neighbours along which no
-  /// input changes between repeated and full are merged; nullopt when more than kMaxRank remain (more than 2^16
+  /// Shapes must be broadcastable (checked by the caller). Dimensions of extent 1 are removed, and neighbours are
+  /// merged unless an input is repeated along only one of them. nullopt if more than kMaxRank remain (more than 2^16
   /// elements, and alternating).
   static std::optional<BroadcastPlan> make(const std::array<std::span<const int64_t>, N>& shapes) noexcept;
 
-  /// 1 or 0: how input i moves along a run.
+  /// 1 or 0: the step of input i along a run.
   size_t step(size_t i) const { return strides[i][rank - 1]; }
 };
 
@@ -33,7 +33,7 @@ extern template struct BroadcastPlan<2>;
 extern template struct BroadcastPlan<3>;
 
 /// Calls f(out, offsets, n) for consecutive runs that cover the output elements [begin, end): n elements from `out` on,
-/// where input i stands at offsets[i] (std::array<size_t, N>) and moves by plan.step(i).
+/// for which input i starts at offsets[i] (std::array<size_t, N>) and advances by plan.step(i).
 template <size_t N, typename F>
 void for_runs(const BroadcastPlan<N>& plan, size_t begin, size_t end, const F& f) {
   if (begin >= end) return;

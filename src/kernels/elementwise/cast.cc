@@ -88,7 +88,7 @@ void block(const void* x, void* y, size_t n) {
   }
 }
 
-// f(type tag) for the type of `t`.
+// Calls f(type tag) for the type of `t`.
 template <typename F>
 CastBlock with_type(DType t, const F& f) {
   switch (t) {
@@ -123,7 +123,7 @@ CastBlock with_type(DType t, const F& f) {
   }
 }
 
-// Conversions worth code of their own at every level; all pairs at every level would be 0.3 MB of code.
+// Conversions that are compiled for every level; all pairs at every level would be 0.3 MB of code.
 template <typename From, typename To>
 constexpr bool hot() {
   constexpr bool kOneIsFloat = std::is_same_v<From, float> || std::is_same_v<To, float>;
@@ -133,7 +133,7 @@ constexpr bool hot() {
 
 }  // namespace
 
-/// Null: only the lowest level has the pair, or it is not supported at all.
+/// Null if only the lowest level has the pair, or it is not supported at all.
 CastBlock cast_block(DType from, DType to) {
   return with_type(from, [to]<typename From>(std::type_identity<From>) {
     return with_type(to, []<typename To>(std::type_identity<To>) -> CastBlock {

@@ -26,7 +26,7 @@ class CastKernel : public testing::PerIsa {
 };
 
 TEST_P(CastKernel, SmallNumbersSurviveEveryPair) {
-  const std::vector<int64_t> numbers{0, 1, 1, 0, 1};  // what bool can hold as well
+  const std::vector<int64_t> numbers{0, 1, 1, 0, 1};  // numbers that bool also represents
   for (const size_t n : testing::test_sizes()) {
     std::vector<int64_t> x(n);
     for (size_t i = 0; i < n; ++i) x[i] = numbers[i % 5];
@@ -73,7 +73,7 @@ TEST_P(CastKernel, FloatsToBool) {
   EXPECT_EQ(0, std::memcmp(y, want, 6));
 }
 
-// Every 16-bit pattern, and float patterns around all rounding decisions.
+// Tests every 16-bit pattern, and float patterns around all rounding decisions.
 TEST_P(CastKernel, HalfTypesMatchTheirDefinition) {
   std::vector<uint16_t> all(65536);
   for (size_t i = 0; i < all.size(); ++i) all[i] = uint16_t(i);

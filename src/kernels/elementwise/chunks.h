@@ -1,4 +1,4 @@
-// How elementwise kernels spread their work: chunks of one fixed size, whatever the number of threads.
+// The division of elementwise work: chunks of one fixed size, whatever the number of threads.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace retort::kernels {
 
-/// Elements of one task: 64 KiB of floats, some microseconds of work, well above the price of claiming a task (0.1 µs).
+/// Elements of one task: 64 KiB of floats, a few microseconds of work, well above the cost of claiming a task (0.1 µs).
 inline constexpr size_t kChunk = 16 * 1024;
 
-/// f(begin, end) for consecutive ranges that cover [0, n); from several threads at once when there is more than one.
+/// Calls f(begin, end) for consecutive ranges that cover [0, n); from several threads at once if there is more than
+/// one.
 template <typename F>
 void for_chunks(const Parallel& par, size_t n, const F& f, size_t chunk = kChunk) {
   if (n <= chunk) {

@@ -1,4 +1,4 @@
-// Codes of 8 bits for real numbers.
+// 8-bit codes for real numbers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace retort::kernels {
 
-/// Scale and zero point advance with the elements (step 1) or stand still (0).
+/// Scale and zero point advance with the elements (step 1) or are repeated (0).
 template <typename T>
 struct QuantizeRun {
   const float* x;
@@ -17,11 +17,11 @@ struct QuantizeRun {
   size_t n;
 };
 
-/// y = x / scale, rounded half to even, + zero, held within the range of T; NaN becomes the smallest code. Serial.
+/// y = x / scale, rounded half to even, + zero, clamped to the range of T; NaN becomes the smallest code. Serial.
 void quantize(const QuantizeRun<uint8_t>& run) noexcept;
 void quantize(const QuantizeRun<int8_t>& run) noexcept;
 
-/// The smallest and the largest of 0 and n numbers; NaN is neither. Serial.
+/// The smallest and the largest of 0 and n numbers, ignoring NaN. Serial.
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept;
 
 }  // namespace retort::kernels

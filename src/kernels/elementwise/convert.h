@@ -1,4 +1,4 @@
-// One element converted: the meaning of cast().
+// The conversion of one element, which defines cast().
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -11,7 +11,7 @@ namespace retort::kernels {
 template <typename T>
 inline constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-/// Truncation with the smallest number for NaN and what does not fit: what cvttss2si does, without undefined behaviour.
+/// Truncation; NaN and numbers out of range give the smallest number, as cvttss2si does, without undefined behaviour.
 template <typename Int, typename Float>
 inline Int truncate_or_min(Float x) {
   constexpr Float kLimit = Float(uint64_t(1) << (8 * sizeof(Int) - 1));

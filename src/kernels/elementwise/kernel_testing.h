@@ -1,4 +1,4 @@
-// What the tests of the vector kernels share: one run per instruction level, data from a seed, a pool of three threads.
+// Shared by the tests of vector kernels: one run per instruction level, data from a seed, a pool of three threads.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class PerIsa : public ::testing::TestWithParam<Isa> {
   Parallel parallel_{&pool_, nullptr};
 };
 
-/// Those of this processor.
+/// The instruction levels of this processor.
 inline auto all_isas() {
   std::vector<Isa> levels;
   for (int level = 0; level <= int(best_isa()); ++level) levels.push_back(Isa(level));
@@ -60,7 +60,7 @@ class Random {
   uint64_t state_;
 };
 
-/// 0, 1, around each vector length, and enough for several chunks.
+/// 0, 1, sizes around each vector length, and sizes of several chunks.
 inline std::vector<size_t> test_sizes() { return {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 1000, 40001}; }
 
 }  // namespace retort::kernels::testing

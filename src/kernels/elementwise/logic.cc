@@ -28,7 +28,7 @@ bool holds(T a, T b) {
   if constexpr (kOp == greater_equal) return a >= b;
 }
 
-/// b may stand still.
+/// b may be repeated.
 template <Compare kOp, typename T>
 void run_compare(const PairRun<T, bool>& r) {
   if (r.b_step) {
@@ -66,12 +66,12 @@ struct Logical {
     if (run.a_step) return kRuns[size_t(op)](run);
     kRuns[size_t(swapped(op))]({run.b, run.b_step, run.a, run.a_step, run.y, run.n});
   }
-  /// The condition advances; a and b may both stand still.
+  /// The condition advances; a and b may both be repeated.
   static void where(const bool* condition, const PairRun<T>& r) {
     const auto select = [&](auto a, auto b) HWY_ATTR {
       const auto* bytes = reinterpret_cast<const uint8_t*>(condition);
       T* const y = r.y;
-      for (size_t i = 0; i < r.n; ++i) {  // no branch: conditions are often random
+      for (size_t i = 0; i < r.n; ++i) {  // no branch, because conditions are often random
         const T mask = T(0) - T(bytes[i] != 0);
         y[i] = T((a(i) & mask) | (b(i) & T(~mask)));
       }
@@ -85,7 +85,7 @@ struct Logical {
   }
 };
 
-// Bytes from outside may be other than 0 and 1: all but 0 are true.
+// Bytes of callers may be other than 0 and 1: all except 0 are true.
 void logic_run(Logic op, const PairRun<uint8_t>& run) {
   PairRun<uint8_t> r = run;
   if (!r.a_step) {  // all three operations commute
@@ -118,7 +118,7 @@ namespace retort::kernels {
 
 template <typename T>
 void compare(Compare op, const T* a, const T* b, bool* y, const BroadcastPlan<2>& plan, const Parallel& par) noexcept {
-  // Types that models rarely compare have code at one level only.
+  // Types that models rarely compare are compiled for one level only.
   auto run = &HWY_NAMESPACE::Logical<T>::compare;
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int64_t>) run = RETORT_SELECT(Logical<T>::compare);
   spread_pairs<T, bool>(run, op, {a, 1, b, 1, y, plan.count}, plan, par);

@@ -25,7 +25,7 @@ template <typename T>
 void where(const bool* condition, const T* a, const T* b, T* y, const BroadcastPlan<3>& plan,
            const Parallel& par) noexcept;
 
-/// The same for any copyable element, in one thread: strings.
+/// The same for any copyable element such as strings, in one thread.
 template <typename T>
 void where_serial(const bool* condition, const T* a, const T* b, T* y, const BroadcastPlan<3>& plan) {
   for_runs(plan, 0, plan.count, [&](size_t out, const std::array<size_t, 3>& at, size_t n) {

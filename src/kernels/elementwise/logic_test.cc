@@ -46,7 +46,7 @@ bool holds(Compare op, T a, T b) {
 
 class LogicKernel : public testing::PerIsa {
  protected:
-  // a and b of n elements each, or one of them a scalar.
+  // a and b have n elements each, or one of them is a scalar.
   template <typename T>
   void check_compare(const std::vector<T>& a, const std::vector<T>& b) {
     const Dims da{int64_t(a.size())}, db{int64_t(b.size())};

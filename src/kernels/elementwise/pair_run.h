@@ -1,4 +1,4 @@
-// One run of a broadcast of two inputs: what a binary kernel compiled per level receives.
+// One run of a broadcast of two inputs: the argument of a binary kernel that is compiled per level.
 #pragma once
 #include <cstddef>
 
@@ -11,15 +11,14 @@ namespace retort::kernels {
 template <typename T, typename R = T>
 struct PairRun {
   const T* a;
-  size_t a_step;  ///< 1, or 0 where *a is repeated; at least one of both steps is 1
+  size_t a_step;  ///< 1, or 0 if *a is repeated; at least one of both steps is 1
   const T* b;
   size_t b_step;
   R* y;
   size_t n;
 };
 
-/// Calls run(op, PairRun) for all runs of the plan, in chunks. `whole` carries the starts of both inputs and of the
-/// output.
+/// Calls run(op, PairRun) for all runs of the plan, in chunks. `whole` has the starts of both inputs and of the output.
 template <typename T, typename R, typename Op>
 void spread_pairs(void (*run)(Op, const PairRun<T, R>&), Op op, const PairRun<T, R>& whole,
                   const BroadcastPlan<2>& plan, const Parallel& par) {

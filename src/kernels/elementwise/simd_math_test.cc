@@ -1,5 +1,5 @@
-// The functions of simd_math.h and simd_trig.h against double precision, at every level, over a stride through all 2^32
-// floats. RETORT_MATH_STRIDE=1 makes it exhaustive (minutes).
+// Tests the functions of simd_math.h and simd_trig.h against double precision, at every level, with a stride through
+// all 2^32 floats. RETORT_MATH_STRIDE=1 makes it exhaustive (minutes).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise/simd_math_test.cc"
 #include <hwy/foreach_target.h>
@@ -159,7 +159,7 @@ double exact(MathFn fn, double x) {
   return 0;
 }
 
-// Distance in units of the last place of the exact value, which is at least that of the smallest normal number /
+// The error in units of the last place of the exact value, whose size is taken as at least the smallest normal number /
 // `tiny_ulp`.
 double ulp_error(double got, double want, double smallest_ulp) {
   if (std::isnan(want)) return std::isnan(got) ? 0 : 1e30;
@@ -178,8 +178,8 @@ template <typename Error>
 Worst sweep(MathFn fn, const Error& error) {
   const char* env = std::getenv("RETORT_MATH_STRIDE");
   const uint64_t stride = env ? std::strtoull(env, nullptr, 10) : 4099;
-  if (stride == 0) throw std::invalid_argument("RETORT_MATH_STRIDE is a number from 1 on");
-  constexpr size_t kBlock = 4097;  // odd: the tail is used as well
+  if (stride == 0) throw std::invalid_argument("RETORT_MATH_STRIDE must be a number of at least 1");
+  constexpr size_t kBlock = 4097;  // odd, so that the tail is tested too
   std::vector<float> x(kBlock), y(kBlock);
   Worst worst;
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32);) {
@@ -271,7 +271,7 @@ TEST_P(SimdMath, Pow) {
   uint32_t state = 1;
   for (int i = 0; i < 200000; ++i) {
     const auto next = [&] { return state = state * 1664525 + 1013904223; };
-    const float x = std::bit_cast<float>(0x20000000 + (next() >> 2));  // 1e-19 … 1e19 and NaN-free
+    const float x = std::bit_cast<float>(0x20000000 + (next() >> 2));  // 1e-19 … 1e19, without NaN
     add(x, float(int32_t(next())) * 0x1p-31f * 60 / std::max(1.0f, std::abs(std::log2(x))));
   }
   while (bases.size() % 4) add(2, 3);

@@ -1,8 +1,8 @@
 // Sin, Cos (2 ULP) and Pow (1 ULP) on Highway float vectors of at least two lanes, through double precision, and Atan,
-// Asin, Acos (2 ULP); simd_math_test.cc measures it. Not on any hot path of today's models, so accuracy was preferred to
-// speed.
+// Asin, Acos (2 ULP); simd_math_test.cc measures it. They are not on the hot path of today's models, so accuracy was
+// preferred to speed.
 //
-// Polynomials fitted as told in kernels/simd_math.h; "fit" in units of 2^-24 for float, relative for double
+// For the fit of polynomials see kernels/simd_math.h; "fit" in units of 2^-24 for float, relative for double
 // coefficients. Per-target include guard: include after <hwy/highway.h>.
 #if defined(RETORT_KERNELS_SIMD_TRIG_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_SIMD_TRIG_H_
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace detail {
 
-/// f on the two halves of float vectors, promoted to double; the result is rounded to float.
+/// Applies f to the two halves of float vectors, promoted to double; the result is rounded to float.
 template <class D, class F, class... V>
 HWY_INLINE hn::Vec<D> InDouble(D d, const F& f, V... x) {
   const hn::Half<D> dh;
@@ -27,7 +27,7 @@ HWY_INLINE hn::Vec<D> InDouble(D d, const F& f, V... x) {
   return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
 }
 
-// x - n·π/2; π/2 in two parts of which the first has 33 bits: exact for |n| < 2^20 without FMA.
+// x - n·π/2; π/2 is in two parts, the first with 33 bits: exact for |n| < 2^20 without FMA.
 struct MinusHalfPi {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x, V n) const {
@@ -36,7 +36,7 @@ struct MinusHalfPi {
   }
 };
 
-/// sin(x + quarter·π/2). `exact` computes the lanes where |x| is too large for the reduction, or infinite.
+/// sin(x + quarter·π/2). `exact` computes the lanes in which |x| is too large for the reduction, or infinite.
 template <class D, class V>
 HWY_INLINE V SinOrCos(D d, V x, int quarter, double (*exact)(double)) {
   const hn::RebindToSigned<D> di;
@@ -107,7 +107,7 @@ struct PowPositive {
 
 }  // namespace detail
 
-/// Above 2^20 lane by lane with std::sin; ±inf gives NaN.
+/// Above 2^20, lane by lane with std::sin; ±inf gives NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Sin(D d, V x) {
   return detail::SinOrCos(d, x, 0, [](double v) { return std::sin(v); });
@@ -117,8 +117,8 @@ HWY_INLINE V Cos(D d, V x) {
   return detail::SinOrCos(d, x, 1, [](double v) { return std::cos(v); });
 }
 
-/// x^y with the special cases of C's pow: x^0 = 1^y = 1 even for NaN, (-1)^±inf = 1, negative x only for whole y (else
-/// NaN).
+/// x^y with the special cases of C's pow: x^0 = 1^y = 1 even for NaN, (-1)^±inf = 1, negative x only for whole y
+/// (otherwise NaN).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Pow(D d, V x, V y) {
   const auto one = hn::Set(d, 1.0f);
@@ -126,7 +126,7 @@ HWY_INLINE V Pow(D d, V x, V y) {
   const auto nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
   const auto ax = hn::Abs(x);
   auto r = detail::InDouble(d, detail::PowPositive(), ax, y);
-  r = hn::IfThenElse(hn::Eq(ax, one), one, r);  // also y = ±inf, where y·log2 is NaN
+  r = hn::IfThenElse(hn::Eq(ax, one), one, r);  // also for y = ±inf, where y·log2 is NaN
   const auto half = hn::Mul(y, hn::Set(d, 0.5f));
   const auto whole = hn::Eq(hn::Round(y), y);
   const auto odd = hn::AndNot(hn::Eq(hn::Round(half), half), whole);
@@ -138,8 +138,8 @@ HWY_INLINE V Pow(D d, V x, V y) {
 
 namespace detail {
 
-/// asin |x| up to ½, and (π/2 - asin |x|)/2 = asin √((1 - |x|)/2) above, as s + rest: rest = s³·p(s²), fit 0.08 on s <= ½.
-/// NaN beyond 1.
+/// asin |x| up to ½, and (π/2 - asin |x|)/2 = asin √((1 - |x|)/2) above, as s + rest: rest = s³·p(s²), fit 0.08 on s <=
+/// ½. NaN beyond 1.
 template <class V, class M>
 struct ArcSineParts {
   V s, rest;
@@ -155,7 +155,7 @@ HWY_INLINE ArcSineParts<V, hn::Mask<D>> ArcSine(D d, V x) {
   return {s, hn::Mul(hn::Mul(u, s), p), small};
 }
 
-/// turns·π/2 + s + rest: π/2 in two parts, s next to the large one.
+/// turns·π/2 + s + rest: π/2 in two parts, with s added to the large one.
 template <class D, class V>
 HWY_INLINE V FromQuarterTurns(D d, V turns, V s, V rest) {
   const auto large = hn::MulAdd(turns, hn::Set(d, 0x1.921fb6p+0f), s);
@@ -164,7 +164,7 @@ HWY_INLINE V FromQuarterTurns(D d, V turns, V s, V rest) {
 
 }  // namespace detail
 
-/// Of |x| up to tan π/8, of -1/|x| from tan 3π/8 on (plus π/2), of (|x| - 1)/(|x| + 1) between (plus π/4):
+/// Arc tangent of |x| up to tan π/8, of -1/|x| from tan 3π/8 on (plus π/2), of (|x| - 1)/(|x| + 1) between (plus π/4):
 /// z + z³·p(z²), fit 0.35.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Atan(D d, V x) {
@@ -174,7 +174,7 @@ HWY_INLINE V Atan(D d, V x) {
   const auto under = hn::IfThenElse(large, a, hn::IfThenElse(middle, hn::Add(a, one), one));
   const auto z = hn::Div(over, under), u = hn::Mul(z, z);
   const auto p = Polynomial(d, u, -0x1.555454p-2f, 0x1.9924d8p-3f, -0x1.1c37eap-3f, 0x1.49e63ap-4f);
-  const auto turns = hn::IfThenElse(large, one, hn::IfThenElseZero(middle, hn::Set(d, 0.5f)));  // of π/2
+  const auto turns = hn::IfThenElse(large, one, hn::IfThenElseZero(middle, hn::Set(d, 0.5f)));  // in units of π/2
   return hn::CopySign(detail::FromQuarterTurns(d, turns, z, hn::Mul(hn::Mul(u, z), p)), x);
 }
 

@@ -19,7 +19,7 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// Two vectors at a time: the functions are chains of dependent operations, and two chains fill the pipes.
+// Two vectors at a time: the functions are chains of dependent operations, and two chains fill the pipelines.
 template <class Op>
 HWY_INLINE void apply(const Op& op, const float* x, float* y, size_t n) {
   const D d;
@@ -54,7 +54,7 @@ HWY_INLINE V softplus(D d, V x) {
   return hn::Add(MaxKeepNaN(hn::Zero(d), x), hn::IfThenElse(hn::Eq(u, one), w, log));
 }
 
-/// x·tanh(softplus(x)) = x·n/(n + 2), n = w·(w + 2), w = e^x; 1 from 20 on, where w² would only cost range.
+/// x·tanh(softplus(x)) = x·n/(n + 2), n = w·(w + 2), w = e^x; 1 from 20 on, where w² would only exceed the range.
 HWY_INLINE V mish(D d, V x) {
   const V two = hn::Set(d, 2.0f);
   const V w = Exp(d, MinKeepNaN(hn::Set(d, 20.0f), x));

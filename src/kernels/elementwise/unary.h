@@ -8,7 +8,8 @@
 
 namespace retort::kernels {
 
-/// The function and its parameter `a`: elu → scale of the negative side, scaled_silu → factor within the sigmoid.
+/// The function and its parameter `a`: for elu the scale of the negative side, for scaled_silu the factor in the
+/// sigmoid.
 struct Unary {
   enum class Kind : uint8_t {
     neg,
@@ -19,7 +20,7 @@ struct Unary {
     log,
     sin,
     cos,
-    asin,  ///< NaN beyond ±1, and so is acos
+    asin,  ///< NaN beyond ±1; the same for acos
     acos,
     atan,
     erf,

@@ -69,7 +69,7 @@ TEST_P(UnaryKernel, EveryFunctionAtEverySize) {
       const std::vector<float> x = random.floats(n + 1, -9.5f, 9.5f);
       std::vector<float> y(n + 1, 77.0f);
       unary(f, std::span(x).subspan(1), std::span(y).first(n), one_thread());
-      EXPECT_EQ(y[n], 77.0f) << "wrote behind the end";
+      EXPECT_EQ(y[n], 77.0f) << "wrote beyond the end";
       for (size_t i = 0; i < n; ++i) {
         const double want = reference(f, x[i + 1]);
         if (std::isnan(want)) {

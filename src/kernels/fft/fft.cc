@@ -16,21 +16,23 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-// Planes of `lines` numbers a row. Vectors run along a line where there is but one, else across the lines (kAcross).
+// Planes with `lines` numbers per row. Vectors run along a line if there is only one, otherwise across the lines
+// (kAcross).
 struct Block {
   const FftArgs& args;
-  const float* table;  // behind the part of the passes
+  const float* table;  // after the part of the passes
   size_t lines;
   Planes x, y;
   const FftPlan& plan() const { return *args.plan; }
   void swap() { std::swap(x, y); }
-  void exchange_parts() {  // the inverse transform is the transform of exchanged parts, exchanged
+  // The inverse transform is the forward transform with real and imaginary parts exchanged before and after.
+  void exchange_parts() {
     std::swap(x.re, x.im);
     std::swap(y.re, y.im);
   }
 };
 
-/// f(tag, row, line) for vectors that cover `rows` rows; as ForVectors().
+/// Calls f(tag, row, line) for vectors that cover `rows` rows, like ForVectors().
 template <bool kAcross, class D, class F>
 HWY_INLINE void ForBlock(D d, size_t rows, size_t lines, const F& f) {
   const size_t width = kAcross ? lines : rows;
@@ -81,7 +83,7 @@ HWY_INLINE void Scatter(D d, hn::Vec<D> v, float* to, size_t step) {
   for (size_t i = 0; i < hn::Lanes(d); ++i) to[i * step] = lanes[i];
 }
 
-// How numbers outside become rows: `pairs` rows have both parts, `singles` rows behind them the real one alone.
+// How numbers in memory become rows: `pairs` rows have both parts; the `singles` rows after them only the real one.
 struct Rows {
   Rows(const FftLines& l, size_t count, bool packed)
       : pairs(packed ? count / 2 : (l.parts - 1) * count),
@@ -162,8 +164,9 @@ void Store(const Block& b, float* to, float scale) {
   });
 }
 
-// Of numbers z = even + i odd, transformed: twice the first half of the spectrum of the real line that they came from
-// (forward), or back: e ± t·o, e and o being sums and differences with the mirrored number, t = -i e^(-2πi k / n).
+// For transformed numbers z = even + i odd: computes twice the first half of the spectrum of the real line that they
+// came from (forward), or the reverse: e ± t·o, where e and o are sums and differences with the mirrored number, and t
+// = -i e^(-2πi k / n).
 template <bool kAcross>
 void Fold(Block& b) {
   const size_t numbers = b.plan().numbers, rows = numbers + !b.args.inverse;
@@ -182,7 +185,7 @@ void Fold(Block& b) {
   b.swap();
 }
 
-// The second half of the spectrum of real lines from the first.
+// Computes the second half of the spectrum of real lines from the first.
 template <bool kAcross>
 void Mirror(const Block& b) {
   const size_t n = b.plan().length, half = n / 2 + 1;
@@ -223,7 +226,7 @@ void TransformLines(Block b, const float* from, float* to) {
   const FftArgs& args = b.args;
   const size_t half = plan.length / 2 + 1, taken = args.half ? half : plan.length;
   Load<kAcross>(b, from, std::min(args.in.count, taken), args.half ? half : plan.numbers);
-  if (args.half) {  // these parts mean nothing in a spectrum of real numbers
+  if (args.half) {  // these parts are undefined in a spectrum of real numbers
     std::fill_n(b.x.im, b.lines, 0.0f);
     if (plan.packed) {
       std::fill_n(b.x.im + plan.numbers * b.lines, b.lines, 0.0f);
@@ -271,7 +274,7 @@ namespace {
 
 constexpr size_t kMaxLines = 16, kBlockNumbers = size_t(1) << 17, kTaskNumbers = size_t(1) << 13;
 
-// Lines transformed at once: one that has vectors of columns of its own, or some.
+// Number of lines transformed at once: one if it is long enough to fill vectors by itself, otherwise several.
 size_t lines_at_once(const FftArgs& args) {
   const bool one = args.plan->splits() && args.in.stride == args.in.parts && args.out.stride == args.out.parts;
   return one ? 1 : std::clamp<size_t>(std::min(kBlockNumbers / args.plan->rows(), args.lines), 1, kMaxLines);

@@ -17,7 +17,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// By definition, in double.
+// Computes the transform by its definition, in double.
 std::vector<Complex> transformed(const std::vector<Complex>& x, bool inverse) {
   const size_t n = x.size();
   std::vector<Complex> roots(n), y(n);
@@ -109,7 +109,7 @@ void expect_transform(const Form& f) {
   }
 }
 
-// Complex, real and half spectra; along a line, and strided ones that are done together.
+// Tests complex, real and half spectra, along a line and for strided lines that are transformed together.
 void expect_forms(size_t n, size_t groups, size_t lines) {
   const size_t half = n / 2 + 1;
   for (const bool strided : {false, true}) {

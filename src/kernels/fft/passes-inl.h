@@ -38,15 +38,15 @@ HWY_INLINE void StorePlanes(D d, Complex<hn::Vec<D>> v, Planes p, size_t at) {
   hn::StoreU(v.im, d, p.im + at);
 }
 
-/// f(at) for vectors of D that cover [0, count), count >= Lanes(d): the last one may overlap the one before, so f must
-/// not write what it reads.
+/// Calls f(at) for vectors of D that cover [0, count), count >= Lanes(d). The last one may overlap the previous one, so
+/// f must not write what it reads.
 template <class D, class F>
 HWY_INLINE void ForVectors(D d, size_t count, const F& f) {
   const size_t lanes = hn::Lanes(d);
   for (size_t next = 0; next < count; next += lanes) f(std::min(next, count - lanes));
 }
 
-/// The sums of r numbers, emit(k, Σ a[j] e^(-2πi jk / r)). R: r where it is known, else 0.
+/// Computes sums of r numbers and calls emit(k, Σ a[j] e^(-2πi jk / r)). R is r if it is a constant, otherwise 0.
 template <size_t R, class D, class Emit>
 HWY_INLINE void Butterfly(D d, size_t r, const float* roots, Complex<hn::Vec<D>>* a, const Emit& emit) {
   using V = hn::Vec<D>;
@@ -119,7 +119,7 @@ void RunPass(D d, const Pass& pass, const float* table, Planes x, Planes y) {
     Column<R, true>(d, pass, table, twiddles, x + p * pass.width, y + p * r * pass.width);
 }
 
-/// Transforms of `width` columns, x and y swapped after each pass. Returns the end of its part of the table.
+/// Transforms `width` columns; swaps x and y after each pass. Returns the end of its part of the table.
 inline const float* RunChain(const FftPlan::Chain& chain, size_t width, const float* table, Planes& x, Planes& y) {
   const hn::ScalableTag<float> d;
   Pass pass{.radix = 1, .columns = chain.length, .width = width};
@@ -160,7 +160,7 @@ HWY_INLINE void StoreTransposed(D d, V a, V b, V c, V e, float* to, size_t strid
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab2, ce2)), d, to + 3 * stride);
 }
 
-/// y[j, k] = x[k, j] turned by turn[k, j], for x of [rows, columns], both at least 4.
+/// y[j, k] = x[k, j] multiplied by turn[k, j], for x of [rows, columns], both at least 4.
 inline void TurnTransposed(size_t rows, size_t columns, Planes turn, Planes x, Planes y) {
   const hn::Full128<float> d;
   ForVectors(d, rows, [&](size_t k) HWY_ATTR {
@@ -177,7 +177,7 @@ inline void TurnTransposed(size_t rows, size_t columns, Planes turn, Planes x, P
   });
 }
 
-/// The same of `lines` numbers in place of each.
+/// The same with `lines` numbers in place of each number.
 template <class D>
 void TurnTransposed(D d, size_t rows, size_t columns, size_t lines, Planes turn, Planes x, Planes y) {
   if constexpr (hn::MaxLanes(d) > 1) {
@@ -191,12 +191,12 @@ void TurnTransposed(D d, size_t rows, size_t columns, size_t lines, Planes turn,
   }
 }
 
-/// Transforms of plan.core() rows of `lines` numbers; x and y are swapped so that x has them.
+/// Transforms plan.core() rows of `lines` numbers; x and y are swapped so that x has the result.
 inline void RunCore(const FftPlan& plan, const float* table, size_t lines, Planes& x, Planes& y) {
   const size_t rows = plan.first.length, columns = plan.second.length;
   table = RunChain(plan.first, columns * lines, table, x, y);
   if (!plan.splits()) return;
-  float* from = const_cast<float*>(table);  // read only
+  float* from = const_cast<float*>(table);  // only read
   const Planes turn{from, from + plan.core()};
   if (lines == 1)
     TurnTransposed(rows, columns, turn, x, y);

@@ -20,7 +20,7 @@ bool smooth(size_t n) {
   return n == 1;
 }
 
-// The shortest good length of a cyclic convolution that holds two lines of n.
+// The shortest good length of a cyclic convolution of two lines of n.
 size_t convolution_length(size_t n) {
   size_t best = SIZE_MAX;
   for (size_t length : {8, 10, 12}) {
@@ -52,7 +52,7 @@ Complex root(size_t k, size_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// Powers of `factor` · root(step, n), which are multiplied up from one that is computed now and then.
+// Powers of `factor` · root(step, n), computed by multiplication with occasional exact values.
 void fill_roots(float* re, float* im, size_t count, size_t step, size_t n, Complex factor = 1) {
   const Complex turn = root(step, n);
   Complex power = factor;
@@ -85,7 +85,7 @@ float* fill_chain(const FftPlan::Chain& chain, float* table) {
   return table;
 }
 
-// e^(-πi k² / n), and the transform of what lines are convolved with.
+// Sets e^(-πi k² / n), and the transform of the sequence that lines are convolved with.
 void fill_bluestein(const FftPlan& plan, const float* core, float* table, float* scratch) {
   const size_t n = plan.numbers, m = plan.convolution;
   float *re = table, *im = re + n, *spectrum = im + n;
@@ -136,8 +136,8 @@ size_t FftPlan::rows() const { return std::max(core(), length); }
 
 size_t FftPlan::scratch_floats(size_t lines) const { return 4 * ((rows() * lines + 15) / 16 * 16); }
 
-// The table, in the order of use: first chain, turn between the chains, second chain; the roots that fold a real
-// spectrum; Bluestein's.
+// Fills the table in the order of use: first chain, twiddles between the chains, second chain; the roots that fold a
+// real spectrum; Bluestein's sequences.
 void fft_fill_table(const FftPlan& plan, float* table, float* scratch) noexcept {
   float* to = fill_chain(plan.first, table);
   if (plan.splits()) {

@@ -1,10 +1,10 @@
-// What fft.cc gives plan.cc.
+// The function of fft.cc that plan.cc uses.
 #pragma once
 #include "kernels/fft/fft.h"
 
 namespace retort::kernels {
 
-/// The transform of core() numbers, planes one behind the other, in place, by the passes alone. `scratch` as large.
+/// Transforms core() numbers in place by the passes alone; the planes follow each other. `scratch` has the same size.
 void fft_core(const FftPlan& plan, const float* table, float* planes, float* scratch) noexcept;
 
 }  // namespace retort::kernels

@@ -1,5 +1,6 @@
-// A part of a product: panels of B outermost, then blocks of k, then tiles of rows. A block of a panel comes from
-// memory once and is read again from the nearest caches by the following row tiles, while the next block is prefetched.
+// Computes a part of a product: panels of B are the outermost loop, then blocks of k, then tiles of rows. A block of a
+// panel is read from memory once and then from the nearest caches by the following row tiles, while the next block is
+// prefetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/block.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -20,7 +21,7 @@ namespace {
 using gemm_detail::bytes_of;
 using gemm_detail::PanelTask;
 
-/// rows x columns, columns a multiple of kColumnStep.
+/// Applies the activation to rows x columns; columns is a multiple of kColumnStep.
 void activate(const Activation& activation, size_t rows, size_t columns, float* c, size_t stride) {
   VisitActivation(activation, [=](auto op) HWY_ATTR {
     for (size_t r = 0; r < rows; ++r) {
@@ -47,7 +48,7 @@ HWY_INLINE void prefetch_block(const float* p, size_t stride, size_t rows, size_
   }
 }
 
-// A block of k for all rows of a part takes tens of microseconds.
+// Called per block of k for all rows of a part, which takes tens of microseconds.
 bool is_cancelled(const GemmArgs& g) { return g.run && g.run->cancelled(); }
 
 size_t kind_of(const PanelTask& task) { return (task.columns - 1) / kColumnStep; }
@@ -59,12 +60,13 @@ void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
   tile(t);
 }
 
-/// Rows that lie a multiple of 4 KiB apart share one set of the first-level cache, of eight lines in many processors:
-/// twelve rows would evict each other. Tiles of seven run at full speed (99 % of the peak, not 90 %).
+/// Rows that are a multiple of 4 KiB apart share one set of the first-level cache, which has eight lines in many
+/// processors: twelve rows would evict each other. Tiles of seven rows run at full speed (99 % of the peak, instead of
+/// 90 %).
 bool rows_collide(size_t stride) { return stride % 1024 == 0; }
 constexpr size_t kFewRows = 7;
 
-/// Columns that do not fill vectors are computed in a buffer: nothing behind them may be touched.
+/// Columns that do not fill vectors are computed in a buffer, because memory after them must not be accessed.
 void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
   HWY_ALIGN float buffer[kMaxRows * kWidth] = {};
   if (t.addend) copy_block(t.addend, t.addend_stride, tile_rows, task.columns, buffer, kWidth);
@@ -89,9 +91,9 @@ void run_panel(const PanelTask& whole) noexcept {
   const size_t most_rows = rows_collide(tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
   const size_t tiles = ceil_div(task.rows, most_rows);
   const size_t base = task.rows / tiles, longer = task.rows % tiles;
-  // The row tiles share the work of prefetching the next panel, each takes a stretch of it. A panel that none has
-  // prefetched, and the only tile of a thin product, run a little ahead of themselves. The others ask for the rows of
-  // the next tile: 1x1 convolutions of big maps to few channels are up to twice as fast.
+  // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
+  // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
+  // prefetch the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
   const size_t all_lines = panel_lines(bytes_of(task.next_stored));
   size_t lines = all_lines;
@@ -108,7 +110,7 @@ void run_panel(const PanelTask& whole) noexcept {
     const size_t tile_rows = base + (i < longer ? 1 : 0);
     if (task.fetches_rows && !t.prefetch_own && t.prefetch_lines == 0) {
       t.prefetch = reinterpret_cast<const char*>(t.a + tile_rows * t.a_stride);
-      t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is followed for k steps
+      t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is used for k steps
     }
     prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
     if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, task.columns);
@@ -135,8 +137,8 @@ void run_panel(const PanelTask& whole) noexcept {
   }
 }
 
-// All rows of a part times the panel from column n on. The steps of k are taken in blocks, so that a block of the panel
-// stays in the first-level cache for all tiles of rows; C between blocks is in the second-level cache.
+// Multiplies all rows of a part by the panel that starts with column n. Steps of k are taken in blocks, so that a block
+// of the panel stays in the first-level cache for all tiles of rows; between blocks, C is in the second-level cache.
 void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noexcept {
   const Epilogue& e = g.epilogue;
   HWY_ALIGN float bias[kWidth];

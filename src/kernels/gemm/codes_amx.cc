@@ -1,5 +1,5 @@
-// Products of codes in AMX registers. The instructions are written as such, so that no part of the library is compiled for
-// processors that have them.
+// Products of codes in AMX registers. The instructions are inline assembly, so that no part of the library has to be
+// compiled for processors with AMX.
 #include "kernels/gemm/codes_tile.h"
 
 #if defined(__x86_64__) && defined(__linux__)

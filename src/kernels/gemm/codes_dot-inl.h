@@ -1,4 +1,5 @@
-// What a processor does with codes: four products for each sum, and one. Included once per instruction level (see dispatch.h).
+// The instructions for products of codes: four products per sum, or one. Included once per instruction level (see
+// dispatch.h).
 #if defined(RETORT_KERNELS_GEMM_CODES_DOT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_GEMM_CODES_DOT_INL_H_
 #undef RETORT_KERNELS_GEMM_CODES_DOT_INL_H_
@@ -20,8 +21,8 @@ using Sums = hn::Vec<SumTag>;
 using PairTag = hn::Repartition<int16_t, SumTag>;
 using Pairs = hn::Vec<PairTag>;
 
-/// dot<unit>(a, b, sum): four products are added to each sum, those of codes of B less kTurn. At 512 bits by VNNI, which
-/// the selection in codes_tile.cc makes sure of.
+/// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. At 512 bits it uses
+/// VNNI, whose presence the selection in codes_tile.cc ensures.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kRowsAtOnce = 12;
 constexpr int32_t kTurn = 0;
@@ -37,12 +38,12 @@ template <CodesUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
   asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(b.v.raw), "v"(a.v.raw));
 }
-#elif HWY_ARCH_ARM_A64  // it multiplies codes of the same signedness: those of B become signed
+#elif HWY_ARCH_ARM_A64  // it multiplies codes of the same signedness, so those of B become signed
 constexpr size_t kRowsAtOnce = kAccumulators / 2;
 constexpr int32_t kTurn = 128;
 #if defined(__ARM_FEATURE_DOTPROD)
 #define RETORT_DOTPROD
-#else  // the compiler does not know that the processor has it
+#else  // the compiler does not know that the processor supports it
 #define RETORT_DOTPROD ".arch armv8.2-a+dotprod\n\t"
 #endif
 struct QuadB {
@@ -93,7 +94,7 @@ HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
 }
 #endif
 
-/// sum += x · weight, both of 16 bits at most; the upper half of the weight does not count.
+/// sum += x · weight, both of at most 16 bits; the upper half of the weight is ignored.
 HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
 #if HWY_TARGET <= HWY_AVX3
   asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));

@@ -1,4 +1,4 @@
-// Sums of code products in registers, what becomes of them, and the packing of B.
+// Sums of code products in registers, the conversion of sums to results, and the packing of B.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/codes_tile.cc"
 #include "kernels/gemm/codes_tile.h"
@@ -34,7 +34,7 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
   return quad;
 }
 
-/// sums [kRows][kPanel] = A · B; `b`: the codes of a panel.
+/// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel.
 template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   const SumTag d;
@@ -60,7 +60,7 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
   }
 }
 
-/// As many rows as the sums of a tile, or more, whose sums nobody reads.
+/// Computes at least as many rows as needed; the sums of surplus rows are ignored.
 template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   if (rows == 1) return sum_rows<1, kUnit>(a, depth, b, sums);
@@ -68,7 +68,7 @@ void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, 
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
 
-/// The form of sum_few_rows; x86 has but one at each level.
+/// The form of sum_few_rows; on x86 there is only one per level.
 HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
 #if HWY_ARCH_ARM_A64
   if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
@@ -76,7 +76,7 @@ HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
   return &sum_few_rows<CodesUnit::quads>;
 }
 
-/// Products of one row, a vector of columns.
+/// Final products of one row, a vector of columns.
 HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, const int32_t* sums, size_t at) {
   const SumTag d;
   Sums v = hn::Add(hn::Load(d, sums + at), hn::Set(d, row.bias));
@@ -101,7 +101,7 @@ HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTa
   std::memcpy(to, lanes, n);
 }
 
-/// n sums, at most a vector, to element `at`.
+/// Stores n sums, at most a vector, starting with element `at`.
 HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
   if (!c.is_codes) {
     int32_t* to = static_cast<int32_t*>(c.data) + at;
@@ -113,7 +113,7 @@ HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableT
   }
 }
 
-/// Rows [row, row + rows) of the columns from n0 on.
+/// Finishes rows [row, row + rows) of the columns from n0 on.
 void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const int32_t* header,
                  const int32_t* sums) {
   const size_t columns = std::min(kPanel, g.n - n0);
@@ -138,7 +138,7 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
   const bool tiles = unit == CodesUnit::tiles;
   const auto sum_few = sums_by(unit);
-  constexpr size_t kFewRows = 4;  // not worth a tile of sixteen
+  constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
   alignas(64) int32_t sums[2 * kTileRows * kPanel];
   const size_t depth = codes_depth(g.k);
   if (tiles) codes_detail::begin_tiles();
@@ -222,7 +222,7 @@ void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, s
     store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, n - i, at + i);
 }
 
-/// to = codes with the sign bit turned by `flip`; the sum of them as signed numbers.
+/// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers.
 int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
   uint32_t sum = 0;
   for (size_t i = 0; i < n; ++i) {

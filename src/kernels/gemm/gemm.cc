@@ -10,15 +10,15 @@ namespace retort::kernels {
 namespace gemm_detail {
 namespace {
 
-/// Rows of A that one task keeps in the second-level cache.
+/// Bytes of A that one task keeps in the second-level cache.
 constexpr size_t kBlockBytes = 512 << 10;
 constexpr size_t kMinBlockRows = 48, kMaxBlockRows = 240;
-/// A task takes about 10 µs at least: so many multiply-adds, or so many bytes of B when B is read once.
+/// A task takes at least about 10 µs: this many multiply-adds, or this many bytes of B if B is read once.
 constexpr size_t kTaskMacs = 640 << 10, kTaskBytes = 256 << 10;
 constexpr size_t kMaxTasks = 64;
-/// With so many, threads that start late or are interrupted do not hold up the others for long.
+/// With this many tasks, threads that start late or are interrupted do not delay the others for long.
 constexpr size_t kEnoughTasks = 16;
-/// Narrower groups of columns would read A too often, unless it has but a few rows.
+/// Narrower groups of columns would read A too often, unless it has only a few rows.
 constexpr size_t kMinGroupColumns = 64, kThinRows = 24;
 
 }  // namespace

@@ -21,7 +21,7 @@ size_t codes_packed_bytes(size_t k, size_t n) {
 
 void gemm_codes(const GemmCodesArgs& g, const Parallel& par) noexcept {
   if (g.m == 0 || g.n == 0) return;
-  // A task takes about 10 µs at least, and no more of A than stays in the second-level cache.
+  // A task takes at least about 10 µs, and reads no more of A than fits the second-level cache.
   constexpr size_t kTaskMacs = 2 << 20, kTaskBytes = 256 << 10, kMaxTasks = 64, kBlockBytes = 256 << 10;
   const size_t width = codes_panel_width(), panels = ceil_div(g.n, width), depth = codes_depth(g.k);
   const size_t most_rows = std::clamp<size_t>(kBlockBytes / std::max<size_t>(depth, 1) / 96 * 96, 96, 768);

@@ -1,4 +1,4 @@
-// Products of codes against the plain loop, bit for bit, at every instruction level and with every unit.
+// Tests products of codes against the plain loop, bit for bit, at every instruction level and with every unit.
 #include "kernels/gemm/gemm_codes.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct alignas(64) CacheLine {
 using Lines = std::vector<CacheLine>;
 Lines lines(size_t bytes) { return Lines(bytes / 64 + 1); }
 
-/// Operands that end where their blocks of memory end: the address sanitizer sees any read beyond.
+/// Operands at the end of their memory blocks, so that the address sanitizer detects any read beyond them.
 struct Operands {
   Shape s;
   bool a_signed, b_signed;
@@ -65,7 +65,7 @@ struct Operands {
 constexpr size_t kGap = 3;
 constexpr char kGuard = 77;
 
-/// What gemm_codes() or the reference writes, gaps between rows included.
+/// Returns what gemm_codes() or the reference writes, including gaps between rows.
 std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const Parallel& par = Parallel()) {
   const Shape& s = o.s;
   std::vector<char> result((c.is_codes ? 1 : sizeof(int32_t)) * (s.m * (s.n + kGap)), kGuard);

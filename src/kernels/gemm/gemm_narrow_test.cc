@@ -1,5 +1,5 @@
-// Packed B in 16 bits: a product has the same bits as with B in 32 bits, at every instruction level; what 16-bit types
-// hold exactly.
+// Tests packed B in 16 bits: a product must have the same bits as with B in 32 bits, at every instruction level. Also
+// tests which numbers 16-bit types represent exactly.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -33,7 +33,7 @@ struct NarrowCase {
   Activation activation;
 };
 
-/// Memory from a cache line on, no longer than asked for.
+/// Memory that starts at a cache line and has exactly the requested length.
 struct AlignedBytes {
   explicit AlignedBytes(size_t bytes) : memory(new (std::align_val_t(64)) char[bytes + 1]) {}
   ~AlignedBytes() { ::operator delete[](memory, std::align_val_t(64)); }
@@ -56,11 +56,11 @@ class NarrowProduct {
     }
   }
 
-  /// `parallel` null: gemm_block, the second half of the columns first.
+  /// With a null `parallel`, uses gemm_block, the second half of the columns first.
   std::vector<float> run(PackedType type, const Parallel* parallel) const {
     const auto& [m, n, k, a_gap, transposed, residual, b_scale, activation] = case_;
     const AlignedBytes packed(gemm_packed_bytes(k, n, type));
-    const auto* b = reinterpret_cast<const float*>(b_.data() + 1);  // weights of a file lie anywhere
+    const auto* b = reinterpret_cast<const float*>(b_.data() + 1);  // weights in a file need not be aligned
     gemm_pack_b(b, transposed ? 1 : n, transposed ? k : 1, k, n, {packed.memory, type});
     std::vector<float> c(m * n);
     GemmArgs args{.m = m, .n = n, .k = k, .a = a_.data(), .a_stride = k + a_gap};
@@ -90,7 +90,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// The lowest x86 level alone has no conversion of halves.
+/// Only the lowest x86 level cannot convert float16.
 bool stores(PackedType type) {
 #if defined(__x86_64__)
   return type == PackedType::bf16 || current_isa() != Isa::v2;
@@ -125,7 +125,7 @@ TEST(GemmNarrow, SameBitsForAnyRows) {
 TEST(GemmNarrow, SameBitsForLargeOnes) {
   check_narrow({.m = 1, .n = 1000, .k = 4099});
   check_narrow({.m = 12, .n = 96, .k = 5001, .transposed = true});
-  check_narrow({.m = 8, .n = 100, .k = 1024, .residual = true});  // rows that collide in the cache
+  check_narrow({.m = 8, .n = 100, .k = 1024, .residual = true});  // rows that share cache sets
   check_narrow({.m = 30, .n = 100, .k = 1000, .a_gap = 24, .residual = true});
   check_narrow({.m = 300, .n = 333, .k = 1025, .residual = true, .activation = {Activation::Kind::relu}});
   check_narrow({.m = 40, .n = 64, .k = 0, .residual = true, .activation = {Activation::Kind::gelu_erf}});
@@ -145,7 +145,7 @@ TEST(GemmNarrow, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-/// Infinity and NaN of bf16 come back as they were.
+/// Infinity and NaN of bf16 are unchanged.
 TEST(GemmNarrow, InfinityAndNanPropagate) {
   const size_t k = 5, n = 64;
   for (const float x : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
@@ -171,14 +171,14 @@ TEST(GemmNarrow, InfinityAndNanPropagate) {
   }
 }
 
-/// What gemm_exact_type says of one value between zeros, at any place of a vector.
+/// The result of gemm_exact_type for one value between zeros, at any position in a vector.
 PackedType type_of(float value, size_t at = 0, size_t count = 1) {
   std::vector<float> values(count);
   values[at] = value;
   return gemm_exact_type(values.data(), values.size());
 }
 
-/// Whether all of one 16-bit type, and nothing beside, has the type that is wanted.
+/// Tests that values of one 16-bit type give that type, and any others f32.
 TEST(GemmNarrow, ExactTypes) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
@@ -214,15 +214,15 @@ TEST(GemmNarrow, OneValueTells) {
         EXPECT_EQ(type_of(f16, at, count), wanted) << count << " " << at;
       }
     }
-    const float both[] = {0x1.02p-30f, f16};  // one is bf16 alone, the other f16 alone
+    const float both[] = {0x1.02p-30f, f16};  // one is representable only in bf16, the other only in f16
     EXPECT_EQ(gemm_exact_type(both, 2), PackedType::f32);
   }
 }
 
-/// A processor that takes subnormal numbers for zeros does not lose weights.
+/// Weights are kept on a processor that treats subnormal numbers as zeros.
 TEST(GemmNarrow, SubnormalsAreSeen) {
   const FlushDenormals flush(true);
-  check_narrow({.m = 3, .n = 64, .k = 9, .b_scale = 0x1p-16f});  // subnormal in float16 alone
+  check_narrow({.m = 3, .n = 64, .k = 9, .b_scale = 0x1p-16f});  // subnormal only in float16
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     EXPECT_EQ(type_of(std::bit_cast<float>(1u)), PackedType::f32);

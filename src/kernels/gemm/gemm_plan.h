@@ -1,4 +1,4 @@
-// How a product is cut into parts, and the part as the instruction levels compute it.
+// The division of a product into parts, and the function that computes a part at each instruction level.
 #pragma once
 #include "kernels/gemm/gemm.h"
 
@@ -6,14 +6,14 @@ namespace retort::kernels::gemm_detail {
 
 inline constexpr size_t bytes_of(PackedType type) { return type == PackedType::f32 ? sizeof(float) : 2; }
 
-/// Rows [m0, m1), columns [n0, n1) of a product, n0 a multiple of the panel width. Steps of k are taken in blocks of at
-/// most k_block.
+/// Rows [m0, m1), columns [n0, n1) of a product; n0 is a multiple of the panel width. Steps of k are taken in blocks of
+/// at most k_block.
 struct Part {
   size_t m0 = 0, m1 = 0, n0 = 0, n1 = 0;
   size_t k_block = 0;
 };
 
-/// Row blocks times groups of columns; one task computes one part. Depends on the shape and the panel width alone.
+/// Row blocks times groups of columns; one task computes one part. Depends only on the shape and the panel width.
 struct Grid {
   size_t block_rows = 0, row_blocks = 0;
   size_t group_columns = 0, column_groups = 0;
@@ -21,11 +21,11 @@ struct Grid {
 };
 Grid make_grid(size_t m, size_t n, size_t k);
 
-/// Longest run of k. That part of a panel (128 bytes a step at 512 bits, 32 KiB) stays next to the first-level cache
-/// while all rows of A pass by.
+/// Largest block of k. That part of a panel (128 bytes per step at 512 bits, 32 KiB) stays near the first-level cache
+/// while all rows of A are multiplied.
 inline constexpr size_t kMaxKBlock = 256;
-/// k cut into equal blocks, multiples of a cache line; not cut when one tile has all rows, since then no panel is read
-/// twice.
+/// Divides k into equal blocks that are multiples of a cache line. It is not divided if one tile has all rows, since no
+/// panel is read twice then.
 size_t k_block_of(size_t m, size_t k);
 
 /// The function that computes a part at the current instruction level.

@@ -1,4 +1,4 @@
-// Matrix multiplication against the plain loop, at every instruction level.
+// Tests matrix multiplication against the plain loop, at every instruction level.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -51,7 +51,7 @@ TEST(Gemm, Empty) {
 TEST(Gemm, Large) {
   check({.m = 64, .n = 64, .k = 64});
   check({.m = 300, .n = 130, .k = 70, .a_gap = 3, .c_gap = 5, .bias = true});
-  check({.m = 129, .n = 200, .k = 1024, .residual = Residual::in_place});  // rows that collide in the cache
+  check({.m = 129, .n = 200, .k = 1024, .residual = Residual::in_place});  // rows that share cache sets
   check({.m = 30, .n = 70, .k = 5000, .bias = true, .residual = Residual::in_place, .activation = {Kind::silu}});
   check({.m = 30, .n = 70, .k = 4096, .residual = Residual::separate, .activation = {Kind::relu}});
   check({.m = 1, .n = 3000, .k = 4099, .bias = true});
@@ -67,7 +67,7 @@ TEST(Gemm, Strides) {
   }
 }
 
-/// gemm_block may end within a panel: columns behind stay as they are.
+/// gemm_block may end within a panel; later columns must not change.
 TEST(Gemm, BlockEndsAnywhere) {
   const size_t m = 14, n = 75, k = 9;
   const std::vector<float> a(m * k, 1.0f), b(k * n, 2.0f);
@@ -112,7 +112,8 @@ TEST(Gemm, NanAndInfinityPropagate) {
   }
 }
 
-/// gemv_rows and gemv_columns of one size against gemm_reference; B has `gap` floats after each row but the last.
+/// Compares gemv_rows and gemv_columns of one size with gemm_reference; B has `gap` floats after each row except the
+/// last.
 void check_gemv(size_t n, size_t k, size_t gap, bool rows, bool accumulate) {
   std::mt19937 random(unsigned(n * 31 + k));
   std::normal_distribution<float> normal;

@@ -1,4 +1,4 @@
-// Products to test: their shapes, their data and what they should be.
+// Test support: shapes and data of products, and their expected results.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Case {
   bool transposed_b = false;
   Residual residual = Residual::none;
   Activation activation;
-  float poison = 0;  ///< unless 0: the value of one element of A
+  float poison = 0;  ///< if not 0: the value of one element of A
 
   std::string name() const {
     return cat("{}x{}x{} gaps {} {} bias {} transposed {} residual {} activation {} {}", m, k, n, a_gap, c_gap, bias,
@@ -47,7 +47,8 @@ class Lines {
 
 inline constexpr float kGuard = 12345.0f;
 
-/// Exactly as many floats as the matrices have, in blocks of their own: the address sanitizer sees any read beyond.
+/// Each matrix is exactly as long as needed, in its own block, so that the address sanitizer detects any read beyond
+/// it.
 class Data {
  public:
   explicit Data(const Case& c) : case_(c), a_stride_(c.k + c.a_gap), c_stride_(c.n + c.c_gap) {
@@ -61,7 +62,7 @@ class Data {
     a_ = fill(matrix_floats(c.m, c.k, a_stride_));
     b_ = fill(c.k * c.n);
     const float unit = 1 / std::sqrt(float(std::max<size_t>(c.k, 1)));
-    for (float& x : b_) x *= unit;  // sums of about 1, however long
+    for (float& x : b_) x *= unit;  // sums have magnitude about 1, whatever their length
     if (c.poison != 0 && !a_.empty()) a_[c.m / 2 * a_stride_ + c.k / 2] = c.poison;
     bias_ = fill(c.n);
     residual_ = fill(matrix_floats(c.m, c.n, c_stride_));
@@ -71,7 +72,7 @@ class Data {
     return run_with([&](const GemmArgs& args) { gemm(args, par); });
   }
 
-  /// Two calls of gemm_block.
+  /// Computes the product in two calls of gemm_block.
   std::vector<float> run_blocks() const {
     const size_t width = gemm_panel_width(), middle = std::min(case_.n, (case_.n / width + 1) / 2 * width);
     return run_with([&](const GemmArgs& args) {
@@ -80,7 +81,7 @@ class Data {
     });
   }
 
-  /// What compute(GemmArgs) makes of B packed as `type`, which holds it exactly.
+  /// The result of compute(GemmArgs) with B packed as `type`, which must represent it exactly.
   template <class F>
   std::vector<float> run_with(const F& compute, PackedType type = PackedType::f32) const {
     std::vector<float> out = fresh();
@@ -147,7 +148,7 @@ inline bool same(float want, float got, float tolerance) {
   return want == got || std::fabs(want - got) <= tolerance;
 }
 
-/// Equal but for rounding: `tolerance` times the largest element.
+/// Expects equality except for rounding: `tolerance` times the largest element.
 inline void expect_equal(const std::vector<float>& want, const std::vector<float>& got, const std::string& name,
                          float tolerance = 2e-6f) {
   float largest = 1;

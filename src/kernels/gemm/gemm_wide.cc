@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Longest run of k: that part of a panel is 32 KiB at most.
+/// Largest block of k: that part of a panel is at most 32 KiB.
 constexpr size_t kRun = 256;
 
 template <typename T>
@@ -46,7 +46,7 @@ HWY_INLINE V wide_mul_add(V a, V b, V sum) {
   }
 }
 
-/// sums [kRows][2 vectors] = A [k][kRows] · B; `b`: of a panel.
+/// sums [kRows][2 vectors] = A [k][kRows] · B, where `b` points to a panel.
 template <typename T, size_t kRows>
 void wide_tile(const T* a, const T* b, size_t k, T* sums) noexcept {
   const WideTag<T> d;
@@ -85,7 +85,7 @@ void store_wide(const T* sums, size_t rows, size_t columns, bool add, T* c, size
   }
 }
 
-/// Rows of the tile for so many; those beyond are zeros.
+/// Rows of the tile for this number of rows; the other rows are zeros.
 constexpr size_t wide_rows(size_t count) { return count == 1 ? 1 : kWideRows; }
 
 template <typename T>
@@ -132,7 +132,7 @@ namespace {
 
 size_t wide_bytes(WideType type) { return type == WideType::i32 ? 4 : 8; }
 
-/// Elements are moved as what has their size.
+/// Elements are copied as integers of their size.
 template <typename T>
 void pack_wide(const T* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, size_t width, T* to) {
   constexpr size_t kCopy = 32 / sizeof(T);  // a size that the compiler knows
@@ -172,8 +172,8 @@ void wide_pack_b(WideType type, const void* b, size_t row_stride, size_t column_
 
 void gemm_wide(WideType type, const GemmWideArgs& g, const Parallel& par) noexcept {
   if (g.m == 0 || g.n == 0) return;
-  // A task takes 10 µs or more. Each packs its rows of A anew, so few groups of columns; a run of k of their panels stays in
-  // the second-level cache.
+  // A task takes at least 10 µs. Each task packs its rows of A again, so there are few groups of columns; a block of k
+  // of their panels stays in the second-level cache.
   constexpr size_t kTaskMacs = 256 << 10, kMaxTasks = 32, kRows = 48, kMinColumns = 128, kMaxColumns = 512;
   const size_t width = wide_panel_width(type), panels = ceil_div(g.n, width), row_blocks = ceil_div(g.m, kRows);
   const size_t wanted = std::clamp<size_t>(g.m * g.n * g.k / kTaskMacs, 1, kMaxTasks);

@@ -1,6 +1,6 @@
-// Matrix products of double, int32_t and int64_t: C[m,n] = A[m,k] · B[k,n]. Integers wrap around, unsigned ones are the
-// same bits. B is packed into panels [n / width][k][width], the last one filled up with zeros. Sums run over k in one fixed
-// order per shape and instruction level, so results do not depend on the number of threads.
+// Matrix products of double, int32_t and int64_t: C[m,n] = A[m,k] · B[k,n]. Integers wrap around, so unsigned ones have
+// the same bits. B is packed into panels [n / width][k][width], the last one padded with zeros. Sums run over k in one
+// fixed order per shape and instruction level, so results do not depend on the number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class WideType : uint8_t { f64, i32, i64 };
 size_t wide_panel_width(WideType type);
 /// The buffer must be 64-byte aligned.
 size_t wide_packed_bytes(WideType type, size_t k, size_t n);
-/// Columns [n0, n1), n0 a multiple of the panel width. B element (i, j) is b[i * row_stride + j * column_stride]; `packed` is
-/// all of B.
+/// Packs columns [n0, n1); n0 is a multiple of the panel width. B element (i, j) is b[i * row_stride + j *
+/// column_stride]; `packed` is the memory of all of B.
 void wide_pack_b(WideType type, const void* b, size_t row_stride, size_t column_stride, size_t k, size_t n0, size_t n1,
                  void* packed) noexcept;
 
@@ -27,14 +27,14 @@ struct GemmWideArgs {
   void* c = nullptr;  ///< row-major, row stride c_stride; may not overlap A or B
   size_t c_stride = 0;
 };
-/// Rows [m0, m1), columns [n0, n1) of a product, n0 a multiple of the panel width.
+/// Rows [m0, m1), columns [n0, n1) of a product; n0 is a multiple of the panel width.
 struct WidePart {
   size_t m0 = 0, m1 = 0, n0 = 0, n1 = 0;
 };
-/// Spread over the pool; k == 0 gives zeros.
+/// Distributed over the pool; k == 0 gives zeros.
 void gemm_wide(WideType type, const GemmWideArgs& args, const Parallel& par) noexcept;
 
-/// The plain loop. B as for wide_pack_b().
+/// The reference: a plain loop. B is given as for wide_pack_b().
 template <typename T>
 void gemm_wide_reference(const GemmWideArgs& g, const T* b, size_t row_stride, size_t column_stride) noexcept {
   for (size_t i = 0; i < g.m; ++i) {

@@ -1,4 +1,4 @@
-// Products of wide elements against the plain loop, at every instruction level.
+// Tests products of wide elements against the plain loop, at every instruction level.
 #include "kernels/gemm/gemm_wide.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// One row times a matrix that lies as it is. Bound by the memory that B comes from, so each element is read once, in
-// order, with eight independent chains of additions.
+// One row times a matrix that is not packed. The speed is limited by the memory that B is read from, so each element is
+// read once, in order, with eight independent chains of additions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/gemv.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -45,17 +45,17 @@ HWY_INLINE hn::Vec<Quad> sum_each(Float v0, Float v1, Float v2, Float v3) {
   return fold(d, quads);
 }
 
-/// Sums of products of x and kRows rows, one in each lane. Runs of eight vectors of x stay in registers; a row is read
-/// run by run, because small steps in several rows at once are slow to fetch from memory.
+/// Sums of products of x and kRows rows, one per lane. Runs of eight vectors of x stay in registers; a row is read run
+/// by run, because small steps in several rows at once are slow to fetch from memory.
 struct RowSums {
   static constexpr size_t kRows = 4, kSets = kChains / kRows;
   Float sum[kRows][kSets];
   const float* row[kRows];
 
-  /// kVectors vectors; n > 0: only so many floats of one vector.
+  /// kVectors vectors; n > 0: only the first n floats of one vector.
   template <size_t kVectors>
   HWY_INLINE void add(const float* x, size_t at, size_t n = 0) {
-    constexpr size_t kFloatsAhead = 1024;  // into the second-level cache: 28 instead of 17 GB/s from memory
+    constexpr size_t kFloatsAhead = 1024;  // into the second-level cache: 28 GB/s from memory instead of 17
     const auto load = [n](const float* p)
                           HWY_ATTR { return n == 0 ? hn::LoadU(FloatTag(), p) : LoadFirst(FloatTag(), p, n); };
     Float xv[kVectors];
@@ -88,7 +88,8 @@ HWY_INLINE void dot_rows(RowSums& rows, const float* x, size_t k, float* sums) {
   hn::StoreU(sum_each(total(0), total(1), total(2), total(3)), Quad(), sums);
 }
 
-/// kVectors vectors of columns; n > 0: only so many columns of one vector. Steps of k go to kSets sums in turn.
+/// kVectors vectors of columns; n > 0: only the first n columns of one vector. Steps of k are added to kSets sums in
+/// turn.
 template <size_t kVectors>
 HWY_INLINE void axpy_rows(const GemvArgs& g, size_t column, size_t n = 0) {
   constexpr size_t kSets = kChains / kVectors;

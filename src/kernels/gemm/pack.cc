@@ -33,8 +33,7 @@ HWY_INLINE hn::Vec<D> load_quads(D d, const float* p, size_t stride) {
   }
 }
 
-/// Four steps of k for as many columns as D has lanes, when the elements of a column lie one after another in memory: a
-/// transposition of quads.
+/// Transposes quads: four steps of k for as many columns as D has lanes, if the elements of a column are contiguous.
 template <class D>
 HWY_INLINE void transpose_step(D d, const float* b, size_t stride, float* to) {
   const hn::Repartition<double, D> dd;
@@ -50,7 +49,7 @@ HWY_INLINE void transpose_step(D d, const float* b, size_t stride, float* to) {
   hn::Store(hn::BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, to + 3 * kWidth);
 }
 
-/// One panel whose elements lie anywhere.
+/// Packs one panel whose elements have any strides.
 void pack_any(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t columns, float* to) {
   for (size_t i = 0; i < k; ++i, b += row_stride, to += kWidth) {
     for (size_t c = 0; c < columns; ++c) to[c] = load_unaligned(b, c * column_stride);
@@ -58,7 +57,7 @@ void pack_any(const float* b, size_t row_stride, size_t column_stride, size_t k,
   }
 }
 
-/// Columns that lie in rows of memory.
+/// Packs columns that are contiguous in memory.
 void pack_transposed(const float* b, size_t column_stride, size_t k, size_t columns, float* to) {
   const size_t steps = k / 4 * 4, quads = columns / 4 * 4;
   for (size_t i = 0; i < steps; i += 4) {
@@ -102,7 +101,7 @@ void narrow(const float* from, size_t k, uint16_t* to) {
     Stored::store(hn::Load(d, from), hn::Load(d, from + kLanes), to);
 }
 
-/// A full panel in 16 bits, a few steps of k after the other.
+/// Packs a full panel in 16 bits, a few steps of k at a time.
 void pack_narrow_panel(const float* b, size_t row_stride, size_t column_stride, size_t k, PackedType type,
                        uint16_t* to) {
   constexpr size_t kSteps = 64;
@@ -117,12 +116,12 @@ void pack_narrow_panel(const float* b, size_t row_stride, size_t column_stride, 
   }
 }
 
-/// What 16-bit types lose of some floats: zero if nothing.
+/// The bits that conversion to 16-bit types loses; zero if none.
 struct Lost {
   uint32_t bf16 = 0, f16 = 0;
 };
 
-/// float16 has 10 bits of mantissa above 2^-14, multiples of 2^-24 below, and ends at 65504.
+/// float16 has 10 bits of mantissa above 2^-14, multiples of 2^-24 below, and its largest number is 65504.
 Lost lost_bits(const float* p, size_t count) {
   const FloatTag d;
   const hn::RebindToUnsigned<FloatTag> du;
@@ -132,7 +131,7 @@ Lost lost_bits(const float* p, size_t count) {
   for (size_t i = 0; i < count; i += kLanes) {
     const auto bits = hn::BitCast(du, count - i < kLanes ? LoadFirst(d, p + i, count - i) : hn::LoadU(d, p + i));
     const auto magnitude = hn::And(bits, hn::Set(du, 0x7fffffff));
-    // Next to 0.5 floats are 2^-24 apart. Bits are compared, since a processor may take tiny numbers for zeros.
+    // Near 0.5 floats are 2^-24 apart. Bits are compared, since a processor may treat tiny numbers as zeros.
     const auto above_half = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, half));
     const auto rounded = hn::BitCast(du, hn::Sub(above_half, hn::BitCast(d, half)));
     const auto lost = hn::IfThenElse(hn::Lt(magnitude, smallest_normal), hn::Xor(rounded, magnitude),

@@ -1,4 +1,4 @@
-// One packed panel of B times some rows of A: what the register tiles are given, at every instruction level.
+// One packed panel of B times some rows of A: the arguments of the register tiles, at every instruction level.
 #pragma once
 #include <limits>
 
@@ -14,18 +14,18 @@ struct TileArgs {
   size_t k = 0;
   const void* other_b = nullptr;  ///< if set, B is the sum of both panels, or their difference
   bool subtracts = false;
-  float* sum = nullptr;  ///< [k][width], aligned: where that B is left
+  float* sum = nullptr;  ///< [k][width], aligned: receives that B
   float* c = nullptr;
   size_t c_stride = 0;
   const float* bias = nullptr;    ///< width floats
   const float* addend = nullptr;  ///< added to the product; may be c
   size_t addend_stride = 0;
-  bool clamp = false;  ///< to [low, high]; NaN stays
+  bool clamp = false;  ///< to [low, high]; keeps NaN
   float low = 0, high = 0;
-  /// A stretch that goes to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) per four steps of k.
+  /// Memory to be prefetched to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) lines per four steps of k.
   const char* prefetch = nullptr;
   size_t prefetch_lines = 0;
-  bool prefetch_own = false;  ///< instead: the panel itself, a block ahead of its use
+  bool prefetch_own = false;  ///< instead prefetches the panel itself, a block ahead of its use
 };
 
 /// One panel times some rows, for one block of k.
@@ -33,15 +33,17 @@ struct PanelTask {
   TileArgs tile;  ///< of the first rows
   PackedType stored = PackedType::f32;
   size_t rows = 0, columns = 0;
-  Activation activation;         ///< applied to stored tiles
-  bool fetches_rows = false;     ///< A is read for the first time and has no gaps: a tile may prefetch the next one's
-  bool is_first = false;         ///< of its group: nothing has prefetched it
-  const char* next_b = nullptr;  ///< what to prefetch: a block as long as this one, stored as `next_stored`
+  Activation activation;  ///< applied to stored tiles
+  /// A is read for the first time and has no gaps, so a tile may prefetch the rows of the next one.
+  bool fetches_rows = false;
+  bool is_first = false;         ///< whether it is the first of its group, so nothing has prefetched it
+  const char* next_b = nullptr;  ///< the memory to prefetch: a block as long as this one, stored as `next_stored`
   PackedType next_stored = PackedType::f32;
-  const float* next_c = nullptr;  ///< as many rows, of two panels, that are written after this task: prefetched, too
+  /// The same number of rows of two panels, which are written after this task and are prefetched too.
+  const float* next_c = nullptr;
   size_t next_c_stride = 0;
 
-  /// Clamps are done by the tile itself.
+  /// The tile itself applies clamps.
   void set_activation(const Activation& a) {
     using enum Activation::Kind;
     tile.clamp = a.kind == relu || a.kind == clip;

@@ -1,4 +1,4 @@
-// Panels of packed B as they are stored, and how they are read. Included once per instruction level (see dispatch.h).
+// The forms of stored panels of packed B, and their loads. Included once per instruction level (see dispatch.h).
 #if defined(RETORT_KERNELS_GEMM_STORED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_GEMM_STORED_INL_H_
 #undef RETORT_KERNELS_GEMM_STORED_INL_H_
@@ -21,7 +21,7 @@ using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 constexpr size_t kWidth = 2 * kLanes;  ///< columns of a panel
 
-/// The vectors of B for one step of k.
+/// Loads the vectors of B for one step of k.
 struct StoredF32 {
   using Element = float;
   template <size_t kFull>
@@ -31,8 +31,8 @@ struct StoredF32 {
   }
 };
 
-/// 32-bit words: element i of the first vector in the low half, of the second in the high one. Both vectors come from one
-/// load and two operations that leave the multipliers alone.
+/// 32-bit words: element i of the first vector is in the low half, that of the second in the high half. Both vectors
+/// take one load and two operations, which do not use the multipliers.
 struct StoredBf16 {
   using Element = uint16_t;
   using Words = hn::RebindToUnsigned<FloatTag>;
@@ -51,7 +51,7 @@ struct StoredBf16 {
   }
 };
 
-/// One column after the other. Baseline processors do not convert them.
+/// One column after the other. Processors of the lowest level cannot convert them.
 constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
 struct StoredF16 {
   using Element = uint16_t;

@@ -30,20 +30,20 @@ using gemm_detail::StrassenPlan;
 
 using BitsTag = hn::RebindToSigned<FloatTag>;
 using Bits = hn::Vec<BitsTag>;
-/// Bits of a positive float grow as it does, those of infinity and NaN are above all others.
+/// The bits of a positive float, as an integer, grow with it; those of infinity and NaN are larger than all others.
 HWY_INLINE Bits size_of(Float x) { return hn::And(hn::BitCast(BitsTag(), x), hn::Set(BitsTag(), 0x7fffffff)); }
 HWY_INLINE Bits larger_of(Bits most, Float x, Float y) { return hn::Max(most, hn::Max(size_of(x), size_of(y))); }
 
 bool none_above(Bits v, int32_t limit) { return hn::AllFalse(BitsTag(), hn::Gt(v, hn::Set(BitsTag(), limit))); }
 
-/// Sizes that fit for sums: up to 2^50, so that none overflows, and at most 2^4 apart. Results are then as far from the
-/// right ones as those of Winograd's convolutions at most, and mostly ten times nearer.
+/// Limits for sums: sizes up to 2^50, so that no sum overflows, and at most a factor 2^4 apart. The error of results is
+/// then at most that of Winograd's convolutions, and mostly ten times smaller.
 constexpr int32_t kLargest = (127 + 50) << 23, kMostApart = 4 << 23;
-/// The same within one column, where weights have outliers.
+/// The same limit within one column, where weights may have outliers.
 constexpr int32_t kMostUneven = 8 << 23;
 
-/// A product multiplies a sum of A, or a quarter of it as it lies in memory (kSums + 0: 11, kSums + 1: 22), by one or two
-/// quarters of B (11, 12, 21, 22).
+/// The factors of a product: a sum of quarters of A, or a quarter as it is in memory (kSums + 0: 11, kSums + 1: 22),
+/// and one or two quarters of B (11, 12, 21, 22).
 struct Factors {
   size_t a, b, other_b;
   bool subtracts;
@@ -53,7 +53,7 @@ constexpr Factors kFactors[kProducts] = {{0, 0, 3, false},  {1, 0, kNone, false}
                                          {k22, 2, 0, true}, {2, 3, kNone, false}, {3, 0, 1, false},
                                          {4, 2, 3, false}};
 
-/// A block of k of a pair of panels: the quarters of B as they are stored, 11, 12, 21 and 22.
+/// A block of k of a pair of panels: the quarters 11, 12, 21 and 22 of B as they are stored.
 struct Quarters {
   const char* at[4];
 };
@@ -64,7 +64,8 @@ Quarters quarters(const GemmArgs& g, const StrassenPlan& plan, size_t n, size_t 
   return {{first, second, first + plan.half * step, second + plan.half * step}};
 }
 
-/// The largest elements of the columns of a panel: of all k steps, and of that part of them where these are smallest.
+/// The largest elements of the columns of a panel: over all k steps, and over that part of the steps where they are
+/// smallest.
 struct ColumnSizes {
   Bits most[2], least[2];
 };
@@ -90,9 +91,9 @@ ColumnSizes sizes_of_columns(const char* panel, size_t k) {
   return sizes;
 }
 
-/// Whether the columns of two panels are of like size, each beside the one that it is paired with, and none is (nearly)
-/// zero for long: results of the filters of a spectrum, or of the identity, would be rounded to the size of elements of A
-/// that they do not have.
+/// Whether the paired columns of two panels have similar sizes, and none is (nearly) zero over a long range of k.
+/// Otherwise results of filters of a spectrum, or of the identity, would be rounded to the size of elements of A that
+/// do not contribute to them.
 template <class Stored>
 bool are_alike(const char* first, const char* second, size_t k) {
   const ColumnSizes a = sizes_of_columns<Stored>(first, k), b = sizes_of_columns<Stored>(second, k);
@@ -106,10 +107,10 @@ bool are_alike(const char* first, const char* second, size_t k) {
   return alike;
 }
 
-/// Where the results of a pair of panels go: rows i and i + rows, columns n and n + kWidth.
+/// The place of the results of a pair of panels: rows i and i + rows, columns n and n + kWidth.
 struct PairResult {
   const float* products;  // [rows][kWidth] each
-  size_t apart;           // floats from one to the next
+  size_t apart;           // floats from one product to the next
   size_t rows, bottom_rows;
   const GemmArgs& g;
   size_t m0, n;
@@ -141,7 +142,7 @@ struct PairResult {
   }
 };
 
-/// One pair of panels times the rows of a part.
+/// Multiplies one pair of panels by the rows of a part.
 class Pair {
  public:
   Pair(const GemmArgs& g, const StrassenPlan& plan, const StrassenPart& part, size_t n)
@@ -166,7 +167,7 @@ class Pair {
     return part_.sums + which * plan_.sum_floats + k0;
   }
 
-  /// The block of quarters that follows, or null ones.
+  /// The next block of quarters, or null pointers.
   Quarters next(size_t k1) const {
     if (k1 < plan_.half) return quarters(g_, plan_, n_, k1);
     if (n_ + 4 * kWidth <= part_.n1) return quarters(g_, plan_, n_ + 2 * kWidth, 0);

@@ -1,4 +1,4 @@
-// When seven multiplications are cheaper than eight, and how a product is cut for them.
+// Decides when seven multiplications are cheaper than eight, and how a product is divided for them.
 #include <algorithm>
 #include <atomic>
 
@@ -9,25 +9,26 @@
 namespace retort::kernels::gemm_detail {
 namespace {
 
-/// Rows of a block at most: the products of a pair of panels and the sums of a block of k stay in the second-level cache.
+/// Maximum rows of a block: the products of a pair of panels and the sums of a block of k stay in the second-level
+/// cache.
 constexpr size_t kMostRows = 192;
-/// Sums of A that are in memory at a time, unless that makes less than so many tasks for each worker.
+/// Bytes of sums of A that are in memory at a time, unless that leaves fewer tasks than this for each worker.
 constexpr size_t kSlabBytes = size_t(1) << 20;
 constexpr size_t kTasksOfWorker = 2;
-/// Tasks of a slab beyond which columns are not cut further.
+/// With more tasks per slab than this, columns are not divided further.
 constexpr size_t kWantedTasks = 16;
 constexpr size_t kLeastRows = 32;
-/// Pairs of rows of one task that makes sums.
+/// Number of pairs of rows in a task that computes sums.
 constexpr size_t kPairsOfTask = 16;
 
 size_t pairs_of(size_t n) { return n / (2 * gemm_panel_width()); }
 
 }  // namespace
 
-// Compares what is saved with what sums cost, in multiply-adds of a vector (measured at 512 bits).
+// Compares the multiply-adds that are saved with the cost of sums, in multiply-adds of a vector (measured at 512 bits).
 bool strassen_pays(size_t rows, size_t n, size_t steps) {
   constexpr double kRowSums = 0.34, kPanelSums = 14, kResults = 55;
-  constexpr double kMargin = 1.5;  // with less, one product in three was slower
+  constexpr double kMargin = 1.5;  // with a smaller margin, one product in three was slower
   const double m = double(rows), k = double(steps), pairs = double(pairs_of(n));
   const double saved = m * k * pairs / 2;
   const double cost = kRowSums * m * k + kPanelSums * k * pairs + kResults * m * pairs;
@@ -43,7 +44,7 @@ StrassenPlan plan_strassen(size_t m, size_t n, size_t k, int workers) {
   p.blocks = ceil_div(m, p.block_rows);
   p.k_block = k_block_of(p.block_rows / 2, p.half);
   p.sum_stride = round_up(p.half, 16);
-  if (p.sum_stride % 256 == 0) p.sum_stride += 16;  // else rows lie in a few sets of the first-level cache
+  if (p.sum_stride % 256 == 0) p.sum_stride += 16;  // otherwise rows would share a few sets of the first-level cache
   p.sum_floats = spread(p.block_rows / 2 * p.sum_stride);
   p.b_floats = spread(p.k_block * gemm_panel_width());
   p.product_floats = spread(p.block_rows / 2 * gemm_panel_width());
@@ -64,7 +65,7 @@ size_t strassen_bytes(const StrassenPlan& p, int workers) {
 
 namespace {
 
-/// A product on its way: the blocks of one slab after the other.
+/// A product in progress: the blocks of one slab after the other.
 class Strassen {
  public:
   Strassen(const GemmArgs& args, const StrassenPlan& plan, const Parallel& par, void* scratch)

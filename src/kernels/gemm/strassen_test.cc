@@ -1,5 +1,5 @@
-// Products in seven multiplications for eight: the same as the plain loop's but for rounding, and the plain product
-// itself where rows or columns are not fit for sums.
+// Tests products in seven multiplications: they must equal the plain loop except for rounding, and the plain product
+// exactly if rows or columns are not suitable for sums.
 #include "kernels/gemm/strassen.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ using testing::Residual;
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
 
-/// The product by Strassen's formulas, whether that pays or not.
+/// Computes the product by Strassen's formulas, even if that does not pay.
 std::vector<float> run(const Data& data, const Parallel& par = Parallel(), PackedType type = PackedType::f32) {
   const Case& c = data.shape();
   const gemm_detail::StrassenPlan plan = gemm_detail::plan_strassen(c.m, c.n, c.k, par.workers());
@@ -39,7 +39,8 @@ void check(const Data& data) {
 }
 void check(const Case& c) { check(Data(c)); }
 
-/// Bit for bit: every pair of rows and columns took the plain way. At the current instruction level.
+/// Checks bit for bit, at the current instruction level, that every pair of rows and columns was multiplied in the
+/// plain way.
 void expect_plain(const Data& data) {
   const std::vector<float> want = data.run(), got = run(data);
   for (size_t i = 0; i < want.size(); ++i) {
@@ -57,11 +58,11 @@ TEST(Strassen, EveryTail) {
 }
 
 TEST(Strassen, Blocks) {
-  check({.m = 257, .n = 70, .k = 40});                                     // two of rows
-  check({.m = 40, .n = 130, .k = 1100, .bias = true});                     // five of k
-  check({.m = 1030, .n = 64, .k = 2050, .a_gap = 2, .c_gap = 3});          // sums of A of one slab after the other
+  check({.m = 257, .n = 70, .k = 40});                                     // two blocks of rows
+  check({.m = 40, .n = 130, .k = 1100, .bias = true});                     // five blocks of k
+  check({.m = 1030, .n = 64, .k = 2050, .a_gap = 2, .c_gap = 3});          // sums of A of several slabs
   check({.m = 30, .n = 1024, .k = 64, .residual = Residual::in_place});    // columns of sixteen tasks
-  check({.m = 129, .n = 128, .k = 1024, .residual = Residual::separate});  // rows that collide in the cache
+  check({.m = 129, .n = 128, .k = 1024, .residual = Residual::separate});  // rows that share cache sets
 }
 
 TEST(Strassen, EveryEpilogue) {
@@ -77,7 +78,7 @@ TEST(Strassen, EveryEpilogue) {
 TEST(Strassen, PanelsOf16Bits) {
   Data data({.m = 50, .n = 150, .k = 300, .bias = true});
   for (size_t i = 0; i < 300; ++i) {
-    for (size_t j = 0; j < 150; ++j) data.b(i, j) = float(int(data.b(i, j) * 500)) / 512;  // 8 bits
+    for (size_t j = 0; j < 150; ++j) data.b(i, j) = float(int(data.b(i, j) * 500)) / 512;  // weights of 8 bits
   }
   const std::vector<float> want = data.reference();
   for (int level = 0; level <= int(best_isa()); ++level) {
@@ -85,7 +86,7 @@ TEST(Strassen, PanelsOf16Bits) {
     const std::vector<float> f32 = run(data);
     expect_equal(want, f32, isa_name(current_isa()), 5e-6f);
     for (const PackedType type : {PackedType::bf16, PackedType::f16}) {
-      if (type == PackedType::f16 && current_isa() == Isa::v2) continue;  // no such panels there
+      if (type == PackedType::f16 && current_isa() == Isa::v2) continue;  // there are no such panels at this level
       const std::vector<float> got = run(data, Parallel(), type);
       EXPECT_EQ(std::memcmp(f32.data(), got.data(), f32.size() * sizeof(float)), 0) << int(type);
     }
@@ -123,7 +124,7 @@ TEST(Strassen, ColumnsThatAreNotFit) {
       }
       expect_plain(data);
     }
-    for (const float v : {kNaN, kInf, 1e3f}) {  // one element
+    for (const float v : {kNaN, kInf, 1e3f}) {  // a single element
       Data data(c);
       for (size_t j = 1; j < c.n; j += pair) data.b(c.k - 3, j) = v;
       expect_plain(data);
@@ -131,7 +132,7 @@ TEST(Strassen, ColumnsThatAreNotFit) {
   }
 }
 
-/// As the columns of a filter bank.
+/// Like the columns of a filter bank.
 TEST(Strassen, ColumnsThatAreZeroForLong) {
   const Case c{.m = 30, .n = 64, .k = 64};
   Data data(c);
@@ -144,7 +145,7 @@ TEST(Strassen, ColumnsThatAreZeroForLong) {
   }
 }
 
-/// Products have finite numbers, a sum of them has none; what they make has one.
+/// The factors are finite, but a sum of them is not; the product must still be finite.
 TEST(Strassen, ProductsTooLargeForTheirSums) {
   const Case c{.m = 30, .n = 64, .k = 64};
   for (int level = 0; level <= int(best_isa()); ++level) {
@@ -163,7 +164,7 @@ TEST(Strassen, ProductsTooLargeForTheirSums) {
   }
 }
 
-/// An odd block of rows has one that is paired with none: it may be as it likes.
+/// In an odd block one row has no partner, so its size does not matter.
 TEST(Strassen, ARowWithoutAnother) {
   Data data({.m = 31, .n = 64, .k = 64});
   for (size_t k = 0; k < 64; ++k) data.a(15, k) *= 1e-3f;
@@ -192,7 +193,7 @@ TEST(Strassen, ACancelledProductLeavesTheRestAsItIs) {
   EXPECT_EQ(std::count(got.begin(), got.end(), kGuard), int(got.size()));
 }
 
-/// gemm() with scratch takes it for products that are large enough, and no other.
+/// gemm() with scratch uses it only for products that are large enough.
 TEST(Strassen, IsTakenWhereItPays) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};

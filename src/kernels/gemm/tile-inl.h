@@ -25,13 +25,13 @@ using gemm_detail::TileArgs;
 using HalfTag = hn::Half<FloatTag>;
 using HalfFloat = hn::Vec<HalfTag>;
 
-/// A panel that is filled in part needs fewer vectors: half a one counts at 512 bits, because 256-bit operations are
-/// twice as fast there on some processors (Zen 4) and networks with 8, 24 or 40 channels are common.
+/// A partly filled panel needs fewer vectors. At 512 bits also half vectors are used, because 256-bit operations are
+/// twice as fast there on some processors (Zen 4), and networks with 8, 24 or 40 channels are common.
 constexpr bool kHalves = kLanes == 16;
 constexpr size_t kColumnStep = kHalves ? kLanes / 2 : kLanes;
 constexpr size_t kColumnKinds = kWidth / kColumnStep;
 
-/// Rows of a tile: as many accumulators as the registers hold beside two vectors of B and one of A.
+/// Rows of a tile: as many accumulators as fit the registers beside two vectors of B and one of A.
 constexpr size_t kMaxRows = 12;
 constexpr size_t max_rows(size_t column_kind) {
   const size_t vectors = kHalves ? (column_kind + 2) / 2 : column_kind + 1;
@@ -43,7 +43,7 @@ constexpr size_t panel_lines(size_t element_bytes) { return 4 * kWidth * element
 
 HWY_INLINE void prefetch_line(const char* p) { __builtin_prefetch(p, 0, 2); }
 
-/// Lines `apart` from each other.
+/// Prefetches lines that are `apart` from each other.
 HWY_INLINE void prefetch_some(const char* p, size_t lines, size_t apart) {
   if (lines == 0) return;
   prefetch_line(p);
@@ -56,19 +56,20 @@ HWY_INLINE void prefetch_some(const char* p, size_t lines, size_t apart) {
   for (size_t i = 4; i < 8; ++i) prefetch_line(p + i * apart);
 }
 
-/// A block ahead of `b`, from which kLines are read next: lines of each of its parts in turn. A processor that asks for
-/// one line after the other gets 10 to 11 GB/s from its memory, one that asks in four pages at once 14 to 15.
+/// Prefetches a block ahead of `b`, which kLines lines are read from next: lines of each part of the block in turn. A
+/// processor that requests one line after the other gets 10 to 11 GB/s from its memory, one that requests lines of four
+/// pages at once 14 to 15.
 template <size_t kLines>
 HWY_INLINE void prefetch_block_ahead(const void* b) {
   constexpr size_t kPart = 4096, kParts = 4, kBlock = kParts * kPart;
   const size_t inside = reinterpret_cast<uintptr_t>(b) % kBlock;
   const char* p = static_cast<const char*>(b) - inside + kBlock + inside / kParts;
-  const size_t part = kLines < kParts ? inside / 64 : 0;  // few lines: those of the next parts in the next turn
+  const size_t part = kLines < kParts ? inside / 64 : 0;  // few lines: the other parts follow in the next calls
 #pragma GCC unroll 8
   for (size_t i = 0; i < kLines; ++i) prefetch_line(p + (part + i) % kParts * kPart + i / kParts * 64);
 }
 
-/// acc += x · b. At 512 bits the multiply-add reads x itself.
+/// acc += x · b. At 512 bits the multiply-add itself reads x from memory.
 HWY_INLINE void mul_add_from(const float& x, Float b, Float& acc) {
 #if HWY_TARGET <= HWY_AVX3
   asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(acc.raw) : "m"(x), "v"(b.raw));
@@ -77,13 +78,13 @@ HWY_INLINE void mul_add_from(const float& x, Float b, Float& acc) {
 #endif
 }
 
-/// Whether both multiply-adds of a row read its element of A, which costs a load more, instead of one broadcast that costs
-/// an instruction more. Beside each two multiply-adds a core has time for two loads, and for as many instructions as it
-/// decodes, which are half as many while another thread shares the core. With two rows of three read twice both suffice: 2 to
-/// 10 % faster beside another thread (whole models), within 1 % alone.
+/// Whether both multiply-adds of a row read its element of A from memory, which costs one more load, instead of one
+/// broadcast, which costs one more instruction. For every two multiply-adds a core has time for two loads, and for as
+/// many instructions as it decodes, which are half as many while another thread shares the core. If two rows of three
+/// are read twice, neither limit is exceeded: 2 to 10 % faster beside another thread (whole models), within 1 % alone.
 constexpr bool is_read_twice(size_t row) { return kLanes == 16 && row % 3 != 0; }
 
-/// A panel as it is stored.
+/// Reads a panel as it is stored.
 template <class Stored>
 struct PanelReader {
   using Element = typename Stored::Element;
@@ -91,20 +92,20 @@ struct PanelReader {
 
   explicit HWY_INLINE PanelReader(const TileArgs& t) : b(static_cast<const Element*>(t.b)) {}
   HWY_INLINE void advance(size_t steps) { b += steps * kWidth; }
-  /// The vectors of one step, `ahead` of where the reader is.
+  /// Loads the vectors of the step that is `ahead` steps after the current one.
   template <size_t kFull>
   HWY_INLINE void load(size_t ahead, Float* vectors) const {
     Stored::template load<kFull>(b + ahead * kWidth, vectors);
   }
 };
 
-/// The sum or the difference of two full panels, which is left in memory for the tiles that follow.
+/// Reads the sum or the difference of two full panels, and stores it for the tiles that follow.
 template <class Stored>
 struct SumReader {
   using Element = typename Stored::Element;
   const Element *b, *other;
   float* sum;
-  Float sign;  // its bit
+  Float sign;  // the sign bit to apply
 
   explicit HWY_INLINE SumReader(const TileArgs& t)
       : b(static_cast<const Element*>(t.b)),
@@ -130,11 +131,11 @@ struct SumReader {
   }
 };
 
-/// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. Rows of A are reached by one pointer
-/// for three rows, because twelve pointers would not fit into the general registers.
+/// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. One pointer addresses three rows of A,
+/// because twelve pointers would not fit the general registers.
 template <size_t kRows, size_t kFull, bool kHalf>
 struct Accumulators {
-  Float full[kRows][kFull + 1];  // + 1: no array may be empty
+  Float full[kRows][kFull + 1];  // + 1, because no array may be empty
   HalfFloat half[kRows];
 
   HWY_INLINE void zero() {
@@ -146,7 +147,7 @@ struct Accumulators {
     }
   }
 
-  /// f(tag, accumulator, offset of its column) of each.
+  /// Calls f(tag, accumulator, offset of its column) for each accumulator.
   template <typename F>
   HWY_INLINE void for_each(const F& f) {
 #pragma GCC unroll 16
@@ -157,7 +158,7 @@ struct Accumulators {
     }
   }
 
-  /// With step i of A and step `ahead` of the panel, counted from where it is read.
+  /// Uses step i of A and the step that is `ahead` of the reader's position in the panel.
   template <class Reader>
   HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const Reader& panel,
                        size_t ahead) {
@@ -193,21 +194,22 @@ struct Accumulators {
 };
 
 /// acc += a[kRows, k] · b[k, …]. Few rows make few chains of dependent additions; kSets sets of accumulators take the
-/// steps of k in turn, so that there are eight chains and more.
+/// steps of k in turn, so that there are at least eight chains.
 template <class Reader, size_t kSets, size_t kRows, size_t kFull, bool kHalf>
 HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
-  const size_t k = t.k, a_stride = t.a_stride;  // read once: a reader that stores could change them
+  // Read once, because the compiler assumes that a reader's stores may change them.
+  const size_t k = t.k, a_stride = t.a_stride;
   const float* a[(kRows + 2) / 3];
 #pragma GCC unroll 4
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) a[g] = t.a + g * 3 * a_stride;
-  Accumulators<kRows, kFull, kHalf> more[kSets];  // the first is `acc` itself
+  Accumulators<kRows, kFull, kHalf> more[kSets];  // the first set is `acc` itself
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) more[s].zero();
   Reader panel(t);
   const char* ahead = t.prefetch;
   const size_t lines = t.prefetch_lines;
   const bool own = t.prefetch_own;
-  const size_t apart = k / 4 * 64;  // so that all lines of the stretch come once
+  const size_t apart = k / 4 * 64;  // so that each line of the memory is prefetched once
   size_t i = 0;
   for (; i + 4 <= k; i += 4, panel.advance(4), ahead += 64) {
     if (own)
@@ -230,7 +232,7 @@ void tile(const TileArgs& t) noexcept {
   acc.zero();
   constexpr size_t kChains = kRows * (kFull + kHalf);
   multiply<Reader, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
-  // Bias and addend come last: a sum that starts from them would round every step to their size.
+  // Bias and addend are added last: a sum that started with them would be rounded to their size at every step.
   if (t.bias) {
     acc.for_each([&t](auto d, auto& v, size_t, size_t at) HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.bias + at)); });
   }
@@ -262,7 +264,7 @@ constexpr std::array<std::array<TileFunction, kMaxRows>, kColumnKinds> all_tiles
 /// [kind of columns][rows - 1]
 constexpr auto kTiles = all_tiles(std::make_index_sequence<kColumnKinds>());
 
-/// Of full panels: [rows - 1]
+/// For full panels: [rows - 1]
 template <class Reader>
 constexpr auto kFullTiles =
     tiles_of_kind<Reader, kColumnKinds - 1>(std::make_index_sequence<max_rows(kColumnKinds - 1)>());

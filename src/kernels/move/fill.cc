@@ -28,7 +28,7 @@ void triangle(const Triangle& a, const void* x, void* y, const Parallel& par) no
   const auto task = [&](size_t begin, size_t end) {
     for (size_t row = begin; row < end; ++row) {
       // The kept columns are [from, to); `edge` is where column - row crosses the diagonal. Nothing overflows:
-      // |diagonal| is bounded first, beyond the matrix all values mean the same.
+      // |diagonal| is limited first, since all values beyond the matrix are equivalent.
       const int64_t size = int64_t(a.rows + a.columns);
       const int64_t edge = int64_t(row % a.rows) + std::clamp(a.diagonal, -size, size) + (a.upper ? 0 : 1);
       const size_t at = size_t(std::clamp<int64_t>(edge, 0, int64_t(a.columns))) * a.element_size;

@@ -18,7 +18,7 @@ template <typename T>
 class PadKernel : public testing::MoveKernel<T> {};
 TYPED_TEST_SUITE(PadKernel, testing::ElementTypes);
 
-/// Position along one dimension, element by element: first cut, then pad. -1 in constant padding.
+/// Position along one dimension, computed element by element: first crop, then pad. -1 in constant padding.
 int64_t padded_source(PadMode mode, int64_t i, int64_t extent, int64_t before, int64_t after) {
   const int64_t first = before < 0 ? -before : 0, n = extent - first - (after < 0 ? -after : 0);
   int64_t k = i - (before > 0 ? before : 0);

@@ -8,7 +8,7 @@
 namespace retort::kernels {
 namespace {
 
-constexpr size_t kBlock = 256;  // offsets computed ahead of the moves
+constexpr size_t kBlock = 256;  // number of offsets computed ahead of the moves
 
 template <typename I>
 std::optional<BadIndex> check(const I* indices, size_t n, int64_t extent) {
@@ -18,7 +18,7 @@ std::optional<BadIndex> check(const I* indices, size_t n, int64_t extent) {
   return std::nullopt;
 }
 
-/// The same `count` elements of each of `rows` slices. y: rows a.count apart.
+/// Copies the same `count` elements of each of `rows` slices. Rows of y are a.count apart.
 template <typename I>
 void gather_singles(const Mover& m, const GatherArgs& a, size_t rows, const void* x, const I* indices, void* y,
                     size_t count) {

@@ -34,7 +34,7 @@ TYPED_TEST(GatherKernel, GathersAlongAnAxis) {
 }
 
 TYPED_TEST(GatherKernel, GathersAndScattersTuples) {
-  // Batches of [4, 5, 6]; tuples of two indices name rows of 6.
+  // Batches of [4, 5, 6]; tuples of two indices select rows of 6.
   TupleIndices t{.batches = 2, .tuples = 3, .depth = 2, .slice = 6};
   t.extents = {4, 5};
   const std::vector<int64_t> indices{0, 0, 3, 4, -1, -5, 1, 2, 0, -1, 2, 2};

@@ -1,6 +1,5 @@
 // Index arithmetic of the gather and scatter families: indices are checked, negative ones count from the end, and each
-// becomes an offset. What happens at the offset is left to a function, so that ops can scatter with a reduction of
-// their own.
+// becomes an offset. A function processes the offsets, so that ops can scatter with their own reductions.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -13,14 +12,14 @@
 
 namespace retort::kernels {
 
-/// An index outside [-extent, extent), at `position` of the index tensor. The output is unspecified then.
+/// An index outside [-extent, extent), at `position` of the index tensor. The output is then unspecified.
 struct BadIndex {
   size_t position;
   int64_t index;
   int64_t extent;
 };
 
-/// index in [0, extent), or -1 when it is out of range.
+/// Maps the index to [0, extent); -1 if it is out of range.
 template <typename I>
 inline int64_t wrap_index(I index, int64_t extent) {
   const int64_t i = int64_t(index) < 0 ? int64_t(index) + extent : int64_t(index);
@@ -34,10 +33,10 @@ struct TupleIndices {
   size_t tuples = 0;                         ///< of one batch
   size_t depth = 0;                          ///< at most kMaxDepth
   std::array<int64_t, kMaxDepth> extents{};  ///< of the indexed dimensions
-  size_t slice = 1;                          ///< elements behind one tuple
+  size_t slice = 1;                          ///< number of elements per tuple
 };
 
-/// f(slice number, offset in elements) in order; one batch of the tensor has Π extents · slice elements.
+/// Calls f(slice number, offset in elements) in order; one batch of the tensor has Π extents · slice elements.
 template <typename I, typename F>
 std::optional<BadIndex> for_tuples(const TupleIndices& t, const I* indices, const F& f) {
   int64_t batch_elements = int64_t(t.slice);
@@ -54,9 +53,9 @@ std::optional<BadIndex> for_tuples(const TupleIndices& t, const I* indices, cons
   return std::nullopt;
 }
 
-/// f(position, offsets, n) for consecutive blocks of the index tensor (GatherElements, ScatterElements): an offset is that
-/// of the same position in a tensor of shape `data`, with the coordinate along `axis` replaced by the index. Equal
-/// ranks; no extent of `index_shape` exceeds that of `data` off the axis.
+/// Calls f(position, offsets, n) for consecutive blocks of the index tensor (GatherElements, ScatterElements): an
+/// offset is that of the same position in a tensor of shape `data`, with the coordinate along `axis` replaced by the
+/// index. The ranks must be equal, and no extent of `index_shape` except that of `axis` may exceed that of `data`.
 template <typename I>
 std::optional<BadIndex> for_element_blocks(std::span<const int64_t> data, std::span<const int64_t> index_shape,
                                            size_t axis, const I* indices,
@@ -80,7 +79,7 @@ std::optional<BadIndex> for_element_blocks(std::span<const int64_t> data, std::s
     for (size_t c = 0, n; c < width; c += n) {
       n = std::min(width - c, kBlock - held);
       const I* const from = indices + done + held;
-      uint64_t bad = 0;  // its sign: that of an index below 0 or of the rest behind one, once wrapped
+      uint64_t bad = 0;  // its sign bit is set by an index below 0, or by one beyond the extent, after wrapping
       const auto put = [&](const auto& place) {
         for (size_t j = 0; j < n; ++j) {
           const uint64_t i = uint64_t(from[j]) + (from[j] < 0 ? uint64_t(extent) : 0);

@@ -1,4 +1,4 @@
-// What the tests of data movement share: numbered elements of every kind, shapes and naive index arithmetic.
+// Shared by the tests of data movement: numbered elements of every kind, shapes and naive index arithmetic.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// How the elements of a tensor are copied. Kernels that only move data know shapes and indices; what an element is,
-// they leave to a Mover, so strings share all index logic with numbers.
+// Copies of elements of a tensor. Kernels that only move data know shapes and indices; a Mover knows the elements, so
+// strings share all index logic with numbers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace retort::kernels {
 
-/// Immutable; strides and offsets count elements. Source and destination do not overlap.
+/// Immutable. Strides and offsets count elements. Source and destination must not overlap.
 struct Mover {
-  size_t size;     ///< bytes of one element
-  bool may_throw;  ///< copying allocates (strings): kernels then use the calling thread only, and std::bad_alloc passes
-                   ///< through
+  size_t size;  ///< bytes of one element
+  /// Copying allocates (strings): kernels then use only the calling thread, and std::bad_alloc may be thrown.
+  bool may_throw;
   /// to[i] = from[i]
   void (*copy)(void* to, const void* from, size_t n);
   /// to[i · to_stride] = from[i · from_stride]; from_stride 0 fills
@@ -31,7 +31,7 @@ struct Mover {
 
 /// For elements of 1, 2, 4, 8 or 16 bytes, aligned to at least min(size, 8).
 const Mover& byte_mover(size_t size) noexcept;
-/// For std::string. The destination holds constructed strings.
+/// For std::string. The destination must contain constructed strings.
 const Mover& string_mover() noexcept;
 
 }  // namespace retort::kernels

@@ -11,16 +11,16 @@ namespace {
 
 constexpr size_t kMaxRank = 16;
 
-/// One dimension: `kept` input elements from `first` on (below 0: more are removed than it has), with `before` ones in front
-/// and `out` in all.
+/// One dimension: `kept` input elements, starting with `first` (below 0: more are removed than it has), with `before`
+/// elements before them and `out` in all.
 struct Dim {
   int64_t extent, first, kept, before, out;
 };
 
 struct Plan {
   size_t rank = 0;
-  std::array<Dim, kMaxRank> dims;  ///< outermost first; the last is padded unless it is the only one
-  size_t run = 1;                  ///< elements of the innermost dimensions, which are not padded
+  std::array<Dim, kMaxRank> dims;  ///< outermost first; the last one is padded unless it is the only one
+  size_t run = 1;                  ///< elements of the innermost dimensions that are not padded
   PadMode mode;
 };
 
@@ -62,7 +62,7 @@ int64_t source(PadMode mode, const Dim& d, int64_t i) {
         break;
       case PadMode::reflect: {
         const int64_t period = std::max<int64_t>(1, 2 * (n - 1));
-        if (k < 0 && k > -n) {  // reflected once, as most are
+        if (k < 0 && k > -n) {  // reflected once, the most common case
           k = -k;
           break;
         }
@@ -81,8 +81,8 @@ struct Row {
   const void* value;
 };
 
-/// Elements [range) of an output row of a mode that repeats the input: one end, or going away from it for less than the
-/// input's extent.
+/// Writes elements [range) of an output row, for a mode that repeats the input: one end, or a run away from it that is
+/// shorter than the input's extent.
 void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t> range) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
   const ptrdiff_t run = ptrdiff_t(r.plan.run);
@@ -95,7 +95,7 @@ void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t
     r.m.copy(r.m.at(y, i * run), r.m.at(x, source(r.plan.mode, d, i) * run), size_t(run));
 }
 
-/// The whole output row from its elements [begin, end), which hold a period or more: what is there doubles.
+/// Fills the whole output row from its elements [begin, end), which contain at least one period, by doubling.
 void repeat(const Row& r, void* y, int64_t period, int64_t begin, int64_t end) {
   const int64_t out = r.plan.dims[r.plan.rank - 1].out, run = int64_t(r.plan.run);
   const auto copy = [&](int64_t to, int64_t from, int64_t n) {
@@ -113,7 +113,7 @@ void repeat(const Row& r, void* y, int64_t period, int64_t begin, int64_t end) {
   }
 }
 
-/// The last dimension of one output row; x is null where the whole row lies in constant padding.
+/// Pads the last dimension of one output row; x is null if the whole row is constant padding.
 void pad_row(const Row& r, const void* x, void* y) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
   const ptrdiff_t run = ptrdiff_t(r.plan.run);
@@ -134,7 +134,7 @@ void pad_row(const Row& r, const void* x, void* y) {
   repeat(r, y, r.plan.mode == PadMode::reflect ? std::max<int64_t>(1, 2 * (kept - 1)) : kept, from, to);
 }
 
-/// Where output row `row` begins in the input; null for constant rows.
+/// The address in the input at which output row `row` begins; null for constant rows.
 const void* row_source(const Row& r, size_t row, const void* x) {
   const size_t last = r.plan.rank - 1;
   ptrdiff_t offset = 0, stride = r.plan.dims[last].extent * ptrdiff_t(r.plan.run);

@@ -8,7 +8,7 @@
 namespace retort::kernels {
 namespace {
 
-/// Slices whose totals run side by side: their last rows stay in the first-level cache.
+/// Slices whose totals are computed together: their last rows stay in the first-level cache.
 constexpr size_t kColumns = 1024;
 
 template <bool kProduct, typename T>
@@ -34,12 +34,12 @@ void grow_row(const T* __restrict before, const T* __restrict x, T* __restrict y
   for (size_t c = 0; c < n; ++c) y[c] = grown<kProduct>(before[c], x[c]);
 }
 
-/// `width` neighbouring slices along the axis: each row from the one before.
+/// `width` neighbouring slices along the axis: each row is computed from the previous one.
 template <bool kProduct, typename T>
 void run_columns(const Running& a, const T* x, T* y, size_t width) {
   const ptrdiff_t step = a.reverse ? -ptrdiff_t(a.inner) : ptrdiff_t(a.inner);
   ptrdiff_t at = a.reverse ? ptrdiff_t((a.extent - 1) * a.inner) : 0;
-  const ptrdiff_t taken = a.exclusive ? step : 0;  // how far behind the row that a total takes up is
+  const ptrdiff_t taken = a.exclusive ? step : 0;  // how far before the row is the element that a total adds
   for (size_t c = 0; c < width; ++c)
     y[at + ptrdiff_t(c)] = a.exclusive ? T(kProduct) : grown<kProduct>(T(kProduct), x[at + ptrdiff_t(c)]);
   for (size_t n = 1; n < a.extent; ++n) {

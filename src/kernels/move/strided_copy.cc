@@ -10,7 +10,7 @@ namespace {
 
 using Dim = StridedCopy::Dim;
 
-/// Elements of the dimensions inside d.
+/// Number of elements of the dimensions inside d.
 ptrdiff_t inner_elements(std::span<const int64_t> shape, size_t d) {
   ptrdiff_t n = 1;
   for (size_t i = d + 1; i < shape.size(); ++i) n *= shape[i];
@@ -48,8 +48,8 @@ class Walk {
   std::array<size_t, StridedCopy::kMaxRank> index_{};
 };
 
-/// f(to, from, piece) for each of `rows` positions of the outer dimensions times `pieces`; one task moves about kChunk
-/// elements.
+/// Calls f(to, from, piece) for each of `rows` positions of the outer dimensions times `pieces`; one task moves about
+/// kChunk elements.
 template <typename F>
 void for_pieces(const StridedCopy& outer, size_t pieces, size_t piece_elements, const Parallel& par, const F& f) {
   const auto task = [&](size_t begin, size_t end) {
@@ -75,7 +75,7 @@ Dim take(StridedCopy& copy, size_t d) {
   return dim;
 }
 
-/// Runs of a power of two of bytes up to 16 become elements of that size when all strides and both addresses (ORed in
+/// Runs of a power of two of bytes up to 16 become elements of that size if all strides and both addresses (ORed in
 /// `address`) allow it: fewer, larger moves.
 const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
   if (mover.may_throw || copy.rank < 2) return mover;
@@ -95,7 +95,7 @@ const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
   return byte_mover(bytes);
 }
 
-/// Along the innermost dimension, cut into pieces of at most kChunk elements.
+/// Copies along the innermost dimension, divided into pieces of at most kChunk elements.
 void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
   const Dim run = take(outer, outer.rank - 1);
   const size_t pieces = (run.extent + kChunk - 1) / kChunk;
@@ -109,7 +109,7 @@ void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, co
   });
 }
 
-/// The innermost dimension is contiguous, the next one repeats it: what has been copied doubles.
+/// The innermost dimension is contiguous and the next one repeats it: doubles what has been copied.
 void copy_repeated(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
   const size_t run = take(outer, outer.rank - 1).extent, times = take(outer, outer.rank - 1).extent;
   const size_t most = kChunk / run, pieces = (times + most - 1) / most;

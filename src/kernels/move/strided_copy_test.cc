@@ -16,7 +16,7 @@ using testing::numbered;
 template <typename T>
 class StridedCopyKernel : public testing::MoveKernel<T> {
  protected:
-  /// y[i] must be x[source(coordinates of i)].
+  /// Checks that y[i] is x[source(coordinates of i)].
   template <typename Source>
   void check(const StridedCopy& plan, const Dims& shape, const Dims& out, const Source& source) {
     const auto x = numbered<T>(count(shape));
@@ -151,7 +151,7 @@ TYPED_TEST(StridedCopyKernel, ConcatAndSplitAreInverse) {
   }
 }
 
-// The vectorised tile at each level, at every corner of a block and at unaligned places.
+// Tests the vectorised tile at each level, at every corner of a block and at unaligned addresses.
 class TransposeLevels : public testing::PerIsa {};
 
 TEST_P(TransposeLevels, AllSizesUpToTwoVectors) {

@@ -14,7 +14,7 @@
 #define RETORT_TRANSPOSE_SHARED
 namespace retort::kernels {
 
-/// The plain loops, over a part of a tile.
+/// The plain loops, for part of a tile.
 template <typename T>
 void transpose_part(const TransposeTile& t, size_t row0, size_t row1, size_t column0, size_t column1) {
   T* const to = static_cast<T*>(t.to);
@@ -76,7 +76,7 @@ HWY_INLINE void transpose_tile(const uint32_t* from, ptrdiff_t from_row, uint32_
 
 #else
 
-/// Four elements of each of the rows p, p + 4·stride: one row per 128-bit block.
+/// Loads four elements of each of the rows p, p + 4·stride, …: one row per 128-bit block.
 HWY_INLINE V load_blocks(const uint32_t* p, [[maybe_unused]] ptrdiff_t stride) {
   const hn::FixedTag<uint32_t, 4> b;
 #if HWY_TARGET <= HWY_AVX2
@@ -129,7 +129,7 @@ struct Block16 {
   uint64_t words[2];
 };
 
-/// Blocks of 16x16 keep the lines of both sides in the first cache level.
+/// Blocks of 16x16 keep the lines of both sides in the first-level cache.
 template <typename T>
 void transpose_blocks(const TransposeTile& t) {
   constexpr size_t kBlock = 16;

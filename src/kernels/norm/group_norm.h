@@ -1,4 +1,4 @@
-// Normalisation over blocks of channels: GroupNorm, InstanceNorm (one group a channel), and the affine step alone.
+// Normalisation over blocks of channels: GroupNorm, InstanceNorm (one channel per group), and the affine step alone.
 #pragma once
 #include <cstddef>
 
@@ -11,17 +11,17 @@ namespace retort::kernels {
 struct GroupNorm {
   size_t batch = 0, channels = 0, spatial = 0, groups = 1;
   const float* x = nullptr;
-  const float* gamma = nullptr;  ///< [channels], or null: 1
-  const float* beta = nullptr;   ///< [channels], or null: 0
+  const float* gamma = nullptr;  ///< [channels], or null for 1
+  const float* beta = nullptr;   ///< [channels], or null for 0
   float epsilon = 1e-5f;
   float* y = nullptr;  ///< may be x
 };
 
-/// Thread-safe, no allocation; each block in one fixed order.
+/// Thread-safe, no allocation. Each block is summed in one fixed order.
 void group_norm(const GroupNorm& args, const Parallel& par) noexcept;
 void group_norm_reference(const GroupNorm& args) noexcept;
 
-/// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization once its statistics are folded. y may be x.
+/// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization with folded statistics. y may be x.
 struct ChannelAffine {
   size_t batch = 0, channels = 0, spatial = 0;
   const float* x = nullptr;

@@ -87,7 +87,7 @@ TEST_P(NormKernel, LargeOffsetDoesNotCancel) {
   row_norm(args, one_thread());
   args.y = want.data();
   row_norm_reference(args);
-  expect_near(got, want, 1e-3);  // the mean itself has an ulp of 2.4e-4
+  expect_near(got, want, 1e-3);  // an ulp of the mean itself is 2.4e-4
 }
 
 TEST_P(NormKernel, RowNormInPlaceSameBitsWithThreads) {
@@ -151,7 +151,7 @@ class SoftmaxKernel : public testing::PerIsa {
       if (log) continue;
       for (size_t i = 0; i < x.size(); ++i) {
         if (!std::isfinite(want[i])) continue;
-        ASSERT_NEAR(got[i], want[i], 1.5e-5 * double(want[i]) + 1e-37);  // small terms keep their digits
+        ASSERT_NEAR(got[i], want[i], 1.5e-5 * double(want[i]) + 1e-37);  // small terms must stay accurate
       }
     }
   }

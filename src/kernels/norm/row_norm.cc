@@ -15,7 +15,7 @@
 #ifndef RETORT_ROW_NORM_SHARED
 #define RETORT_ROW_NORM_SHARED
 namespace retort::kernels {
-constexpr size_t kRowGroup = 4;  // rows normalised side by side
+constexpr size_t kRowGroup = 4;  // rows that are normalised together
 }
 #endif
 
@@ -38,7 +38,7 @@ struct Plain {
   HWY_INLINE V part(V sum, size_t r, size_t i, size_t n) const { return hn::Add(sum, load(r, i, n)); }
 };
 
-/// s = x + skip + bias, stored on the way.
+/// Computes s = x + skip + bias, and stores it.
 template <size_t kRows>
 struct AddSkip {
   const float* x;
@@ -76,7 +76,7 @@ struct SquaredDeviation {
   }
 };
 
-/// Sums of kRows rows side by side: their chains of additions and final reductions overlap. Each row has two chains and
+/// Sums of kRows rows together: their chains of additions and final reductions overlap. Each row has two chains and
 /// blocks of 1024 whose sums are added in double, whatever kRows.
 template <size_t kRows, class Pass>
 HWY_INLINE void sum_rows(size_t width, const Pass& pass, double (&sums)[kRows]) {
@@ -123,7 +123,7 @@ struct Scale {
   HWY_INLINE void run() const {
     const D d;
     const size_t lanes = hn::Lanes(d), width = args.width;
-    const float *const gammas = args.gamma, *const betas = args.beta;  // not reloaded after each store
+    const float *const gammas = args.gamma, *const betas = args.beta;  // so that they are not reloaded after each store
     size_t i = 0;
     for (; i + lanes <= width; i += lanes) {
       const V gamma = kGamma ? hn::LoadU(d, gammas + i) : hn::Zero(d);
@@ -192,7 +192,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void row_norm(const RowNorm& args, const Parallel& par) noexcept {
-  if (args.width == 0) {  // statistics of nothing
+  if (args.width == 0) {  // rows without elements
     if (args.mean) std::fill_n(args.mean, args.rows, 0.0f);
     if (args.inv_std) std::fill_n(args.inv_std, args.rows, 1 / std::sqrt(args.epsilon));
     return;

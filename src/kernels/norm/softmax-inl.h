@@ -1,4 +1,4 @@
-// The pieces of a softmax over elements that lie side by side. Included once per instruction level (see dispatch.h).
+// The steps of a softmax over contiguous elements. Included once per instruction level (see dispatch.h).
 #if defined(RETORT_KERNELS_NORM_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_NORM_SOFTMAX_INL_H_
 #undef RETORT_KERNELS_NORM_SOFTMAX_INL_H_
@@ -24,14 +24,14 @@ constexpr float kMinusInf = -std::numeric_limits<float>::infinity();
 
 constexpr float kLog2E = 1.44269504f;
 
-// 2^(rate · (x - max)), with rate log2(e) e^(x - max): relative error |x - max|·1.2e-7 and 0 below e^-87.7. Subtracting
-// first keeps large inputs exact.
+// 2^(rate · (x - max)); with the rate log2(e) this is e^(x - max), with a relative error of |x - max|·1.2e-7, and 0
+// below e^-87.7. Subtracting first keeps large inputs exact.
 HWY_INLINE V exp_shifted(D d, V x, V max, V rate) {
   const V t = hn::Mul(hn::Sub(x, max), rate);
   return detail::RoughExp2(d, MaxKeepNaN(hn::Set(d, -127.0f), t));
 }
 
-/// Σ e^(scale · (x - max)); stores the terms when kStore.
+/// Σ e^(scale · (x - max)); stores the terms if kStore.
 template <bool kStore>
 float exp_sum(const float* x, float max, float* y, size_t n, float scale = 1) {
   const D d;
@@ -60,7 +60,7 @@ float exp_sum(const float* x, float max, float* y, size_t n, float scale = 1) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
 }
 
-/// y = f(x), n elements.
+/// y = f(x) for n elements.
 template <class F>
 HWY_INLINE void map_row(const float* x, float* y, size_t n, const F& f) {
   const D d;

@@ -44,7 +44,7 @@ void softmax_row(const float* x, float* y, size_t n, bool log) {
   }
 }
 
-// One vector of neighbouring slices: `columns` of them (at most Lanes), whose elements lie `stride` apart.
+// Computes one vector of neighbouring slices: `columns` of them (at most Lanes), whose elements are `stride` apart.
 template <class Load, class Store>
 HWY_INLINE void softmax_columns(const SoftmaxArgs& args, const Load& load, const Store& store) {
   const D d;
@@ -70,7 +70,7 @@ void softmax_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
   }
 }
 
-/// Inner positions [begin, end) of one outer slice, whose pointers and inner stride `args` holds.
+/// Computes inner positions [begin, end) of one outer slice; `args` has its pointers and inner stride.
 void softmax_inner(const SoftmaxArgs& args, size_t begin, size_t end) {
   const D d;
   const size_t lanes = hn::Lanes(d);
@@ -93,7 +93,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 namespace {
 
-constexpr size_t kInnerStep = 64;  // slices of one task: a multiple of every vector length, whole cache lines
+constexpr size_t kInnerStep = 64;  // slices of one task: a multiple of every vector length, and whole cache lines
 
 }  // namespace
 

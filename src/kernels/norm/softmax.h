@@ -1,7 +1,7 @@
 // Softmax and log-softmax along one axis of [outer, extent, inner]. Thread-safe, no allocation; y may be x.
 //
-// y = e^(x - max) / Σ e^(x - max), or x - max - log Σ. A slice that is all -inf, or holds +inf or NaN, gives NaN
-// throughout (as the formula does); -inf elsewhere gives 0, or -inf for the logarithm.
+// y = e^(x - max) / Σ e^(x - max), or x - max - log Σ. If a slice is all -inf, or contains +inf or NaN, all
+// its results are NaN (as by the formula); otherwise -inf gives 0, or -inf for the logarithm.
 #pragma once
 #include <cstddef>
 
@@ -17,7 +17,7 @@ struct SoftmaxArgs {
 };
 
 void softmax(const SoftmaxArgs& args, const Parallel& par) noexcept;
-/// The plain loops in double: the meaning of softmax(). y must not be x.
+/// The reference of softmax(): plain loops in double. y must not be x.
 void softmax_reference(const SoftmaxArgs& args) noexcept;
 
 }  // namespace retort::kernels

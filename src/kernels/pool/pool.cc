@@ -33,21 +33,21 @@ struct Mean {
   }
 };
 
-// The taps of one output pixel that meet the image, and the number that a mean divides by.
+// The taps of one output pixel that overlap the image, and the divisor of its mean.
 struct Window {
-  const float* input;    // the first of them
-  size_t rows, columns;  // how many
+  const float* input;    // address of the first tap
+  size_t rows, columns;  // number of taps
   size_t line, step;     // floats from one row or column of taps to the next
   size_t divisor;
-  size_t slices = 1, slice = 0;  // of rows of taps, and floats from one to the next
+  size_t slices = 1, slice = 0;  // number of slices of rows of taps, and floats from one to the next
 };
 
-// Taps of a kernel row or column that lie in the padded image.
+// Number of taps of a kernel row or column that lie in the padded image.
 size_t taps_padded(size_t start, size_t padded_size, size_t kernel, size_t dilation) {
   return taps_inside(ptrdiff_t(start), padded_size, kernel, dilation).last;
 }
 
-// What the means of a row's windows are divided by, but for their columns.
+// The divisor of the means of a row's windows, without the factor for their columns.
 size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
   const PoolShape& s = args.shape;
   if (args.kind != PoolKind::average_include_pad) return rows;
@@ -62,7 +62,8 @@ size_t divisor_columns(const PoolArgs& args, size_t x) {
   return taps_padded(at, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
 }
 
-// The window of output pixel (y, x); `image`: its channel's first pixel; `pixel`: floats from one pixel to the next.
+// The window of output pixel (y, x); `image` is its channel's first pixel; `pixel` is the distance in floats from one
+// pixel to the next.
 Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
   const PoolShape& s = args.shape;
   const size_t padded_y = y * s.stride_h, padded_x = x * s.stride_w;
@@ -81,7 +82,7 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
   return w;
 }
 
-// Brings the slices of output slice z into a window on its plane; returns what they contribute to the divisor.
+// Adds the slices of output slice z to a window of its plane; returns their contribution to the divisor.
 size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
   const PoolShape& s = args.shape;
   const size_t padded_z = z * s.stride_d;
@@ -93,7 +94,7 @@ size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
   return taps_padded(padded_z, s.pad_front + s.in_d + s.pad_back, s.kernel_d, s.dilation_d);
 }
 
-// kVectors of channels, the last of them n wide.
+// kVectors vectors of channels, the last of them n wide.
 template <class Op, size_t kVectors>
 HWY_INLINE void pool_channels(const Window& w, size_t channel, size_t n, float* out) {
   const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
@@ -127,7 +128,7 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
   }
 }
 
-// Every stride-th float, kLanes of them; reads kLanes * stride floats.
+// Loads kLanes floats, `stride` apart; reads kLanes * stride floats.
 HWY_INLINE Float load_every(const float* p, size_t stride) {
   const FloatTag d;
   if (stride == 1) return hn::LoadU(d, p);
@@ -140,11 +141,12 @@ HWY_INLINE Float load_every(const float* p, size_t stride) {
   return hn::GatherIndex(d, p, hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(stride))));
 }
 
-// Floats of a line of input, with its padding, that are pooled at once.
+// Floats of a line of input, including padding, that are pooled at once.
 constexpr size_t kLineFloats = 2048;
-constexpr size_t kFewPixels = 3;  // a row of fewer fills too little of a vector
+constexpr size_t kFewPixels = 3;  // a row of fewer pixels fills too little of a vector
 
-// The rows of a window over `count` columns from `column` on, of which some may lie outside the image, as one line.
+// Reduces the rows of a window over `count` columns, starting with `column`, to one line; some columns may be outside
+// the image.
 template <class Op>
 void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, float* line) {
   for (size_t i = 0; i < count; i += kLanes) hn::StoreU(hn::Set(FloatTag(), Op::kStart), FloatTag(), line + i);
@@ -160,7 +162,7 @@ void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, 
   }
 }
 
-// Means of `n` output pixels of a row from x on. Windows that cross no edge of the image have one divisor.
+// Means of `n` output pixels of a row, starting with x. Windows that cross no edge of the image share one divisor.
 HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n, size_t reach) {
   const PoolShape& s = args.shape;
   if (x * s.stride_w >= s.pad_left && (x + n - 1) * s.stride_w + reach <= s.in_w + s.pad_left)
@@ -171,7 +173,7 @@ HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, 
   return hn::Div(sums, hn::Load(FloatTag(), divisors));
 }
 
-// Where windows or strides are too wide for a line, or too few pixels share one.
+// For windows or strides that are too wide for a line, or too few pixels per line.
 template <class Op>
 void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t z, size_t y, size_t x, float* out) {
   Window w = window_at(args, plane, 1, y, x);
@@ -184,7 +186,7 @@ void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t z, size_t 
   *out = hn::GetLane(Op::finish(sum, w.divisor));
 }
 
-// One output row of a plane: the rows of its windows are combined to a line, then the line's columns.
+// Computes one output row of a plane: combines the rows of its windows to a line, then the line's columns.
 template <class Op>
 void pool_row_nchw(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
@@ -216,8 +218,8 @@ void pool_row_nchw(const PoolArgs& args, size_t row) {
   }
 }
 
-// Sums of kVectors of channels over `pixels` pixels. A long chain of additions loses digits: runs of pixels are summed
-// first.
+// Sums of kVectors vectors of channels over `pixels` pixels. A long chain of additions loses accuracy, so runs of
+// pixels are summed first.
 template <size_t kVectors>
 HWY_INLINE void sum_channels(const float* in, size_t pixels, size_t pixel_stride, size_t n, Float (&totals)[kVectors]) {
   constexpr size_t kRun = 64;
@@ -249,7 +251,7 @@ HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in,
 
 }  // namespace
 
-// Output rows [row0, row1): of the batch, or of all planes.
+// Computes output rows [row0, row1) of the batch, or of all planes.
 void pool_rows(const PoolArgs& args, bool nchw, size_t row0, size_t row1) noexcept {
   const bool max = args.kind == PoolKind::max;
   const auto pool_row = nchw ? (max ? pool_row_nchw<Largest> : pool_row_nchw<Mean>)
@@ -257,7 +259,7 @@ void pool_rows(const PoolArgs& args, bool nchw, size_t row0, size_t row1) noexce
   for (size_t row = row0; row < row1; ++row) pool_row(args, row);
 }
 
-// Channels [c0, c1) of image b.
+// Computes channels [c0, c1) of image b.
 void average_image(const GlobalAverageArgs& args, size_t b, size_t c0, size_t c1) noexcept {
   const float* in = args.input + b * args.pixels * args.in_pixel_stride;
   float* out = args.output + b * args.out_stride;
@@ -268,7 +270,7 @@ void average_image(const GlobalAverageArgs& args, size_t b, size_t c0, size_t c1
 }
 
 float average_plane(const float* in, size_t pixels) noexcept {
-  const size_t whole = pixels / kLanes;  // read as so many pixels of a vector of channels
+  const size_t whole = pixels / kLanes;  // read as this many pixels of a vector of channels
   Float sums[1];
   sum_channels<1>(in, whole, kLanes, kLanes, sums);
   float sum = hn::GetLane(hn::SumOfLanes(FloatTag(), sums[0]));
@@ -283,7 +285,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 namespace {
 
-// Elements that a task reads, some 5 µs of work.
+// Elements that a task reads, about 5 µs of work.
 constexpr size_t kTaskElements = 64 << 10;
 
 void pool_all(const PoolArgs& args, bool nchw, const Parallel& par) noexcept {
@@ -303,7 +305,8 @@ void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept { pool_all(ar
 void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
   PoolArgs a = args;
   PoolShape& s = a.shape;
-  if (s.in_w == 1 && s.kernel_w == 1 && s.out_w == 1 && s.pad_left + s.pad_right == 0) {  // a column lies as a row does
+  // A column has the same layout as a row.
+  if (s.in_w == 1 && s.kernel_w == 1 && s.out_w == 1 && s.pad_left + s.pad_right == 0) {
     const std::pair<size_t&, size_t&> sides[] = {
         {s.in_w, s.in_h},        {s.out_w, s.out_h},          {s.kernel_w, s.kernel_h},    {s.stride_w, s.stride_h},
         {s.pad_left, s.pad_top}, {s.pad_right, s.pad_bottom}, {s.dilation_w, s.dilation_h}};
@@ -313,7 +316,7 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
 }
 
 void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept {
-  constexpr size_t kLine = 16;  // floats: no two tasks write to one cache line
+  constexpr size_t kLine = 16;  // in floats: no two tasks write to one cache line
   if (args.batch * args.channels == 0) return;
   const size_t channels = round_up(ceil_div(kTaskElements, args.pixels), kLine);
   const size_t blocks = ceil_div(args.channels, channels);

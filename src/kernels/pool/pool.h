@@ -1,6 +1,7 @@
 // Pooling in single precision over one or two spatial dimensions (1-D: height 1), channels last (NHWC, with pixel
-// strides as in kernels/conv/conv.h) or channels first (NCHW, dense; there also over three). Sums have one order: same
-// bits for any number of threads. Thread-safe, no allocation; the shape is trusted.
+// strides as in kernels/conv/conv.h) or channels first (NCHW, dense; also over three dimensions). Sums have one fixed
+// order, so results have the same bits for any number of threads. Thread-safe, no allocation; the caller must have
+// checked the shape.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +11,18 @@
 namespace retort::kernels {
 
 enum class PoolKind : uint8_t {
-  max,                  ///< NaN wins; -inf for a window that lies in the padding altogether
-  average,              ///< over the taps inside the image; 0 for a window that has none
-  average_include_pad,  ///< over the taps inside the padded image: windows of the ceiling mode may reach beyond even
-                        ///< that
+  max,      ///< NaN wins; -inf for a window that is entirely in the padding
+  average,  ///< over the taps inside the image; 0 for a window that has none
+  /// Over the taps inside the padded image: windows of the ceiling mode may extend even beyond that.
+  average_include_pad,
 };
 
 struct PoolShape {
   size_t batch = 1, in_h = 1, in_w = 1, channels = 1, out_h = 1, out_w = 1;
   size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  size_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< floats; not used by the NCHW forms
-  /// Of a third dimension, outside of the height; NCHW alone.
+  size_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< in floats; not used by the NCHW forms
+  /// Of a third dimension, outside of the height; only for NCHW.
   size_t in_d = 1, out_d = 1, kernel_d = 1, stride_d = 1, dilation_d = 1, pad_front = 0, pad_back = 0;
 };
 
@@ -35,7 +36,7 @@ struct PoolArgs {
 void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept;
 void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept;
 
-/// Mean of each channel of [batch, pixels, channels]; image b of the output starts at b · out_stride. pixels > 0.
+/// The mean of each channel of [batch, pixels, channels]; image b of the output starts at b · out_stride. pixels > 0.
 struct GlobalAverageArgs {
   size_t batch = 1, pixels = 1, channels = 1;
   size_t in_pixel_stride = 1, out_stride = 1;
@@ -43,10 +44,10 @@ struct GlobalAverageArgs {
   float* output = nullptr;
 };
 void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept;
-/// Means of `planes` runs of `pixels` floats, one after the other.
+/// The means of `planes` runs of `pixels` floats, one after the other.
 void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output, const Parallel& par) noexcept;
 
-/// The plain loops, sums in double: the meaning of the above.
+/// The references of the above: plain loops, sums in double.
 void pool_reference(const PoolArgs& args, bool nchw) noexcept;
 void global_average_reference(const GlobalAverageArgs& args) noexcept;
 

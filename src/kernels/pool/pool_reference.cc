@@ -7,11 +7,11 @@
 namespace retort::kernels {
 namespace {
 
-// What a window has gathered so far.
+// The state of one window.
 struct Window {
   double sum = 0;
   float largest = -std::numeric_limits<float>::infinity();
-  size_t inside = 0, padded = 0;  // taps in the image, in the padded image
+  size_t inside = 0, padded = 0;  // number of taps in the image, and in the padded image
 
   void add(float v) {
     sum += double(v);

@@ -1,4 +1,4 @@
-// Pooling against the plain loops, at every instruction level.
+// Tests pooling against the plain loops, at every instruction level.
 #include "kernels/pool/pool.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ std::vector<float> run(const PoolShape& s, PoolKind kind, bool nchw, const std::
   return output;
 }
 
-// Every kind, both layouts, every level; `poison` goes into the middle of the input unless 0.
+// Tests every kind, both layouts, every level; `poison`, if not 0, is put into the middle of the input.
 void check_pool(PoolShape s, bool ceiling = false, float poison = 0) {
   set_out_size(s, ceiling);
   s.in_pixel_stride = s.channels + 3;

@@ -9,9 +9,9 @@
 namespace retort::kernels {
 namespace {
 
-constexpr size_t kColumns = 64;  // slices that are compared side by side
+constexpr size_t kColumns = 64;  // number of slices that are compared together
 
-/// Whether v takes the place of `best`, which came before.
+/// Whether v replaces `best`, which came before it.
 template <bool kMin, bool kLast, typename T>
 bool wins(T v, T best) {
   if constexpr (kMin) return kLast ? v <= best : v < best;
@@ -21,7 +21,7 @@ bool wins(T v, T best) {
 template <typename T>
 using RowNumber = std::conditional_t<sizeof(T) == 8, int64_t, std::conditional_t<sizeof(T) == 1, int8_t, int32_t>>;
 
-/// y = first + at where at names a row. Cold.
+/// y = first + at if `at` is a row. Rarely called.
 template <typename Row>
 [[gnu::noinline]] void number(const Row* at, size_t first, size_t width, int64_t* y) {
   for (size_t c = 0; c < width; ++c) {
@@ -29,8 +29,8 @@ template <typename Row>
   }
 }
 
-/// `width` neighbouring slices: one pass over their rows, whose numbers are as wide as the elements, so that the compiler
-/// vectorises, and begin anew where they would not fit.
+/// `width` neighbouring slices: one pass over their rows. Row numbers are as wide as the elements, so that the compiler
+/// vectorises, and start again before they would overflow.
 template <bool kMin, bool kLast, typename T>
 void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
   using Row = RowNumber<T>;
@@ -45,7 +45,7 @@ void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
     for (Row k = 0; k < rows; ++k) {
       const T* const row = x + (first + size_t(k)) * a.inner;
       for (size_t c = 0; c < width; ++c) {
-        // No branch: the compiler would not vectorise one on a comparison of floats.
+        // No branch: the compiler would not vectorise a branch on a comparison of floats.
         const Row better = Row(-Row(wins<kMin, kLast>(row[c], best[c])));
         at[c] = Row((k & better) | (at[c] & ~better));
         best[c] = wins<kMin, kLast>(row[c], best[c]) ? row[c] : best[c];
@@ -55,7 +55,7 @@ void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
   }
 }
 
-/// One contiguous slice: the extreme first, by 16 lanes that the compiler vectorises, then its place.
+/// One contiguous slice: first the extreme, by 16 lanes that the compiler vectorises, then its position.
 template <bool kMin, typename T>
 int64_t arg_row(const T* x, size_t n, bool last) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -19,7 +19,7 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-/// One more vector; NaN sticks in max and min.
+/// Folds one more vector; max and min keep NaN.
 template <Fold kFold>
 HWY_INLINE V step(V a, V v, V shift) {
   if constexpr (kFold == Fold::sum) return hn::Add(a, v);
@@ -36,7 +36,7 @@ constexpr bool is_sum() {
   return kFold != Fold::product && kFold != Fold::max && kFold != Fold::min;
 }
 
-/// Two partial results.
+/// Folds two partial results.
 template <Fold kFold>
 HWY_INLINE V merge(V a, V b) {
   return step < is_sum<kFold>() ? Fold::sum : kFold > (a, b, a);
@@ -53,7 +53,7 @@ HWY_INLINE double merge_lanes(V v) {
   return a;
 }
 
-/// Blocks of 1024 in four chains; the results of the blocks are merged in double.
+/// Folds blocks of 1024 in four chains; the results of the blocks are merged in double.
 template <Fold kFold>
 double run(const float* p, size_t n, float shift) {
   constexpr size_t kBlock = 1024;
@@ -81,8 +81,8 @@ double run(const float* p, size_t n, float shift) {
   return total;
 }
 
-/// kVectors vectors of columns from column `at` on; with kVectors = 1 perhaps only `width` < Lanes columns. Two levels:
-/// 256 rows are folded before they join the result, so that long sums keep their digits.
+/// Folds kVectors vectors of columns, starting with column `at`; with kVectors = 1, `width` may be less than Lanes.
+/// There are two levels: 256 rows are folded before they are added to the result, so that long sums stay accurate.
 template <Fold kFold, size_t kVectors>
 HWY_INLINE void columns(const FoldColumns& c, size_t at, size_t width) {
   constexpr size_t kLevel = 64;

@@ -9,10 +9,10 @@
 
 namespace retort::kernels {
 
-/// What is accumulated. sum_exp: Σ e^(x - shift).
+/// The quantity that is accumulated. sum_exp is Σ e^(x - shift).
 enum class Fold : uint8_t { sum, sum_abs, sum_square, sum_exp, product, max, min };
 
-/// What the operator accumulates.
+/// The fold of an operator.
 inline Fold fold_of(Reduce op) {
   switch (op) {
     case Reduce::prod:
@@ -50,18 +50,18 @@ inline double fold_merge(Fold fold, double a, double b) {
   }
 }
 
-/// Columns reduced together: a multiple of every vector length and whole cache lines.
+/// Number of columns reduced together: a multiple of every vector length, and whole cache lines.
 inline constexpr size_t kFoldColumns = 64;
 
-/// n contiguous floats.
+/// Folds n contiguous floats.
 using FoldRun = double (*)(Fold fold, const float* x, size_t n, float shift);
 FoldRun fold_run();
 
 struct FoldColumns {
-  const float* x;          ///< of the whole input
-  const ReducePlan* plan;  ///< not plan->rows
+  const float* x;          ///< the whole input
+  const ReducePlan* plan;  ///< one with plan->rows false
   size_t first;            ///< offset of the first element of the first column
-  size_t width;            ///< columns, at most kFoldColumns
+  size_t width;            ///< number of columns, at most kFoldColumns
   const float* shift;      ///< [kFoldColumns]
   float* y;                ///< [width]
 };

@@ -22,7 +22,8 @@ void reverse(ReducePlan::Dims& dims) {
 std::optional<ReducePlan> ReducePlan::make(std::span<const int64_t> shape, std::span<const int64_t> axes) noexcept {
   ReducePlan plan;
   size_t stride = 1;
-  Dims* last = nullptr;  // the kind of the dimension appended last; built from the innermost outwards
+  // The kind of the dimension appended last; the plan is built from the innermost dimension outwards.
+  Dims* last = nullptr;
   for (size_t d = shape.size(); d-- > 0;) {
     const size_t extent = size_t(shape[d]);
     if (extent == 1) continue;

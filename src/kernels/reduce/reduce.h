@@ -1,6 +1,6 @@
-// Reductions over any set of axes. The shape and axes are brought into a normal form once (ReducePlan); kernels then
-// walk it without allocation. Orders of summation are fixed by the plan and the instruction level: same bits for any
-// number of threads.
+// Reductions over any set of axes. Shape and axes are converted to a normal form once (ReducePlan); kernels then walk
+// it without allocation. The order of summation depends only on the plan and the instruction level, so results have the
+// same bits for any number of threads.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace retort::kernels {
 
 enum class Reduce : uint8_t { sum, mean, prod, max, min, l1, l2, sum_square, log_sum, log_sum_exp };
 
-/// Kept and reduced dimensions of the input after merging neighbours of one kind; strides in elements of the row-major
-/// input.
+/// Kept and reduced dimensions of the input, after merging neighbours of one kind; strides are in elements of the
+/// row-major input.
 struct ReducePlan {
   static constexpr size_t kMaxRank = 8;  ///< of each kind
   struct Dims {
@@ -24,24 +24,23 @@ struct ReducePlan {
   };
   Dims kept, reduced;
   size_t outputs = 1;  ///< product of the kept extents
-  size_t count = 1;    ///< elements behind one output: product of the reduced extents, may be 0
-  bool rows = true;    ///< the innermost dimension is reduced; else it is kept
+  size_t count = 1;    ///< elements per output: product of the reduced extents, may be 0
+  bool rows = true;    ///< whether the innermost dimension is reduced
 
-  /// `axes`: each in [0, rank), no order required. The output is the row-major tensor of the kept dimensions. nullopt
-  /// when more than kMaxRank dimensions of one kind remain (a shape of more than 2^16 elements with 17 alternating
-  /// axes).
+  /// `axes` are in [0, rank), in any order. The output is the row-major tensor of the kept dimensions. nullopt if more
+  /// than kMaxRank dimensions of one kind remain (a shape of more than 2^16 elements with 17 alternating axes).
   static std::optional<ReducePlan> make(std::span<const int64_t> shape, std::span<const int64_t> axes) noexcept;
 
-  /// Offset in the input of the first element behind output i.
+  /// Offset in the input of the first element of output i.
   size_t offset(size_t output) const;
 };
 
-/// Over nothing (count = 0): sums 0, prod 1, max -inf, min inf, mean NaN, logarithms -inf. max and min are NaN if an
-/// element is. log_sum_exp subtracts the maximum first. Sums are formed in short float chains which are added in
-/// double: errors of some roundings whatever the count.
+/// Without elements (count = 0): sums 0, prod 1, max -inf, min inf, mean NaN, logarithms -inf. max and min are NaN if
+/// an element is. log_sum_exp subtracts the maximum first. Sums are computed in short float chains which are added in
+/// double: the error is that of a few roundings, whatever the count.
 void reduce(Reduce op, const float* x, float* y, const ReducePlan& plan, const Parallel& par) noexcept;
 
-/// Integers wrap around; mean, l2 and the logarithms are computed in double and truncated. Over nothing max is the
+/// Integers wrap around; mean, l2 and the logarithms are computed in double and truncated. Without elements max is the
 /// smallest, min the largest number, mean 0. Defined for int8_t, uint8_t, int32_t and int64_t; for double those of
 /// reduces_double(), in chains of one fixed order.
 template <typename T>
@@ -53,10 +52,10 @@ void reduce<double>(Reduce op, const double* x, double* y, const ReducePlan& pla
 struct ArgReduce {
   size_t outer = 0, extent = 0,
          inner = 1;   ///< the input is [outer, extent, inner], the output [outer, inner]; extent > 0
-  bool min = false;   ///< position of the minimum instead of the maximum
-  bool last = false;  ///< of equal elements the last position instead of the first
+  bool min = false;   ///< finds the minimum instead of the maximum
+  bool last = false;  ///< of equal elements the last one instead of the first
 };
-/// NaN never wins a comparison, so it is chosen only in the first place of its slice. Defined for float, double,
+/// NaN never wins a comparison, so it is chosen only at the first position of its slice. Defined for float, double,
 /// int8_t, uint8_t, int32_t and int64_t.
 template <typename T>
 void arg_reduce(const ArgReduce& args, const T* x, int64_t* y, const Parallel& par) noexcept;

@@ -1,5 +1,5 @@
-// Sums and extremes of doubles. Plain loops over several chains: what a core adds by two at a time is still more than its
-// memory delivers.
+// Sums and extremes of doubles. Plain loops over several chains: a core that adds two numbers at a time is still faster
+// than its memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,10 +12,10 @@
 namespace retort::kernels {
 namespace {
 
-/// Columns folded together; their results stay in the first-level cache.
+/// Number of columns folded together; their results stay in the first-level cache.
 constexpr size_t kTile = 512;
 
-/// f(result, element) of the fold, a sum.
+/// f(result, element) for a fold that is a sum.
 template <typename F>
 auto with_sum(Fold fold, const F& f) {
   switch (fold) {
@@ -27,7 +27,7 @@ auto with_sum(Fold fold, const F& f) {
       return f([](double a, double v) { return a + v; });
   }
 }
-/// Of any fold; NaN sticks in max and min.
+/// For any fold; max and min keep NaN.
 template <typename F>
 auto with_step(Fold fold, const F& f) {
   switch (fold) {
@@ -40,8 +40,8 @@ auto with_step(Fold fold, const F& f) {
   }
 }
 
-/// The extreme of n contiguous doubles; `further(a, v)` is a where one is NaN, which is one instruction, and a mask
-/// remembers whether any was.
+/// The extreme of n contiguous doubles; `further(a, v)` is a if one is NaN, which takes one instruction, and a mask
+/// remembers whether there was a NaN.
 template <typename Further>
 double extreme(const double* x, size_t n, double start, const Further& further) {
   constexpr size_t kPairs = 4;
@@ -70,7 +70,7 @@ double extreme(const double* x, size_t n, double start, const Further& further) 
   return numbers ? best : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// n contiguous doubles, in eight chains.
+/// Folds n contiguous doubles, in eight chains.
 double fold_doubles(Fold fold, const double* x, size_t n) {
   constexpr size_t kChains = 8;
   const double start = fold_start(fold);
@@ -91,7 +91,7 @@ double fold_doubles(Fold fold, const double* x, size_t n) {
   return total;
 }
 
-/// y[i] of n columns takes in x[i].
+/// Folds x[i] into y[i] for n columns.
 void fold_row(Fold fold, const double* x, size_t n, double* y) {
   with_step(fold, [&](const auto& step) {
     for (size_t i = 0; i < n; ++i) y[i] = step(y[i], x[i]);
@@ -105,7 +105,7 @@ double finish_fold(Reduce op, double sum, size_t count) {
                                  : sum;
 }
 
-/// One number from a long run: at most 64 parts, added in their order.
+/// Folds a long run to one number: at most 64 parts, added in order.
 double fold_whole(Fold fold, const double* x, size_t n, const Parallel& par) {
   constexpr size_t kParts = 64;
   const size_t part = std::max(kChunk, (n + kParts - 1) / kParts);

@@ -15,7 +15,7 @@ struct Reduction {
   const ReducePlan& plan;
 };
 
-/// The last step after folding `count` elements behind each of n outputs.
+/// The last step after folding `count` elements for each of n outputs.
 void finish(Reduce op, float* y, size_t n, size_t count, const float* shift) {
   const auto each = [&](const auto& f) {
     for (size_t i = 0; i < n; ++i) y[i] = f(y[i], i);
@@ -35,10 +35,10 @@ void finish(Reduce op, float* y, size_t n, size_t count, const float* shift) {
   }
 }
 
-/// What log_sum_exp subtracts: 0 for an infinite or NaN maximum, which then shows in the sum.
+/// The number that log_sum_exp subtracts: 0 for an infinite or NaN maximum, which then appears in the sum.
 float shift_for(float max) { return std::isfinite(max) ? max : 0; }
 
-/// fold(kind, shift) folds all elements behind one output.
+/// Calls fold(kind, shift), which folds all elements of one output.
 template <typename F>
 float reduce_one(Reduce op, size_t count, const F& fold) {
   const float shift = op == Reduce::log_sum_exp ? shift_for(float(fold(Fold::max, 0.0f))) : 0;
@@ -63,7 +63,7 @@ void reduce_rows(const Reduction& r, const Parallel& par) {
   for_chunks(par, r.plan.outputs, task, std::max<size_t>(1, kChunk / std::max<size_t>(1, r.plan.count)));
 }
 
-/// One number from a long contiguous run: at most 64 parts, merged in their order.
+/// Folds a long contiguous run to one number: at most 64 parts, merged in order.
 void reduce_whole(const Reduction& r, const Parallel& par) {
   constexpr size_t kParts = 64;
   const FoldRun run = fold_run();
@@ -100,7 +100,7 @@ void fold_columns(Fold fold, FoldTile tile, const FoldColumns& columns) {
   std::copy_n(totals, columns.width, columns.y);
 }
 
-/// Outputs [i, i + width) within one innermost kept run.
+/// Computes outputs [i, i + width) within one innermost kept run.
 void reduce_tile(const Reduction& r, FoldTile tile, size_t i, size_t width) {
   float shift[kFoldColumns] = {};
   const FoldColumns columns{r.x, &r.plan, r.plan.offset(i), width, shift, r.y + i};

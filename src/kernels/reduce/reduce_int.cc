@@ -9,7 +9,7 @@
 namespace retort::kernels {
 namespace {
 
-/// f(element) for everything behind the output whose first element is at `first`.
+/// Calls f(element) for all elements of the output whose first element is at `first`.
 template <typename T, typename F>
 void for_elements(const ReducePlan& plan, const T* x, size_t first, const F& f) {
   const InnerRun run = inner_run(plan);
@@ -27,7 +27,7 @@ T from_double(double v) {
 
 template <typename T>
 T reduce_one(Reduce op, const T* x, const ReducePlan& plan, size_t first) {
-  uint64_t wrapped = op == Reduce::prod ? 1 : 0;  // arithmetic modulo 2^64 keeps the low bits of every T
+  uint64_t wrapped = op == Reduce::prod ? 1 : 0;  // arithmetic modulo 2^64 is exact in the low bits of every T
   T extreme = op == Reduce::max ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
   double real = 0;
   const auto each = [&](const auto& f) { for_elements(plan, x, first, f); };

@@ -21,7 +21,7 @@ size_t count(const Dims& d) {
   return n;
 }
 
-/// The elements behind each output, in row-major order.
+/// The elements of each output, in row-major order.
 template <typename T>
 std::vector<std::vector<T>> groups(const std::vector<T>& x, const Dims& shape, const Dims& axes) {
   const auto reduced = [&](size_t d) { return std::find(axes.begin(), axes.end(), int64_t(d)) != axes.end(); };
@@ -206,7 +206,7 @@ TEST_P(ReduceKernel, Doubles) {
     const auto plan = ReducePlan::make(shape, axes);
     const auto floats = random.floats(count(shape), -2, 3);
     std::vector<double> x(floats.begin(), floats.end());
-    for (double& v : x) v += 1e-9;  // no float
+    for (double& v : x) v += 1e-9;  // not representable as float
     const auto members = groups(x, shape, axes);
     for (int op = 0; op < kOps; ++op) {
       if (!reduces_double(Reduce(op)) || Reduce(op) == Reduce::log_sum) continue;

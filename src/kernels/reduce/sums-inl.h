@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 
-/// add(sum, v) over the vectors v of n floats, by lanes and in four chains. For up to some thousand elements.
+/// Calls add(sum, v) for the vectors v of n floats, by lanes and in four chains. For up to a few thousand elements.
 template <class D, class Add>
 HWY_INLINE hn::Vec<D> LaneSums(D d, const float* p, size_t n, const Add& add) {
   const size_t lanes = hn::Lanes(d);

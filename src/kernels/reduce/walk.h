@@ -1,11 +1,11 @@
-// Walking the reduced dimensions of a ReducePlan.
+// Walks the reduced dimensions of a ReducePlan.
 #pragma once
 #include "kernels/reduce/reduce.h"
 
 namespace retort::kernels {
 
-/// Calls f(offset) for each position of the outer reduced dimensions, in row-major order; the innermost one is left to
-/// f, which finds its extent and stride in inner_run(). Nothing is called when an extent is 0.
+/// Calls f(offset) for each position of the outer reduced dimensions, in row-major order; f handles the innermost one,
+/// whose extent and stride are in inner_run(). Does nothing if an extent is 0.
 template <typename F>
 inline void for_reduced(const ReducePlan& plan, size_t first, const F& f) {
   if (plan.count == 0) return;

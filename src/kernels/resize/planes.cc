@@ -18,7 +18,7 @@ namespace {
 using IndexTag = hn::RebindToSigned<FloatTag>;
 using Index = hn::Vec<IndexTag>;
 
-// Input columns [columns.first, columns.last) of a plane's output row y.
+// Blends rows: input columns [columns.first, columns.last) of output row y of a plane.
 void blend_rows(const PlaneResize& args, const float* plane, size_t y, float* line) {
   const FloatTag d;
   const int32_t* index = args.rows.index + y * args.rows.taps;
@@ -31,12 +31,12 @@ void blend_rows(const PlaneResize& args, const float* plane, size_t y, float* li
     for (size_t i = 0; i < args.rows.taps && index[i] >= 0; ++i) {
       sum = hn::MulAdd(hn::Set(d, weight[i]), load_first(from + size_t(index[i]) * args.in_w + x, n), sum);
     }
-    hn::StoreU(sum, d, line + x);  // lines have room for a whole vector
+    hn::StoreU(sum, d, line + x);  // lines have space for a whole vector
   }
 }
 
-// kLanes output columns from x on, of ascending taps that lie within one vector of the line: lanes change places in the
-// register.
+// kLanes output columns, starting with x, whose taps are ascending and within one vector of the line, so they are
+// permutations in a register.
 HWY_INLINE Float columns_near(const PlaneColumns& columns, const float* line, size_t x) {
   const FloatTag d;
   const IndexTag di;
@@ -67,7 +67,7 @@ HWY_INLINE Float columns_anywhere(const PlaneColumns& columns, const float* line
   return sum;
 }
 
-// Whether the taps of kLanes columns from x on span less than a vector.
+// Whether the taps of kLanes columns, starting with x, span less than a vector.
 HWY_INLINE bool is_near(const PlaneColumns& columns, size_t x) {
   return columns.ascending &&
          columns.index[(columns.taps - 1) * columns.stride + x + kLanes - 1] - columns.index[x] < int32_t(kLanes);
@@ -97,7 +97,7 @@ void copy_columns(const PlaneColumns& columns, const float* in, size_t in_w, flo
   }
 }
 
-// Rows that come from one input row are made once.
+// Rows that are copies of one input row are computed once.
 void copy_rows(const PlaneResize& args, size_t row0, size_t row1) {
   const size_t width = args.columns.size;
   for (size_t r = row0; r < row1; ++r) {
@@ -130,7 +130,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 size_t plane_line_floats(size_t first, size_t last) {
-  constexpr size_t kVector = 16;  // floats of the widest one: what is loaded behind a line's last float
+  constexpr size_t kVector = 16;  // floats of the widest vector: a load may extend this far beyond a line's last float
   return round_up(last - first, kVector) + kVector;
 }
 
@@ -139,7 +139,7 @@ void resize_plane_rows(const PlaneResize& args, size_t row0, size_t row1, float*
 }
 
 void resize_planes(const PlaneResize& args, float* lines, const Parallel& par) noexcept {
-  constexpr size_t kTaskElements = 64 << 10;  // read by a task, some 5 µs of work
+  constexpr size_t kTaskElements = 64 << 10;  // read by a task, about 5 µs of work
   const size_t rows = args.planes * args.rows.size, width = args.columns.size;
   if (rows * width == 0) return;
   const size_t line = plane_line_floats(args.columns.first, args.columns.last);

@@ -33,7 +33,7 @@ void copy_row(const ResizeArgs& args, const Row& row) {
   }
 }
 
-// Any numbers of taps.
+// For any number of taps.
 void blend_row(const ResizeArgs& args, const Row& row) {
   const FloatTag d;
   float* out = row.out;
@@ -57,7 +57,7 @@ void blend_row(const ResizeArgs& args, const Row& row) {
   }
 }
 
-// Two taps on each axis: what they need is loaded once for all channels of a pixel.
+// For two taps on each axis: positions and weights are loaded once for all channels of a pixel.
 void linear_row(const ResizeArgs& args, const Row& row) {
   const FloatTag d;
   const size_t line = args.in_w * args.in_pixel_stride;
@@ -82,7 +82,7 @@ void linear_row(const ResizeArgs& args, const Row& row) {
 
 }  // namespace
 
-// Output rows [row0, row1) of the batch.
+// Computes output rows [row0, row1) of the batch.
 void resize_rows(const ResizeArgs& args, size_t row0, size_t row1) noexcept {
   const bool linear = args.rows.taps == 2 && args.columns.taps == 2;
   const auto make_row = !args.rows.weight ? copy_row : linear ? linear_row : blend_row;
@@ -101,7 +101,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void resize_nhwc(const ResizeArgs& args, const Parallel& par) noexcept {
-  constexpr size_t kTaskElements = 64 << 10;  // read by a task, some 5 µs of work
+  constexpr size_t kTaskElements = 64 << 10;  // read by a task, about 5 µs of work
   const size_t rows = args.batch * args.rows.size;
   const size_t row_elements = args.columns.size * args.channels * args.rows.taps * args.columns.taps;
   if (rows * row_elements == 0) return;

@@ -1,4 +1,4 @@
-// Resampling against the plain loop, at every instruction level.
+// Tests resampling against the plain loop, at every instruction level.
 #include "kernels/resize/planes.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(Resize, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-// How the columns of a table of planes are made.
+// The order of the columns in a table for planes.
 enum class Order : uint8_t { any, holes, ascending };
 
 struct ColumnTable {
@@ -181,7 +181,7 @@ void check_planes(size_t in_w, size_t out_w, size_t taps, Order order) {
 TEST(ResizePlanes, WidthsTapsOrders) {
   for (const size_t in_w : {1, 5, 16, 23, 40}) {
     for (const size_t out_w : {1, 7, 16, 33, 80}) {
-      for (const size_t taps : {0, 1, 2, 4, 7}) {  // 0: copies
+      for (const size_t taps : {0, 1, 2, 4, 7}) {  // 0 means copies
         check_planes(in_w, out_w, taps, Order::any);
         check_planes(in_w, out_w, taps, Order::ascending);
         if (taps > 0) check_planes(in_w, out_w, taps, Order::holes);

@@ -18,7 +18,8 @@ using Index = hn::Vec<IndexTag>;
 
 HWY_INLINE Float larger(Float a, Float b) { return hn::IfThenElse(hn::Lt(a, b), b, a); }
 
-// What kLanes points read by tap t, in kPlanes planes from `in` on: the table is loaded once for all of them.
+// The values that kLanes points read for tap t, in kPlanes planes starting with `in`: the table is loaded once for all
+// of them.
 template <size_t kPlanes>
 HWY_INLINE void products(const SampleArgs& args, const float* in, size_t at, Float (&to)[kPlanes]) {
   const IndexTag di;
@@ -55,7 +56,7 @@ void max_planes(const SampleArgs& args, const float* in, float* out, bool more) 
     Float best[kPlanes], four[kPlanes], next[kPlanes];
 #pragma GCC unroll 4
     for (size_t c = 0; c < kPlanes; ++c)
-      best[c] = hn::Zero(FloatTag());  // the compiler does not know that there are taps
+      best[c] = hn::Zero(FloatTag());  // the compiler does not know that there is at least one tap
     for (size_t t = 0; t < args.taps; t += 4) {
       products(args, in, t * args.table_stride + p, four);
       for (size_t i = t + 1; i < t + 4; ++i) {

@@ -1,4 +1,4 @@
-// Sampling against the plain loops, at every instruction level.
+// Tests sampling against the plain loops, at every instruction level.
 #include "kernels/sample/sample.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr float kGuard = 12345.0f;
 
-// Random places in planes of 37 floats, some of them nothing.
+// Random positions in planes of 37 floats, some of them -1.
 struct Table {
   std::vector<int32_t> index;
   std::vector<float> weight, input;
@@ -40,7 +40,7 @@ struct Table {
 };
 
 void check(const Table& table) {
-  for (const int kind : {0, 1, 2}) {  // sum, max, max with more
+  for (const int kind : {0, 1, 2}) {  // sum, max, and max with `more`
     if (kind > 0 && table.args.taps % 4 != 0) continue;
     const auto run = [&](auto sum, auto max) {
       std::vector<float> output(table.args.planes * table.args.out_stride + 32, kGuard);
@@ -74,7 +74,7 @@ TEST(Sample, PlanesPointsTaps) {
 
 TEST(Sample, NanSpoilsOnlyWhatReadsIt) {
   Table table(5, 40, 4);
-  table.input[0] = std::numeric_limits<float>::quiet_NaN();  // where the taps that are nothing point to, too
+  table.input[0] = std::numeric_limits<float>::quiet_NaN();  // taps with index -1 must not read this element
   table.input[37 + 5] = std::numeric_limits<float>::quiet_NaN();
   check(table);
 }

@@ -1,5 +1,5 @@
-// BatchNormalization: before opset 14 the graph was always taken for inference, with up to five outputs; spatial could
-// be switched off before opset 9.
+// BatchNormalization: before opset 14 a graph was always in inference mode, with up to five outputs; `spatial` could be
+// 0 before opset 9.
 #include "base/error.h"
 #include "lift/rewriter.h"
 

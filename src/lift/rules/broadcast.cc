@@ -1,4 +1,4 @@
-// Before opset 7 the second operand was broadcast on request only, from a named axis of the first.
+// Before opset 7 the second operand was broadcast only on request, starting at a given axis of the first.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -11,7 +11,7 @@ void apply_broadcast(Rewriter& r) {
   r.erase({"axis", "broadcast", "consumed_inputs"});
   if (!placed) return;
   const int64_t a = int64_t(r.rank(0, "broadcasting by axis")), b = int64_t(r.rank(1, "broadcasting by axis"));
-  require(axis + b <= a, ErrorCode::invalid_graph, "axis {} leaves no room for rank {} within rank {}", axis, b, a);
+  require(axis + b <= a, ErrorCode::invalid_graph, "axis {} leaves no space for rank {} within rank {}", axis, b, a);
   std::vector<int64_t> axes;
   for (int64_t i = b; i < a - axis; ++i) axes.push_back(i);
   if (axes.empty()) return;

@@ -14,7 +14,7 @@ void apply_cast(Rewriter& r) {
                                          "INT32",     "INT64",  "STRING",    "BOOL",      "FLOAT16", "DOUBLE",
                                          "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128"};
   const auto found = std::find(std::begin(kNames), std::end(kNames), *name);
-  require(found != std::end(kNames), ErrorCode::invalid_graph, "'{}' is no type to cast to", *name);
+  require(found != std::end(kNames), ErrorCode::invalid_graph, "'{}' is not a type to cast to", *name);
   r.attributes().set("to", int64_t(found - std::begin(kNames)));
 }
 constexpr LiftRule kCastRules[] = {{"Cast", 6, apply_cast}};

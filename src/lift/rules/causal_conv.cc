@@ -1,4 +1,4 @@
-// CausalConvWithState: a depthwise Conv behind the end of the past, of which the last positions are kept.
+// CausalConvWithState: a depthwise Conv over past and input; the last positions are the new past.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -21,7 +21,7 @@ void apply_causal_conv(Rewriter& r) {
   ValueId y = r.add({.type = "Conv", .inputs = inputs, .attributes = {{"group", w.shape[0]}}});
   const std::string activation = r.attributes().get_or<std::string>("activation", "none");
   require(activation == "none" || activation == "silu" || activation == "swish", ErrorCode::invalid_argument,
-          "activation \"{}\" is none of none, silu, swish", activation);
+          "activation \"{}\" is not one of none, silu, swish", activation);
   if (activation != "none") y = r.add({.type = "Swish", .inputs = {y}});
   r.replace_output(0, y);
   if (r.output_used(1)) {

@@ -25,7 +25,8 @@ Tensor value_of(const Attributes& a) {
 
 void apply_constant(Rewriter& r) {
   Tensor value = value_of(r.attributes());
-  require(r.node().outputs.size() == 1, ErrorCode::invalid_graph, "{} outputs, 1 is wanted", r.node().outputs.size());
+  require(r.node().outputs.size() == 1, ErrorCode::invalid_graph, "has {} outputs, expected 1",
+          r.node().outputs.size());
   const ValueId out = r.node().outputs[0];
   if (out != ValueId::none) r.graph().make_constant(out, std::move(value));
   r.remove();

@@ -1,4 +1,4 @@
-// In opset 1 many operators could name inputs whose memory they may use up: a hint that says nothing any more.
+// In opset 1 many operators could name inputs whose memory they may reuse, a hint that has no meaning any more.
 #include "lift/rewriter.h"
 
 namespace retort {

@@ -1,4 +1,4 @@
-// Dropout passes its input on, and a mask of ones: only training needs the operator.
+// Dropout returns its input, and a mask of ones: only training needs the operator.
 #include "lift/rewriter.h"
 
 namespace retort {

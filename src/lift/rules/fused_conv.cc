@@ -1,5 +1,5 @@
-// com.microsoft.FusedConv: a Conv, a tensor Z that is added and an activation, as optimised models of ONNX Runtime have
-// it. The parts are what the passes of this engine fuse again.
+// com.microsoft.FusedConv: a Conv, the addition of a tensor Z and an activation, from models that ONNX Runtime has
+// optimised. The separate operators are fused again by this engine's passes.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -8,8 +8,8 @@ namespace {
 
 ValueId activated(Rewriter& r, ValueId x, const std::string& name, const std::vector<float>& parameters) {
   const auto parameter = [&](size_t i) {
-    require(i < parameters.size(), ErrorCode::invalid_graph, "activation {} needs {} activation_params, there are {}",
-            name, i + 1, parameters.size());
+    require(i < parameters.size(), ErrorCode::invalid_graph,
+            "activation {} needs {} activation_params, but there are {}", name, i + 1, parameters.size());
     return parameters[i];
   };
   if (name.empty()) return x;

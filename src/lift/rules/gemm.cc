@@ -1,4 +1,4 @@
-// Gemm: broadcasting of C was asked for before opset 7; it is always allowed now.
+// Gemm: before opset 7 an attribute allowed broadcasting of C; now it is always allowed.
 #include "lift/rewriter.h"
 
 namespace retort {

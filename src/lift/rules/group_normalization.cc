@@ -5,14 +5,14 @@
 namespace retort {
 namespace {
 
-// [groups] of input i as [groups, channels of a group], flattened.
+// Expands [groups] of input i to [groups, channels per group], flattened.
 ValueId per_channel(Rewriter& r, size_t i, ValueId wide_shape) {
   const ValueId column = r.add({.type = "Unsqueeze", .inputs = {r.input(i), r.constant({1})}});
   const ValueId wide = r.add({.type = "Expand", .inputs = {column, wide_shape}});
   return r.add({.type = "Reshape", .inputs = {wide, r.constant({-1})}});
 }
 
-// The shape [groups, channels / groups] where the number of channels is known when it runs only.
+// The shape [groups, channels / groups], if the number of channels is known only in a run.
 ValueId computed_shape(Rewriter& r, int64_t groups) {
   const ValueId channels =
       r.add({.type = "Shape", .inputs = {r.input(0)}, .attributes = {{"start", int64_t(1)}, {"end", int64_t(2)}}});

@@ -1,4 +1,4 @@
-// LabelEncoder: version 1 of ai.onnx.ml listed the strings that stand for 0, 1, …; now keys and values are named.
+// LabelEncoder: version 1 of ai.onnx.ml listed the strings that stand for 0, 1, …; now both keys and values are listed.
 #include <numeric>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// Range takes scalars; exporters also give vectors of one element, which engines only notice where they are constant.
+// Range takes scalars. Exporters also write vectors of one element, which engines notice only if they are constant.
 #include "lift/rewriter.h"
 
 namespace retort {

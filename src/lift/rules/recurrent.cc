@@ -1,4 +1,4 @@
-// RNN, LSTM, GRU: output_sequence said that output 0 is wanted, which its presence tells.
+// RNN, LSTM, GRU: output_sequence said whether output 0 is needed; now that follows from its presence.
 #include "lift/rewriter.h"
 
 namespace retort {

@@ -1,5 +1,4 @@
-// Resize: opset 10 had scales only and no choice of coordinates; later forms let empty tensors stand for omitted
-// inputs.
+// Resize: opset 10 had only scales and no choice of coordinates; in later forms empty tensors stand for omitted inputs.
 #include <algorithm>
 
 #include "lift/rewriter.h"
@@ -12,7 +11,8 @@ bool shrinks(const Tensor* scales) {
   return std::any_of(scales->data<float>(), scales->data<float>() + scales->count(), [](float s) { return s < 1; });
 }
 
-// Opset 10 left the nearest neighbour open: the lower one when enlarging, the upper one when shrinking is what exists.
+// Opset 10 did not specify the nearest neighbour; implementations take the lower one when enlarging and the upper one
+// when shrinking.
 void only_scales(Rewriter& r) {
   const ValueId scales = r.input(1);
   const bool up = shrinks(r.constant_input(1));

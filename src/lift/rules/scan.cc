@@ -1,12 +1,12 @@
-// Scan: opset 8 ran over a batch, axis 0 of every input, each row for as long as an input told, and filled up with
-// zeros. Such a node becomes a Scan over the batch whose body is the Scan over one row.
+// Scan: opset 8 ran over a batch, axis 0 of every input. An input gave the length of each row, and outputs were padded
+// with zeros. Such a node becomes a Scan over the batch whose body is the Scan over one row.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-/// The body that runs one row: [length], states, scan inputs, captures → states, scan outputs.
+/// The body for one row: [length], states, scan inputs, captures → states, scan outputs.
 class Row {
  public:
   Row(Rewriter& r, size_t scanned) : r_(r), node_(r.node()), scanned_(scanned) {
@@ -45,7 +45,7 @@ class Row {
   }
 
  private:
-  // Input i of the node as an input of the body: captures as they are, else one row.
+  // Input i of the node as an input of the body: a capture as it is, anything else as one row.
   ValueId formal(size_t i) {
     ValueType type = node_.input(i) == ValueId::none ? ValueType() : r_.graph().value(node_.input(i)).type;
     if (type.is_tensor() && type.ranked && i < node_.inputs.size() - node_.captures) {
@@ -75,7 +75,7 @@ void apply_scan(Rewriter& r) {
   const size_t own = node.inputs.size() - node.captures;
   require(node.bodies.size() == 1, ErrorCode::invalid_graph, "Scan has {} bodies", node.bodies.size());
   if (*scanned < 1 || size_t(*scanned) + 1 > own)
-    fail(ErrorCode::invalid_graph, "num_scan_inputs is {} of {} inputs", *scanned, own);
+    fail(ErrorCode::invalid_graph, "num_scan_inputs is {}, but there are {} inputs", *scanned, own);
   const bool has_lengths = r.has(0);
   node.bodies = {{"body", Row(r, size_t(*scanned)).make()}};
   node.attributes = {{"num_scan_inputs", int64_t(own - (has_lengths ? 0 : 1))}};

@@ -1,4 +1,4 @@
-// Selu: other defaults in opset 1.
+// Selu: opset 1 had other defaults.
 #include "lift/rewriter.h"
 
 namespace retort {

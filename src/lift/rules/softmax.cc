@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax, Hardmax: before opset 13 the input was taken as a matrix, cut at `axis` (1 by default).
+// Softmax, LogSoftmax, Hardmax: before opset 13 the input was treated as a matrix, split at `axis` (1 by default).
 #include "lift/rewriter.h"
 
 namespace retort {

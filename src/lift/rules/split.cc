@@ -1,4 +1,4 @@
-// Split: sizes were an attribute before opset 13; equal parts name their number since opset 18.
+// Split: sizes were an attribute before opset 13; for equal parts, num_outputs is required since opset 18.
 #include "lift/rewriter.h"
 
 namespace retort {

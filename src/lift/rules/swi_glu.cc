@@ -8,7 +8,7 @@ namespace {
 void apply_swi_glu(Rewriter& r) {
   const ValueType &a = r.type(0), &b = r.type(1);
   require(!a.is_static() || !b.is_static() || a.shape == b.shape, ErrorCode::invalid_argument,
-          "A has shape {}, B {}; both must be equal", to_string(a.shape), to_string(b.shape));
+          "A has shape {}, B {}; the shapes must be equal", to_string(a.shape), to_string(b.shape));
   const ValueId gate = r.add({.type = "Swish", .inputs = {r.input(0)}, .attributes = r.attributes()});
   r.replace_output(0, r.add({.type = "Mul", .inputs = {gate, r.input(1)}}));
   r.remove();

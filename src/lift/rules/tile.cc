@@ -1,4 +1,4 @@
-// Tile: opset 1 repeated one axis only.
+// Tile: opset 1 repeated only one axis.
 #include "base/error.h"
 #include "lift/rewriter.h"
 

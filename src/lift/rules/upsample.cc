@@ -1,4 +1,4 @@
-// Upsample became Resize: by scales, asymmetric, nearest means the lower neighbour.
+// Upsample became Resize: with scales and asymmetric coordinates; nearest means the lower neighbour.
 #include "lift/rewriter.h"
 
 namespace retort {

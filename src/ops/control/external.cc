@@ -1,4 +1,4 @@
-// retort.External: the operator behind a node is a caller's (ops/external.h).
+// retort.External: stands for a node whose operator is external (ops/external.h).
 #include "ops/external.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::shared_ptr<const ExternalOp> ExternalOps::find(std::string_view domain, std
     known = true;
   }
   require(!known, ErrorCode::fail,
-          "the custom operator {}.{} is registered for other versions than {}, which the model imports; register one "
+          "the custom operator {}.{} is registered, but not for version {}, which the model imports; register one "
           "for it",
           domain, type, version);
   return nullptr;

@@ -1,4 +1,4 @@
-// If: runs one of two bodies. The bodies take nothing but captured values.
+// If: runs one of two bodies. The bodies have no inputs except captures.
 #include "base/error.h"
 #include "ops/op.h"
 
@@ -13,16 +13,16 @@ const Graph& branch(const Node& node, std::string_view name) {
 }
 
 struct If {
-  // The kernel sizes the outputs; before a run only what both branches agree on is known.
+  // The kernel determines the sizes of outputs; before a run only what both branches agree on is known.
   void infer(InferContext& c) const {
     if (!c.node()) return;
     const DType condition = c.type(0).dtype;
     require(condition == DType::undefined || condition == DType::boolean, ErrorCode::invalid_graph,
-            "the condition is of type {}, bool is wanted; compare or cast it", dtype_name(condition));
+            "the condition is of type {}, expected bool; compare or cast it", dtype_name(condition));
     const Graph &a = branch(*c.node(), "then_branch"), &b = branch(*c.node(), "else_branch");
     require(a.outputs.size() == b.outputs.size() && c.output_count() <= a.outputs.size(), ErrorCode::invalid_argument,
-            "then_branch gives {} values, else_branch {}, the node {}; give both branches as many", a.outputs.size(),
-            b.outputs.size(), c.output_count());
+            "then_branch returns {} values, else_branch {}, but the node has {} outputs; make these numbers equal",
+            a.outputs.size(), b.outputs.size(), c.output_count());
     for (size_t i = 0; i < c.output_count(); ++i) {
       const ValueType &x = a.value(a.outputs[i]).type, &y = b.value(b.outputs[i]).type;
       if (!agree(x, y)) {
@@ -39,11 +39,11 @@ struct If {
 
   void run(RunContext& c) const {
     require(c.dtype(0) == DType::boolean && c.count(0) == 1, ErrorCode::invalid_argument,
-            "the condition is {}{}, If wants one bool", dtype_name(c.dtype(0)), c.shape(0));
+            "the condition is {}{}, but If expects one bool", dtype_name(c.dtype(0)), c.shape(0));
     const bool condition = c.input<bool>(0)[0];
     const size_t branch = c.bodies().index(condition ? "then_branch" : "else_branch");
     std::vector<Value> results(c.bodies().output_count(branch));
-    require(results.size() >= c.output_count(), ErrorCode::invalid_graph, "a branch of {} outputs, If has {}",
+    require(results.size() >= c.output_count(), ErrorCode::invalid_graph, "a branch has {} outputs, but If has {}",
             results.size(), c.output_count());
     c.bodies().run(branch, {}, results);
     for (size_t i = 0; i < c.output_count(); ++i) {

@@ -1,6 +1,6 @@
-// Loop: runs its body until a trip count is reached or the condition it computes is false. Body inputs: iteration
-// number, condition, carried values; body outputs: condition, carried values, values that are stacked along a new first
-// axis.
+// Loop: runs its body until a trip count is reached or the condition that it computes is false. Body inputs are the
+// iteration number, the condition and carried values; body outputs are the condition, carried values, and values that
+// are stacked along a new first axis.
 #include "ops/control/common/iteration.h"
 
 namespace retort::ops {
@@ -13,7 +13,7 @@ Tensor scalar(bool v) {
   return t;
 }
 
-// A scalar of the body's last run, changed where nobody else has it.
+// A scalar from the body's last run, changed in place if nothing else refers to it.
 template <typename T>
 void set_scalar(Value& value, T v) {
   Tensor* t = value.get<Tensor>();
@@ -23,30 +23,31 @@ void set_scalar(Value& value, T v) {
     value = scalar(v);
 }
 
-// The one element of an optional input, or what stands for it.
+// The one element of an optional input, or its default.
 template <typename T>
 T single(const RunContext& c, size_t i, std::string_view what, T otherwise) {
   if (!c.has(i)) return otherwise;
-  require(c.dtype(i) == dtype_of<T> && c.count(i) == 1, ErrorCode::invalid_argument, "{} is {}{}, Loop wants one {}",
-          what, dtype_name(c.dtype(i)), c.shape(i), dtype_name(dtype_of<T>));
+  require(c.dtype(i) == dtype_of<T> && c.count(i) == 1, ErrorCode::invalid_argument,
+          "{} is {}{}, but Loop expects one {}", what, dtype_name(c.dtype(i)), c.shape(i), dtype_name(dtype_of<T>));
   return c.input<T>(i)[0];
 }
 
 bool continues(const Value& condition) {
   const Tensor* t = condition.tensor();
   require(t && t->dtype() == DType::boolean && t->count() == 1, ErrorCode::invalid_argument,
-          "the body of Loop gives a condition that is not one bool");
+          "the body of Loop returns a condition that is not a single bool");
   return t->data<bool>()[0];
 }
 
 void check_arity(size_t inputs, size_t outputs, size_t taken, size_t given) {
+  require(taken >= 2 && taken == inputs, ErrorCode::invalid_argument,
+          "the body takes {} values, but the node passes {}; make it take iteration number, condition and {} carried "
+          "values",
+          taken, inputs, inputs - 2);
   require(
-      taken >= 2 && taken == inputs, ErrorCode::invalid_argument,
-      "the body takes {} values, the node has {}; let the body take iteration number, condition and {} carried values",
-      taken, inputs, inputs - 2);
-  require(given >= taken - 1 && outputs <= given - 1, ErrorCode::invalid_argument,
-          "the body gives {} values; let it give a condition, {} carried values and what {} outputs of the node need",
-          given, taken - 2, outputs);
+      given >= taken - 1 && outputs <= given - 1, ErrorCode::invalid_argument,
+      "the body returns {} values; make it return a condition, {} carried values and values for {} outputs of the node",
+      given, taken - 2, outputs);
 }
 
 struct Loop {
@@ -76,7 +77,8 @@ struct Loop {
     BodyRunner& bodies = c.bodies();
     const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
     check_arity(taken, c.output_count(), taken, given);
-    require(taken <= c.input_count(), ErrorCode::invalid_graph, "{} inputs, but a body of {}", c.input_count(), taken);
+    require(taken <= c.input_count(), ErrorCode::invalid_graph, "the node has {} inputs, but its body {}",
+            c.input_count(), taken);
     const size_t carried = taken - 2, stacked = given - taken + 1;
     const auto limit = single<int64_t>(c, 0, "the trip count", INT64_MAX);
     bool go = single<bool>(c, 1, "the condition", true);

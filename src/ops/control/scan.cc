@@ -1,5 +1,5 @@
-// Scan: runs its body once for each element along one axis of its scan inputs. Body inputs: state, one element of each
-// scan input; body outputs: the next state, and values that are stacked along a new axis.
+// Scan: runs its body once for each element along one axis of its scan inputs. Body inputs are the state and one
+// element of each scan input; body outputs are the next state, and values that are stacked along a new axis.
 #include "ops/control/common/iteration.h"
 
 namespace retort::ops {
@@ -14,7 +14,7 @@ struct Scan {
       attr("scan_output_directions", &Scan::output_directions)};
 
   void check() const {
-    require(scanned >= 1, ErrorCode::invalid_argument, "num_scan_inputs is {}, at least 1 is wanted", scanned);
+    require(scanned >= 1, ErrorCode::invalid_argument, "num_scan_inputs is {}, expected at least 1", scanned);
     for (const auto* list : {&input_directions, &output_directions}) {
       for (const int64_t d : *list)
         require(d == 0 || d == 1, ErrorCode::invalid_argument, "direction {} is neither 0 nor 1", d);
@@ -28,23 +28,24 @@ struct Scan {
   }
   static int64_t entry(const std::vector<int64_t>& list, size_t i) { return list.empty() ? 0 : list[i]; }
 
-  /// How many states there are, and how many outputs are stacked.
+  /// The number of states, and of outputs that are stacked.
   struct Counts {
     size_t states, inputs, stacked;
   };
   Counts counts(size_t own, size_t taken, size_t given, size_t outputs) const {
-    require(own == taken && own >= size_t(scanned) && given >= own - size_t(scanned) && outputs <= given,
-            ErrorCode::invalid_graph,
-            "{} inputs, {} of them scanned, and {} outputs, but a body of {} inputs and {} outputs; correct "
-            "num_scan_inputs or the body",
-            own, scanned, outputs, taken, given);
+    require(
+        own == taken && own >= size_t(scanned) && given >= own - size_t(scanned) && outputs <= given,
+        ErrorCode::invalid_graph,
+        "the node has {} inputs, {} of them scanned, and {} outputs, but its body {} inputs and {} outputs; correct "
+        "num_scan_inputs or the body",
+        own, scanned, outputs, taken, given);
     const size_t states = own - size_t(scanned);
     check_length(output_axes, given - states, "scan_output_axes");
     check_length(output_directions, given - states, "scan_output_directions");
     return {states, size_t(scanned), given - states};
   }
 
-  // The kernel sizes the outputs; the types, ranks and extents that the body fixes are known before.
+  // The kernel determines the sizes of outputs; the types, ranks and extents that the body fixes are known before.
   void infer(InferContext& c) const {
     if (!c.node() || c.node()->bodies.empty()) return;
     const Graph& body = *c.node()->bodies[0].graph;
@@ -105,7 +106,7 @@ struct Scan {
     }
   }
 
-  // The axis of each scan input, all of one extent.
+  // The axis of each scan input; their extents must be equal.
   std::vector<size_t> scan_axes(const RunContext& c, const Counts& n) const {
     std::vector<size_t> axes;
     for (size_t i = 0; i < n.inputs; ++i) {
@@ -114,7 +115,7 @@ struct Scan {
       axes.push_back(normalize_axis(entry(input_axes, i), s.rank()));
       const int64_t first = c.shape(n.states)[axes[0]];
       require(s[axes[i]] == first, ErrorCode::invalid_argument,
-              "scan inputs 0 and {} have {} and {} elements to go through", i, first, s[axes[i]]);
+              "scan inputs 0 and {} have {} and {} elements along their scan axes", i, first, s[axes[i]]);
     }
     return axes;
   }

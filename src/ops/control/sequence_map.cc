@@ -1,5 +1,5 @@
-// SequenceMap: runs its body on each element of a sequence, beside those of further sequences and tensors that are the
-// same for all, and makes a sequence of each body output.
+// SequenceMap: runs its body for each element of a sequence, together with those of further sequences and with tensors
+// that are the same for all, and returns a sequence for each body output.
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {
@@ -9,8 +9,8 @@ struct SequenceMap {
   void infer(InferContext& c) const {
     if (!c.node() || c.node()->bodies.empty()) return;
     const Graph& body = *c.node()->bodies[0].graph;
-    require(c.output_count() <= body.outputs.size(), ErrorCode::invalid_graph, "{} outputs, but a body of {}",
-            c.output_count(), body.outputs.size());
+    require(c.output_count() <= body.outputs.size(), ErrorCode::invalid_graph,
+            "the node has {} outputs, but its body {}", c.output_count(), body.outputs.size());
     for (size_t i = 0; i < c.output_count(); ++i)
       c.set(i, ValueType::sequence_of(ValueType::tensor(body.value(body.outputs[i]).type.dtype)));
   }
@@ -20,7 +20,7 @@ struct SequenceMap {
     const size_t body = bodies.index("body"), taken = bodies.input_count(body);
     const size_t length = sequence_at(c, 0).items.size();
     require(taken <= c.input_count() && c.output_count() <= bodies.output_count(body), ErrorCode::invalid_graph,
-            "{} inputs and {} outputs, but a body of {} and {}", c.input_count(), c.output_count(), taken,
+            "the node has {} inputs and {} outputs, but its body {} and {}", c.input_count(), c.output_count(), taken,
             bodies.output_count(body));
     std::vector<Value> in(taken), out(bodies.output_count(body));
     std::vector<Sequence> results(out.size());

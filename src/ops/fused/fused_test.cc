@@ -19,7 +19,7 @@ Attributes activated(const char* name, float a = 0, float b = 0, Attributes more
   return more;
 }
 
-// Every activation that an epilogue knows, on what `make` builds.
+// Makes a case for every activation that an epilogue supports, from what `make` builds.
 template <typename F>
 void add_activations(std::vector<OpCase>& cases, F&& make) {
   for (const char* name : {"relu", "sigmoid", "silu", "tanh", "gelu_erf", "gelu_tanh"})
@@ -37,14 +37,14 @@ std::vector<OpCase> linear_cases() {
        .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2, 2}, {1, 0, -1, 1}), f32({2}, {0.5f, 1}),
                   f32({2, 2}, {0, 1, 1, -9})},
        .outputs = {f32({2, 2}, {0, 4, 0.5f, 0})}},
-      {.about = "turned weights",
+      {.about = "transposed weights",
        .attributes = {{"trans_b", int64_t(1)}},
        .inputs = {f32({1, 2}, {1, 2}), f32({3, 2}, {1, 0, 0, 1, 1, 1})},
        .outputs = {f32({1, 3}, {1, 2, 3})}},
       {.about = "one row", .inputs = {random({1, 130}), random({130, 67}, 2), random({67}, 3)}},
       {.about = "several blocks",
        .inputs = {random({2, 65, 300}), random({300, 97}, 2), random({97}, 3), random({2, 65, 97}, 4)}},
-      {.about = "turned, odd sizes",
+      {.about = "transposed, odd sizes",
        .attributes = {{"trans_b", int64_t(1)}},
        .inputs = {random({13, 67}), random({35, 67}, 2), {}, random({13, 35}, 3)}},
       {.about = "factors of the columns",
@@ -68,7 +68,7 @@ std::vector<OpCase> linear_cases() {
 }
 const OpTest linear("Linear", linear_cases(), kWeighted);
 
-// Bias, residual and scale of the input where their extents are given.
+// Adds bias, residual and scale of the input if their extents are given.
 OpCase conv_case(const char* about, Attributes attributes, Shape x, Shape w, Shape residual = {}, Shape scale = {}) {
   OpCase c{.about = about, .attributes = std::move(attributes)};
   c.inputs = {random(std::move(x), 1, -1, 1), random(w, 2, -1, 1), random({w[0]}, 3)};
@@ -167,7 +167,8 @@ std::vector<OpCase> windows() {
   };
   add("one axis", {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}, {2, 37, 5});
   add("uneven pads", {{"kernel_shape", three}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 0, 2, 1}}}, {2, 17, 19, 21});
-  add("hanging over", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}}, {1, 8, 10, 35});
+  add("extends beyond the edge", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}},
+      {1, 8, 10, 35});
   add("SAME_LOWER", {{"kernel_shape", two}, {"auto_pad", std::string("SAME_LOWER")}}, {1, 9, 8, 16});
   add("dilated", {{"kernel_shape", three}, {"dilations", Ints{2, 3}}, {"pads", Ints{1, 2, 1, 2}}}, {1, 9, 11, 7});
   add("a global window", {{"kernel_shape", Ints{9, 11}}}, {2, 9, 11, 67});

@@ -1,5 +1,5 @@
 // retort.Linear: act(A · (W ∘ S) + B + R) for A [..., K] and a constant W, [K, N] or with trans_b [N, K]; S, [N] and
-// constant, multiplies the columns of W. The packed weights are all that is kept of W and S.
+// constant, multiplies the columns of W. Of W and S only the packed weights are kept.
 #include "base/checked.h"
 #include "ops/fused/common/activation.h"
 #include "ops/nn/common/matrix.h"
@@ -19,7 +19,7 @@ struct Linear : ActivationAttributes {
     require(w.rank() == 2 && a.rank() > 0, ErrorCode::invalid_argument, "shapes {} and {}", c.dims().text(a),
             c.dims().text(w));
     const Dim k = w[trans_b ? 1 : 0];
-    require(!is_known(a.back()) || a.back() == k, ErrorCode::invalid_argument, "shapes {} and {} do not multiply",
+    require(!is_known(a.back()) || a.back() == k, ErrorCode::invalid_argument, "shapes {} and {} cannot be multiplied",
             c.dims().text(a), c.dims().text(w));
     Shape y = a;
     y[a.rank() - 1] = w[trans_b ? 0 : 1];
@@ -65,7 +65,7 @@ struct Linear : ActivationAttributes {
     if (const auto* packed = c.state<PackedMatrices>()) g.packed_b = packed->matrix(0);
     const bool fits = (!c.has(kBias) || c.count(kBias) == g.n) && (!c.has(kFactors) || c.count(kFactors) == g.n) &&
                       (!c.has(kResidual) || c.count(kResidual) == c.out_count());
-    require(fits, ErrorCode::invalid_argument, "bias, factors or residual do not fit {}", c.out_shape());
+    require(fits, ErrorCode::invalid_argument, "the bias, factors or residual do not match {}", c.out_shape());
     return g;
   }
   size_t scratch(const RunContext& c) const {

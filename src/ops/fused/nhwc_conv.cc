@@ -1,5 +1,5 @@
 // retort.Conv: convolution of a channels-last image with constant weights [M, C/group, kernel…], one or two spatial
-// axes, with everything that can follow in its epilogue: act(conv(X · S, W) + B + R).
+// axes, with everything that its epilogue can do: act(conv(X · S, W) + B + R).
 #include "base/checked.h"
 #include "kernels/conv/conv.h"
 #include "ops/fused/common/activation.h"
@@ -35,10 +35,10 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     const Shape &x = c.shape(kX), &w = c.shape(kW);
     const size_t rank = x.rank();
     require((rank == 3 || rank == 4) && w.rank() == rank && all_known(w), ErrorCode::invalid_argument,
-            "shapes {} and {} do not fit", c.dims().text(x), c.dims().text(w));
+            "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
     const Dim channels = x[channel_axis(rank)];
     require((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} take {}", c.dims().text(channels), to_string(w),
+            "an input of {} channels, but weights {} with group {} need {}", c.dims().text(channels), to_string(w),
             group, w[1] * group);
     Shape y = x;
     y[rank - 1] = w[0];
@@ -47,11 +47,11 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
 
-  // Geometry; 0 for extents that are not known before the first run.
+  // Returns the geometry; extents that are not known before the first run are 0.
   kernels::ConvShape geometry(const Shape& x, const Shape& w, const Shape* y) const {
     kernels::ConvShape s;
     const auto known = [](Dim d) { return is_known(d) ? size_t(d) : 0; };
-    const size_t flat = x.rank() == 3;  // one spatial axis: the width
+    const size_t flat = x.rank() == 3;  // with one spatial axis, it is the width
     s.batch = known(x[0]);
     s.in_c = size_t(w[1] * group);
     s.out_c = size_t(w[0]);
@@ -83,7 +83,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     require(w && w->dtype() == DType::f32, ErrorCode::invalid_graph, "retort.Conv needs constant float weights");
     const ValueType& x = c.type(kX);
     Shape shape = w->shape();
-    std::fill(shape.begin(), shape.end(), kSymbolBase);  // nothing is known
+    std::fill(shape.begin(), shape.end(), kSymbolBase);  // no extent is known
     kernels::ConvShape s = geometry(x.ranked ? x.shape : shape, w->shape(), nullptr);
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
@@ -136,9 +136,9 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
  private:
   static void check_operand(const RunContext& c, size_t i, size_t elements) {
     if (c.has(i) && c.count(i) != elements)
-      fail(ErrorCode::invalid_argument, "input {} of shape {} does not fit", i, to_string(c.shape(i)));
+      fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
   }
-  // Output extent of a spatial axis; 0 when the input's is not known.
+  // Output extent of a spatial axis; 0 if that of the input is not known.
   int64_t known_extent(size_t d, Dim in, int64_t kernel) const {
     DimTable none;
     return is_known(in) ? window_extent(none, *this, d, in, kernel, false) : 0;

@@ -15,7 +15,7 @@ struct PackedTransposed : State {
 
 struct NhwcConvTranspose : ActivationAttributes {
   int64_t group = 1;
-  std::vector<int64_t> dilations, output_padding, pads, strides;  ///< empty: 1 (pads: 0) for each axis
+  std::vector<int64_t> dilations, output_padding, pads, strides;  ///< empty means 1 (pads: 0) for each axis
   static constexpr auto attributes = std::tuple_cat(
       activation_attributes,
       std::tuple{attr("dilations", &NhwcConvTranspose::dilations), attr("group", &NhwcConvTranspose::group),
@@ -45,7 +45,7 @@ struct NhwcConvTranspose : ActivationAttributes {
     const auto fits = [](const std::vector<int64_t>& v, size_t n) { return v.empty() || v.size() == n; };
     require((rank == 3 || rank == 4) && w.rank() == rank && all_known(w) && fits(dilations, spatial) &&
                 fits(strides, spatial) && fits(output_padding, spatial) && fits(pads, 2 * spatial),
-            ErrorCode::invalid_argument, "shapes {} and {} do not fit each other or the attributes", c.dims().text(x),
+            ErrorCode::invalid_argument, "shapes {} and {} do not match each other or the attributes", c.dims().text(x),
             c.dims().text(w));
     require((!is_known(x[rank - 1]) || x[rank - 1] == w[0]) && w[0] % group == 0, ErrorCode::invalid_argument,
             "{} channels, weights {}, group {}", c.dims().text(x[rank - 1]), to_string(w), group);
@@ -62,7 +62,7 @@ struct NhwcConvTranspose : ActivationAttributes {
   }
   Cost cost(const CostContext& c) const { return transposed_convolution_cost(c, c.has(kBias)); }
 
-  // `x` and `y` null: extents of the image are left at 1, packing does not need them.
+  // `x` and `y` may be null; the extents of the image are then 1, since packing does not need them.
   kernels::ConvTransposeShape geometry(const Shape* x, const Shape& w, const Shape* y) const {
     kernels::ConvTransposeShape s;
     s.groups = size_t(group);
@@ -73,7 +73,7 @@ struct NhwcConvTranspose : ActivationAttributes {
         {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top},
         {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left},
     };
-    const size_t flat = w.rank() == 3;  // one spatial axis: the width
+    const size_t flat = w.rank() == 3;  // with one spatial axis, it is the width
     for (size_t d = 0; d + 2 < w.rank(); ++d) {
       const int64_t values[] = {x ? (*x)[d + 1] : 1, y ? (*y)[d + 1] : 1,   w[d + 2],
                                 item(strides, d, 1), item(dilations, d, 1), item(pads, d, 0)};
@@ -113,7 +113,7 @@ struct NhwcConvTranspose : ActivationAttributes {
     a.epilogue.activation = value();
     require((!c.has(kBias) || c.count(kBias) == a.shape.out_c) &&
                 (!c.has(kResidual) || c.count(kResidual) == c.out_count()),
-            ErrorCode::invalid_argument, "bias or residual do not fit {}", c.out_shape());
+            ErrorCode::invalid_argument, "the bias or residual does not match {}", c.out_shape());
     if (const auto* state = c.state<PackedTransposed>()) a.packed = static_cast<const float*>(state->memory.get());
     return a;
   }

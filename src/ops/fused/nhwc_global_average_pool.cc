@@ -1,4 +1,4 @@
-// retort.GlobalAveragePool: mean over all spatial axes of a channels-last image, which become 1.
+// retort.GlobalAveragePool: mean over all spatial axes of a channels-last image; their extents become 1.
 #include "kernels/pool/pool.h"
 #include "ops/op.h"
 

@@ -1,8 +1,8 @@
-// retort.Attention: attention straight from where an exporter's graph has Q, K and V, without the reshapes and
-// transposes between. An operand is either split, [B, H, S, D], or lies in rows: [B, S, …] whose trailing axes hold all
-// heads one after the other from element `offset` on, for example Q, K and V side by side. Scores become
-// `hidden` where the flags say so, then the bias is added. A query whose scores are all -inf gives NaN as a plain Softmax
-// does, or zeros with `blind_zero`. Past keys and values are split; so are the present ones.
+// retort.Attention: attention that reads Q, K and V where an exporter's graph has them, without the reshapes and
+// transposes in between. An operand is either split, [B, H, S, D], or lies in rows: [B, S, …], whose trailing axes hold
+// all heads one after the other, starting with element `offset` (for example Q, K and V packed together). Scores are
+// replaced by `hidden` where the flags say so, then the bias is added. A query whose scores are all -inf gives NaN as a
+// plain Softmax does, or zeros with `blind_zero`. Past and present keys and values are split.
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -34,7 +34,7 @@ struct StridedAttention {
 
   void check() const {
     require(q_heads > 0 && kv_heads > 0 && q_heads % kv_heads == 0 && head_size > 0 && v_head_size > 0,
-            ErrorCode::invalid_argument, "{} heads of Q, {} of K", q_heads, kv_heads);
+            ErrorCode::invalid_argument, "Q has {} heads, K {}", q_heads, kv_heads);
   }
 
   void infer(InferContext& c) const {
@@ -58,7 +58,7 @@ struct StridedAttention {
     size_t rows;
     HeadStrides strides;
   };
-  // Where the heads of input i lie; checks that all of them are inside.
+  // Describes the heads of input i; checks that all of them are inside the tensor.
   static Operand operand(const RunContext& c, size_t i, bool split, int64_t offset, int64_t heads, int64_t size) {
     const Shape& s = c.shape(i);
     const int64_t width = split ? heads * size : extent_product(s, 2, s.rank());
@@ -90,7 +90,7 @@ struct StridedAttention {
     require(k.rows == v.rows && c.has(kPastK) == c.has(kPastV) && c.shape(kK)[0] == c.shape(kQ)[0] &&
                 c.shape(kV)[0] == c.shape(kQ)[0] && past_fits(c, kPastK, s, head_size) &&
                 past_fits(c, kPastV, s, v_head_size),
-            ErrorCode::invalid_argument, "Q of shape {}, K {}, V {}", c.shape(kQ), c.shape(kK), c.shape(kV));
+            ErrorCode::invalid_argument, "Q has shape {}, K {}, V {}", c.shape(kQ), c.shape(kK), c.shape(kV));
     return s;
   }
 
@@ -131,11 +131,11 @@ struct StridedAttention {
   }
 
  private:
-  // As the additions that this operator replaced: a mask for fewer keys than there are is an error.
+  // Like the additions that this operator replaced, rejects a mask that covers only some of the keys.
   static ScoreOperand mask(const RunContext& c, size_t i, const AttentionShape& s) {
     const ScoreOperand o = score_operand(c, i, s);
     const bool fits = !c.has(i) || c.shape(i).rank() == 0 || c.shape(i).back() == 1 || o.columns == s.total();
-    require(fits, ErrorCode::invalid_argument, "a mask for {} keys, but there are {}", o.columns, s.total());
+    require(fits, ErrorCode::invalid_argument, "the mask covers {} keys, but there are {}", o.columns, s.total());
     return o;
   }
   bool past_fits(const RunContext& c, size_t i, const AttentionShape& s, int64_t size) const {

@@ -1,4 +1,4 @@
-// AffineGrid: the positions that an affine map gives to the elements of an image; for GridSample.
+// AffineGrid: the positions to which an affine map moves the elements of an image, for GridSample.
 #include "kernels/elementwise/chunks.h"
 #include "ops/integers.h"
 #include "ops/op.h"
@@ -17,8 +17,8 @@ struct AffineGrid {
     const size_t axes = size.size() - 2;
     require((size.size() == 4 || size.size() == 5) && theta.rank() == 3 && may_equal(theta[0], size[0]) &&
                 may_equal(theta[1], int64_t(axes)) && may_equal(theta[2], int64_t(axes) + 1),
-            ErrorCode::invalid_argument, "theta of shape {} for an image of shape {}", c.dims().text(theta),
-            c.dims().text(size));
+            ErrorCode::invalid_argument, "theta has shape {}, which does not match an image of shape {}",
+            c.dims().text(theta), c.dims().text(size));
     Shape y{size[0]};
     for (size_t d = 0; d < axes; ++d) y.push_back(size[d + 2]);
     y.push_back(int64_t(axes));
@@ -34,7 +34,7 @@ struct AffineGrid {
     T* to = c.output<T>().data();
     for (size_t i = 0; i < size_t(y[0]) * pixels; ++i) {
       const T* row = theta + i / pixels * axes * (axes + 1);
-      std::array<T, 4> position{};  // last axis first
+      std::array<T, 4> position{};  // the last axis is first
       size_t rest = i % pixels;
       for (size_t d = axes; d-- > 0;) {
         const auto n = size_t(y[d + 1]), at = rest % n;
@@ -50,11 +50,11 @@ struct AffineGrid {
   }
 
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // an empty grid may be of any width
+    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // an empty grid may have any width
     return size_t(c.out_shape()[c.out_shape().rank() - 2]) * sizeof(float);
   }
 
-  // Lines of the innermost axis, whose places are computed once.
+  // Computes lines of the innermost axis, whose coordinates are computed once.
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Shape& y = c.out_shape();
@@ -77,13 +77,13 @@ struct AffineGrid {
   }
 
  private:
-  // Where element i of n lies between -1 and 1.
+  // The coordinate, between -1 and 1, of element i of n.
   template <typename T>
   T place(size_t i, size_t n) const {
     return align_corners ? 2 * T(i) / T(std::max<size_t>(n - 1, 1)) - 1 : (2 * T(i) + 1) / T(n) - 1;
   }
 
-  // Element by element in the order of the reference.
+  // Computes element by element in the order of the reference.
   template <size_t kAxes>
   static void fill_line(const float* theta, const float* places, std::array<float, 2> outer, std::span<float> y) {
     std::array<std::array<float, kAxes + 1>, kAxes> rows;

@@ -1,4 +1,4 @@
-// Col2Im: adds the columns of blocks up to an image, where convolutions take them from.
+// Col2Im: adds up the columns of blocks to an image, the inverse of taking patches for a convolution.
 #include "base/checked.h"
 #include "ops/integers.h"
 #include "ops/nn/common/window.h"
@@ -25,18 +25,18 @@ struct Col2Im {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kColumns));
     const Shape& x = c.shape(kColumns);
-    require(x.rank() == 3, ErrorCode::invalid_argument, "input has shape {}, [N, C · block, blocks] is wanted",
+    require(x.rank() == 3, ErrorCode::invalid_argument, "input has shape {}, expected [N, C · block, blocks]",
             c.dims().text(x));
     const auto image = c.value(kImage), block = numbers(c, kBlock);
     require(image.size() == block.size() && !image.empty(), ErrorCode::invalid_argument,
-            "an image of {} axes in blocks of {}", image.size(), block.size());
+            "the image has {} axes, but blocks have {}", image.size(), block.size());
     const WindowAttributes w = window(block);
     DimTable& d = c.dims();
     Dim blocks = 1;
     for (size_t i = 0; i < image.size(); ++i) blocks = d.mul(blocks, window_extent(d, w, i, image[i], block[i], false));
     const Dim taps = d.product(block);
     require(may_equal(blocks, x[2]) && (!is_known(x[1]) || (taps > 0 && x[1] % taps == 0)), ErrorCode::invalid_argument,
-            "input of shape {} for {} blocks of {} elements", d.text(x), d.text(blocks), taps);
+            "input has shape {}, which does not match {} blocks of {} elements", d.text(x), d.text(blocks), taps);
     Shape y{x[0], d.div(x[1], taps)};
     for (const Dim extent : image) y.push_back(extent);
     c.set(0, c.dtype(kColumns), y);
@@ -61,9 +61,9 @@ struct Col2Im {
     });
   }
 
-  // Tasks are planes; the taps of a line of blocks are added at once.
+  // A task is one plane; it adds the taps of a line of blocks at once.
   void fast(RunContext& c, std::type_identity<float>) const {
-    constexpr size_t kElements = 64 << 10;  // of a task
+    constexpr size_t kElements = 64 << 10;  // per task
     const Window win = blocks_of(c);
     const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
     const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
@@ -91,7 +91,7 @@ struct Col2Im {
   }
 
  private:
-  // Every place of a block in the image, as a convolution's.
+  // Every position of a block in the image, as in a convolution.
   Window blocks_of(const RunContext& c) const {
     const Shape image = integers(c, kImage), block = integers(c, kBlock);
     const WindowAttributes w = window(block);

@@ -1,4 +1,4 @@
-// GridSample: the image at the positions of a grid, -1 and 1 being its borders; any number of spatial axes.
+// GridSample: samples the image at the positions of a grid, where -1 and 1 are its borders; any number of spatial axes.
 #include <cmath>
 
 #include "base/checked.h"
@@ -12,7 +12,7 @@ namespace {
 enum class Mode : uint8_t { linear, nearest, cubic };
 enum class Outside : uint8_t { zeros, border, reflection };
 
-/// The elements along one axis that make up a value; index -1 stands for zero.
+/// Visits the elements along one axis that contribute to a value; index -1 stands for zero.
 template <typename F>
 struct Taps {
   size_t count = 0;
@@ -31,7 +31,7 @@ struct GridSample {
   Mode how() const {
     constexpr std::string_view kNames[] = {"linear", "nearest", "cubic"};
     const auto* found = std::ranges::find(kNames, mode);
-    require(found != std::end(kNames), ErrorCode::invalid_argument, "mode \"{}\" is none of linear, nearest, cubic",
+    require(found != std::end(kNames), ErrorCode::invalid_argument, "mode \"{}\" is not one of linear, nearest, cubic",
             mode);
     return Mode(found - std::begin(kNames));
   }
@@ -39,7 +39,7 @@ struct GridSample {
     constexpr std::string_view kNames[] = {"zeros", "border", "reflection"};
     const auto* found = std::ranges::find(kNames, padding_mode);
     require(found != std::end(kNames), ErrorCode::invalid_argument,
-            "padding_mode \"{}\" is none of zeros, border, reflection", padding_mode);
+            "padding_mode \"{}\" is not one of zeros, border, reflection", padding_mode);
     return Outside(found - std::begin(kNames));
   }
   void check() const {
@@ -52,7 +52,8 @@ struct GridSample {
     const Shape &x = c.shape(0), &grid = c.shape(1);
     require(x.rank() >= 3 && x.rank() <= kMostAxes + 2 && grid.rank() == x.rank() && may_equal(x[0], grid[0]) &&
                 may_equal(grid.back(), int64_t(x.rank()) - 2),
-            ErrorCode::invalid_argument, "a grid of shape {} for X of shape {}", c.dims().text(grid), c.dims().text(x));
+            ErrorCode::invalid_argument, "the grid has shape {}, which does not match X of shape {}",
+            c.dims().text(grid), c.dims().text(x));
     Shape y{x[0], x[1]};
     for (size_t d = 1; d + 1 < grid.rank(); ++d) y.push_back(grid[d]);
     c.set(0, c.dtype(0), y);
@@ -124,7 +125,7 @@ struct GridSample {
   }
 
  private:
-  // How attributes and a coordinate make taps.
+  // Computes taps from the attributes and a coordinate.
   struct Rules {
     Mode mode;
     Outside outside;
@@ -138,19 +139,19 @@ struct GridSample {
       return std::clamp<int64_t>(int64_t(mirrored(double(i), low, high)), 0, n - 1);
     }
 
-    // Where a coordinate lies among n elements.
+    // Maps a coordinate to a position among n elements.
     template <typename F>
     F among(F position, int64_t n) const {
       const F low = align_corners ? F(0) : F(-0.5), high = F(n) - 1 - low;
       F x = align_corners ? (position + 1) / 2 * F(n - 1) : ((position + 1) * F(n) - 1) / 2;
       if (mode == Mode::nearest) x = std::nearbyint(x);
-      if (mode != Mode::cubic && !(x >= low && x <= high)) {  // cubic looks at each element apart
+      if (mode != Mode::cubic && !(x >= low && x <= high)) {  // cubic interpolation handles each element separately
         if (outside == Outside::border) x = std::isnan(x) ? 0 : std::clamp(x, F(0), std::max(F(n - 1), F(0)));
         if (outside == Outside::reflection) x = std::isfinite(x) ? mirrored(x, low, high) : 0;
       }
       return x;
     }
-    // Far outside, or nowhere: among zeros.
+    // For positions far outside or NaN: reads zeros.
     template <typename F>
     static bool is_lost(F x) {
       return !(std::abs(x) < F(1 << 30));
@@ -184,7 +185,7 @@ struct GridSample {
     return (x < low) == even ? low + rest : high - rest;
   }
 
-  // How points are cut into tasks.
+  // The division of points into tasks.
   struct Blocks {
     size_t taps, points;
     size_t bytes() const { return taps * points * (sizeof(int32_t) + sizeof(float)); }
@@ -228,7 +229,7 @@ struct GridSample {
     }
   }
 
-  // The four neighbours in an image, which most grids are for: twice as fast as axis by axis.
+  // The four neighbours in a two-dimensional image, the most common case: twice as fast as axis by axis.
   static void spread_linear(const Rules& rules, const float* place, std::array<int64_t, 2> extents, Column to) {
     const float y = rules.among(place[1], extents[0]), x = rules.among(place[0], extents[1]);
     if (Rules::is_lost(y) || Rules::is_lost(x)) return;
@@ -244,7 +245,7 @@ struct GridSample {
     }
   }
 
-  // Σ over the taps of axis d and those behind it.
+  // Sums over the taps of axis d and of all later axes.
   template <typename T>
   static T weighted(const T* image, const std::array<Taps<T>, kMostAxes>& taps, std::span<const int64_t> extents,
                     size_t d, int64_t at) {

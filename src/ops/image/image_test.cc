@@ -59,7 +59,7 @@ const OpTest grid_sample(
                     .attributes = text("mode", "nearest", {{"padding_mode", std::string("reflection")}}),
                     .inputs = {random({2, 2, 4, 5, 3}), random({2, 3, 4, 5, 3}, 2, -2, 2)},
                     .fixed_types = true},
-                   {.about = "no place, and far away",
+                   {.about = "NaN positions, and far away",
                     .inputs = {kImage, f32({1, 1, 5, 2}, {kNaN, 0, 0, -kInf, kInf, 0, 1e30f, -1e30f, 3e9f, 0})},
                     .outputs = {f32({1, 1, 1, 5}, {0, 0, 0, 0, 0})},
                     .fixed_types = true},
@@ -68,7 +68,7 @@ const OpTest grid_sample(
                     .inputs = {kImage, f32({1, 1, 4, 2}, {kInf, 1, -1e30f, -1, kNaN, -1, 3e9f, 3e9f})},
                     .outputs = {f32({1, 1, 1, 4}, {6, 1, 1, 6})},
                     .fixed_types = true},
-                   {.about = "NaN among neighbours only",
+                   {.about = "NaN only affects its neighbours",
                     .inputs = {f32({1, 1, 1, 4}, {kNaN, 1, 2, 3}), f32({1, 1, 3, 2}, {-1.5f, 0, 0.75f, 0, -0.5f, 0})},
                     .fixed_types = true}});
 
@@ -138,7 +138,7 @@ const OpTest col2im("Col2Im",
                       .attributes = {{"strides", Ints{1, 1}}},
                       .inputs = {f32({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({2}, {2, 3}), i64({2}, {2, 2})},
                       .outputs = {f32({1, 1, 2, 3}, {1, 2 + 3, 4, 5, 6 + 7, 8})}},
-                     {.about = "what hangs over the edge is dropped",
+                     {.about = "elements beyond the edge are dropped",
                       .attributes = {{"pads", Ints{1, 1}}, {"strides", Ints{2}}},
                       .inputs = {f32({1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), i64({1}, {2}), i64({1}, {2})},
                       .outputs = {f32({1, 2, 2}, {3, 2, 7, 6})}},
@@ -197,7 +197,7 @@ TEST(MaxRoiPool, RegionsThatAreNowhereAreNamed) {
   EXPECT_EQ(refusal(f32({2, 5}, {0, 0, 0, 1, 1, 0, 0, kInf, 1, 1})),
             "region 1 ends at inf; coordinates must be finite numbers below 1e18");
   EXPECT_EQ(refusal(f32({1, 4}, {0, 0, 0, 1})),
-            "X and rois of shapes [1,1,4,4] and [1,4]; [N,C,H,W] and [regions,5] are wanted");
+            "X and rois have shapes [1,1,4,4] and [1,4], expected [N,C,H,W] and [regions,5]");
 }
 
 }  // namespace

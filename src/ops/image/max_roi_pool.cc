@@ -1,6 +1,6 @@
-// MaxRoiPool: the largest elements of regions of images, each region cut into bins of one grid. A region is [image, left,
-// top, right, bottom] with both ends inside; its bins overlap by a pixel where they do not divide it. Empty bins are 0,
-// NaN wins.
+// MaxRoiPool: the largest elements of regions of images, each region divided into bins of one grid. A region is [image,
+// left, top, right, bottom] with both ends inside; its bins overlap by a pixel if their number does not divide it.
+// Empty bins are 0, and NaN wins.
 #include <cmath>
 
 #include "base/checked.h"
@@ -26,7 +26,7 @@ struct MaxRoiPool {
     c.set(0, c.dtype(kX));
     const Shape &x = c.shape(kX), &rois = c.shape(kRois);
     require(x.rank() == 4 && rois.rank() == 2 && may_equal(rois[1], 5), ErrorCode::invalid_argument,
-            "X and rois of shapes {} and {}; [N,C,H,W] and [regions,5] are wanted", c.dims().text(x),
+            "X and rois have shapes {} and {}, expected [N,C,H,W] and [regions,5]", c.dims().text(x),
             c.dims().text(rois));
     c.set(0, c.dtype(kX), {rois[0], x[1], pooled_shape[0], pooled_shape[1]});
   }
@@ -57,7 +57,7 @@ struct MaxRoiPool {
     return checked_mul(line_bytes(c) + bins_bytes(), size_t(c.parallel().workers()), "lines of an image");
   }
 
-  // The rows of a bin first, column by column, then the columns of each bin.
+  // Reduces the rows of a bin first, column by column, then the columns of each bin.
   void fast(RunContext& c, std::type_identity<float>) const {
     check_regions<float>(c);
     if (c.out_count() == 0) return;
@@ -128,7 +128,7 @@ struct MaxRoiPool {
     return round_up(checked_mul(bins, sizeof(Ends), "ends of bins"), 64);
   }
 
-  /// `bins`: those of the rows, then those of the columns.
+  /// `bins` holds those of the rows, then those of the columns.
   void pool(const Ends* bins, int64_t width, const float* plane, float* line, float* y) const {
     const Ends* const columns = bins + pooled_shape[0];
     const int64_t begin = columns[0].first, end = columns[pooled_shape[1] - 1].second;

@@ -35,8 +35,8 @@ struct RoiAlign {
     const Shape &x = c.shape(kX), &rois = c.shape(kRois), &images = c.shape(kImages);
     require(x.rank() == 4 && rois.rank() == 2 && may_equal(rois[1], 4) && images.rank() == 1 &&
                 may_equal(images[0], rois[0]),
-            ErrorCode::invalid_argument, "X, rois and batch_indices of shapes {}, {} and {}", c.dims().text(x),
-            c.dims().text(rois), c.dims().text(images));
+            ErrorCode::invalid_argument, "X, rois and batch_indices have shapes {}, {} and {}, which do not match",
+            c.dims().text(x), c.dims().text(rois), c.dims().text(images));
     c.set(0, c.dtype(kX), {rois[0], x[1], height, width});
   }
   // The number of samples follows from the regions, which are data.
@@ -55,11 +55,11 @@ struct RoiAlign {
   }
 
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(kX) != DType::f32 || c.out_count() == 0) return 0;  // an empty output may be of any height and width
+    if (c.dtype(kX) != DType::f32 || c.out_count() == 0) return 0;  // an empty output may have any height and width
     return checked_mul(memory(c).bytes(), size_t(c.parallel().workers()), "tables of samples");
   }
 
-  // Regions are tasks. What they read is the same in all channels: found once.
+  // A task is one region. What it reads is the same in all channels and is determined once.
   void fast(RunContext& c, std::type_identity<float>) const {
     const Shape& x = c.shape(kX);
     const auto channels = size_t(x[1]), pixels = size_t(x[2] * x[3]), bins = size_t(height * width);
@@ -89,7 +89,7 @@ struct RoiAlign {
   template <typename T>
   struct Region {
     T top, left, bin_height, bin_width;
-    int64_t rows, columns;  // samples of a bin
+    int64_t rows, columns;  // number of samples per bin
   };
   template <typename T>
   Region<T> region_of(const T* roi) const {
@@ -104,7 +104,7 @@ struct RoiAlign {
     Region<T> r{top, left, h / T(height), w / T(width), ratio, ratio};
     if (ratio > 0) return r;
     require(std::abs(double(r.bin_height)) < kMostSamples && std::abs(double(r.bin_width)) < kMostSamples,
-            ErrorCode::invalid_argument, "a region of {} by {} pixels", double(h), double(w));
+            ErrorCode::invalid_argument, "a region has {} by {} pixels", double(h), double(w));
     r.rows = int64_t(std::ceil(r.bin_height));
     r.columns = int64_t(std::ceil(r.bin_width));
     return r;
@@ -117,7 +117,7 @@ struct RoiAlign {
     return image;
   }
 
-  // All channels of a region; returns the end of the output.
+  // Computes all channels of a region; returns the end of the output.
   template <typename T>
   T* pool_plainly(const RunContext& c, const Region<T>& region, const T* image, T* to) const {
     const Shape& x = c.shape(kX);
@@ -127,11 +127,11 @@ struct RoiAlign {
     return to;
   }
 
-  // A worker's tables: means blend rows, then columns; the largest of products is looked for among kFewSamples at once.
+  // A worker's tables. Means blend rows, then columns; the maximum is searched among kFewSamples products at once.
   static constexpr size_t kFewSamples = 16;
   struct Memory {
-    size_t row_taps = 0, column_taps = 0, column_stride = 0, line = 0;  // of means
-    size_t entries = 0;                                                 // of tables, each an index and a weight
+    size_t row_taps = 0, column_taps = 0, column_stride = 0, line = 0;  // for means
+    size_t entries = 0;                                                 // number of entries, each an index and a weight
     size_t bytes() const { return round_up(entries * (sizeof(int32_t) + sizeof(float)) + line * sizeof(float), 64); }
   };
   Memory memory(const RunContext& c) const {
@@ -142,7 +142,7 @@ struct RoiAlign {
       m.entries = checked_mul(round_up(bins, kernels::kSamplePoints), 4 * kFewSamples, "a region's samples");
       return m;
     }
-    const auto most = [&](int64_t extent) {  // neighbours of all samples of a bin
+    const auto most = [&](int64_t extent) {  // neighbours of all samples in a bin
       const int64_t samples = ratio > 0 && ratio < extent ? 2 * ratio : extent;
       return size_t(std::max<int64_t>(std::min(samples, extent), 1));
     };
@@ -163,11 +163,11 @@ struct RoiAlign {
       return start + float(bin) * size + (float(sample) + 0.5f) * size / float(samples);
     }
   };
-  // What a position reads along one axis: nothing, or a pixel and the next.
+  // What a position reads along one axis: nothing, or a pixel and the next one.
   struct Neighbours {
     bool any = false;
     int32_t first = 0, second = 0;
-    float weight = 0;  // of the second
+    float weight = 0;  // of the second pixel
   };
   static Neighbours neighbours(float x, int64_t extent) {
     if (!(x >= -1 && x <= float(extent))) return {};
@@ -176,8 +176,8 @@ struct RoiAlign {
     return {true, int32_t(first), int32_t(second), first == extent - 1 ? 0.0f : x - float(first)};
   }
 
-  // The pixels that a bin's samples read along one axis, with the sums of their weights; how many. Entries lie `step`
-  // apart.
+  // Collects the pixels that a bin's samples read along one axis, with the sums of their weights; returns their number.
+  // Entries are `step` apart.
   static size_t gather(const Bins& bins, int64_t bin, int32_t* index, float* weight, size_t step) {
     size_t count = 0;
     const auto add = [&](int32_t pixel, float w) {
@@ -289,8 +289,8 @@ struct RoiAlign {
     }
     return largest ? value : value / T(std::max<int64_t>(r.rows * r.columns, 1));
   }
-  // Of four neighbours; the largest mode takes the largest weighted one, as the operator is defined by its first
-  // implementation.
+  // Combines four neighbours; the mode max takes the largest weighted one, as the first implementation of the operator
+  // does.
   template <typename T>
   static T interpolated(const T* plane, int64_t h, int64_t w, T y, T x, bool largest) {
     if (!(y >= -1 && y <= T(h) && x >= -1 && x <= T(w)) || h == 0 || w == 0) return 0;

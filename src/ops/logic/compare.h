@@ -8,14 +8,14 @@
 
 namespace retort::ops {
 
-/// Whether a = b, a < b for all values of the symbols (1), for none (0), or neither can be told.
+/// 1 if a = b or a < b holds for all values of the symbols, 0 if it holds for none, nullopt if neither is certain.
 std::optional<Dim> always_equal(DimTable& dims, Dim a, Dim b);
 std::optional<Dim> always_less(DimTable& dims, Dim a, Dim b);
 inline std::optional<Dim> negated(std::optional<Dim> truth) {
   return truth ? std::optional<Dim>(!*truth) : std::nullopt;
 }
 
-/// The kernel on inputs 0 and 1. Defined for float, double, int32_t, int64_t, uint8_t and bool.
+/// Runs the kernel on inputs 0 and 1. Defined for float, double, int32_t, int64_t, uint8_t and bool.
 template <typename T>
 void run_compare(kernels::Compare op, RunContext& c);
 

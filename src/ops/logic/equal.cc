@@ -1,4 +1,4 @@
-// Equal: c = a == b as bool, with numpy broadcasting; false where either is NaN.
+// Equal: c = a == b as bool, with numpy broadcasting; false if either is NaN.
 #include "ops/logic/compare.h"
 
 namespace retort::ops {

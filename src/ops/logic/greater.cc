@@ -1,4 +1,4 @@
-// Greater: c = a > b as bool, with numpy broadcasting; false where either is NaN.
+// Greater: c = a > b as bool, with numpy broadcasting; false if either is NaN.
 #include "ops/logic/compare.h"
 
 namespace retort::ops {

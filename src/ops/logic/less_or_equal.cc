@@ -1,4 +1,4 @@
-// LessOrEqual: c = a <= b as bool, with numpy broadcasting; false where either is NaN.
+// LessOrEqual: c = a <= b as bool, with numpy broadcasting; false if either is NaN.
 #include "ops/logic/compare.h"
 
 namespace retort::ops {

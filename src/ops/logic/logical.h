@@ -7,7 +7,7 @@
 
 namespace retort::ops {
 
-/// The kernel on inputs 0 and 1.
+/// Runs the kernel on inputs 0 and 1.
 void run_logic(kernels::Logic op, RunContext& c);
 
 template <typename Op>

@@ -1,4 +1,4 @@
-// Where: x where the condition holds, else y, with numpy broadcasting of all three.
+// Where: x where the condition is true, otherwise y, with numpy broadcasting of all three.
 #include "kernels/elementwise/logic.h"
 #include "ops/elementwise.h"
 
@@ -27,7 +27,7 @@ struct Where {
 
   void run(RunContext& c) const {
     const auto plan = kernels::BroadcastPlan<3>::make({c.shape(0), c.shape(1), c.shape(2)});
-    require(plan.has_value(), ErrorCode::not_implemented, "broadcasting {}, {} and {} alternates too often",
+    require(plan.has_value(), ErrorCode::not_implemented, "broadcasting {}, {} and {} alternates between too many axes",
             c.shape(0).rank(), c.shape(1).rank(), c.shape(2).rank());
     switch (dtype_bits(c.dtype(1))) {
       case 8:

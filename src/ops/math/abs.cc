@@ -1,4 +1,4 @@
-// Abs: y = |x|. The smallest integer stays as it is.
+// Abs: y = |x|. The smallest integer is unchanged.
 #include <cmath>
 
 #include "ops/math/unary.h"

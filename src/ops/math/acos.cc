@@ -1,4 +1,4 @@
-// Acos: Arc cosine in radians.
+// Acos: arc cosine in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

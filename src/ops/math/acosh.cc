@@ -1,4 +1,4 @@
-// Acosh: Inverse of the hyperbolic cosine; NaN below 1.
+// Acosh: inverse of the hyperbolic cosine; NaN below 1.
 #include <cmath>
 
 #include "ops/math/unary.h"

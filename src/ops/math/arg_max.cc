@@ -1,4 +1,4 @@
-// ArgMax: the place of the largest element along an axis.
+// ArgMax: the index of the largest element along an axis.
 #include "ops/math/arg_reduce.h"
 
 namespace retort::ops {

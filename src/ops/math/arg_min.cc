@@ -1,4 +1,4 @@
-// ArgMin: the place of the smallest element along an axis.
+// ArgMin: the index of the smallest element along an axis.
 #include "ops/math/arg_reduce.h"
 
 namespace retort::ops {

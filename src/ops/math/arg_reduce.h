@@ -1,4 +1,4 @@
-// ArgMax, ArgMin: where along an axis the extreme element lies. A NaN never wins a comparison.
+// ArgMax, ArgMin: the index of the extreme element along an axis. A NaN never wins a comparison.
 #pragma once
 #include "kernels/reduce/reduce.h"
 #include "ops/elementwise.h"

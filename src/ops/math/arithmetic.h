@@ -30,7 +30,7 @@ T wrap_mul(T a, T b) {
     return a * b;
 }
 
-/// Throws where a divisor is the integer 0, which has no result; floats have one.
+/// Throws if a divisor is the integer 0; division of floats by 0 is defined.
 template <typename T>
 void check_divisors(std::span<const T> divisors) {
   if constexpr (std::integral<T>) {
@@ -41,7 +41,7 @@ void check_divisors(std::span<const T> divisors) {
   }
 }
 
-/// Integers: rounded towards zero; x / 0 = 0, lowest / -1 = lowest.
+/// Division. Integers are rounded towards zero; x / 0 = 0, lowest / -1 = lowest.
 template <typename T>
 T safe_div(T a, T b) {
   if constexpr (std::integral<T>) {
@@ -53,13 +53,13 @@ T safe_div(T a, T b) {
   return a / b;
 }
 
-/// Remainder of safe_div; x mod 0 = 0.
+/// The remainder that matches safe_div; x mod 0 = 0.
 template <std::integral T>
 T safe_rem(T a, T b) {
   return b == 0 ? T(0) : wrap_sub(a, wrap_mul(safe_div(a, b), b));
 }
 
-/// Lower and upper end of a type; infinite for floats.
+/// Lowest and highest value of a type; infinite for floats.
 template <typename T>
 constexpr T lowest_of() {
   if constexpr (std::floating_point<T>)

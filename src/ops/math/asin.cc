@@ -1,4 +1,4 @@
-// Asin: Arc sine in radians.
+// Asin: arc sine in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Asinh: Inverse of the hyperbolic sine.
+// Asinh: inverse of the hyperbolic sine.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Atan: Arc tangent in radians.
+// Atan: arc tangent in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Atanh: Inverse of the hyperbolic tangent.
+// Atanh: inverse of the hyperbolic tangent.
 #include <cmath>
 
 #include "ops/math/unary.h"

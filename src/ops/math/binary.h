@@ -13,13 +13,14 @@ namespace retort::ops {
 
 using FoldContent = FunctionRef<std::optional<Dim>(Dim, Dim)>;
 
-/// Type `out` and the broadcast shape for output 0; content where both inputs have one and `fold` (of elements) tells.
+/// Sets type `out` and the broadcast shape for output 0, and its content if both inputs have content and `fold` (of
+/// elements) returns a value.
 void infer_binary(InferContext& c, DType out, FoldContent fold);
 
-/// `number` as an element of int64, int32 or bool.
+/// Converts `number` to an element of int64, int32 or bool.
 Dim wrap_content(DType dtype, Dim number);
 
-/// The kernel on inputs 0 and 1. Defined for float, int32_t and int64_t.
+/// Runs the kernel on inputs 0 and 1. Defined for float, int32_t and int64_t.
 template <typename T>
 void run_binary(kernels::Binary op, RunContext& c);
 

@@ -10,7 +10,7 @@ struct BitCast {
   DType to = DType::undefined;
   static constexpr std::tuple attributes{required("to", &BitCast::to)};
 
-  void check() const { require(to != DType::string, ErrorCode::invalid_argument, "the bits of a string mean nothing"); }
+  void check() const { require(to != DType::string, ErrorCode::invalid_argument, "strings have no bits to cast"); }
   void infer(InferContext& c) const {
     const DType from = c.dtype(0);
     require(from != DType::string && dtype_bits(from) == dtype_bits(to), ErrorCode::invalid_argument,

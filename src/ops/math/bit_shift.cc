@@ -1,5 +1,5 @@
 // BitShift: x shifted by y bits with numpy broadcasting; right shifts of signed types keep the sign. Amounts below zero
-// or beyond the width shift everything out.
+// or beyond the width shift all bits out.
 #include "ops/math/binary.h"
 
 namespace retort::ops {
@@ -17,7 +17,7 @@ struct BitShift {
     infer_binary(c, c.dtype(0), [](Dim, Dim) { return std::nullopt; });
   }
 
-  // Within a carrier a shift beyond the narrow type's width has left it as well.
+  // A shift by at least the width of the narrow type also moves all its bits out of that type in the carrier.
   template <std::integral T>
   static T shift(T x, T by, bool left) {
     if (by < 0 || by >= T(8 * sizeof(T))) return !left && x < 0 ? T(-1) : T(0);

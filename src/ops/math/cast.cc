@@ -1,4 +1,4 @@
-// Cast: every element as type `to`. Floats that do not fit an integer give what x86 gives, see
+// Cast: converts every element to type `to`. Floats outside the range of an integer type convert as on x86, see
 // kernels/elementwise/cast.h.
 #include "ops/math/cast.h"
 

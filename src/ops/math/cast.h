@@ -10,7 +10,7 @@ struct CastBase {
   bool saturate = true;
   std::string round_mode = "up";
 
-  /// Type `to` and the input's shape for output 0, with its content as far as `to` can hold it.
+  /// Sets type `to` and the input's shape for output 0, with its content as far as `to` can represent it.
   static void infer_to(InferContext& c, DType to);
   void run(RunContext& c) const;
   void check() const;

@@ -1,4 +1,4 @@
-// CastLike: every element of the first input as the type of the second.
+// CastLike: converts every element of the first input to the type of the second.
 #include "ops/math/cast.h"
 
 namespace retort::ops {

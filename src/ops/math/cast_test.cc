@@ -62,7 +62,7 @@ const OpTest cast("Cast",
                        .attributes = to(DType::string),
                        .inputs = {booleans({2}, {true, false})},
                        .outputs = {strings({2}, {"1", "0"})}},
-                      {.about = "strings stay",
+                      {.about = "strings are unchanged",
                        .attributes = to(DType::string),
                        .inputs = {strings({2}, {"a", ""})},
                        .outputs = {strings({2}, {"a", ""})}},
@@ -96,7 +96,7 @@ const OpTest cast("Cast",
                        .outputs = {codes(DType::u4, {3}, {0xf1, 0x03})}},
                       {.about = "large", .attributes = to(DType::i32), .inputs = {random({40001})}, .output_count = 1},
                   });
-const OpTest cast_like("CastLike", {{.about = "the second input names the type",
+const OpTest cast_like("CastLike", {{.about = "the second input determines the type",
                                      .inputs = {f32({2}, {1.5f, -2}), i64({}, {0})},
                                      .outputs = {i64({2}, {1, -2})},
                                      .fixed_types = true}});
@@ -111,7 +111,7 @@ TEST(Cast, TextOfANumberThatIsTooLargeIsAnError) {
   EXPECT_THROW(run.run(), Error);
 }
 
-// Every code of every format survives a round trip, and halfway cases go to the even neighbour.
+// Every code of every format survives a round trip, and ties go to the even neighbour.
 TEST(SmallFloat, RoundTrip) {
   for (DType type :
        {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f8e8m0, DType::f4e2m1}) {

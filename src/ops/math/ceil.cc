@@ -1,4 +1,4 @@
-// Ceil: Smallest whole number that is not below x.
+// Ceil: the smallest whole number that is not below x.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,6 +1,6 @@
-// Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and high wins over a low above it. A bound that is not
-// given is the lowest or highest finite number of the type that computes: infinities become these. 16-bit floats are
-// computed in 32 bits, and theirs stay.
+// Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and if low is above high, high wins. A bound that is
+// not given is the lowest or highest finite number of the type that computes, so infinities become these. 16-bit floats
+// are computed in 32 bits, so their infinities are unchanged.
 #include "ops/math/unary.h"
 
 namespace retort::ops {
@@ -15,11 +15,11 @@ struct Clip : UnaryElementwise {
       return x > high ? high : x;
     }
   };
-  // C: the type that computes, T: that of the tensors.
+  // C is the type that computes, T that of the tensors.
   template <typename C, typename T = C>
   static Bounds<C> bounds(const RunContext& c) {
     for (size_t i : {1, 2})
-      require(!c.has(i) || c.count(i) == 1, ErrorCode::invalid_argument, "bound {} has {} elements, 1 is wanted", i,
+      require(!c.has(i) || c.count(i) == 1, ErrorCode::invalid_argument, "bound {} has {} elements, expected 1", i,
               c.count(i));
     return {c.has(1) ? C(c.input<T>(1)[0]) : std::numeric_limits<C>::lowest(),
             c.has(2) ? C(c.input<T>(2)[0]) : std::numeric_limits<C>::max()};

@@ -1,4 +1,4 @@
-// Cos: Cosine of x in radians.
+// Cos: cosine of x in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

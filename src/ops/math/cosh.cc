@@ -1,4 +1,4 @@
-// Cosh: Hyperbolic cosine.
+// Cosh: hyperbolic cosine.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,5 +1,5 @@
-// Running totals along an axis: exclusive ones leave the element itself out, reverse ones start at the end. Integers wrap
-// around.
+// Running totals along an axis: exclusive ones do not include the element itself, reverse ones start at the end.
+// Integers wrap around.
 #pragma once
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 
 namespace retort::ops {
 
-/// The operator's attributes, its shape, and the walk over the elements.
+/// The operator's attributes, its shape inference, and the walk over the elements.
 struct Cumulative {
   bool exclusive = false, reverse = false;
   static constexpr std::tuple attributes{attr("exclusive", &Cumulative::exclusive),
@@ -24,7 +24,7 @@ struct Cumulative {
   }
   Cost cost(const CostContext& c) const { return {.operations = c.count(0)}; }
 
-  /// Every total starts from `first` and grows by grow(total, element). Floats are totalled as double.
+  /// Every total starts from `first` and grows by grow(total, element). Totals of floats are in double.
   template <typename T, typename Grow>
   void accumulate(RunContext& c, int first, Grow grow) const {
     using Total = std::conditional_t<std::is_floating_point_v<T>, double, T>;

@@ -12,7 +12,7 @@ struct Det {
     const Shape& x = c.shape(0);
     const size_t rank = x.rank();
     require(rank >= 2 && may_equal(x[rank - 1], x[rank - 2]), ErrorCode::invalid_argument,
-            "X has shape {}, square matrices are wanted", c.dims().text(x));
+            "X has shape {}, expected square matrices", c.dims().text(x));
     c.set(0, c.dtype(0), Shape(std::span<const int64_t>(x).first(rank - 2)));
   }
   // Gaussian elimination.

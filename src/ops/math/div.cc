@@ -1,4 +1,4 @@
-// Div: c = a / b with numpy broadcasting. Integers: towards zero; x / 0 is an error.
+// Div: c = a / b with numpy broadcasting. Integers are rounded towards zero; x / 0 is an error.
 #include "ops/math/binary.h"
 
 namespace retort::ops {

@@ -1,5 +1,5 @@
-// Einsum: products of the inputs' elements, summed over the labels that the output lacks. A repeated label of one input
-// takes its diagonal; "..." stands for axes that broadcast.
+// Einsum: products of the inputs' elements, summed over the labels that the output does not have. A repeated label in
+// one input takes its diagonal; "..." stands for axes that broadcast.
 #include <algorithm>
 #include <cmath>
 
@@ -11,9 +11,9 @@ namespace retort::ops {
 namespace {
 
 constexpr size_t kLabels = 52, kMostAxes = 16;
-constexpr size_t kTermsBetweenChecks = 4096;  // for cancellation
+constexpr size_t kTermsBetweenChecks = 4096;  // between checks for cancellation
 
-/// Labels are numbers: letters first, then the axes of "..." counted from the end of it.
+/// Labels are numbers: letters first, then the axes of "..." counted from its end.
 struct Equation : State {
   std::vector<std::vector<size_t>> inputs;
   std::vector<size_t> output;
@@ -31,7 +31,7 @@ struct Factors {
 size_t label_of(char c) {
   if (c >= 'a' && c <= 'z') return size_t(c - 'a');
   if (c >= 'A' && c <= 'Z') return size_t(c - 'A') + 26;
-  fail(ErrorCode::invalid_argument, "'{}' is no label", c);
+  fail(ErrorCode::invalid_argument, "'{}' is not a label", c);
 }
 
 struct Einsum {
@@ -56,13 +56,14 @@ struct Einsum {
     }
   }
 
-  // The labels of a term; "..." takes what is left of `rank`. `axes`: of the longest "..." so far.
+  // Returns the labels of a term; "..." takes the remaining axes of `rank`. `axes` is updated to the length of the
+  // longest "..." so far.
   static std::vector<size_t> term(std::string_view text, size_t rank, size_t& axes) {
     const size_t dots = text.find("...");
     const size_t letters = text.size() - (dots == text.npos ? 0 : 3), hidden = dots == text.npos ? 0 : rank - letters;
     require(dots == text.npos ? letters == rank : letters <= rank, ErrorCode::invalid_argument,
-            "term \"{}\" for an input of rank {}", text, rank);
-    require(hidden <= kMostAxes, ErrorCode::not_implemented, "{} axes behind ...", hidden);
+            "term \"{}\" does not match an input of rank {}", text, rank);
+    require(hidden <= kMostAxes, ErrorCode::not_implemented, "... stands for {} axes", hidden);
     axes = std::max(axes, hidden);
     std::vector<size_t> labels;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -93,7 +94,7 @@ struct Einsum {
       const std::string_view right = std::string_view(text).substr(arrow + 2);
       const size_t hidden = right.find("...") == right.npos ? 0 : axes;
       e.output = term(right, right.size() - (right.find("...") == right.npos ? 0 : 3) + hidden, axes);
-    } else {  // "..." and then, in order, what stands only once
+    } else {  // "..." and then, in order, every label that occurs only once
       std::array<size_t, kLabels> seen{};
       for (size_t k = axes; k-- > 0;) e.output.push_back(kLabels + k);
       for (const auto& input : e.inputs) {
@@ -124,10 +125,10 @@ struct Einsum {
     }
     Shape y;
     for (const size_t l : e.output) {
-      require(seen[l] || l >= kLabels, ErrorCode::invalid_argument, "equation \"{}\" has an output label of no input",
-              equation);
+      require(seen[l] || l >= kLabels, ErrorCode::invalid_argument,
+              "equation \"{}\" has an output label that no input has", equation);
       require(std::ranges::count(e.output, l) == 1, ErrorCode::invalid_argument,
-              "equation \"{}\" repeats a label of the output", equation);
+              "equation \"{}\" repeats a label in the output", equation);
       y.push_back(extents[l]);
     }
     c.set(0, c.dtype(0), y);
@@ -181,11 +182,11 @@ struct Einsum {
     Contraction(f->extents, f->output, space, c.parallel()).run(std::span(f->at.data(), f->count));
   }
 
-  // Steps of each input and the output along each label, the output's labels first.
+  // Strides of each input and of the output along each label; the output's labels come first.
   struct Loops {
     std::vector<int64_t> extents;
     std::vector<std::vector<int64_t>> steps;  // [input][label]
-    size_t outer = 0;                         // labels of the output
+    size_t outer = 0;                         // number of labels of the output
   };
   Loops loops(const RunContext& c) const {
     Equation resolved;
@@ -254,11 +255,11 @@ struct Einsum {
     return resolved = resolve(ranks);
   }
 
-  // The factors, without data; nullopt for more of anything than fits.
+  // Returns the factors, without data; nullopt if there are more axes or labels than the kernel supports.
   std::optional<Factors> factors(const RunContext& c) const {
     Equation resolved;
     const Equation& e = equation_of(c, resolved);
-    std::array<uint8_t, kLabels + kMostAxes> numbers{};  // from 1
+    std::array<uint8_t, kLabels + kMostAxes> numbers{};  // numbered from 1
     size_t labels = 0;
     Factors f;
     f.count = e.inputs.size();

@@ -1,4 +1,4 @@
-// Erf: The error function.
+// Erf: the error function.
 #include <cmath>
 
 #include "ops/math/unary.h"

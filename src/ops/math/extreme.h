@@ -1,4 +1,5 @@
-// The ends of an element type whose values a carrier holds: what the maximum and the minimum of nothing are.
+// The smallest and largest value of an element type, as its carrier: the results of a maximum and a minimum over no
+// elements.
 #pragma once
 #include <type_traits>
 
@@ -7,7 +8,7 @@
 
 namespace retort::ops {
 
-/// Lowest and highest value of `type`, infinite for floats, as its carrier T.
+/// Lowest and highest value of `type` (infinite for floats), as its carrier T.
 template <typename T>
 T lowest_of(DType type, T) {
   if constexpr (std::signed_integral<T>) return T(lowest_of<int64_t>() >> (64 - dtype_bits(type)));

@@ -1,4 +1,4 @@
-// Floor: Largest whole number that is not above x.
+// Floor: the largest whole number that is not above x.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// IsInf: whether an element is infinite, of the signs asked for.
+// IsInf: whether an element is infinite, with one of the requested signs.
 #include "ops/math/predicate.h"
 
 namespace retort::ops {

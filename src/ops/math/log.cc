@@ -1,4 +1,4 @@
-// Log: Natural logarithm; NaN below zero.
+// Log: natural logarithm; NaN below zero.
 #include <cmath>
 
 #include "ops/math/unary.h"

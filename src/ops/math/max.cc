@@ -1,4 +1,4 @@
-// Max: the largest of all inputs, element by element; NaN where one is.
+// Max: the largest of all inputs, element by element; NaN if one of them is NaN.
 #include "ops/math/variadic.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// Min: the smallest of all inputs, element by element; NaN where one is.
+// Min: the smallest of all inputs, element by element; NaN if one of them is NaN.
 #include "ops/math/variadic.h"
 
 namespace retort::ops {

@@ -1,5 +1,5 @@
-// Mod: remainder of a / b with numpy broadcasting. By default of the quotient rounded down, so with the sign of b; with
-// fmod = 1 rounded towards zero, so with the sign of a. Integers: x mod 0 is an error.
+// Mod: remainder of a / b with numpy broadcasting. By default the quotient is rounded down, so the result has the sign
+// of b; with fmod = 1 it is rounded towards zero, so the result has the sign of a. Integers: x mod 0 is an error.
 #include <cmath>
 
 #include "ops/math/binary.h"
@@ -43,7 +43,7 @@ struct Mod {
   template <typename T>
   requires(!OneOf<T, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
     check_divisors(c.input<T>(1));
-    // Numbers of up to 32 bits are divided as such, which is faster.
+    // Numbers of up to 32 bits are divided in 32 bits, which is faster.
     using Divided = std::conditional_t<!std::integral<T> || sizeof(T) == 8, Carrier<T>,
                                        std::conditional_t<std::signed_integral<T>, int32_t, uint32_t>>;
     map_broadcast<T>(c, [&](Carrier<T> a, Carrier<T> b) { return apply(Divided(a), Divided(b)); });

@@ -1,4 +1,4 @@
-// Neg: y = -x. The smallest integer stays as it is.
+// Neg: y = -x. The smallest integer is unchanged.
 #include "ops/math/unary.h"
 
 namespace retort::ops {

@@ -6,7 +6,7 @@
 
 namespace retort::ops {
 
-/// Integers: modulo 2^bits, and 0 for negative exponents unless |base| is 1.
+/// For integers: modulo 2^bits, and 0 for negative exponents unless |base| is 1.
 template <std::integral T>
 T integer_power(T base, T exponent) {
   if constexpr (std::signed_integral<T>) {

@@ -1,4 +1,4 @@
-// Products along axes, over labels, of matrices; and bits as they are.
+// Tests products along axes, over labels and of matrices, and bit casts.
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -35,7 +35,7 @@ const OpTest einsum(
       .attributes = of("ii->i"),
       .inputs = {f32({2, 2}, {1, 2, 3, 4})},
       .outputs = {f32({2}, {1, 4})}},
-     {.about = "axes behind ... broadcast",
+     {.about = "axes of ... broadcast",
       .attributes = of("...i,i...->i..."),
       .inputs = {f32({2, 1, 2}, {1, 2, 3, 4}), f32({2, 3}, {1, 10, 100, 2, 20, 200})},
       .outputs = {f32({2, 2, 3}, {1, 10, 100, 3, 30, 300, 4, 40, 400, 8, 80, 800})}},

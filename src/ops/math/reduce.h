@@ -1,7 +1,7 @@
 // The family of reductions over a set of axes. An operator is a struct `Op : Reduce<Op>` with
 //   template <typename T> static T reduce(const Reduced<T>& values);        T a carrier
 //   static std::optional<Dim> symbolic(DimTable&, std::span<const Dim>);    optional: content of a vector reduced whole
-//   static constexpr kernels::Reduce kernel = …;                            the kernel of float and some integers
+//   static constexpr kernels::Reduce kernel = …;                            the kernel for float and some integers
 #pragma once
 #include <limits>
 
@@ -20,11 +20,11 @@ struct ReduceAttributes {
                                          attr("noop_with_empty_axes", &ReduceAttributes::noop_with_empty_axes)};
 
   AxisSet axes(std::span<const int64_t> given, size_t rank) const;
-  /// Shape of output 0; content of whole vectors by `fold`.
+  /// Sets the shape of output 0, and computes the content of whole vectors by `fold`.
   void infer_reduce(InferContext& c, FunctionRef<std::optional<Dim>(std::span<const Dim>)> fold) const;
 };
 
-/// Where the elements lie that one output element is made from.
+/// Describes where the elements lie that one output element is computed from.
 struct ReduceLayout {
   Shape kept_extents, kept_strides, extents, strides;
   size_t count = 1;  ///< elements per output element
@@ -48,8 +48,8 @@ struct Reduced {
   T operator[](size_t i) const { return base[layout.offset(i)]; }
 };
 
-/// The kernel on input 0; false: the axes alternate too often for it, or it is none of double's. Defined for float, double,
-/// int8_t, uint8_t, int32_t, uint32_t and int64_t.
+/// Runs the kernel on input 0. Returns false if reduced and kept axes alternate too often for it, or if there is no
+/// such kernel for double. Defined for float, double, int8_t, uint8_t, int32_t, uint32_t and int64_t.
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c);
 
@@ -81,8 +81,8 @@ struct Reduce : ReduceAttributes {
   }
 };
 
-/// A result computed in double; integers are rounded towards zero and at most the ends of `type`, which T may only carry,
-/// NaN its lower end.
+/// Converts a result computed in double; for integers it is rounded towards zero and limited to the range of `type`,
+/// whose carrier T may be, and NaN becomes the lowest value.
 template <typename T>
 T from_real(double v, DType type) {
   const auto within = [v]<typename Ends>(Ends) {
@@ -95,7 +95,7 @@ T from_real(double v, DType type) {
   return within(std::numeric_limits<T>());
 }
 
-/// Sums of floats are taken in double, those of integers wrap around.
+/// Sums of floats are computed in double; those of integers wrap around.
 template <typename T>
 using SumType = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 

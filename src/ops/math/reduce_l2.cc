@@ -1,5 +1,5 @@
-// ReduceL2: square root of the sum of squares over axes; of integers computed in double, rounded towards zero, and at most
-// the largest of the type.
+// ReduceL2: square root of the sum of squares over axes. For integers it is computed in double, rounded towards zero,
+// and limited to the largest value of the type.
 #include <cmath>
 
 #include "ops/math/reduce.h"

@@ -1,4 +1,5 @@
-// ReduceLogSum: logarithm of the sum over axes; of nothing -inf. Of integers computed in double and rounded towards zero.
+// ReduceLogSum: logarithm of the sum over axes; -inf without elements. For integers it is computed in double and
+// rounded towards zero.
 #include <cmath>
 
 #include "ops/math/reduce.h"

@@ -1,5 +1,5 @@
-// ReduceLogSumExp: logarithm of the sum of exponentials over axes, without overflow; of nothing -inf. Of
-// integers computed in double and rounded towards zero, at least the lowest of the type.
+// ReduceLogSumExp: logarithm of the sum of exponentials over axes, without overflow; -inf without elements. For
+// integers it is computed in double, rounded towards zero, and at least the lowest value of the type.
 #include <cmath>
 
 #include "ops/math/reduce.h"

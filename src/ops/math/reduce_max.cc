@@ -1,4 +1,4 @@
-// ReduceMax: largest element over axes; NaN if there is one. Of nothing: the lowest value of the type.
+// ReduceMax: largest element over axes; NaN if there is one. Without elements, the lowest value of the type.
 #include "ops/math/extreme.h"
 #include "ops/math/reduce.h"
 

@@ -1,4 +1,4 @@
-// ReduceMean: mean over axes; of integers rounded towards zero. Of nothing: NaN, or 0.
+// ReduceMean: mean over axes; for integers it is rounded towards zero. Without elements, NaN or 0.
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduce.h"
 

@@ -1,4 +1,4 @@
-// ReduceMin: smallest element over axes; NaN if there is one. Of nothing: the highest value of the type.
+// ReduceMin: smallest element over axes; NaN if there is one. Without elements, the highest value of the type.
 #include "ops/math/extreme.h"
 #include "ops/math/reduce.h"
 

@@ -8,12 +8,12 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The forms that all reductions share: one axis, several, none given, and larger inputs that only compare kernels.
+// The cases that all reductions share: one axis, several, none given, and larger inputs that only compare kernels.
 std::vector<OpCase> forms(std::vector<OpCase> own) {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   own.push_back(
       {.about = "middle axis", .inputs = {random({5, 67, 33}, 1, 0.125, 2), i64({1}, {1})}, .output_count = 1});
-  own.push_back({.about = "last axis, kept out",
+  own.push_back({.about = "last axis, removed",
                  .attributes = {{"keepdims", int64_t(0)}},
                  .inputs = {random({7, 1025}, 2, 0.125, 2), i64({1}, {-1})},
                  .output_count = 1});
@@ -45,7 +45,7 @@ OpCase nothing(float expected) {
           .outputs = {f32({2, 1}, {expected, expected})}};
 }
 OpCase squares(float expected) {
-  return {.about = "no axes: the rest of the work is done",
+  return {.about = "no axes: only the elementwise part is done",
           .attributes = {{"noop_with_empty_axes", int64_t(1)}},
           .inputs = {f32({1}, {3})},
           .outputs = {f32({1}, {expected})}};
@@ -72,7 +72,7 @@ const OpTest max("ReduceMax",
                          .inputs = {Tensor(DType::i8, {1, 0}), i64({1}, {1})},
                          .outputs = {cast_to(f32({1, 1}, {-128}), DType::i8)},
                          .fixed_types = true},
-                        {.about = "over no short numbers",
+                        {.about = "over no 16-bit integers",
                          .inputs = {Tensor(DType::i16, {1, 0}), i64({1}, {1})},
                          .outputs = {cast_to(f32({1, 1}, {-32768}), DType::i16)},
                          .fixed_types = true},
@@ -99,11 +99,11 @@ const OpTest l1("ReduceL1",
 const OpTest l2("ReduceL2",
                 forms({{.about = "Pythagoras", .inputs = {f32({2}, {3, 4})}, .outputs = {f32({1}, {5})}},
                        nothing(0),
-                       {.about = "a root that 32 bits do not hold",
+                       {.about = "a root out of the range of 32 bits",
                         .inputs = {Tensor::of<uint32_t>({3}, {UINT32_MAX, UINT32_MAX, UINT32_MAX})},
                         .outputs = {Tensor::of<uint32_t>({1}, {UINT32_MAX})},
                         .fixed_types = true},
-                       {.about = "a square and a root that do not fit",
+                       {.about = "a square and a root out of range",
                         .inputs = {i64({2, 2}, {0, 4000000000, INT64_MAX, INT64_MAX}), i64({1}, {1})},
                         .outputs = {i64({2, 1}, {4000000000, INT64_MAX})},
                         .fixed_types = true}}),
@@ -113,7 +113,7 @@ const OpTest log_sum("ReduceLogSum",
                      forms({rows({1.7917595f, 2.7080502f}),
                             nothing(-kInf),
                             squares(1.0986123f),
-                            {.about = "whole numbers: the sum does not fit, a sum below zero",
+                            {.about = "integers: a sum out of range, a sum below zero",
                              .inputs = {i64({2, 3}, {INT64_MAX, INT64_MAX, INT64_MAX, -5, 1, 1}), i64({1}, {1})},
                              .outputs = {i64({2, 1}, {44, INT64_MIN})},
                              .fixed_types = true}}),
@@ -125,7 +125,7 @@ const OpTest log_sum_exp("ReduceLogSumExp",
                                  .inputs = {f32({2}, {1000, 1000})},
                                  .outputs = {f32({1}, {1000.6931f})},
                                  .fixed_types = true},
-                                {.about = "whole numbers: each term counts, not its whole part",
+                                {.about = "integers: each term counts, not its integer part",
                                  .inputs = {i64({2, 6}, {5, 4, 4, 4, 4, 4, 1, 2, 3, 4, 5, 6}), i64({1}, {1})},
                                  .outputs = {i64({2, 1}, {6, 6})},
                                  .fixed_types = true},
@@ -134,7 +134,7 @@ const OpTest log_sum_exp("ReduceLogSumExp",
                                  .outputs = {f32({2, 1}, {kInf, -kInf})}}}),
                          {.tolerance = 4});
 
-// More rows than 8 bits count, the largest of each column and the smallest near the end, twice.
+// More rows than 8 bits can count; the largest element of each column and the smallest are near the end, twice.
 Tensor many_rows() {
   std::vector<float> x(300 * 3);
   for (size_t i = 0; i < x.size(); ++i) x[i] = float(20 + i * 7 % 31);
@@ -149,7 +149,7 @@ std::vector<OpCase> places(OpCase first, OpCase last) {
       std::move(first),
       std::move(last),
       {.about = "many rows", .inputs = {many_rows()}, .output_count = 1},
-      {.about = "many rows, the last place",
+      {.about = "many rows, the last position",
        .attributes = {{"select_last_index", int64_t(1)}},
        .inputs = {many_rows()},
        .output_count = 1},

@@ -1,4 +1,4 @@
-// Round: Nearest whole number, halves to even.
+// Round: the nearest whole number, ties to even.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Sin: Sine of x in radians.
+// Sin: sine of x in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Sinh: Hyperbolic sine.
+// Sinh: hyperbolic sine.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// Tan: Tangent of x in radians.
+// Tan: tangent of x in radians.
 #include <cmath>
 
 #include "ops/math/unary.h"

@@ -1,4 +1,4 @@
-// TopK: the k largest (or smallest) elements along an axis and their places; of equal elements the earlier one comes
+// TopK: the k largest (or smallest) elements along an axis and their indices; of equal elements the earlier one comes
 // first. NaN counts as larger than every number.
 #include <algorithm>
 #include <bit>
@@ -9,14 +9,14 @@
 namespace retort::ops {
 namespace {
 
-// Elements sort by this number, then by place.
+// Elements are sorted by this number, then by index.
 struct Ranked {
   uint64_t rank, index;
   bool operator<(const Ranked& o) const { return rank != o.rank ? rank < o.rank : index < o.index; }
 };
 
-// Numbers in the order of the values: integers offset to unsigned; floats as their bits, those of negative ones
-// inverted. NaN is above all, both zeros are one.
+// Maps values to numbers of the same order: integers offset to unsigned; floats as their bits, which are inverted for
+// negative ones. NaN is above every number, and both zeros are equal.
 template <typename T>
 uint64_t rank_of(T v, bool largest_first) {
   uint64_t rank = 0;
@@ -29,14 +29,14 @@ uint64_t rank_of(T v, bool largest_first) {
   return largest_first ? ~rank : rank;
 }
 
-// The k smallest, sorted, to the front.
+// Moves the k smallest to the front, sorted.
 void take_first(std::span<Ranked> all, size_t k) {
   if (k < all.size()) std::nth_element(all.begin(), all.begin() + ptrdiff_t(k), all.end());
   std::sort(all.begin(), all.begin() + ptrdiff_t(k));
 }
 
-// The first k of n, sorted, to `best`. Few of many: most are no better than the worst of the k so far, which a heap keeps
-// in front.
+// Writes the first k of n elements, sorted, to `best`. For few of many: most elements are not better than the worst of
+// the k so far, which is at the front of a heap.
 template <typename Value>
 void take_few(Ranked* best, size_t k, size_t n, bool largest, const Value& value) {
   for (size_t i = 0; i < k; ++i) best[i] = {rank_of(value(i), largest), i};
@@ -91,7 +91,7 @@ struct TopK {
     const size_t n = size_t(shape[along]), k = size_t(c.out_shape()[along]);
     const size_t inner = size_t(extent_product(shape, along + 1, shape.rank()));
     const size_t slices = n ? c.count(0) / n : 0;
-    const bool few = slices <= size_t(c.parallel().workers());  // each has a place of its own
+    const bool few = slices <= size_t(c.parallel().workers());  // each slice has its own memory
     c.parallel().for_each(slices, [&](size_t slice, int worker) {
       Ranked* const order = static_cast<Ranked*>(c.scratch()) + (few ? slice : size_t(worker)) * n;
       const size_t outer = slice / inner, column = slice % inner;

@@ -9,7 +9,8 @@
 namespace retort::ops {
 
 using FoldOne = FunctionRef<std::optional<Dim>(Dim)>;
-/// Type `out` and the input's shape for output 0; content where the input has one and `fold` tells.
+/// Sets type `out` and the input's shape for output 0, and its content if the input has content and `fold` returns a
+/// value.
 void infer_unary(InferContext& c, DType out, FoldOne fold);
 
 template <typename Op>

@@ -9,10 +9,11 @@
 
 namespace retort::ops {
 
-/// Type and broadcast shape of all inputs; content by `fold`.
+/// Sets type and broadcast shape of all inputs, and the content by `fold`.
 void infer_variadic(InferContext& c, FoldContent fold);
 
-/// y = the first input, repeated to the output's shape, then y = op(y, x) for each other. Defined as run_binary().
+/// y = the first input, broadcast to the output's shape; then y = op(y, x) for each other input. Defined for the types
+/// of run_binary().
 template <typename T>
 void run_variadic(kernels::Binary op, RunContext& c);
 

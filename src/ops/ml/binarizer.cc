@@ -1,4 +1,4 @@
-// Binarizer: 1 above the threshold, else 0.
+// Binarizer: 1 above the threshold, 0 otherwise.
 #include "ops/elementwise.h"
 #include "ops/ml/common/features.h"
 

@@ -1,7 +1,7 @@
 // CastMap: the values of a map in the order of their keys, as numbers or strings: all of them (DENSE), [1, entries], or
-// each where its key says, [1, max_map] (SPARSE). As in ONNX Runtime a place without an entry holds 0, or as a string
-// "0.f"; keys from max_map on are left out; a string becomes the number that it starts with, and a float as a string has
-// six digits behind the point.
+// each at the position that is its key, [1, max_map] (SPARSE). As in ONNX Runtime, a position without an entry holds 0,
+// or as a string "0.f"; keys from max_map on are omitted; a string becomes the number that it starts with, and a float
+// as a string has six digits after the point.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -24,14 +24,14 @@ struct CastMap {
   void check() const {
     type();
     require(map_form == "DENSE" || map_form == "SPARSE", ErrorCode::invalid_argument,
-            "map_form \"{}\" is none of DENSE, SPARSE", map_form);
+            "map_form \"{}\" is not one of DENSE, SPARSE", map_form);
     require(map_form == "DENSE" || max_map > 0, ErrorCode::invalid_argument, "max_map is {}", max_map);
   }
   DType type() const {
     if (cast_to == "TO_FLOAT") return DType::f32;
     if (cast_to == "TO_INT64") return DType::i64;
     require(cast_to == "TO_STRING", ErrorCode::invalid_argument,
-            "cast_to \"{}\" is none of TO_FLOAT, TO_STRING, TO_INT64", cast_to);
+            "cast_to \"{}\" is not one of TO_FLOAT, TO_STRING, TO_INT64", cast_to);
     return DType::string;
   }
 
@@ -70,7 +70,7 @@ struct CastMap {
     else
       std::fill_n(y.mutable_data<To>(), y.count(), To(0));
     require(dense || order.empty() || keys[order[0]] >= 0, ErrorCode::fail,
-            "the map has the key {}: places of SPARSE start at 0", order.empty() ? 0 : keys[order[0]]);
+            "the map has the key {}: positions of SPARSE start at 0", order.empty() ? 0 : keys[order[0]]);
     for (size_t i = 0; i < order.size(); ++i) {
       const size_t at = dense ? i : size_t(keys[order[i]]);
       if (at < y.count()) y.mutable_data<To>()[at] = convert<To>(values[order[i]]);
@@ -99,7 +99,7 @@ struct CastMap {
           return int64_t(std::strtoll(x.c_str(), &end, 10));
       }();
       require(end != x.c_str() && errno != ERANGE, ErrorCode::invalid_argument,
-              "the map holds \"{}\", which is no {} that fits", x, dtype_name(dtype_of<To>));
+              "the map contains \"{}\", which is not a valid {}", x, dtype_name(dtype_of<To>));
       return number;
     }
   }

@@ -1,5 +1,5 @@
-// CategoryMapper: integers become the strings that stand beside them, strings the integers, or else the default. As in
-// ONNX Runtime the last of equal keys counts.
+// CategoryMapper: maps integers to strings and strings to integers by two parallel lists, with defaults. As in ONNX
+// Runtime, the last of equal keys counts.
 #include <string>
 #include <unordered_map>
 
@@ -19,7 +19,7 @@ struct CategoryMapper {
 
   void check() const {
     require(!ints.empty() && ints.size() == strings.size(), ErrorCode::invalid_argument,
-            "cats_int64s has {} entries, cats_strings {}: as many are needed of both", ints.size(), strings.size());
+            "cats_int64s has {} entries, cats_strings {}: their numbers must be equal", ints.size(), strings.size());
   }
   void infer(InferContext& c) const {
     const DType y = c.dtype(0) == DType::string ? DType::i64 : DType::string;

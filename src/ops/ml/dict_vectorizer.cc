@@ -1,6 +1,6 @@
-// DictVectorizer: the values of a map, each where its key stands in the vocabulary, else zeros: [1, words]. As in ONNX
-// Runtime a key that is no word is left out, a word that stands there twice has its value twice, and of two vocabularies
-// the one of the keys' type counts.
+// DictVectorizer: the values of a map at the positions of their keys in the vocabulary, zeros elsewhere: [1, words]. As
+// in ONNX Runtime, keys that are not in the vocabulary are omitted, a word that occurs twice has its value twice, and
+// of two vocabularies the one with the type of the keys is used.
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -20,12 +20,12 @@ struct DictVectorizer {
 
   void infer(InferContext& c) const {
     const ValueType& map = map_type(c, 0);
-    require(words(map.key) > 0, ErrorCode::invalid_graph, "the keys of the map are {}, there is no vocabulary of them",
-            dtype_name(map.key));
+    require(words(map.key) > 0, ErrorCode::invalid_graph,
+            "the keys of the map are {}, but there is no vocabulary of that type", dtype_name(map.key));
     c.set(0, map.dtype, {1, words(map.key)});
   }
 
-  /// Positions of the words in their order.
+  /// Positions of the words in sorted order.
   struct Sorted : State {
     explicit Sorted(const DictVectorizer& op) : ints(sorted(op.ints)), strings(sorted(op.strings)) {}
     template <typename Key>

@@ -1,5 +1,5 @@
-// FeatureVectorizer: the inputs side by side as floats, each cut or filled up with zeros to its number of columns. A
-// vector is one row. As in ONNX Runtime, axes behind the first count as one.
+// FeatureVectorizer: concatenates the inputs as floats, each truncated or padded with zeros to its number of columns. A
+// vector is one row. As in ONNX Runtime, axes after the first count as one.
 #include <algorithm>
 
 #include "base/checked.h"

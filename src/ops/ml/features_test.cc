@@ -56,12 +56,12 @@ const OpTest normalizer(
       .attributes = {{"norm", std::string("L2")}},
       .inputs = {f32({3, 2}, {3, -4, 0, 0, 0, -7})},
       .outputs = {f32({3, 2}, {0.6f, -0.8f, 0, 0, 0, -1})}},
-     {.about = "squares that are no floats",
+     {.about = "squares out of the range of floats",
       .attributes = {{"norm", std::string("L2")}},
       .inputs = {f32({1, 2}, {3e30f, 4e30f})},
       .outputs = {f32({1, 2}, {0.6f, 0.8f})},
       .fixed_types = true},
-     {.about = "NaN is passed over",
+     {.about = "NaN is ignored",
       .inputs = {f32({1, 3}, {NAN, 2, 1})},
       .outputs = {f32({1, 3}, {NAN, 1, 0.5f})},
       .fixed_types = true},
@@ -92,7 +92,7 @@ const OpTest imputer("Imputer",
                      {.domain = "ai.onnx.ml"});
 
 const OpTest one_hot("OneHotEncoder",
-                     {{.about = "of equal categories the last counts, unknown ones have none",
+                     {{.about = "of equal categories the last counts, unknown ones give zeros",
                        .attributes = {{"cats_int64s", Ints{1, 2, 1}}},
                        .inputs = {i64({3}, {1, 5, 2})},
                        .outputs = {f32({3, 3}, {0, 0, 1, 0, 0, 0, 0, 1, 0})}},
@@ -108,7 +108,7 @@ const OpTest one_hot("OneHotEncoder",
                      {.domain = "ai.onnx.ml"});
 
 const OpTest vectorizer("FeatureVectorizer",
-                        {{.about = "cut and filled up",
+                        {{.about = "truncated and padded",
                           .attributes = {{"inputdimensions", Ints{1, 3}}},
                           .inputs = {f32({2, 2}, {1, 2, -3, 1}), f32({2, 2}, {7, 8, 4, 5})},
                           .outputs = {f32({2, 4}, {1, 7, 8, 0, -3, 4, 5, 0})}},
@@ -116,7 +116,7 @@ const OpTest vectorizer("FeatureVectorizer",
                           .attributes = {{"inputdimensions", Ints{2, 1}}},
                           .inputs = {f32({2}, {1, 2}), f32({1, 1}, {7})},
                           .outputs = {f32({1, 3}, {1, 2, 7})}},
-                         {.about = "axes behind the first count as one",
+                         {.about = "axes after the first count as one",
                           .attributes = {{"inputdimensions", Ints{4}}},
                           .inputs = {f32({1, 2, 2}, {1, 2, 3, 4})},
                           .outputs = {f32({1, 4}, {1, 2, 3, 4})}}},
@@ -135,7 +135,7 @@ const OpTest mapper("CategoryMapper",
                       .outputs = {strings({2, 2}, {"b", "a", "none", "b"})}}},
                     {.domain = "ai.onnx.ml"});
 
-// Maps, which OpRun does not make.
+// The results are maps, which OpRun does not compare.
 const OpTest dict("DictVectorizer", {},
                   {.domain = "ai.onnx.ml", .own_test = "DictVectorizer in session/engine_tests/map_test.cc"});
 const OpTest cast_map("CastMap", {},
@@ -151,18 +151,19 @@ TEST(Features, WhatTheOperatorsRefuse) {
       EXPECT_NE(e.message().find(why), std::string::npos) << e.message();
     }
   };
-  refuses("Normalizer", {{"norm", std::string("L3")}}, {x}, "norm \"L3\" is none of MAX, L1, L2");
+  refuses("Normalizer", {{"norm", std::string("L3")}}, {x}, "norm \"L3\" is not one of MAX, L1, L2");
   refuses("Normalizer", {}, {x.reshaped({2, 1, 2})}, "X has shape [2,1,2], expected [N, features]");
   refuses("Imputer", {}, {x}, "exactly one of imputed_value_floats and imputed_value_int64s");
   refuses("Imputer", {{"imputed_value_int64s", Ints{1}}}, {x}, "X is float32, expected imputed_value_floats");
-  refuses("Imputer", {{"imputed_value_int64s", Ints{1L << 40}}}, {i32({1}, {0})}, "holds 1099511627776, X is int32");
+  refuses("Imputer", {{"imputed_value_int64s", Ints{1L << 40}}}, {i32({1}, {0})},
+          "contains 1099511627776, but X is int32");
   refuses("OneHotEncoder", {}, {x}, "exactly one of cats_int64s and cats_strings");
-  refuses("OneHotEncoder", {{"cats_int64s", Ints{1}}, {"zeros", int64_t(0)}}, {x}, "element 1 of X is 2, which is no");
+  refuses("OneHotEncoder", {{"cats_int64s", Ints{1}}, {"zeros", int64_t(0)}}, {x}, "element 1 of X is 2, which is not");
   refuses("FeatureVectorizer", {{"inputdimensions", Ints{2}}}, {x, x}, "2 inputs, 1 inputdimensions");
   refuses("FeatureVectorizer", {{"inputdimensions", Ints{2, 2}}}, {x, f32({1, 2}, {1, 2})}, "their rows differ");
   refuses("FeatureVectorizer", {{"inputdimensions", Ints{-1}}}, {x}, "inputdimensions holds -1");
   refuses("CategoryMapper", {{"cats_int64s", Ints{1}}}, {i64({1}, {0})}, "1 entries, cats_strings 0");
-  refuses("Scaler", {{"offset", Floats{1, 2}}, {"scale", Floats{1}}}, {x}, "2 offsets and 1 scales");
+  refuses("Scaler", {{"offset", Floats{1, 2}}, {"scale", Floats{1}}}, {x}, "there are 2 offsets and 1 scales");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Imputer: elements equal to one value become another, one for all features or one for each. NaN equals NaN.
+// Imputer: replaces elements that equal one value by another, either one for all features or one for each. NaN equals
+// NaN.
 //
 // As in ONNX Runtime, a list that has neither one entry nor one for each feature counts as its first entry.
 #include <algorithm>
@@ -26,12 +27,12 @@ struct Imputer {
     const DType type = c.dtype(0);
     c.set(0, type);
     const bool fits = type == DType::f32 || type == DType::f64 ? ints.empty() : floats.empty();
-    require(fits, ErrorCode::invalid_argument, "X is {}, expected {} as the list of values to put in", dtype_name(type),
-            ints.empty() ? "imputed_value_int64s" : "imputed_value_floats");
+    require(fits, ErrorCode::invalid_argument, "X is {}, expected {} as the list of replacement values",
+            dtype_name(type), ints.empty() ? "imputed_value_int64s" : "imputed_value_floats");
     using Range = std::numeric_limits<int32_t>;
     for (const int64_t v : ints) {
       require(type != DType::i32 || (v >= Range::min() && v <= Range::max()), ErrorCode::invalid_argument,
-              "imputed_value_int64s holds {}, X is int32", v);
+              "imputed_value_int64s contains {}, but X is int32", v);
     }
     require(c.rank(0) > 0, ErrorCode::invalid_argument, "X is a scalar");
     c.set(0, type, c.shape(0));
@@ -57,7 +58,7 @@ struct Imputer {
       put<T>(c, puts, [replaced](T x) { return x == replaced; });
   }
 
-  /// Element i becomes values[i % n] where `chosen` says so.
+  /// Element i becomes values[i % n] if `chosen` returns true for it.
   template <typename T, typename V, class F>
   static void put(RunContext& c, std::span<const V> values, const F& chosen) {
     const T* x = c.input<T>(0).data();

@@ -1,5 +1,5 @@
-// LabelEncoder: each element is looked up among the keys and becomes the value beside it, or the default. Of equal keys
-// the first counts; NaN equals NaN.
+// LabelEncoder: replaces each element that is among the keys by the matching value, and any other by the default. Of
+// equal keys the first counts; NaN equals NaN.
 #include <bit>
 #include <cmath>
 #include <unordered_map>
@@ -12,11 +12,11 @@ namespace {
 
 struct Labels : State {
   std::unordered_map<std::string, size_t> text;
-  std::unordered_map<uint64_t, size_t> numbers;  // by number_key()
+  std::unordered_map<uint64_t, size_t> numbers;  // keys are made by number_key()
   Tensor values, otherwise;
 };
 
-// Equal for equal numbers, whatever their type is.
+// Equal for equal numbers, whatever their type.
 uint64_t number_key(double v) { return std::isnan(v) ? ~uint64_t(0) : std::bit_cast<uint64_t>(v == 0 ? 0.0 : v); }
 uint64_t number_key(int64_t v) { return uint64_t(v); }
 
@@ -82,7 +82,7 @@ struct LabelEncoder {
 
   void check() const {
     const Tensor k = keys(), v = values(), d = otherwise(v.dtype());
-    require(k.count() == v.count(), ErrorCode::invalid_graph, "{} keys and {} values", k.count(), v.count());
+    require(k.count() == v.count(), ErrorCode::invalid_graph, "there are {} keys and {} values", k.count(), v.count());
     require(contains(kLabelTypes, k.dtype()) && contains(kLabelTypes, v.dtype()), ErrorCode::invalid_graph,
             "keys of {} or values of {} are not allowed", dtype_name(k.dtype()), dtype_name(v.dtype()));
     require(d.dtype() == v.dtype() && d.count() == 1, ErrorCode::invalid_graph,

@@ -1,8 +1,8 @@
-// LinearClassifier: the products of a row with the coefficients of each class, plus the intercepts; the class of the
-// largest is the label. With one score for two labels, or for none (0 and 1), the second is chosen above zero.
+// LinearClassifier: the products of a row with the coefficients of each class, plus the intercepts; the class with the
+// largest is the label. With one score for two labels, or for none (0 and 1), the second is chosen if it is above zero.
 //
-// As in ONNX Runtime, and other than ONNX says, there is one intercept for each score, the label is chosen before
-// post_transform, and of one score s for two labels the scores are 1 - s and s, or with LOGISTIC its values at -s and s.
+// As in ONNX Runtime, but unlike ONNX, there is one intercept for each score, and the label is chosen before
+// post_transform. For one score s and two labels the scores are 1 - s and s, or with LOGISTIC the values at -s and s.
 #include <algorithm>
 
 #include "ops/ml/common/class_labels.h"
@@ -16,7 +16,7 @@ namespace {
 struct LinearClassifier : ClassLabels {
   std::vector<float> coefficients, intercepts;
   std::string transform = "NONE";
-  int64_t multi_class = 0;  // changes nothing: post_transform says it
+  int64_t multi_class = 0;  // has no effect: post_transform determines it
   static constexpr auto attributes =
       std::tuple_cat(label_attributes, std::tuple{required("coefficients", &LinearClassifier::coefficients),
                                                   attr("intercepts", &LinearClassifier::intercepts),
@@ -30,7 +30,7 @@ struct LinearClassifier : ClassLabels {
             ErrorCode::invalid_argument, "{} coefficients, {} intercepts: expected one intercept for each class",
             coefficients.size(), intercepts.size());
     require(intercepts.size() == 1 ? label_count() == 2 || label_count() == 0 : label_count() >= intercepts.size(),
-            ErrorCode::invalid_argument, "{} labels for {} intercepts", label_count(), intercepts.size());
+            ErrorCode::invalid_argument, "there are {} labels for {} intercepts", label_count(), intercepts.size());
     post_transform(transform);
   }
   size_t features() const { return coefficients.size() / intercepts.size(); }
@@ -84,11 +84,12 @@ struct LinearClassifier : ClassLabels {
   }
 
  private:
-  /// Floats of scratch for each worker: converted rows, and scores that nobody wants to see.
+  /// Floats of scratch for each worker: converted rows, and scores if that output is omitted.
   size_t each(const RunContext& c) const {
     return FeatureBlocks(c).scratch(c) + (c.wants(1) ? 0 : FeatureBlocks<>::kRows * scores());
   }
-  /// Labels and scores of rows from `first` on. z: [count, scores()], where the first score is missing of has_second().
+  /// Writes labels and scores of rows from `first` on. z is [count, scores()]; if has_second() is true, the first score
+  /// is still missing.
   void finish(const RunContext& c, size_t first, size_t count, float* z) const {
     const size_t n = scores();
     for (size_t r = 0; r < count; ++r) {

@@ -18,7 +18,7 @@ struct LinearRegressor {
     require(targets > 0 && (intercepts.empty() || int64_t(intercepts.size()) == targets), ErrorCode::invalid_argument,
             "{} targets, {} intercepts", targets, intercepts.size());
     require(!coefficients.empty() && int64_t(coefficients.size()) % targets == 0, ErrorCode::invalid_argument,
-            "{} coefficients for {} targets", coefficients.size(), targets);
+            "there are {} coefficients for {} targets", coefficients.size(), targets);
     post_transform(transform);
   }
   size_t features() const { return coefficients.size() / size_t(targets); }

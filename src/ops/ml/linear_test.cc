@@ -36,14 +36,14 @@ const OpTest classifier("LinearClassifier",
                                   f32({2, 2}, {-4.5f, 5.5f, 1.5f, -0.5f})),
                          classify("one score, LOGISTIC", {0.1f, 0.2f}, {0.05f}, "LOGISTIC", i64({2}, {7, 5}),
                                   f32({2, 2}, {0.36586440f, 0.63413560f, 0.51249740f, 0.48750258f})),
-                         classify("one score, SOFTMAX leaves it", {0.1f, 0.2f}, {0.05f}, "SOFTMAX", i64({2}, {7, 5}),
-                                  f32({2, 2}, {0.45f, 0.55f, 1.05f, -0.05f})),
+                         classify("one score, SOFTMAX does not change it", {0.1f, 0.2f}, {0.05f}, "SOFTMAX",
+                                  i64({2}, {7, 5}), f32({2, 2}, {0.45f, 0.55f, 1.05f, -0.05f})),
                          classify("SOFTMAX", kSmall, {0.05f, 0.1f}, "SOFTMAX", i64({2}, {7, 5}),
                                   f32({2, 2}, {0.48750260f, 0.51249743f, 0.65701044f, 0.34298953f})),
                          classify("LOGISTIC", kSmall, {0.05f, 0.1f}, "LOGISTIC", i64({2}, {7, 5}),
                                   f32({2, 2}, {0.63413560f, 0.64565629f, 0.48750260f, 0.33181226f})),
-                         classify("PROBIT of what is no probability", kSmall, {0.05f, 0.1f}, "PROBIT", i64({2}, {7, 5}),
-                                  f32({2, 2}, {0.1256620f, 0.2533535f, NAN, NAN})),
+                         classify("PROBIT of a number that is not a probability", kSmall, {0.05f, 0.1f}, "PROBIT",
+                                  i64({2}, {7, 5}), f32({2, 2}, {0.1256620f, 0.2533535f, NAN, NAN})),
                          {.about = "strings; more labels than classes; a vector is one row",
                           .attributes = {{"coefficients", kTwo},
                                          {"intercepts", Floats{0, 1}},
@@ -73,7 +73,7 @@ const OpTest regressor("LinearRegressor",
                          .attributes = {{"coefficients", Floats{1, 2}}},
                          .inputs = {f32({2}, {3, 4})},
                          .outputs = {f32({1, 1}, {11})}},
-                        {.about = "SOFTMAX_ZERO leaves zeros out",
+                        {.about = "SOFTMAX_ZERO omits zeros",
                          .attributes = {{"targets", int64_t(3)},
                                         {"coefficients", Floats{1, 0, 2}},
                                         {"post_transform", std::string("SOFTMAX_ZERO")}},
@@ -105,11 +105,11 @@ TEST(LinearModels, WhatTheyRefuse) {
   };
   refuses("LinearClassifier", with("intercepts", Floats{}), {2, 2}, "expected one intercept for each class");
   refuses("LinearClassifier", with("coefficients", Floats{1, 2, 3}), {2, 2}, "3 coefficients, 2 intercepts");
-  refuses("LinearClassifier", with("classlabels_ints", Ints{5}), {2, 2}, "1 labels for 2 intercepts");
+  refuses("LinearClassifier", with("classlabels_ints", Ints{5}), {2, 2}, "there are 1 labels for 2 intercepts");
   refuses("LinearClassifier", with("classlabels_strings", Strings{"a", "b"}), {2, 2}, "are both given");
-  refuses("LinearClassifier", with("post_transform", std::string("MAX")), {2, 2}, "\"MAX\" is none of NONE");
+  refuses("LinearClassifier", with("post_transform", std::string("MAX")), {2, 2}, "\"MAX\" is not one of NONE");
   refuses("LinearRegressor", {{"coefficients", Floats{1, 2}}}, {2, 3}, "X has shape [2,3], expected [N, 2] or [2]");
-  refuses("LinearRegressor", {}, {2, 3}, "0 coefficients for 1 targets");
+  refuses("LinearRegressor", {}, {2, 3}, "there are 0 coefficients for 1 targets");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Normalizer: each row of [N, features], or a vector, divided by its largest element, its sum of absolute values or its
-// Euclidean norm. A row whose divisor is 0 stays as it is.
+// Euclidean norm. A row whose divisor is 0 is unchanged.
 //
-// MAX takes the largest element, not the largest absolute value, and passes over NaN, as ONNX Runtime does.
+// MAX uses the largest element, not the largest absolute value, and ignores NaN, as ONNX Runtime does.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ struct Normalizer {
 
   void check() const {
     require(norm == "MAX" || norm == "L1" || norm == "L2", ErrorCode::invalid_argument,
-            "norm \"{}\" is none of MAX, L1, L2", norm);
+            "norm \"{}\" is not one of MAX, L1, L2", norm);
   }
   void infer(InferContext& c) const {
     c.set(0, DType::f32);

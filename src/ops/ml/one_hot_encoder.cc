@@ -1,8 +1,8 @@
-// OneHotEncoder: each element becomes a vector of zeros with a one where its category stands in the list. Numbers are
-// truncated to integers first. With `zeros` 0 an element of no category is an error, else it becomes zeros only.
+// OneHotEncoder: each element becomes a vector of zeros with a one at the index of its category in the list. Numbers
+// are truncated to integers first. An element without a category becomes zeros only, or is an error if `zeros` is 0.
 //
-// As in ONNX Runtime the last of equal categories counts, X may have any rank, and elements that are not of the kind of
-// the categories are of no category.
+// As in ONNX Runtime, the last of equal categories counts, X may have any rank, and elements of another kind than the
+// categories have no category.
 #include <string>
 #include <unordered_map>
 
@@ -41,7 +41,7 @@ struct OneHotEncoder {
     std::unordered_map<int64_t, size_t> ints;
     std::unordered_map<std::string, size_t> strings;
 
-    /// Where the category of x stands, or null.
+    /// The index of the category of x, or null.
     template <typename T>
     const size_t* find(const T& x) const {
       if constexpr (std::same_as<T, std::string>) {
@@ -69,7 +69,7 @@ struct OneHotEncoder {
     const auto y = c.output<float>();
     for (size_t i = 0; !zeros && i < x.size(); ++i) {
       require(categories.find(x[i]) != nullptr, ErrorCode::fail,
-              "element {} of X is {}, which is no category, and zeros is 0", i, x[i]);
+              "element {} of X is {}, which is not a category, and zeros is 0", i, x[i]);
     }
     const size_t n = y.size() / std::max<size_t>(x.size(), 1);
     std::ranges::fill(y, 0.0f);

@@ -9,14 +9,14 @@ struct Scaler {
   static constexpr std::tuple attributes{attr("offset", &Scaler::offset), attr("scale", &Scaler::scale)};
 
   void check() const {
-    require(!offset.empty() && offset.size() == scale.size(), ErrorCode::invalid_argument, "{} offsets and {} scales",
-            offset.size(), scale.size());
+    require(!offset.empty() && offset.size() == scale.size(), ErrorCode::invalid_argument,
+            "there are {} offsets and {} scales", offset.size(), scale.size());
   }
   void infer(InferContext& c) const {
     c.set(0, DType::f32);
     const Shape& x = c.shape(0);
     require(x.rank() > 0 && (offset.size() == 1 || may_equal(features_of(x), int64_t(offset.size()))),
-            ErrorCode::invalid_argument, "{} offsets for X of shape {}", offset.size(), c.dims().text(x));
+            ErrorCode::invalid_argument, "there are {} offsets for X of shape {}", offset.size(), c.dims().text(x));
     c.set(0, DType::f32, x);
   }
   Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(0)}; }

@@ -1,10 +1,11 @@
-// SVMClassifier: for each pair of classes i < j a score that votes for i above zero, else for j, from the kernel values
-// of a row and the support vectors of both; most votes make the label. prob_a and prob_b turn the scores into
-// probabilities of classes. Without support vectors each class has a linear score, and the largest makes the label.
+// SVMClassifier: for each pair of classes i < j, a score from the kernel values of a row and the support vectors of
+// both; it votes for i if it is above zero, otherwise for j. The class with most votes is the label. prob_a and prob_b
+// turn the scores into probabilities of classes. Without support vectors each class has a linear score, and the largest
+// determines the label.
 //
-// As in ONNX Runtime, and where ONNX is silent: more than two classes without probabilities give the scores of all
-// pairs; two classes give -s and s, or 1 - s and s with a post_transform (see add_second_scores); of two linear scores
-// the second class is chosen when the larger is above zero, or from 0.5 on where no coefficient is negative.
+// As in ONNX Runtime, where ONNX does not specify it: more than two classes without probabilities return the scores of
+// all pairs; two classes return -s and s, or 1 - s and s with a post_transform (see add_second_scores); of two linear
+// scores the second class is chosen if the larger is above zero, or at least 0.5 if no coefficient is negative.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -35,14 +36,15 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
 
   void check() const {
     constexpr size_t kMostClasses = 65535;
-    require(classes() > 0 && classes() <= kMostClasses, ErrorCode::invalid_argument, "{} labels of classes", classes());
+    require(classes() > 0 && classes() <= kMostClasses, ErrorCode::invalid_argument, "there are {} class labels",
+            classes());
     int64_t vectors = 0;
     for (const int64_t count : vectors_per_class) {
       require(count >= 0, ErrorCode::invalid_argument, "vectors_per_class holds {}", count);
       vectors = checked_add(vectors, count, "the number of support vectors");
     }
     check_svm(size_t(vectors));
-    require(prob_a.size() == prob_b.size(), ErrorCode::invalid_argument, "{} numbers prob_a, {} numbers prob_b",
+    require(prob_a.size() == prob_b.size(), ErrorCode::invalid_argument, "prob_a has {} numbers, prob_b {}",
             prob_a.size(), prob_b.size());
     if (vectors == 0) {
       require(coefficients.size() >= classes(), ErrorCode::invalid_argument, "{} coefficients for {} classes",
@@ -54,9 +56,9 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
     require(coefficients.size() / size_t(vectors) >= classes() - 1, ErrorCode::invalid_argument,
             "{} coefficients, expected {} for each of {} support vectors", coefficients.size(), classes() - 1, vectors);
     require(rho.size() >= pairs() && (prob_a.empty() || prob_a.size() >= pairs()), ErrorCode::invalid_argument,
-            "{} numbers rho and {} prob_a for {} pairs of classes", rho.size(), prob_a.size(), pairs());
+            "rho has {} numbers and prob_a {} for {} pairs of classes", rho.size(), prob_a.size(), pairs());
     require(classes() > 1 || has_probabilities(), ErrorCode::invalid_argument,
-            "support vectors of one class have nothing to tell apart");
+            "support vectors of a single class cannot separate classes");
   }
 
   void infer(InferContext& c) const {
@@ -122,7 +124,8 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
 
  private:
   FeatureBlocks<> blocks(const RunContext& c) const { return FeatureBlocks(c, svm_block_rows(supports())); }
-  /// Floats of scratch for each worker: converted rows, kernel values, what a row needs, scores that nobody wants.
+  /// Floats of scratch for each worker: converted rows, kernel values, the memory of row_floats(), and scores if that
+  /// output is omitted.
   size_t each(const RunContext& c) const {
     const size_t rows = svm_block_rows(supports());
     return blocks(c).scratch(c) + rows * supports() + row_floats() + (c.wants(1) ? 0 : rows * scores());
@@ -161,7 +164,7 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
       store_label(c, first + r, decide(space, z + r * columns));
     }
   }
-  /// The sums that decide() takes, plainly.
+  /// Computes the sums that decide() needs, for the reference.
   void sum_supports(const float* values, float* sums) const {
     const size_t n = supports(), rivals = classes() - 1;
     size_t start = 0;
@@ -175,8 +178,8 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
     }
   }
 
-  /// The label of a row; z gets its scores before post_transform. `space`: row_floats(), of which the first are what the
-  /// vectors of each class say of it against each other class, [classes, classes - 1].
+  /// Returns the label of a row and writes its scores before post_transform to z. `space` has row_floats() floats; the
+  /// first are the sums of each class's vectors for each other class, [classes, classes - 1].
   size_t decide(float* space, float* z) const {
     const size_t n = classes();
     const bool probable = has_probabilities();

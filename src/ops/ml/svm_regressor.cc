@@ -1,7 +1,7 @@
-// SVMRegressor: the kernel values of a row and the support vectors, weighted, plus rho; without support vectors
-// (n_supports) the product with the coefficients plus rho. one_class gives its sign, 1 above zero and else -1.
+// SVMRegressor: the weighted kernel values of a row and the support vectors, plus rho; without support vectors
+// (n_supports), the product with the coefficients plus rho. one_class returns the sign: 1 above zero, otherwise -1.
 //
-// As in ONNX Runtime post_transform changes nothing: a score that is alone stays as it is.
+// As in ONNX Runtime, post_transform changes nothing, because a single score is unchanged.
 #include "ops/ml/common/svm.h"
 
 namespace retort::ops {
@@ -19,8 +19,8 @@ struct SvmRegressor : SvmAttributes {
 
   void check() const {
     check_svm(supports());
-    require(coefficients.size() >= supports(), ErrorCode::invalid_argument, "{} coefficients for {} support vectors",
-            coefficients.size(), n_supports);
+    require(coefficients.size() >= supports(), ErrorCode::invalid_argument,
+            "there are {} coefficients for {} support vectors", coefficients.size(), n_supports);
   }
 
   void infer(InferContext& c) const {

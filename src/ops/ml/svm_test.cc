@@ -153,22 +153,23 @@ TEST(SupportVectorMachines, WhatTheyRefuse) {
       EXPECT_NE(e.message().find(why), std::string::npos) << e.message();
     }
   };
-  refuses("SVMRegressor", with(kRegressor, {{"kernel_type", std::string("COSINE")}}), "\"COSINE\" is none of LINEAR");
+  refuses("SVMRegressor", with(kRegressor, {{"kernel_type", std::string("COSINE")}}),
+          "\"COSINE\" is not one of LINEAR");
   refuses("SVMRegressor", with(kRegressor, {{"kernel_params", Floats{1}}}), "kernel_params has 1 numbers");
-  refuses("SVMRegressor", without(kRegressor, "rho"), "2 coefficients and 0 numbers rho");
+  refuses("SVMRegressor", without(kRegressor, "rho"), "coefficients has 2 numbers and rho 0");
   refuses("SVMRegressor", with(kRegressor, {{"n_supports", int64_t(3)}}), "support_vectors has 4 numbers for 3");
   refuses("SVMRegressor", with(kRegressor, {{"n_supports", int64_t(1) << 62}}), "support_vectors has 4 numbers");
   refuses("SVMRegressor", with(kRegressor, {{"coefficients", Floats{1}}}), "1 coefficients for 2 support vectors");
   refuses("SVMRegressor", kRegressor, "X has shape [2,3], expected [N, 2] or [2]", {2, 3});
-  refuses("SVMClassifier", without(kPair, "classlabels_ints"), "0 labels of classes");
+  refuses("SVMClassifier", without(kPair, "classlabels_ints"), "there are 0 class labels");
   refuses("SVMClassifier", with(kPair, {{"vectors_per_class", Ints{3, -1}}}), "vectors_per_class holds -1");
   refuses("SVMClassifier", with(kPair, {{"vectors_per_class", Ints{INT64_MAX, 1}}}), "overflows");
   refuses("SVMClassifier", with(kPair, {{"vectors_per_class", Ints{2}}}), "1 entries for 2 classes");
   refuses("SVMClassifier", with(kThree, {{"coefficients", Floats{1, 2, 3}}}), "expected 2 for each of 4 support");
-  refuses("SVMClassifier", with(kThree, {{"rho", Floats{1}}}), "1 numbers rho and 0 prob_a for 3 pairs");
-  refuses("SVMClassifier", with(kPair, {{"prob_a", Floats{1}}}), "1 numbers prob_a, 0 numbers prob_b");
+  refuses("SVMClassifier", with(kThree, {{"rho", Floats{1}}}), "rho has 1 numbers and prob_a 0 for 3 pairs");
+  refuses("SVMClassifier", with(kPair, {{"prob_a", Floats{1}}}), "prob_a has 1 numbers, prob_b 0");
   refuses("SVMClassifier", with(kPair, {{"vectors_per_class", Ints{2}}, {"classlabels_ints", Ints{5}}}),
-          "of one class");
+          "of a single class");
   refuses("SVMClassifier", with(kLinear, {{"coefficients", Floats{1}}}), "1 coefficients for 2 classes");
   refuses("SVMClassifier", kPair, "X has shape [2,3]", {2, 3});
 }

@@ -1,5 +1,5 @@
-// TreeEnsemble: decision trees over the rows of X, stated as lists of splits and of leaves. A split may also ask whether
-// a feature is a member of a set.
+// TreeEnsemble: decision trees over the rows of X, as lists of splits and of leaves. A split may also test whether a
+// feature is a member of a set.
 #include <cmath>
 
 #include "ops/elementwise.h"
@@ -53,7 +53,7 @@ struct TreeEnsembleOp {
   }
 
  private:
-  // Sets of members follow one another in the order of the splits that ask for one, each ended by NaN.
+  // Sets of members are stored in the order of the splits that use them, each terminated by NaN.
   TreeState trees(DType x) const {
     const std::vector<double> values = numbers_of({}, splits), weights = numbers_of({}, leaf_weights);
     const std::vector<double> sets = members ? numbers_of({}, *members) : std::vector<double>();
@@ -64,14 +64,15 @@ struct TreeEnsembleOp {
                               modes.count(), missing_true.empty() ? n : missing_true.size()}) {
       require(size == n, ErrorCode::invalid_graph, "a list of nodes has {} entries, nodes_featureids has {}", size, n);
     }
-    require(weights.size() == leaf_targets.size(), ErrorCode::invalid_graph, "{} leaf_weights for {} leaf_targetids",
-            weights.size(), leaf_targets.size());
+    require(weights.size() == leaf_targets.size(), ErrorCode::invalid_graph,
+            "there are {} leaf_weights for {} leaf_targetids", weights.size(), leaf_targets.size());
     require(sets.size() < UINT32_MAX && weights.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
     TreeTables t{.targets = targets};
     size_t next = 0;
     for (size_t i = 0; i < n; ++i) {
       const uint8_t mode = modes.data<uint8_t>()[i];
-      require(mode <= uint8_t(Branch::member), ErrorCode::invalid_graph, "nodes_modes holds {}, expected 0 to 6", mode);
+      require(mode <= uint8_t(Branch::member), ErrorCode::invalid_graph, "nodes_modes contains {}, expected 0 to 6",
+              mode);
       TreeTables::Split split{Branch(mode), feature_ids[i], values[i], !missing_true.empty() && missing_true[i] != 0};
       require(true_ids[i] >= 0 && false_ids[i] >= 0, ErrorCode::invalid_graph, "node {} leads to {} and {}", i,
               true_ids[i], false_ids[i]);
@@ -90,7 +91,7 @@ struct TreeEnsembleOp {
       t.leaf_ends.push_back(uint32_t(i + 1));
     }
     for (const int64_t root : roots) {
-      require(root >= 0, ErrorCode::invalid_graph, "tree_roots holds {}", root);
+      require(root >= 0, ErrorCode::invalid_graph, "tree_roots contains {}", root);
       t.roots.push_back(root);
     }
     return {t, x};

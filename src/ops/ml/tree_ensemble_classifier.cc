@@ -1,5 +1,5 @@
-// TreeEnsembleClassifier: sums what decision trees say of each row of X into scores of classes, and picks one. For two
-// classes ONNX leaves open what scores mean; they are read as ONNX Runtime reads them.
+// TreeEnsembleClassifier: sums the weights that decision trees give for each row of X into scores of classes, and picks
+// one. For two classes ONNX does not define the meaning of scores; they are interpreted as in ONNX Runtime.
 #include <algorithm>
 
 #include "ops/ml/common/tree_attributes.h"
@@ -28,7 +28,7 @@ struct TreeEnsembleClassifier : TreeAttributes {
             "exactly one of classlabels_int64s and classlabels_strings is needed");
     const size_t given = bases().size();
     require(given == 0 || given == classes() || (given == 1 && classes() == 2), ErrorCode::invalid_graph,
-            "{} base_values for {} classes", given, classes());
+            "base_values has {} entries for {} classes", given, classes());
     post_transform(transform);
   }
 
@@ -41,11 +41,11 @@ struct TreeEnsembleClassifier : TreeAttributes {
     if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(classes())});
   }
 
-  // How a row's scores become a class and probabilities.
+  // Converts a row's scores to a class and probabilities.
   struct Rule {
     std::vector<double> bases;
     PostTransform transform;
-    bool binary;    // two classes, and the trees speak of one of them only
+    bool binary;    // two classes, of which the trees weight only one
     bool positive;  // no weight is below zero
   };
   struct Trees : TreeState {
@@ -93,7 +93,7 @@ struct TreeEnsembleClassifier : TreeAttributes {
     }
   }
 
-  // The class of the largest score; of one class only whether its score is above zero.
+  // The class with the largest score; with one class, whether its score is above zero.
   template <typename T>
   static size_t decide_many(const Rule& how, std::span<T> s, std::span<const bool> spoken) {
     for (size_t i = 0; i < how.bases.size(); ++i) s[i] += T(how.bases[i]);
@@ -105,7 +105,7 @@ struct TreeEnsembleClassifier : TreeAttributes {
     return best == s.size() ? 0 : best;
   }
 
-  // Where the second class has no score, the first one's is that of the second against all.
+  // If the second class has no score, the first one's is that of the second against all.
   template <typename T>
   static size_t decide_two(const Rule& how, std::span<T> s, std::span<const bool> spoken) {
     const bool both = spoken[1] || how.bases.size() == 2;

@@ -1,4 +1,4 @@
-// TreeEnsembleRegressor: what decision trees say of each row of X, aggregated for each target.
+// TreeEnsembleRegressor: the weights that decision trees give for each row of X, aggregated for each target.
 #include "ops/ml/common/tree_attributes.h"
 
 namespace retort::ops {
@@ -23,7 +23,7 @@ struct TreeEnsembleRegressor : TreeAttributes {
     require(targets > 0, ErrorCode::invalid_graph, "n_targets is {}", targets);
     const size_t bases_given = bases().size();
     require(bases_given == 0 || bases_given == size_t(targets), ErrorCode::invalid_graph,
-            "{} base_values for {} targets", bases_given, targets);
+            "base_values has {} entries for {} targets", bases_given, targets);
     function();
     post_transform(transform);
   }
@@ -31,7 +31,7 @@ struct TreeEnsembleRegressor : TreeAttributes {
     constexpr std::string_view kNames[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     const auto* found = std::ranges::find(kNames, aggregate);
     require(found != std::end(kNames), ErrorCode::invalid_graph,
-            "aggregate_function \"{}\" is none of AVERAGE, SUM, MIN, MAX", aggregate);
+            "aggregate_function \"{}\" is not one of AVERAGE, SUM, MIN, MAX", aggregate);
     return Aggregate(found - std::begin(kNames));
   }
 

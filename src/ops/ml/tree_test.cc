@@ -18,7 +18,7 @@ Attributes with(Attributes attributes, const Items& own) {
   return attributes;
 }
 
-// x0 <= 0 ? leaf 1 : x1 < 2 ? leaf 3 : leaf 4, and a tree that is leaf 0 alone.
+// x0 <= 0 ? leaf 1 : x1 < 2 ? leaf 3 : leaf 4, and a tree that consists of leaf 0.
 Attributes two_trees(const Items& own) {
   return with({{"nodes_treeids", Ints{0, 0, 0, 0, 0, 1}},
                {"nodes_nodeids", Ints{0, 1, 2, 3, 4, 0}},
@@ -51,7 +51,7 @@ const OpTest tree_ensemble_regressor(
       .inputs = {i64({1, 2}, {1, 1})},
       .outputs = {f32({1, 2}, {0.625f, -0.5f})},
       .fixed_types = true},
-     {.about = "minimum of what was said",
+     {.about = "minimum of the weights",
       .attributes = regressor({{"aggregate_function", std::string("MIN")}}),
       .inputs = {f64({2, 2}, {-1, 0, 1, 1})},
       .outputs = {f32({2, 2}, {0.25f, 0, 0.25f, -1})},
@@ -74,7 +74,7 @@ const OpTest tree_ensemble_regressor(
      {.about = "no rows", .attributes = regressor({}), .inputs = {f32({0, 2}, {})}, .outputs = {f32({0, 2}, {})}}},
     {.domain = "ai.onnx.ml"});
 
-// Leaves 1, 3 and 4 say one class each, the lone leaf says class 0.
+// Leaves 1, 3 and 4 each vote for a class; the single leaf votes for class 0.
 Attributes classifier(const Ints& classes, const Floats& weights, const Items& own) {
   return with(two_trees({{"class_treeids", Ints{0, 0, 0, 1}},
                          {"class_nodeids", Ints{1, 3, 4, 0}},
@@ -133,7 +133,7 @@ const OpTest tree_ensemble("TreeEnsemble",
                              .outputs = {f32({4, 2}, {1, 0, 0, 2, 3, 0, 1, 0})}}},
                            {.domain = "ai.onnx.ml"});
 
-// A forest as attributes, and what it means, node by node.
+// A forest as attributes, and its reference, node by node.
 struct Forest {
   Ints tree, node, feature, yes, no, missing;
   Strings modes;
@@ -143,7 +143,7 @@ struct Forest {
     std::mt19937 random(seed);
     constexpr const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"};
     for (int64_t t = 0; t < 11; ++t) {
-      const int64_t splits = int64_t(random() % 40);  // node i leads to 2i + 1 and 2i + 2; deep ones are leaves
+      const int64_t splits = int64_t(random() % 40);  // node i leads to 2i + 1 and 2i + 2; deep nodes are leaves
       for (int64_t i = 0; i < 2 * splits + 1; ++i) {
         tree.push_back(t);
         node.push_back(i);
@@ -218,8 +218,8 @@ void expect_refused(const Attributes& attributes, std::string_view word) {
 
 TEST(TreeEnsemble, RefusesWhatIsNoTree) {
   expect_refused(regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
-  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "from no root");
-  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "not there");
+  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
+  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");
   expect_refused(regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");
   expect_refused(regressor({{"target_ids", Ints{0, 0, 2, 1, 0}}}), "target 2");
   expect_refused(regressor({{"nodes_featureids", Ints{0, 0, 2, 0, 0, 0}}}), "3 features");

@@ -35,7 +35,7 @@ struct ZipMap {
     const Tensor labels = keys();
     const auto classes = int64_t(labels.count());
     require(shape.rank() >= 1 && shape.rank() <= 2 && shape.back() == classes, ErrorCode::invalid_argument,
-            "input 'X' has shape {}, {} labels need [N,{}] or [{}]", to_string(shape), classes, classes, classes);
+            "input 'X' has shape {}, but {} labels need [N,{}] or [{}]", to_string(shape), classes, classes, classes);
     const auto x = c.input<float>(0);
     Sequence rows;
     for (size_t at = 0; at + size_t(classes) <= x.size() && classes > 0; at += size_t(classes)) {

@@ -11,18 +11,18 @@ const float kNaN = std::nanf("");
 
 Tensor sample() { return f32({7}, {-3, -1, -0.25f, 0, 0.5f, 1, 4}); }
 
-// y at the points of sample().
+// A case with expected y at the points of sample().
 OpCase at_sample(const std::vector<float>& y, Attributes attributes = {}) {
   return {.about = "values", .attributes = std::move(attributes), .inputs = {sample()}, .outputs = {f32({7}, y)}};
 }
-// What -inf, inf and NaN become.
+// A case with the results for -inf, inf and NaN.
 OpCase extremes(float low, float high, Attributes attributes = {}) {
   return {.about = "the ends of the line and NaN",
           .attributes = std::move(attributes),
           .inputs = {f32({3}, {-kInf, kInf, kNaN})},
           .outputs = {f32({3}, {low, high, kNaN})}};
 }
-// The vector part, the tail, and with other parameters.
+// Compares the vector part and the tail, also with other parameters.
 OpCase compared(Attributes attributes = {}) {
   return {.about = "compared", .attributes = std::move(attributes), .inputs = {random({3, 67}, 1, -12, 12)}};
 }

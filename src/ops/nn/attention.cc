@@ -1,5 +1,5 @@
 // Attention: softmax(scale · Q · Kᵀ + mask) · V for [B, H, S, D] or [B, S, H·D], with grouped heads (fewer of K and V
-// than of Q), cache of past keys and values, causal and windowed masks. A query that sees no key gives zeros.
+// than of Q), a cache of past keys and values, causal and windowed masks. A query that sees no key gives zeros.
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -34,13 +34,13 @@ struct Attention {
     DimTable& d = c.dims();
     const Shape &q = c.shape(kQ), &k = c.shape(kK), &v = c.shape(kV);
     require(q.rank() == k.rank() && q.rank() == v.rank() && (q.rank() == 3 || q.rank() == 4),
-            ErrorCode::invalid_argument, "Q, K and V of ranks {}, {}, {}", q.rank(), k.rank(), v.rank());
+            ErrorCode::invalid_argument, "Q, K and V have ranks {}, {}, {}", q.rank(), k.rank(), v.rank());
     const bool packed = q.rank() == 3;
     require(!packed || (q_num_heads > 0 && kv_num_heads > 0), ErrorCode::invalid_argument,
             "inputs of rank 3 need q_num_heads and kv_num_heads");
     const Dim q_heads = packed ? q_num_heads : q[1], kv_heads = packed ? kv_num_heads : k[1];
     if (is_known(q_heads) && is_known(kv_heads)) {
-      require(kv_heads > 0 && q_heads % kv_heads == 0, ErrorCode::invalid_argument, "{} heads of Q, {} of K", q_heads,
+      require(kv_heads > 0 && q_heads % kv_heads == 0, ErrorCode::invalid_argument, "Q has {} heads, K {}", q_heads,
               kv_heads);
     }
     const auto size = [&](const Shape& s, Dim heads) { return packed ? d.div(s[2], heads) : s[3]; };
@@ -48,14 +48,15 @@ struct Attention {
     c.set(kY, c.dtype(kQ), packed ? Shape{q[0], rows, d.mul(v_size, q_heads)} : Shape{q[0], q_heads, rows, v_size});
     Dim total = k[packed ? 1 : 2];
     if (c.has(kPastK)) {
-      require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "input {} of rank {}, a past is [B, H, rows, size]",
-              size_t(kPastK), c.rank(kPastK));
+      require(c.rank(kPastK) == 4, ErrorCode::invalid_argument,
+              "input {} has rank {}, expected a past of [B, H, rows, size]", size_t(kPastK), c.rank(kPastK));
       total = d.add(total, c.shape(kPastK)[2]);
     }
     c.set(kPresentK, c.dtype(kQ), {q[0], kv_heads, total, size(k, kv_heads)});
     c.set(kPresentV, c.dtype(kV), {q[0], kv_heads, total, v_size});
     c.set(kScores, c.dtype(kQ), {q[0], q_heads, rows, total});
-    require(c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument, "past_key and past_value come together");
+    require(c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument,
+            "past_key and past_value must be given together");
   }
   Cost cost(const CostContext& c) const {
     return attention_cost(c.count(kQ), c.out_count(), c.extent(kK, c.rank(kQ) == 3 ? 1 : 2) + c.extent(kPastK, 2));
@@ -88,17 +89,18 @@ struct Attention {
   static void check_shapes(const RunContext& c, const AttentionShape& s) {
     const auto expect = [&](size_t i, size_t elements) {
       if (c.has(i) && c.count(i) != elements)
-        fail(ErrorCode::invalid_argument, "input {} of shape {} does not fit", i, to_string(c.shape(i)));
+        fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
     };
     expect(kQ, s.batch * s.q_heads * s.q_len * s.head_size);
     expect(kK, s.batch * s.kv_heads * s.new_len * s.head_size);
     expect(kV, s.batch * s.kv_heads * s.new_len * s.v_head_size);
     expect(kValid, s.batch);
-    // Not only as many elements: past rows may lie in a block with room between the heads that its shape tells.
+    // Checks every extent, not only the number of elements: past rows may lie in a block with gaps between heads, whose
+    // offsets follow from the shape.
     const auto expect_past = [&](size_t i, size_t size) {
       const Shape wanted{int64_t(s.batch), int64_t(s.kv_heads), int64_t(s.past_len), int64_t(size)};
       if (c.has(i) && !(c.shape(i) == wanted))
-        fail(ErrorCode::invalid_argument, "input {} of shape {} does not fit: {} is wanted", i, to_string(c.shape(i)),
+        fail(ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, to_string(c.shape(i)),
              to_string(wanted));
     };
     expect_past(kPastK, s.head_size);
@@ -142,7 +144,7 @@ struct Attention {
     return attention_scratch(shape(c), c.wants(kPresentK), c.wants(kPresentV), c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    if (c.wants(kScores)) return reference<float>(c);  // a debugging aid
+    if (c.wants(kScores)) return reference<float>(c);  // only for debugging
     const AttentionShape s = shape(c);
     attention_fast(s, data<float>(c), rule(c, s), c.scratch(), c.parallel());
   }

@@ -20,7 +20,7 @@ OpCase small(const char* about, Attributes attributes, const std::vector<float>&
   return c;
 }
 OpCase scores(int64_t mode, Attributes attributes, const std::vector<float>& expected) {
-  OpCase c = small("the scores on the way", std::move(attributes), {}, {});
+  OpCase c = small("intermediate scores", std::move(attributes), {}, {});
   c.attributes.set("qk_matmul_output_mode", mode);
   c.outputs = {{}, {}, {}, f32({1, 1, 2, 3}, expected)};
   return c;
@@ -29,7 +29,7 @@ OpCase scores(int64_t mode, Attributes attributes, const std::vector<float>& exp
 const std::vector<float> kPlain{3.58395987f, -2.32774427f, 2.32515036f, 2.02454893f};
 const std::vector<float> kCausal{1.53788284f, 2.53788284f, 2.19013681f, 2.42958956f};
 
-// Batch 2, 6 heads of Q over 2 of K, sizes that fill no vector.
+// Batch 2, 6 heads of Q for 2 of K, and sizes that are not multiples of a vector.
 OpCase large(const char* about, Attributes attributes, int64_t rows, int64_t keys, int64_t past,
              std::vector<Tensor> masks = {}) {
   OpCase c{.about = about, .attributes = std::move(attributes), .fixed_types = true};
@@ -49,7 +49,7 @@ Tensor flags(Shape shape) { return cast_to(cast_to(random(std::move(shape), 9, 0
 const OpTest attention(
     "Attention",
     {small("the scale follows from the size of a head", {}, kPlain),
-     small("a scale of its own", {{"scale", 1.0f}}, {3.84102497f, -3.1418665f, 2.19013681f, 2.42958956f}),
+     small("a given scale", {{"scale", 1.0f}}, {3.84102497f, -3.1418665f, 2.19013681f, 2.42958956f}),
      small("a scale of zero: the mean of the values", {{"scale", 0.0f}}, {3, 0, 3, 0}),
      small("a bias on the scores", {{"scale", 1.0f}}, {4.79875141f, -5.55923806f, 3, -1.06782558f},
            {f32({1, 3}, {0, -1, 2})}),
@@ -59,9 +59,9 @@ const OpTest attention(
            {booleans({2, 3}, {false, false, true, true, true, false})}),
      small("a query that sees no key gives zeros", {}, {0, 0, 1, 2},
            {booleans({2, 3}, {false, false, false, true, false, false})}),
-     small("-inf hides as well", {}, {0, 0, 1, 2}, {f32({2, 3}, {-kInf, -kInf, -kInf, 0, -kInf, -kInf})}),
+     small("-inf also hides", {}, {0, 0, 1, 2}, {f32({2, 3}, {-kInf, -kInf, -kInf, 0, -kInf, -kInf})}),
      small("keys that a short mask does not reach are hidden", {}, {1, 2, 1, 2}, {f32({2, 2}, {0, -kInf, 0, -kInf})}),
-     {.about = "causal behind one past key",
+     {.about = "causal after one past key",
       .attributes = {{"scale", 1.0f}, {"is_causal", int64_t(1)}},
       .inputs = {q(),
                  f32({1, 1, 2, 2}, {0, 1, 2, 0}),
@@ -73,7 +73,7 @@ const OpTest attention(
      {.about = "padded keys do not count",
       .inputs = {q(), k(), v(), {}, {}, {}, i64({1}, {1})},
       .outputs = {f32({1, 1, 2, 2}, {1, 2, 1, 2})}},
-     {.about = "heads side by side",
+     {.about = "packed heads",
       .attributes = {{"q_num_heads", int64_t(2)}, {"kv_num_heads", int64_t(1)}, {"scale", 1.0f}},
       .inputs = {f32({1, 1, 4}, {1, 0, 0, 2}), k().reshaped({1, 3, 2}), v().reshaped({1, 3, 2})},
       .outputs = {f32({1, 1, 4}, {3.84102497f, -3.1418665f, 2.19013681f, 2.42958956f})}},
@@ -102,22 +102,22 @@ const OpTest attention(
 
 const OpTest rotary(
     "RotaryEmbedding",
-    {{.about = "the halves of a head are turned",
+    {{.about = "the halves of a head are rotated",
       .inputs = {f32({1, 1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {0, 0.5f}), f32({1, 1, 2}, {1, 0.25f})},
       .outputs = {f32({1, 1, 1, 4}, {-3, 0, 1, 2.5f})}},
-     {.about = "neighbours are turned",
+     {.about = "neighbours are rotated",
       .attributes = {{"interleaved", int64_t(1)}},
       .inputs = {f32({1, 1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {0, 0.5f}), f32({1, 1, 2}, {1, 0.25f})},
       .outputs = {f32({1, 1, 1, 4}, {-2, 1, 0.5f, 2.75f})}},
-     {.about = "the rest of a head stays, rows take their angles by position",
+     {.about = "the rest of a head is unchanged, angles follow position ids",
       .attributes = {{"rotary_embedding_dim", int64_t(2)}, {"num_heads", int64_t(1)}},
       .inputs = {f32({1, 2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 1}, {1, 0}), f32({2, 1}, {0, 1}), i64({1, 2}, {1, 0})},
       .outputs = {f32({1, 2, 3}, {-2, 1, 3, 4, 5, 6})}},
-     {.about = "several heads side by side",
+     {.about = "several packed heads",
       .attributes = {{"num_heads", int64_t(3)}},
       .inputs = {random({2, 5, 24}), random({5, 4}, 2, -1, 1), random({5, 4}, 3, -1, 1),
                  i64({2, 5}, {0, 1, 2, 3, 4, 4, 3, 2, 1, 0})}},
-     {.about = "several heads apart",
+     {.about = "several separate heads",
       .attributes = {{"interleaved", int64_t(1)}, {"rotary_embedding_dim", int64_t(6)}},
       .inputs = {random({2, 3, 5, 8}), random({2, 5, 3}, 2, -1, 1), random({2, 5, 3}, 3, -1, 1)}},
      {.about = "no rows",

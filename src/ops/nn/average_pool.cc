@@ -1,5 +1,5 @@
-// AveragePool: mean of a window. Padding counts as zeros when count_include_pad is set; what hangs over the padding
-// (ceil_mode) never counts.
+// AveragePool: mean of a window. Padding counts as zeros if count_include_pad is set; elements beyond the padding
+// (ceil_mode) never count.
 #include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
@@ -15,7 +15,7 @@ struct AveragePool : PoolAttributes {
     c.set(0, c.dtype(0), pooled_shape(c, *this, ceil_mode));
   }
 
-  // Elements of the window at `at` that lie inside the input and the padding that the model asked for.
+  // Number of elements of the window at `at` that lie inside the input and the padding that the model asked for.
   int64_t padded_taps(const Window& w, std::span<const int64_t> at) const {
     int64_t count = 1;
     for (size_t d = 0; d < w.rank; ++d) {

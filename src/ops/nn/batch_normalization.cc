@@ -24,7 +24,7 @@ struct BatchNormalization {
     for (size_t i = 1; i < 5; ++i) {
       if (!c.ranked(i)) continue;
       require(c.rank(i) == 1 && (!is_known(channels) || !is_known(c.shape(i)[0]) || c.shape(i)[0] == channels),
-              ErrorCode::invalid_argument, "input {} of shape {} for {} channels", i, c.dims().text(c.shape(i)),
+              ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i, c.dims().text(c.shape(i)),
               c.dims().text(channels));
     }
     c.set(0, c.dtype(0), x);

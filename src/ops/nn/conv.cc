@@ -1,6 +1,6 @@
 // Conv: cross-correlation of [N, C, D1, …] with weights [M, C/group, k1, …], any number of spatial axes.
 //
-// Models with constant weights run as retort.Conv (channels last) after the layout pass. This form serves weights that
+// After the layout pass, models with constant weights run as retort.Conv (channels last). This form serves weights that
 // are computed, other ranks and unoptimised sessions: patches are gathered straight into packed panels, then
 // multiplied.
 #include <algorithm>
@@ -58,7 +58,7 @@ struct Conv : WindowAttributes {
   }
 
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have any kernel
+    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have a kernel of any size
     const Window win = window(c);
     return PatchBlocks(win.out_pixels(), c.shape(1)[1] * win.taps()).bytes * size_t(c.parallel().workers());
   }

@@ -30,13 +30,13 @@ const OpTest conv(
       .attributes = {{"group", int64_t(2)}},
       .inputs = {f32({1, 2, 2}, {1, 2, 3, 4}), f32({4, 1, 1}, {1, 2, 3, 4})},
       .outputs = {f32({1, 4, 2}, {1, 2, 2, 4, 9, 12, 12, 16})}},
-     {.about = "NaN spoils what it touches only",
+     {.about = "NaN affects only results that depend on it",
       .inputs = {f32({1, 1, 4}, {kNaN, 1, 1, 1}), f32({1, 1, 2}, {0, 1})},
       .outputs = {f32({1, 1, 3}, {kNaN, 1, 1})}},
      {.about = "no images",
       .inputs = {f32({0, 1, 4}, {}), f32({2, 1, 2}, {1, 2, 3, 4})},
       .outputs = {f32({0, 2, 3}, {})}},
-     {.about = "no channels: the bias is left",
+     {.about = "no channels: only the bias",
       .inputs = {f32({1, 0, 2}, {}), f32({2, 0, 1}, {}), f32({2}, {1, 2})},
       .outputs = {f32({1, 2, 2}, {1, 1, 2, 2})}},
      compared("3x3", {{"pads", Ints{1, 1, 1, 1}}}, {2, 5, 9, 11}, {7, 5, 3, 3}, 7),
@@ -68,7 +68,7 @@ const OpTest conv_transpose("ConvTranspose",
                               .attributes = {{"pads", Ints{1, 2}}, {"strides", Ints{2}}},
                               .inputs = {f32({1, 1, 3}, {1, 2, 3}), f32({1, 1, 3}, {1, 10, 100})},
                               .outputs = {f32({1, 1, 4}, {10, 102, 20, 203})}},
-                             {.about = "a shape to fill, what is too much is cut in halves",
+                             {.about = "a given output shape: the excess is removed on both sides",
                               .attributes = {{"output_shape", Ints{3}}, {"strides", Ints{2}}},
                               .inputs = {f32({1, 1, 2}, {1, 2}), f32({1, 1, 3}, {1, 10, 100})},
                               .outputs = {f32({1, 1, 3}, {10, 102, 20})}},
@@ -101,7 +101,7 @@ const OpTest conv_transpose("ConvTranspose",
                                       {1, 4, 3, 2, 3}, {4, 2, 2, 3, 2}, 4)},
                             {.tolerance = 8});
 
-// Empty weights may have any kernel: nothing may be laid out by its size.
+// Empty weights may have any kernel, so nothing may be allocated by its size.
 TEST(Convolution, NoFiltersOfAHugeKernel) {
   const Attributes pads{{"pads", std::vector<int64_t>{1000, 0, 1 << 30, 1 << 26}}};
   OpRun("", "Conv", pads, {f32({1, 1, 1, 1}, {1}), f32({0, 1, 1 << 30, 1 << 26}, {})}, 1).run();

@@ -1,4 +1,5 @@
-// ConvTranspose: every input pixel adds its weights [C, M/group, k1, …] to the output, `strides` apart.
+// ConvTranspose: every input pixel adds its weights [C, M/group, k1, …] to the output; neighbouring pixels write
+// `strides` apart.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -26,7 +27,7 @@ struct ConvTranspose : WindowAttributes {
   int64_t padding(size_t d) const { return output_padding.empty() ? 0 : output_padding.at(d); }
   bool same() const { return auto_pad.starts_with("SAME"); }
 
-  // What the output would be without padding.
+  // The output extent before padding is removed.
   Dim full_extent(DimTable& dims, size_t d, Dim in, Dim kernel) const {
     const Dim window = dims.add(dims.mul(dilations.empty() ? 1 : dilations.at(d), dims.sub(kernel, 1)), 1);
     return dims.add(dims.add(dims.mul(stride(d), dims.sub(in, 1)), padding(d)), window);
@@ -35,7 +36,7 @@ struct ConvTranspose : WindowAttributes {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     const Shape &x = c.shape(0), &w = c.shape(1);
-    require(x.rank() > 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
+    require(x.rank() > 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not match",
             c.dims().text(x), c.dims().text(w));
     require(!is_known(x[1]) || !is_known(w[0]) || (x[1] == w[0] && x[1] % group == 0), ErrorCode::invalid_argument,
             "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
@@ -53,7 +54,7 @@ struct ConvTranspose : WindowAttributes {
   }
   Cost cost(const CostContext& c) const { return transposed_convolution_cost(c, c.has(2)); }
 
-  // The window over the *output* whose positions are the input's pixels: a convolution read backwards.
+  // The window over the output whose positions are the input's pixels: a convolution in reverse.
   Window window(const RunContext& c) const {
     const Shape &x = c.shape(0), &w = c.shape(1), &y = c.out_shape();
     WindowAttributes plain = *this;
@@ -96,14 +97,14 @@ struct ConvTranspose : WindowAttributes {
   }
 
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have any kernel
+    if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have a kernel of any size
     const Plan p = plan(c);
     return p.taps > kMostTaps
                ? 0
                : checked_add(p.weights + p.packed, p.columns * size_t(c.parallel().workers()), "the working memory");
   }
 
-  // Per group one product gives what every pixel adds to each tap of each output; lines of those are then added up.
+  // For each group, one product computes what every pixel adds to each tap of each output; then lines are added up.
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Window win = window(c);
@@ -140,16 +141,16 @@ struct ConvTranspose : WindowAttributes {
         add_block(c, win, p, block, to);
       });
     }
-    if (p.pixels == 0) reference<float>(c);  // of nothing: the bias
+    if (p.pixels == 0) reference<float>(c);  // no terms: only the bias
   }
 
  private:
-  static constexpr size_t kMostTaps = 4096;  // of a kernel, for which a few pixels fit the second-level cache
+  static constexpr size_t kMostTaps = 4096;  // limit for a kernel, so that a few pixels fit the second-level cache
 
-  // How a group is computed, and the bytes that it takes.
+  // How a group is computed, and how many bytes that needs.
   struct Plan {
     size_t group_in, group_out, taps, pixels;
-    size_t block_outputs, block_pixels;  // one task's outputs, and as many pixels as it takes at once: whole panels
+    size_t block_outputs, block_pixels;  // outputs of one task, and the pixels that it computes at once: whole panels
     size_t weights, packed, columns;
   };
   Plan plan(const RunContext& c) const {
@@ -210,7 +211,7 @@ struct ConvTranspose : WindowAttributes {
     const auto fits = [&](const std::vector<int64_t>& v, size_t n) { return v.empty() || v.size() == n; };
     require(fits(strides, spatial) && fits(dilations, spatial) && fits(output_padding, spatial) &&
                 fits(pads, 2 * spatial) && (output_shape.empty() || output_shape.size() >= spatial),
-            ErrorCode::invalid_argument, "attributes do not fit {} spatial axes", spatial);
+            ErrorCode::invalid_argument, "the attributes do not match {} spatial axes", spatial);
   }
 };
 

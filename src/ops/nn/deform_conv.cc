@@ -1,8 +1,8 @@
-// DeformConv: convolution whose taps are moved: each reads at its own place, shifted by an offset of the output pixel and
-// the tap, interpolated linearly between pixels, and counts as much as its mask says. Outside of the image is zero.
+// DeformConv: convolution with displaced taps. Each tap reads at its own position, shifted by an offset per output
+// pixel and tap, interpolates linearly between pixels, and is weighted by its mask. Pixels outside the image are zero.
 //
-// offset is [N, offset_group · taps · axes, out…], mask [N, offset_group · taps, out…]: the channels of an offset group
-// move together.
+// offset is [N, offset_group · taps · axes, out…], mask [N, offset_group · taps, out…]; the channels of an offset group
+// share offsets.
 #include <cmath>
 
 #include "base/checked.h"
@@ -34,13 +34,13 @@ struct DeformConv : WindowAttributes {
     const Shape &x = c.shape(kX), &w = c.shape(kWeights);
     const Shape y = convolved_shape(c, *this, group);
     const size_t axes = x.rank() - 2;
-    require(axes >= 1 && axes <= kMaxSpatial, ErrorCode::invalid_argument, "{} spatial axes; 1 to {} are possible",
-            axes, kMaxSpatial);
+    require(axes >= 1 && axes <= kMaxSpatial, ErrorCode::invalid_argument,
+            "there are {} spatial axes, expected 1 to {}", axes, kMaxSpatial);
     for (size_t d = 0; d < axes && !kernel_shape.empty(); ++d)
       require(kernel_shape.size() == axes && may_equal(kernel_shape[d], w[d + 2]), ErrorCode::invalid_argument,
-              "kernel_shape {} but weights {}", to_string(kernel_shape), c.dims().text(w));
+              "kernel_shape is {}, but the weights have shape {}", to_string(kernel_shape), c.dims().text(w));
     require(is_symbolic(x[1]) || x[1] % offset_group == 0, ErrorCode::invalid_argument,
-            "{} channels do not fall into {} offset groups", c.dims().text(x[1]), offset_group);
+            "{} channels cannot be divided into {} offset groups", c.dims().text(x[1]), offset_group);
     c.set(0, c.dtype(kX), y);
     check_maps(c, kOffset, "offset", int64_t(axes), y);
     if (c.has(kMask)) check_maps(c, kMask, "mask", 1, y);
@@ -84,7 +84,7 @@ struct DeformConv : WindowAttributes {
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Maps<float> m(*this, c);
-    if (m.in_px == 0 || m.in_px > INT32_MAX) return reference<float>(c);  // what the tables cannot address
+    if (m.in_px == 0 || m.in_px > INT32_MAX) return reference<float>(c);  // the tables cannot address these
     const int64_t group_in = c.shape(kWeights)[1];
     const PatchBlocks b(m.out_px, group_in * m.taps);
     const PatchProduct product{c.shape(kX)[0],
@@ -105,7 +105,8 @@ struct DeformConv : WindowAttributes {
   }
 
  private:
-  /// The inputs of one run. Images and weights without elements may have any extents: no taps then, and no pixels.
+  /// The inputs of one run. Images and weights without elements may have any extents; there are no taps and no pixels
+  /// then.
   template <typename T>
   struct Maps {
     Window window;
@@ -125,14 +126,14 @@ struct DeformConv : WindowAttributes {
       if (c.count(kWeights) > 0) taps = window.taps();
       if (c.count(kX) > 0) in_px = window.in_pixels();
     }
-    /// Offsets of tap `tap` in a group's maps: those of the axes are out_px apart.
+    /// Offsets of tap `tap` in the maps of a group; those of different axes are out_px apart.
     const T* offsets(int64_t image, int64_t group, int64_t tap) const {
       return offset + ((image * offset_groups + group) * taps + tap) * int64_t(window.rank) * out_px;
     }
     const T* masks(int64_t image, int64_t group, int64_t tap) const {
       return mask ? mask + ((image * offset_groups + group) * taps + tap) * out_px : nullptr;
     }
-    /// What a tap reads of a channel for output pixel `p`, which lies at `at`.
+    /// The value that a tap reads from a channel for output pixel `p`, whose coordinates are `at`.
     T sample(int64_t image, int64_t channel, int64_t tap, int64_t p, std::span<const int64_t> at) const {
       const int64_t g = channel / (channels / offset_groups);
       const T* const moved = offsets(image, g, tap) + p;
@@ -172,17 +173,18 @@ struct DeformConv : WindowAttributes {
     bool good = maps.rank() == wanted.rank();
     for (size_t d = 0; good && d < wanted.rank(); ++d) good = may_equal(maps[d], wanted[d]);
     if (!good)
-      fail(ErrorCode::invalid_argument, "{} of shape {}, {} is wanted", name, dims.text(maps), dims.text(wanted));
+      fail(ErrorCode::invalid_argument, "{} of shape {}, expected {}", name, dims.text(maps), dims.text(wanted));
   }
 
-  // Behind a worker's packed block: where the taps of a panel read, and their weights.
-  static constexpr size_t kMostPixels = 64;  // of a panel
+  // Stored after a worker's packed block: where the taps of a panel read, and their weights.
+  static constexpr size_t kMostPixels = 64;  // per panel
   size_t stride(const Maps<float>& m, int64_t group_in) const {
     const size_t corners = size_t(1) << m.window.rank;
     return PatchBlocks(m.out_px, group_in * m.taps).bytes + corners * kMostPixels * (sizeof(int32_t) + sizeof(float));
   }
 
-  /// Panel of `n` pixels from pixel `p` of the task on. Channels that move together are sampled together.
+  /// Gathers a panel of `n` pixels, starting with pixel `p` of the task. Channels that share offsets are sampled
+  /// together.
   void gather(const Maps<float>& m, const PatchBlocks& b, const PatchTask& t, int64_t p, int64_t n) const {
     const int64_t width = int64_t(kernels::gemm_panel_width()), group_in = m.taps ? b.k / m.taps : 0;
     const int64_t first = t.group * group_in, end = first + group_in, together = m.channels / m.offset_groups;
@@ -210,7 +212,8 @@ struct DeformConv : WindowAttributes {
     }
   }
 
-  /// Where the first tap of each of n windows from `p` on would read, axis by axis.
+  /// The position at which the first tap of each of n windows, starting with `p`, would read without offset, axis by
+  /// axis.
   static void origins(const Window& w, int64_t p, int64_t n, float (*from)[kMostPixels]) {
     for (int64_t j = 0; j < n; ++j) {
       int64_t rest = p + j;
@@ -218,7 +221,7 @@ struct DeformConv : WindowAttributes {
     }
   }
 
-  /// The tables of one tap: index and weight of each corner around the place of each of n pixels.
+  /// Fills the tables of one tap: index and weight of each corner around the sampled position of each of n pixels.
   static void places(const Maps<float>& m, int64_t tap, const float (*from)[kMostPixels], const float* offset,
                      const float* mask, int64_t n, int32_t* index, float* weight) {
     const Window& w = m.window;

@@ -34,7 +34,7 @@ const OpTest deform_conv(
       .inputs = {kImage, f32({1, 1, 1, 2}, {1, 10}), f32({1, 4, 3, 2}, std::vector<float>(24, 0.0f)), f32({1}, {100}),
                  f32({1, 2, 3, 2}, {1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0.5f})},
       .outputs = {f32({1, 1, 3, 2}, {100, 121, 143, 154, 176, 140})}},
-     {.about = "groups of channels move together",
+     {.about = "groups of channels share offsets",
       .attributes = {{"group", int64_t(2)}, {"offset_group", int64_t(2)}},
       .inputs = {f32({1, 2, 1, 2}, {1, 2, 3, 4}), f32({2, 1, 1, 1}, {1, 10}),
                  f32({1, 4, 1, 2}, {0, 0, 1, -1, 0, 0, 0.5f, 0})},
@@ -43,12 +43,12 @@ const OpTest deform_conv(
       .attributes = {{"pads", Ints{1, 0}}, {"strides", Ints{2}}},
       .inputs = {f32({1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {1, 10}), f32({1, 2, 2}, {0, 0, 0, -0.5f})},
       .outputs = {f32({1, 1, 2}, {10, 27})}},
-     {.about = "no place, and far away",
+     {.about = "NaN positions, and far away",
       .inputs = {f32({1, 1, 1, 5}, {1, 1, 1, 1, 1}), f32({1, 1, 1, 1}, {1}),
                  f32({1, 2, 1, 5}, {kNaN, kInf, -kInf, 1e30f, 0, 0, 0, 0, 0, 3e9f})},
       .outputs = {f32({1, 1, 1, 5}, {0, 0, 0, 0, 0})},
       .fixed_types = true},
-     {.about = "NaN spoils what it touches only",
+     {.about = "NaN affects only results that depend on it",
       .inputs = {f32({1, 1, 1, 4}, {kNaN, 1, 2, 3}), f32({1, 1, 1, 1}, {1}),
                  f32({1, 2, 1, 4}, {0, 0, 0, 0, 0, -0.5f, 0, 0.5f})},
       .outputs = {f32({1, 1, 1, 4}, {kNaN, kNaN, 2, 1.5f})},
@@ -56,7 +56,7 @@ const OpTest deform_conv(
      {.about = "no images",
       .inputs = {f32({0, 1, 3, 4}, {}), f32({1, 1, 1, 1}, {1}), f32({0, 2, 3, 4}, {})},
       .outputs = {f32({0, 1, 3, 4}, {})}},
-     {.about = "no channels: the bias is left",
+     {.about = "no channels: only the bias",
       .inputs = {f32({1, 0, 1, 2}, {}), f32({2, 0, 1, 1}, {}), f32({1, 2, 1, 2}, {0, 0, 0, 0}), f32({2}, {1, 2})},
       .outputs = {f32({1, 2, 1, 2}, {1, 1, 2, 2})}},
      compared("3x3, masked", {{"pads", Ints{1, 1, 1, 1}}}, {2, 5, 9, 11}, {7, 5, 3, 3}, {2, 18, 9, 11}, 7,
@@ -86,18 +86,19 @@ TEST(DeformConv, ShapesThatDoNotFitAreNamed) {
   const Tensor w = f32({1, 1, 1, 1}, {1}), offset = f32({1, 2, 3, 3}, std::vector<float>(18, 0.0f));
   EXPECT_EQ(refusal({}, {kImage, w, offset}), "none");
   EXPECT_EQ(refusal({}, {kImage, w, f32({1, 1, 3, 3}, std::vector<float>(9, 0.0f))}),
-            "offset of shape [1,1,3,3], [1,2,3,3] is wanted");
+            "offset of shape [1,1,3,3], expected [1,2,3,3]");
   EXPECT_EQ(refusal({}, {kImage, w, offset, kNone, f32({1, 1, 3, 2}, std::vector<float>(6, 0.0f))}),
-            "mask of shape [1,1,3,2], [1,1,3,3] is wanted");
+            "mask of shape [1,1,3,2], expected [1,1,3,3]");
   EXPECT_EQ(refusal({}, {kImage, w, offset, f32({2}, {1, 2})}), "a bias of shape [2] for 1 outputs");
   EXPECT_EQ(refusal({{"offset_group", int64_t(2)}}, {kImage, w, offset}),
-            "1 channels do not fall into 2 offset groups");
-  EXPECT_EQ(refusal({{"kernel_shape", Ints{2, 1}}}, {kImage, w, offset}), "kernel_shape [2,1] but weights [1,1,1,1]");
+            "1 channels cannot be divided into 2 offset groups");
+  EXPECT_EQ(refusal({{"kernel_shape", Ints{2, 1}}}, {kImage, w, offset}),
+            "kernel_shape is [2,1], but the weights have shape [1,1,1,1]");
   EXPECT_EQ(refusal({{"strides", Ints{1}}}, {kImage, w, offset}), "attribute 'strides' has 1 entries, not 2");
   EXPECT_NE(refusal({{"group", int64_t(1) << 62}}, {kImage, w, offset}), "none");
 }
 
-// Without elements, extents may be of any size.
+// Without elements, extents may have any size.
 TEST(DeformConv, NoWeightsOfAHugeKernel) {
   const Attributes pads{{"pads", Ints{1000, 0, 1 << 30, 1 << 26}}};
   const Tensor x = f32({1, 1, 1, 1}, {1}), w = f32({0, 1, 1 << 30, 1 << 26}, {});

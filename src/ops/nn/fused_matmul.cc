@@ -1,5 +1,5 @@
-// com.microsoft.FusedMatMul: alpha · A' · B', where A' and B' are transposed as the attributes say: transA/transB swap
-// the last two axes; transBatchA/transBatchB move the first axis behind the other leading ones before that.
+// com.microsoft.FusedMatMul: alpha · A' · B', where A' and B' are transposed according to the attributes: transA/transB
+// swap the last two axes; before that, transBatchA/transBatchB move the first axis after the other leading ones.
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -12,7 +12,7 @@ struct FusedMatMul {
       attr("alpha", &FusedMatMul::alpha), attr("transA", &FusedMatMul::trans_a), attr("transB", &FusedMatMul::trans_b),
       attr("transBatchA", &FusedMatMul::trans_batch_a), attr("transBatchB", &FusedMatMul::trans_batch_b)};
 
-  // Which axis of the operand each axis of the multiplied matrix is.
+  // For each axis of the multiplied matrix, the axis of the operand.
   static std::vector<size_t> order(size_t rank, bool swap, bool batch) {
     std::vector<size_t> axes(rank);
     for (size_t i = 0; i < rank; ++i) axes[i] = i;
@@ -38,7 +38,7 @@ struct FusedMatMul {
   }
   Cost cost(const CostContext& c) const { return product_cost(c, c.extent(0, trans_a && c.rank(0) > 1 ? -2 : -1)); }
 
-  // The operand as it is multiplied, row-major.
+  // Copies the operand into the order in which it is multiplied, row-major.
   template <typename T>
   static void copy_permuted(const T* from, const Shape& shape, const std::vector<size_t>& axes, T* to) {
     Shape strides = shape, index = shape;
@@ -76,7 +76,7 @@ struct FusedMatMul {
   struct Layout {
     MatMulShape shape;
     std::vector<size_t> axes_a, axes_b;
-    bool copy_a, copy_b;  // whether the operand must be brought into order first
+    bool copy_a, copy_b;  // whether the operand must be reordered first
     size_t bytes_a, bytes_b;
   };
   Layout layout(const RunContext& c) const {

@@ -1,5 +1,5 @@
-// Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result. With
-// beta 0, C is not read: what NaN it holds does not reach the result.
+// Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result.
+// With beta 0, C is not read, so a NaN in it does not reach the result.
 #include "kernels/elementwise/convert.h"
 #include "ops/math/arithmetic.h"
 #include "ops/nn/common/matrix.h"
@@ -17,7 +17,7 @@ struct Gemm {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    require(c.rank(0) == 2 && c.rank(1) == 2, ErrorCode::invalid_argument, "shapes {} and {} are no matrices",
+    require(c.rank(0) == 2 && c.rank(1) == 2, ErrorCode::invalid_argument, "shapes {} and {} are not matrices",
             c.dims().text(c.shape(0)), c.dims().text(c.shape(1)));
     const Shape y = infer_matmul(c.dims(), turned(c.shape(0), trans_a), turned(c.shape(1), trans_b));
     if (c.has(2) && c.ranked(2)) {
@@ -43,7 +43,7 @@ struct Gemm {
     return row * (s.rank() > 0 ? size_t(s.back()) : 1) + column;
   }
 
-  /// An integer becomes what Cast makes of the product.
+  /// Converts the product to an integer as Cast does.
   template <typename Sum>
   static Sum scaled(float factor, Sum x) {
     if constexpr (std::integral<Sum>)

@@ -1,5 +1,6 @@
-// GroupQueryAttention: causal attention of language models. Q, K and V come apart or packed side by side; the new keys,
-// turned by their position if asked for, are added to a cache of which every row of the batch has filled another length.
+// GroupQueryAttention: causal attention of language models. Q, K and V are separate or packed together. The new keys,
+// rotated by their position if requested, are appended to a cache; each row of the batch may have filled it to a
+// different length.
 #include "base/checked.h"
 #include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"
@@ -33,7 +34,7 @@ struct GroupQueryAttention {
 
   void check() const {
     require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-            "num_heads {} is no multiple of kv_num_heads {}", num_heads, kv_num_heads);
+            "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
     require(local_window_size == -1 || (local_window_size > 0 && causal), ErrorCode::invalid_argument,
             "local_window_size is {}, with causal {}", local_window_size, int(causal));
     require(qk_output >= 0 && qk_output <= 2, ErrorCode::invalid_argument, "qk_output is {}", qk_output);
@@ -47,21 +48,21 @@ struct GroupQueryAttention {
       require(!c.has(i), ErrorCode::not_implemented, "input {} (scales of a cache, norms of Q and K) is not supported",
               i);
     require(c.has(kK) == c.has(kV) && c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument,
-            "keys come with values: key {}, value {}, past_key {}, past_value {}", c.has(kK), c.has(kV), c.has(kPastK),
+            "keys need values: key {}, value {}, past_key {}, past_value {}", c.has(kK), c.has(kV), c.has(kPastK),
             c.has(kPastV));
     require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
             "do_rotary needs cos_cache and sin_cache");
     DimTable& d = c.dims();
     const Shape& q = c.shape(kQ);
-    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, [batch, rows, hidden] is wanted",
+    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]",
             d.text(q));
     const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
-    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "{} elements of query for {} heads",
+    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
             d.text(q[2]), parts);
     const Dim size = d.div(q[2], parts);
     c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(size, num_heads)});
     const auto total = c.try_value(kTotal);
-    require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not one number");
+    require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
     const Dim past = c.has(kPastK) ? past_rows(c) : 0, last = total ? (*total)[0] : c.unknown_extent();
     const Shape present{q[0], kv_num_heads, d.max(past, last), size};
     c.set(kPresentK, c.dtype(kQ), present);
@@ -72,12 +73,12 @@ struct GroupQueryAttention {
     return attention_cost(c.out_count(), c.out_count(), c.extent(kQ, 1) + c.extent(kPastK, 2));
   }
   static Dim past_rows(const InferContext& c) {
-    require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, 4 axes are wanted",
+    require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, expected 4 axes",
             c.dims().text(c.shape(kPastK)));
     return c.shape(kPastK)[2];
   }
 
-  /// Extents of a run.
+  /// Extents of one run.
   struct Extents {
     size_t batch, rows, heads, kv_heads, size, past, capacity, parts;
     HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
@@ -98,7 +99,7 @@ struct GroupQueryAttention {
   void check_inputs(const RunContext& c, const Extents& e) const {
     const auto expect = [&](size_t i, std::string_view name, Shape wanted) {
       if (c.has(i) && c.shape(i) != wanted)
-        fail(ErrorCode::invalid_argument, "{} has shape {}, {} is wanted", name, to_string(c.shape(i)),
+        fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)),
              to_string(wanted));
     };
     const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
@@ -110,10 +111,10 @@ struct GroupQueryAttention {
     expect(kSinks, "head_sink", {num_heads});
     require(c.count(kLast) == e.batch, ErrorCode::invalid_argument, "seqlens_k has {} entries for a batch of {}",
             c.count(kLast), e.batch);
-    require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not one number");
+    require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
   }
 
-  /// One row of the batch: keys before this run's, and with them.
+  /// For one row of the batch: number of keys before this run and after it.
   struct Span {
     size_t before, total;
   };
@@ -131,7 +132,7 @@ struct GroupQueryAttention {
   Rotation<T> rotation(const RunContext& c, const Extents& e) const {
     const Shape& cos = c.shape(kCos);
     require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= e.size, ErrorCode::invalid_argument,
-            "cos_cache and sin_cache of shapes {} and {} for heads of {} elements", cos, c.shape(kSin), e.size);
+            "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", cos, c.shape(kSin), e.size);
     return {.cos = c.input<T>(kCos).data(),
             .sin = c.input<T>(kSin).data(),
             .positions = size_t(cos[0]),
@@ -141,7 +142,7 @@ struct GroupQueryAttention {
   }
 
   size_t position(const RunContext& c, const Extents& e, const Span& span, size_t b, size_t s, size_t rows) const {
-    const bool filling = s >= span.total;  // behind the end of a shorter prompt: any position does
+    const bool filling = s >= span.total;  // padding after a shorter prompt: any position will do
     const int64_t p = filling             ? 0
                       : c.has(kPositions) ? c.input<int64_t>(kPositions)[b * e.rows + s]
                                           : int64_t(span.before + s);
@@ -149,12 +150,12 @@ struct GroupQueryAttention {
     return size_t(p);
   }
 
-  /// What a run works with.
+  /// The tensors and tables of one run.
   template <typename T>
   struct Work {
     std::span<Span> spans;        // [batch]
-    std::span<size_t> positions;  // [batch, rows], if Q and K are turned
-    T* turned;                    // Q, [batch, rows, heads, size]
+    std::span<size_t> positions;  // [batch, rows], if Q and K are rotated
+    T* turned;                    // Q rotated, [batch, rows, heads, size]
     std::byte* rest;
 
     static size_t bytes(const Extents& e) {
@@ -171,7 +172,7 @@ struct GroupQueryAttention {
     }
   };
 
-  // Adds the new rows to the caches and turns Q.
+  // Appends the new rows to the caches and rotates Q.
   template <typename T>
   void gather(const RunContext& c, const Extents& e, const Work<T>& work) const {
     const std::optional<Rotation<T>> r = do_rotary ? std::optional(rotation<T>(c, e)) : std::nullopt;
@@ -220,7 +221,7 @@ struct GroupQueryAttention {
     r.left = local_window_size < 0 ? -1 : local_window_size - 1;
     r.sink = smooth_softmax || c.has(kSinks);
     r.sinks = c.optional<float>(kSinks);
-    AttentionShape all;  // what the bias speaks of
+    AttentionShape all;  // the shape that the bias broadcasts to
     all.batch = e.batch;
     all.q_heads = e.heads;
     all.q_len = e.rows;
@@ -242,7 +243,7 @@ struct GroupQueryAttention {
     return s;
   }
 
-  // attend(shape, tensors, rule) for each row of the batch, which sees its own part of the cache.
+  // Calls attend(shape, tensors, rule) for each row of the batch, which sees its own part of the cache.
   template <typename T, typename F>
   void compute(const RunContext& c, const Extents& e, const Work<T>& work, const F& attend) const {
     check_inputs(c, e);
@@ -254,7 +255,7 @@ struct GroupQueryAttention {
       const Span& span = work.spans[b];
       const AttentionShape s = shape(e, span.total);
       const auto keys = int64_t(span.total);
-      r.valid = span.before + e.rows == span.total ? &keys : nullptr;  // else a prompt that starts at row 0
+      r.valid = span.before + e.rows == span.total ? &keys : nullptr;  // otherwise a prompt that starts at row 0
       if (bias.data)
         r.bias.data = static_cast<const std::byte*>(bias.data) + b * bias.strides[0] * dtype_bytes(bias.dtype, 1);
       AttentionData<T> d;
@@ -284,7 +285,7 @@ struct GroupQueryAttention {
     const auto longest = size_t(c.out_shape(kScores)[3]), rows = e.heads * e.rows;
     float* to = c.output<float>(kScores).data() + b * rows * longest;
     std::fill_n(to, rows * longest, 0.0f);
-    for (size_t i = 0; i < rows; ++i) {  // hidden keys count as 0, before the softmax too
+    for (size_t i = 0; i < rows; ++i) {  // hidden keys count as 0, also before the softmax
       std::replace_copy_if(
           scores.data() + i * s.total(), scores.data() + (i + 1) * s.total(), to + i * longest,
           [](float x) { return x == -std::numeric_limits<float>::infinity(); }, 0.0f);
@@ -297,7 +298,7 @@ struct GroupQueryAttention {
     return Work<float>::bytes(e) + attention_scratch(shape(e, e.capacity), false, false, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    if (c.wants(kScores)) return reference<float>(c);  // a debugging aid
+    if (c.wants(kScores)) return reference<float>(c);  // only for debugging
     const Extents e = extents(c);
     const Work<float> work(e, do_rotary, c.scratch());
     compute<float>(c, e, work, [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
@@ -319,7 +320,7 @@ constinit const OpDef op_group_query_attention = define<GroupQueryAttention>({
                "k_norm_weight: T?"},
     .outputs = {"output: T", "present_key: T", "present_value: T", "output_qk: T?"},
     .types = types({DType::f32, DType::f16, DType::bf16}),
-    .in_place = {{{1, 3, false}, {2, 4, false}}},  // what lies behind the new rows stays
+    .in_place = {{{1, 3, false}, {2, 4, false}}},  // rows after the new ones are unchanged
 });
 
 }  // namespace retort::ops

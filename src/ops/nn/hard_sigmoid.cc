@@ -12,7 +12,7 @@ struct HardSigmoid : ActivationOp<HardSigmoid> {
   static constexpr std::tuple attributes{attr("alpha", &HardSigmoid::alpha), attr("beta", &HardSigmoid::beta)};
   template <typename T>
   T apply(T x) const {
-    return std::clamp(T(alpha) * x + T(beta), T(0), T(1));  // NaN stays
+    return std::clamp(T(alpha) * x + T(beta), T(0), T(1));  // keeps NaN
   }
   void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
     activate(kernels::Activation::Kind::hard_sigmoid, x, y, par, alpha, beta);

@@ -1,4 +1,4 @@
-// Hardmax: 1 at the first largest element along an axis, else 0.
+// Hardmax: 1 at the first largest element along an axis, 0 elsewhere.
 #include <algorithm>
 
 #include "kernels/reduce/reduce.h"
@@ -25,7 +25,7 @@ struct Hardmax {
     });
   }
 
-  // Where the largest elements are comes first: the output may lie over the input.
+  // Finds all positions before it writes: the output may have the memory of the input.
   size_t scratch(const RunContext& c) const {
     const AxisView v = along(c.shape(0), axis);
     return c.dtype(0) == DType::f32 && c.count(0) > 0 ? v.outer * v.inner * sizeof(int64_t) : 0;

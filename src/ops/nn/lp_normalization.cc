@@ -30,7 +30,7 @@ struct LpNormalization {
     });
   }
 
-  // Lines of neighbours, the sum of each in eight parts.
+  // Handles neighbouring lines together, with the sum of each line in eight parts.
   void fast(RunContext& c, std::type_identity<float>) const {
     const AxisView v = along(c.shape(0), axis);
     if (v.inner != 1 || v.extent == 0) return reference<float>(c);

@@ -1,5 +1,5 @@
-// MaxPool: largest element of a window, and on request where it lies in the flattened input. The first of equal
-// elements wins.
+// MaxPool: largest element of a window, and optionally its index in the flattened input. Of equal elements, the first
+// is chosen.
 #include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
@@ -23,7 +23,7 @@ struct MaxPool : PoolAttributes {
     c.set(1, DType::i64, y);
   }
 
-  // The index of `pixel` when spatial axes are stored in column-major order (storage_order 1).
+  // The index of `pixel` if spatial axes are stored in column-major order (storage_order 1).
   static int64_t column_major(const Window& w, int64_t pixel) {
     int64_t index = 0, scale = w.in_pixels();
     for (size_t d = w.rank; d-- > 0; pixel /= w.axes[d].in) {
@@ -39,7 +39,8 @@ struct MaxPool : PoolAttributes {
     int64_t* indices = c.wants(1) ? c.output<int64_t>(1).data() : nullptr;
     const T* start = c.input<T>(0).data();
     using Limits = std::numeric_limits<T>;
-    const T least = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();  // of a window without a pixel
+    // The result for a window without pixels.
+    const T least = Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
     for_each_plane<T>(c, w, [&](const T* x, T* y) {
       for_each_position(w, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
         int64_t best = -1;

@@ -1,4 +1,4 @@
-// MaxUnpool: the values of a MaxPool back where their indices say, among zeros.
+// MaxUnpool: puts the values of a MaxPool back at their indices, with zeros elsewhere.
 #include "ops/integers.h"
 #include "ops/op.h"
 
@@ -54,11 +54,11 @@ struct MaxUnpool {
 
  private:
   [[noreturn]] static void fail_index(const RunContext& c, size_t i) {
-    fail(ErrorCode::invalid_argument, "index {} of element {} is outside of {}", c.input<int64_t>(kIndices)[i], i,
+    fail(ErrorCode::invalid_argument, "the index {} of element {} is outside of {}", c.input<int64_t>(kIndices)[i], i,
          to_string(c.out_shape()));
   }
 
-  // Indices count in the tensor that was pooled; a given output shape may be larger.
+  // Indices refer to the tensor that was pooled; a given output shape may be larger.
   struct Pooled {
     Shape shape;
     bool same;

@@ -8,7 +8,7 @@ const Tensor kPooled = f32({1, 1, 2, 2}, {5, 7, 13, 15}), kPlaces = i64({1, 1, 2
 
 const OpTest max_unpool(
     "MaxUnpool",
-    {{.about = "values where they were",
+    {{.about = "values at their original positions",
       .attributes = kHalves,
       .inputs = {kPooled, kPlaces},
       .outputs = {f32({1, 1, 4, 4}, {0, 0, 0, 0, 0, 5, 0, 7, 0, 0, 0, 0, 0, 13, 0, 15})}},

@@ -59,7 +59,7 @@ struct MeanVarianceNormalization {
     return p ? 4 * p->outputs * sizeof(float) : 0;
   }
 
-  // Means are taken twice: what rounding left of the first one is not to count where the deviation is next to nothing.
+  // Takes the mean twice: the rounding error of the first one must not count where the deviation is tiny.
   void fast(RunContext& c, std::type_identity<float>) const {
     const auto p = plan(c);
     if (!p) return reference<float>(c);
@@ -90,7 +90,7 @@ struct MeanVarianceNormalization {
   }
 
  private:
-  // Where the kept axes are neighbours, and there is something to normalise.
+  // A plan if the kept axes are neighbours and the input is not empty.
   std::optional<kernels::ReducePlan> plan(const RunContext& c) const {
     const Shape& x = c.shape(0);
     std::array<bool, 64> reduced{};

@@ -1,4 +1,4 @@
-// NonMaxSuppression: of boxes [B, N, 4] that overlap by more than iou_threshold, the one with the best of scores
+// NonMaxSuppression: of boxes [B, N, 4] that overlap by more than iou_threshold, keeps the one with the best of scores
 // [B, C, N], for each batch and class; the result lists (batch, class, box).
 #include <algorithm>
 #include <limits>
@@ -51,7 +51,7 @@ struct NonMaxSuppression {
     const float limit = one(kOverlap, 0.0f), least = one(kScore, -std::numeric_limits<float>::infinity());
     require(limit >= 0 && limit <= 1, ErrorCode::invalid_argument, "iou_threshold is {}, expected 0 to 1", limit);
     const Shape &b = c.shape(kBoxes), &s = c.shape(kScores);
-    if (!fit(b, s)) fail_to_fit(to_string(b), to_string(s));  // inferred when extents were names
+    if (!fit(b, s)) fail_to_fit(to_string(b), to_string(s));  // they were symbols during inference
     const auto batches = size_t(b[0]), n = size_t(b[1]), classes = size_t(s[1]);
     std::vector<int64_t> chosen;
     std::vector<Box> boxes(n);
@@ -73,12 +73,12 @@ struct NonMaxSuppression {
     return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
   }
 
-  // Best first; of equal scores the earlier box.
+  // Sorts by score, best first; of equal scores, the earlier box comes first.
   static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, size_t most,
                                     float limit, float least, bool has_least, const Parallel& run) {
     std::vector<uint32_t> order, kept;
     for (uint32_t i = 0; i < scores.size(); ++i)
-      if (scores[i] > least || (!has_least && scores[i] == least)) order.push_back(i);  // NaN never
+      if (scores[i] > least || (!has_least && scores[i] == least)) order.push_back(i);  // false for NaN
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
     for (const uint32_t i : order) {
       if (kept.size() == most || run.cancelled()) break;

@@ -13,7 +13,7 @@ const float kNaN = std::nanf("");
 
 Tensor nine() { return f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}); }
 
-// Windows of every kind on one, two and three spatial axes; only kernels are compared.
+// Windows of every kind on one, two and three spatial axes, which only compare kernels.
 std::vector<OpCase> windows(std::vector<OpCase> own) {
   const auto add = [&](const char* about, Attributes attributes, Shape shape) {
     own.push_back(
@@ -23,9 +23,9 @@ std::vector<OpCase> windows(std::vector<OpCase> own) {
   add("one axis", {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"pads", Ints{1, 1}}}, {2, 5, 37});
   add("strides and uneven pads", {{"kernel_shape", three}, {"strides", Ints{2, 1}}, {"pads", pads}}, {2, 3, 17, 19});
   add("a global window", {{"kernel_shape", Ints{7, 5}}}, {2, 3, 7, 5});
-  add("the last window hangs over", {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}},
-      {1, 3, 8, 10});
-  add("hanging over the padding",
+  add("the last window extends beyond the input",
+      {{"kernel_shape", three}, {"strides", two}, {"ceil_mode", int64_t(1)}}, {1, 3, 8, 10});
+  add("extends beyond the padding",
       {{"kernel_shape", three}, {"strides", three}, {"pads", Ints{1, 1, 1, 1}}, {"ceil_mode", int64_t(1)}},
       {1, 3, 9, 8});
   add("SAME_UPPER", {{"kernel_shape", two}, {"auto_pad", std::string("SAME_UPPER")}}, {1, 3, 9, 8});
@@ -81,7 +81,7 @@ const OpTest average_pool(
                          {"count_include_pad", int64_t(1)}},
           .inputs = {nine()},
           .outputs = {f32({1, 1, 2, 2}, {0.25f, 1.25f, 2.75f, 7})}},
-         {.about = "what hangs over the padding never counts",
+         {.about = "elements beyond the padding never count",
           .attributes = {{"kernel_shape", Ints{3}},
                          {"pads", Ints{1, 1}},
                          {"strides", Ints{3}},
@@ -92,7 +92,7 @@ const OpTest average_pool(
          {.about = "padding on both ends counts",
           .attributes = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 2, 2, 1}}, {"count_include_pad", int64_t(1)}},
           .inputs = {random({2, 3, 8, 9})}},
-         {.about = "NaN spoils its windows only",
+         {.about = "NaN affects only its windows",
           .attributes = {{"kernel_shape", Ints{2}}},
           .inputs = {f32({1, 1, 4}, {kNaN, 1, 3, 5})},
           .outputs = {f32({1, 1, 3}, {kNaN, 2, 4})}}}));
@@ -110,7 +110,7 @@ const OpTest lp_pool("LpPool",
                                .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(1)}, {"pads", Ints{0, 1}}},
                                .inputs = {f32({1, 1, 2}, {3, -4})},
                                .outputs = {f32({1, 1, 2}, {7, 4})}},
-                              {.about = "how many, without end: the padding is not among them",
+                              {.about = "p = 0: the count to the power of infinity, without padding",
                                .attributes = {{"kernel_shape", Ints{2}}, {"p", int64_t(0)}, {"pads", Ints{1, 1}}},
                                .inputs = {f32({1, 1, 3}, {1, kNaN, 0})},
                                .outputs = {f32({1, 1, 4}, {1, INFINITY, INFINITY, 1})}},
@@ -130,7 +130,7 @@ Tensor two_planes() { return f32({1, 2, 2, 2}, {1, 2, 3, 6, -4, -3, 0, 0}); }
 const OpTest global_average(
     "GlobalAveragePool",
     over_all({{.about = "means", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {3, -1.75f})}},
-              {.about = "NaN spoils its plane only",
+              {.about = "NaN affects only its plane",
                .inputs = {f32({1, 2, 2}, {kNaN, 1, 2, 4})},
                .outputs = {f32({1, 2, 1}, {kNaN, 3})}}}));
 const OpTest global_max(
@@ -143,7 +143,7 @@ const OpTest global_lp(
                .attributes = {{"p", int64_t(1)}},
                .inputs = {two_planes()},
                .outputs = {f32({1, 2, 1, 1}, {12, 7})}},
-              {.about = "how many, without end",
+              {.about = "p = 0: the count to the power of infinity",
                .attributes = {{"p", int64_t(0)}},
                .inputs = {two_planes()},
                .outputs = {f32({1, 2, 1, 1}, {INFINITY, INFINITY})}}}));

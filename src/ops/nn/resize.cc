@@ -30,14 +30,14 @@ struct Resize {
 
   void check() const {
     require(coordinates_of(coordinate_transformation_mode) && interpolation_of(mode) && rounding_of(nearest_mode),
-            ErrorCode::invalid_argument, "mode '{}', '{}', '{}' is not known", mode, coordinate_transformation_mode,
+            ErrorCode::invalid_argument, "unknown mode '{}', '{}', '{}'", mode, coordinate_transformation_mode,
             nearest_mode);
     require(keep_aspect_ratio_policy == "stretch" || keep_aspect_ratio_policy == "not_larger" ||
                 keep_aspect_ratio_policy == "not_smaller",
-            ErrorCode::invalid_argument, "keep_aspect_ratio_policy '{}' is not known", keep_aspect_ratio_policy);
+            ErrorCode::invalid_argument, "unknown keep_aspect_ratio_policy '{}'", keep_aspect_ratio_policy);
   }
 
-  // The axes that scales, sizes and roi speak of.
+  // The axes that scales, sizes and roi refer to.
   Shape resized_axes(size_t rank) const {
     Shape list;
     for (size_t i = 0; i < (axes.empty() ? rank : axes.size()); ++i)
@@ -47,7 +47,7 @@ struct Resize {
   static void check_length(size_t given, size_t wanted, std::string_view what) {
     require(given == wanted, ErrorCode::invalid_argument, "{} {} for {} axes", given, what, wanted);
   }
-  // The one scale that keeps the aspect ratio; the smallest or largest of sizes / extents.
+  // The single scale that keeps the aspect ratio: the smallest or largest of sizes / extents.
   float common_scale(const Shape& x, std::span<const Dim> sizes) const {
     const auto list = resized_axes(x.rank());
     float scale = 0;
@@ -65,7 +65,7 @@ struct Resize {
   }
   bool stretches() const { return keep_aspect_ratio_policy == "stretch"; }
 
-  static bool given(const InferContext& c, size_t i) {  // an empty tensor stands for an omitted one
+  static bool given(const InferContext& c, size_t i) {  // an empty tensor counts as an omitted one
     return c.has(i) && !(c.ranked(i) && c.rank(i) == 1 && c.shape(i)[0] == 0);
   }
 
@@ -86,7 +86,7 @@ struct Resize {
     const auto list = resized_axes(x.rank());
     Shape y = x;
     if (given(c, 3)) {
-      require(c.dtype(3) == DType::i64, ErrorCode::invalid_argument, "sizes are of type {}, int64 is wanted",
+      require(c.dtype(3) == DType::i64, ErrorCode::invalid_argument, "sizes are of type {}, expected int64",
               dtype_name(c.dtype(3)));
       const auto sizes = c.try_value(3);
       if (sizes) check_length(sizes->size(), list.size(), "sizes");
@@ -131,7 +131,7 @@ struct Resize {
             antialias};
   }
 
-  // Axis `a`, the i-th of those that scales and sizes speak of.
+  // Axis `a`, the i-th of those that scales and sizes refer to.
   AxisExtents extents(const RunContext& c, size_t i, size_t a) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
     if (x[a] <= 0 || x[a] >= INT32_MAX) fail(ErrorCode::invalid_argument, "an extent of {} cannot be resized", x[a]);
@@ -169,7 +169,7 @@ struct Resize {
     if (crops()) extrapolate<T>(c, all);
   }
 
-  // The one axis that changes, or two neighbours: those before them are a batch, those behind them channels.
+  // The one axis that changes, or two neighbours. The axes before them are a batch, those after them channels.
   struct Plane {
     size_t first = 0, count = 0;
     std::array<AxisExtents, 2> axes;
@@ -206,7 +206,7 @@ struct Resize {
     return bytes + line_floats(columns) * sizeof(float) * size_t(c.parallel().workers());
   }
 
-  // The rows of the last axis are the channels of a pixel.
+  // Rows of the last axis are supported if they are the channels of a pixel.
   bool writes_rows(const RunContext& c) const {
     const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
     return p && p->first + p->count + 1 == c.shape(0).rank();
@@ -246,7 +246,7 @@ struct Resize {
   }
 
  private:
-  // Where no channels lie behind the plane: columns by tap, then the workers' lines.
+  // For planes without channels after them: resizes columns tap by tap, then the lines of each worker.
   void resize_planes(RunContext& c, const Plane& p, std::span<const kernels::ResizeAxis> axes, char* memory) const {
     const AxisExtents& extents = p.axes[p.count - 1];
     const kernels::ResizeAxis& from = axes[1];

@@ -29,7 +29,7 @@ Attributes on_axes(Attributes attributes, Ints axes) {
   return attributes;
 }
 OpCase cropped(float from, float to, std::initializer_list<float> y, float fill) {
-  return {.about = "a region, what lies outside is filled",
+  return {.about = "a region; positions outside are filled",
           .attributes = how("linear", "tf_crop_and_resize", {{"extrapolation_value", fill}}),
           .inputs = {f32({3}, {0, 1, 2}), f32({2}, {from, to}), {}, i64({1}, {3})},
           .outputs = {f32({3}, y)}};
@@ -52,7 +52,7 @@ const OpTest resize(
              f32({4}, {0, 8, 16, 24}), {2}, f32({2}, {5, 19})),
      to_size("cubic", how("cubic", "half_pixel", {{"cubic_coeff_a", -0.5f}}), f32({4}, {0, 0, 16, 16}), {8},
              f32({8}, {0, -0.375f, -1.125f, 3.25f, 12.75f, 17.125f, 16.375f, 16})),
-     to_size("as large as fits",
+     to_size("the largest size that fits",
              how("nearest", "asymmetric", {{"keep_aspect_ratio_policy", std::string("not_larger")}}),
              f32({1, 2}, {1, 2}), {3, 4}, f32({2, 4}, {1, 1, 2, 2, 1, 1, 2, 2})),
      to_size("one of several axes", on_axes(how("nearest", "asymmetric"), {-1}), f32({2, 2}, {1, 2, 3, 4}), {3},
@@ -63,7 +63,7 @@ const OpTest resize(
      by_scale("channels last, linear", on_axes(how("linear", "half_pixel"), {1, 2}), random({2, 9, 11, 21}), {2, 1.5f}),
      by_scale("channels last, nearest", on_axes(how("nearest", "asymmetric"), {2, 1}), random({2, 9, 11, 21}), {2, 2}),
      by_scale("channels last, cubic", on_axes(how("cubic", "align_corners"), {1, 2}), random({1, 9, 11, 5}), {0.5f, 3}),
-     by_scale("without what lies outside", how("cubic", "half_pixel", {{"exclude_outside", int64_t(1)}}),
+     by_scale("without positions outside", how("cubic", "half_pixel", {{"exclude_outside", int64_t(1)}}),
               random({1, 2, 9, 11}), {1, 1, 2, 2}),
      to_size("antialiased planes", how("cubic", "half_pixel", {{"antialias", int64_t(1)}}), random({1, 2, 19, 17}),
              {1, 2, 7, 5}),
@@ -77,8 +77,8 @@ const OpTest resize(
               random({2, 3, 25, 91}), {1, 1, 0.4f, 0.4f}),
      by_scale("planes, cubic, wide", how("cubic", "half_pixel"), random({1, 3, 12, 50}), {1, 1, 1.5f, 2}),
      by_scale("lines", how("linear", "pytorch_half_pixel"), random({2, 5, 41}), {1, 1, 3}),
-     to_size("nothing changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
-     to_size("to nothing", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
+     to_size("no axis changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
+     to_size("to an empty output", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
     {.tolerance = 4});
 
 TEST(Resize, ExtentsThatNoNumberIsAreErrors) {

@@ -1,5 +1,5 @@
-// RotaryEmbedding: pairs of elements of every head are turned by the angle of the position (arXiv 2104.09864). A pair
-// is (i, i + n/2), or (2i, 2i + 1) when interleaved; elements from rotary_embedding_dim on stay.
+// RotaryEmbedding: rotates pairs of elements of every head by the angle of the position (arXiv 2104.09864). A pair is
+// (i, i + n/2), or (2i, 2i + 1) if interleaved; elements from rotary_embedding_dim on are unchanged.
 #include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"
 
@@ -48,14 +48,14 @@ struct RotaryEmbedding {
     const Shape& cos = c.shape(1);
     require(l.turned <= l.size && l.turned % 2 == 0 && c.shape(2) == cos && cos.rank() >= 2 &&
                 size_t(cos.back()) == l.turned / 2,
-            ErrorCode::invalid_argument, "caches of shape {} for {} elements", cos, l.turned);
+            ErrorCode::invalid_argument, "the caches have shape {} for {} elements", cos, l.turned);
     const size_t positions = c.has(3) ? c.count(3) : c.count(1) / std::max<size_t>(l.turned / 2, 1);
     require(positions == l.batch * l.rows || l.turned == 0, ErrorCode::invalid_argument, "{} positions for {} rows",
             positions, l.batch * l.rows);
     return l;
   }
 
-  // Row of the caches for row s of batch b.
+  // The row of the caches for row s of batch b.
   static size_t position(const RunContext& c, const Layout& l, size_t b, size_t s) {
     if (!c.has(3)) return b * l.rows + s;
     const int64_t p = c.input<int64_t>(3)[b * l.rows + s];

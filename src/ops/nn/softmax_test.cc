@@ -11,7 +11,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNaN = std::nanf("");
 
-// Axes in every place, contiguous and strided lines, tails of vectors, and nothing at all.
+// Cases with axes in every position: contiguous and strided lines, tails of vectors, and empty tensors.
 std::vector<OpCase> along_axes(std::vector<OpCase> own) {
   own.push_back({.about = "long rows", .inputs = {random({5, 1027})}});
   own.push_back({.about = "short rows", .inputs = {random({67, 3}, 2)}});
@@ -35,10 +35,10 @@ const OpTest softmax("Softmax", along_axes({{.about = "sums to one",
                                              .attributes = {{"axis", int64_t(0)}},
                                              .inputs = {f32({2, 2}, {0, 5, 0, 5})},
                                              .outputs = {f32({2, 2}, {0.5f, 0.5f, 0.5f, 0.5f})}},
-                                            {.about = "-inf takes no part, NaN spoils its row only",
+                                            {.about = "-inf takes no part, NaN affects only its row",
                                              .inputs = {f32({3, 2}, {-kInf, 7, kNaN, 1, 1, kNaN})},
                                              .outputs = {f32({3, 2}, {0, 1, kNaN, kNaN, kNaN, kNaN})}},
-                                            {.about = "nothing but -inf, and inf",
+                                            {.about = "only -inf, and inf",
                                              .inputs = {f32({2, 2}, {-kInf, -kInf, kInf, 1})},
                                              .outputs = {f32({2, 2}, {kNaN, kNaN, kNaN, kNaN})}}}));
 const OpTest log_softmax("LogSoftmax",
@@ -54,7 +54,7 @@ const OpTest hardmax(
     along_axes({{.about = "the first of equals",
                  .inputs = {f32({2, 3}, {1, 3, 3, -1, -2, -3})},
                  .outputs = {f32({2, 3}, {0, 1, 0, 1, 0, 0})}},
-                {.about = "NaN is no larger than others, but stays first",
+                {.about = "NaN is not larger than others, but stays first",
                  .inputs = {f32({2, 3}, {1, kNaN, 2, kNaN, 1, 2})},
                  .outputs = {f32({2, 3}, {0, 0, 1, 1, 0, 0})}},
                 {.about = "many columns", .attributes = {{"axis", int64_t(1)}}, .inputs = {random({3, 5, 130})}}}));

@@ -1,5 +1,5 @@
-// ConvInteger: the convolution of (x - x's zero point) with (w - w's zero point), 8-bit integers summed in int32. Padding
-// counts as x's zero point.
+// ConvInteger: the convolution of (x - x's zero point) with (w - w's zero point), 8-bit integers summed in int32. The
+// value of padding is x's zero point.
 #include "ops/quant/common/codes_conv.h"
 
 namespace retort::ops {
@@ -16,7 +16,8 @@ struct ConvInteger : CodesConv {
   std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
   void run(RunContext& c) const {
-    convolve(c, inputs, {.data = c.out_data()}, [](kernels::CodeRow&, size_t) {});  // no bias, scale 1: as rows begin
+    // No bias and scale 1, the defaults of a row.
+    convolve(c, inputs, {.data = c.out_data()}, [](kernels::CodeRow&, size_t) {});
   }
 };
 

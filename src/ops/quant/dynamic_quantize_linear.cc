@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear: codes of 8 bits for the range of x, 0 included: scale = (max - min) / 255.
+// DynamicQuantizeLinear: 8-bit codes for the range of x, including 0: scale = (max - min) / 255.
 #include <algorithm>
 #include <cmath>
 

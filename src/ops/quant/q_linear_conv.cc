@@ -1,5 +1,5 @@
-// QLinearConv: the convolution of codes, in codes: ConvInteger's and a bias, times both scales over that of y, rounded half
-// to even. Scale and zero point of the weights by output channel, or one.
+// QLinearConv: the convolution of codes, with codes as result: that of ConvInteger plus a bias, times both scales
+// divided by that of y, rounded half to even. Scale and zero point of the weights are given per output channel or once.
 #include "ops/quant/common/codes_conv.h"
 
 namespace retort::ops {
@@ -25,8 +25,8 @@ struct QLinearConv : CodesConv {
     if (c.out_count() == 0) return;
     const size_t channels = size_t(c.shape(kW)[0]);
     const ScaleFactors x(c, kXScale, 1, "x_scale"), w(c, kWScale, channels, "w_scale"), y(c, kYScale, 1, "y_scale");
-    require(!c.has(kBias) || c.count(kBias) == channels, ErrorCode::invalid_argument, "{} biases for {} outputs",
-            c.count(kBias), channels);
+    require(!c.has(kBias) || c.count(kBias) == channels, ErrorCode::invalid_argument,
+            "there are {} biases for {} outputs", c.count(kBias), channels);
     const int32_t* bias = c.optional<int32_t>(kBias);
     convolve(c, inputs, codes_result(c, kYZero), [&](kernels::CodeRow& row, size_t channel) {
       row.bias = bias ? bias[channel] : 0;

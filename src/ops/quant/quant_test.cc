@@ -26,7 +26,7 @@ const OpTest quantize_linear("QuantizeLinear",
                                .inputs = {f32({2}, {3, -1}), f32({}, {1})},
                                .outputs = {u8({2}, {3, 0})},
                                .fixed_types = true},
-                              {.about = "an axis with elements behind it",
+                              {.about = "an axis with elements after it",
                                .attributes = {{"axis", int64_t(0)}},
                                .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {1, 0.5f}), i8({2}, {0, -1})},
                                .outputs = {i8({2, 2}, {1, 2, 5, 7})},
@@ -92,7 +92,7 @@ const OpTest dynamic_quantize_linear(
     {{.about = "both signs",
       .inputs = {f32({3}, {-1, 0, 1.55f})},
       .outputs = {u8({3}, {0, 100, 255}), f32({}, {0.01f}), u8({}, {100})}},
-     {.about = "all above zero",
+     {.about = "all positive",
       .inputs = {f32({2}, {51, 255})},
       .outputs = {u8({2}, {51, 255}), f32({}, {1}), u8({}, {0})}},
      {.about = "all zero", .inputs = {f32({2}, {0, 0})}, .outputs = {u8({2}, {0, 0}), f32({}, {1}), u8({}, {0})}},
@@ -128,7 +128,7 @@ Tensor plain_vectors(const Tensor& a, const Tensor& b, int32_t a_zero) {
   for (int64_t i = 0; i < a.shape()[0]; ++i) sum += (code(a, i) - a_zero) * code(b, i);
   return i32({}, {sum});
 }
-// Both images and weights square; one group.
+// A reference for square images and weights with one group.
 Tensor plain_conv(const Tensor& x, const Tensor& w, int64_t stride, int64_t pad, int32_t x_zero, int32_t w_zero) {
   const int64_t in_c = x.shape()[1], in = x.shape()[2], out_c = w.shape()[0], kernel = w.shape()[2];
   const int64_t out = (in + 2 * pad - kernel) / stride + 1;
@@ -147,7 +147,7 @@ Tensor plain_conv(const Tensor& x, const Tensor& w, int64_t stride, int64_t pad,
   }
   return y;
 }
-// That of the example below.
+// The reference for the depthwise example below.
 Tensor plain_depthwise() {
   const Tensor x = codes({2, 3, 11, 17}), w = signed_codes({6, 1, 3, 2});
   Tensor y(DType::i32, {2, 6, 6, 7});
@@ -163,7 +163,7 @@ Tensor plain_depthwise() {
   }
   return y;
 }
-// Of sums times a scale.
+// Quantises sums times a scale.
 Tensor plain_codes(const Tensor& sums, float scale, int32_t zero) {
   Tensor y(DType::u8, sums.shape());
   for (size_t i = 0; i < y.count(); ++i)
@@ -178,7 +178,7 @@ const OpTest matmul_integer(
       .inputs = {u8({2, 2}, {1, 2, 3, 4}), i8({2, 2}, {1, -1, 2, -2}), u8({2}, {1, 2}), i8({2}, {0, 1})},
       .outputs = {i32({2, 2}, {2, -3, 5, -8})},
       .fixed_types = true},
-     {.about = "a batch against one matrix, no zero points",
+     {.about = "a batch times one matrix, no zero points",
       .inputs = {u8({2, 1, 2}, {1, 2, 255, 255}), u8({2, 1}, {255, 255})},
       .outputs = {i32({2, 1, 1}, {765, 130050})},
       .fixed_types = true},
@@ -231,12 +231,12 @@ const OpTest conv_integer(
       .inputs = {u8({1, 2, 1, 2}, {1, 2, 3, 4}), i8({2, 1, 1, 1}, {2, -3}), scalar_u8(0), i8({2}, {1, -1})},
       .outputs = {i32({1, 2, 1, 2}, {1, 2, -6, -8})},
       .fixed_types = true},
-     {.about = "strides, channels and positions that fill no quad and no panel",
+     {.about = "strides, channels and positions that do not fill a quad or a panel",
       .attributes = {{"pads", std::vector<int64_t>{2, 2, 2, 2}}, {"strides", std::vector<int64_t>{2, 2}}},
       .inputs = {codes({2, 6, 13, 13}), codes({37, 6, 5, 5}), scalar_u8(100), scalar_u8(90)},
       .outputs = {plain_conv(codes({2, 6, 13, 13}), codes({37, 6, 5, 5}), 2, 2, 100, 90)},
       .fixed_types = true},
-     {.about = "signed, one position a filter",
+     {.about = "signed, one position per filter",
       .inputs = {signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), i8({}, {-3})},
       .outputs = {plain_conv(signed_codes({1, 70, 6, 6}), signed_codes({5, 70, 1, 1}), 1, 0, -3, 0)},
       .fixed_types = true},
@@ -300,7 +300,7 @@ const OpTest q_linear_conv(
                                              0.01f * 0.5f / 2, 128)},
                      .fixed_types = true}});
 
-// As many elements as something else has: they would be taken for that.
+// The parameters have the right number of elements but the wrong shape.
 TEST(CodesMatMul, ParametersOfAnotherShapeAreRefused) {
   const auto run = [](const Tensor& a_zero, const Tensor& b_zero) {
     return OpRun("", "MatMulInteger", {}, {codes({3, 3, 4}), codes({3, 4, 2}), a_zero, b_zero}, 1).run();

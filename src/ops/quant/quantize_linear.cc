@@ -1,5 +1,5 @@
-// QuantizeLinear: y = x / scale, rounded half to even, + zero point, held within the range of the codes. Codes that are
-// floats round as Cast does.
+// QuantizeLinear: y = x / scale, rounded half to even, + zero point, clamped to the range of the codes. Codes that are
+// floats are rounded as by Cast.
 #include <cmath>
 
 #include "kernels/elementwise/codes.h"
@@ -13,7 +13,7 @@ namespace {
 struct QuantizeLinear : QuantizationAttributes {
   DType output_dtype = DType::undefined;
   bool saturate = true;
-  int64_t precision = 0;  // of the division: always float here
+  int64_t precision = 0;  // of the division, which is always done in float here
   static constexpr auto attributes =
       std::tuple_cat(quantization_attributes, std::tuple{attr("output_dtype", &QuantizeLinear::output_dtype),
                                                          attr("saturate", &QuantizeLinear::saturate),
@@ -24,9 +24,9 @@ struct QuantizeLinear : QuantizationAttributes {
                     : output_dtype != DType::undefined ? output_dtype
                                                        : DType::u8;
     require(contains(kIntegerCodes | kFloatCodes, y), ErrorCode::invalid_argument,
-            "codes of {} do not exist, expected an integer of 2 to 16 bits or a float of 4 or 8", dtype_name(y));
+            "codes cannot be {}, expected an integer of 2 to 16 bits or a float of 4 or 8", dtype_name(y));
     require(!c.has(kZeroPoint) || output_dtype == DType::undefined || output_dtype == y, ErrorCode::invalid_argument,
-            "the zero point is {}, output_dtype {}", dtype_name(y), dtype_name(output_dtype));
+            "the zero point is {}, but output_dtype is {}", dtype_name(y), dtype_name(output_dtype));
     infer_as(c, y);
   }
   // Division, rounding and addition of the zero point for each element.
@@ -36,7 +36,7 @@ struct QuantizeLinear : QuantizationAttributes {
 
   void run(RunContext& c) const {
     const Scales s = Scales::load(c);
-    const bool packed = is_packed(c.out_dtype());  // neighbours share a byte: serial
+    const bool packed = is_packed(c.out_dtype());  // neighbours share a byte, so this is serial
     if (packed && c.out_count() > 0)
       static_cast<uint8_t*>(c.out_data())[dtype_bytes(c.out_dtype(), c.out_count()) - 1] = 0;
     for_each_run(c, packed ? Parallel() : c.parallel(), [&](const Run& r) { convert(c, s, r); });

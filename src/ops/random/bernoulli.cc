@@ -1,4 +1,4 @@
-// Bernoulli: 1 with the probability that the input gives, else 0.
+// Bernoulli: 1 with the probability that the input gives, 0 otherwise.
 #include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
 #include "ops/random/common/random.h"
@@ -12,7 +12,7 @@ struct Bernoulli : RandomOp<float> {
 
   void infer(InferContext& c) const {
     const DType type = dtype.value_or(c.dtype(0));
-    require(contains(kNumeric | kBool, type), ErrorCode::invalid_argument, "dtype is {}, a number is wanted",
+    require(contains(kNumeric | kBool, type), ErrorCode::invalid_argument, "dtype is {}, expected a numeric type",
             dtype_name(type));
     c.set(0, type);
     c.set(0, type, c.shape(0));
@@ -21,7 +21,7 @@ struct Bernoulli : RandomOp<float> {
   void run(RunContext& c) const {
     const RandomNumbers n = numbers(c);
     require(contains(kFloats, c.dtype(0)), ErrorCode::invalid_argument,
-            "probabilities of type {}; cast them to a float", dtype_name(c.dtype(0)));
+            "the probabilities are of type {}; cast them to a float type", dtype_name(c.dtype(0)));
     const size_t in = dtype_bits(c.dtype(0)) / 8, out = dtype_bits(c.out_dtype()) / 8;
     const auto* const x = static_cast<const std::byte*>(c.data(0));
     auto* const to = static_cast<std::byte*>(c.out_data());

@@ -1,5 +1,5 @@
-// Dropout in training: elements become 0 with probability `ratio`, the others grow by 1 / (1 - ratio). The lift takes
-// it away where training_mode is constantly false.
+// Dropout in training: elements become 0 with probability `ratio`; the others are multiplied by 1 / (1 - ratio). The
+// lift removes the node if training_mode is constantly false.
 #include "ops/integers.h"
 #include "ops/nn/common/load.h"
 #include "ops/random/common/random.h"

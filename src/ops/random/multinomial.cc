@@ -1,4 +1,4 @@
-// Multinomial: draws classes of each row by the logarithms of their probabilities, which need not add up to 1.
+// Multinomial: draws classes for each row from the logarithms of their probabilities, which need not add up to 1.
 #include <algorithm>
 
 #include "kernels/elementwise/cast.h"
@@ -16,13 +16,13 @@ struct Multinomial : RandomOp<float> {
 
   void check() const {
     require(dtype == DType::i32 || dtype == DType::i64, ErrorCode::invalid_argument,
-            "dtype is {}, int32 or int64 is wanted", dtype_name(dtype));
+            "dtype is {}, expected int32 or int64", dtype_name(dtype));
     require(samples > 0, ErrorCode::invalid_argument, "sample_size is {}", samples);
   }
   void infer(InferContext& c) const {
     c.set(0, dtype);
     require(c.rank(0) == 2 && (!is_known(c.shape(0)[1]) || c.shape(0)[1] > 0), ErrorCode::invalid_argument,
-            "input has shape {}, [rows, classes] is wanted", c.dims().text(c.shape(0)));
+            "input has shape {}, expected [rows, classes]", c.dims().text(c.shape(0)));
     c.set(0, dtype, {c.shape(0)[0], samples});
   }
   void run(RunContext& c) const {

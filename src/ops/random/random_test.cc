@@ -8,7 +8,7 @@
 namespace retort::ops {
 namespace {
 
-// What is random is not the same twice: the tests below look at distributions.
+// Random results differ from run to run, so the tests below check distributions.
 const OpTestOptions kOwn{.own_test = "Random in ops/random/random_test.cc"};
 const OpTest normal("RandomNormal", {}, kOwn), uniform("RandomUniform", {}, kOwn),
     normal_like("RandomNormalLike", {}, kOwn), uniform_like("RandomUniformLike", {}, kOwn),

@@ -1,4 +1,4 @@
-// RandomUniform: numbers evenly distributed in [low, high).
+// RandomUniform: numbers uniformly distributed in [low, high).
 #include "ops/random/common/random.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// RandomUniformLike: evenly distributed numbers in the shape of the input.
+// RandomUniformLike: uniformly distributed numbers in the shape of the input.
 #include "ops/random/common/random.h"
 
 namespace retort::ops {

@@ -1,12 +1,12 @@
-// GRU: z = f(x·Wzᵀ + h·Rzᵀ + bz), r = f(x·Wrᵀ + h·Rrᵀ + br), h' = (1 - z)·n + z·h with the candidate
-//   n = g(x·Whᵀ + (r·h)·Rhᵀ + bh), or where linear_before_reset is set g(x·Whᵀ + Wbh + r·(h·Rhᵀ + Rbh)).
+// GRU: z = f(x·Wzᵀ + h·Rzᵀ + bz), r = f(x·Wrᵀ + h·Rrᵀ + br), h' = (1 - z)·n + z·h with the candidate n = g(x·Whᵀ +
+// (r·h)·Rhᵀ + bh), or with linear_before_reset g(x·Whᵀ + Wbh + r·(h·Rhᵀ + Rbh)).
 #include "ops/recurrent/common/recurrent_op.h"
 
 namespace retort::ops {
 namespace {
 
 struct Gru : Recurrent<Gru> {
-  static constexpr size_t kGates = 3;  // z r h
+  static constexpr size_t kGates = 3;  // in the order z r h
   static constexpr std::array<const char*, 2> kFunctions{"Sigmoid", "Tanh"};
   static constexpr bool kCell = false;
 
@@ -31,7 +31,7 @@ struct Gru : Recurrent<Gru> {
     s.limit(v, n);
     Math::apply(f, v, n);
   }
-  // The new state of one row from the activated z and the candidate before its function.
+  // Computes the new state of one row from the activated z and the candidate before its function.
   template <class Math, typename T>
   static void finish(const CellStep<T>& s, const T* z, T* n, T* h) {
     gate<Math>(s, s.functions[1], n, s.s.hidden);

@@ -1,12 +1,12 @@
-// LSTM: i, o, f = f(x·Wᵀ + h·Rᵀ + b + p·c), n = g(x·Wᵀ + h·Rᵀ + b), c' = f·c + i·n, h' = o·h(c'); o sees c'. Peepholes p may
-// be missing; with input_forget f = 1 - i.
+// LSTM: i, o, f = f(x·Wᵀ + h·Rᵀ + b + p·c), n = g(x·Wᵀ + h·Rᵀ + b), c' = f·c + i·n, h' = o·h(c'); o uses c'. Peepholes
+// p are optional; with input_forget f = 1 - i.
 #include "ops/recurrent/common/recurrent_op.h"
 
 namespace retort::ops {
 namespace {
 
 struct Lstm : Recurrent<Lstm> {
-  static constexpr size_t kGates = 4;  // i o f c
+  static constexpr size_t kGates = 4;  // in the order i o f c
   static constexpr std::array<const char*, 3> kFunctions{"Sigmoid", "Tanh", "Tanh"};
   static constexpr bool kCell = true;
 

@@ -5,7 +5,8 @@ namespace {
 
 const Tensor kNone;
 
-// Weights of `gates` blocks for every form that the operators have in common: shapes with tails, all options.
+// Cases with weights of `gates` blocks for every form that the operators have in common: shapes with tails, all
+// options.
 std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {
   const int64_t hidden = 35, width = gates * hidden;
   const auto inputs = [&](int64_t steps, int64_t batch, int64_t in, int64_t d, bool batch_major) {
@@ -42,7 +43,7 @@ std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {
 
 const OpTest rnn("RNN",
                  forms(1, false,
-                       {{.about = "weights only, the schema's two functions for one direction",
+                       {{.about = "only weights, the schema's two functions for one direction",
                          .attributes = {{"activations", std::vector<std::string>{"Tanh", "Tanh"}}},
                          .inputs = {f32({2, 2, 1}, {0, 0, 0.5f, 1}), f32({1, 2, 1}, {-1, -0.75f}),
                                     f32({1, 2, 2}, {0.75f, 1, -0.5f, -0.5f})},
@@ -71,7 +72,7 @@ const OpTest rnn("RNN",
 const OpTest gru(
     "GRU",
     forms(3, false,
-          {{.about = "weights only",
+          {{.about = "only weights",
             .attributes = {},
             .inputs = {f32({2, 2, 1}, {0.5f, 1, -1, 0.5f}), f32({1, 6, 1}, {-0.5f, 0, 1, -0.5f, 0.5f, -0.75f}),
                        f32({1, 6, 2}, {-0.5f, 1, -0.25f, 0, -0.5f, -0.75f, -0.25f, 0.25f, 0, 0.5f, -0.25f, 0.25f})},
@@ -108,7 +109,7 @@ const OpTest gru(
 const OpTest lstm(
     "LSTM",
     forms(4, true,
-          {{.about = "weights only",
+          {{.about = "only weights",
             .attributes = {},
             .inputs = {f32({2, 2, 1}, {0.75f, 0.75f, -0.5f, -1}),
                        f32({1, 8, 1}, {0.5f, 0.75f, 0, -0.75f, -0.75f, -0.25f, 0.5f, -0.5f}),

@@ -1,4 +1,4 @@
-// ConcatFromSequence: all elements one behind the other along an axis, which may be a new one.
+// ConcatFromSequence: concatenates all elements along an axis, which may be a new one.
 #include "ops/sequence/common/sequence.h"
 #include "ops/shape/common/strided.h"
 
@@ -20,7 +20,7 @@ struct ConcatFromSequence {
     const Sequence& s = sequence_at(c, 0);
     require(!s.items.empty(), ErrorCode::invalid_argument, "the sequence is empty");
     const Tensor* first = s.items[0].tensor();
-    require(first != nullptr, ErrorCode::invalid_argument, "element 0 of the sequence is no tensor");
+    require(first != nullptr, ErrorCode::invalid_argument, "element 0 of the sequence is not a tensor");
     if (new_axis) return c.set_value(0, stack(s.items, ValueType::tensor(first->dtype()), axis));
     const size_t at = normalize_axis(axis, first->shape().rank());
     Shape shape = first->shape();
@@ -30,7 +30,7 @@ struct ConcatFromSequence {
       Shape expected = first->shape();
       if (t && t->shape().rank() == expected.rank()) expected[at] = t->shape()[at];
       require(t && t->dtype() == first->dtype() && t->shape() == expected, ErrorCode::invalid_argument,
-              "element {} of the sequence does not fit element 0, {}{}, along axis {}", i, dtype_name(first->dtype()),
+              "element {} of the sequence does not match element 0, {}{}, along axis {}", i, dtype_name(first->dtype()),
               to_string(first->shape()), at);
       shape[at] += expected[at];
     }

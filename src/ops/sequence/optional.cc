@@ -1,5 +1,5 @@
-// Optional: the input as an optional value, or without an input one that has none. A value stands for an optional that
-// has it; only the empty one is a kind of its own.
+// Optional: the input as an optional value; without an input, an empty optional. An optional with a value is
+// represented by that value; only the empty one has a kind of its own.
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {

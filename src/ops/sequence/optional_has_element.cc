@@ -1,4 +1,4 @@
-// OptionalHasElement: whether an optional has a value; everything that is no optional has one.
+// OptionalHasElement: whether an optional has a value; true for every value that is not an optional.
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// SequenceEmpty: a sequence without elements, of tensors of type `dtype`.
+// SequenceEmpty: a sequence without elements, whose element type is tensors of type `dtype`.
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// SequenceErase: the sequence without its last element, or that at a position.
+// SequenceErase: the sequence without its last element or the one at a given position.
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// SequenceInsert: the sequence with one tensor more, at the end or before the element at a position.
+// SequenceInsert: inserts a tensor at the end or before the element at a position.
 #include "ops/integers.h"
 #include "ops/sequence/common/sequence.h"
 
@@ -11,7 +11,7 @@ struct SequenceInsert {
     Sequence s = sequence_at(c, 0);
     const DType type = c.dtype(1);
     require(s.items.empty() || s.dtype == DType::undefined || s.dtype == type, ErrorCode::invalid_argument,
-            "a tensor of {} for a sequence of {}", dtype_name(type), dtype_name(s.dtype));
+            "the tensor is {}, but the sequence has elements of {}", dtype_name(type), dtype_name(s.dtype));
     s.dtype = type;
     const auto n = int64_t(s.items.size());
     const int64_t given = c.has(2) ? integer(c, 2) : n, at = given < 0 ? given + n : given;

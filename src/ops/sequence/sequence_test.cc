@@ -3,7 +3,7 @@
 namespace retort::ops {
 namespace {
 
-// Sequences and optionals are no tensors, which is all that OpRun compares.
+// Sequences and optionals are not tensors, and OpRun compares only tensors.
 const OpTestOptions kOwn{.own_test = "Sequence and Optional in session/engine_tests/sequence_test.cc"};
 const OpTest construct("SequenceConstruct", {}, kOwn), empty("SequenceEmpty", {}, kOwn), at("SequenceAt", {}, kOwn),
     insert("SequenceInsert", {}, kOwn), erase("SequenceErase", {}, kOwn), length("SequenceLength", {}, kOwn),

@@ -1,5 +1,5 @@
-// SplitToSequence: parts of a tensor along an axis as a sequence: of given sizes, of one size (the last may be smaller),
-// or single ones, whose axis may be left out.
+// SplitToSequence: parts of a tensor along an axis as a sequence: of given sizes, of one size (the last may be
+// smaller), or single slices, whose axis may be removed.
 #include "ops/integers.h"
 #include "ops/sequence/common/sequence.h"
 

@@ -1,4 +1,4 @@
-// CenterCropPad: the middle of a tensor, or the tensor in the middle of zeros, axis by axis.
+// CenterCropPad: crops each axis to its middle, or pads it with zeros on both sides.
 #include <cstring>
 
 #include "ops/integers.h"
@@ -17,7 +17,7 @@ struct CenterCropPad {
     Shape y = c.shape(0);
     const size_t count = axes ? axes->size() : y.rank();
     const auto wanted = c.try_value(1);
-    require(!wanted || wanted->size() == count, ErrorCode::invalid_argument, "a shape of {} extents for {} axes",
+    require(!wanted || wanted->size() == count, ErrorCode::invalid_argument, "shape has {} extents for {} axes",
             wanted ? wanted->size() : 0, count);
     if (axes) AxisSet::of(*axes, y.rank());
     for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Compress: the slices along an axis (or the elements of the flattened input) for which the condition holds. Slices or
-// conditions that have no counterpart are ignored.
+// Compress: the slices along an axis (or the elements of the flattened input) for which the condition is true. Excess
+// slices or conditions are ignored.
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 

@@ -53,7 +53,7 @@ struct Concat {
 
   [[noreturn]] static void reject(const InferContext& c, size_t i) {
     fail(ErrorCode::invalid_argument,
-         "shape {} of input {} does not fit shape {} of input 0: only the axis of concatenation may differ",
+         "shape {} of input {} does not match shape {} of input 0: only the axis of concatenation may differ",
          c.dims().text(c.shape(i)), i, c.dims().text(c.shape(0)));
   }
 

@@ -1,5 +1,5 @@
-// Constant: a tensor from the model. The lift makes graph constants of these nodes, in whichever attribute the value
-// stands; the operator itself is left for nodes that are folded before it.
+// Constant: a tensor from the model. The lift turns these nodes into graph constants, whichever attribute holds the
+// value; the operator itself serves nodes that are folded before the lift.
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 

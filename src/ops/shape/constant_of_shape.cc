@@ -1,4 +1,4 @@
-// ConstantOfShape: a tensor of the given shape, every element the given value (float 0 when there is none).
+// ConstantOfShape: a tensor of the given shape whose elements all have the given value (default: float 0).
 #include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
@@ -11,7 +11,7 @@ struct ConstantOfShape {
   static constexpr std::tuple attributes{attr("value", &ConstantOfShape::value)};
 
   void check() const {
-    require(!value || value.count() == 1, ErrorCode::invalid_argument, "the value has {} elements, 1 is wanted",
+    require(!value || value.count() == 1, ErrorCode::invalid_argument, "the value has {} elements, expected 1",
             value.count());
   }
   DType type() const { return value ? value.dtype() : DType::f32; }
@@ -29,7 +29,7 @@ struct ConstantOfShape {
   }
 
  private:
-  // The value as content, for the types that have any.
+  // The value as content, for types whose content is propagated.
   Dim element() const {
     if (type() == DType::i64) return *value.data<int64_t>();
     return type() == DType::i32 ? Dim(*value.data<int32_t>()) : Dim(*value.data<bool>());

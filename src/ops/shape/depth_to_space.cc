@@ -1,5 +1,5 @@
-// DepthToSpace: every group of blocksize² channels becomes a block of pixels. DCR: the block's place is the outer part
-// of the channel's number, CRD: the inner part.
+// DepthToSpace: every group of blocksize² channels becomes a block of pixels. In mode DCR the position in the block is
+// the outer part of the channel index, in mode CRD the inner part.
 #include "ops/shape/common/depth_space.h"
 
 namespace retort::ops {
@@ -10,7 +10,7 @@ struct DepthToSpace : DepthSpace {
     c.set(0, c.dtype(0));
     const Shape& x = c.shape(0);
     if (x.rank() != 4 || (is_known(x[1]) && x[1] % (blocksize * blocksize) != 0))
-      fail(ErrorCode::invalid_argument, "input of shape {} has no four axes with a multiple of {} channels",
+      fail(ErrorCode::invalid_argument, "input has shape {}, expected four axes with a multiple of {} channels",
            c.dims().text(x), blocksize * blocksize);
     DimTable& d = c.dims();
     c.set(0, c.dtype(0),

@@ -1,4 +1,4 @@
-// EyeLike: ones on diagonal k of a matrix of the input's shape, zero elsewhere.
+// EyeLike: ones on diagonal k of a matrix with the input's shape, zeros elsewhere.
 #include "kernels/elementwise/cast.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
@@ -14,13 +14,15 @@ struct EyeLike {
   void infer(InferContext& c) const {
     const DType type = dtype.value_or(c.dtype(0));
     c.set(0, type);
-    if (c.rank(0) != 2) fail(ErrorCode::invalid_argument, "input of shape {} is no matrix", c.dims().text(c.shape(0)));
+    if (c.rank(0) != 2)
+      fail(ErrorCode::invalid_argument, "input has shape {}, expected a matrix", c.dims().text(c.shape(0)));
     c.set(0, type, c.shape(0));
   }
 
   void run(RunContext& c) const {
     const DType type = c.out_dtype();
-    require(kernels::can_cast(type), ErrorCode::not_implemented, "no identity matrix of type {}", dtype_name(type));
+    require(kernels::can_cast(type), ErrorCode::not_implemented, "there is no identity matrix of type {}",
+            dtype_name(type));
     const int64_t rows = c.out_shape()[0], columns = c.out_shape()[1];
     fill(type, nullptr, c.out_data(), c.out_count(), c.parallel());
     if (k >= columns || k <= -rows) return;

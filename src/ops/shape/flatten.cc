@@ -1,4 +1,4 @@
-// Flatten: a matrix whose rows are the axes before `axis`, whose columns the axes from there on.
+// Flatten: a matrix whose rows are the axes before `axis` and whose columns are the others.
 #include "ops/shape/common/view.h"
 
 namespace retort::ops {

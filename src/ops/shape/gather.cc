@@ -41,7 +41,7 @@ struct Gather {
     });
   }
 
-  // Rows are what is gathered where only one axis lies behind `axis`.
+  // The rows are the gathered slices if exactly one axis follows `axis`.
   bool writes_rows(const RunContext& c) const {
     const size_t rank = c.shape(0).rank();
     return rank >= 2 && normalize_axis(axis, rank) + 2 == rank;
@@ -52,7 +52,7 @@ struct Gather {
     const Shape &x = c.shape(0), from = row_major_strides(x);
     const size_t along = normalize_axis(axis, x.rank());
     const int64_t extent = x[along], at = integer(c, 1);
-    if (at < -extent || at >= extent) return std::nullopt;  // run() says so
+    if (at < -extent || at >= extent) return std::nullopt;  // run() reports it
     Shape strides;
     for (size_t d = 0; d < x.rank(); ++d) {
       if (d != along) strides.push_back(from[d]);
@@ -62,7 +62,7 @@ struct Gather {
   }
 
  private:
-  // Content of vectors, the form that shape arithmetic takes.
+  // Computes content of vectors, which is all that shape arithmetic needs.
   static void infer_content(InferContext& c, const Shape& x, const Shape& indices) {
     const auto content = c.try_value(0), index = c.try_value(1);
     if (!content || !index || x.rank() != 1 || !all_known(indices) || !all_known(*index)) return;

@@ -1,4 +1,4 @@
-// GatherElements: y[i, j, …] = x[…, indices[i, j, …], …], the index standing on `axis`.
+// GatherElements: y[i, j, …] = x[…, indices[i, j, …], …], with the index on `axis`.
 #include "kernels/move/gather.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"

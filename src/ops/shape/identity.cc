@@ -1,4 +1,4 @@
-// Identity: the input itself, of whatever kind.
+// Identity: the input itself, of any kind.
 #include "ops/shape/common/view.h"
 
 namespace retort::ops {

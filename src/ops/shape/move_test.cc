@@ -14,7 +14,7 @@ Tensor count_up(Shape shape) {
   std::iota(v.begin(), v.end(), 0.0f);
   return f32(std::move(shape), v);
 }
-// [[1, 2], [3, 4]] in four bits each.
+// [[1, 2], [3, 4]] in four bits per element.
 Tensor nibbles() {
   Tensor t(DType::u4, {2, 2});
   t.mutable_data<uint8_t>()[0] = 0x21;
@@ -92,13 +92,13 @@ const OpTest slice(
      {.about = "backwards",
       .inputs = {count_up({5}), i64({1}, {-1}), i64({1}, {INT64_MIN}), i64({1}, {0}), i64({1}, {-2})},
       .outputs = {f32({3}, {4, 2, 0})}},
-     {.about = "backwards to the largest number",
+     {.about = "backwards, with the largest number as end",
       .inputs = {count_up({5}), i64({1}, {-1}), i64({1}, {INT64_MAX}), i64({1}, {0}), i64({1}, {-2})},
       .outputs = {f32({3}, {4, 2, 0})}},
-     {.about = "backwards, not to the end",
+     {.about = "backwards, stopping early",
       .inputs = {count_up({5}), i64({1}, {3}), i64({1}, {0}), i64({1}, {0}), i64({1}, {-1})},
       .outputs = {f32({3}, {3, 2, 1})}},
-     {.about = "nothing left", .inputs = {count_up({5}), i64({1}, {3}), i64({1}, {2})}, .outputs = {f32({0}, {})}},
+     {.about = "an empty result", .inputs = {count_up({5}), i64({1}, {3}), i64({1}, {2})}, .outputs = {f32({0}, {})}},
      {.about = "int32 bounds",
       .inputs = {count_up({4}), i32({1}, {1}), i32({1}, {INT32_MAX})},
       .outputs = {f32({3}, {1, 2, 3})}},
@@ -120,7 +120,7 @@ const OpTest expand(
      {.about = "a shorter shape", .inputs = {count_up({2, 1}), i64({1}, {2})}, .outputs = {f32({2, 2}, {0, 0, 1, 1})}},
      {.about = "ones in the shape", .inputs = {count_up({2}), i64({2}, {1, 1})}, .outputs = {f32({1, 2}, {0, 1})}},
      {.about = "a scalar", .inputs = {f32({}, {5}), i64({1}, {3})}, .outputs = {f32({3}, {5, 5, 5})}},
-     {.about = "to nothing", .inputs = {f32({1}, {5}), i64({2}, {0, 2})}, .outputs = {f32({0, 2}, {})}},
+     {.about = "to an empty tensor", .inputs = {f32({1}, {5}), i64({2}, {0, 2})}, .outputs = {f32({0, 2}, {})}},
      {.about = "content", .inputs = {i64({1}, {5}), i64({1}, {3})}, .outputs = {i64({3}, {5, 5, 5})}}});
 const OpTest tile(
     "Tile",
@@ -138,7 +138,7 @@ const OpTest pad("Pad", {{.about = "constant",
                           .inputs = {count_up({2, 1}), i64({4}, {0, 1, 0, 0})},
                           .outputs = {f32({2, 2}, {0, 0, 0, 1})}},
                          {.about = "negative", .inputs = {kThree, i64({2}, {-1, 1})}, .outputs = {f32({3}, {2, 3, 0})}},
-                         {.about = "more removed than there is",
+                         {.about = "more removed than the axis has",
                           .inputs = {count_up({2, 3}), i64({4}, {0, 300, 0, -302}), f32({}, {9})},
                           .outputs = {f32({2, 1}, {9, 9})}},
                          {.about = "reflect",

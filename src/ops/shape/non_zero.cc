@@ -1,5 +1,5 @@
-// NonZero: the positions of elements that are not zero, one column each, in row-major order. A scalar counts as a
-// vector of one element.
+// NonZero: the positions of nonzero elements, one column each, in row-major order. A scalar counts as a vector of one
+// element.
 #include "kernels/elementwise/cast.h"
 #include "kernels/move/sequence.h"
 #include "ops/op.h"

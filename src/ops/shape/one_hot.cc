@@ -1,5 +1,5 @@
-// OneHot: a new axis of `depth` elements, all off but the one that the index names. Indices count from the back when
-// negative; those outside [-depth, depth) switch nothing on.
+// OneHot: a new axis of `depth` elements, of which only the one that the index names is on. Negative indices count from
+// the end; indices outside [-depth, depth) turn nothing on.
 #include "kernels/elementwise/cast.h"
 #include "kernels/move/fill.h"
 #include "ops/integers.h"
@@ -26,7 +26,7 @@ struct OneHot {
 
   void run(RunContext& c) const {
     const Shape &indices = c.shape(0), &y = c.out_shape();
-    require(c.count(2) == 2, ErrorCode::invalid_argument, "{} values, off and on are wanted", c.count(2));
+    require(c.count(2) == 2, ErrorCode::invalid_argument, "values has {} elements, expected off and on", c.count(2));
     require(kernels::can_cast(c.dtype(0)), ErrorCode::not_implemented, "indices of type {}", dtype_name(c.dtype(0)));
     const size_t at = normalize_axis(axis, y.rank());
     if (c.dtype(0) != DType::i64)
@@ -47,7 +47,7 @@ struct OneHot {
     if (c.try_value(1)) return scalar_value(c, 1);
     if (!c.data(1) || !kernels::can_cast(c.dtype(1))) return c.unknown_extent();
     const size_t count = element_count(c.shape(1));
-    require(count == 1, ErrorCode::invalid_argument, "depth has {} elements, 1 is wanted", count);
+    require(count == 1, ErrorCode::invalid_argument, "depth has {} elements, expected 1", count);
     int64_t depth = 0;
     kernels::cast(c.data(1), c.dtype(1), &depth, DType::i64, 1, {});
     return depth;

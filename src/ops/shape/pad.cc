@@ -1,5 +1,5 @@
-// Pad: elements added before and after axes (or removed, where the number is negative): a constant, the reflection of
-// the input, its edge, or the input again as on a torus.
+// Pad: adds elements before and after axes (or removes them if the number is negative): a constant, the reflection of
+// the input, its edge, or the input repeated periodically.
 #include "kernels/move/pad.h"
 #include "ops/integers.h"
 #include "ops/op.h"
@@ -15,7 +15,7 @@ struct Pad {
 
   void check() const {
     require(mode == "constant" || mode == "reflect" || mode == "edge" || mode == "wrap", ErrorCode::invalid_argument,
-            "mode '{}' is none of constant, reflect, edge, wrap", mode);
+            "mode '{}' is not one of constant, reflect, edge, wrap", mode);
   }
 
   void infer(InferContext& c) const {
@@ -31,8 +31,8 @@ struct Pad {
     const Shape axes = c.has(3) ? Shape(numbers(c, 3)) : Shape{};
     const size_t n = c.has(3) ? axes.size() : x.rank();
     if (c.has(3)) AxisSet::of(axes, x.rank());
-    require(pads.size() == 2 * n, ErrorCode::invalid_argument, "{} pads for {} axes, two for each are wanted",
-            pads.size(), n);
+    require(pads.size() == 2 * n, ErrorCode::invalid_argument,
+            "pads has {} elements for {} axes, expected two for each", pads.size(), n);
     for (size_t i = 0; i < n; ++i) {
       const size_t d = c.has(3) ? c.axis(axes[i], x.rank()) : i;
       if (is_known(pads[i]) && is_known(pads[n + i])) check_pads(pads[i], pads[n + i], d);
@@ -62,16 +62,16 @@ struct Pad {
 
  private:
   static void check_pads(int64_t before, int64_t after, size_t axis) {
-    constexpr int64_t kMost = int64_t(1) << 48;  // what is added to them stays in range
+    constexpr int64_t kMost = int64_t(1) << 48;  // sums with them do not overflow
     require(std::max(before, after) < kMost && std::min(before, after) > -kMost, ErrorCode::invalid_argument,
             "pads {} and {} of axis {} are beyond 2^48; pad by less", before, after, axis);
   }
 
-  // Modes that repeat the input need some of it.
+  // Modes that repeat the input need at least one element.
   void check_axis(int64_t extent, int64_t before, int64_t after, size_t axis) const {
     if (mode == "constant" || (before <= 0 && after <= 0)) return;
     const int64_t left = extent + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
-    require(left > 0, ErrorCode::invalid_argument, "axis {} is empty: there is nothing to pad with", axis);
+    require(left > 0, ErrorCode::invalid_argument, "axis {} is empty and has no element to pad with", axis);
   }
 
   kernels::PadMode kind() const {
@@ -79,8 +79,8 @@ struct Pad {
     return mode == "reflect" ? reflect : mode == "edge" ? edge : mode == "wrap" ? wrap : constant;
   }
 
-  // Where position i relative to an axis of n elements lies within it, -1: nowhere. Reflection repeats for pads beyond
-  // the axis.
+  // The position within an axis of n elements that position i takes its element from; -1: none. Reflection repeats for
+  // pads longer than the axis.
   int64_t source(int64_t i, int64_t n) const {
     if (mode == "constant") return i >= 0 && i < n ? i : -1;
     if (mode == "edge") return std::clamp<int64_t>(i, 0, n - 1);

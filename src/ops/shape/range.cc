@@ -13,7 +13,7 @@ struct Range {
   int64_t stash_type = 1;
   static constexpr std::tuple attributes{attr("stash_type", &Range::stash_type)};
 
-  // Rounded up, never negative. The difference of two integers is taken without overflow.
+  // Rounds up and is never negative. The difference of two integers is computed without overflow.
   template <typename T>
   static int64_t length(T start, T limit, T delta) {
     require(delta != 0, ErrorCode::invalid_argument, "delta is 0");
@@ -33,7 +33,7 @@ struct Range {
     c.set(0, c.dtype(0));
     for (size_t i : {0, 1, 2}) {
       if (c.ranked(i) && !(c.rank(i) == 0 || (c.rank(i) == 1 && (is_symbolic(c.shape(i)[0]) || c.shape(i)[0] == 1))))
-        fail(ErrorCode::invalid_argument, "input {} of shape {} is no scalar", i, c.dims().text(c.shape(i)));
+        fail(ErrorCode::invalid_argument, "input {} has shape {}, expected a scalar", i, c.dims().text(c.shape(i)));
     }
     if (!c.try_value(0) || !c.try_value(1) || !c.try_value(2)) return c.set(0, c.dtype(0), Shape{length_in_memory(c)});
     const Dim start = scalar_value(c, 0), limit = scalar_value(c, 1), delta = scalar_value(c, 2);
@@ -62,7 +62,7 @@ struct Range {
   }
 
  private:
-  // The length by the numbers in memory, for types whose content is not propagated.
+  // Computes the length from the numbers in memory, for types whose content is not propagated.
   template <typename T>
   static int64_t length_in_memory(const InferContext& c) {
     const auto read = [&](size_t i) { return Carrier<T>(*static_cast<const T*>(c.data(i))); };

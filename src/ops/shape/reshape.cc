@@ -1,5 +1,5 @@
 // Reshape: the same elements under the shape of the second input, where 0 keeps the input's extent (unless allowzero)
-// and one -1 stands for what is left.
+// and one -1 stands for the remaining elements.
 #include "ops/integers.h"
 #include "ops/shape/common/view.h"
 
@@ -35,7 +35,7 @@ struct Reshape {
   void run(RunContext& c) const { run_view(c); }
 
  private:
-  // The content of `shape` is unknown: at least the rank may follow.
+  // The content of `shape` is unknown, but the rank may follow from its length.
   static void infer_rank(InferContext& c) {
     if (c.ranked(1) && c.rank(1) == 1 && is_known(c.shape(1)[0]) && c.shape(1)[0] <= 64) {
       Shape y;
@@ -45,7 +45,7 @@ struct Reshape {
     throw NotYetKnown{};
   }
 
-  // Elements of x over the product of all extents of y but `rest`; equal extents cancel first.
+  // Elements of x divided by the product of all extents of y except `rest`; equal extents cancel first.
   static Dim remaining(InferContext& c, const Shape& x, const Shape& y, size_t rest) {
     DimTable& dims = c.dims();
     Shape above = x;

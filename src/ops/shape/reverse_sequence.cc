@@ -1,4 +1,4 @@
-// ReverseSequence: of every batch entry the first sequence_lens elements along the time axis in reverse.
+// ReverseSequence: for every batch entry, the first sequence_lens elements along the time axis in reverse.
 #include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
@@ -18,7 +18,7 @@ struct ReverseSequence {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     if (c.rank(0) < 2)
-      fail(ErrorCode::invalid_argument, "input of shape {} has less than two axes", c.dims().text(c.shape(0)));
+      fail(ErrorCode::invalid_argument, "input has shape {}, expected at least two axes", c.dims().text(c.shape(0)));
     c.set(0, c.dtype(0), c.shape(0));
   }
 

@@ -1,5 +1,5 @@
-// ScatterElements: the data with y[…, indices[i, j, …], …] set to, or combined with, updates[i, j, …], the index
-// standing on `axis`; of updates to one place the last wins.
+// ScatterElements: the data with y[…, indices[i, j, …], …] set to, or combined with, updates[i, j, …], with the index
+// on `axis`; of several updates to one element, the last wins.
 #include "kernels/move/gather.h"
 #include "ops/shape/common/element.h"
 #include "ops/shape/common/index.h"
@@ -26,7 +26,7 @@ struct ScatterElements : ScatterBase {
     for (size_t d = 0; good && d < x.rank(); ++d)
       good = is_symbolic(indices[d]) || is_symbolic(updates[d]) || indices[d] == updates[d];
     if (!good)
-      fail(ErrorCode::invalid_argument, "updates of shape {} for indices of shape {}", c.dims().text(updates),
+      fail(ErrorCode::invalid_argument, "updates have shape {}, but indices have shape {}", c.dims().text(updates),
            c.dims().text(indices));
   }
 

@@ -1,5 +1,5 @@
-// ScatterND: the data with slices at index tuples (the last axis of the indices) replaced by, or combined with,
-// updates. Later updates win.
+// ScatterND: the data with slices at index tuples (the last axis of the indices) replaced by updates or combined with
+// them. Of several updates to one slice, the last wins.
 #include "kernels/move/gather.h"
 #include "ops/shape/common/element.h"
 #include "ops/shape/common/index.h"
@@ -26,7 +26,7 @@ struct ScatterND : ScatterBase {
       good = is_symbolic(wanted[d]) || is_symbolic(updates[d]) || wanted[d] == updates[d];
     if (!good)
       fail(ErrorCode::invalid_argument,
-           "updates of shape {}, {} is wanted for data of shape {} and indices of shape {}", c.dims().text(updates),
+           "updates have shape {}, expected {} for data of shape {} and indices of shape {}", c.dims().text(updates),
            c.dims().text(wanted), c.dims().text(x), c.dims().text(indices));
   }
 

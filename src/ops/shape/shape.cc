@@ -9,7 +9,7 @@ struct ShapeOp {
   std::optional<int64_t> end;
   static constexpr std::tuple attributes{attr("start", &ShapeOp::start), attr("end", &ShapeOp::end)};
 
-  // The part of a shape that is wanted: bounds count from the back when negative, and are clamped.
+  // The requested part of a shape: bounds count from the end if negative, and are clamped.
   std::span<const Dim> part(const Shape& x) const {
     const int64_t rank = int64_t(x.rank());
     const auto bound = [&](int64_t b) { return std::clamp<int64_t>(b < 0 ? b + rank : b, 0, rank); };

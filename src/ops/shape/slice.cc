@@ -1,4 +1,4 @@
-// Slice: elements start, start + step, … before end, on the given axes (all when omitted).
+// Slice: elements start, start + step, … before end, on the given axes (all if omitted).
 #include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/slicing.h"
@@ -19,7 +19,7 @@ struct Slice {
     const auto starts = c.value(1), ends = c.value(2);
     const Shape axes = optional_list(c, 3), steps = optional_list(c, 4);
     check(starts.size(), ends.size(), c.has(3) ? axes.size() : starts.size(), c.has(4) ? steps.size() : starts.size());
-    if (c.has(3)) AxisSet::of(axes, x.rank());  // a repeated axis would leave the input
+    if (c.has(3)) AxisSet::of(axes, x.rank());  // slicing an axis twice would read outside the input
     for (size_t i = 0; i < starts.size(); ++i) {
       const size_t d = c.axis(c.has(3) ? axes[i] : int64_t(i), x.rank());
       y[d] = slice_extent(c.dims(), starts[i], ends[i], c.has(4) ? steps[i] : 1, x[d]);
@@ -52,7 +52,7 @@ struct Slice {
   }
   static Shape optional_list(InferContext& c, size_t i) { return c.has(i) ? Shape(numbers(c, i)) : Shape{}; }
 
-  // The bounds are unknown: the rank is known all the same, and extents of axes that are not sliced.
+  // The bounds are unknown, but the rank is known, and so are extents of axes that are not sliced.
   static void infer_untouched(InferContext& c, Shape& y) {
     const auto axes = c.has(3) ? c.try_value(3) : std::nullopt;
     for (size_t d = 0; d < y.rank(); ++d) {
@@ -65,7 +65,7 @@ struct Slice {
 
   static void check(size_t starts, size_t ends, size_t axes, size_t steps) {
     require(starts == ends && axes == starts && steps == starts, ErrorCode::invalid_argument,
-            "{} starts, {} ends, {} axes, {} steps: there must be as many of each", starts, ends, axes, steps);
+            "{} starts, {} ends, {} axes, {} steps: their numbers must be equal", starts, ends, axes, steps);
   }
 
   static StridedBox box(const RunContext& c, const Shape& from) {

@@ -10,7 +10,7 @@ struct SpaceToDepth : DepthSpace {
     const Shape& x = c.shape(0);
     const auto fits = [&](Dim extent) { return is_symbolic(extent) || extent % blocksize == 0; };
     if (x.rank() != 4 || !fits(x[2]) || !fits(x[3]))
-      fail(ErrorCode::invalid_argument, "input of shape {} has no four axes with multiples of {} pixels",
+      fail(ErrorCode::invalid_argument, "input has shape {}, expected four axes with multiples of {} pixels",
            c.dims().text(x), blocksize);
     DimTable& d = c.dims();
     c.set(0, c.dtype(0),

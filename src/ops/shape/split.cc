@@ -25,7 +25,7 @@ struct Split {
     const bool given = c.has(1);
     require(!given || !num_outputs, ErrorCode::invalid_argument, "both split and num_outputs are given");
     require(given || !num_outputs || *num_outputs == int64_t(c.output_count()), ErrorCode::invalid_argument,
-            "num_outputs is {}, there are {}", num_outputs.value_or(0), c.output_count());
+            "num_outputs is {}, but there are {} outputs", num_outputs.value_or(0), c.output_count());
     if (given && !c.try_value(1)) set_parts(c, x, along, {});
     if (given) check_sizes(c, x[along]);
     Shape sizes;
@@ -63,7 +63,7 @@ struct Split {
     return sizes;
   }
 
-  // Parts of ceil(extent / n) elements; the last ones get what is left.
+  // Parts have ceil(extent / n) elements; the last ones get the remainder.
   static int64_t part_of(int64_t extent, int64_t n, int64_t i) {
     const int64_t whole = extent / n + (extent % n != 0);
     return std::clamp<int64_t>(extent - i * whole, 0, whole);
@@ -73,7 +73,7 @@ struct Split {
     const int64_t n = int64_t(c.output_count());
     if (is_known(extent)) return part_of(extent, n, int64_t(i));
     const Dim even = d.div(extent, n);
-    if (d.mul(even, n) == extent) return even;  // a multiple for sure
+    if (d.mul(even, n) == extent) return even;  // certainly a multiple
     const Dim whole = d.div(d.add(extent, n - 1), n);
     return i + 1 < size_t(n) && n == 2 ? whole : d.max(d.min(d.sub(extent, d.mul(whole, int64_t(i))), whole), 0);
   }
@@ -98,7 +98,7 @@ struct Split {
     return b;
   }
 
-  // Shapes and content of the parts; without sizes their extents are new symbols and nothing more is known yet.
+  // Sets shapes and content of the parts. Without sizes, their extents are new symbols and nothing else is known yet.
   static void set_parts(InferContext& c, const Shape& x, size_t along, const Shape& sizes) {
     const auto content = c.try_value(0);
     int64_t position = 0;

@@ -1,4 +1,4 @@
-// Squeeze: removes the given axes, which must be of extent 1; without axes all of extent 1.
+// Squeeze: removes the given axes, whose extents must be 1; without axes, removes all of extent 1.
 #include "ops/integers.h"
 #include "ops/shape/common/view.h"
 
@@ -10,7 +10,7 @@ struct Squeeze {
     c.set(0, c.dtype(0));
     const Shape& x = c.shape(0);
     const bool given = c.has(1);
-    if (!given && !all_known(x)) throw NotYetKnown{};  // a symbol may turn out to be 1
+    if (!given && !all_known(x)) throw NotYetKnown{};  // a symbol may prove to be 1
     const AxisSet axes = given ? AxisSet::of(numbers(c, 1), x.rank()) : AxisSet::all(x.rank());
     Shape y;
     for (size_t i = 0; i < x.rank(); ++i) {

@@ -1,4 +1,4 @@
-// TensorScatter: rows of an update written into a cache, for each element of the batch from an index of its own on.
+// TensorScatter: writes rows of an update into a cache; each element of the batch has its own start index.
 #include <cstring>
 
 #include "ops/op.h"
@@ -22,14 +22,15 @@ struct TensorScatter {
     const Shape& cache = c.shape(kCache);
     c.set(0, c.dtype(kCache), cache);
     const size_t along = c.axis(axis, cache.rank());
-    require(along > 0, ErrorCode::invalid_argument, "axis {} is that of the batch", axis);
+    require(along > 0, ErrorCode::invalid_argument, "axis {} is the batch axis", axis);
     const Shape& update = c.shape(kUpdate);
     bool fits = update.rank() == cache.rank();
     for (size_t d = 0; fits && d < cache.rank(); ++d)
       fits = d == along ? !is_known(update[d]) || !is_known(cache[d]) || update[d] <= cache[d]
                         : may_equal(update[d], cache[d]);
-    require(fits, ErrorCode::invalid_argument, "an update of shape {} for a cache of shape {} along axis {}",
-            c.dims().text(update), c.dims().text(cache), along);
+    require(fits, ErrorCode::invalid_argument,
+            "the update has shape {}, which does not match the cache {} along axis {}", c.dims().text(update),
+            c.dims().text(cache), along);
   }
 
   void run(RunContext& c) const {
@@ -61,7 +62,7 @@ struct TensorScatter {
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t at = first(c, b);
       require(at >= 0 && (mode == "circular" || (at <= capacity && rows <= capacity - at)), ErrorCode::invalid_argument,
-              "write index {} of row {} for {} rows in a cache of {}", at, b, rows, capacity);
+              "write index {} of batch element {} does not fit {} rows into a cache of {}", at, b, rows, capacity);
     }
   }
   static void copy_cache(const RunContext& c) {

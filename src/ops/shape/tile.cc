@@ -18,7 +18,7 @@ struct Tile {
       else
         y[d] = c.unknown_extent();
     }
-    require(!repeats || repeats->size() == x.rank(), ErrorCode::invalid_argument, "{} repeats for {} axes",
+    require(!repeats || repeats->size() == x.rank(), ErrorCode::invalid_argument, "repeats has {} entries for {} axes",
             repeats ? repeats->size() : 0, x.rank());
     c.set(0, c.dtype(0), y);
     if (!repeats) throw NotYetKnown{};
@@ -33,7 +33,7 @@ struct Tile {
   }
 
  private:
-  // Every axis becomes two: the repetition, which stands still in the input, and the axis itself.
+  // Every axis becomes two: the repetition, whose stride in the input is 0, and the axis itself.
   static StridedBox box(const Shape& x, const Shape& repeats) {
     Shape y = x;
     for (size_t d = 0; d < x.rank(); ++d) y[d] *= repeats[d];

@@ -1,4 +1,4 @@
-// Transpose: output axis i is input axis perm[i]; without perm the axes in reverse.
+// Transpose: output axis i is input axis perm[i]; without perm, the axes are reversed.
 #include "ops/op.h"
 #include "ops/shape/common/strided.h"
 
@@ -36,7 +36,7 @@ struct Transpose {
       if (good) seen |= uint64_t(1) << p;
     }
     if (!good)
-      fail(ErrorCode::invalid_argument, "perm {} is no permutation of the {} axes of the input", to_string(*perm),
+      fail(ErrorCode::invalid_argument, "perm {} is not a permutation of the {} axes of the input", to_string(*perm),
            rank);
   }
 

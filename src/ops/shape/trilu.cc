@@ -12,7 +12,8 @@ struct Trilu {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    if (c.rank(0) < 2) fail(ErrorCode::invalid_argument, "input of shape {} is no matrix", c.dims().text(c.shape(0)));
+    if (c.rank(0) < 2)
+      fail(ErrorCode::invalid_argument, "input has shape {}, expected a matrix", c.dims().text(c.shape(0)));
     c.set(0, c.dtype(0), c.shape(0));
   }
 

@@ -1,5 +1,5 @@
 // Unique: the distinct elements of the flattened input, or the distinct slices along an axis, sorted or in the order of
-// their first appearance; with the places of first appearance, the way back and the counts.
+// their first appearance; also the indices of first appearance, the inverse indices and the counts.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -57,7 +57,7 @@ struct Unique {
   }
 
  private:
-  // The input as [outer, count, inner]: slice k is made of the elements [·, k, ·].
+  // The input as [outer, count, inner]: slice k consists of the elements [·, k, ·].
   struct Slices {
     size_t outer = 1, count = 0, inner = 1;
     size_t size() const { return outer * inner; }
@@ -75,7 +75,7 @@ struct Unique {
   }
 
   using Keys = std::vector<uint64_t>;
-  // The elements slice by slice, as keys of the same order.
+  // The elements slice by slice, as keys that have the same order.
   static Keys by_slices(const Slices& s, FunctionRef<uint64_t(size_t)> key_of) {
     Keys keys(s.count * s.size());
     for (size_t k = 0; k < s.count; ++k) {
@@ -83,7 +83,7 @@ struct Unique {
     }
     return keys;
   }
-  // A number whose order among unsigned ones is that of `v`; NaN is above all and equal to itself, -0 is 0.
+  // Maps v to an unsigned number with the same order; NaN is above every number and equal to itself, -0 equals 0.
   static uint64_t ordered(double v) {
     constexpr uint64_t kSign = uint64_t(1) << 63;
     if (std::isnan(v)) return ~uint64_t(0);
@@ -113,7 +113,7 @@ struct Unique {
                       : type == DType::u64  ? numbers<uint64_t>(c, s)
                       : is_float(type)      ? numbers<double>(c, s)
                                             : numbers<int64_t>(c, s);
-    // The first key lies beside the slice's number: where slices are single elements, nothing else is compared.
+    // The first key is stored beside the slice's number; if slices are single elements, nothing else is compared.
     const size_t size = s.size();
     using Entry = std::pair<uint64_t, int64_t>;
     const auto order = [&](const Entry& a, const Entry& b) {
@@ -131,7 +131,7 @@ struct Unique {
     g.group_of.resize(s.count);
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i == 0 || std::is_neq(order(entries[i - 1], entries[i]))) {
-        g.first.push_back(entries[i].second);  // the earliest of its kind
+        g.first.push_back(entries[i].second);  // the earliest of equal slices
         g.counts.push_back(0);
       }
       g.group_of[size_t(entries[i].second)] = int64_t(g.first.size()) - 1;

@@ -1,4 +1,4 @@
-// Unsqueeze: inserts axes of extent 1 at the given places of the output.
+// Unsqueeze: inserts axes of extent 1 at the given positions of the output.
 #include "ops/integers.h"
 #include "ops/shape/common/view.h"
 

@@ -1,4 +1,4 @@
-// BlackmanWindow: a sum of two cosines.
+// BlackmanWindow: a window made of two cosines.
 #include "ops/signal/common/window.h"
 
 namespace retort::ops {

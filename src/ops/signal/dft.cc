@@ -1,5 +1,5 @@
 // DFT: the discrete Fourier transform along an axis of real or complex numbers, whose parts lie along the last axis.
-// Of a real signal one half suffices (onesided); the inverse takes such a half back to real numbers.
+// For a real signal, one half of the result suffices (onesided); the inverse turns such a half back into real numbers.
 #include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/signal/common/float_fft.h"
@@ -15,11 +15,11 @@ struct Dft {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     Shape y = c.shape(0);
-    require(y.rank() >= 2, ErrorCode::invalid_argument, "input has shape {}, its last axis holds real or complex parts",
-            c.dims().text(y));
+    require(y.rank() >= 2, ErrorCode::invalid_argument,
+            "input has shape {}, but its last axis must hold real or complex numbers", c.dims().text(y));
     const auto at = c.has(2) ? c.try_value(2) : std::nullopt;
     require(!is_known(y.back()) || y.back() == 1 || y.back() == 2, ErrorCode::invalid_argument,
-            "{} parts of a number, expected 1 or 2", y.back());
+            "the last axis has {} elements, expected 1 (real) or 2 (complex)", y.back());
     y[y.rank() - 1] = inverse && onesided ? 1 : 2;
     if (c.has(2) && (!at || !is_known(scalar_value(c, 2)))) {
       for (size_t d = 0; d + 1 < y.rank(); ++d) y[d] = c.unknown_extent();
@@ -29,15 +29,15 @@ struct Dft {
     DimTable& d = c.dims();
     Dim length = inverse && onesided ? d.mul(d.sub(y[axis], 1), 2) : y[axis];
     if (c.has(1)) length = c.try_value(1) ? scalar_value(c, 1) : c.unknown_extent();
-    require(!is_known(length) || length > 0, ErrorCode::invalid_argument, "a transform of length {}", length);
+    require(!is_known(length) || length > 0, ErrorCode::invalid_argument, "the transform has length {}", length);
     y[axis] = onesided && !inverse ? d.add(d.div(length, 2), 1) : length;
     c.set(0, c.dtype(0), y);
   }
-  // The axis is an input, and so may be the length.
+  // The axis is an input, and the length may be one too.
   Cost cost(const CostContext&) const { return {.operations = kUnknown}; }
   static size_t axis_of(int64_t axis, size_t rank) {
     const size_t a = normalize_axis(axis, rank);
-    require(a + 1 < rank, ErrorCode::invalid_argument, "axis {} is that of the parts", axis);
+    require(a + 1 < rank, ErrorCode::invalid_argument, "axis {} is the axis of real and imaginary parts", axis);
     return a;
   }
 
@@ -101,7 +101,7 @@ struct Dft {
     return fft;
   }
 
-  // As many numbers as there are, or as the transform takes; the other half of a half mirrors it.
+  // Reads the given elements, truncated or zero-padded to the length; a onesided spectrum is completed by symmetry.
   template <typename T>
   void load(const T* x, size_t stride, size_t parts, size_t given, std::vector<std::complex<double>>& line) const {
     const size_t n = line.size(), taken = std::min(given, inverse && onesided ? n / 2 + 1 : n);

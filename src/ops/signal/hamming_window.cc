@@ -1,4 +1,4 @@
-// HammingWindow: the cosine on a step.
+// HammingWindow: a cosine on a pedestal.
 #include "ops/signal/common/window.h"
 
 namespace retort::ops {

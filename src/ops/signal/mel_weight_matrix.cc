@@ -1,4 +1,4 @@
-// MelWeightMatrix: triangles over the frequencies of a Fourier transform whose corners are evenly spaced on the mel
+// MelWeightMatrix: triangles over the frequencies of a Fourier transform. Their corners are evenly spaced on the mel
 // scale, 2595 log10(1 + f / 700).
 #include <cmath>
 
@@ -23,7 +23,7 @@ struct MelWeightMatrix {
     const Dim bands = c.try_value(kBands) ? scalar_value(c, kBands) : c.unknown_extent();
     const Dim length = c.try_value(kLength) ? scalar_value(c, kLength) : c.unknown_extent();
     require((!is_known(bands) || bands > 0) && (!is_known(length) || length > 0), ErrorCode::invalid_argument,
-            "{} bands of a transform of {}", bands, length);
+            "there are {} bands for a transform of {}", bands, length);
     c.set(0, output_datatype, {c.dims().add(c.dims().div(length, 2), 1), bands});
   }
   Cost cost(const CostContext& c) const { return {.operations = c.out_count()}; }
@@ -40,7 +40,7 @@ struct MelWeightMatrix {
       const double hertz = 700 * (std::pow(10.0, (double(i) * step + mel(lowest)) / 2595) - 1);
       const double at = std::floor(double(length + 1) * hertz / double(rate));
       require(at < double(bins), ErrorCode::invalid_argument,
-              "band {} ends beyond the highest frequency of a rate of {}", i, rate);
+              "band {} ends beyond the highest frequency for the sample rate {}", i, rate);
       return int64_t(at);
     };
     std::vector<double> y(c.out_count());
@@ -55,7 +55,7 @@ struct MelWeightMatrix {
 
  private:
   static double edge(const RunContext& c, size_t i) {
-    require(c.count(i) == 1, ErrorCode::invalid_argument, "input {} has {} elements, one is wanted", i, c.count(i));
+    require(c.count(i) == 1, ErrorCode::invalid_argument, "input {} has {} elements, expected one", i, c.count(i));
     return load_floats(c, i)[0];
   }
 };

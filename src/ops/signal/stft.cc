@@ -16,9 +16,9 @@ struct Stft {
     c.set(0, c.dtype(kSignal));
     const Shape& x = c.shape(kSignal);
     require(x.rank() == 2 || x.rank() == 3, ErrorCode::invalid_argument,
-            "signal has shape {}, [batch, length, parts] is wanted", c.dims().text(x));
+            "signal has shape {}, expected [batch, length, parts]", c.dims().text(x));
     require(x.rank() == 2 || !is_known(x[2]) || x[2] == 1 || (x[2] == 2 && !onesided), ErrorCode::invalid_argument,
-            "signal has {} parts for each number, expected 1, or 2 without onesided", x.back());
+            "the last axis of signal has {} elements, expected 1, or 2 without onesided", x.back());
     DimTable& d = c.dims();
     const Dim length = c.has(kLength)   ? c.try_value(kLength) ? scalar_value(c, kLength) : c.unknown_extent()
                          : c.has(kWindow) ? c.shape(kWindow)[0]
@@ -26,10 +26,10 @@ struct Stft {
     const Dim step = c.try_value(kStep) ? scalar_value(c, kStep) : c.unknown_extent();
     require(!is_known(step) || step > 0, ErrorCode::invalid_argument, "frame_step is {}", step);
     require(!is_known(length) || (length > 0 && (!is_known(x[1]) || length <= x[1])), ErrorCode::invalid_argument,
-            "frames of {} of a signal of {}", length, d.text(x[1]));
+            "frames have {} elements, but the signal has {}", length, d.text(x[1]));
     if (c.has(kWindow))
       require(c.rank(kWindow) == 1 && may_equal(c.shape(kWindow)[0], length), ErrorCode::invalid_argument,
-              "a window of shape {} for frames of {}", d.text(c.shape(kWindow)), d.text(length));
+              "the window has shape {}, but frames have {} elements", d.text(c.shape(kWindow)), d.text(length));
     const Dim frames = d.add(d.div(d.sub(x[1], length), step), 1);
     c.set(0, c.dtype(kSignal), {x[0], frames, onesided ? d.add(d.div(length, 2), 1) : length, 2});
   }

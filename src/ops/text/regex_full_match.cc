@@ -1,4 +1,4 @@
-// RegexFullMatch: whether the whole string matches a pattern in RE2's syntax, for each string.
+// RegexFullMatch: for each string, whether the whole of it matches a pattern in RE2's syntax.
 #include "ops/op.h"
 #include "ops/text/common/regex.h"
 

@@ -27,7 +27,7 @@ TEST(Regex, MatchesWholeTexts) {
       {"a{2,3}", "aaaa", false},
       {"a{2,}", "aaaa", true},
       {"a{2}?", "aa", true},
-      {"a{,2}", "a{,2}", true},  // no count: as it stands
+      {"a{,2}", "a{,2}", true},  // not a count, so it is literal
       {".", "é", true},
       {".", "\xff", false},
       {".", "\n", false},
@@ -65,7 +65,7 @@ TEST(Regex, SaysWhatIsWrongAndWhere) {
       {"\\1", "invalid escape"},           {"a\\", "trailing \\"},
       {"\xff", "invalid UTF-8"},           {"[[:nothing:]]", "invalid class"},
       {"(?z)a", "invalid flag"},           {"((a{1000}){1000}){1000}", "too large"},
-      {"\\pL", "is not supported"},        {"\\x{110000}", "no code point"},
+      {"\\pL", "is not supported"},        {"\\x{110000}", "not a code point"},
   };
   for (const auto& [pattern, message] : patterns) {
     try {
@@ -78,7 +78,7 @@ TEST(Regex, SaysWhatIsWrongAndWhere) {
   EXPECT_THROW(Regex(std::string(5000, '(')), Error);
 }
 
-// A pattern that asks for a place has no table: "\\z" at the end leaves the meaning and takes the other way.
+// A pattern with a position assertion has no table: "\\z" at the end does not change the meaning, but avoids the table.
 TEST(Regex, TheTableAndTheAutomatonAgree) {
   std::mt19937 random(7);
   const auto any = [&](size_t n) { return size_t(random() % n); };
@@ -111,7 +111,7 @@ TEST(Regex, ATableThatWouldBeLargeIsNotMade) {
   EXPECT_TRUE(regex.matches(text));
 }
 
-// Which characters a set has takes time in proportion to its ranges, which a table would ask 128 times.
+// Testing whether a set contains a character takes time proportional to its ranges, and a table would do it 128 times.
 TEST(Regex, ATableOfALongSetIsNotMade) {
   const Regex::Instruction program[] = {{.kind = Regex::Kind::set, .set = 0}};
   Regex::Set set;

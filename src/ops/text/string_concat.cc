@@ -1,4 +1,4 @@
-// StringConcat: the two strings one after the other, with broadcasting.
+// StringConcat: concatenates pairs of strings, with broadcasting.
 #include "ops/elementwise.h"
 
 namespace retort::ops {

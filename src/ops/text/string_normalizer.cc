@@ -1,5 +1,5 @@
-// StringNormalizer: drops stop words and changes the case of what is left, by Unicode's simple mappings. If nothing is
-// left, one empty string is.
+// StringNormalizer: drops stop words and changes the case of the remaining words, by Unicode's simple mappings. If no
+// word remains, the result is one empty string.
 
 #include <algorithm>
 #include <unordered_set>
@@ -29,7 +29,7 @@ struct StringNormalizer {
     constexpr std::string_view kNames[] = {"NONE", "LOWER", "UPPER"};
     const auto* found = std::ranges::find(kNames, action);
     require(found != std::end(kNames), ErrorCode::invalid_argument,
-            "case_change_action \"{}\" is none of NONE, LOWER, UPPER", action);
+            "case_change_action \"{}\" is not one of NONE, LOWER, UPPER", action);
     return Case(found - std::begin(kNames));
   }
   void check() const { change(); }
@@ -44,7 +44,7 @@ struct StringNormalizer {
     c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
   }
 
-  /// Words that only their case tells apart are the same to a search that ignores it.
+  /// Words that differ only in case have the same key, unless the search is case-sensitive.
   std::string key(const std::string& word) const { return case_sensitive ? word : with_case(word, false); }
 
   std::unique_ptr<StopWords> stops() const {

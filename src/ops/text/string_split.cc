@@ -1,5 +1,5 @@
-// StringSplit: the parts of each string along a new last axis, as many as the string with the most has; shorter ones
-// are filled up with empty strings. Without a delimiter strings are split at any white space.
+// StringSplit: the parts of each string along a new last axis, whose extent is the largest number of parts; shorter
+// lists are padded with empty strings. Without a delimiter, strings are split at white space.
 #include "ops/op.h"
 
 namespace retort::ops {

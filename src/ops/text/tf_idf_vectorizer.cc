@@ -1,5 +1,5 @@
-// TfIdfVectorizer: counts how often the n-grams of a pool occur in each row, neighbours up to max_skip_count elements
-// apart. `pool` holds the n-grams by length; ngram_counts[i] is where those of length i + 1 begin.
+// TfIdfVectorizer: counts how often the n-grams of a pool occur in each row, with neighbours up to max_skip_count
+// elements apart. `pool` holds the n-grams by length; ngram_counts[i] is the index of the first one of length i + 1.
 #include <algorithm>
 #include <unordered_map>
 
@@ -9,18 +9,18 @@
 namespace retort::ops {
 namespace {
 
-// A trie over the identities of elements: each distinct element of the pool has a number.
+// A trie of element numbers: each distinct element of the pool has a number.
 struct Grams : State {
   std::unordered_map<std::string, uint32_t> text;
   std::unordered_map<int64_t, uint32_t> numbers;
   std::unordered_map<uint64_t, uint32_t> next;  // edge(node, element) → node; 0 is the root
-  std::vector<int64_t> column{-1};              // by node: that of the n-gram ending here, or -1
+  std::vector<int64_t> column{-1};              // per node: the column of the n-gram that ends here, or -1
   std::vector<float> weight{1};
 
   static uint64_t edge(uint32_t node, uint32_t element) { return uint64_t(node) << 32 | element; }
 };
 
-constexpr uint32_t kNoElement = UINT32_MAX;  // of the pool
+constexpr uint32_t kNoElement = UINT32_MAX;  // an element that is not in the pool
 
 struct TfIdfVectorizer {
   int64_t max_length = 1, min_length = 1, max_skip = 0;
@@ -42,9 +42,9 @@ struct TfIdfVectorizer {
 
   void check() const {
     require(mode == "TF" || mode == "IDF" || mode == "TFIDF", ErrorCode::invalid_graph,
-            "mode \"{}\" is none of TF, IDF, TFIDF", mode);
+            "mode \"{}\" is not one of TF, IDF, TFIDF", mode);
     require(min_length >= 1 && max_length >= min_length && max_length <= int64_t(counts.size()),
-            ErrorCode::invalid_graph, "n-grams of {} to {} elements, but ngram_counts has {} entries", min_length,
+            ErrorCode::invalid_graph, "n-grams have {} to {} elements, but ngram_counts has {} entries", min_length,
             max_length, counts.size());
     require(max_skip >= 0, ErrorCode::invalid_graph, "max_skip_count is {}", max_skip);
     require(pool_ints.empty() != pool_strings.empty(), ErrorCode::invalid_graph,
@@ -54,7 +54,7 @@ struct TfIdfVectorizer {
       require(column >= 0 && column < INT32_MAX, ErrorCode::invalid_graph, "ngram_indexes holds {}", column);
     }
     require(weights.empty() || weights.size() == columns.size(), ErrorCode::invalid_graph,
-            "{} weights for {} ngram_indexes", weights.size(), columns.size());
+            "weights has {} entries for {} ngram_indexes", weights.size(), columns.size());
     grams();
   }
 
@@ -74,8 +74,9 @@ struct TfIdfVectorizer {
     for (size_t length = 1; length <= counts.size(); ++length) {
       const int64_t begin = counts[length - 1], end = length < counts.size() ? counts[length] : int64_t(pool_size());
       require(begin >= 0 && begin <= end && end <= int64_t(pool_size()) && (end - begin) % int64_t(length) == 0,
-              ErrorCode::invalid_graph, "ngram_counts says that those of length {} are {} to {} of {}", length, begin,
-              end, pool_size());
+              ErrorCode::invalid_graph,
+              "according to ngram_counts, n-grams of length {} are elements {} to {} of the pool, which has {}", length,
+              begin, end, pool_size());
       for (int64_t at = begin; at < end; at += int64_t(length), ++gram) {
         require(gram < columns.size(), ErrorCode::invalid_graph, "the pool has more n-grams than ngram_indexes ({})",
                 columns.size());
@@ -109,7 +110,7 @@ struct TfIdfVectorizer {
     if (!weights.empty()) grams.weight[node] = weights[gram];
   }
 
-  // Numbers of the elements of X; those that the pool lacks have none.
+  // Numbers of the elements of X; kNoElement for those that are not in the pool.
   static std::vector<uint32_t> identities(const RunContext& c, const Grams& grams) {
     std::vector<uint32_t> ids(c.count(0), kNoElement);
     const auto each = [&](const auto& x, const auto& map) {
@@ -137,7 +138,7 @@ struct TfIdfVectorizer {
           follow(grams, {ids.data() + r * length, length}, start, skip + 1, y.data() + r * n);
   }
 
-  // All n-grams that begin at `start` with elements `step` apart. Single elements count once, not once per step.
+  // Counts all n-grams that begin at `start` with elements `step` apart. Single elements count once, not once per step.
   void follow(const Grams& grams, std::span<const uint32_t> row, size_t start, size_t step, float* y) const {
     uint32_t node = 0;
     size_t length = 0;

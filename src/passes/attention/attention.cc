@@ -1,13 +1,13 @@
-// softmax(q · kᵀ · scale, masked) · v with whatever reshapes and transposes surround it becomes one retort.Attention
-// that reads Q, K and V where they are, keeps no scores, and appends to the cache of past keys and values. Speeds up
-// BERT, MiniLM, ViT, GPT-2, Llama, Whisper and the encoder of TTS.
+// Replaces softmax(q · kᵀ · scale, masked) · v, with the reshapes and transposes around it, by one retort.Attention
+// that reads Q, K and V in place, keeps no scores, and appends to the cache of past keys and values. Speeds up BERT,
+// MiniLM, ViT, GPT-2, Llama, Whisper and the encoder of TTS.
 #include "passes/attention/operand.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-/// The way from the softmax back to the product of Q and K.
+/// The path from the softmax back to the product of Q and K.
 struct Scores {
   const Node* product = nullptr;
   double scale = 1;
@@ -15,14 +15,14 @@ struct Scores {
   ValueId flags = ValueId::none;
   bool flag_hides = false;
   double hidden = 0;
-  bool scaled = false;  ///< a factor stands nearer to the softmax than what comes next
+  bool scaled = false;  ///< whether a factor is closer to the softmax than the operations still to come on the path
   std::vector<NodeId> nodes;
 };
 
 bool find_product(const Graph& g, ValueId v, Scores& s, int depth);
 
-// Whether a mask leaves the scores their shape. The last axis need not be known to be the same: the weights multiply
-// the rows of V, so a mask with more columns than there are keys has no meaning before or after.
+// Whether a mask keeps the shape of the scores. The last axis need not be proven equal: the weights multiply the rows
+// of V, so a mask with more columns than keys is invalid in both forms.
 bool keeps_shape(const Graph& g, ValueId scores, ValueId masked) {
   const Shape *a = shape_of(g, scores), *b = shape_of(g, masked);
   return a && b && a->rank() > 0 && a->rank() == b->rank() && std::equal(a->begin(), a->end() - 1, b->begin());
@@ -43,7 +43,7 @@ bool through_mask_add(const Graph& g, const Node& n, Scores& s, int depth) {
   return false;
 }
 
-// Where(hide, fill, scores) or Where(show, scores, fill).
+// Follows Where(hide, fill, scores) or Where(show, scores, fill).
 bool through_where(const Graph& g, const Node& n, Scores& s, int depth) {
   if (s.flags != ValueId::none || s.scaled) return false;
   const auto fill = scalar_constant(g, n.inputs[1]);
@@ -76,7 +76,8 @@ bool find_product(const Graph& g, ValueId v, Scores& s, int depth) {
   return false;
 }
 
-// The softmax behind the weights, seen through the guard that turns the NaN of fully masked rows into zeros (`guarded`).
+// Finds the softmax of the weights, also behind the guard that turns the NaN of fully masked rows into zeros
+// (`guarded`).
 const Node* find_softmax(const Graph& g, ValueId weights, bool& guarded) {
   if (const Node* where = sole_producer_of(g, weights, "Where")) {
     const Node* is_nan = producer_of(g, where->inputs[0], "IsNaN");
@@ -174,7 +175,7 @@ const Node* sole_transpose(const Graph& g, ValueId v) {
   return n.is("Transpose") && n.op ? &n : nullptr;
 }
 
-// Reshape target for the product's own shape, when its leading axes are merged.
+// The Reshape target for the product's own shape, if its leading axes are merged.
 std::optional<std::vector<int64_t>> merged_target(const Shape& y) {
   std::vector<int64_t> target;
   size_t open = 0;
@@ -187,7 +188,7 @@ std::optional<std::vector<int64_t>> merged_target(const Shape& y) {
   return target;
 }
 
-// Connects the fused node's result in place of the product's, in the layout that its user wants.
+// Connects the fused node's result in place of the product's, in the layout that its consumer needs.
 bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, const Parts& parts) {
   const ValueId out = n.outputs[0];
   const Shape& y = *shape_of(g, out);

@@ -3,14 +3,14 @@
 namespace retort {
 namespace {
 
-// The extent of an axis that is one run with `stride`; 1 when it has no parts.
+// The extent of an axis that consists of one run with `stride`; 1 if it has no parts.
 std::optional<Dim> run(const ViewAxis& axis, Dim stride) {
   if (axis.empty()) return 1;
   if (axis.size() != 1 || axis[0].stride != stride) return std::nullopt;
   return axis[0].extent;
 }
 
-/// The leading axes of a view taken apart: [batch][heads][repeated heads], the slowest first.
+/// The leading axes of a view, separated: [batch][heads][repeated heads], the slowest first.
 struct Leading {
   ViewAxis parts;
   int64_t repeat = 1;
@@ -22,7 +22,8 @@ struct Leading {
       parts.pop_back();
     }
   }
-  // Takes the heads, `stride` apart: at least one of them; nothing else may have that stride.
+  // Takes the heads, which are `stride` apart, and returns their number, at least 1; no other axis may have that
+  // stride.
   std::optional<int64_t> take_heads(Dim stride) {
     if (parts.empty() || parts.back().stride != stride) return 1;
     const Dim heads = parts.back().extent;
@@ -45,7 +46,8 @@ std::optional<HeadOperand> in_rows(DimTable& dims, const View& v, const Shape& b
     return std::nullopt;
   Leading lead(v);
   HeadOperand o{.batch = base[0], .rows = *rows, .size = *size, .repeat = lead.repeat, .offset = v.offset};
-  // One row or one batch leaves several readings of the same part; heads of this very size come first.
+  // With one row or one batch a part can be read in several ways; the reading with heads of exactly this size is tried
+  // first.
   const auto heads = lead.take_heads(*size);
   if (!heads || !lead.is_batch(base[0], dims.mul(base[1], width)) || o.offset + *heads * *size > width)
     return std::nullopt;

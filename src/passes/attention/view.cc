@@ -9,7 +9,7 @@ constexpr size_t kMaxSteps = 16;  // nodes between a value and its base
 
 using ViewParts = std::vector<ViewPart>;
 
-// Appends a part, merging it with the one before when both are one run of memory.
+// Appends a part, and merges it with the previous one if both are one run of memory.
 void append(DimTable& dims, ViewParts& parts, ViewPart p) {
   if (p.extent == 1) return;
   if (!parts.empty() && p.stride != 0 && parts.back().stride == dims.mul(p.extent, p.stride)) {
@@ -30,7 +30,7 @@ View whole(const Graph& g, ValueId value, const Shape& shape) {
   return v;
 }
 
-// q with a = q · b, if it exists for all values of the symbols.
+// Returns q with a = q · b, if it exists for all values of the symbols.
 std::optional<Dim> divide(DimTable& dims, Dim a, Dim b) {
   if (a == b) return 1;
   if (b == 0) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<ViewAxis> take(DimTable& dims, ViewParts& parts, Dim extent) {
   while (extent != 1) {
     if (parts.empty()) return std::nullopt;
     ViewPart& last = parts.back();
-    if (const auto rest = divide(dims, last.extent, extent)) {  // the part reaches further: split it
+    if (const auto rest = divide(dims, last.extent, extent)) {  // the part is larger: split it
       axis.insert(axis.begin(), {extent, last.stride});
       last = {*rest, last.stride == 0 ? 0 : dims.mul(extent, last.stride)};
       if (*rest == 1) parts.pop_back();
@@ -86,7 +86,7 @@ bool transpose(View& v, const std::vector<int64_t>& perm) {
   return true;
 }
 
-// Narrows `axis` to `extent` elements from `start` on.
+// Narrows `axis` to `extent` elements, starting with `start`.
 bool narrow(DimTable& dims, View& v, size_t axis, int64_t start, Dim extent) {
   if (v.axes[axis].empty()) return start == 0 && extent == 1;
   if (v.axes[axis].size() != 1 || start < 0) return false;
@@ -149,7 +149,7 @@ bool gather(const Graph& g, View& v, const Node& n, const Shape& in) {
 }
 
 // An axis of symbolic extent that is expanded to another symbol keeps its extent: a key cache of `past + new` rows is
-// expanded to the length of the mask. Where they differ, attention refuses the mask when it runs.
+// expanded to the length of the mask. If they differ in a run, attention rejects the mask.
 bool expand(const Graph& g, View& v, const Node& n, const Shape& in, const Shape& out) {
   if (in.rank() != out.rank()) return false;
   const GraphValue& target = g.value(n.inputs[1]);
@@ -167,7 +167,7 @@ bool expand(const Graph& g, View& v, const Node& n, const Shape& in, const Shape
   return true;
 }
 
-// The input that `n` gives a view of, or none.
+// The input of which `n` returns a view, or none.
 ValueId viewed(const Graph& g, const Node& n) {
   if (!n.op || !n.domain.empty()) return ValueId::none;
   if (n.op->has(kView)) return n.inputs[0];
@@ -180,7 +180,7 @@ ValueId viewed(const Graph& g, const Node& n) {
   return usable ? s->x : ValueId::none;
 }
 
-// `v` sees the input of `n`; afterwards its output `value`.
+// Changes `v`, which views the input of `n`, so that it views the output `value`.
 bool step(const Graph& g, View& v, const Node& n, ValueId value) {
   const Shape *in = shape_of(g, viewed(g, n)), *out = shape_of(g, value);
   if (!in || !out) return false;
@@ -201,7 +201,8 @@ bool step(const Graph& g, View& v, const Node& n, ValueId value) {
 
 std::vector<View> views_of(const Graph& g, ValueId value) {
   std::vector<View> views;
-  std::vector<std::pair<const Node*, ValueId>> path;  // nodes from the value back, with the output on the way
+  // Nodes from the value back to the base, each with its output on that path.
+  std::vector<std::pair<const Node*, ValueId>> path;
   for (ValueId base = value;;) {
     const Shape* shape = shape_of(g, base);
     if (!shape) break;

@@ -1,5 +1,5 @@
-// A value seen as a view of another one: what Reshape, Transpose, Slice, Split, Gather of one index, Expand and a
-// multiplication by a scalar between them amount to. Extents and strides may be symbolic.
+// A value as a view of another one, through Reshape, Transpose, Slice, Split, Gather of one index, Expand and
+// multiplication by a scalar. Extents and strides may be symbolic.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace retort {
 
 /// `extent` steps of `stride` elements. An axis of a view is a list of parts, the slowest first; parts of extent 1 are
-/// left out.
+/// omitted.
 struct ViewPart {
   Dim extent, stride;
   bool operator==(const ViewPart&) const = default;
@@ -19,12 +19,12 @@ using ViewAxis = std::vector<ViewPart>;
 struct View {
   ValueId base = ValueId::none;
   Dim offset = 0;     ///< of the first element in the base
-  double factor = 1;  ///< what the base's elements are multiplied by
+  double factor = 1;  ///< the factor by which the base's elements are multiplied
   std::vector<ViewAxis> axes;
-  std::vector<std::pair<Dim, Dim>> same;  ///< extents under another name on the way, and what they are called here
+  std::vector<std::pair<Dim, Dim>> same;  ///< extents that have another symbol on the path, each with the one used here
 };
 
-/// All ways to see `value` as a view, from the value itself to the farthest base.
+/// All ways to express `value` as a view, from the value itself to the farthest base.
 std::vector<View> views_of(const Graph& graph, ValueId value);
 
 }  // namespace retort

@@ -1,10 +1,10 @@
-// The assignment as a minimum cut. Every image operator is a node, on the source's side when it works on channels-last
-// images; convolutions are tied to the source, whatever knows one layout only to the sink. A value whose producer and
-// consumers end on different sides pays its size once, for the Transpose:
+// The assignment as a minimum cut. Every image operator is a node, on the source's side if it works on channels-last
+// images; convolutions are tied to the source, nodes with only one layout to the sink. A value whose producer and
+// consumers end on different sides costs its size once, for the Transpose:
 //
 //   first → last:  consumer ─∞→ a ─size→ producer      last → first:  producer ─size→ b ─∞→ consumer
 //
-// A Transpose of the model from one layout to the other is free where it meets the other layout.
+// A Transpose of the model from one layout to the other is free if the value next to it has the other layout.
 #include "passes/layout/assign.h"
 
 #include "passes/layout/min_cut.h"
@@ -12,7 +12,7 @@
 namespace retort {
 namespace {
 
-constexpr double kUnknownExtent = 16;  // of a symbol: only the proportion of costs matters
+constexpr double kUnknownExtent = 16;  // stands for a symbol: only the ratio of costs matters
 
 bool has_perm(const Node& n, const std::vector<int64_t>& perm) {
   return n.is("Transpose") && ints_attribute(n, "perm") == perm;
@@ -47,7 +47,7 @@ class Assignment {
     return std::find(slots.begin(), slots.end(), size_t(u.slot)) != slots.end();
   }
 
-  // A Transpose of three axes swaps both ways; it belongs to the side where an image operator is.
+  // A Transpose of three axes swaps in both directions; it belongs to the side where an image operator is.
   bool turns_to_first(const Node& n) const {
     const Shape* s = shape_of(g_, n.inputs[0]);
     if (!s || !has_perm(n, perm_to_first(s->rank()))) return false;
@@ -74,7 +74,8 @@ class Assignment {
       const double extent = is_known(s[i]) ? double(s[i]) : kUnknownExtent;
       (i == 0 ? batch : i == 1 ? channels : pixels) *= extent;
     }
-    return channels == 1 || pixels == 1 ? 0 : batch * channels * pixels;  // else a Reshape does
+    // Otherwise a Reshape does it without moving elements.
+    return channels == 1 || pixels == 1 ? 0 : batch * channels * pixels;
   }
 
   void connect(ValueId v) {

@@ -1,4 +1,4 @@
-// Which nodes work on channels-last images: the choice that moves the fewest elements.
+// Chooses the nodes that work on channels-last images so that the fewest elements are moved.
 #pragma once
 #include <map>
 
@@ -6,7 +6,7 @@
 
 namespace retort {
 
-/// The nodes that take their channels-last form.
+/// Returns the nodes that take their channels-last form.
 std::map<NodeId, ImageOp> assign_layouts(const Graph& graph);
 
 }  // namespace retort

@@ -8,10 +8,10 @@
 namespace retort {
 namespace {
 
-// With a form of its own for channels last, of the same name.
+// Whether there is an operator of the same name for channels last.
 bool has_own_form(const Node& n) { return find_op("retort", n.type); }
 
-// Rank of an image, 0 for other values.
+// The rank of an image; 0 for other values.
 size_t image_rank(const Graph& g, ValueId v) {
   const Shape* s = shape_of(g, v);
   return s && (s->rank() == 3 || s->rank() == 4) ? s->rank() : 0;
@@ -33,7 +33,7 @@ std::optional<ImageOp> conv(const Graph& g, const Node& n) {
   auto op = single_image(g, n);
   if (!op || !w || w->dtype() != DType::f32 || w->shape().rank() != op->rank || w->count() == 0) return std::nullopt;
   op->wants_last = true;
-  // Few channels leave most of a vector empty when they come last; the first layer gathers planes instead.
+  // With few channels, most of a channels-last vector would be empty; the first layer gathers planes instead.
   constexpr int64_t kFewChannels = 4;
   op->reads_first = n.attributes.get_or<int64_t>("group", 1) == 1 && w->shape()[1] <= kFewChannels;
   return op;
@@ -80,7 +80,7 @@ std::optional<ImageOp> concat(const Graph& g, const Node& n) {
   return op;
 }
 
-// Constant axes are needed; `slot` of the input that holds them.
+// For operators that need constant axes, which are in input `slot`.
 std::optional<ImageOp> with_axes(const Graph& g, const Node& n, size_t slot) {
   if (n.input(slot) != ValueId::none && !g.constant(n.inputs[slot])) return std::nullopt;
   return single_image(g, n);
@@ -102,14 +102,14 @@ std::optional<ImageOp> pad(const Graph& g, const Node& n) {
   return with_axes(g, n, 3);
 }
 
-// Scales and sizes stay as they are: an attribute says which axes they speak of.
+// Scales and sizes are unchanged: an attribute says which axes they refer to.
 std::optional<ImageOp> resize(const Graph& g, const Node& n) {
   const ValueId region = n.input(1);
   if (region != ValueId::none && !(g.constant(region) && g.constant(region)->count() == 0)) return std::nullopt;
   return single_image(g, n);
 }
 
-// `axes` as they are when channels are last.
+// Maps `axes` to their indices when channels are last.
 std::vector<int64_t> when_last(std::vector<int64_t> axes, size_t rank) {
   for (int64_t& a : axes) a = axis_when_last(int64_t(normalize_axis(a, rank)), rank);
   return axes;
@@ -126,7 +126,7 @@ void remap_axis(LastForm& form, const Node& n, size_t rank, int64_t otherwise) {
   form.spec.attributes.set("axis", axis_when_last(int64_t(normalize_axis(axis, rank)), rank));
 }
 
-// The axes in input `slot`; without one the first `count` are meant.
+// Sets the axes in input `slot`; without that input, they are the first `count` axes.
 void set_axes_input(LastForm& form, const Graph& g, const Node& n, size_t slot, size_t count, size_t rank) {
   const ValueId given = n.input(slot);
   const auto axes = given == ValueId::none ? first_axes(count) : *known_integers(g, given);

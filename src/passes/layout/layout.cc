@@ -1,6 +1,6 @@
-// Networks of convolutions run channels-last: nodes chosen by assign_layouts take that form, and a Transpose stands
-// wherever a value is needed in the other layout. Speeds up all CNNs; afterwards ResNet, MobileNet, EfficientNet,
-// SqueezeNet, YOLO and ConvNeXt have (almost) no Transpose.
+// Runs networks of convolutions channels-last: nodes chosen by assign_layouts take that form, and a Transpose is
+// inserted wherever a value is needed in the other layout. Speeds up all CNNs; afterwards ResNet, MobileNet,
+// EfficientNet, SqueezeNet, YOLO and ConvNeXt have (almost) no Transpose.
 #include "passes/layout/assign.h"
 #include "passes/passes.h"
 
@@ -40,7 +40,7 @@ class Converter {
     return g_.node(add(std::move(spec))).outputs[0];
   }
 
-  // The channels-last form of a value, made when it is not there.
+  // Returns the channels-last form of a value, and makes it if it does not exist yet.
   ValueId last(ValueId v) {
     const auto known = last_.find(v);
     if (known != last_.end()) return known->second;
@@ -71,13 +71,13 @@ class Converter {
     context_.count("node");
   }
 
-  // Whether a value is a channels-last one that the model turned around: its Transpose will cancel.
+  // Whether a value is the model's own Transpose of a channels-last one, which will cancel.
   bool is_turned(ValueId v) const {
     const Node* n = producer_of(g_, v, "Transpose");
     return n && ints_attribute(*n, "perm") == perm_to_first(ints_attribute(*n, "perm").size());
   }
 
-  // Consumers that stayed channels-first get the node's results through a Transpose.
+  // Connects consumers that stayed channels-first to the node's results through a Transpose.
   void reconnect(NodeId id, const std::map<NodeId, ImageOp>& chosen) {
     for (ValueId out : std::vector<ValueId>(g_.node(id).outputs)) {
       if (out == ValueId::none) continue;

@@ -43,7 +43,7 @@ double MinCut::push(uint32_t node, double flow) {
   return 0;
 }
 
-// Nodes that open edges lead to.
+// Calls f for the nodes that residual edges lead to.
 template <typename F>
 std::vector<bool> MinCut::reached(uint32_t start, F&& open) const {
   std::vector<bool> seen(edges_of_.size());

@@ -17,10 +17,10 @@ class MinCut {
     edges_of_.emplace_back();
     return uint32_t(edges_of_.size() - 1);
   }
-  /// The cut pays `capacity` when `from` ends on the source's side and `to` on the sink's.
+  /// The cut costs `capacity` if `from` ends on the source's side and `to` on the sink's.
   void add_edge(uint32_t from, uint32_t to, double capacity);
-  /// True for the nodes on the source's side: of all least cuts that with the most nodes there, where edges lead to
-  /// them from the source. There must be a cut of finite cost.
+  /// Returns true for the nodes on the source's side. Of all minimum cuts it is the one with the most nodes there that
+  /// edges from the source reach. There must be a cut of finite cost.
   std::vector<bool> solve();
 
  private:
@@ -33,7 +33,7 @@ class MinCut {
   template <typename F>
   std::vector<bool> reached(uint32_t start, F&& open) const;
 
-  std::vector<Edge> edges_;  // edge i and its reverse i ^ 1
+  std::vector<Edge> edges_;  // edge i; its reverse is i ^ 1
   std::vector<std::vector<uint32_t>> edges_of_;
   std::vector<int> level_;
   std::vector<size_t> next_;

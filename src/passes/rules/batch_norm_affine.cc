@@ -1,5 +1,6 @@
-// BatchNormalization with constant parameters that no convolution took in: one multiplication and one addition with
-// [C, 1, …], which the layout pass and activations can join. Speeds up pre-activation networks (DenseNet) and UNets.
+// Replaces a BatchNormalization with constant parameters that was not merged into a convolution by one multiplication
+// and one addition with [C, 1, …], which the layout pass can handle and activations can be merged with. Speeds up
+// pre-activation networks (DenseNet) and UNets.
 #include <cmath>
 
 #include "passes/match.h"

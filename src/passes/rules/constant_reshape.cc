@@ -1,13 +1,13 @@
-// A Reshape whose target is computed from symbolic extents gets a constant target, 0 for an extent that is kept and -1
-// for one that follows. The Shape, Gather and Concat nodes that made the target die. Speeds up every transformer
-// exported from torch with dynamic axes (BERT, MiniLM, GPT-2, ViT, Llama, Whisper).
+// Replaces the target of a Reshape that is computed from symbolic extents by a constant: 0 for an extent that is kept
+// and -1 for one that follows from the others. The Shape, Gather and Concat nodes that computed the target become dead.
+// Speeds up every transformer exported from torch with dynamic axes (BERT, MiniLM, GPT-2, ViT, Llama, Whisper).
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-// Target extents in the language of Reshape; nullopt when more than one symbol is neither kept nor the last.
+// Returns target extents in the notation of Reshape; nullopt if that would need more than one -1.
 std::optional<std::vector<int64_t>> target(const Shape& in, const Shape& out) {
   std::vector<int64_t> t(out.begin(), out.end());
   size_t open = 0;

@@ -1,6 +1,6 @@
-// Conv or ConvTranspose with constant weights followed by something affine for each channel: BatchNormalization, or
-// Mul, Div, Add, Sub with a constant [C, 1, 1] or a scalar. The weights and the bias take it in. Speeds up MobileNetV2
-// and every CNN exported in training form.
+// Merges an affine operation per channel that follows a Conv or ConvTranspose with constant weights into weights and
+// bias: BatchNormalization, or Mul, Div, Add, Sub with a constant [C, 1, 1] or a scalar. Speeds up MobileNetV2 and
+// every CNN exported in training form.
 #include <cmath>
 #include <cstring>
 
@@ -34,14 +34,15 @@ std::optional<ConvView> foldable_conv(const Graph& g, ValueId value) {
   return ConvView{conv, channels, group, transposed};
 }
 
-// Weights are [M, C/g, …], or [C, M/g, …] for the transposed form: each run of them with one output channel takes its scale.
+// Weights are [M, C/g, …], or [C, M/g, …] for the transposed form; each run of weights for one output channel is
+// multiplied by its scale.
 Tensor scaled_weights(const Tensor& w, const ConvView& c, const std::vector<float>& scale) {
   const Shape& s = w.shape();
   const size_t columns = size_t(s[1]), taps = size_t(extent_product(s, 2, s.rank()));
   const size_t run = c.transposed ? taps : taps * columns, rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
   Tensor result(DType::f32, s);
   float* values = result.mutable_data<float>();
-  if (w.count() != 0) std::memcpy(values, w.data(), w.bytes());  // a mapped file aligns nothing
+  if (w.count() != 0) std::memcpy(values, w.data(), w.bytes());  // data in a mapped file need not be aligned
   for (size_t r = 0, i = 0; i < w.count(); ++r) {
     const float factor = scale[c.transposed ? r / columns / rows_in_group * columns + r % columns : r];
     for (const size_t end = i + run; i < end; ++i) values[i] *= factor;
@@ -82,7 +83,7 @@ std::optional<Patch> match_batch_norm(const Graph& g, const Node& n) {
   return fold(g, *conv, a, n);
 }
 
-// The constant as one number for each channel: a scalar, or [C, 1, 1] with any number of leading ones.
+// Returns the constant as one number per channel: a scalar, or [C, 1, 1] with any number of leading ones.
 std::vector<float> per_channel(const Graph& g, ValueId v, size_t channels, size_t rank) {
   std::vector<float> c = float_content(g, v);
   if (c.size() == 1)

@@ -1,5 +1,5 @@
-// What follows a retort.Conv, retort.ConvTranspose or retort.Linear moves into its epilogue: the Add of a residual,
-// then an activation. Speeds up all CNNs and transformers.
+// Moves nodes that follow a retort.Conv, retort.ConvTranspose or retort.Linear into its epilogue: the Add of a
+// residual, then an activation. Speeds up all CNNs and transformers.
 #include "ops/fused/common/activation.h"
 #include "passes/match.h"
 #include "passes/rules/rules.h"
@@ -10,7 +10,7 @@ namespace {
 using Kind = kernels::Activation::Kind;
 constexpr size_t kResidual = 3;
 
-// The node with an epilogue that makes `v` and could take something more.
+// Returns the node with an epilogue that produces `v`, if the epilogue can be extended.
 const Node* open_producer(const Graph& g, ValueId v) {
   for (const char* type : {"Conv", "Linear", "ConvTranspose"}) {
     const Node* n = sole_producer_of(g, v, type, "retort");

@@ -1,4 +1,4 @@
-// Convolutions and products take in what surrounds them; each on the smallest graph that has it.
+// Tests that convolutions and products absorb the nodes around them, each on the smallest graph that has them.
 #include "passes/passes_testing.h"
 #include "passes/rules/rules.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// A value that others use too cannot be taken in.
+// A value that has other consumers cannot be absorbed.
 void expect_stays_when_shared(const std::function<ValueId(TestGraph&)>& make, const char* last,
                               std::initializer_list<const Rule*> rules) {
   TestGraph t;

@@ -1,4 +1,4 @@
-// GELU written out: x · (erf(x / √2) + 1) · ½ in any order of the factors, and the tanh form
+// Recognises GELU as a sequence of operators: x · (erf(x / √2) + 1) · ½ in any order of the factors, and the tanh form
 // ½ · x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))). Speeds up BERT, MiniLM, ViT, Whisper (erf) and GPT-2 (tanh).
 #include <cmath>
 #include <numbers>
@@ -9,14 +9,14 @@
 namespace retort {
 namespace {
 
-/// A product taken apart: its scalar constants multiplied, and the other factors.
+/// A product, separated into the product of its scalar constants and the other factors.
 struct Factors {
   double constant = 1;
   std::vector<ValueId> others;
   std::vector<NodeId> nodes;
 };
 
-// Follows Mul, and Div by a constant, as long as the partial products are used here only.
+// Follows Mul, and Div by a constant, as long as the partial products have no other consumers.
 void collect(const Graph& g, ValueId v, Factors& f, int depth) {
   if (const auto c = scalar_constant(g, v)) {
     f.constant *= *c;
@@ -44,7 +44,7 @@ Factors factors_of(const Graph& g, const Node& mul) {
   return f;
 }
 
-// The argument of `type` in 1 + type(argument).
+// Matches 1 + type(argument) and returns the argument.
 ValueId one_plus(const Graph& g, ValueId v, std::string_view type) {
   const Node* add = sole_producer_of(g, v, "Add");
   const auto s = add ? with_scalar(g, *add) : std::nullopt;
@@ -60,7 +60,7 @@ bool is_scaled(const Graph& g, ValueId v, ValueId x, double factor) {
          (is_rounded(f.constant, factor) || is_rounded(1 / f.constant, 1 / factor));
 }
 
-// x³ · c as Pow(x, 3) · c or x · x · x · c.
+// Matches x³ · c as Pow(x, 3) · c or x · x · x · c.
 bool is_cube(const Graph& g, ValueId v, ValueId x, double factor) {
   Factors f;
   collect(g, v, f, 3);
@@ -72,7 +72,7 @@ bool is_cube(const Graph& g, ValueId v, ValueId x, double factor) {
   return f.others.size() == 3 && std::all_of(f.others.begin(), f.others.end(), [x](ValueId o) { return o == x; });
 }
 
-// √(2/π) · (x + 0.044715 · x³), the sum in either order, or √(2/π) · x · (1 + 0.044715 · x²).
+// Matches √(2/π) · (x + 0.044715 · x³), the sum in either order, or √(2/π) · x · (1 + 0.044715 · x²).
 bool is_tanh_argument(const Graph& g, ValueId v, ValueId x) {
   Factors f;
   collect(g, v, f, 2);

@@ -1,5 +1,5 @@
-// ReduceMean over all spatial axes of an image is GlobalAveragePool, which has a channels-last form (MobileNetV3,
-// EfficientNet from torch, ConvNeXt).
+// Replaces ReduceMean over all spatial axes of an image by GlobalAveragePool, which has a channels-last form
+// (MobileNetV3, EfficientNet from torch, ConvNeXt).
 #include <algorithm>
 
 #include "passes/match.h"
@@ -17,7 +17,8 @@ std::optional<Patch> match_global_pool(const Graph& g, const Node& n) {
   for (size_t i = 0; i < axes->size(); ++i) {
     if ((*axes)[i] != int64_t(i) + 2) return std::nullopt;
   }
-  // A mean over the last axis alone is a normalisation's; only a convolution tells that rank 3 is a signal.
+  // A mean over the last axis alone is part of a normalisation. Rank 3 could be a signal, but only a convolution would
+  // prove that.
   if (axes->size() + 2 != x->rank() || x->rank() == 3) return std::nullopt;
   Patch p(g);
   ValueId y = p.add({.type = "GlobalAveragePool", .inputs = {n.inputs[0]}});

@@ -1,4 +1,4 @@
-// Activations and normalisations written out.
+// Tests activations and normalisations that are written as a sequence of operators.
 #include <cmath>
 
 #include "passes/passes_testing.h"

@@ -1,12 +1,12 @@
-// Layer normalisation written out: (x - mean) / √(mean((x - mean)²) + ε), then · γ, then + β. Three rules, so that γ
-// and β may be absent. Speeds up transformers exported before opset 17.
+// Recognises layer normalisation as a sequence of operators: (x - mean) / √(mean((x - mean)²) + ε), then · γ, then + β.
+// There are three rules, so that γ and β may be missing. Speeds up transformers exported before opset 17.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-// x of ReduceMean(x) over the last axis, kept.
+// Returns x for ReduceMean(x) over the last axis with keepdims.
 ValueId last_axis_mean(const Graph& g, ValueId v) {
   const Node* mean = producer_of(g, v, "ReduceMean");
   if (!mean || mean->attributes.get_or<int64_t>("keepdims", 1) != 1) return ValueId::none;
@@ -24,10 +24,10 @@ bool is_square_of(const Graph& g, ValueId v, ValueId x) {
 }
 
 struct Deviation {
-  ValueId squared_mean_of;  ///< what was squared and averaged
+  ValueId squared_mean_of;  ///< the value that was squared and averaged
   double epsilon;
 };
-// √(mean(s) + ε): s and ε.
+// Matches √(mean(s) + ε) and returns s and ε.
 std::optional<Deviation> deviation(const Graph& g, ValueId v) {
   const Node* root = producer_of(g, v, "Sqrt");
   const Node* add = root ? producer_of(g, root->inputs[0], "Add") : nullptr;
@@ -70,7 +70,7 @@ std::optional<Patch> match_layer(const Graph& g, const Node& n) {
   return p;
 }
 
-// x / √(mean(x²) + ε), also as x · (1 / √…).
+// Matches x / √(mean(x²) + ε), also as x · (1 / √…).
 std::optional<Patch> rms(const Graph& g, const Node& n, ValueId x, ValueId root) {
   const auto d = deviation(g, root);
   if (!d || !is_float32(g, x) || !is_square_of(g, d->squared_mean_of, x)) return std::nullopt;

@@ -1,4 +1,4 @@
-// MatMul and Gemm with constant weights become retort.Linear, which keeps only the packed weights and takes bias,
+// Replaces MatMul and Gemm with constant weights by retort.Linear, which keeps only the packed weights and takes bias,
 // residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
@@ -22,7 +22,7 @@ std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
 
 enum LinearInput : size_t { kBias = 2, kResidual = 3, kFactors = 4 };
 
-// `linear` with other inputs in place of itself and what follows it.
+// Replaces `linear` and the nodes up to `last` by `linear` with other inputs.
 Patch replaced(Patch p, const Node& linear, const Node& last, std::vector<ValueId> inputs) {
   p.replace(
       last.outputs[0],
@@ -62,7 +62,7 @@ std::optional<Patch> match_gemm(const Graph& g, const Node& n) {
   return p;
 }
 
-// Add of a constant vector over the columns.
+// Matches the Add of a constant vector over the columns.
 std::optional<Patch> match_bias(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");
@@ -83,8 +83,8 @@ std::optional<Patch> match_bias(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
-// Mul with a constant scalar or vector over the columns. The factors go along with the weights, which are multiplied
-// when they are packed: scaled here, large ones would be in memory twice.
+// Matches a Mul with a constant scalar or vector over the columns. The factors stay separate inputs and are applied
+// when the weights are packed: large weights that are scaled here would be in memory twice.
 std::optional<Patch> match_scale(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* linear = sole_producer_of(g, n.inputs[side], "Linear", "retort");

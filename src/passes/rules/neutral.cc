@@ -1,4 +1,5 @@
-// x + 0, x - 0, x · 1, x / 1 with a scalar constant. Left over by exporters of attention masks and scales (GPT-2, ViT).
+// Removes x + 0, x - 0, x · 1, x / 1 with a scalar constant, which exporters of attention masks and scales leave
+// (GPT-2, ViT).
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 

@@ -1,14 +1,14 @@
-// Nodes that give their input back: Identity, a Transpose in order, a Reshape or Expand to the same shape, a Cast to
-// the same type, a Concat of one, a Slice of all. What remains of them when exporters and other rules are done: in all
-// models.
+// Removes nodes that return their input: Identity, a Transpose that changes nothing, a Reshape or Expand to the same
+// shape, a Cast to the same type, a Concat of one input, a Slice of everything. Exporters and other rules leave such
+// nodes in all models.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-// The node's output becomes its input 0. A graph output that is an input, a constant or another output needs an
-// Identity, which would come back.
+// Replaces the node's output by its input 0. A graph output that is an input, a constant or another output needs an
+// Identity, so the rule would apply forever.
 std::optional<Patch> forward(const Graph& g, const Node& n) {
   const ValueId in = n.inputs[0], out = n.outputs[0];
   if (g.is_output(out)) {
@@ -27,7 +27,7 @@ std::optional<Patch> match_identity(const Graph& g, const Node& n) { return forw
 
 std::optional<Patch> match_transpose(const Graph& g, const Node& n) {
   const auto perm = ints_attribute(n, "perm");
-  if (perm.empty()) return std::nullopt;  // reverses
+  if (perm.empty()) return std::nullopt;  // without perm, axes are reversed
   for (size_t i = 0; i < perm.size(); ++i) {
     if (perm[i] != int64_t(i)) return std::nullopt;
   }
@@ -47,7 +47,7 @@ std::optional<Patch> match_concat(const Graph& g, const Node& n) {
   return n.inputs.size() == 1 ? forward(g, n) : std::nullopt;
 }
 
-// The same extents do not make a Slice harmless: a negative step reverses.
+// Equal extents do not make a Slice a no-op: a negative step reverses the elements.
 std::optional<Patch> match_slice(const Graph& g, const Node& n) {
   if (n.input(4) != ValueId::none) {
     const auto steps = known_integers(g, n.input(4));

@@ -1,11 +1,12 @@
-// Zero padding of the spatial axes before a convolution becomes the convolution's own (models from TensorFlow).
+// Merges zero padding of the spatial axes before a convolution into the convolution's own padding (models from
+// TensorFlow).
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-// Begin and end pads of each axis of a rank-`rank` tensor, when the Pad fills with zeros.
+// Returns begin and end pads of each axis of a tensor of rank `rank`, if the Pad fills with zeros.
 std::optional<std::vector<int64_t>> zero_pads(const Graph& g, const Node& pad, size_t rank) {
   if (pad.attributes.get_or<std::string>("mode", "constant") != "constant") return std::nullopt;
   if (pad.input(2) != ValueId::none && scalar_constant(g, pad.inputs[2]) != 0.0) return std::nullopt;

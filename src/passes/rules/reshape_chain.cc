@@ -1,5 +1,5 @@
-// Reshape, Flatten, Squeeze or Unsqueeze followed by a Reshape with constant target: the first one does not matter
-// unless the target copies its extents. Shortens the head splitting of ViT and GPT-2.
+// Removes a Reshape, Flatten, Squeeze or Unsqueeze that is followed by a Reshape with constant target, unless the
+// target copies its extents. Shortens the head splitting of ViT and GPT-2.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 

@@ -1,10 +1,10 @@
-// All rules; families stand in one file together.
+// All rules; a family of rules is in one file.
 #pragma once
 #include "passes/pass.h"
 
 namespace retort {
 
-// noop.cc: nodes that give their input back
+// noop.cc: nodes that return their input
 extern const Rule rule_identity, rule_noop_transpose, rule_noop_reshape, rule_noop_cast, rule_noop_expand,
     rule_noop_concat, rule_noop_slice;
 // neutral.cc: arithmetic with a neutral scalar
@@ -23,13 +23,13 @@ extern const Rule rule_channel_multiplier;
 extern const Rule rule_global_pool;
 
 extern const Rule rule_attention;  // attention/attention.cc
-// sink_transpose.cc: what stands between attention and its products
+// sink_transpose.cc: nodes between attention and its products
 extern const Rule rule_sink_transpose_linear, rule_sink_transpose_reshape, rule_unfold_linear;
 
 extern const Rule rule_gelu;
-// swish.cc: SiLU and HardSwish written out
+// swish.cc: SiLU and HardSwish as sequences of operators
 extern const Rule rule_silu, rule_hard_swish, rule_hard_swish_inner, rule_hard_swish_outer, rule_hard_swish_outer_mul;
-// layer_norm.cc: layer and RMS normalisation written out
+// layer_norm.cc: layer and RMS normalisation as sequences of operators
 extern const Rule rule_layer_norm, rule_layer_norm_gamma, rule_layer_norm_beta, rule_rms_norm_div, rule_rms_norm_mul,
     rule_rms_norm_gamma;
 // skip_norm.cc: Add and normalisation
@@ -37,7 +37,7 @@ extern const Rule rule_skip_layer_norm, rule_skip_rms_norm;
 
 // linear.cc: products with constant weights
 extern const Rule rule_linear_from_matmul, rule_linear_from_gemm, rule_linear_bias, rule_linear_scale;
-// epilogue.cc: what follows retort.Conv and retort.Linear
+// epilogue.cc: nodes that follow retort.Conv and retort.Linear
 extern const Rule rule_epilogue_residual, rule_epilogue_relu, rule_epilogue_sigmoid, rule_epilogue_tanh,
     rule_epilogue_clip, rule_epilogue_leaky_relu, rule_epilogue_hard_sigmoid, rule_epilogue_hard_swish,
     rule_epilogue_gelu, rule_epilogue_swish;

@@ -1,13 +1,13 @@
-// A Transpose moves behind what does not care for the order of its rows: a Linear (when the last axis stays last), and
-// a Reshape that only splits or merges trailing axes that the Transpose leaves in place. There it meets its inverse or
-// the views of attention. Speeds up ViT and other models of torch's sequence-first attention.
+// Moves a Transpose behind nodes for which the order of rows does not matter: a Linear (if the last axis stays last),
+// and a Reshape that only splits or merges trailing axes that the Transpose does not move. There it meets its inverse
+// or the views of attention. Speeds up ViT and other models with torch's sequence-first attention.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-// How many trailing axes the permutation leaves in place.
+// The number of trailing axes that the permutation does not move.
 size_t fixed_tail(const std::vector<int64_t>& perm) {
   size_t fixed = 0;
   while (fixed < perm.size() && perm[perm.size() - 1 - fixed] == int64_t(perm.size() - 1 - fixed)) ++fixed;
@@ -49,7 +49,7 @@ std::optional<Patch> match_reshape(const Graph& g, const Node& n) {
   return p;
 }
 
-// Reshape(Linear(Reshape(x))) that folds leading axes and unfolds them again: the product does not need that.
+// Matches Reshape(Linear(Reshape(x))) that merges leading axes and splits them again, which the product does not need.
 std::optional<Patch> match_unfold(const Graph& g, const Node& n) {
   const Node* linear = sole_producer_of(g, n.inputs[0], "Linear", "retort");
   if (!linear || linear->input(3) != ValueId::none) return std::nullopt;

@@ -1,6 +1,6 @@
-// Add followed by a layer or RMS normalisation: one pass over both, the sum as an extra result. Only where no Linear
-// took the Add into its epilogue, which is cheaper still. Speeds up ViT's and Whisper's first blocks, int8 and int4
-// transformers.
+// Fuses an Add with the layer or RMS normalisation that follows, with the sum as an extra result. The rule applies only
+// if no Linear has taken the Add into its epilogue, which is cheaper. Speeds up the first blocks of ViT and Whisper,
+// and int8 and int4 transformers.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 

@@ -1,5 +1,5 @@
-// x · sigmoid(x) is SiLU (EfficientNet, YOLOv8, Llama); x · hard_sigmoid(x) and x · clip(x + 3, 0, 6) / 6 are HardSwish
-// (MobileNetV3).
+// Recognises x · sigmoid(x) as SiLU (EfficientNet, YOLOv8, Llama), and x · hard_sigmoid(x) and x · clip(x + 3, 0, 6) /
+// 6 as HardSwish (MobileNetV3).
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 
@@ -31,7 +31,7 @@ std::optional<Patch> match_hard_swish(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
-// clip(x + 3, 0, 6); the x, or none.
+// Matches clip(x + 3, 0, 6); returns x, or none.
 ValueId relu6_of_shifted(const Graph& g, ValueId v) {
   const Node* clip = sole_producer_of(g, v, "Clip");
   if (!clip || !scalar_constant(g, clip->input(1)) || *scalar_constant(g, clip->input(1)) != 0 ||
@@ -42,7 +42,7 @@ ValueId relu6_of_shifted(const Graph& g, ValueId v) {
   return s && s->c == 3 ? s->x : ValueId::none;
 }
 
-// (x · relu6(x + 3)) / 6 or x · (relu6(x + 3) / 6), the division also as a multiplication.
+// Matches (x · relu6(x + 3)) / 6 or x · (relu6(x + 3) / 6); the division may be a multiplication.
 ValueId six_times(const Graph& g, ValueId v) {
   if (const Node* div = sole_producer_of(g, v, "Div"); div && is_scalar(g, div->inputs[1], 6)) return div->inputs[0];
   const Node* mul = sole_producer_of(g, v, "Mul");
@@ -50,7 +50,7 @@ ValueId six_times(const Graph& g, ValueId v) {
   return s && is_rounded(s->c, 1.0 / 6) ? s->x : ValueId::none;
 }
 
-std::optional<Patch> match_inner(const Graph& g, const Node& n) {  // x · (relu6(x + 3) / 6)
+std::optional<Patch> match_inner(const Graph& g, const Node& n) {  // Matches x · (relu6(x + 3) / 6).
   for (size_t side = 0; side < 2; ++side) {
     const ValueId clip = six_times(g, n.inputs[side]), x = n.inputs[1 - side];
     if (clip == ValueId::none || relu6_of_shifted(g, clip) != x) continue;
@@ -59,7 +59,7 @@ std::optional<Patch> match_inner(const Graph& g, const Node& n) {  // x · (relu
   return std::nullopt;
 }
 
-std::optional<Patch> match_outer(const Graph& g, const Node& n) {  // (x · relu6(x + 3)) / 6
+std::optional<Patch> match_outer(const Graph& g, const Node& n) {  // Matches (x · relu6(x + 3)) / 6.
   const bool div = n.type == "Div";
   const auto s = with_scalar(g, n);
   if (!s || s->x == ValueId::none || (div ? s->x != n.inputs[0] || s->c != 6 : !is_rounded(s->c, 1.0 / 6)))

@@ -1,5 +1,5 @@
-// Transpose(Transpose(x)) is one Transpose. Left over where layouts meet and in attention with past keys (GPT-2,
-// ConvNeXt).
+// Merges Transpose(Transpose(x)) into one Transpose. Such pairs remain where layouts meet, and in attention with past
+// keys (GPT-2, ConvNeXt).
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 

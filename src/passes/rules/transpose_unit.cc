@@ -1,5 +1,5 @@
-// A Transpose that only moves axes of extent 1 is a Reshape, which moves nothing: behind a global pool ([N, C, 1, 1],
-// all classification networks) and in the attention of one query.
+// Replaces a Transpose that only moves axes of extent 1 by a Reshape, which moves nothing: after a global pool ([N, C,
+// 1, 1], all classification networks) and in the attention of one query.
 #include "passes/match.h"
 #include "passes/rules/rules.h"
 

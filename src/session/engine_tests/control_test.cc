@@ -51,8 +51,8 @@ TEST(If, TakesTheBranchThatTheConditionNames) {
 
 TEST(If, RefusesWhatIsNotOneBool) {
   const Choice t;
-  EXPECT_CONTAINS(failure(t.g, {Tensor::of<bool>({2}, {true, true}), vector({1})}), "bool[2], If wants one bool");
-  EXPECT_CONTAINS(failure(t.g, {Tensor(DType::boolean, {0}), vector({1})}), "bool[0], If wants one bool");
+  EXPECT_CONTAINS(failure(t.g, {Tensor::of<bool>({2}, {true, true}), vector({1})}), "bool[2], but If expects one bool");
+  EXPECT_CONTAINS(failure(t.g, {Tensor(DType::boolean, {0}), vector({1})}), "bool[0], but If expects one bool");
   EXPECT_THROW(Choice{DType::i64}, Error);
 }
 
@@ -118,7 +118,7 @@ TEST(Loop, WithoutIterationsGivesWhatItGot) {
 TEST(Loop, RefusesATripCountThatIsNotOneNumber) {
   const Count t;
   EXPECT_CONTAINS(failure(t.g, {Tensor(DType::i64, {0}), flag(true), vector({0, 5}), vector({1, 1})}),
-                  "the trip count is int64[0], Loop wants one int64");
+                  "the trip count is int64[0], but Loop expects one int64");
 }
 
 TEST(Loop, RefusesAnotherTypeThanItsBodyTakes) {

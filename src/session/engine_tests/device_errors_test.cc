@@ -19,7 +19,7 @@ TEST_F(DeviceTest, ImplicitCopiesCanBeForbidden) {
   EXPECT_CONTAINS(error_of([&] { run(*s, {host({1})}); }),
                   "input 'a' lies in the CPU and is read in GPU 0 (vendor 0xbeef)");
   EXPECT_CONTAINS(error_of([&] { run(*s, {on_device({1})}); }),
-                  "output 'y' is made in GPU 0 (vendor 0xbeef) and wanted in the CPU");
+                  "output 'y' is made in GPU 0 (vendor 0xbeef) and requested in the CPU");
   Binding binding(s);
   EXPECT_CONTAINS(error_of([&] { binding.bind_input("a", host({1})); }), "session.disallow_implicit_copies forbids");
   binding.bind_input("a", on_device({1}));

@@ -98,10 +98,10 @@ TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
   const MapModel sparse = cast(DType::f32, "TO_FLOAT", "SPARSE");
   EXPECT_CONTAINS(sparse.failure(Value(map_of(Ints{-2}, Floats{1}))), "the map has the key -2");
   EXPECT_CONTAINS(cast(DType::string, "TO_INT64", "DENSE").failure(Value(map_of(Ints{1}, Strings{"x"}))),
-                  "the map holds \"x\", which is no int64");
+                  "the map contains \"x\", which is not a valid int64");
   EXPECT_CONTAINS(why_not("CastMap", DType::string, DType::f32, {}), "a map from string to float32 is not allowed");
   EXPECT_CONTAINS(why_not("CastMap", DType::i64, DType::f32, {{"cast_to", std::string("TO_BOOL")}}),
-                  "\"TO_BOOL\" is none of TO_FLOAT");
+                  "\"TO_BOOL\" is not one of TO_FLOAT");
 }
 
 TEST(CastMap, NumbersHaveAPointWhateverTheHostChose) {

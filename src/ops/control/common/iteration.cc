@@ -7,7 +7,7 @@
 namespace retort::ops {
 namespace {
 
-// One slice of a tensor [outer, extent, inner]; `from` and `to` are the strides of the outer axis.
+// The copy of one slice of a tensor [outer, extent, inner]; `from` and `to` are the strides of the outer axis.
 StridedBox slice_box(size_t outer, int64_t from, int64_t to, size_t inner) {
   StridedBox box;
   box.push(int64_t(outer), from, to);
@@ -45,7 +45,7 @@ Tensor slice_of(const RunContext& c, size_t i, size_t axis, int64_t at) {
   const auto outer = size_t(extent_product(extents, 0, axis));
   const auto inner = size_t(extent_product(extents, axis + 1, extents.size()));
   const DType type = c.dtype(i);
-  if (outer == 1 && dtype_bytes(type, 1) * inner == dtype_bytes(type, inner)) {  // no elements of half a byte
+  if (outer == 1 && dtype_bytes(type, 1) * inner == dtype_bytes(type, inner)) {  // no elements of less than a byte
     auto* base = static_cast<std::byte*>(c.in_slot(i).data);
     return Tensor(type, rest, base + size_t(at) * dtype_bytes(type, inner), nullptr);
   }
@@ -59,7 +59,7 @@ Tensor slice_of(const RunContext& c, size_t i, size_t axis, int64_t at) {
 void add_part(std::vector<Value>& parts, Value part) {
   const Tensor *t = part.tensor(), *first = parts.empty() ? t : parts[0].tensor();
   const auto text = [](const Tensor* of) {
-    return of ? cat("{}{}", dtype_name(of->dtype()), to_string(of->shape())) : "no tensor";
+    return of ? cat("{}{}", dtype_name(of->dtype()), to_string(of->shape())) : "not a tensor";
   };
   if (!t || t->shape() != first->shape() || t->dtype() != first->dtype()) {
     fail(ErrorCode::invalid_argument, "a scan output is {} in iteration 0 and {} in iteration {}", text(first), text(t),

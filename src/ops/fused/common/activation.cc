@@ -17,8 +17,7 @@ std::optional<kernels::Activation::Kind> activation_kind(std::string_view name) 
 }
 
 void ActivationAttributes::check() const {
-  require(activation_kind(activation).has_value(), ErrorCode::invalid_argument, "activation '{}' is not known",
-          activation);
+  require(activation_kind(activation).has_value(), ErrorCode::invalid_argument, "unknown activation '{}'", activation);
 }
 
 kernels::Activation ActivationAttributes::value() const {

@@ -1,4 +1,4 @@
-// The activation of a fused operator, as attributes: `activation` names it, `activation_a` and `activation_b` are the
+// The activation of a fused operator as attributes: `activation` names it; `activation_a` and `activation_b` are the
 // parameters of kernels::Activation.
 #pragma once
 #include "kernels/activation.h"
@@ -17,12 +17,12 @@ struct ActivationAttributes {
   static constexpr std::tuple activation_attributes{attr("activation", &ActivationAttributes::activation),
                                                     attr("activation_a", &ActivationAttributes::activation_a),
                                                     attr("activation_b", &ActivationAttributes::activation_b)};
-  /// Throws invalid_argument on an unknown name.
+  /// Throws invalid_argument if the name is unknown.
   void check() const;
   kernels::Activation value() const;
 };
 
-/// Writes `a` into the attributes of a node; nothing for Kind::none.
+/// Writes `a` to the attributes of a node; does nothing for Kind::none.
 void set_activation(Attributes& attributes, const kernels::Activation& a);
 
 }  // namespace retort::ops

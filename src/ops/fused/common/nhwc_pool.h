@@ -1,4 +1,4 @@
-// What the channels-last pools share.
+// Shared by the channels-last pools.
 #pragma once
 #include "ops/nn/common/pool_kernel.h"
 
@@ -9,7 +9,7 @@ struct NhwcPool : PoolAttributes {
   bool writes_rows(const RunContext&) const { return true; }
 };
 
-/// [N, H, W, C] (or [N, L, C]) → the same with pooled spatial axes.
+/// Infers the shape for [N, H, W, C] or [N, L, C]: the same with pooled spatial axes.
 inline void infer_nhwc_pool(InferContext& c, const PoolAttributes& a) {
   c.set(0, c.dtype(0));
   const Shape& x = c.shape(0);

@@ -1,4 +1,4 @@
-// Loss of a class per element: what NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss share.
+// The loss of one class per element, shared by NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
 #pragma once
 #include "ops/op.h"
 
@@ -14,7 +14,7 @@ struct ClassLoss {
 
   void check() const {
     require(reduction == "mean" || reduction == "sum" || reduction == "none", ErrorCode::invalid_argument,
-            "reduction \"{}\" is none of none, sum, mean", reduction);
+            "reduction \"{}\" is not one of none, sum, mean", reduction);
   }
 
   void infer(InferContext& c) const {
@@ -23,18 +23,19 @@ struct ClassLoss {
     const Shape &x = c.shape(kValues), &t = c.shape(kClasses);
     bool fits = x.rank() >= 2 && t.rank() + 1 == x.rank() && may_equal(x[0], t[0]);
     for (size_t d = 1; fits && d < t.rank(); ++d) fits = may_equal(x[d + 1], t[d]);
-    require(fits, ErrorCode::invalid_argument, "classes of shape {} for values of shape {}", c.dims().text(t),
-            c.dims().text(x));
+    require(fits, ErrorCode::invalid_argument, "classes have shape {}, which does not match values of shape {}",
+            c.dims().text(t), c.dims().text(x));
     if (c.has(kWeights) && c.ranked(kWeights)) {
       require(c.rank(kWeights) == 1 && may_equal(c.shape(kWeights)[0], x[1]), ErrorCode::invalid_argument,
-              "weights of shape {} for values of shape {}", c.dims().text(c.shape(kWeights)), c.dims().text(x));
+              "weights have shape {}, which does not match values of shape {}", c.dims().text(c.shape(kWeights)),
+              c.dims().text(x));
     }
     if (reduction == "none") c.set(0, c.dtype(kValues), t);
   }
   // Negation and sum of the value that each class selects.
   Cost cost(const CostContext& c) const { return {.operations = 2 * c.count(kClasses)}; }
 
-  /// The loss by the logarithms of the probabilities, which lie like the values.
+  /// Computes the loss from the logarithms of the probabilities, which have the layout of the values.
   template <typename T>
   void compute(const RunContext& c, const T* logs, std::span<T> y) const {
     const Shape& x = c.shape(kValues);

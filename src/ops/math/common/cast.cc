@@ -15,7 +15,7 @@ constexpr size_t kBlock = 256;  // elements converted at a time through a buffer
 
 bool is_packed_int(DType t) { return is_packed(t) && t != DType::f4e2m1; }
 
-// Sign-extended element of a packed integer type.
+// Returns the sign-extended element of a packed integer type.
 int32_t load_packed_int(DType t, const uint8_t* data, size_t i) {
   const size_t bits = dtype_bits(t);
   const int32_t raw = get_packed(data, i, bits);
@@ -33,7 +33,7 @@ void set_code(DType t, uint8_t* data, size_t i, uint8_t code) {
     data[i] = code;
 }
 
-// A type that kernels::cast knows and that holds every number of `t`.
+// A type that kernels::cast supports and that represents every number of `t`.
 DType wide_type(DType t) {
   if (is_packed_int(t)) return DType::i32;
   return is_small_float(t) ? DType::f32 : t;
@@ -43,7 +43,7 @@ const void* address(DType t, const void* data, size_t i) {
   return static_cast<const char*>(data) + i * dtype_bits(t) / 8;
 }
 
-// Elements [begin, begin + n) between types of which at least one has less than 8 bits or is a small float.
+// Converts elements [begin, begin + n) between types of which at least one has less than 8 bits or is a small float.
 void cast_block(DType from, const void* x, DType to, void* y, size_t begin, size_t n, const CastBase& op) {
   alignas(16) int32_t loaded[kBlock];
   alignas(16) int32_t converted[kBlock];
@@ -108,7 +108,7 @@ double parse_number(std::string_view given) {
   return v;
 }
 
-// Whole numbers beyond 2^53 must not go through double.
+// Whole numbers beyond 2^53 must not be converted through double.
 template <typename Int>
 Int parse_integer(std::string_view text) {
   text = trimmed(text);
@@ -117,7 +117,7 @@ Int parse_integer(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (end == text.data() + text.size()) {
     if (error == std::errc{}) return v;
-    require(error != std::errc::result_out_of_range, ErrorCode::invalid_argument, "'{}' is too large for {}",
+    require(error != std::errc::result_out_of_range, ErrorCode::invalid_argument, "'{}' is out of range for {}",
             text.substr(0, 64), dtype_name(dtype_of<Int>));
   }
   Int converted;
@@ -138,7 +138,7 @@ void cast_from_strings(const std::string* x, DType to, void* y, size_t n, const 
       if (kernels::can_cast(to)) {
         kernels::cast(&v, DType::f64, const_cast<void*>(address(to, y, i)), to, 1, {});
       } else {
-        // One element at a time keeps packed neighbours intact.
+        // One element at a time, so that packed neighbours are not changed.
         uint8_t code[1] = {};
         cast_block(DType::f32, &narrow, to, code, 0, 1, op);
         set_code(to, static_cast<uint8_t*>(y), i, is_packed(to) ? get_packed(code, 0, dtype_bits(to)) : code[0]);
@@ -168,7 +168,7 @@ bool castable(DType t) { return kernels::can_cast(t) || is_packed(t) || is_small
 
 void CastBase::check() const {
   require(round_mode == "up" || round_mode == "down" || round_mode == "nearest", ErrorCode::invalid_argument,
-          "round_mode '{}' is none of up, down, nearest", round_mode);
+          "round_mode '{}' is not one of up, down, nearest", round_mode);
 }
 
 void CastBase::infer_to(InferContext& c, DType to) {
@@ -189,9 +189,10 @@ void CastBase::run(RunContext& c) const {
   const void* x = c.data(0);
   void* y = c.out_data();
   const size_t n = c.count(0);
-  require(castable(from) && castable(to), ErrorCode::not_implemented, "no conversion from {} to {}", dtype_name(from),
-          dtype_name(to));
-  if (is_packed(to) && n > 0) static_cast<uint8_t*>(y)[dtype_bytes(to, n) - 1] = 0;  // bits behind the last element
+  require(castable(from) && castable(to), ErrorCode::not_implemented, "there is no conversion from {} to {}",
+          dtype_name(from), dtype_name(to));
+  // The unused bits after the last element.
+  if (is_packed(to) && n > 0) static_cast<uint8_t*>(y)[dtype_bytes(to, n) - 1] = 0;
   if (from == to) {
     copy(from, x, y, n);
   } else if (kernels::can_cast(from) && kernels::can_cast(to)) {

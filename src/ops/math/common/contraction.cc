@@ -40,7 +40,7 @@ LabelSet LabelList::set() const {
   return all;
 }
 
-// The labels of a product: in both and kept, in both and summed over, in the left or the right factor alone.
+// The labels of a product: in both factors and kept, in both and summed over, in the left or the right factor alone.
 struct Contraction::Groups {
   LabelList batch, inner, left, right;
 };
@@ -51,7 +51,7 @@ int64_t Contraction::extent(const LabelList& list) const {
   return product;
 }
 
-// Outermost first, as the elements lie in memory.
+// Orders labels as the elements lie in memory, outermost first.
 LabelList Contraction::natural_order(const Labelled& x, LabelSet of) const {
   LabelList order;
   for (size_t l = 0; l < kMostLabels; ++l) {
@@ -70,7 +70,7 @@ bool Contraction::is_dense(const Labelled& x, const LabelList& order) const {
   return true;
 }
 
-// A dense tensor that is still to be written.
+// A new dense tensor in scratch, not written yet.
 Labelled Contraction::fresh(const LabelList& order) {
   Labelled y;
   y.data = space_.rehearsal ? nullptr : space_.scratch + used_;
@@ -84,7 +84,7 @@ Labelled Contraction::fresh(const LabelList& order) {
   return y;
 }
 
-// The same for what a step computes.
+// The tensor for the result of a step: the output for the last step, otherwise a fresh one.
 Labelled Contraction::result(const LabelList& order) {
   if (!last_ || !(order == output_)) return fresh(order);
   const size_t used = used_;
@@ -124,7 +124,8 @@ Labelled Contraction::sum(const Labelled& x, LabelSet keep) {
     if (!has(keep, natural.at[i])) axes[summed++] = int64_t(i);
   }
   const auto plan = kernels::ReducePlan::make(std::span(shape.data(), natural.count), std::span(axes.data(), summed));
-  require(plan.has_value(), ErrorCode::not_implemented, "a sum over {} of {} labels", summed, natural.count);
+  require(plan.has_value(), ErrorCode::not_implemented, "sums over {} of {} labels are not supported", summed,
+          natural.count);
   if (!space_.rehearsal) {
     kernels::reduce(kernels::Reduce::sum, from.data, const_cast<float*>(y.data), *plan, parallel_);
   }
@@ -137,7 +138,7 @@ double Contraction::size(LabelSet labels) const {
   return product;
 }
 
-// What a product of two factors adds to the elements that are there.
+// The number of elements that a product of two factors adds to those in memory.
 double Contraction::weight(const Labelled& x, const Labelled& y, LabelSet keep) const {
   return size((x.labels | y.labels) & keep) - size(x.labels) - size(y.labels);
 }
@@ -166,14 +167,14 @@ void Contraction::run(std::span<Labelled> factors) {
   store(sum(factors[0], output_.set()), output_, space_.output);
 }
 
-// Which factor is the left one: rows of the result are its labels, and the right factor's are innermost.
+// Multiplies two factors. Rows of the result are the left factor's labels, and the right factor's are innermost.
 Labelled Contraction::product(Labelled x, Labelled y, LabelSet keep) {
   const bool last = std::exchange(last_, false);
   x = sum(x, keep | y.labels);
   y = sum(y, keep | x.labels);
   last_ = last;
   const LabelSet both = x.labels & y.labels, all = (x.labels | y.labels) & keep;
-  LabelList wanted = filtered(output_, all);  // then what only later factors ask for
+  LabelList wanted = filtered(output_, all);  // then the labels that only later factors need
   for (const size_t l : natural_order(x, x.labels & all & ~wanted.set())) wanted.push(l);
   for (const size_t l : natural_order(y, y.labels & all & ~wanted.set())) wanted.push(l);
   if ((both & ~keep) == 0) return multiply_elements(x, y, wanted);
@@ -209,9 +210,9 @@ Labelled Contraction::multiply_elements(const Labelled& x, const Labelled& y, co
   return to;
 }
 
-// For each batch a matrix x [left, inner] times a vector y [inner].
+// For each batch, multiplies a matrix x [left, inner] by a vector y [inner].
 Labelled Contraction::multiply_vectors(const Labelled& x, const Labelled& y, const Groups& g) {
-  constexpr size_t kRows = 64;  // of one task
+  constexpr size_t kRows = 64;  // per task
   const Labelled a = dense(x, joined({g.batch, g.left, g.inner})), b = dense(y, joined({g.batch, g.inner}));
   const Labelled to = result(joined({g.batch, g.left}));
   const size_t batch = size_t(extent(g.batch)), rows = size_t(extent(g.left)), inner = size_t(extent(g.inner));

@@ -1,5 +1,5 @@
-// Products of tensors whose axes have labels, summed over some of the labels: what Einsum does with two inputs at a time,
-// as copies, sums, elementwise products and matrix products.
+// Products of tensors whose axes have labels, summed over some of the labels: Einsum for pairs of inputs, as copies,
+// sums, elementwise products and matrix products.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -27,29 +27,30 @@ struct LabelList {
   bool operator==(const LabelList& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 };
 
-/// A tensor in single precision, read only. Labels along which it does not vary it lacks: an axis of extent 1 has none.
+/// A read-only tensor in single precision. It does not have the labels along which it does not vary: an axis of extent
+/// 1 has no label.
 struct Labelled {
   const float* data = nullptr;
   LabelSet labels = 0;
-  std::array<int64_t, kMostLabels> strides{};  ///< in elements; 0 for labels that it lacks
+  std::array<int64_t, kMostLabels> strides{};  ///< in elements; 0 for labels that it does not have
 };
 
-/// Where results go: what comes last to `output`, everything else to scratch, one after the other. Both may be null in
-/// a rehearsal, which computes nothing and tells how much scratch it takes.
+/// Memory for results: the last one goes to `output`, the others to scratch, one after the other. Both may be null in a
+/// rehearsal, which computes nothing and determines how much scratch is needed.
 struct ContractionSpace {
   float *output = nullptr, *scratch = nullptr;
   bool rehearsal = false;
 };
 
-/// The product of some factors, summed over the labels that the output lacks.
+/// The product of some factors, summed over the labels that the output does not have.
 class Contraction {
  public:
-  /// `extents`: of all labels; `output`: those of the result in the order of its axes.
+  /// `extents` are those of all labels; `output` lists the labels of the result in the order of its axes.
   Contraction(std::span<const int64_t> extents, const LabelList& output, const ContractionSpace& space,
               const Parallel& parallel)
       : extents_(extents), output_(output), space_(space), parallel_(parallel) {}
 
-  /// The product of all factors, in pairs, the pair first that leaves the least; overwrites them.
+  /// Multiplies all factors in pairs, first the pair whose result is smallest; overwrites them.
   void run(std::span<Labelled> factors);
   size_t bytes() const { return used_ * sizeof(float); }
 
@@ -74,8 +75,8 @@ class Contraction {
   LabelList output_;
   ContractionSpace space_;
   const Parallel& parallel_;
-  size_t used_ = 0;    // floats of scratch
-  bool last_ = false;  // what is computed now is the output
+  size_t used_ = 0;    // in floats of scratch
+  bool last_ = false;  // whether the current step computes the output
 };
 
 }  // namespace retort::ops

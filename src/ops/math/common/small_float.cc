@@ -12,9 +12,9 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct Format {
   int exponent_bits, mantissa_bits, bias;
   float largest;
-  bool infinity;      // all exponent bits set and no mantissa
-  bool negative_nan;  // the code of -0 is the only NaN ("fnuz")
-  bool nan;           // has one at all
+  bool infinity;      // whether all exponent bits set and mantissa 0 is infinity
+  bool negative_nan;  // whether the code of -0 is the only NaN ("fnuz")
+  bool nan;           // whether it has NaN
 
   int sign_shift() const { return exponent_bits + mantissa_bits; }
   uint8_t sign_bit() const { return uint8_t(1u << sign_shift()); }
@@ -54,7 +54,7 @@ uint8_t nan_code(const Format& f, uint8_t sign) {
 uint8_t magnitude_code(const Format& f, float magnitude) {
   if (magnitude == 0) return 0;
   const int exponent = std::max(std::ilogb(magnitude), 1 - f.bias);
-  const int steps = int(std::ldexp(magnitude, f.mantissa_bits - exponent));  // exact: rounded before
+  const int steps = int(std::ldexp(magnitude, f.mantissa_bits - exponent));  // exact, because it was rounded before
   const int normal = 1 << f.mantissa_bits;
   return uint8_t(steps < normal ? steps : ((exponent + f.bias) << f.mantissa_bits) + steps - normal);
 }
@@ -76,14 +76,14 @@ uint8_t encode(const Format& f, float value, bool saturate) {
   return code == 0 && f.negative_nan ? 0 : uint8_t(sign | code);
 }
 
-// A power of two without sign: 2^(code - 127), 255 is NaN.
+// A power of two without sign: 2^(code - 127); code 255 is NaN.
 uint8_t encode_scale(float value, bool saturate, ScaleRounding rounding) {
   constexpr uint8_t kNoNumber = 255, kLargest = 254;
   if (std::isnan(value) || value < 0) return kNoNumber;
   if (value == 0) return saturate ? 0 : kNoNumber;
   if (std::isinf(value)) return saturate ? kLargest : kNoNumber;
   int exponent = std::ilogb(value);
-  const float fraction = std::scalbn(value, -exponent);  // [1, 2)
+  const float fraction = std::scalbn(value, -exponent);  // in [1, 2)
   if ((rounding == ScaleRounding::up && fraction > 1) || (rounding == ScaleRounding::nearest && fraction >= 1.5f))
     ++exponent;
   if (exponent > 127) return saturate ? kLargest : kNoNumber;

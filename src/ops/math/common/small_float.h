@@ -6,14 +6,14 @@
 
 namespace retort::ops {
 
-/// How float8e8m0 rounds: away from zero, towards zero, to nearest with ties away from zero.
+/// The rounding of float8e8m0: away from zero, towards zero, or to nearest with ties away from zero.
 enum class ScaleRounding : uint8_t { up, down, nearest };
 
-/// f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0 and f4e2m1.
+/// Whether the type is f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f8e8m0 or f4e2m1.
 bool is_small_float(DType type);
 float decode_small_float(DType type, uint8_t code);
-/// Nearest code, ties to even (f8e8m0: by `rounding`). What is too large becomes the largest finite number when
-/// `saturate` is set (always for f4e2m1), else infinity or NaN, as the format has it.
+/// The nearest code, ties to even (f8e8m0: by `rounding`). Values out of range become the largest finite number if
+/// `saturate` is set (always for f4e2m1), otherwise infinity or NaN, depending on the format.
 uint8_t encode_small_float(DType type, float value, bool saturate, ScaleRounding rounding);
 
 }  // namespace retort::ops

@@ -27,7 +27,7 @@ void infer_variadic(InferContext& c, FoldContent fold) {
 
 namespace {
 
-// Whether the broadcast of a and b is `out` already.
+// Whether the broadcast of a and b is already `out`.
 bool reach(const Shape& a, const Shape& b, const Shape& out) {
   if (std::max(a.rank(), b.rank()) != out.rank()) return false;
   for (size_t d = 0; d < out.rank(); ++d) {
@@ -46,7 +46,7 @@ void run_variadic(kernels::Binary op, RunContext& c) {
   T* y = c.output<T>().data();
   const auto combine = [&](const T* a, const Shape& a_shape, const T* b, const Shape& b_shape) {
     const auto plan = kernels::BroadcastPlan<2>::make({a_shape, b_shape});
-    require(plan.has_value(), ErrorCode::not_implemented, "broadcasting alternates too often");
+    require(plan.has_value(), ErrorCode::not_implemented, "broadcasting alternates between too many axes");
     kernels::binary(op, a, b, y, *plan, c.parallel());
   };
   const Shape& out = c.out_shape();

@@ -13,10 +13,10 @@ struct ClassLabels {
   static constexpr std::tuple label_attributes{attr("classlabels_ints", &ClassLabels::int_labels),
                                                attr("classlabels_strings", &ClassLabels::string_labels)};
 
-  /// With both lists the strings count.
+  /// If both lists are given, the strings are used.
   size_t label_count() const { return string_labels.empty() ? int_labels.size() : string_labels.size(); }
   DType label_type() const { return string_labels.empty() ? DType::i64 : DType::string; }
-  /// Output 0 of a row; classes without labels are called by their numbers.
+  /// Writes output 0 for a row; without labels, classes are named by their numbers.
   void store_label(const RunContext& c, size_t row, size_t label) const {
     if (!c.wants(0)) return;
     if (!string_labels.empty()) {

@@ -1,4 +1,4 @@
-// Rows of features: what ai.onnx.ml takes, numbers of several types, as floats.
+// Rows of features, the input of ai.onnx.ml operators: numbers of several types, read as floats.
 #pragma once
 #include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
@@ -11,7 +11,7 @@ inline constexpr TypeSet kFeatureTypes = types({DType::f32, DType::f64, DType::i
 template <typename T>
 concept Feature = OneOf<T, float, double, int64_t, int32_t>;
 
-/// f(std::type_identity<T>) for the element type of features. Throws invalid_graph for others.
+/// Calls f(std::type_identity<T>) for the element type of features. Throws invalid_graph for other types.
 template <class F>
 void visit_features(DType type, const F& f) {
   switch (type) {
@@ -28,7 +28,7 @@ void visit_features(DType type, const F& f) {
   }
 }
 
-/// The rows of X, [N, features] or, for one row, [features]. Throws invalid_argument for other shapes.
+/// The number of rows of X, [N, features] or, for one row, [features]. Throws invalid_argument for other shapes.
 inline Dim infer_rows(InferContext& c, size_t features) {
   const Shape& x = c.shape(0);
   require((x.rank() == 1 || x.rank() == 2) && may_equal(x.back(), int64_t(features)), ErrorCode::invalid_argument,
@@ -36,11 +36,11 @@ inline Dim infer_rows(InferContext& c, size_t features) {
   return x.rank() == 2 ? x[0] : 1;
 }
 
-/// Elements that one set of features has: the extent of axis 1, or all of a vector. Axes behind do not count, as in
-/// ONNX Runtime, where ONNX speaks of the last axis.
+/// Number of elements in one set of features: the extent of axis 1, or all of a vector. Later axes do not count, as in
+/// ONNX Runtime; ONNX specifies the last axis.
 inline Dim features_of(const Shape& x) { return x.rank() == 1 ? x[0] : x[1]; }
 
-/// Input 0, of rank 1 or 2, as rows of T, a block at a time.
+/// Input 0, of rank 1 or 2, as rows of T, one block at a time.
 template <typename T = float>
 struct FeatureBlocks {
   static constexpr size_t kRows = 64;
@@ -54,8 +54,8 @@ struct FeatureBlocks {
   /// Elements of working memory that each worker needs for rows of another type.
   size_t scratch(const RunContext& c) const { return c.dtype(0) == dtype_of<T> ? 0 : block_ * columns; }
 
-  /// Calls f(first row, rows, x, space) on all threads. x: the rows where they lie, or converted. `space`: working
-  /// memory of `each` elements for each worker; the first scratch() are taken, the callee gets the rest.
+  /// Calls f(first row, rows, x, space) on all threads. x points to the rows in the input or to converted ones. `space`
+  /// is working memory with `each` elements per worker; the first scratch() are used here, and f gets the rest.
   template <class F>
   void for_each(const RunContext& c, T* space, size_t each, const F& f) const {
     const DType type = c.dtype(0);

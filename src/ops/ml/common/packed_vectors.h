@@ -9,11 +9,11 @@
 
 namespace retort::ops {
 
-/// Immutable: shared by concurrent runs.
+/// Immutable; shared by concurrent runs.
 class PackedVectors {
  public:
   PackedVectors() = default;
-  /// `vectors`: [count, length].
+  /// `vectors` is [count, length].
   PackedVectors(const float* vectors, size_t count, size_t length)
       : count_(count),
         length_(length),

@@ -42,7 +42,7 @@ PostTransform post_transform(std::string_view name) {
   constexpr std::string_view kNames[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
   const auto* found = std::ranges::find(kNames, name);
   require(found != std::end(kNames), ErrorCode::invalid_argument,
-          "post_transform \"{}\" is none of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", name);
+          "post_transform \"{}\" is not one of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO, PROBIT", name);
   return PostTransform(found - std::begin(kNames));
 }
 

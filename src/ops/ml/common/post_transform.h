@@ -1,4 +1,4 @@
-// What ai.onnx.ml models do to the scores of a row at the end.
+// The final transformation of a row's scores in ai.onnx.ml models.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,22 +7,22 @@ namespace retort::ops {
 
 enum class PostTransform : uint8_t { none, softmax, logistic, softmax_zero, probit };
 
-/// "NONE", "SOFTMAX", …; throws invalid_argument on another name.
+/// Parses "NONE", "SOFTMAX", …; throws invalid_argument on another name.
 PostTransform post_transform(std::string_view name);
-/// In place; T: float or double. softmax_zero leaves scores of about 0 out: up to 1e-7 they are only scaled as the
-/// others are, and all of them alone make NaN. probit is the quantile function of the normal distribution,
-/// by Winitzki's approximation of erf's inverse ("A handy approximation for the error function and its inverse", 2008).
-/// Both are as ONNX Runtime has them. A score that is alone stays as it is, as there, but for probit.
+/// Transforms scores in place; T is float or double. softmax_zero leaves out scores of about 0: up to 1e-7 they are
+/// only scaled as the others are, and if all are such, the result is NaN. probit is the quantile function of the normal
+/// distribution, by Winitzki's approximation of erf's inverse ("A handy approximation for the error function and its
+/// inverse", 2008). Both behave as in ONNX Runtime. As there, a single score is unchanged, except by probit.
 template <typename T>
 void apply(PostTransform transform, std::span<T> scores) noexcept;
 /// The same for each row of [rows, count], with vectors. Serial.
 void apply_rows(PostTransform transform, float* scores, size_t rows, size_t count) noexcept;
 
-/// What the first class of two gets beside the second one's score s.
+/// The score of the first of two classes, given the score s of the second one.
 enum class SecondScore : uint8_t { one_minus, negative };
-/// Rows [rows, 2] whose second columns hold a score s each: the first become 1 - s or -s, with LOGISTIC both its values
-/// at -s and s. Of the other transforms only PROBIT applies to two such scores, as in ONNX Runtime, which leaves half
-/// of its results unset then.
+/// Completes rows [rows, 2] whose second column holds a score s: the first column becomes 1 - s or -s; with LOGISTIC,
+/// the columns become its values at -s and s. Of the other transforms only PROBIT applies to two such scores, as in
+/// ONNX Runtime, which leaves half of its results unset then.
 void add_second_scores(PostTransform transform, SecondScore kind, float* scores, size_t rows) noexcept;
 /// 1 / (1 + e^-x) without overflow.
 template <typename T>

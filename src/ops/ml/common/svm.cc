@@ -9,7 +9,7 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kMostFactors = 16;  // degrees up to here are products, others go through std::pow
+constexpr float kMostFactors = 16;  // up to this degree powers are products; above it std::pow is used
 
 void raise(std::span<float> values, float degree) {
   if (degree == 2) {
@@ -62,7 +62,7 @@ SvmKernel SvmAttributes::kernel() const {
   constexpr std::string_view kNames[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
   const auto* found = std::ranges::find(kNames, kernel_type);
   require(found != std::end(kNames), ErrorCode::invalid_argument,
-          "kernel_type \"{}\" is none of LINEAR, POLY, RBF, SIGMOID", kernel_type);
+          "kernel_type \"{}\" is not one of LINEAR, POLY, RBF, SIGMOID", kernel_type);
   SvmKernel k{.kind = SvmKernel::Kind(found - std::begin(kNames))};
   if (!kernel_params.empty()) k.gamma = kernel_params[0], k.coef0 = kernel_params[1], k.degree = kernel_params[2];
   return k;
@@ -74,7 +74,7 @@ void SvmAttributes::check_svm(size_t supports) const {
   kernel();
   post_transform(transform);
   require(!coefficients.empty() && !rho.empty(), ErrorCode::invalid_argument,
-          "{} coefficients and {} numbers rho: both are needed", coefficients.size(), rho.size());
+          "coefficients has {} numbers and rho {}: both are needed", coefficients.size(), rho.size());
   require(supports == 0 || (!support_vectors.empty() && support_vectors.size() % supports == 0),
           ErrorCode::invalid_argument, "support_vectors has {} numbers for {} vectors", support_vectors.size(),
           supports);

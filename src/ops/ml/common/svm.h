@@ -1,4 +1,4 @@
-// What support vector machines share: attributes, kernel functions, and probabilities from pairs of classes.
+// Shared by support vector machines: attributes, kernel functions, and probabilities from pairs of classes.
 #pragma once
 #include <span>
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace retort::ops {
 
-/// How alike two rows are.
+/// A measure of the similarity of two rows.
 struct SvmKernel {
   enum class Kind : uint8_t { linear, poly, rbf, sigmoid };
   Kind kind = Kind::linear;
   float gamma = 0, coef0 = 0, degree = 0;
 
-  /// In place, from the products x · v of rows and support vectors, or for rbf from |x - v|². Serial.
+  /// Computes kernel values in place, from the products x · v of rows and support vectors, or for rbf from |x - v|².
+  /// Serial.
   void apply(std::span<float> values) const noexcept;
-  /// The meaning, for x and v of n numbers.
+  /// The reference, for x and v of n numbers.
   template <typename T>
   double operator()(const T* x, const float* v, size_t n) const {
     double sum = 0;
@@ -43,7 +44,7 @@ struct SvmAttributes {
                                              attr("kernel_type", &SvmAttributes::kernel_type),
                                              attr("post_transform", &SvmAttributes::transform)};
 
-  /// Throws invalid_argument; `supports`: how many support vectors there are.
+  /// Throws invalid_argument if attributes do not match `supports`, the number of support vectors.
   void check_svm(size_t supports) const;
   /// Each row of input 0 is multiplied by every support vector, if any, and by the coefficients.
   Cost cost(const CostContext& c) const {
@@ -54,7 +55,7 @@ struct SvmAttributes {
   SvmKernel kernel() const;
 };
 
-/// Support vectors, packed, with their kernel.
+/// Packed support vectors with their kernel.
 class SupportVectors {
  public:
   SupportVectors(const SvmAttributes& svm, size_t count)
@@ -67,14 +68,14 @@ class SupportVectors {
   SvmKernel kernel_;
 };
 
-/// Rows that are taken at a time, so that their kernel values stay in the second-level cache.
+/// Number of rows per block, so that their kernel values stay in the second-level cache.
 inline size_t svm_block_rows(size_t supports) {
   return std::clamp<size_t>((64 << 10) / std::max<size_t>(supports, 1), 8, FeatureBlocks<>::kRows);
 }
 
 /// Probabilities p[i] of n classes that agree best with those of pairs, r[i, j] of i against j, [n, n]: the iteration
 /// of Wu, Lin and Weng ("Probability estimates for multi-class classification by pairwise coupling", 2004, algorithm 2)
-/// with the bounds of LIBSVM, 100 rounds and an error of 0.005 / n. `space`: n · (n + 1) floats.
+/// with the bounds of LIBSVM, 100 rounds and an error of 0.005 / n. `space` has n · (n + 1) floats.
 void couple_probabilities(const float* r, std::span<float> p, float* space) noexcept;
 
 }  // namespace retort::ops

@@ -12,7 +12,7 @@ Branch branch_of(const std::string& mode) {
   constexpr std::string_view kNames[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                          "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
   const auto* found = std::ranges::find(kNames, mode);
-  require(found != std::end(kNames), ErrorCode::invalid_graph, "nodes_modes holds \"{}\"", mode);
+  require(found != std::end(kNames), ErrorCode::invalid_graph, "nodes_modes contains \"{}\"", mode);
   return Branch(found - std::begin(kNames));
 }
 
@@ -20,9 +20,9 @@ void expect_size(size_t size, size_t wanted, std::string_view name) {
   require(size == wanted, ErrorCode::invalid_graph, "{} has {} entries, nodes_nodeids has {}", name, size, wanted);
 }
 
-using Id = std::pair<int64_t, int64_t>;  // tree, node
+using Id = std::pair<int64_t, int64_t>;  // tree id, node id
 
-// Where each node is in the lists. Models list the nodes of a tree together and number them in that order, so that most
+// The index of each node in the lists. Models list the nodes of a tree together and number them in that order, so most
 // are found without a search.
 class NodeIndex {
  public:
@@ -36,7 +36,7 @@ class NodeIndex {
       fail(ErrorCode::invalid_graph, "tree {} has two nodes {}", trees_[*twice], nodes_[*twice]);
   }
 
-  // The position of node `wanted` in the lists; none where there is no such node.
+  // The index of node `wanted` in the lists; nullopt if there is no such node.
   std::optional<uint32_t> find(Id wanted) {
     if (begin_ == end_ || trees_[order_[begin_]] != wanted.first) select(wanted.first);
     if (begin_ == end_) return std::nullopt;
@@ -57,12 +57,12 @@ class NodeIndex {
   }
 
   const std::vector<int64_t>&trees_, &nodes_;
-  std::vector<uint32_t> order_;  // positions, by tree and node
-  size_t begin_ = 0, end_ = 0;   // of the tree asked for last
+  std::vector<uint32_t> order_;  // indices, sorted by tree and node
+  size_t begin_ = 0, end_ = 0;   // range of the tree that was requested last
 };
 
-// The weights of each leaf together, in the order of the lists; those of splits say nothing. `child(i)`: whose weight i
-// is.
+// Groups the weights by leaf, in the order of the lists; weights of splits are ignored. `child(i)` is the node that
+// weight i belongs to.
 template <class ChildOf>
 void add_weights(TreeTables& t, const TreeAttributes::Weights& weights, size_t leaves, const ChildOf& child) {
   std::vector<TreeTables::Child> of(weights.node_ids.size());
@@ -134,7 +134,7 @@ TreeTables TreeAttributes::tables(const Weights& weights, int64_t targets) const
     if (children[i] < 0) continue;
     const auto child = [&](int64_t id) {
       const auto found = index.find({tree_ids[i], id});
-      require(found.has_value(), ErrorCode::invalid_graph, "node {} of tree {} leads to node {}, which is not there",
+      require(found.has_value(), ErrorCode::invalid_graph, "node {} of tree {} leads to node {}, which does not exist",
               node_ids[i], tree_ids[i], id);
       has_parent[*found] = true;
       return children[*found];
@@ -147,8 +147,8 @@ TreeTables TreeAttributes::tables(const Weights& weights, int64_t targets) const
   }
   add_weights(t, weights, size_t(leaves), [&](size_t i) {
     const auto found = index.find({weights.tree_ids[i], weights.node_ids[i]});
-    require(found.has_value(), ErrorCode::invalid_graph, "a weight is given to node {} of tree {}, which is not there",
-            weights.node_ids[i], weights.tree_ids[i]);
+    require(found.has_value(), ErrorCode::invalid_graph,
+            "a weight is given for node {} of tree {}, which does not exist", weights.node_ids[i], weights.tree_ids[i]);
     return children[*found];
   });
   return t;

@@ -1,5 +1,5 @@
-// The attributes of TreeEnsembleRegressor and TreeEnsembleClassifier: one list per property, one entry per node, and
-// one entry per weight of a leaf.
+// The attributes of TreeEnsembleRegressor and TreeEnsembleClassifier: one list per property, with one entry per node,
+// and lists with one entry per weight of a leaf.
 #pragma once
 #include <string>
 #include <vector>
@@ -32,12 +32,12 @@ struct TreeAttributes {
                                               attr("base_values_as_tensor", &TreeAttributes::base_values_tensor),
                                               attr("post_transform", &TreeAttributes::transform)};
 
-  /// The weights of leaves, as the operator's own attributes list them.
+  /// The weights of leaves, as they are listed in the operator's own attributes.
   struct Weights {
     const std::vector<int64_t>&tree_ids, &node_ids, &targets;
     std::vector<double> values;
   };
-  /// Throws invalid_graph when lists differ in length or name nodes that are not there.
+  /// Throws invalid_graph if lists differ in length or refer to nodes that do not exist.
   TreeTables tables(const Weights& weights, int64_t targets) const;
   std::vector<double> bases() const;
 
@@ -45,30 +45,31 @@ struct TreeAttributes {
   void check_lengths(const Weights& weights, size_t thresholds) const;
 };
 
-/// A list of floats, or the tensor of floats or doubles that may stand in its place.
+/// A list of floats, or the tensor of floats or doubles that may replace it.
 std::vector<double> numbers_of(const std::vector<float>& list, const std::optional<Tensor>& tensor);
 
-/// The ensembles for features compared as float and as double; the second only where the operator's input is double.
+/// The ensembles for features compared as float and as double; the second exists only if the operator's input is
+/// double.
 struct TreeState : State {
   std::optional<TreeEnsemble<float>> single;
   std::optional<TreeEnsemble<double>> wide;
   TreeState(const TreeTables& tables, DType x);
 };
 
-/// The rows of X, [N, features] or, for one row, [features]; throws invalid_argument for other ranks.
+/// The number of rows of X, [N, features] or, for one row, [features]; throws invalid_argument for other ranks.
 Dim tree_rows(InferContext& c);
 /// Bytes of scratch memory that evaluate_trees() needs.
 size_t tree_scratch(const RunContext& c, size_t targets);
 
-/// Calls block(first row, rows, scores, spoken) for all rows of input 0, on all threads: what the trees say, as
-/// TreeEnsemble::evaluate() gives it, in scratch memory that the block may change. Throws invalid_argument when X has
-/// too few columns.
+/// Calls block(first row, rows, scores, spoken) for all rows of input 0, on all threads, with the results of
+/// TreeEnsemble::evaluate() in scratch memory that the block may change. Throws invalid_argument if X has too few
+/// columns.
 template <class Block>
 void evaluate_trees(const RunContext& c, const TreeState& state, Aggregate aggregate, const Block& block) {
   const auto all = [&]<typename T>(const TreeEnsemble<T>& ensemble) {
     const FeatureBlocks<T> x(c);
     require(x.columns >= ensemble.features(), ErrorCode::invalid_argument,
-            "X has shape {}, the trees ask for {} features", c.shape(0), ensemble.features());
+            "X has shape {}, but the trees use {} features", c.shape(0), ensemble.features());
     const size_t n = ensemble.targets();
     T* scores = static_cast<T*>(c.scratch());
     T* space = scores + x.rows * n;

@@ -16,20 +16,21 @@ TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables
   std::vector<bool> seen(tables.splits.size(), false);
   for (const TreeTables::Child root : tables.roots) roots_.push_back(add_tree(tables, root, seen));
   const auto unseen = std::ranges::find(seen, false);
-  require(unseen == seen.end(), ErrorCode::invalid_graph, "node {} of a tree is reached from no root",
+  require(unseen == seen.end(), ErrorCode::invalid_graph, "node {} of a tree is not reached from any root",
           unseen - seen.begin());
 }
 
 template <typename T>
 uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
   const std::vector<uint32_t>& ends = tables.leaf_ends;
-  require(leaf < ends.size(), ErrorCode::invalid_graph, "leaf {} of a tree is not there: {} leaves", leaf, ends.size());
+  require(leaf < ends.size(), ErrorCode::invalid_graph, "leaf {} of a tree does not exist: there are {} leaves", leaf,
+          ends.size());
   const auto self = uint32_t(nodes_.size());
   Detail detail{.first = uint32_t(weights_.size())};
   for (uint32_t i = leaf ? ends[leaf - 1] : 0; i < ends[leaf]; ++i) {
     const TreeTables::Weight& w = tables.weights[i];
     require(w.target >= 0 && size_t(w.target) < targets_, ErrorCode::invalid_graph,
-            "a leaf speaks of target {}, there are {}", w.target, targets_);
+            "a leaf has a weight for target {}, but there are {}", w.target, targets_);
     weights_.push_back({uint32_t(w.target), T(w.value)});
   }
   detail.last = uint32_t(weights_.size());
@@ -38,7 +39,7 @@ uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
   return self;
 }
 
-// Depth first, so that a path lies close together. Iterative: a tree may be as deep as it has nodes.
+// Depth first, so that a path is contiguous. Iterative, because a tree may be as deep as it has nodes.
 template <typename T>
 uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen) {
   struct Open {
@@ -58,12 +59,12 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
       continue;
     }
     const auto index = size_t(next.child);
-    require(index < tables.splits.size(), ErrorCode::invalid_graph, "node {} of a tree is not there: {} nodes", index,
-            tables.splits.size());
+    require(index < tables.splits.size(), ErrorCode::invalid_graph,
+            "node {} of a tree does not exist: there are {} nodes", index, tables.splits.size());
     require(!seen[index], ErrorCode::invalid_graph, "node {} is reached twice: the nodes do not form trees", index);
     seen[index] = true;
     const TreeTables::Split& split = tables.splits[index];
-    require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree asks for feature {}",
+    require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree uses feature {}",
             split.feature);
     features_ = std::max(features_, size_t(split.feature) + 1);
     plain_ &= split.mode == Branch::leq && !split.missing_is_true;
@@ -101,7 +102,7 @@ bool TreeEnsemble<T>::holds(const Detail& detail, T x, T value) const noexcept {
   return false;
 }
 
-// All lanes go down a level at a time: the loads of one hide those of the others. Leaves lead to themselves.
+// All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves.
 template <typename T>
 template <class Lanes, class Holds>
 void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {

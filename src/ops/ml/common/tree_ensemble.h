@@ -1,4 +1,4 @@
-// An ensemble of decision trees, compiled from the attributes of an operator into arrays that are quick to walk.
+// An ensemble of decision trees, compiled from the attributes of an operator into arrays that are fast to walk.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@ namespace retort::ops {
 
 enum class Branch : uint8_t { leq, lt, gte, gt, eq, neq, member };
 
-/// The trees as an operator states them; nothing is checked yet.
+/// The trees as an operator declares them, not checked yet.
 struct TreeTables {
   /// A node index, or ~i for leaf i.
   using Child = int64_t;
@@ -20,7 +20,7 @@ struct TreeTables {
     double value = 0;
     bool missing_is_true = false;
     Child yes = 0, no = 0;
-    uint32_t first = 0, last = 0;  ///< of Branch::member: a range of `members`
+    uint32_t first = 0, last = 0;  ///< for Branch::member: a range of `members`
   };
   struct Weight {
     int64_t target;
@@ -28,37 +28,37 @@ struct TreeTables {
   };
   std::vector<Split> splits;
   std::vector<double> members;
-  std::vector<Weight> weights;      ///< those of leaf 0, of leaf 1, …
-  std::vector<uint32_t> leaf_ends;  ///< by leaf: where its weights end
+  std::vector<Weight> weights;      ///< the weights of leaf 0, of leaf 1, …
+  std::vector<uint32_t> leaf_ends;  ///< per leaf: the end of its weights
   std::vector<Child> roots;
   int64_t targets = 0;
 };
 
 enum class Aggregate : uint8_t { average, sum, min, max };
 
-/// Immutable: shared by concurrent runs. T: float or double, in which features are compared and
-/// scores added.
+/// Immutable; shared by concurrent runs. T is float or double, the type in which features are compared and scores
+/// added.
 template <typename T>
 class TreeEnsemble {
  public:
-  /// Throws invalid_graph when a child, target or leaf is not there, or when nodes do not form trees.
+  /// Throws invalid_graph if a child, target or leaf does not exist, or if nodes do not form trees.
   explicit TreeEnsemble(const TreeTables& tables);
 
   size_t targets() const { return targets_; }
   size_t trees() const { return roots_.size(); }
-  /// Columns that X must have at least.
+  /// The minimal number of columns of X.
   size_t features() const { return features_; }
 
-  /// Scores of `rows` rows of X [rows, columns]: for each target the aggregate of what the trees say, and whether any
-  /// tree spoke of it. `scores` and `spoken`: [rows, targets()]. Serial; no allocation. A score that no tree spoke of
-  /// is 0.
+  /// Computes the scores of `rows` rows of X [rows, columns]: for each target the aggregate of the trees' weights, and
+  /// whether any tree has a weight for it. `scores` and `spoken` are [rows, targets()]. Serial; no allocation. A score
+  /// without weights is 0.
   void evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
  private:
   struct Node {
     T value;
     uint32_t feature;
-    uint32_t child[2];  ///< where the comparison holds, where it does not; of a leaf: itself
+    uint32_t child[2];  ///< where to go if the comparison is true or false; a leaf leads to itself
   };
   struct Detail {
     Branch mode = Branch::leq;
@@ -84,12 +84,12 @@ class TreeEnsemble {
   void add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
   std::vector<Node> nodes_;
-  std::vector<Detail> details_;  ///< by node
+  std::vector<Detail> details_;  ///< per node
   std::vector<Weight> weights_;
   std::vector<T> members_;  ///< sorted within each node
   std::vector<uint32_t> roots_;
   size_t targets_ = 0, features_ = 0;
-  bool plain_ = true;  ///< every split is x <= value and NaN goes the other way
+  bool plain_ = true;  ///< whether every split is x <= value and NaN takes the other branch
 };
 
 }  // namespace retort::ops

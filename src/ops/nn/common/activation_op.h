@@ -1,6 +1,6 @@
 // The family of activations y[i] = f(x[i]) with attributes. An operator is a struct `Op : ActivationOp<Op>` with
-//   template <typename T> T apply(T x) const;                                          the meaning, T float or double
-//   void kernel(span<const float> x, span<float> y, const Parallel&) const;            optional: the kernel of float
+//   template <typename T> T apply(T x) const;                                the reference; T is float or double
+//   void kernel(span<const float> x, span<float> y, const Parallel&) const;  optional: the kernel for float
 #pragma once
 #include <cmath>
 
@@ -31,7 +31,7 @@ struct ActivationOp : UnaryElementwise {
   const Op& self() const { return static_cast<const Op&>(*this); }
 };
 
-/// Runs one of the activations that GEMM epilogues have as well.
+/// Runs one of the activations that GEMM epilogues also have.
 inline void activate(kernels::Activation::Kind kind, std::span<const float> x, std::span<float> y, const Parallel& par,
                      float a = 0, float b = 0) {
   kernels::activate({kind, a, b}, x, y, par);

@@ -18,7 +18,7 @@ double load(const ScoreOperand& o, size_t i) {
   }
 }
 
-// Past and new rows as [B, H, total, D].
+// Joins past and new rows as [B, H, total, D].
 template <typename T>
 std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& from, const T* past,
                     const HeadStrides& old, size_t size) {
@@ -32,7 +32,7 @@ std::vector<T> join(const AttentionShape& s, const T* fresh, const HeadStrides& 
   return all;
 }
 
-// [B, H, total, D] to where the cache has its heads.
+// Copies [B, H, total, D] into the heads of the cache.
 template <typename T>
 void keep(const AttentionShape& s, const std::vector<T>& all, T* to, const HeadStrides& heads, size_t size) {
   const size_t head = s.total() * size;
@@ -66,7 +66,8 @@ ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& 
     stride *= extent;
   }
   if (!fits)
-    fail(ErrorCode::invalid_argument, "a mask of shape {} for scores of shape [{},{},{},{}]", to_string(shape), s.batch,
+    fail(ErrorCode::invalid_argument,
+         "the mask has shape {}, which does not broadcast to scores of shape [{},{},{},{}]", to_string(shape), s.batch,
          s.q_heads, s.q_len, s.total());
   o.data = c.data(i);
   o.dtype = c.dtype(i);
@@ -74,7 +75,8 @@ ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& 
 }
 
 std::pair<size_t, size_t> ScoreRule::visible(const AttentionShape& s, size_t b, size_t i) const {
-  const int64_t before = valid ? valid[b] - int64_t(s.q_len) : int64_t(s.past_len);  // keys before the first query
+  // Number of keys before the first query.
+  const int64_t before = valid ? valid[b] - int64_t(s.q_len) : int64_t(s.past_len);
   const int64_t position = before + int64_t(i);
   int64_t first = 0, last = int64_t(s.total());
   if (causal) last = std::min(last, position + 1);

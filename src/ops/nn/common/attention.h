@@ -1,5 +1,5 @@
-// Scaled dot-product attention: where everything lies, the plain meaning, and the single-precision form that production
-// runs.
+// Scaled dot-product attention: the layout of its tensors, the plain reference, and the single-precision form that
+// production runs.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ struct HeadStrides {
   size_t batch = 0, head = 0, row = 0;
   size_t at(size_t b, size_t h, size_t s) const { return b * batch + h * head + s * row; }
 };
-/// [B, S, H·D] and [B, H, S, D].
+/// Strides of [B, S, H·D] and [B, H, S, D].
 inline HeadStrides packed_heads(size_t rows, size_t heads, size_t size) {
   return {rows * heads * size, size, heads * size};
 }
@@ -23,16 +23,16 @@ inline HeadStrides split_heads(size_t rows, size_t heads, size_t size) {
   return {heads * rows * size, rows * size, size};
 }
 
-/// Rows that each head has room for; 0: as many as there are.
+/// Rows that each head has room for; 0: no spare rows.
 struct CacheRooms {
   size_t past_k = 0, past_v = 0, present_k = 0, present_v = 0;
 };
 
 struct AttentionShape {
   size_t batch = 0, q_heads = 0, kv_heads = 0;
-  size_t q_len = 0, new_len = 0, past_len = 0;  ///< rows of Q, of K and V, and of the past ones
+  size_t q_len = 0, new_len = 0, past_len = 0;  ///< number of rows of Q, of K and V, and of the past ones
   size_t head_size = 0, v_head_size = 0;
-  HeadStrides q, k, v, y;  ///< of the tensors as given
+  HeadStrides q, k, v, y;  ///< of the given tensors
   CacheRooms rooms;
   size_t total() const { return past_len + new_len; }
   HeadStrides past_k() const { return cache(rooms.past_k, past_len, head_size); }
@@ -46,13 +46,13 @@ struct AttentionShape {
   size_t kv_head(size_t h) const { return h / group(); }
 };
 
-/// The cost of the scores and of the weighted sum of values for all pairs of positions, masked ones included. `queries` and
-/// `results` are the elements of Q and of the output.
+/// The cost of the scores and of the weighted sum of values for all pairs of positions, including masked ones.
+/// `queries` and `results` are the numbers of elements of Q and of the output.
 inline Cost attention_cost(double queries, double results, double keys) {
   return {.multiply_adds = (queries + results) * keys};
 }
 
-/// Of the caches of a context: which inputs and outputs they are.
+/// The rooms of the caches in a context; the arguments say which inputs and outputs they are.
 inline CacheRooms cache_rooms(const RunContext& c, size_t past_k, size_t past_v, size_t present_k, size_t present_v) {
   const auto in = [&](size_t i) { return c.has(i) ? c.in_slot(i).room : 0; };
   const auto out = [&](size_t i) { return c.wants(i) ? c.out_slot(i).room : 0; };
@@ -61,31 +61,31 @@ inline CacheRooms cache_rooms(const RunContext& c, size_t past_k, size_t past_v,
 
 /// A tensor that broadcasts to the scores [B, H, q_len, total]; its last axis may be shorter.
 struct ScoreOperand {
-  const void* data = nullptr;  ///< null: absent
+  const void* data = nullptr;  ///< null: omitted
   DType dtype = DType::undefined;
   size_t strides[4] = {};
-  size_t columns = std::numeric_limits<size_t>::max();  ///< keys that it speaks of
+  size_t columns = std::numeric_limits<size_t>::max();  ///< number of keys that it covers
   size_t at(size_t b, size_t h, size_t i, size_t j) const {
     return b * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
   }
 };
-/// Input i of that context; throws invalid_argument when it does not broadcast to the scores.
+/// Returns input i of the context; throws invalid_argument if it does not broadcast to the scores.
 ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s);
 
-/// What happens to a score before the softmax: scale, soft cap, `hidden` in place of flagged ones, plus bias; -inf for
-/// keys that the query does not see.
+/// The steps from a score to the input of the softmax: scale, soft cap, `hidden` in place of flagged scores, plus bias;
+/// -inf for keys that the query does not see.
 struct ScoreRule {
   double scale = 1, softcap = 0;
-  ScoreOperand bias;        ///< of any float type
+  ScoreOperand bias;        ///< any float type
   ScoreOperand flags;       ///< bool
-  bool flag_hides = false;  ///< true flags hide; else they show
+  bool flag_hides = false;  ///< whether true flags hide a key; otherwise false flags do
   double hidden = -std::numeric_limits<double>::infinity();
-  double blind = 0;  ///< weight of each key for a query whose scores are all -inf: 0, or the NaN of a plain Softmax
+  double blind = 0;  ///< weight of each key if all scores of a query are -inf: 0, or the NaN of a plain Softmax
   bool causal = false;
   int64_t left = -1, right = -1;   ///< window around the query's own position; -1: unbounded
-  const int64_t* valid = nullptr;  ///< [B]: keys that are no padding; null: all
-  bool sink = false;               ///< one key more without a value takes its share of the weights
-  const float* sinks = nullptr;    ///< [H]: its scores; null: 0
+  const int64_t* valid = nullptr;  ///< [B]: number of keys that are not padding; null: all keys
+  bool sink = false;               ///< an extra key without a value takes part in the softmax
+  const float* sinks = nullptr;    ///< [H]: the scores of the extra keys; null: 0
 
   /// Keys [first, last) that query i of batch b may see.
   std::pair<size_t, size_t> visible(const AttentionShape& s, size_t b, size_t i) const;
@@ -95,7 +95,7 @@ struct ScoreRule {
   double apply(double capped, size_t b, size_t h, size_t i, size_t j) const;
 };
 
-/// The tensors. Present ones may be null, then nothing of them is kept; past ones are null when past_len is 0.
+/// The tensors. Present ones may be null if they are not needed; past ones are null if past_len is 0.
 template <typename T>
 struct AttentionData {
   const T *q = nullptr, *k = nullptr, *v = nullptr, *past_k = nullptr, *past_v = nullptr;
@@ -104,15 +104,15 @@ struct AttentionData {
   int64_t scores_mode = 0;  ///< 0: scaled, 1: capped, 2: with bias, 3: after the softmax
 };
 
-/// One query at a time, in double: the meaning.
+/// The reference: one query at a time, in double.
 template <typename T>
 void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule,
                          const Parallel& run = {});
 
-/// Blocks of queries by GEMM, a few queries by dot products. d.scores must be null.
+/// Uses GEMM for blocks of queries, and dot products for a few queries. d.scores must be null.
 void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,
                     const Parallel& parallel);
-/// Bytes of scratch for attention_fast; whether d will have present_k and present_v.
+/// Bytes of scratch for attention_fast; the flags say whether d will have present_k and present_v.
 size_t attention_scratch(const AttentionShape& s, bool present_k, bool present_v, int workers);
 
 }  // namespace retort::ops

@@ -7,17 +7,17 @@
 namespace retort::ops {
 namespace {
 
-// Query rows of one task: a multiple of the GEMM's tile rows whose scores stay in the second-level cache.
+// Query rows of one task: a multiple of the GEMM's tile rows; the scores of that many stay in the second-level cache.
 constexpr size_t kBlockRows = 48;
-// Rows that share a key head below which packing keys costs more than it saves.
+// If fewer rows than this share a key head, packing keys costs more than it saves.
 constexpr size_t kFewRows = 8;
 
 size_t aligned(size_t bytes) { return round_up(bytes, 64); }
 
-/// How a call is laid out in scratch: joined keys and values (when no present outputs hold them), packed keys and
+/// The division of scratch for one call: joined keys and values (if no present outputs hold them), packed keys and
 /// values of every head, and the scores of each worker.
 struct Layout {
-  bool few;  ///< dot products instead of GEMM
+  bool few;  ///< uses dot products instead of GEMM
   size_t block, blocks;
   size_t join_k = 0, join_v = 0, pack_k = 0, pack_v = 0;  ///< bytes for each head of K and V
   size_t scores;                                          ///< bytes for each worker
@@ -72,7 +72,8 @@ class Runner {
     return reinterpret_cast<float*>(head_memory(kv) + layout_.join_k + layout_.join_v + layout_.pack_k);
   }
 
-  // Past and new rows of one head behind each other; without a past and without a present output where they lie.
+  // Returns past and new rows of one head, one after the other. Without a past and a present output, returns the new
+  // rows in place.
   Matrix rows(size_t b, size_t h, bool key) const {
     const size_t size = key ? s_.head_size : s_.v_head_size;
     const HeadStrides& from = key ? s_.k : s_.v;
@@ -100,7 +101,7 @@ class Runner {
 
   void block(size_t b, size_t h, size_t first, float* scores, const Parallel& parallel) const {
     const size_t kv = b * s_.kv_heads + s_.kv_head(h), rows = std::min(layout_.block, s_.q_len - first);
-    size_t keys = 0;  // none of the block's queries sees a later one
+    size_t keys = 0;  // no query of the block sees a later key
     for (size_t i = 0; i < rows; ++i) keys = std::max(keys, rule_.visible(s_, b, first + i).second);
     kernels::GemmArgs g;
     g.m = rows;
@@ -119,7 +120,7 @@ class Runner {
     g.a = scores;
     g.a_stride = s_.total();
     g.c_stride = s_.y.row;
-    const size_t width = kernels::gemm_panel_width();  // one panel at a time: they are packed for all keys
+    const size_t width = kernels::gemm_panel_width();  // one panel at a time, since panels are packed for all keys
     for (size_t n = 0; n < s_.v_head_size; n += width) {
       g.n = std::min(width, s_.v_head_size - n);
       g.packed_b = packed_v(kv) + n * s_.total();
@@ -160,7 +161,7 @@ class Runner {
     for (size_t j = 0; j < s_.v_head_size; ++j) y[j] *= factor;
   }
 
-  // From dot products to weights but for a factor, which is returned: columns [0, keys) of one query.
+  // Turns the dot products of one query with keys [0, keys) into weights, except for a factor, which is returned.
   float finish_row(float* x, size_t keys, size_t b, size_t h, size_t i) const {
     const auto [first, last] = rule_.visible(s_, b, i);
     kernels::ScoreRow row{.count = last - first, .blind = float(rule_.blind)};
@@ -202,7 +203,7 @@ size_t attention_scratch(const AttentionShape& s, bool present_k, bool present_v
 
 void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,
                     const Parallel& parallel) {
-  if (s.batch * s.q_heads * s.q_len == 0) {  // the cache still moves on
+  if (s.batch * s.q_heads * s.q_len == 0) {  // the present cache must still be written
     if (d.present_k || d.present_v) attention_reference(s, d, rule);
     return;
   }

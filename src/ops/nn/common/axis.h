@@ -1,4 +1,4 @@
-// Tensors seen along one axis as [outer, extent, inner].
+// A view of tensors along one axis, as [outer, extent, inner].
 #pragma once
 #include "ops/op.h"
 
@@ -20,7 +20,7 @@ inline void infer_along(InferContext& c, int64_t axis) {
 /// Calls f(x, y, stride) for each line of `extent` elements, `stride` apart, of input 0 and output 0.
 template <typename T, typename F>
 void for_each_line(RunContext& c, const AxisView& v, F&& f) {
-  if (v.extent == 0) return;  // however many lines of nothing there are
+  if (v.extent == 0) return;  // no elements, whatever the number of lines
   const T* x = c.input<T>(0).data();
   T* y = c.output<T>().data();
   for (size_t o = 0; o < v.outer; ++o) {

@@ -1,4 +1,4 @@
-// GELU of X + bias, bias a vector over the last axis: two operators of com.microsoft.
+// GELU of X + bias, where the bias is a vector over the last axis: two operators of com.microsoft.
 #pragma once
 #include "ops/nn/common/gelu.h"
 #include "ops/nn/common/normalize.h"

@@ -1,4 +1,5 @@
-// Images normalised by groups of channels, scale and bias per channel; a group of instance normalisation is one channel.
+// Normalisation of images by groups of channels, with scale and bias per channel; in instance normalisation each
+// channel is a group.
 #pragma once
 #include "kernels/norm/group_norm.h"
 #include "ops/nn/common/normalize.h"
@@ -11,13 +12,13 @@ inline void infer_group_norm(InferContext& c) {
   require(x.rank() >= 2, ErrorCode::invalid_argument, "input of rank {}", x.rank());
   for (size_t i : {1u, 2u}) {
     if (c.ranked(i) && all_known(c.shape(i)) && is_known(x[1]))
-      require(c.shape(i) == Shape{x[1]}, ErrorCode::invalid_argument, "input {} of shape {} for {} channels", i,
+      require(c.shape(i) == Shape{x[1]}, ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i,
               to_string(c.shape(i)), x[1]);
   }
   c.set(0, c.dtype(0), x);
 }
 
-/// `groups` divides the channels.
+/// `groups` divides the number of channels.
 template <std::floating_point T>
 void group_norm_reference(RunContext& c, size_t groups, float epsilon) {
   const Shape& shape = c.shape(0);

@@ -1,4 +1,4 @@
-// Floating-point parameters whose type is not that of the operator's T: read and written as double.
+// Reads and writes floating-point parameters, whose type may differ from the operator's T, as double.
 #pragma once
 #include <vector>
 
@@ -32,7 +32,7 @@ inline std::vector<double> load_floats(const RunContext& c, size_t i) {
   return values;
 }
 
-/// Sets element j of output i, of any float type, to value(j), a double; nothing happens when it is not wanted.
+/// Sets element j of output i, of any float type, to value(j), a double. Does nothing if the output is omitted.
 template <typename Value>
 void fill_floats(RunContext& c, size_t i, const Value& value) {
   if (!c.wants(i)) return;

@@ -19,7 +19,7 @@ size_t packed_stride(size_t k, size_t n, PackedType type = PackedType::f32) {
   return round_up(kernels::gemm_packed_bytes(k, n, type), 64);
 }
 
-// B is packed in parallel, a group of panels a task.
+// Packs B in parallel, one group of panels per task.
 void pack_panels(const Product& p, const float* b, float* packed, const Parallel& parallel) {
   const size_t width = kernels::gemm_panel_width(), k = p.shape.k, n = p.shape.n;
   const size_t panels = ceil_div(n, width), group = std::max<size_t>(1, (16 << 10) / std::max<size_t>(k * width, 1));
@@ -45,7 +45,8 @@ kernels::GemmArgs gemm_args(const Product& p, size_t i, const kernels::PackedB& 
   return g;
 }
 
-/// Smaller matrices stay in the first-level cache. From the second level one row is 1.2 to 1.6 times as fast in 16 bits.
+/// Smaller matrices stay in the first-level cache. Read from the second level, one row is 1.2 to 1.6 times as fast in
+/// 16 bits.
 constexpr size_t kLeastNarrowed = size_t(4) << 10;
 
 PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements) {
@@ -53,7 +54,7 @@ PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements
   return kernels::gemm_exact_type(b.data<float>(), b.count());
 }
 
-/// Packed columns in float, the first at the start of a panel, times their factors.
+/// Multiplies packed float columns, the first of which is at the start of a panel, by their factors.
 void scale_columns(size_t k, size_t columns, const float* factors, void* packed) {
   const size_t width = kernels::gemm_panel_width();
   float* p = static_cast<float*>(packed);
@@ -101,7 +102,7 @@ Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b) {
   require(a.rank() > 0 && b.rank() > 0, ErrorCode::invalid_argument, "a scalar cannot be multiplied as a matrix");
   const Dim inner = b.rank() > 1 ? b[b.rank() - 2] : b[0];
   require(!is_known(a.back()) || !is_known(inner) || a.back() == inner, ErrorCode::invalid_argument,
-          "shapes {} and {} do not multiply", dims.text(a), dims.text(b));
+          "shapes {} and {} cannot be multiplied", dims.text(a), dims.text(b));
   Shape c = broadcast_shapes(dims, without_matrix(a), without_matrix(b));
   if (a.rank() > 1) c.push_back(a[a.rank() - 2]);
   if (b.rank() > 1) c.push_back(b.back());
@@ -120,7 +121,8 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
     packed->fit = packed->stride;
     packed->stride += round_up(fit_bytes, 64);
   }
-  // Columns that lie together are packed a few at a time and leave memory at once: a large weight is never there twice.
+  // If columns are contiguous, a few at a time are packed and released at once, so a large weight is never in memory
+  // twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
   const size_t pair = 2 * kernels::gemm_panel_width();
   const size_t slice =

@@ -1,4 +1,4 @@
-// Normalisation of rows: references that layer, RMS, group and instance normalisation share.
+// References for the normalisation of rows, shared by layer, RMS, group and instance normalisation.
 #pragma once
 #include <cmath>
 #include <span>
@@ -10,7 +10,7 @@ namespace retort::ops {
 struct Moments {
   double mean = 0, inverse_deviation = 0;
 };
-/// Mean and 1/sqrt(variance + epsilon), the variance in two passes.
+/// Mean and 1/sqrt(variance + epsilon), computed in two passes.
 template <typename T>
 Moments moments(std::span<const T> x, double epsilon) {
   double sum = 0, squares = 0;
@@ -30,7 +30,7 @@ double inverse_rms(std::span<const T> x, double epsilon) {
 /// Mean, subtraction, square, scale and shift for each element.
 inline Cost normalisation_cost(const CostContext& c) { return {.operations = 5 * c.count(0)}; }
 
-/// Rows of a tensor normalised over [axis, rank).
+/// A tensor as rows to normalise: axes [axis, rank).
 struct Rows {
   size_t count = 1, size = 1;
 };
@@ -38,7 +38,7 @@ inline Rows rows_of(const Shape& shape, int64_t axis) {
   const size_t a = normalize_axis(axis, shape.rank());
   return {size_t(extent_product(shape, 0, a)), size_t(extent_product(shape, a, shape.rank()))};
 }
-/// The shape of a statistic for each row: extents from `axis` on become 1.
+/// The shape of a statistic per row: extents from `axis` on become 1.
 inline Shape statistics_shape(const Shape& shape, size_t axis) {
   Shape s = shape;
   for (size_t i = axis; i < s.rank(); ++i) s[i] = 1;
@@ -50,16 +50,17 @@ inline void check_parameter(InferContext& c, size_t i) {
   const Shape& x = c.shape(0);
   const Shape both = c.broadcast({0, i});
   require(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x), ErrorCode::invalid_argument,
-          "parameter of shape {} for {}", c.dims().text(c.shape(i)), c.dims().text(x));
+          "a parameter has shape {}, which does not broadcast to {}", c.dims().text(c.shape(i)), c.dims().text(x));
 }
 /// Throws unless parameter `i` is a vector as long as the last axis of input 0.
 inline void check_row_parameter(InferContext& c, size_t i) {
   if (!c.has(i) || !c.ranked(i)) return;
   const Shape &x = c.shape(0), &p = c.shape(i);
   require(p.rank() == 1 && !x.empty() && (!is_known(p[0]) || !is_known(x.back()) || p[0] == x.back()),
-          ErrorCode::invalid_argument, "parameter of shape {} for rows of {}", c.dims().text(p), c.dims().text(x));
+          ErrorCode::invalid_argument, "a parameter has shape {}, but rows have {} elements", c.dims().text(p),
+          c.dims().text(x));
 }
-/// Whether a parameter that broadcasts to `shape` is one and the same row [axis, rank) for all rows.
+/// Whether a parameter that broadcasts to `shape` is the same for all rows [axis, rank).
 inline bool is_one_row(const Shape& parameter, const Shape& shape, int64_t axis) {
   const size_t first = normalize_axis(axis, shape.rank()), missing = shape.rank() - parameter.rank();
   for (size_t d = 0; d < shape.rank(); ++d) {
@@ -68,7 +69,8 @@ inline bool is_one_row(const Shape& parameter, const Shape& shape, int64_t axis)
   }
   return true;
 }
-/// Whether a broadcast parameter is whole rows of the tensor, repeated: its leading extents are 1, the others equal.
+/// Whether a broadcast parameter consists of whole rows of the tensor, repeated: its leading extents are 1, the others
+/// equal.
 inline bool repeats_rows(const Shape& parameter, const Shape& shape) {
   bool ones = true;
   for (size_t i = 0; i < parameter.rank(); ++i) {
@@ -78,8 +80,7 @@ inline bool repeats_rows(const Shape& parameter, const Shape& shape) {
   }
   return parameter.rank() > 0;
 }
-/// Where the element of a parameter lies that broadcasts (numpy's rule) to a tensor of shape `shape`, for linear index
-/// i.
+/// The index of the element of `parameter`, which broadcasts (numpy's rule) to `shape`, for linear index i.
 inline size_t broadcast_index(const Shape& shape, const Shape& parameter, size_t i) {
   size_t index = 0, scale = 1;
   for (size_t d = shape.rank(), p = parameter.rank(); d-- > 0 && p > 0;) {

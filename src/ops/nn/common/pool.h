@@ -1,4 +1,4 @@
-// What the pools of [N, C, D1, …] share.
+// Shared by the pools over [N, C, D1, …].
 #pragma once
 #include <cmath>
 
@@ -41,7 +41,7 @@ void for_each_plane(RunContext& c, const Window& w, F&& f) {
     f(c.input<T>(0).data() + i * w.in_pixels(), c.output<T>().data() + i * w.out_pixels());
 }
 
-/// [N, C, 1, 1, …] for pools over all spatial axes.
+/// The shape [N, C, 1, 1, …] for pools over all spatial axes.
 inline void infer_global_pool(InferContext& c) {
   c.set(0, c.dtype(0));
   Shape y = c.shape(0);
@@ -50,7 +50,7 @@ inline void infer_global_pool(InferContext& c) {
   c.set(0, c.dtype(0), y);
 }
 
-/// Calls f(plane, pixels) for each of the N·C planes and stores what it returns.
+/// Calls f(plane, pixels) for each of the N·C planes and stores its results.
 template <typename T, typename F>
 void reduce_planes(RunContext& c, F&& f) {
   const auto y = c.output<T>();

@@ -1,4 +1,4 @@
-// The pools of up to three spatial axes as kernels take them.
+// Converts the pools of up to three spatial axes to arguments of kernels.
 #pragma once
 #include "kernels/pool/pool.h"
 #include "ops/nn/common/pool.h"
@@ -12,7 +12,7 @@ inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttribute
   const size_t first = channels_last ? 1 : 2, spatial = x.rank() - 2;
   const Window w = resolve_window(a, {x.begin() + first, x.begin() + first + spatial}, a.kernel_shape,
                                   {y.begin() + first, y.begin() + first + spatial});
-  const bool padded = a.auto_pad != "VALID";  // the kernel counts padding itself: what the model asked for, not more
+  const bool padded = a.auto_pad != "VALID";  // the kernel itself counts only the padding that the model asked for
   kernels::PoolArgs args;
   args.kind = kind;
   args.input = static_cast<const float*>(c.data(0));

@@ -29,7 +29,8 @@ int64_t nearest(Rounding rounding, float x) {
   return 0;
 }
 
-// A position that a model's regions put far outside reads the border all the same; here it fits 64-bit arithmetic.
+// Clamps a position that a region of the model puts far outside, so that it fits 64-bit arithmetic; it reads the border
+// in any case.
 float in_reach(float x) { return std::isnan(x) ? 0 : std::clamp(x, -0x1p32f, 0x1p32f); }
 
 // Keys' cubic convolution (IEEE Trans. ASSP 29, 1981) with parameter a.
@@ -44,7 +45,7 @@ float kernel(const Resampling& how, float x) {
   return how.mode == Interpolation::linear ? std::max(0.0f, 1 - std::abs(x)) : cubic(x, how.cubic_a);
 }
 
-// With antialias the kernel is as wide as one output pixel where the axis shrinks.
+// With antialias, the kernel is as wide as one output pixel if the axis shrinks.
 float stretch_of(const Resampling& how, const AxisExtents& axis) {
   return how.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
 }

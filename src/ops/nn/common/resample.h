@@ -1,4 +1,4 @@
-// Resampling along one axis as a table: which input positions make up each output position, with which weights.
+// Resampling along one axis as a table: which input positions contribute to each output position, with which weights.
 #pragma once
 #include <string>
 #include <vector>
@@ -34,27 +34,27 @@ struct Resampling {
 
 struct AxisExtents {
   int64_t in = 1, out = 1;
-  float scale = 1;  ///< out / in as the model gives it
+  float scale = 1;  ///< out / in, as given by the model
   float roi_begin = 0, roi_end = 1;
 };
 
-/// Whether the axis stays as it is.
+/// Whether the axis is unchanged.
 bool keeps(const Resampling& how, const AxisExtents& axis);
-/// Where output position `o` lies in the input, in input pixels.
+/// The position in the input, in pixels, of output position `o`.
 float source_position(const Resampling& how, const AxisExtents& axis, int64_t o);
 
-/// Input positions that make up one output position.
+/// Number of input positions that contribute to one output position.
 size_t taps_of(const Resampling& how, const AxisExtents& axis);
 /// Output o is the sum over t < taps of weight[o·taps + t] · input[index[o·taps + t]]; both of axis.out · taps
 /// elements.
 void fill_table(const Resampling& how, const AxisExtents& axis, int32_t* index, float* weight);
 
-/// fill_table with memory of its own; empty where the axis stays as it is.
+/// The result of fill_table with memory of its own; empty if the axis is unchanged.
 struct AxisTable {
   size_t taps = 1;
   std::vector<int32_t> index;
   std::vector<float> weight;
-  std::vector<bool> outside;  ///< tf_crop_and_resize: the position lies outside the input; empty otherwise
+  std::vector<bool> outside;  ///< tf_crop_and_resize: whether the position lies outside the input; otherwise empty
   bool identity = true;
 };
 AxisTable make_table(const Resampling& how, const AxisExtents& axis);

@@ -1,12 +1,12 @@
-// The turn of RotaryEmbedding (arXiv 2104.09864) for one head at one position.
+// The rotation of RotaryEmbedding (arXiv 2104.09864) for one head at one position.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 
 namespace retort::ops {
 
-/// Pairs (i, i + half), or (2i, 2i + 1) when interleaved, are turned by the angle of the position; elements from
-/// 2·half on stay. `cos` and `sin` are [positions, half]; a head has `size` >= 2·half elements.
+/// Rotates pairs (i, i + half), or (2i, 2i + 1) if interleaved, by the angle of the position; elements from 2·half on
+/// are unchanged. `cos` and `sin` are [positions, half]; a head has `size` >= 2·half elements.
 template <typename T>
 struct Rotation {
   const T *cos = nullptr, *sin = nullptr;

@@ -1,5 +1,5 @@
 // Layer or RMS normalisation of input + skip + bias over the last axis: two operators of com.microsoft. The sum itself
-// is output 3 on request.
+// is the optional output 3.
 #pragma once
 #include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"
@@ -7,7 +7,8 @@
 
 namespace retort::ops {
 
-/// With `kLayer` the mean is subtracted and an input beta stands before the bias; without, RMS normalisation.
+/// With `kLayer` the mean is subtracted and the input beta comes before the bias; without it, this is RMS
+/// normalisation.
 template <bool kLayer>
 struct SkipNormalization {
   float epsilon = 1e-12f;

@@ -5,7 +5,7 @@
 namespace retort::ops {
 namespace {
 
-constexpr int64_t kMaxAttribute = int64_t(1) << 31;  // products of two stay far from overflow
+constexpr int64_t kMaxAttribute = int64_t(1) << 31;  // products of two attributes stay far from overflow
 
 int64_t item(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
   return list.empty() ? otherwise : list.at(i);
@@ -36,8 +36,7 @@ bool same(const WindowAttributes& a) { return a.auto_pad.starts_with("SAME"); }
 void WindowAttributes::check() const {
   require(auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER" ||
               auto_pad.empty(),
-          ErrorCode::invalid_argument, "auto_pad '{}' is not known; use NOTSET, VALID, SAME_UPPER or SAME_LOWER",
-          auto_pad);
+          ErrorCode::invalid_argument, "unknown auto_pad '{}'; use NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto_pad);
   check_list("dilations", dilations, 1);
   check_list("kernel_shape", kernel_shape, 1);
   check_list("strides", strides, 1);
@@ -86,13 +85,13 @@ Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil) {
 
 Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights) {
   const Shape &x = c.shape(0), &w = c.shape(weights);
-  require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not fit",
+  require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not match",
           c.dims().text(x), c.dims().text(w));
   check_ranks(a, x.rank() - 2);
   if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
     const int64_t taken = checked_mul(w[1], group, "the channels of all groups");
     require(x[1] == taken && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} take {}", x[1], c.dims().text(w), group, taken);
+            "an input of {} channels, but weights {} with group {} need {}", x[1], c.dims().text(w), group, taken);
   }
   Shape y = x;
   y[1] = w[0];
@@ -103,11 +102,11 @@ Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group,
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out) {
   require(in.size() <= kMaxSpatial, ErrorCode::not_implemented, "{} spatial axes", in.size());
-  require(in.size() == kernel.size(), ErrorCode::invalid_argument, "a kernel of {} axes on {} spatial axes",
+  require(in.size() == kernel.size(), ErrorCode::invalid_argument, "the kernel has {} axes for {} spatial axes",
           kernel.size(), in.size());
   check_ranks(a, in.size());
   require(a.kernel_shape.empty() || std::ranges::equal(a.kernel_shape, kernel), ErrorCode::invalid_argument,
-          "kernel_shape is {}, the window of the weights {}; leave kernel_shape out", to_string(a.kernel_shape),
+          "kernel_shape is {}, but the weights have {}; leave out kernel_shape", to_string(a.kernel_shape),
           to_string(kernel));
   Window w;
   w.rank = in.size();

@@ -1,4 +1,4 @@
-// Sliding windows over the spatial axes of [N, C, D1, D2, …]: what convolutions and pools share.
+// Sliding windows over the spatial axes of [N, C, D1, D2, …], shared by convolutions and pools.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,11 +19,11 @@ struct WindowAttributes {
       attr("auto_pad", &WindowAttributes::auto_pad), attr("dilations", &WindowAttributes::dilations),
       attr("kernel_shape", &WindowAttributes::kernel_shape), attr("pads", &WindowAttributes::pads),
       attr("strides", &WindowAttributes::strides)};
-  /// Throws invalid_argument on negative numbers, lists of unlike length or an unknown auto_pad.
+  /// Throws invalid_argument on negative numbers, lists of different lengths or an unknown auto_pad.
   void check() const;
 };
 
-/// One spatial axis with everything resolved. Element k of the window at output position o reads at(o, k).
+/// One spatial axis with all attributes resolved. Element k of the window at output position o reads at(o, k).
 struct WindowAxis {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
   int64_t at(int64_t o, int64_t k) const { return o * stride - pad_begin + k * dilation; }
@@ -38,19 +38,19 @@ struct Window {
 
   int64_t in_pixels() const;
   int64_t out_pixels() const;
-  int64_t taps() const;  ///< elements of one window
+  int64_t taps() const;  ///< number of elements in one window
   std::span<const WindowAxis> spatial() const { return {axes.data(), rank}; }
 };
 
-/// Output extent of spatial axis `axis`. `kernel` may be symbolic. With `ceil` the last window may hang over the end,
-/// but must begin inside the input or its left padding.
+/// Output extent of spatial axis `axis`. `kernel` may be symbolic. With `ceil` the last window may extend beyond the
+/// end, but must begin inside the input or its left padding.
 Dim window_extent(DimTable& dims, const WindowAttributes& a, size_t axis, Dim in, Dim kernel, bool ceil);
 
-/// [N, C, spatial of x by the window]; the kernel is that of the attributes.
+/// [N, C, spatial extents of x pooled by the window]; the kernel is that of the attributes.
 Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil);
 
-/// [N, M, spatial of x by the window] for x = input 0 and weights [M, C/group, k1, …]. Throws invalid_argument where they
-/// do not fit.
+/// [N, M, spatial extents of x convolved by the window] for x = input 0 and weights [M, C/group, k1, …]. Throws
+/// invalid_argument if the shapes do not match.
 Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights = 1);
 
 /// The cost of a convolution with weights [M, C/group, k1, …] in input `weights`.
@@ -63,11 +63,13 @@ inline Cost transposed_convolution_cost(const CostContext& c, bool biased) {
   return {.multiply_adds = c.count(0) * per(c.count(1), c.extent(1, 0)), .operations = biased ? c.out_count() : 0};
 }
 
-/// Everything resolved for concrete spatial extents (without N and C). Throws not_implemented above kMaxSpatial axes.
+/// Resolves all attributes for concrete spatial extents (without N and C). Throws not_implemented for more than
+/// kMaxSpatial axes.
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out);
 
-/// Visits the elements of the window at `position` (output coordinates) that lie inside the input: f(tap, input pixel).
+/// Calls f(tap, input pixel) for each element of the window at `position` (output coordinates) that lies inside the
+/// input.
 template <typename F>
 void for_each_tap(const Window& w, std::span<const int64_t> position, F&& f) {
   std::array<int64_t, kMaxSpatial> k{};
@@ -88,9 +90,10 @@ void for_each_tap(const Window& w, std::span<const int64_t> position, F&& f) {
   }
 }
 
-/// Visits the elements of the windows at output positions [p, p + n), all on one line of the innermost axis:
-/// f(tap, pixel, first, last) where those of positions p + first to p + last - 1 lie inside the input. `pixel` is where
-/// that of position p lies or would lie; those of neighbours are a stride of the innermost axis apart.
+/// Visits the elements of the windows at output positions [p, p + n), all on one line of the innermost axis. Calls
+/// f(tap, pixel, first, last) if the elements for positions p + first to p + last - 1 lie inside the input. `pixel` is
+/// the element for position p, even if that lies outside; the elements of neighbours are one stride of the innermost
+/// axis apart.
 template <typename F>
 void for_each_tap_of_line(const Window& w, int64_t p, int64_t n, F&& f) {
   const size_t outer = w.rank == 0 ? 0 : w.rank - 1;
@@ -119,7 +122,7 @@ void for_each_tap_of_line(const Window& w, int64_t p, int64_t n, F&& f) {
   }
 }
 
-/// Cuts output positions [begin, end) into runs of at most `most` on one line: f(first, count).
+/// Divides output positions [begin, end) into runs of at most `most` on one line: f(first, count).
 template <typename F>
 void for_each_line(const Window& w, int64_t begin, int64_t end, int64_t most, F&& f) {
   const int64_t length = w.axes[w.rank == 0 ? 0 : w.rank - 1].out;
@@ -130,7 +133,7 @@ void for_each_line(const Window& w, int64_t begin, int64_t end, int64_t most, F&
   }
 }
 
-/// Visits all output positions in order, until `run` is cancelled: f(linear index, coordinates).
+/// Calls f(linear index, coordinates) for all output positions in order, until `run` is cancelled.
 template <typename F>
 void for_each_position(const Window& w, const Parallel& run, F&& f) {
   std::array<int64_t, kMaxSpatial> p{};

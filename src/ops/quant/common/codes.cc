@@ -7,7 +7,7 @@ namespace {
 
 kernels::Codes codes_of(const void* data, DType type) {
   require(type == DType::i8 || type == DType::u8, ErrorCode::invalid_argument,
-          "codes of {} are not multiplied, expected int8 or uint8", dtype_name(type));
+          "the codes are {}, expected int8 or uint8", dtype_name(type));
   return {data, type == DType::i8};
 }
 

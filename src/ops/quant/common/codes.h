@@ -6,19 +6,19 @@
 
 namespace retort::ops {
 
-/// The codes of input i; throws invalid_argument where they are not of 8 bits.
+/// The codes of input i; throws invalid_argument if they do not have 8 bits.
 kernels::Codes codes_of(const RunContext& c, size_t i);
 kernels::Codes codes_of(const Tensor& constant);
-/// Zero points of an optional input: one, or as many as `wanted`. Throws invalid_argument on another number.
+/// Zero points of an optional input: one, or `wanted` of them. Throws invalid_argument on another number.
 kernels::Codes zero_points(const RunContext& c, size_t i, size_t wanted, std::string_view what);
 kernels::Codes zero_points(const Tensor* constant, size_t wanted, std::string_view what);
 
-/// Scales of any float type: one, or as many as `wanted`. Throws invalid_argument on another number.
+/// Scales of any float type: one, or `wanted` of them. Throws invalid_argument on another number.
 class ScaleFactors {
  public:
   ScaleFactors(const RunContext& c, size_t i, size_t wanted, std::string_view what);
   bool single() const { return count_ == 1; }
-  float operator[](size_t i) const;  ///< after the last the first comes again
+  float operator[](size_t i) const;  ///< i may exceed the number of scales, and wraps around
 
  private:
   const void* data_;
@@ -26,10 +26,10 @@ class ScaleFactors {
   size_t count_;
 };
 
-/// Codes with the one zero point in input i, in output 0.
+/// Describes codes in output 0 whose single zero point is input i.
 kernels::CodesResult codes_result(const RunContext& c, size_t i);
 
-/// Working memory, cut into parts that each start at a cache line. Without a base only their size is found.
+/// Working memory, divided into parts that each start at a cache line. Without a base, it only computes their size.
 class ScratchParts {
  public:
   explicit ScratchParts(void* base) : base_(static_cast<char*>(base)) {}

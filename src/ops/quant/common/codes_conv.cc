@@ -7,7 +7,7 @@
 
 namespace retort::ops {
 
-/// Extents of a convolution; k: channels of a group, filled up to quads, times taps.
+/// Extents of a convolution. k is the number of channels of a group, rounded up to quads, times taps.
 struct CodesConv::Sizes {
   Window window;
   size_t batch, in_c, out_c, in_px, out_px, taps, group_in, group_out, quads, k;
@@ -66,7 +66,7 @@ void pack_filters(const Codes& w, const Codes& zeros, size_t out_c, size_t chann
   kernels::for_chunks(parallel, out_c, pack, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, size)));
 }
 
-/// Patches of up to a panel of output positions from `first` on.
+/// Gathers the patches of up to a panel of output positions, starting with `first`.
 void gather(const Window& win, const uint32_t* image, size_t quads, int64_t first, int64_t count, uint32_t* to) {
   const int64_t width = int64_t(kernels::codes_panel_width()), taps = win.taps(), in_px = win.in_pixels();
   const int64_t stride = win.axes[win.rank == 0 ? 0 : win.rank - 1].stride;
@@ -95,7 +95,7 @@ bool is_padded(const Window& win) {
 
 struct CodesConv::Filters : State {
   std::shared_ptr<const void> memory;
-  size_t codes = 0;  ///< bytes before them, where the rows are
+  size_t codes = 0;  ///< bytes before them, which hold the rows
 };
 
 void CodesConv::check() const {
@@ -121,12 +121,12 @@ std::unique_ptr<State> CodesConv::prepare_filters(PrepareContext& c, const Input
   return filters;
 }
 
-/// The scratch memory; with a null base only its size.
+/// The scratch memory; with a null base, only its size is computed.
 struct CodesConv::Memory {
   ScratchParts parts;
   uint32_t* image;
   CodeRow* rows;
-  char* panels;  ///< one for each worker
+  char* panels;  ///< one panel per worker
   size_t panel_bytes;
   int8_t* filters;
   Memory(const RunContext& c, const Sizes& s, size_t groups, void* base) : parts(base) {
@@ -138,13 +138,13 @@ struct CodesConv::Memory {
   }
 };
 
-/// Output lines are computed in strips. Its part of the image is cut by strides into planes in which neighbours of a tap lie
-/// side by side, so that a strip is one run of sums; what lies between its lines is dropped.
+/// Output lines are computed in strips. The part of the image under a strip is divided by the strides into planes in
+/// which neighbours of a tap are adjacent, so that a strip is one run of sums; sums between its lines are dropped.
 struct CodesConv::Strips {
   static constexpr int64_t kTaps = 64, kStride = 4, kSums = 8192, kReach = 4096;
-  int64_t width = 0, lines = 0;  ///< of one plane; of a strip
+  int64_t width = 0, lines = 0;  ///< width of one plane; number of lines in a strip
   int64_t plane = 0, planes = 0;
-  size_t count = 0;  ///< strips; 0: the shape does not suit
+  size_t count = 0;  ///< number of strips; 0: the shape is not supported
   explicit Strips(const Window& win) {
     const WindowAxis &v = win.axes[0], &h = win.axes[1];
     const auto reach = [](const WindowAxis& a) { return (a.kernel - 1) * a.dilation; };
@@ -163,7 +163,7 @@ struct CodesConv::Strips {
   size_t image_bytes() const { return size_t(plane * planes) + kernels::kCodeTapsStep; }
   size_t sums() const { return size_t(lines * width) + kernels::kCodeTapsStep; }
   size_t bytes() const { return round_up(image_bytes(), 64) + round_up(sums() * sizeof(int32_t), 128); }
-  /// Where row `r` of the strip and column `x` of the padded image lie.
+  /// The position of row `r` of the strip and column `x` of the padded image.
   int64_t at(const Window& win, int64_t r, int64_t x) const {
     const int64_t v = win.axes[0].stride, h = win.axes[1].stride;
     return (r % v * h + x % h) * plane + r / v * width + x / h;
@@ -171,7 +171,7 @@ struct CodesConv::Strips {
   void fill(const Window& win, const uint8_t* image, uint8_t flip, int32_t zero, int64_t first, uint8_t* to) const;
 };
 
-/// The part of a channel under output lines from `first` on.
+/// Copies the part of a channel that is under output lines from `first` on.
 void CodesConv::Strips::fill(const Window& win, const uint8_t* image, uint8_t flip, int32_t zero, int64_t first,
                              uint8_t* to) const {
   const WindowAxis &v = win.axes[0], &h = win.axes[1];
@@ -195,7 +195,7 @@ void CodesConv::Strips::fill(const Window& win, const uint8_t* image, uint8_t fl
   }
 }
 
-/// Few filters for each channel: a product of matrices would have but few rows.
+/// Whether each channel has few filters, so that a product of matrices would have few rows.
 bool CodesConv::by_planes(const Shape& w) const {
   constexpr int64_t kFewFilters = 8;
   return w.rank() == 4 && w[1] == 1 && w[0] / group <= kFewFilters;
@@ -247,7 +247,7 @@ void CodesConv::convolve_planes(const RunContext& c, const Inputs& in, const Siz
   });
 }
 
-/// Sets memory.rows. The filters, and whether any of them has a zero point that is not 0.
+/// Sets memory.rows. Returns the filters, and whether any of them has a zero point other than 0.
 std::pair<const int8_t*, bool> CodesConv::rows_of(const RunContext& c, const Inputs& in, const Sizes& s,
                                                   const Memory& memory, Finish finish) const {
   const int8_t* filters = memory.filters;
@@ -273,7 +273,7 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
   const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
   const std::pair rows = rows_of(c, in, s, memory, finish);
   const int8_t* const filters = rows.first;
-  const bool zeros = rows.second;  // clang 14 captures no structured bindings
+  const bool zeros = rows.second;  // clang 14 cannot capture structured bindings
   const int32_t fill = kernels::zero_of_a(x, x_zero[0]) + 128;
   const bool padded = is_padded(s.window);
   const size_t depth = kernels::codes_depth(s.k), width = kernels::codes_panel_width();

@@ -1,6 +1,6 @@
-// The convolution of codes that ConvInteger and QLinearConv share: as a product of matrices, or plane by plane where each
-// channel of the image meets but a few filters. For the product the image is brought into quads of channels, so that the
-// patches of a panel of output positions are copies of lines of quads; padding counts as the image's zero point.
+// The convolution of codes that ConvInteger and QLinearConv share: as a product of matrices, or plane by plane if each
+// channel of the image has only a few filters. For the product, the image is rearranged into quads of channels, so that
+// the patches of a panel of output positions are copies of lines of quads; padding is the image's zero point.
 #pragma once
 #include "ops/nn/common/window.h"
 #include "ops/quant/common/codes.h"
@@ -11,12 +11,12 @@ struct CodesConv : WindowAttributes {
   int64_t group = 1;
   static constexpr auto attributes = std::tuple_cat(window_attributes, std::tuple{attr("group", &CodesConv::group)});
 
-  /// Which inputs are convolved.
+  /// The indices of the inputs.
   struct Inputs {
     size_t x, w, x_zero, w_zero;
   };
   void check() const;
-  /// Packs weights that are constant, with their zero points.
+  /// Packs weights if they and their zero points are constant.
   std::unique_ptr<State> prepare_filters(PrepareContext& c, const Inputs& in) const;
   size_t scratch_bytes(const RunContext& c, const Inputs& in) const;
   /// `finish(row, channel)` sets the bias and the scale of an output channel.

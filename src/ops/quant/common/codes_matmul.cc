@@ -29,7 +29,7 @@ void pack_b(const kernels::Codes& b, const kernels::Codes& zero, size_t k, size_
 
 constexpr size_t kByRow = 1, kByColumn = 2;
 
-/// Throws where a parameter has neither one element, nor one for each row (column) of a matrix, nor the shape of all
+/// Throws if a parameter has neither one element, nor one for each row (column) of a matrix, nor the shape of all
 /// `matrices` with 1 on axis -`last`.
 [[gnu::noinline]] void check_lines(const Shape& own, const Shape& matrices, size_t last, std::string_view what) {
   const size_t rank = matrices.rank();

@@ -1,5 +1,5 @@
-// The matrix product of codes that MatMulInteger and QLinearMatMul share. Zero points and scales are one number, one for each
-// row of A or column of B, or one for each of those of each matrix of a batch.
+// The matrix product of codes that MatMulInteger and QLinearMatMul share. Zero points and scales are a single number,
+// one per row of A or column of B, or one per row or column of each matrix in a batch.
 #pragma once
 #include "ops/nn/common/matrix.h"
 #include "ops/quant/common/codes.h"
@@ -9,26 +9,26 @@ namespace retort::ops {
 /// Matrices packed by pack_code_panels(), one after the other.
 struct PackedCodes : State {
   std::shared_ptr<const void> memory;
-  size_t stride = 0;  ///< bytes
+  size_t stride = 0;  ///< in bytes
 };
 
-/// Which inputs are multiplied.
+/// The indices of the inputs.
 struct CodesMatMul {
   size_t a, b, a_zero, b_zero;
 
   Shape infer(InferContext& c) const { return infer_matmul(c.dims(), c.shape(a), c.shape(b)); }
-  /// Packs B where it and its zero points are constant.
+  /// Packs B if it and its zero points are constant.
   std::unique_ptr<State> prepare(PrepareContext& c) const;
   MatMulShape shape(const RunContext& c) const { return matmul_shape(c.shape(a), c.shape(b)); }
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
-  /// What sums are multiplied by to become codes.
+  /// The factors by which sums are multiplied to become codes.
   struct Scales {
     ScaleFactors a, b;
     float y;
   };
-  /// The scales in inputs `a_scale` and `b_scale`, whose shapes are checked, over `y`.
+  /// The scales in inputs `a_scale` and `b_scale`, divided by `y`. Their shapes are checked.
   Scales scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const;
-  /// `y`: its data are those of the first product.
+  /// `y` points to the data of the first product.
   void run(const RunContext& c, kernels::CodesResult y, const Scales* scales = nullptr) const;
 
  private:

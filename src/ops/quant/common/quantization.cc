@@ -71,7 +71,7 @@ void QuantizationAttributes::for_each_run(const RunContext& c, const Parallel& p
   for (size_t d = along + 1; d < x.rank(); ++d) inner *= size_t(x[d]);
   const size_t block = block_size > 0 ? size_t(block_size) : 1, blocks = ceil_div(extent, block);
   const size_t rows = count / (extent * inner);
-  // Rows of one index along the axis, or where those are single elements all of the axis.
+  // A task is a row with one index along the axis or, if such rows are single elements, the whole axis.
   const size_t tasks = inner > 1 ? rows * extent : rows;
   const size_t per_chunk = std::max<size_t>(1, kernels::kChunk / (count / tasks));
   kernels::for_chunks(

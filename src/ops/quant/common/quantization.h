@@ -1,4 +1,4 @@
-// What QuantizeLinear and DequantizeLinear share: real = (code - zero point) · scale, with one scale and zero point for
+// Shared by QuantizeLinear and DequantizeLinear: real = (code - zero point) · scale, with one scale and zero point for
 // a whole tensor, for each index along an axis, or for each block of indices along it.
 #pragma once
 #include <span>
@@ -14,15 +14,15 @@ struct QuantizationAttributes {
                                                       attr("block_size", &QuantizationAttributes::block_size)};
   enum Input : size_t { kX, kScale, kZeroPoint };
   void check() const;
-  /// Output 0 has X's shape and type `y`. Throws invalid_argument, naming the shapes, where scale or zero point do not
-  /// fit X.
+  /// Gives output 0 the shape of X and type `y`. Throws invalid_argument naming the shapes if scale or zero point do
+  /// not match X.
   void infer_as(InferContext& c, DType y) const;
 
   /// A run of elements: element `first + i` has scale `scale + i * step`.
   struct Run {
     size_t first, n, scale, step;
   };
-  /// All elements of X in runs, spread over `parallel`.
+  /// Calls the function for all elements of X in runs, distributed over `parallel`.
   void for_each_run(const RunContext& c, const Parallel& parallel, FunctionRef<void(const Run&)> run) const;
 
  private:
@@ -30,28 +30,28 @@ struct QuantizationAttributes {
   bool whole(const RunContext& c) const { return c.count(kScale) == 1 && block_size == 0; }
 };
 
-/// Types that codes may have.
+/// The types of integer codes.
 inline constexpr TypeSet kIntegerCodes =
     types({DType::i8, DType::u8, DType::i16, DType::u16, DType::i4, DType::u4, DType::i2, DType::u2});
 inline constexpr TypeSet kFloatCodes =
     types({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f4e2m1});
 
-/// The scales as floats and the zero points as integers (0 where there are none, or where codes are floats, whose zero
-/// point must be 0), in the scratch memory of a kernel.
+/// The scales as floats and the zero points as integers, in the scratch memory of a kernel. Zero points are 0 if there
+/// are none, or if codes are floats, whose zero point must be 0.
 struct Scales {
   const float* scale;
   const int32_t* zero;
   static size_t bytes(const RunContext& c) {
     return c.count(QuantizationAttributes::kScale) * (sizeof(float) + sizeof(int32_t));
   }
-  /// Throws invalid_argument when the zero points of float codes are not 0.
+  /// Throws invalid_argument if the zero points of float codes are not 0.
   static Scales load(const RunContext& c);
 };
 
 /// Element i of a tensor of scales: float32, float16, bfloat16 or float8e8m0.
 float scale_number(const void* data, DType type, size_t i);
 
-/// Smallest and largest integer code; 32-bit integers too.
+/// Smallest and largest integer code; supports 32-bit integers.
 std::pair<int32_t, int32_t> code_range(DType type);
 /// Element i of a tensor of integer codes.
 int32_t integer_code(const void* data, DType type, size_t i);

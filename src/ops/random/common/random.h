@@ -1,4 +1,5 @@
-// Random numbers: the same ones for the same seed in every first run of a session, others in each run after it.
+// Random numbers: the first run of every session draws the same ones for the same seed, and each later run draws
+// others.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace retort::ops {
 
-/// A counter through a hash (splitmix64); number i does not depend on those before it.
+/// A hashed counter (splitmix64); number i does not depend on earlier ones.
 class RandomNumbers {
  public:
   explicit RandomNumbers(uint64_t key) : key_(key) {}
@@ -27,7 +28,7 @@ class RandomNumbers {
   }
   /// In [0, 1).
   double uniform(uint64_t i) const { return double(bits(i) >> 11) * 0x1p-53; }
-  /// Mean 0, variance 1 (Box-Muller). Never inlined: each type of output would have its copy.
+  /// Mean 0, variance 1 (Box-Muller). Never inlined: otherwise each type of output would have its own copy.
   [[gnu::noinline]] double normal(uint64_t i) const {
     const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * i)));
     return radius * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
@@ -37,7 +38,7 @@ class RandomNumbers {
   uint64_t key_;
 };
 
-/// What random operators share: the attribute `seed`, and a State that counts runs.
+/// Shared by random operators: the attribute `seed`, and a State that counts runs.
 template <typename Seed>
 struct RandomOp {
   std::optional<Seed> seed;
@@ -63,10 +64,10 @@ struct RandomOp {
   }
 };
 
-/// Output 0 as the type that `dtype` names, or else that of input 0.
+/// The type of output 0: the one that `dtype` names, otherwise that of input 0.
 inline DType random_type(const InferContext& c, std::optional<DType> dtype) {
   const DType type = dtype ? *dtype : c.dtype(0);
-  require(contains(kFloats, type), ErrorCode::invalid_argument, "random numbers of type {} do not exist",
+  require(contains(kFloats, type), ErrorCode::invalid_argument, "there are no random numbers of type {}",
           dtype_name(type));
   return type;
 }
@@ -77,7 +78,7 @@ struct NormalDistribution {
   static constexpr std::tuple attributes{attr("mean", &NormalDistribution::mean),
                                          attr("scale", &NormalDistribution::scale)};
   double draw(const RandomNumbers& n, uint64_t i) const { return mean + scale * n.normal(i); }
-  /// Floats: two numbers of each pair of evenly spread ones.
+  /// For floats: computes two numbers from each pair of uniform ones.
   void fill(const RandomNumbers& n, std::span<float> y) const {
     constexpr size_t kPairs = 256;
     std::array<float, kPairs> radius, angle, sine;
@@ -99,7 +100,7 @@ struct NormalDistribution {
   }
 };
 
-/// Numbers spread evenly over [low, high).
+/// Numbers uniformly distributed over [low, high).
 struct UniformDistribution {
   float low = 0, high = 1;
   static constexpr std::tuple attributes{attr("low", &UniformDistribution::low),
@@ -138,7 +139,7 @@ struct RandomOfShape : RandomFill<Distribution> {
   }
 };
 
-/// A tensor of the shape of the input, and of its type unless `dtype` names another.
+/// A tensor with the shape of the input, and with its type unless `dtype` names another.
 template <typename Distribution>
 struct RandomLike : RandomFill<Distribution> {
   std::optional<DType> dtype;

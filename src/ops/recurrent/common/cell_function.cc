@@ -10,13 +10,13 @@ namespace retort::ops {
 namespace {
 
 struct Named {
-  std::string_view name;  // lower case
+  std::string_view name;  // in lower case
   CellFunction::Kind kind;
-  std::optional<float> alpha, beta;  // defaults of the parameters that it takes
+  std::optional<float> alpha, beta;  // defaults of the parameters that it has
 };
 
 using enum CellFunction::Kind;
-// Where ONNX gives no default, that of ONNX Runtime: 0.
+// If ONNX gives no default, ONNX Runtime's is used: 0.
 constexpr Named kFunctions[] = {
     {"relu", relu, {}, {}},
     {"tanh", tanh, {}, {}},
@@ -36,13 +36,13 @@ const Named& find(std::string_view name) {
   const auto* found =
       std::ranges::find_if(kFunctions, [&](const Named& f) { return std::ranges::equal(f.name, name, {}, {}, lower); });
   require(found != std::end(kFunctions), ErrorCode::invalid_argument,
-          "activation \"{}\" is none of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
+          "activation \"{}\" is not one of Relu, Tanh, Sigmoid, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, "
           "HardSigmoid, Elu, Softsign, Softplus",
           name);
   return *found;
 }
 
-// The kernel that does the same, if there is one.
+// The kernel that computes the same function, if there is one.
 std::optional<kernels::Activation> kernel(const CellFunction& f) {
   using Kind = kernels::Activation::Kind;
   switch (f.kind) {

@@ -1,4 +1,4 @@
-// The functions f, g, h of recurrent cells, which attributes choose by name.
+// The functions f, g, h of recurrent cells, chosen by attributes.
 #pragma once
 #include <array>
 #include <span>
@@ -15,8 +15,8 @@ struct CellFunction {
     tanh,
     sigmoid,
     affine,            ///< alpha·x + beta
-    leaky_relu,        ///< x below zero times alpha
-    thresholded_relu,  ///< x from alpha on, else 0
+    leaky_relu,        ///< alpha·x below zero, x otherwise
+    thresholded_relu,  ///< x from alpha on, 0 otherwise
     scaled_tanh,       ///< alpha·tanh(beta·x)
     hard_sigmoid,      ///< clamp(alpha·x + beta, 0, 1)
     elu,               ///< alpha·(eˣ - 1) below zero
@@ -27,14 +27,14 @@ struct CellFunction {
   float alpha = 0, beta = 0;
 
   double operator()(double x) const;
-  /// x = f(x), n elements, serial; vectors for the kinds that have a kernel.
+  /// x = f(x) for n elements; serial. Uses vectors for kinds that have a kernel.
   void apply(float* x, size_t n) const noexcept;
 };
 
-/// Three for each of two directions at most.
+/// At most three for each of two directions.
 using CellFunctions = std::array<CellFunction, 6>;
-/// The functions named, upper or lower case, at most 6; alphas and betas go in turn to those that take one, which have
-/// defaults where there are too few. Throws invalid_argument on an unknown name.
+/// The functions with these names, in upper or lower case, at most 6. The functions that have parameters take alphas
+/// and betas in turn, and use defaults if there are too few. Throws invalid_argument on an unknown name.
 CellFunctions cell_functions(std::span<const std::string_view> names, std::span<const float> alphas,
                              std::span<const float> betas);
 

@@ -1,4 +1,4 @@
-// One direction of a recurrent operator while it runs: its memory, its products, and what one step sees.
+// One direction of a recurrent operator during a run: its memory, its products, and the arguments of one step.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace retort::ops {
 
-/// Weights [n, k], of which products use the transpose: plain rows for the reference, else packed by gemm_pack_b.
+/// Weights [n, k], whose transpose is multiplied: plain rows for the reference, otherwise packed by gemm_pack_b.
 template <typename T>
 struct Matrix {
   size_t n = 0, k = 0;
@@ -21,7 +21,7 @@ struct Matrix {
 template <typename T>
 struct CellProduct {
   size_t m = 0;
-  const T* a = nullptr;  ///< rows of b.k elements, no gaps
+  const T* a = nullptr;  ///< rows of b.k elements without gaps
   Matrix<T> b;
   T* c = nullptr;
   size_t c_stride = 0;
@@ -29,7 +29,7 @@ struct CellProduct {
   const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
 };
 
-/// The meaning: plain loops.
+/// The reference: plain loops.
 template <typename T>
 struct PlainMath {
   static void multiply(const CellProduct<T>& p, const Parallel&) {
@@ -47,7 +47,7 @@ struct PlainMath {
   }
 };
 
-/// Production: packed weights, vector kernels.
+/// The production form: packed weights, vector kernels.
 struct FastMath {
   static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
     kernels::GemmArgs g{.m = p.m,
@@ -66,12 +66,12 @@ struct FastMath {
   static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
 };
 
-/// The memory of one direction. h and c live from step to step, [batch, hidden].
+/// The memory of one direction. h and c, [batch, hidden], are kept from step to step.
 template <typename T>
 struct CellMemory {
   T* x = nullptr;      ///< X·Wᵀ and bias of all steps: [steps·batch, width]
-  T* row = nullptr;    ///< of one step: [batch, width]
-  T* gates = nullptr;  ///< the cell's own: [batch, width]
+  T* row = nullptr;    ///< for one step: [batch, width]
+  T* gates = nullptr;  ///< for the cell: [batch, width]
   T* bias = nullptr;   ///< [width]
   T *h = nullptr, *c = nullptr;
 
@@ -95,20 +95,20 @@ template <typename T>
 struct CellStep {
   const RecurrentShape& s;
   const Parallel& parallel;
-  std::array<Matrix<T>, 2> r{};  ///< by the operator's parts()
-  const T* bias = nullptr;       ///< of R where it is separate: [width]
+  std::array<Matrix<T>, 2> r{};  ///< according to the operator's parts()
+  const T* bias = nullptr;       ///< of R if it is separate: [width]
   const T* peepholes = nullptr;  ///< [3 * hidden] or null
   std::span<const CellFunction> functions;
   std::optional<float> clip;
   const int32_t* lengths = nullptr;
-  size_t index = 0;      ///< steps done before
+  size_t index = 0;      ///< number of steps done before
   const T* x = nullptr;  ///< X·Wᵀ and bias of this step: [batch, width]
   T* gates = nullptr;    ///< working memory: [batch, width]
-  T* h = nullptr;        ///< [batch, hidden]: the state before, and after for batch items that have not ended
-  T* c = nullptr;        ///< the cell state likewise; working memory of operators that have none
+  T* h = nullptr;  ///< [batch, hidden]: the state before the step, and after it for batch items that have not ended
+  T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
 
   bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
-  /// Clips what goes into a function.
+  /// Clips the argument of a function.
   void limit(T* v, size_t n) const {
     if (!clip) return;
     for (size_t i = 0; i < n; ++i) v[i] = v[i] < T(-*clip) ? T(-*clip) : v[i] > T(*clip) ? T(*clip) : v[i];

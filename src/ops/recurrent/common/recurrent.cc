@@ -6,7 +6,7 @@
 namespace retort::ops {
 namespace {
 
-// Throws when input i is there and known not to have this shape.
+// Throws if input i is present and its shape is known to differ from this one.
 void expect(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
   if (!c.has(i) || !c.ranked(i)) return;
   const Shape& shape = c.shape(i);
@@ -22,11 +22,11 @@ size_t padded(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k
 
 void RecurrentAttributes::check(std::span<const char* const> defaults) const {
   require(direction == "forward" || direction == "reverse" || direction == "bidirectional", ErrorCode::invalid_argument,
-          "direction \"{}\" is none of forward, reverse, bidirectional", direction);
+          "direction \"{}\" is not one of forward, reverse, bidirectional", direction);
   require(layout == 0 || layout == 1, ErrorCode::invalid_argument, "layout is {}, expected 0 or 1", layout);
   require(!clip || *clip > 0, ErrorCode::invalid_argument, "clip is {}, expected a positive number", clip.value_or(0));
   const size_t count = activations.size();
-  // The schema's default for RNN has two functions also for one direction, and ONNX Runtime writes it into what it saves.
+  // The schema's default for RNN has two functions even for one direction, and ONNX Runtime writes it to saved models.
   bool two_defaults = count == 2 * defaults.size();
   for (size_t i = 0; two_defaults && i < count; ++i) two_defaults = activations[i] == defaults[i % defaults.size()];
   require(count == 0 || count == directions() * defaults.size() || two_defaults, ErrorCode::invalid_argument,

@@ -1,4 +1,4 @@
-// What the attributes, shapes and weights of RNN, GRU and LSTM have in common; recurrent_op.h runs them.
+// Attributes, shapes and weights that RNN, GRU and LSTM share; recurrent_op.h runs them.
 #pragma once
 #include <array>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace retort::ops {
 
-/// Sizes of one run and where rows of `hidden` (of X: `input`) elements lie.
+/// Sizes of one run, and the positions of rows of `hidden` (of X: `input`) elements.
 struct RecurrentShape {
   size_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_major = false;  ///< attribute layout = 1
@@ -40,37 +40,38 @@ struct RecurrentAttributes {
 
   size_t directions() const { return direction == "bidirectional" ? 2 : 1; }
   bool reversed(size_t d) const { return direction == "reverse" || d == 1; }
-  /// Throws invalid_argument on a direction, layout or activation that does not exist; `defaults` are those of one
+  /// Throws invalid_argument on an invalid direction, layout or activation; `defaults` are the activations of one
   /// direction.
   void check(std::span<const char* const> defaults) const;
-  /// Those of both directions, one direction after the other.
+  /// The functions of both directions, one direction after the other.
   CellFunctions functions(std::span<const char* const> defaults) const;
-  /// Types and shapes of all outputs; throws invalid_argument naming the shapes that clash.
+  /// Infers types and shapes of all outputs; throws invalid_argument naming shapes that do not match.
   void infer(InferContext& c, size_t gates, bool cell) const;
   RecurrentShape shape(const RunContext& c, size_t gates) const;
-  /// PackedRecurrent of constant float weights, else null.
+  /// Returns PackedRecurrent if float weights are constant, otherwise null.
   std::unique_ptr<State> pack(PrepareContext& c, size_t gates, std::span<const size_t> parts) const;
 };
 
-/// Elements per batch item; null when all have `steps`. Throws invalid_argument on one outside [0, steps].
+/// Number of steps per batch item; null if all have `steps`. Throws invalid_argument if one is outside [0, steps].
 const int32_t* sequence_lengths(const RunContext& c, const RecurrentShape& s);
 
 /// W and R of each direction, packed for gemm().
 struct PackedRecurrent : State {
   struct Direction {
     const float* w = nullptr;
-    std::array<const float*, 2> r{};  ///< one for each of `parts`
+    std::array<const float*, 2> r{};  ///< one for each element of `parts`
   };
   std::array<Direction, 2> directions;
-  std::shared_ptr<const void> owner;  ///< of the memory, where it is ours
+  std::shared_ptr<const void> owner;  ///< of the memory, if this object owns it
 
-  /// Points into `memory`, which pack_recurrent() fills.
+  /// Sets pointers into `memory`, which pack_recurrent() fills.
   void set(const RecurrentShape& s, std::span<const size_t> parts, const void* memory);
 };
-/// Packs into `memory`: packed_bytes(), 64-byte aligned. `w` and `r` may lie at any byte.
+/// Packs weights into `memory`, which has packed_bytes() bytes and is 64-byte aligned. `w` and `r` need not be aligned.
 void pack_recurrent(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
                     void* memory);
-/// Bytes that PackedRecurrent needs. `parts`: how many gates of R are multiplied together, one number for each matrix.
+/// Bytes that PackedRecurrent needs. `parts` says how many gates of R are multiplied together, one number for each
+/// matrix.
 size_t packed_bytes(const RecurrentShape& s, std::span<const size_t> parts);
 
 }  // namespace retort::ops

@@ -3,7 +3,7 @@
 //   static constexpr std::array<const char*, n> kFunctions;       the default activations
 //   static constexpr bool kCell;                                  has a cell state: inputs 6 and 7, output 2
 //   template <class Math, typename T> void step(const CellStep<T>&) const;
-// and where they differ from what stands here: separate_bias(), parts().
+// and, if they differ from the defaults below: separate_bias(), parts().
 #pragma once
 #include "ops/recurrent/common/cell_step.h"
 
@@ -12,9 +12,9 @@ namespace retort::ops {
 template <typename Op>
 struct Recurrent : RecurrentAttributes {
   static constexpr auto attributes = recurrent_attributes;
-  /// R's bias is not simply added to W's.
+  /// Whether the bias of R is kept apart instead of being added to that of W.
   bool separate_bias() const { return false; }
-  /// Gates of R that are multiplied together.
+  /// Numbers of gates of R that are multiplied together.
   std::span<const size_t> parts() const {
     static constexpr size_t kAll[] = {Op::kGates};
     return kAll;
@@ -67,7 +67,7 @@ struct Recurrent : RecurrentAttributes {
  private:
   const Op& self() const { return static_cast<const Op&>(*this); }
 
-  // Both directions, side by side; `weights(d, w, r)` says where the matrices of direction d are.
+  // Runs all directions; `weights(d, w, r)` sets the matrices of direction d.
   template <class Math, typename T, class Weights>
   void run(RunContext& c, const RecurrentShape& s, T* memory, const Weights& weights) const {
     const int32_t* lengths = sequence_lengths(c, s);
@@ -101,7 +101,7 @@ struct Recurrent : RecurrentAttributes {
     c.parallel().for_each(s.directions, [&](size_t d, int) { direction(d, {}); });
   }
 
-  // What is added to X·Wᵀ; null: nothing. A separate bias of R goes to the step.
+  // The vector added to X·Wᵀ; null: none. A separate bias of R is passed to the step.
   template <typename T>
   const T* input_bias(const RunContext& c, size_t d, const CellMemory<T>& space, CellStep<T>& step) const {
     if (!c.has(kB)) return nullptr;
@@ -150,7 +150,7 @@ struct Recurrent : RecurrentAttributes {
         std::fill_n(state + b * s.hidden, s.hidden, T(0));
     }
   }
-  // The state after a batch item's last step; 0 where it has none, as in ONNX Runtime.
+  // The state after a batch item's last step; 0 for items without steps, as in ONNX Runtime.
   template <typename T>
   static void store_state(const RunContext& c, size_t output, size_t d, const CellStep<T>& step, const T* state) {
     const size_t hidden = step.s.hidden;

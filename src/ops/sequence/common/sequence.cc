@@ -11,7 +11,7 @@ const Sequence& sequence_at(const RunContext& c, size_t i) {
   const Value* v = &c.in_slot(i).boxed;
   if (const auto* o = v->get<Optional>()) v = o->value.get();
   const auto* s = v ? v->get<Sequence>() : nullptr;
-  require(s != nullptr, ErrorCode::invalid_argument, "input {} is no sequence", i);
+  require(s != nullptr, ErrorCode::invalid_argument, "input {} is not a sequence", i);
   return *s;
 }
 
@@ -25,7 +25,7 @@ ValueType element_type(const InferContext& c, size_t i) {
   const ValueType* t = &c.type(i);
   if (t->kind == ValueType::Kind::optional && t->element) t = t->element.get();
   require(t->kind == ValueType::Kind::sequence || t->kind == ValueType::Kind::unknown, ErrorCode::invalid_graph,
-          "input {} is no sequence", i);
+          "input {} is not a sequence", i);
   return t->element ? *t->element : ValueType();
 }
 

@@ -12,14 +12,15 @@ struct DepthSpace {
                                          attr("mode", &DepthSpace::mode)};
 
   void check() const {
-    constexpr int64_t kMost = 1 << 15;  // products of two are far from overflow, of one with an extent they are checked
+    // Products of two block sizes stay far from overflow; products with an extent are checked.
+    constexpr int64_t kMost = 1 << 15;
     require(blocksize > 0 && blocksize <= kMost, ErrorCode::invalid_argument, "blocksize is {}, expected 1 to {}",
             blocksize, kMost);
     require(mode == "DCR" || mode == "CRD", ErrorCode::invalid_argument, "mode '{}' is neither DCR nor CRD", mode);
   }
 
-  /// An image of `depth` channels of blocks, `height` by `width` of them: the box from the layout with blocks in the
-  /// channels to the one with blocks in space, or back.
+  /// The copy of an image with `depth` channels of blocks, `height` by `width` of them: from the layout with blocks in
+  /// the channels to the one with blocks in space, or back.
   StridedBox box(int64_t batch, int64_t depth, int64_t height, int64_t width, bool to_space) const {
     const int64_t b = blocksize, plane = height * width;
     const bool depth_inner = mode == "DCR";

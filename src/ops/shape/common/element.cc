@@ -9,7 +9,7 @@ namespace retort::ops {
 
 const kernels::Mover& mover_of(DType type) {
   if (type == DType::string) return kernels::string_mover();
-  require(dtype_bits(type) >= 8, ErrorCode::not_implemented, "elements of type {} cannot be moved one by one",
+  require(dtype_bits(type) >= 8, ErrorCode::not_implemented, "elements of type {} cannot be moved individually",
           dtype_name(type));
   return kernels::byte_mover(dtype_bits(type) / 8);
 }

@@ -1,4 +1,4 @@
-// Operators that only move data work by the size of an element, not by its meaning.
+// Functions for operators that only move data: they depend on the size of an element, not on its meaning.
 #pragma once
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace retort::ops {
 
-/// Copies elements of that type. Throws not_implemented for packed types.
+/// Copies elements of the given type. Throws not_implemented for packed types.
 const kernels::Mover& mover_of(DType type);
 
-/// Element `index` of packed data with `bits` (2 or 4) per element, and its replacement.
+/// Reads or replaces element `index` of packed data with `bits` (2 or 4) per element.
 inline uint8_t get_packed(const uint8_t* data, size_t index, size_t bits) {
   const size_t bit = index * bits;
   return uint8_t(data[bit / 8] >> (bit % 8) & ((1u << bits) - 1));
@@ -21,11 +21,11 @@ inline void set_packed(uint8_t* data, size_t index, size_t bits, uint8_t value) 
   data[bit / 8] = uint8_t((data[bit / 8] & ~mask) | (unsigned(value) << (bit % 8) & mask));
 }
 
-/// An element of zero, or the empty string.
+/// A zero element, or the empty string.
 const void* zero(DType type);
-/// `count` elements become the element at `value` (null: zero, the empty string). Packed types too.
+/// Sets `count` elements to the one at `value` (null: zero or the empty string). Supports packed types.
 void fill(DType type, const void* value, void* to, size_t count, const Parallel& parallel);
-/// `count` whole elements; the regions do not overlap. Packed types start at a byte.
+/// Copies `count` elements; the regions must not overlap. Packed types start at a byte.
 void copy(DType type, const void* from, void* to, size_t count);
 
 }  // namespace retort::ops

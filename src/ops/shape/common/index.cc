@@ -27,10 +27,10 @@ size_t check_tuples(InferContext& c, size_t batch) {
   for (size_t d = 0; good && d < batch; ++d) good = is_symbolic(x[d]) || is_symbolic(indices[d]) || x[d] == indices[d];
   if (good && is_symbolic(indices.back())) throw NotYetKnown{};
   if (!good || indices.back() > int64_t(x.rank() - batch))
-    fail(ErrorCode::invalid_argument, "indices of shape {} do not fit data of shape {} with {} batch axes",
+    fail(ErrorCode::invalid_argument, "indices of shape {} do not match data of shape {} with {} batch axes",
          c.dims().text(indices), c.dims().text(x), batch);
   require(indices.back() <= int64_t(kernels::TupleIndices::kMaxDepth), ErrorCode::not_implemented,
-          "tuples of {} indices", indices.back());
+          "index tuples have {} elements", indices.back());
   return size_t(indices.back());
 }
 
@@ -40,7 +40,7 @@ void check_elements(InferContext& c, size_t axis) {
   for (size_t d = 0; good && d < x.rank(); ++d)
     good = d == axis || is_symbolic(x[d]) || is_symbolic(indices[d]) || indices[d] <= x[d];
   if (!good)
-    fail(ErrorCode::invalid_argument, "indices of shape {} do not lie within data of shape {}", c.dims().text(indices),
+    fail(ErrorCode::invalid_argument, "indices of shape {} exceed data of shape {}", c.dims().text(indices),
          c.dims().text(x));
 }
 

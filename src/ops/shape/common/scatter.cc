@@ -16,7 +16,7 @@ C reduced(C old, C update) {
   if constexpr (kHow == Reduction::min) return old != old || old < update ? old : update;
 }
 
-/// For types that are rare: a call for each element, but little code.
+/// For rare types: one call per element, but little code.
 template <typename C>
 [[gnu::noinline]] C reduced_by(Reduction how, C old, C update) {
   using enum Reduction;
@@ -58,7 +58,7 @@ bool combine_any(Reduction how, RunContext& c, size_t slice, FunctionRef<void(Sc
 void ScatterBase::check() const {
   constexpr std::string_view kKnown[] = {"none", "add", "mul", "max", "min"};
   require(std::find(std::begin(kKnown), std::end(kKnown), reduction) != std::end(kKnown), ErrorCode::invalid_argument,
-          "reduction '{}' is none of none, add, mul, max, min", reduction);
+          "reduction '{}' is not one of none, add, mul, max, min", reduction);
 }
 
 void ScatterBase::combine(RunContext& c, size_t slice, FunctionRef<void(Updates)> walk) const {
@@ -68,8 +68,8 @@ void ScatterBase::combine(RunContext& c, size_t slice, FunctionRef<void(Updates)
                                              : Reduction::min;
   const bool done = combine_any<float, double, float16, bfloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
                                 uint32_t, uint64_t, bool>(how, c, slice, walk);
-  require(done, ErrorCode::invalid_argument, "elements of type {} have no reduction '{}'", dtype_name(c.dtype(0)),
-          reduction);
+  require(done, ErrorCode::invalid_argument, "elements of type {} do not support reduction '{}'",
+          dtype_name(c.dtype(0)), reduction);
 }
 
 }  // namespace retort::ops

@@ -1,4 +1,4 @@
-// What ScatterElements and ScatterND do with an update: put it in place of the element or combine both.
+// Combines elements with updates for ScatterElements and ScatterND: replaces the element, or applies a reduction.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -14,9 +14,9 @@ struct ScatterBase {
   void check() const;
   bool replaces() const { return reduction == "none"; }
   Cost cost(const CostContext& c) const { return {.operations = replaces() ? 0 : c.count(2)}; }
-  /// Some updates, from number `first` on, and the offsets of their places in the output.
+  /// Receives updates [first, first + n) and the offsets of their positions in the output.
   using Updates = FunctionRef<void(size_t first, const int64_t* offsets, size_t n)>;
-  /// For all updates that `walk` calls its argument with, in order: output = reduction of output and update, `slice`
+  /// For all updates that `walk` passes to its argument, in order: output = reduction of output and update, for `slice`
   /// consecutive elements each.
   void combine(RunContext& c, size_t slice, FunctionRef<void(Updates)> walk) const;
 };

@@ -7,22 +7,22 @@
 namespace retort::ops {
 namespace {
 
-// Bounds beyond this mean "as far as it goes", whatever the extent.
+// Bounds beyond this mean "to the end of the axis", whatever the extent.
 constexpr int64_t kFar = int64_t(1) << 30;
 
-// Backwards, ONNX says the least number for "as far as it goes"; exporters also write the largest, and ONNX Runtime takes it
-// so, though NumPy would find nothing there.
+// For negative steps, ONNX defines the smallest number as "to the beginning". Exporters also write the largest, and
+// ONNX Runtime accepts it, although NumPy would return an empty slice.
 bool to_the_front(int64_t end, int64_t step) {
   return step < 0 && (end == std::numeric_limits<int64_t>::max() || end == std::numeric_limits<int32_t>::max());
 }
 
-// How a bound stands to the axis: at `offset` from its begin (>= 0, may be a symbol) or from its end (a number <= 0).
+// A bound relative to the axis: `offset` from its beginning (>= 0, may be a symbol) or from its end (a number <= 0).
 struct Bound {
   bool from_end = false;
   Dim offset = 0;
 };
 
-// nullopt: the sign is unknown.
+// Returns nullopt if the sign is unknown.
 std::optional<Bound> bound_of(DimTable& dims, Dim given, Dim extent) {
   if (is_known(given)) {
     if (given >= kFar) return Bound{true, 0};
@@ -44,7 +44,7 @@ Dim less(DimTable& dims, Dim d, Dim by) {
   return dims.nonnegative(rest) ? rest : dims.max(rest, 0);
 }
 
-// Elements of [start, end) within [0, extent).
+// The number of elements of [start, end) within [0, extent).
 Dim length(DimTable& dims, const Bound& start, const Bound& end, Dim extent) {
   if (!start.from_end && start.offset == 0) {
     if (end.from_end) return end.offset == 0 ? extent : less(dims, extent, -end.offset);

@@ -12,7 +12,7 @@ bool is_empty(const StridedBox& box) {
   return std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end();
 }
 
-// f(offset in the source, offset in the target) for every element.
+// Calls f(offset in the source, offset in the target) for every element.
 void for_each_element(const StridedBox& b, FunctionRef<void(int64_t, int64_t)> f) {
   Shape at = b.extents;
   std::fill(at.begin(), at.end(), 0);
@@ -50,7 +50,7 @@ void copy_box(const StridedBox& box, DType type, const void* from, void* to, con
   const kernels::Mover& mover = mover_of(type);
   if (const auto copy = kernel_copy(box)) {
     kernels::strided_copy(mover, *copy, mover.at(to, box.to_offset), from, parallel);
-  } else {  // more axes than the kernel takes
+  } else {  // more axes than the kernel supports
     for_each_element(box, [&](int64_t f, int64_t t) { mover.copy(mover.at(to, t), mover.at(from, f), 1); });
   }
 }
@@ -81,7 +81,7 @@ void next_position(Shape& at, const Shape& extents) {
 Shape row_major_strides(std::span<const int64_t> extents) {
   Shape strides;
   strides.resize(extents.size());
-  uint64_t stride = 1;  // wraps around only where there is no element to reach
+  uint64_t stride = 1;  // wraps around only if there is no element to access
   for (size_t d = extents.size(); d-- > 0; stride *= uint64_t(extents[d])) strides[d] = int64_t(stride);
   return strides;
 }
@@ -107,7 +107,7 @@ std::optional<Piece> piece_of(const Shape& extents, const Shape& strides, int64_
     if (rows == 1) stride = strides[d];
     if (strides[d] != stride * rows) return std::nullopt;
   }
-  if (rows > 1 && stride < extents[last]) return std::nullopt;  // backwards
+  if (rows > 1 && stride < extents[last]) return std::nullopt;  // a negative stride
   return Piece{size_t(offset), stride == extents[last] ? 0 : size_t(stride)};
 }
 

@@ -4,9 +4,9 @@
 
 namespace retort::ops {
 
-/// Type and content of output 0 as those of input 0, under `shape`.
+/// Sets type and content of output 0 to those of input 0, with the shape `shape`.
 void infer_view(InferContext& c, const Shape& shape);
-/// Output 0 = input 0, for callers that did not let both share memory; boxed values and strings too.
+/// Copies input 0 to output 0, for callers that did not let them share memory; supports boxed values and strings.
 void run_view(RunContext& c);
 
 }  // namespace retort::ops

@@ -5,7 +5,7 @@
 namespace retort::ops {
 namespace {
 
-constexpr int64_t kMaxLength = int64_t(1) << 40;  // sizes that follow from it do not overflow
+constexpr int64_t kMaxLength = int64_t(1) << 40;  // sizes derived from it do not overflow
 
 const PreparedFft* state_of(const RunContext& c, size_t length) {
   const auto* state = c.state<PreparedFft>();
@@ -13,7 +13,7 @@ const PreparedFft* state_of(const RunContext& c, size_t length) {
 }
 
 kernels::FftPlan plan_of(size_t length, bool real) {
-  require(length <= size_t(kMaxLength), ErrorCode::invalid_argument, "a transform of length {}", length);
+  require(length <= size_t(kMaxLength), ErrorCode::invalid_argument, "the transform has length {}", length);
   return {length, real};
 }
 

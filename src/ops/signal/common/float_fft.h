@@ -1,5 +1,5 @@
-// Fourier transforms of float lines by kernels/fft: plans made before any run where the length is known by then, else in
-// every run.
+// Fourier transforms of float lines by kernels/fft. The plan is made before any run if the length is known by then,
+// otherwise in every run.
 #pragma once
 #include <memory>
 
@@ -14,15 +14,15 @@ struct PreparedFft : State {
   kernels::FftPlan plan;
   std::shared_ptr<const void> table;
 };
-/// Null where the length is not known. `real`: as for FftPlan.
+/// Null if the length is not known. `real` has the meaning that it has for FftPlan.
 std::unique_ptr<State> prepare_fft(PrepareContext& c, std::optional<int64_t> length, bool real);
 
-/// The only element of a constant integer input; nullopt: not constant.
+/// The only element of a constant integer input; nullopt if it is not constant.
 std::optional<int64_t> constant_integer(PrepareContext& c, size_t i);
-/// integer(), also before the run has come to input i.
+/// Like integer(), but also works before input i has its value in the run.
 int64_t known_integer(const RunContext& c, size_t i);
 
-/// One step. The caller fills in `args` but for plan and table.
+/// One step. The caller sets all members of `args` except plan and table.
 class FloatFft {
  public:
   FloatFft(const RunContext& c, size_t length, bool real);
@@ -34,7 +34,7 @@ class FloatFft {
   const PreparedFft* prepared_;  ///< or null
   kernels::FftPlan plan_;
   kernels::FftArgs planned() const;
-  size_t table_floats() const;  ///< at the begin of the scratch
+  size_t table_floats() const;  ///< of the table at the beginning of scratch
 };
 
 }  // namespace retort::ops

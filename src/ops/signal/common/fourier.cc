@@ -8,7 +8,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Length a power of two: butterflies over ever longer parts of a line in bit-reversed order.
+// For lengths that are a power of two: butterflies over ever longer parts of a line in bit-reversed order.
 void radix2(std::span<Complex> x, const std::vector<Complex>& roots, bool inverse) {
   const size_t n = x.size();
   for (size_t i = 1, j = 0; i < n; ++i) {

@@ -8,11 +8,12 @@
 
 namespace retort::ops {
 
-/// Transforms of one length, with tables of their own.
+/// Transforms of one length, with their tables.
 class Fourier {
  public:
   explicit Fourier(size_t length);
-  /// In place; x has `length` elements. The inverse is divided by the length. Leaves x unfinished once `run` is cancelled.
+  /// Transforms x in place; it has `length` elements. The inverse is divided by the length. Leaves x unfinished once
+  /// `run` is cancelled.
   void transform(std::span<std::complex<double>> x, bool inverse, const Parallel& run = {}) const;
   size_t length() const { return roots_.size(); }
 

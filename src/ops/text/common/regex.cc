@@ -17,7 +17,7 @@ using Kind = Regex::Kind;
 using Program = std::vector<Regex::Instruction>;
 
 constexpr size_t kMostInstructions = 100'000;
-constexpr int kDeepest = 200;       // groups, which take stack
+constexpr int kDeepest = 200;       // nesting of groups, since the parser is recursive
 constexpr int kMostRepeats = 1000;  // RE2's limit
 constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
@@ -53,7 +53,7 @@ int digit(char c, int base) {
   return value < base ? value : -1;
 }
 
-/// Adds a class of ASCII characters, or all others.
+/// Adds a class of ASCII characters, or its complement.
 bool add_class(Set& set, std::string_view name, bool others) {
   const auto found = std::ranges::find(named_classes(), name, &NamedClass::name);
   if (found == named_classes().end()) return false;
@@ -67,7 +67,7 @@ bool add_class(Set& set, std::string_view name, bool others) {
   return true;
 }
 
-/// Recursive descent; every part becomes a piece of program that goes on behind its end.
+/// Recursive descent; every part becomes a piece of program that continues after its end.
 class Parser {
  public:
   Parser(std::string_view pattern, std::vector<Set>& sets) : pattern_(pattern), sets_(sets) {}
@@ -117,7 +117,7 @@ class Parser {
   }
 
   Program alternatives() {
-    if (++depth_ > kDeepest) wrong("groups too deep");
+    if (++depth_ > kDeepest) wrong("groups nested too deeply");
     Program all = sequence();
     while (take("|")) {
       const Program other = sequence();
@@ -167,7 +167,7 @@ class Parser {
     if (repetition(least, most)) wrong("two repetitions in a row");
     return all;
   }
-  // `most` -1: any number.
+  // Parses a repetition; `most` is -1 if there is no upper limit.
   bool repetition(int& least, int& most) {
     least = 0;
     most = -1;
@@ -180,7 +180,7 @@ class Parser {
       at_ = before;
       return false;
     }
-    take("?");  // prefers fewer, which makes no difference to whole matches
+    take("?");  // a lazy repetition, which makes no difference to whole matches
     return true;
   }
   bool counted(int& least, int& most) {
@@ -238,7 +238,7 @@ class Parser {
     flags_ = outer;
     return inside;
   }
-  // "(?flags)" sets them for the rest of the group around.
+  // Parses "(?flags)", which sets them for the rest of the enclosing group.
   bool flags_only() {
     const size_t end = rest().starts_with("(?") ? rest().find_first_not_of("ismU-", 2) : rest().npos;
     if (end == rest().npos || rest()[end] != ')') return false;
@@ -246,7 +246,7 @@ class Parser {
     group_flags();
     return true;
   }
-  // After "(?", up to the ":" or ")" behind the flags.
+  // Parses what follows "(?", up to the ":" or ")" after the flags.
   void group_flags() {
     bool on = true, ignored = false;
     for (uint32_t c = take_code(); c != ':' && c != ')'; c = take_code()) {
@@ -259,7 +259,7 @@ class Parser {
     }
   }
 
-  // \d and its like, in and outside of brackets.
+  // Parses \d and similar classes, inside and outside of brackets.
   bool shorthand(Set& s) {
     if (rest().size() < 2 || rest()[0] != '\\') return false;
     const char c = rest()[1];
@@ -293,13 +293,13 @@ class Parser {
     int n = 0;
     for (; n < most && !at_end() && digit(rest()[0], base) >= 0; ++n, ++at_) {
       code = code * uint32_t(base) + uint32_t(digit(rest()[0], base));
-      if (code > kLastCode) wrong("no code point");
+      if (code > kLastCode) wrong("not a code point");
     }
     if (n < least) wrong("invalid escape");
     return code;
   }
 
-  // After "[".
+  // Parses what follows "[".
   Set bracket() {
     Set s;
     s.negated = take("^");
@@ -337,7 +337,7 @@ bool is_word(uint32_t c) {
          ((c >= '0' && c <= '9') || (small_letter(char(c)) >= 'a' && small_letter(char(c)) <= 'z') || c == '_');
 }
 
-/// Between two characters; kNoCode stands for those outside of the text.
+/// A position between two characters; kNoCode stands for those outside of the text.
 struct Place {
   uint32_t before, after;
   bool begin, end;

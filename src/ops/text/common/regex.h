@@ -11,14 +11,14 @@ namespace retort::ops {
 
 class RegexTable;
 
-/// A pattern as a nondeterministic automaton over code points. Matching takes time and memory in proportion to the
-/// length of text and automaton, whatever the pattern. Texts of ASCII are quicker (RegexTable). Immutable; may be used
-/// from many threads.
+/// A pattern as a nondeterministic automaton over code points. Matching takes time and memory proportional to the
+/// length of text and automaton, whatever the pattern. ASCII texts are faster (RegexTable). Immutable and thread-safe.
 class Regex {
  public:
-  /// Throws invalid_argument that says where the pattern is wrong, not_implemented for \p (classes of Unicode) and \C.
+  /// Throws invalid_argument naming the position of an error in the pattern, and not_implemented for \p (classes of
+  /// Unicode) and \C.
   explicit Regex(std::string_view pattern);
-  /// Bytes that are no UTF-8 match nothing.
+  /// Bytes that are not UTF-8 match no character.
   bool matches(std::string_view text) const;
 
   struct Set {
@@ -28,17 +28,17 @@ class Regex {
     bool contains(uint32_t code) const;
   };
   enum class Kind : uint8_t { set, jump, split, text_begin, text_end, line_begin, line_end, word_edge, no_word_edge };
-  /// A step of the automaton; the one behind it is next. Distances are relative to this one.
+  /// An instruction of the automaton. By default the next one follows; distances are relative to this one.
   struct Instruction {
     Kind kind;
-    int32_t to = 1, or_to = 1;  ///< jump and split
+    int32_t to = 1, or_to = 1;  ///< targets of jump and split
     uint32_t set = 0;           ///< index of the set
   };
 
  private:
   std::vector<Instruction> program_;
   std::vector<Set> sets_;
-  std::shared_ptr<const RegexTable> table_;  ///< quicker where it can be used; may be null
+  std::shared_ptr<const RegexTable> table_;  ///< faster if it can be used; may be null
 };
 
 }  // namespace retort::ops

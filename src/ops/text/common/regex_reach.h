@@ -1,4 +1,4 @@
-// The step that matching and the making of a table share: what an automaton reaches without a character.
+// The step that matching and building a table share: finds the states that an automaton reaches without a character.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace retort::ops {
 
-/// Adds to `waiting` the states that can be reached from `state` without a character and wait for one, or accept
-/// (program.size()), in no order. `allows(kind)` says whether a place in the text is of that kind. `seen`, by state,
-/// tells where it has been; such states are not added again. Returns how many are new there.
+/// Adds to `waiting`, in no order, the states that can be reached from `state` without a character and that wait for
+/// one or accept (program.size()). `allows(kind)` says whether the current position in the text is of that kind.
+/// `seen`, by state, marks states that have been visited, which are not added again. Returns the number of newly
+/// visited states.
 template <typename Allows>
 size_t reach(std::span<const Regex::Instruction> program, uint32_t state, std::vector<char>& seen,
              std::vector<uint32_t>& waiting, const Allows& allows) {

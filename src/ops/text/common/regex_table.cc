@@ -10,7 +10,7 @@ namespace retort::ops {
 namespace {
 
 constexpr size_t kMostStates = 256;
-constexpr size_t kMostSteps = 200'000;  // of building: two milliseconds
+constexpr size_t kMostSteps = 200'000;  // limit for building: takes about two milliseconds
 constexpr size_t kLooksPerStep = 4, kClearedPerStep = 16;
 
 bool asks_for_places(std::span<const Regex::Instruction> program) {
@@ -20,8 +20,8 @@ bool asks_for_places(std::span<const Regex::Instruction> program) {
 
 }  // namespace
 
-/// Subset construction: a state of the table is a set of states of the nondeterministic automaton.
-/// Source: Rabin, Scott, "Finite Automata and Their Decision Problems", 1959.
+/// Subset construction: a state of the table is a set of states of the nondeterministic automaton. Source: Rabin,
+/// Scott, "Finite Automata and Their Decision Problems", 1959.
 class RegexTable::Builder {
  public:
   Builder(std::span<const Regex::Instruction> program, std::span<const Regex::Set> sets)
@@ -49,7 +49,7 @@ class RegexTable::Builder {
  private:
   using States = std::vector<uint32_t>;
 
-  // False where the sets are too many or too long to look through.
+  // Returns false if the sets are too many or too long to search.
   bool find_classes() {
     for (const Regex::Set& set : sets_) steps_ += 128 * (1 + set.ranges.size()) / kLooksPerStep;
     if (steps_ > kMostSteps) return false;
@@ -64,14 +64,14 @@ class RegexTable::Builder {
     return true;
   }
 
-  // Before the states of `from` are looked at.
+  // To be called before the states of `from` are visited.
   void begin(const States& from) {
     open_.clear();
     std::ranges::fill(seen_, char(0));
     steps_ += 1 + seen_.size() / kClearedPerStep + from.size() / kLooksPerStep;
   }
   void follow(uint32_t state) {
-    // Patterns that ask for places have no table.
+    // Patterns with position assertions have no table.
     steps_ += reach(program_, state, seen_, open_, [](Regex::Kind) { return false; });
   }
 

@@ -1,4 +1,4 @@
-// The automaton of a regular expression as a table, for texts of ASCII.
+// The automaton of a regular expression as a table, for ASCII texts.
 #pragma once
 #include <array>
 #include <optional>
@@ -10,20 +10,20 @@
 
 namespace retort::ops {
 
-/// Deterministic: one look-up for each character. Immutable; may be used from many threads.
+/// A deterministic automaton: one look-up per character. Immutable and thread-safe.
 class RegexTable {
  public:
-  /// nullopt where the pattern asks for places (^, $, \b) or the table would be large.
+  /// Returns nullopt if the pattern contains position assertions (^, $, \b) or the table would be large.
   static std::optional<RegexTable> build(std::span<const Regex::Instruction> program, std::span<const Regex::Set> sets);
-  /// nullopt for a text with other characters than ASCII's.
+  /// Returns nullopt for a text with characters outside of ASCII.
   std::optional<bool> matches(std::string_view text) const noexcept;
 
  private:
   class Builder;
-  std::array<uint8_t, 128> class_{};  ///< characters that no set tells apart have one class
+  std::array<uint8_t, 128> class_{};  ///< characters that no set distinguishes have the same class
   size_t classes_ = 0;
   std::vector<uint16_t> next_;  ///< [states, classes_]; state 0 is dead, 1 the first
-  std::vector<char> accepts_;   ///< by state
+  std::vector<char> accepts_;   ///< per state
 };
 
 }  // namespace retort::ops

@@ -23,7 +23,7 @@ void encode(uint32_t code, std::string& to) {
 
 locale_t unicode() {
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t(nullptr));
-  require(locale != locale_t(nullptr), ErrorCode::not_implemented, "this system lacks the locale C.UTF-8");
+  require(locale != locale_t(nullptr), ErrorCode::not_implemented, "this system does not have the locale C.UTF-8");
   return locale;
 }
 
@@ -51,7 +51,7 @@ uint32_t with_case(uint32_t code, bool upper) {
 }
 
 std::array<uint32_t, 4> case_forms(uint32_t code) {
-  // What is a letter's form besides its lower and its upper case, and that lower case.
+  // Forms of a letter besides its lower and its upper case, each with that lower case.
   static constexpr std::pair<uint32_t, uint32_t> kForms[] = {
       {0x17f, 's'},     {0xb5, 0x3bc},    {0x1c5, 0x1c6},  {0x1c8, 0x1c9},  {0x1cb, 0x1cc},  {0x1f2, 0x1f3},
       {0x345, 0x3b9},   {0x3c2, 0x3c3},   {0x3d0, 0x3b2},  {0x3d1, 0x3b8},  {0x3d5, 0x3c6},  {0x3d6, 0x3c0},
@@ -60,7 +60,7 @@ std::array<uint32_t, 4> case_forms(uint32_t code) {
       {0x1c88, 0xa64b}, {0x1e9b, 0x1e61}, {0x1e9e, 0xdf},  {0x1fbe, 0x3b9}, {0x1fd3, 0x390}, {0x1fe3, 0x3b0},
       {0xfb05, 0xfb06}, {0x2126, 0x3c9},  {0x212a, 'k'},   {0x212b, 0xe5},
   };
-  constexpr uint32_t kCapitalIWithDot = 0x130, kSmallIWithoutDot = 0x131;  // letters of their own
+  constexpr uint32_t kCapitalIWithDot = 0x130, kSmallIWithoutDot = 0x131;  // separate letters
   if (code == kCapitalIWithDot || code == kSmallIWithoutDot) return {code, code, code, code};
   const auto* form = std::ranges::find(kForms, code, [](const auto& f) { return f.first; });
   const uint32_t lower = form != std::end(kForms) ? form->second : with_case(code, false);
