@@ -1,6 +1,6 @@
 // Zero padding of the spatial axes before a convolution becomes the convolution's own (models from TensorFlow).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -50,8 +50,13 @@ std::optional<Patch> match_pad_conv(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kPadConvRules[] = {
+    {"pad_conv", "Conv", match_pad_conv, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_pad_conv{"pad_conv", "Conv", match_pad_conv};
+extern const Rules rules_pad_conv;
+constinit const Rules rules_pad_conv{kPadConvRules};
 
 }  // namespace retort
