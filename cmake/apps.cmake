@@ -22,18 +22,17 @@ set(web_files ${web}/page.html ${web}/style.css ${web}/layout.js ${web}/graph.js
 set(web_header ${CMAKE_BINARY_DIR}/generated/cli/web_files.h)
 add_custom_command(OUTPUT ${web_header} DEPENDS ${web_files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM
   COMMAND ${CMAKE_COMMAND} "-DFILES=${web_files}" -DOUT=${web_header} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
-add_executable(retort_cli ${retort_cli_sources} ${web_header} ${CMAKE_SOURCE_DIR}/examples/digits/allocations.cc)
+add_executable(retort_cli ${retort_cli_sources} ${web_header})
 set_target_properties(retort_cli PROPERTIES OUTPUT_NAME retort)
 target_include_directories(retort_cli PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/apps/retort
-                                              ${CMAKE_BINARY_DIR}/generated/cli
-                                              ${CMAKE_SOURCE_DIR}/examples/digits)
+                                              ${CMAKE_BINARY_DIR}/generated/cli)
 target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${retort_turbojpeg} ${retort_png16}
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
 # Nearly all of its compile time goes into two header-only libraries and the templates that its files share. Its speed does not
 # matter, except for the file that measures the processor.
 target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-O1>)
-set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/peak.cc PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/measure/peak.cc PROPERTIES
                             COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON)
 if(RETORT_PCH)
   target_precompile_headers(retort_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
@@ -60,7 +59,7 @@ install(FILES ${words}/_retort DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-fun
 install(FILES ${words}/retort.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 if(RETORT_TESTS)
-  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff_search.cc)
+  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff/diff_search.cc)
   target_include_directories(cli_test PRIVATE ${CMAKE_SOURCE_DIR}/apps/retort)
   target_link_libraries(cli_test PRIVATE GTest::gtest_main)
   add_test(NAME cli COMMAND cli_test --gtest_brief=1)

@@ -9,6 +9,7 @@ The lists: tests/abi/differences.tsv, tests/errors/other_codes.tsv, tests/confor
 import argparse
 import csv
 import difflib
+import glob
 import os
 import re
 import sys
@@ -139,12 +140,10 @@ def absent_chapter(failures, pending, operators):
 
 
 def count_scenes():
-    folder = os.path.join(ROOT, "tests", "abi")
     count = 0
-    for name in os.listdir(folder):
-        if name.endswith(".cc"):
-            with open(os.path.join(folder, name), encoding="utf-8") as f:
-                count += len(re.findall(r"^SCENE\(", f.read(), re.M))
+    for path in glob.glob(os.path.join(ROOT, "tests", "abi", "**", "*.cc"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            count += len(re.findall(r"^SCENE\(", f.read(), re.M))
     return count
 
 

@@ -1,11 +1,10 @@
 // The command-line tool. Exit codes: 0 done, 1 the engine or a file said no, 2 wrong usage, 3 diff found a
 // difference.
-#include <allocations.h>
-
 #include <iostream>
 
-#include "commands.h"
-#include "usage.h"
+#include "cli/commands.h"
+#include "cli/usage.h"
+#include "measure/allocations.h"
 
 namespace {
 
@@ -26,7 +25,7 @@ retort COMMAND --help tells the options of a command. Exit codes: 0 done, 1 the 
 
 /// Runs the command; gives the exit code.
 int run_command(int argc, char** argv) try {
-  digits::count_allocations(false);  // until somebody asks: it costs a little
+  retort::cli::count_allocations(false);  // until somebody asks: it costs a little
   CLI::App app{"Retort runs ONNX models.", "retort"};
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);

@@ -1,7 +1,7 @@
 // Classifies handwritten digits that the model has not seen, one by one, through an I/O binding whose memory belongs to
 // this program: the engine reads the image where it lies and writes the ten probabilities where they are read.
 //
-//   digits FOLDER            draw some digits, then accuracy, latency, allocations and copies per run
+//   digits FOLDER            draw some digits, then accuracy, latency and copies per run
 //   digits --check FOLDER    the same figures as a test
 //
 // The engine is the library that the program is linked with, or the one that RETORT_LIBRARY names.
@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "allocations.h"
 #include "classifier.h"
 #include "images.h"
 
@@ -31,7 +30,7 @@ constexpr size_t kPerRow = 4, kDrawn = 8, kTop = 3;
 constexpr const char* kUsage = R"(usage: digits [--check] FOLDER
 
 Classifies the handwritten digits in FOLDER (digits.onnx, heldout_images.npy, heldout_labels.npy: examples/digits), draws
-some of them and tells accuracy, latency, allocations and copies.
+some of them and tells accuracy, latency and copies.
 
   --check  the same figures as a test
   --help   this text
@@ -48,8 +47,7 @@ struct Figures {
   std::vector<Guess> guesses;
   std::vector<double> micros;  // of every timed run, sorted
   size_t right = 0;
-  uint64_t allocations = 0;  // during all timed runs
-  std::optional<uint64_t> copied_bytes;
+  std::optional<uint64_t> copied_bytes;  // during all timed runs
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(guesses.size()); }
   double percentile(double p) const { return micros[static_cast<size_t>(p * static_cast<double>(micros.size() - 1))]; }
 };
@@ -78,7 +76,6 @@ Figures measure(Classifier& c, const Digits& d) {
     f.right += f.guesses.back().best[0] == d.labels[k];
   }
   f.micros.reserve(kRounds * d.count());
-  const uint64_t allocations_before = allocations();
   const auto copied_before = c.copied_bytes();
   for (int round = 0; round < kRounds; ++round) {
     for (size_t k = 0; k < d.count(); ++k) {
@@ -88,7 +85,6 @@ Figures measure(Classifier& c, const Digits& d) {
       f.micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     }
   }
-  f.allocations = allocations() - allocations_before;
   if (copied_before) f.copied_bytes = *c.copied_bytes() - *copied_before;
   std::sort(f.micros.begin(), f.micros.end());
   return f;
@@ -148,10 +144,8 @@ void report(const Figures& f, const Classifier& c) {
   std::printf("accuracy   %zu of %zu held-out digits right (%.2f %%)\n", f.right, f.guesses.size(), 100 * f.accuracy());
   std::printf("latency    median %.1f µs, p99 %.1f µs (%zu runs of one image, one thread)\n", f.percentile(0.5),
               f.percentile(0.99), runs);
-  const std::string allocated =
-      allocations_are_counted() ? per_run(f.allocations, runs) : "(not counted in this build)";
   const std::string copied = f.copied_bytes ? per_run(*f.copied_bytes, runs) : "(not told by this engine)";
-  std::printf("per run    %s heap allocations, %s bytes copied\n", allocated.c_str(), copied.c_str());
+  std::printf("per run    %s bytes copied\n", copied.c_str());
 }
 
 bool check(const char* what, bool ok) {
@@ -161,7 +155,6 @@ bool check(const char* what, bool ok) {
 
 int check_figures(const Figures& f, const Classifier& c) {
   std::vector<bool> results = {check("at least 97 % of the held-out digits are right", f.accuracy() >= kAccuracy)};
-  if (allocations_are_counted()) results.push_back(check("a bound run allocates nothing", f.allocations == 0));
   if (c.engine().find("Retort") != std::string::npos)
     results.push_back(check("the engine tells what it copies", f.copied_bytes.has_value()));
   if (f.copied_bytes) results.push_back(check("a bound run copies nothing", *f.copied_bytes == 0));

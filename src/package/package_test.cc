@@ -1,5 +1,5 @@
-// What the comparison with the official library (tests/abi/scenes_package.cc) does not show: messages, and where this
-// library is stricter.
+// What the comparison with the official library (tests/abi/sessions/scenes_package.cc) does not show: messages, and
+// where this library is stricter.
 #include "package/package.h"
 
 #include <gtest/gtest.h>

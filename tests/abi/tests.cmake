@@ -1,5 +1,6 @@
 # The differential test: the same scenes on this build's library and on the official one.
-file(GLOB abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
+file(GLOB_RECURSE abi_scenes CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/abi/*.cc)
+list(FILTER abi_scenes EXCLUDE REGEX "/tests/abi/plugins/")  # libraries of their own
 add_executable(abi_differential ${abi_scenes})
 target_include_directories(abi_differential PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/tests/abi
                            ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
@@ -37,10 +38,10 @@ target_include_directories(abi_header_c99 PRIVATE ${CMAKE_SOURCE_DIR}/include/re
 set_target_properties(abi_header_c99 PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 target_compile_options(abi_header_c99 PRIVATE -pedantic)
 
-# What the official library shows a provider of a graph, beside what this one shows: src/abi/graph_view_test.cc.
-add_library(abi_graph_provider MODULE ${CMAKE_SOURCE_DIR}/src/abi/graph_provider_testing.cc)
+# What the official library shows a provider of a graph, beside what this one shows: src/abi/graphs/graph_view_test.cc.
+add_library(abi_graph_provider MODULE ${CMAKE_SOURCE_DIR}/src/abi/graphs/graph_provider_testing.cc)
 target_include_directories(abi_graph_provider PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
                            ${CMAKE_SOURCE_DIR}/include/retort)
 add_dependencies(abi_test abi_graph_provider)
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/abi/graph_view_test.cc TARGET_DIRECTORY abi_test PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/abi/graphs/graph_view_test.cc TARGET_DIRECTORY abi_test PROPERTIES
   COMPILE_DEFINITIONS "RETORT_GRAPH_PROVIDER=\"$<TARGET_FILE:abi_graph_provider>\";RETORT_MODELS=\"${CMAKE_SOURCE_DIR}/tests/clients/data\"")

@@ -15,7 +15,7 @@
 #include <map>
 #include <retort/retort.hpp>
 
-#include "allocations.h"
+#include "measure/allocations.h"
 #include "value.h"
 
 namespace {
@@ -71,11 +71,11 @@ struct Result {
 
 /// What a run costs that is like the runs before it.
 Cost steady_cost(const api::Session& session, api::IoBinding& binding) {
-  const bool counted = digits::allocations_are_counted();  // otherwise one run into the same memory shows it all
+  const bool counted = retort::cli::allocations_are_counted();  // otherwise one run into the same memory shows it all
   for (int i = 0; counted && i < kWarmRuns; ++i) binding.run();
-  const uint64_t copied = session.copied_bytes().value(), before = digits::allocations();
+  const uint64_t copied = session.copied_bytes().value(), before = retort::cli::allocations();
   for (int i = 0; i < (counted ? kCountedRuns : 1); ++i) binding.run();
-  return {.allocations = (digits::allocations() - before + kCountedRuns - 1) / kCountedRuns,
+  return {.allocations = (retort::cli::allocations() - before + kCountedRuns - 1) / kCountedRuns,
           .copied = session.copied_bytes().value() - copied};
 }
 
@@ -122,7 +122,7 @@ int main(int argc, char** argv) try {
       if (i > 4 && text != first[name]) difference = "output '" + name + "' with " + argv[i] + " threads";
     }
   }
-  std::printf("%s\t%llu\t%s\n", digits::allocations_are_counted() ? std::to_string(cost.allocations).c_str() : "-",
+  std::printf("%s\t%llu\t%s\n", retort::cli::allocations_are_counted() ? std::to_string(cost.allocations).c_str() : "-",
               static_cast<unsigned long long>(cost.copied), difference.c_str());
   return 0;
 } catch (const std::exception& e) {

@@ -1,6 +1,6 @@
 // One function per kind of file; all throw Failure without the file's name, which read_tensor_file() adds.
 #pragma once
-#include "tensors.h"
+#include "formats/tensors.h"
 
 namespace retort::cli {
 

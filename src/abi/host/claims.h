@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "abi/graph.h"
+#include "abi/graphs/graph.h"
 #include "abi/host/kernel_def.h"
 #include "ep/provider.h"
 

@@ -1,7 +1,7 @@
 // What the host's kernels for If, Loop and Scan have in common.
 #pragma once
 #include "abi/host/plugin.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 
 namespace retort::abi {
 

@@ -3,7 +3,7 @@
 
 #include "abi/host/claims.h"
 #include "abi/host/plugin.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi::ep_api {

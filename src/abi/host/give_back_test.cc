@@ -1,12 +1,12 @@
-// What plug-ins throw while something is given back stays inside: here of what scenes (tests/abi/scenes_plugin_throws.cc)
-// cannot come to.
+// What plug-ins throw while something is given back stays inside: here of what scenes
+// (tests/abi/host/scenes_plugin_throws.cc) cannot come to.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "abi/devices/interop.h"
 #include "abi/host/plugin.h"
-#include "abi/interop.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 #include "abi/slots.h"
 
 namespace retort::abi {

@@ -7,7 +7,7 @@
 
 #include "abi/host/plugin.h"
 #include "abi/host/shared_weights.h"
-#include "abi/options.h"
+#include "abi/sessions/options.h"
 
 struct OrtKernelRegistry;
 

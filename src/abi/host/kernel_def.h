@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "abi/graph.h"
+#include "abi/graphs/graph.h"
 #include "abi/host/data_type.h"
 
 struct OrtKernelDef : retort::abi::Handle<retort::abi::tag_of("kdef")> {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "abi/interop.h"
+#include "abi/devices/interop.h"
 #include "abi/slots.h"
 
 namespace retort::abi {

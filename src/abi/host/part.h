@@ -6,7 +6,7 @@
 
 #include "abi/host/instance.h"
 #include "abi/host/kernel_def.h"
-#include "abi/kernels.h"
+#include "abi/kernels/kernels.h"
 
 namespace retort::abi {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "abi/devices.h"
-#include "abi/environment.h"
-#include "abi/value.h"
+#include "abi/devices/devices.h"
+#include "abi/sessions/environment.h"
+#include "abi/values/value.h"
 
 namespace retort::abi {
 

@@ -4,9 +4,9 @@
 
 #include "abi/host/data_type.h"
 #include "abi/host/plugin.h"
-#include "abi/options.h"
+#include "abi/sessions/options.h"
 #include "abi/slots.h"
-#include "abi/type_info.h"
+#include "abi/values/type_info.h"
 #include "ir/graph.h"
 
 namespace retort::abi {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "abi/environment.h"
+#include "abi/sessions/environment.h"
 #include "abi/slots.h"
 
 namespace retort::abi {

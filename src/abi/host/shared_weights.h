@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "abi/allocators.h"
 #include "abi/handle.h"
+#include "abi/values/allocators.h"
 
 namespace retort::abi {
 

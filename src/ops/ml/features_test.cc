@@ -136,8 +136,10 @@ const OpTest mapper("CategoryMapper",
                     {.domain = "ai.onnx.ml"});
 
 // Maps, which OpRun does not make.
-const OpTest dict("DictVectorizer", {}, {.domain = "ai.onnx.ml", .own_test = "DictVectorizer in session/map_test.cc"});
-const OpTest cast_map("CastMap", {}, {.domain = "ai.onnx.ml", .own_test = "CastMap in session/map_test.cc"});
+const OpTest dict("DictVectorizer", {},
+                  {.domain = "ai.onnx.ml", .own_test = "DictVectorizer in session/engine_tests/map_test.cc"});
+const OpTest cast_map("CastMap", {},
+                      {.domain = "ai.onnx.ml", .own_test = "CastMap in session/engine_tests/map_test.cc"});
 
 TEST(Features, WhatTheOperatorsRefuse) {
   const Tensor x = f32({2, 2}, {1, 2, 3, 4});

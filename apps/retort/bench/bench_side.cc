@@ -1,0 +1,58 @@
+#include "bench/bench_side.h"
+
+#include <thread>
+
+#include "bench/turns.h"
+#include "cli/terminal.h"
+#include "measure/stats.h"
+
+namespace retort::cli {
+
+void BenchSide::load(const std::string& model, const SessionSettings& settings, HostValues& inputs) {
+  times.clear();
+  side->load(model, settings);
+  side->bind(inputs);
+  side->run();
+  side->keep_outputs();
+}
+
+void BenchSide::run_block(int runs) {
+  side->restart();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i <= runs; ++i) {
+    const auto begin = Clock::now();
+    side->run();
+    if (i > 0) times.push_back(milliseconds(Clock::now() - begin));
+  }
+}
+
+double BenchSide::quantile(double q) const { return cli::quantile(times, q); }
+
+void attempt(std::vector<BenchSide>& sides, size_t side, const std::function<void(BenchSide&)>& what) {
+  if (!sides[side].failure.empty()) return;
+  try {
+    what(sides[side]);
+  } catch (const Failure& e) {
+    if (sides.size() == 1) throw;
+    if (side < 2) throw Failure(sides[side].name + " refused the model: " + e.what());
+    sides[side].failure = e.what();
+  }
+}
+
+void attempt_all(std::vector<BenchSide>& sides, const std::function<void(BenchSide&)>& what) {
+  for (size_t i = 0; i < sides.size(); ++i) attempt(sides, i, what);
+}
+
+void measure(std::vector<BenchSide>& sides, int block, double seconds) {
+  const auto begin = Clock::now();
+  Progress progress("measuring");
+  double spent = 0;
+  for (size_t round = 0; round % 2 || spent < seconds || sides[0].times.size() < 10; ++round) {
+    for (const size_t side : turns(round, sides.size()))
+      attempt(sides, side, [&](BenchSide& s) { s.run_block(block); });
+    spent = milliseconds(Clock::now() - begin) / 1000;
+    progress.show(std::min(1.0, spent / seconds));
+  }
+}
+
+}  // namespace retort::cli

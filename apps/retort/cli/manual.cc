@@ -1,0 +1,104 @@
+// retort completion and retort manual: texts that are generated from the definitions of the commands.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/cli_words.h"
+#include "cli/commands.h"
+
+namespace retort::cli {
+namespace {
+
+/// Text as roff takes it: no line begins with a request, hyphens and backslashes are themselves.
+std::string roff(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
+    if (c == '-')
+      out += "\\-";
+    else if (c == '\\')
+      out += "\\e";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string option_entry(const OptionWords& o) {
+  std::string names;
+  for (const std::string& name : o.names) names += (names.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
+  if (!o.value.empty()) names += (names.empty() ? "\\fI" : " \\fI") + roff(o.value) + "\\fR";
+  return ".TP\n" + names + "\n" + roff(o.description) + "\n";
+}
+
+/// Lines as they are, for examples.
+std::string verbatim(const std::string& text) { return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n"; }
+
+nlohmann::json commands_json(const std::vector<CommandWords>& commands) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const CommandWords& c : commands) {
+    nlohmann::json options = nlohmann::json::array();
+    for (const OptionWords& o : c.options) {
+      options.push_back(
+          {{"names", o.names}, {"value", o.value}, {"required", o.required}, {"description", o.description}});
+      if (!o.choices.empty()) options.back()["choices"] = o.choices;
+    }
+    all.push_back({{"name", c.name}, {"description", c.description}, {"footer", c.footer}, {"options", options}});
+  }
+  return all;
+}
+
+void print(const nlohmann::json& told) { std::printf("%s\n", told.dump(2).c_str()); }
+
+}  // namespace
+
+std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands) {
+  std::string text = ".TH RETORT 1 \"\" \"retort " RETORT_VERSION "\" \"User Commands\"\n.SH NAME\nretort \\- " +
+                     roff("run and examine ONNX models") +
+                     "\n.SH SYNOPSIS\n.B retort\n.I COMMAND\n.RI [ OPTIONS ]\n.SH DESCRIPTION\n" +
+                     roff(app.get_description()) + "\n" + verbatim(app.get_footer()) + ".SH COMMANDS\n";
+  for (const CommandWords& c : commands) {
+    text += ".SS retort " + c.name + "\n" + roff(c.description) + ".\n";
+    for (const OptionWords& o : c.options) text += option_entry(o);
+    text += verbatim(c.footer);
+  }
+  text +=
+      ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nthe engine or a file said no; standard error tells why\n.TP\n2\nwrong "
+      "usage\n"
+      ".TP\n3\n\\fBretort diff\\fR found a difference\n.SH ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use where "
+      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nwhen set and not empty: no colours\n";
+  return text;
+}
+
+void add_completion(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
+  const auto shell = std::make_shared<std::string>();
+  const auto o = std::make_shared<Common>();
+  sub->add_option("SHELL", *shell, "the shell to write for")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("bash|zsh|fish");
+  o->add_json(*sub);
+  sub->footer("Example: source <(retort completion bash)");
+  sub->callback([&app, shell, o] {
+    const auto commands = command_words(app);
+    const std::string text = *shell == "bash"  ? bash_completion(commands)
+                             : *shell == "zsh" ? zsh_completion(commands)
+                                               : fish_completion(commands);
+    if (o->json) return print({{"shell", *shell}, {"script", text}});
+    std::fputs(text.c_str(), stdout);
+  });
+}
+
+void add_manual(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("manual", "print the manual page, or the commands and options as data");
+  const auto o = std::make_shared<Common>();
+  o->add_json(*sub);
+  sub->footer("Example: retort manual | man -l -");
+  sub->callback([&app, o] {
+    const auto commands = command_words(app);
+    if (o->json) return print({{"version", RETORT_VERSION}, {"commands", commands_json(commands)}});
+    std::fputs(manual_page(app, commands).c_str(), stdout);
+  });
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,177 @@
+// retort convert: the same model in another file or format, or what its operator sets are.
+#include <filesystem>
+
+#include "cli/terminal.h"
+#include "engine/tools_library.h"
+
+namespace retort::cli {
+namespace {
+
+using nlohmann::json;
+
+struct ConvertOptions : Common {
+  std::string to, format, external, optimize;
+  size_t threshold = 1024;
+};
+
+/// What is known of an operator of the model: how many nodes, and its definitions.
+struct Use {
+  size_t nodes = 0;
+  int form = 0, newest = 0;  ///< operator set versions of the definition in force and of the newest; 0: none
+  bool known = false;        ///< whether Retort runs it, or replaces it while loading
+};
+
+json find_operator(const json& operators, const std::string& domain, const std::string& name) {
+  for (const json& op : operators) {
+    if (op["name"] == name && op["domain"] == domain) return op;
+  }
+  return nullptr;
+}
+
+void count_uses(const json& graph, const json& operators, std::map<std::pair<std::string, std::string>, Use>& uses) {
+  for (const json& node : graph["nodes"]) {
+    const std::string domain = node["domain"].get<std::string>().empty() ? "ai.onnx" : node["domain"];
+    Use& use = uses[{domain, node["op"]}];
+    ++use.nodes;
+    const json op = find_operator(operators, domain, node["op"]);
+    use.known = op.is_object();
+    for (const int since : op.is_object() && op.contains("versions") ? op["versions"] : json::array()) {
+      use.newest = std::max(use.newest, since);
+      if (since <= node["version"]) use.form = std::max(use.form, since);
+    }
+    if (!node.contains("bodies")) continue;
+    for (const json& body : node["bodies"]) count_uses(body, operators, uses);
+  }
+}
+
+json opset_report(const ConvertOptions& o) {
+  const ToolsLibrary tools(o.library);
+  const json model = tools.describe(o, 0), operators = tools.operators();
+  std::map<std::pair<std::string, std::string>, Use> uses;
+  count_uses(model["graph"], operators, uses);
+  json report = {{"ir_version", model["ir_version"]}, {"opsets", json::object()}, {"operators", json::array()}};
+  for (const auto& [domain, version] : model["opsets"].items()) {
+    int newest = 0;
+    for (const json& op : operators) {
+      if (op["domain"] != domain || !op.contains("versions")) continue;
+      for (const int v : op["versions"]) newest = std::max(newest, v);
+    }
+    report["opsets"][domain] = {{"imported", version}, {"newest_known", newest}};
+  }
+  for (const auto& [name, use] : uses)
+    report["operators"].push_back({{"domain", name.first},
+                                   {"name", name.second},
+                                   {"nodes", use.nodes},
+                                   {"known", use.known},
+                                   {"definition", use.form},
+                                   {"newest", use.newest}});
+  return report;
+}
+
+void print_report(const json& report) {
+  std::printf("file format (IR) version %d\n", report["ir_version"].get<int>());
+  for (const auto& [domain, v] : report["opsets"].items())
+    std::printf("operator set %s: version %d; Retort knows definitions up to %d\n", domain.c_str(),
+                v["imported"].get<int>(), v["newest_known"].get<int>());
+  const auto full_name = [](const json& op) {
+    const std::string domain = op["domain"];
+    return (domain == "ai.onnx" ? "" : domain + ".") + op["name"].get<std::string>();
+  };
+  size_t width = 36;
+  for (const json& op : report["operators"]) width = std::max(width, full_name(op).size());
+  std::printf("\n%-*s %6s  %s\n", int(width), "operator", "nodes", "definition of opset");
+  for (const json& op : report["operators"]) {
+    const int form = op["definition"], newest = op["newest"];
+    std::string text = form          ? std::to_string(form)
+                       : op["known"] ? "replaced by other operators while loading"
+                                     : paint(Paint::red, "not known: Retort cannot run it");
+    if (form && form < newest) text += " (newest: " + std::to_string(newest) + ", brought there while loading)";
+    std::printf("%-*s %6zu  %s\n", int(width), full_name(op).c_str(), op["nodes"].get<size_t>(), text.c_str());
+  }
+}
+
+/// Any engine can save what it optimised.
+void save_optimized(const ConvertOptions& o, int level) {
+  const EngineLibrary engine(default_library(o.library));
+  SessionSettings settings = o.settings(1);
+  settings.optimization = level;
+  settings.optimized = o.to;
+  if (!o.format.empty()) settings.config["session.save_model_format"] = o.format == "ort" ? "ORT" : "ONNX";
+  if (!o.external.empty()) {
+    settings.config["session.optimized_model_external_initializers_file_name"] = o.external;
+    settings.config["session.optimized_model_external_initializers_min_size_in_bytes"] = std::to_string(o.threshold);
+  }
+  const EngineSession session(engine, o.model, settings);
+}
+
+void convert(const ConvertOptions& o) {
+  if (o.to.empty()) {
+    const json report = opset_report(o);
+    if (o.json)
+      std::printf("%s\n", report.dump(2).c_str());
+    else
+      print_report(report);
+    return;
+  }
+  const std::map<std::string, int> levels{{"", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
+  if (o.optimize.empty())
+    ToolsLibrary(o.library).convert(o.model, o.to, o.format, o.external, o.threshold);
+  else
+    save_optimized(o, levels.at(o.optimize));
+  json told = {{"file", o.to}, {"bytes", std::filesystem::file_size(o.to)}};
+  const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
+  const bool outside = !o.external.empty() && std::filesystem::exists(beside);
+  if (outside) told.update({{"external", beside.string()}, {"external_bytes", std::filesystem::file_size(beside)}});
+  if (o.json) {
+    std::printf("%s\n", told.dump(2).c_str());
+    return;
+  }
+  std::printf("%s  %s\n", o.to.c_str(), scaled(told["bytes"], "B").c_str());
+  if (outside) std::printf("%s  %s of weights\n", beside.c_str(), scaled(told["external_bytes"], "B").c_str());
+  if (!o.external.empty() && !outside) std::printf("no weight has %zu bytes: all are inside\n", o.threshold);
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand(
+      "convert",
+      "write a model to another file: ONNX or ORT format, weights inside or beside it, optimised or not; or report its "
+      "opsets");
+  const auto o = std::make_shared<ConvertOptions>();
+  o->add_model(*sub);
+  sub->add_option("OUT", o->to, "file to write; without it, a report of the operator sets that the model uses")
+      ->type_name("");
+  sub->add_option("--format", o->format,
+                  "format of OUT; without it, ORT format (flatbuffers) if the name ends in .ort, else ONNX")
+      ->check(CLI::IsMember({"onnx", "ort"}).description(""))
+      ->type_name("onnx|ort");
+  sub->add_option(
+         "--external", o->external,
+         "name of a file beside OUT that takes the weights (external data); without it they are all inside OUT, "
+         "which may have 2 GiB at most")
+      ->type_name("NAME");
+  sub->add_option("--threshold", o->threshold, "weights of fewer bytes stay inside")
+      ->capture_default_str()
+      ->type_name("BYTES");
+  sub->add_option(
+         "--optimize", o->optimize,
+         "write what the engine makes of the model: basic (constants folded, dead and duplicate nodes removed), "
+         "extended (nodes fused), all; operators of the engine's own are not used where it can avoid them")
+      ->check(CLI::IsMember({"basic", "extended", "all"}).description(""))
+      ->type_name("basic|extended|all");
+  sub->footer(
+      "An operator set (opset) is a numbered edition of the operators' definitions; a model says which it was made "
+      "for. ORT format knows no functions, no Constant nodes and no types of optional values: calls are expanded, "
+      "constants become weights. What official ONNX Runtime has as functions only (CenterCropPad, losses) or has no "
+      "kernel "
+      "for (most of float16) it runs from ONNX files alone. --library, --config and --provider matter with --optimize "
+      "only: all else is Retort's own work.\n\n"
+      "Examples: retort convert model.onnx\n"
+      "          retort convert model.onnx small.onnx --external weights.bin\n"
+      "          retort convert model.onnx fast.onnx --optimize all\n"
+      "          retort convert model.onnx model.ort");
+  sub->callback([o] { convert(*o); });
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,87 @@
+// Execution providers of an engine: its own, and those of plug-ins.
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace retort::cli {
+
+std::vector<const OrtEpDevice*> EngineLibrary::plugin_devices(const std::string& provider) const {
+  std::vector<const OrtEpDevice*> all;
+  for (const auto& [plugin, names] : plugins_) {
+    if (std::find(names.begin(), names.end(), provider) == names.end()) continue;
+    const OrtEpDevice* const* devices = nullptr;
+    size_t count = 0;
+    check(api_->GetEpDevices(env(), &devices, &count));
+    for (size_t i = 0; i < count; ++i) {
+      if (api_->EpDevice_EpName(devices[i]) == provider) all.push_back(devices[i]);
+    }
+  }
+  return all;
+}
+
+std::string EngineLibrary::plugin_providers() const {
+  std::string all;
+  for (const auto& [plugin, names] : plugins_) {
+    for (const std::string& name : names) all += (all.empty() ? "'" : ", '") + name + "'";
+  }
+  return all;
+}
+
+std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, const std::string& file) const {
+  const auto loaded = plugins_.find(name);
+  if (loaded != plugins_.end()) return loaded->second;
+  if (api_version_ < 22) throw Failure("this engine takes no plug-in providers");
+  const auto names = [&] {
+    const OrtEpDevice* const* devices = nullptr;
+    size_t count = 0;
+    check(api_->GetEpDevices(env(), &devices, &count));
+    std::vector<std::string> all;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string provider = api_->EpDevice_EpName(devices[i]);
+      if (std::find(all.begin(), all.end(), provider) == all.end()) all.push_back(provider);
+    }
+    return all;
+  };
+  const auto before = names();
+  check(api_->RegisterExecutionProviderLibrary(env(), name.c_str(), file.c_str()));
+  std::vector<std::string> brought = names();
+  std::erase_if(brought, [&](auto& n) { return std::find(before.begin(), before.end(), n) != before.end(); });
+  if (brought.empty())
+    throw Failure("the plug-in " + file + " offers no device here; retort devices --plugin " + name + "=" + file +
+                  " shows what there is, --vulkan and --virtual find and declare more");
+  return plugins_[name] = std::move(brought);
+}
+
+void EngineSession::add_provider(OrtSessionOptions* options, const std::string& name,
+                                 const std::map<std::string, std::string>& entries) const {
+  const OrtApi& api = engine_->api();
+  std::vector<const char*> keys, values;
+  for (const auto& [key, value] : entries) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  const auto devices = engine_->plugin_devices(name);
+  const std::string brought = devices.empty() ? engine_->plugin_providers() : "";
+  const auto built_in = engine_->providers();
+  if (!brought.empty() && std::find(built_in.begin(), built_in.end(), name) == built_in.end() && name != "CPU")
+    throw Failure("there is no provider '" + name + "'; the plug-ins bring " + brought);
+  engine_->check(
+      devices.empty()
+          ? api.SessionOptionsAppendExecutionProvider(options, name.c_str(), keys.data(), values.data(), keys.size())
+          : api.SessionOptionsAppendExecutionProvider_V2(options, engine_->env(), devices.data(), devices.size(),
+                                                         keys.data(), values.data(), keys.size()));
+}
+
+void EngineSession::add_providers(OrtSessionOptions* options, const SessionSettings& settings) const {
+  std::vector<std::string> brought;
+  for (const auto& [name, file] : settings.plugins) {
+    const auto of_plugin = engine_->load_plugin(name, file);
+    brought.insert(brought.end(), of_plugin.begin(), of_plugin.end());
+  }
+  for (const auto& [name, entries] : settings.providers) add_provider(options, name, entries);
+  for (const std::string& name : brought) {
+    if (settings.providers.empty()) add_provider(options, name, {});
+  }
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,148 @@
+#include "suite/suite.h"
+
+#include <fnmatch.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/engine.h"
+
+namespace retort::cli {
+namespace {
+
+std::string read_all(int fd) {
+  std::string text;
+  char piece[4096];
+  for (ssize_t n = 0; (n = read(fd, piece, sizeof piece)) > 0;) text.append(piece, size_t(n));
+  return text;
+}
+
+struct Ended {
+  int code;
+  std::string out, err;
+};
+
+/// Standard error goes to a file, so that a child that says much never waits for a reader.
+Ended run_self(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv{const_cast<char*>("retort")};
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  int out[2];
+  std::FILE* err = std::tmpfile();
+  if (!err || pipe(out) != 0) throw Failure("cannot make a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(err), STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, out[0]);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(out[1]);
+  if (failed) throw Failure("cannot start a process");
+  Ended ended{0, read_all(out[0]), ""};
+  close(out[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  lseek(fileno(err), 0, SEEK_SET);
+  ended.err = read_all(fileno(err));
+  std::fclose(err);
+  return ended;
+}
+
+std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
+  const std::string index = (folder / "index.json").string();
+  std::ifstream file(index);
+  std::vector<Scenario> all;
+  try {
+    for (const auto& row : nlohmann::json::parse(file)) {
+      const auto text = [&](const char* key) { return row.value(key, std::string()); };
+      const auto number = [&](const char* key) {
+        return row.contains(key) && row[key].is_number() ? double(row[key]) : 0;
+      };
+      const std::string model = row.at("path"), inputs = text("inputs"), expected = text("expected");
+      all.push_back({.name = row.at("model").get<std::string>() + "/" + row.at("scenario").get<std::string>(),
+                     .model = (folder / model).string(),
+                     .inputs = inputs.empty() ? "" : (folder / inputs).string(),
+                     .expected = expected.empty() ? "" : (folder / expected).string(),
+                     .expected_from = text("expected_from"),
+                     .kind = text("kind"),
+                     .precision = text("precision"),
+                     .flops = number("flops"),
+                     .hand_back = row.value("hand_back", false),
+                     .tolerance = number("tolerance")});
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw Failure(index + " is no list of scenarios with model, scenario, path and inputs: " + e.what());
+  }
+  return all;
+}
+
+std::vector<Scenario> found_scenarios(const std::filesystem::path& folder) {
+  std::vector<Scenario> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const auto& path = entry.path();
+    if (path.extension() != ".onnx") continue;
+    const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
+    const bool answered = std::filesystem::exists(path.parent_path() / "output_0.pb");
+    all.push_back({.name = std::filesystem::relative(path, folder).string(),
+                   .model = path.string(),
+                   .inputs = std::filesystem::exists(path.parent_path() / "input_0.pb") ? beside : "",
+                   .expected = answered ? beside : "",
+                   .expected_from = answered ? "stored outputs" : ""});
+  }
+  std::sort(all.begin(), all.end(), [](const Scenario& a, const Scenario& b) { return a.model < b.model; });
+  return all;
+}
+
+bool matches(const std::vector<std::string>& globs, const std::string& text) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const auto& glob) { return fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
+}
+
+bool chosen(const Scenario& s, const Choice& choice) {
+  const std::string model = s.name.substr(0, s.name.find_last_of('/'));
+  return (choice.only.empty() || matches(choice.only, s.name) || matches(choice.only, model)) &&
+         (choice.precisions.empty() || matches(choice.precisions, s.precision));
+}
+
+}  // namespace
+
+std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const Choice& choice) {
+  std::vector<Scenario> all;
+  std::string places;
+  for (const std::string& folder : folders) {
+    const bool listed = std::filesystem::exists(std::filesystem::path(folder) / "index.json");
+    std::vector<Scenario> some = listed ? listed_scenarios(folder) : found_scenarios(folder);
+    if (some.empty()) throw Failure("there is no .onnx file in " + folder);
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+    places += (places.empty() ? "" : ", ") + folder;
+  }
+  std::string known;
+  for (const Scenario& s : all) known += (known.empty() ? "" : ", ") + s.name;
+  std::erase_if(all, [&](const Scenario& s) { return !chosen(s, choice); });
+  if (all.empty())
+    throw Failure((choice.precisions.empty() ? "--only leaves none of " : "--only and --precision leave none of ") +
+                  places + "; there are " + known);
+  return all;
+}
+
+nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string>& words) {
+  nlohmann::json row = {{"name", s.name},           {"model", s.model}, {"kind", s.kind},
+                        {"precision", s.precision}, {"flops", s.flops}, {"tolerance", s.tolerance}};
+  if (!s.expected.empty()) row["expected_from"] = s.expected_from;
+  const Ended ended = run_self(words);
+  if (ended.code == 0)
+    row["report"] = nlohmann::json::parse(ended.out);
+  else
+    row["error"] = ended.err.empty() ? "ended with " + std::to_string(ended.code)
+                                     : ended.err.substr(0, ended.err.find_last_not_of('\n') + 1);
+  return row;
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,177 @@
+#include "suite/suite_bench.h"
+
+#include <ctime>
+#include <fstream>
+
+#include "cli/terminal.h"
+#include "measure/machine.h"
+#include "measure/peak.h"
+#include "suite/suite_report.h"
+#include "web/page.h"
+
+namespace retort::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string now() {
+  const std::time_t t = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", std::gmtime(&t));
+  return text;
+}
+
+/// By number of threads, in thousand millions a second.
+Json peaks(const std::vector<int>& threads, double (*rate)(int)) {
+  Json all = Json::object();
+  for (const int n : threads) all[std::to_string(n)] = rate(n) / 1e9;
+  return all;
+}
+
+/// Writes the table to standard output, a row as soon as there is one.
+class SuiteTable {
+ public:
+  SuiteTable(std::vector<int> threads, bool silent) : threads_(std::move(threads)), silent_(silent) {}
+
+  void row(const Json& scenario) {
+    if (silent_) return;
+    if (scenario.contains("error"))
+      std::printf("%-32s %s\n", std::string(scenario.at("name")).c_str(), std::string(scenario.at("error")).c_str());
+    else
+      print(head_for(scenario), scenario);
+    std::fflush(stdout);
+  }
+
+  void end(const Json& report) {
+    if (silent_) return;
+    const std::vector<std::string> engines = report.at("engines");
+    const Columns columns = mean_columns(threads_);
+    if (!report.at("means").empty()) {
+      std::printf("\n");
+      head(columns);
+    }
+    for (const Json& mean : mean_rows(report.at("means"))) print(columns, mean);
+    std::printf("\n");
+    for (const std::string& line : legend(engines)) std::printf("%s\n", line.c_str());
+    const Counts n = count(report.at("scenarios"));
+    std::printf("%zu scenarios measured, %zu failed, %zu differ\n", n.measured, n.failed, n.differ);
+  }
+
+ private:
+  const std::vector<Column>& head_for(const Json& scenario) {
+    if (columns_.empty()) {
+      columns_ = scenario_columns(engines_of(Json::array({scenario})), threads_);
+      head(columns_);
+    }
+    return columns_;
+  }
+  static void cell(const Column& column, const std::string& text) {
+    std::printf(column.width < 0 ? "%*s" : " %*s", column.width, text.c_str());
+  }
+  static void head(const std::vector<Column>& columns) {
+    for (const Column& c : columns) cell(c, c.title);
+    std::printf("\n");
+  }
+  static void print(const std::vector<Column>& columns, const Json& row) {
+    for (const Column& c : columns) cell(c, c.text(row));
+    std::printf("\n");
+  }
+
+  std::vector<int> threads_;
+  bool silent_;
+  std::vector<Column> columns_;
+};
+
+Json measure_all(const SuiteOptions& suite, const Common& options, const ScenarioWords& words, SuiteTable& table) {
+  const auto scenarios = find_scenarios(suite.folders, suite.choice);
+  Json report = {{"format", kReportFormat},
+                 {"date", now()},
+                 {"machine", describe_machine()},
+                 {"threads", options.threads},
+                 {"peak_gflops", peaks(options.threads, peak_flops)},
+                 {"read_gbs", peaks(options.threads, read_bandwidth)},
+                 {"scenarios", Json::array()}};
+  for (size_t i = 0; i < scenarios.size(); ++i) {
+    Json row;
+    {
+      Progress progress(std::to_string(i + 1) + " of " + std::to_string(scenarios.size()) + ": " + scenarios[i].name);
+      progress.show(double(i) / double(scenarios.size()));
+      row = measure_scenario(scenarios[i], words(scenarios[i]));
+    }
+    add_figures(row, report.at("peak_gflops"));
+    table.row(row);
+    report.at("scenarios").push_back(std::move(row));
+  }
+  report["engines"] = engines_of(report.at("scenarios"));
+  report["means"] = means_of(report.at("scenarios"));
+  return report;
+}
+
+void write_json(const std::string& path, const Json& report) {
+  std::ofstream file(path, std::ios::binary);
+  file << report.dump(1) << "\n";
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
+}
+
+}  // namespace
+
+void SuiteOptions::add(CLI::App& app) {
+  constexpr const char* kGroup = "Many models";
+  const auto file = [&](const char* name, std::string& to, const char* what) {
+    app.add_option(name, to, what)->type_name("FILE")->group(kGroup);
+  };
+  app.add_option(
+         "--suite", folders,
+         "measure the scenarios that index.json of a folder lists (make zoo writes one), else every .onnx file "
+         "beneath it with the input_0.pb, … beside it as inputs and output_0.pb, … as what --expected wants; each in a "
+         "process of its own, in place of one MODEL; may be repeated")
+      ->check(CLI::ExistingDirectory.description(""))
+      ->type_name("DIR")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--only", choice.only, "of these, those whose name or model matches; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--precision", choice.precisions,
+                 "of these, those of which index.json tells such a precision, for example 'float32*'; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--from", from, "show what --report of an earlier run wrote in place of measuring")
+      ->check(kFile)
+      ->type_name("FILE")
+      ->group(kGroup);
+  file("--report", report, "write all that was measured as JSON; the table is shown nevertheless");
+  file("--html", html, "write a web page with plots: one file that loads nothing");
+  file("--markdown", markdown, "write machine, means and table as Markdown");
+}
+
+void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
+  for (const std::string& path : {suite.report, suite.html, suite.markdown}) {
+    if (!path.empty()) check_can_write(path, true);
+  }
+  Json report;
+  if (suite.from.empty()) {
+    SuiteTable table(options.threads, options.json);
+    report = measure_all(suite, options, words, table);
+    table.end(report);
+  } else {
+    report = read_report(suite.from);
+    SuiteTable table(report.at("threads"), options.json);
+    for (const Json& scenario : report.at("scenarios")) table.row(scenario);
+    table.end(report);
+  }
+  if (options.json) std::printf("%s\n", report.dump(2).c_str());
+  if (!suite.report.empty()) write_json(suite.report, report);
+  if (!suite.html.empty()) write_suite_page(suite.html, report);
+  if (!suite.markdown.empty()) write_markdown(suite.markdown, report);
+  const Counts n = count(report.at("scenarios"));
+  if (suite.from.empty() && n.failed + n.differ > 0) throw Exit{kFailed};
+} catch (const nlohmann::json::exception& e) {
+  throw Failure((suite.from.empty() ? "what a scenario's process printed" : "'" + suite.from + "'") +
+                std::string(" lacks something that a report has: ") + e.what());
+}
+
+}  // namespace retort::cli

@@ -1,0 +1,155 @@
+// A report of a suite as Markdown.
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "cli/terminal.h"
+#include "engine/engine.h"
+#include "suite/suite_report.h"
+
+namespace retort::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kAccuracy =
+    "Errors are the largest difference of an output over its scale: from the right outputs, which a run in float64 "
+    "gave "
+    "or which were stored beside the model by another engine, or from the first peer's. Where all engines are as far "
+    "from float64, it is the model that loses the digits in float32. Strict is `session.strict=1`, which leaves "
+    "shortcuts out that cost accuracy; its time ratio is over that of the default.";
+
+/// Text that stands in a cell as it is.
+std::string markdown_cell(std::string text) {
+  for (size_t at = 0; (at = text.find_first_of("|*<\\", at)) != std::string::npos; at += 2) text.insert(at, 1, '\\');
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text;
+}
+
+using Rows = std::vector<const Json*>;
+
+template <typename Wanted>
+Rows rows_of(const Json& all, Wanted wanted) {
+  Rows rows;
+  for (const Json& row : all) {
+    if (wanted(row)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+/// Nothing where there are no rows.
+void section(std::ostream& out, const char* title, const std::string& about, const Columns& columns, const Rows& rows) {
+  if (rows.empty()) return;
+  out << "## " << title << "\n" << about << (about.empty() ? "" : "\n\n");
+  for (const Column& c : columns) out << "| " << c.title << " ";
+  out << "|\n";
+  for (const Column& c : columns) out << (c.width < 0 ? "|---" : "|---:");
+  out << "|\n";
+  for (const Json* row : rows) {
+    for (const Column& c : columns) out << "| " << markdown_cell(c.text(*row)) << " ";
+    out << "|\n";
+  }
+  out << "\n";
+}
+
+std::string listing(const Json& values) {
+  std::string all;
+  for (const auto& [key, value] : values.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!all.empty()) all += ", ";
+    if (values.is_object()) all.append(key).append(" ");
+    all += text;
+  }
+  return all;
+}
+
+std::string peak_text(const Json& peaks, const char* unit) {
+  std::string all;
+  for (const auto& [threads, rate] : peaks.items())
+    all += (all.empty() ? "" : ", ") + scaled(double(rate) * 1e9, unit) + " with " + threads +
+           (threads == "1" ? " thread" : " threads");
+  return all;
+}
+
+void machine_table(std::ostream& out, const Json& report) {
+  const Json& m = report.at("machine");
+  const auto row = [&](const char* title, const std::string& text) {
+    if (!text.empty()) out << "| " << title << " | " << markdown_cell(text) << " |\n";
+  };
+  char load[32] = "";
+  if (m.contains("load")) std::snprintf(load, sizeof load, "%.1f before the run", double(m["load"]));
+  out << "| | |\n|---|---|\n";
+  row("processor", m.at("processor"));
+  row("cores", m.at("cores").dump());
+  row("caches", listing(m.value("caches", Json::object())));
+  row("memory", scaled(m.at("memory_bytes"), "B"));
+  row("instructions", listing(m.at("isa")));
+  row("measured peak, float32", peak_text(report.at("peak_gflops"), "FLOP/s"));
+  row("measured reading of memory", peak_text(report.at("read_gbs"), "B/s"));
+  row("system", m.at("system"));
+  row("load", load);
+  row("engines", listing(report.at("engines")));
+  row("date", report.at("date"));
+  out << "\n";
+}
+
+void failures(std::ostream& out, const Json& scenarios) {
+  bool head = false;
+  for (const Json& s : scenarios) {
+    if (!s.contains("error")) continue;
+    if (!head) out << "## Failed\n";
+    head = true;
+    out << "- " << markdown_cell(s.at("name")) << ": " << markdown_cell(s.at("error")) << "\n";
+  }
+}
+
+/// Which peers did not take which scenarios, without the engines' long messages, which the report has.
+void refusals(std::ostream& out, const Json& scenarios) {
+  std::map<std::string, std::string> names;  // by engine
+  for (const Json& s : scenarios) {
+    if (!s.contains("report")) continue;
+    for (const Json& peer : s.at("report").at(0).at("peers")) {
+      std::string& of_engine = names[peer.at("engine")];
+      if (peer.contains("error")) of_engine.append(of_engine.empty() ? "" : ", ").append(s.at("name"));
+    }
+  }
+  std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
+  if (!names.empty()) out << "## Models that a peer refused\n";
+  for (const auto& [engine, refused] : names) out << "- " << engine << ": " << markdown_cell(refused) << "\n";
+  if (!names.empty()) out << "\n";
+}
+
+}  // namespace
+
+void write_markdown(const std::string& path, const Json& report) {
+  const std::vector<std::string> engines = report.at("engines");
+  const std::vector<int> threads = report.at("threads");
+  std::ostringstream out;
+  out << "# Benchmarks\nWritten by `retort bench --suite … --markdown` (`make bench-docs`), not by hand: measure again "
+         "instead of editing.\n\n";
+  machine_table(out, report);
+  for (const std::string& line : legend(engines)) out << "- " << line << "\n";
+  out << "\n";
+  const Json &scenarios = report.at("scenarios"), means = mean_rows(report.at("means"));
+  const auto is_measured = [](const Json& s) { return s.contains("report"); };
+  section(out, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
+  section(out, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
+  section(out, "Loading and memory",
+          "In fresh processes, after one that does not count, with the first number of threads.",
+          memory_columns(engines), rows_of(scenarios, is_measured));
+  section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
+  section(out, "Operators", "Those that take most of the time of a run, by the engines' own profiles.",
+          ops_columns(scenarios), rows_of(scenarios, has_ops));
+  refusals(out, scenarios);
+  failures(out, scenarios);
+  std::string text = out.str();
+  text.erase(text.find_last_not_of('\n') + 1);
+  std::ofstream file(path, std::ios::binary);
+  file << text << "\n";
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
+}
+
+}  // namespace retort::cli

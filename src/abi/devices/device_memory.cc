@@ -1,0 +1,111 @@
+// Memory of devices for callers: shared allocators, copies, streams.
+#include "abi/devices/devices.h"
+#include "abi/sessions/environment.h"
+#include "abi/slots.h"
+#include "abi/values/value.h"
+
+namespace retort::abi {
+namespace {
+
+/// The allocator of a device's own memory, or of the host memory that it can reach.
+const std::shared_ptr<Allocator>& memory_of(const OrtEpDevice& device, OrtDeviceMemoryType kind) {
+  for (const auto& allocator : device.memory) {
+    if (int(allocator->space().kind) == int(kind)) return allocator;
+  }
+  if (device.memory.empty()) {
+    fail(ErrorCode::invalid_argument, "device '{}' has no memory of its own; GetSharedAllocator gives that of the host",
+         device.name);
+  }
+  fail(ErrorCode::invalid_argument, "device '{}' has no memory of kind {}; ask EpDevice_MemoryInfo", device.name,
+       int(kind));
+}
+
+void check_device(const OrtSyncStream& stream, const Tensor& from, const Tensor& to) {
+  const MemorySpace& own = stream.stream->space();
+  require(from.space().serves(own) || to.space().serves(own), ErrorCode::invalid_argument,
+          "the stream is of {}, the tensors go from {} to {}; make one of either device", to_string(own),
+          to_string(from.space()), to_string(to.space()));
+}
+
+}  // namespace
+
+// The environment has one allocator for each memory from the start; asking again is no new one.
+OrtStatusPtr ORT_API_CALL CreateSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device, OrtDeviceMemoryType mem_type,
+                                                OrtAllocatorType, const OrtKeyValuePairs* allocator_options,
+                                                OrtAllocator** allocator) noexcept {
+  return guard([&] {
+    OrtEnv& e = handle(env, "env");
+    if (allocator_options) handle(allocator_options, "allocator_options");
+    const auto& memory = memory_of(handle(ep_device, "ep_device"), mem_type);
+    OrtAllocator* shared = e.allocators.find(memory->space());
+    if (!shared) shared = &e.allocators.set_device(memory);
+    if (allocator) *allocator = shared;
+  });
+}
+
+OrtStatusPtr ORT_API_CALL ReleaseSharedAllocator(OrtEnv* env, const OrtEpDevice* ep_device,
+                                                 OrtDeviceMemoryType mem_type) noexcept {
+  return guard([&] {
+    OrtEnv& e = handle(env, "env");
+    const auto& memory = memory_of(handle(ep_device, "ep_device"), mem_type);
+    require(e.allocators.remove(memory->space()), ErrorCode::invalid_argument,
+            "no allocator is shared for this memory of device '{}'", ep_device->name);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL CreateSyncStreamForEpDevice(const OrtEpDevice* ep_device,
+                                                      const OrtKeyValuePairs* stream_options,
+                                                      OrtSyncStream** stream) noexcept {
+  return guard([&] {
+    const OrtEpDevice& device = handle(ep_device, "ep_device");
+    need(stream, "stream");
+    std::map<std::string, std::string> options;
+    if (stream_options) options = handle(stream_options, "stream_options").entries();
+    auto made = std::make_unique<OrtSyncStream>();
+    if (device.factory) made->own = device.factory->make_stream(device.index, options);
+    made->stream = made->own.get();
+    // As ONNX Runtime tells them apart.
+    require(made->stream != nullptr, device.factory ? ErrorCode::not_implemented : ErrorCode::invalid_argument,
+            "device '{}' works on the threads of the caller and has no streams", device.name);
+    made->factory = device.factory;
+    give(stream, "stream", std::move(made));
+  });
+}
+
+void* ORT_API_CALL SyncStream_GetHandle(OrtSyncStream* stream) noexcept {
+  try {
+    return stream && stream->tag == OrtSyncStream::kTag ? stream->stream->handle() : nullptr;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void ORT_API_CALL ReleaseSyncStream(OrtSyncStream* input) noexcept { release(input); }
+
+// Between devices, or between one and the host; on the host alone a caller copies himself.
+OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* src_tensors,
+                                      OrtValue* const* dst_tensors, OrtSyncStream* stream,
+                                      size_t num_tensors) noexcept {
+  return guard([&] {
+    const OrtEnv& e = handle(env, "env");
+    need(src_tensors, "src_tensors");
+    need(dst_tensors, "dst_tensors");
+    require(num_tensors > 0, ErrorCode::invalid_argument, "no tensors were given");
+    std::vector<Transfer> transfers;
+    for (size_t i = 0; i < num_tensors; ++i) {
+      const Tensor& from = tensor_of(src_tensors[i]);
+      Tensor& to = tensor_of(dst_tensors[i]);
+      require(from.space() == tensor_of(src_tensors[0]).space() && to.space() == tensor_of(dst_tensors[0]).space(),
+              ErrorCode::invalid_argument,
+              "tensors {} and 0 lie in different memories; copy those of each memory in a call of their own", i);
+      transfers.push_back({&from, &to});
+    }
+    const Tensor &from = *transfers[0].from, &to = *transfers[0].to;
+    require(!from.space().host_readable() || !to.space().host_readable(), ErrorCode::not_implemented,
+            "no provider copies between these memories; tensors of the host are copied with GetTensorMutableData");
+    if (stream) check_device(handle(stream, "stream"), from, to);
+    e.environment->devices()->copy(transfers, stream ? stream->stream : nullptr);
+  });
+}
+
+}  // namespace retort::abi

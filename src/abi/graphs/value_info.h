@@ -1,0 +1,36 @@
+// OrtValueInfo: name and type of a value in a graph; of a value in a view, also its place there.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/values/type_info.h"
+#include "ir/graph.h"
+
+struct OrtValue;
+
+namespace retort::abi {
+
+/// What only values of views have.
+struct ValueView {
+  const OrtGraph* graph = nullptr;
+  const OrtValueInfo* outer = nullptr;  ///< the same value in the graph around; null: it is defined in this one
+  const OrtNode* producer = nullptr;
+  size_t producer_slot = 0;
+  std::vector<std::pair<const OrtNode*, int64_t>> consumers;  ///< with the slot; -1: read by a body of the node only
+  bool required_input = false, optional_input = false, output = false;
+  const Tensor* initial = nullptr;  ///< of initializers, also of those that a run may override
+  mutable std::once_flag made;
+  mutable std::unique_ptr<OrtValue> value;  ///< of `initial`, made when somebody asks
+  ~ValueView();
+};
+
+}  // namespace retort::abi
+
+struct OrtValueInfo : retort::abi::Handle<retort::abi::tag_of("vinf")> {
+  std::string name;
+  OrtTypeInfo type;
+  std::unique_ptr<retort::abi::ValueView> view;  ///< null: a caller made it
+};

@@ -1,0 +1,150 @@
+// Runs by name.
+#include "abi/sessions/lora.h"
+#include "abi/sessions/session.h"
+#include "abi/slots.h"
+#include "abi/values/value.h"
+
+namespace retort::abi {
+namespace {
+
+const OrtRunOptions* checked(const OrtRunOptions* options) {
+  return options ? &handle(options, "run_options") : nullptr;
+}
+
+const char* need_name(const char* const* names, size_t i, const char* what) {
+  const char* name = names[i];
+  require(name && *name, ErrorCode::invalid_argument, "the name of {} {} is empty; name it", what, i);
+  return name;
+}
+
+/// What Run and RunAsync are given.
+struct Call {
+  const char* const* input_names;
+  const OrtValue* const* inputs;
+  size_t input_count;
+  const char* const* output_names;
+  size_t output_count;
+};
+
+std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
+  std::vector<const Value*> values(session.input_count());
+  if (call.input_count) {
+    need(call.input_names, "input_names");
+    need(call.inputs, "inputs");
+  }
+  for (size_t i = 0; i < call.input_count; ++i) {
+    const char* name = need_name(call.input_names, i, "input");
+    const int index = session.input_index(name);
+    if (index < 0) throw Error(ErrorCode::invalid_argument, session.no_input(name));
+    if (!call.inputs[i]) fail(ErrorCode::invalid_argument, "the value of input '{}' is null; give one", name);
+    const Value& value = handle(call.inputs[i], "inputs").value;
+    session.check_input(size_t(index), value);
+    values[size_t(index)] = &value;
+  }
+  return values;
+}
+
+/// Results go to the caller's values, or to new ones; an output that is asked for twice is computed once.
+void run(Session& session, const OrtRunOptions* options, const Call& call, OrtValue** outputs) {
+  std::vector<const Value*> inputs = inputs_of(session, call);
+  if (options) add_adapters(session, options->adapters, true, inputs);
+  require(call.output_count > 0, ErrorCode::invalid_argument, "no output is asked for; name at least one");
+  need(call.output_names, "output_names");
+  need(outputs, "outputs");
+  std::vector<Value*> wanted(session.outputs().size());
+  std::vector<std::unique_ptr<OrtValue>> made(call.output_count);
+  std::vector<size_t> index(call.output_count);
+  for (size_t i = 0; i < call.output_count; ++i) {
+    const char* name = need_name(call.output_names, i, "output");
+    const int at = session.output_index(name);
+    if (at < 0) throw Error(ErrorCode::invalid_argument, session.no_output(name));
+    index[i] = size_t(at);
+    if (!outputs[i]) made[i] = std::make_unique<OrtValue>();
+    Value& value = outputs[i] ? handle(outputs[i], "outputs").value : made[i]->value;
+    require(!wanted[index[i]] || made[i], ErrorCode::invalid_argument,
+            "output '{}' is to be written to two values; give one", name);
+    if (!wanted[index[i]]) wanted[index[i]] = &value;
+  }
+  session.run(inputs, wanted, {}, options ? &options->options : nullptr);
+  for (size_t i = 0; i < call.output_count; ++i) {
+    if (!made[i]) continue;
+    if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];
+    outputs[i] = made[i].release();
+  }
+}
+
+}  // namespace
+
+// The parent's threads do not exist in a forked child, and the queue may be in any state.
+void AsyncRuns::leave_parent() {
+  if (process_ == getpid()) return;
+  process_ = getpid();
+  for (std::thread& thread : threads_) thread.detach();
+  threads_.clear();
+  new std::shared_ptr<Queue>(std::exchange(queue_, std::make_shared<Queue>()));  // never destroyed: threads wait on it
+}
+
+AsyncRuns::~AsyncRuns() {
+  leave_parent();
+  {
+    const std::lock_guard lock(queue_->mutex);
+    queue_->closing = true;
+  }
+  queue_->changed.notify_all();
+  for (std::thread& thread : threads_) {
+    // A callback may release the session: that thread cannot wait for itself.
+    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
+  }
+}
+
+void AsyncRuns::start(std::function<void()> run) {
+  leave_parent();
+  const std::lock_guard lock(queue_->mutex);
+  queue_->waiting.push_back(std::move(run));
+  if (queue_->waiting.size() > queue_->idle && threads_.size() < limit_) threads_.emplace_back(work, queue_);
+  queue_->changed.notify_one();
+}
+
+void AsyncRuns::work(const std::shared_ptr<Queue>& queue) {
+  std::unique_lock lock(queue->mutex);
+  while (true) {
+    ++queue->idle;
+    queue->changed.wait(lock, [&] { return queue->closing || !queue->waiting.empty(); });
+    --queue->idle;
+    if (queue->waiting.empty()) return;
+    const std::function<void()> run = std::move(queue->waiting.front());
+    queue->waiting.pop_front();
+    lock.unlock();
+    run();
+    lock.lock();
+  }
+}
+
+OrtStatusPtr ORT_API_CALL Run(OrtSession* session, const OrtRunOptions* options, const char* const* input_names,
+                              const OrtValue* const* inputs, size_t input_len, const char* const* output_names,
+                              size_t output_names_len, OrtValue** outputs) noexcept {
+  return guard([&] {
+    Session& s = *session_of(session);
+    run(s, checked(options), {input_names, inputs, input_len, output_names, output_names_len}, outputs);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* options, const char* const* input_names,
+                                   const OrtValue* const* input, size_t input_len, const char* const* output_names,
+                                   size_t output_names_len, OrtValue** output, RunAsyncCallbackFn run_async_callback,
+                                   void* user_data) noexcept {
+  return guard([&] {
+    OrtSession& s = handle(session, "session");
+    need(run_async_callback, "run_async_callback");
+    const OrtRunOptions* settings = checked(options);
+    require(s.async != nullptr, ErrorCode::invalid_argument,
+            "the session has one thread, RunAsync needs another to run on; set at least 2 by SetIntraOpNumThreads");
+    const Call call{input_names, input, input_len, output_names, output_names_len};
+    s.async->start([engine = s.session, settings, call, output, run_async_callback, user_data] {
+      const OrtStatusPtr status = guard([&] { run(*engine, settings, call, output); });
+      run_async_callback(user_data, output, status ? 0 : call.output_count, status);
+    });
+  });
+}
+
+}  // namespace retort::abi

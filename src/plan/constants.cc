@@ -1,0 +1,75 @@
+// Moves constants to where runs may read them: a file need not align them.
+#include <cstring>
+
+#include "base/error.h"
+#include "memory/host.h"
+#include "memory/mapping.h"
+#include "plan/build.h"
+
+namespace retort {
+namespace {
+
+class Keeper {
+ public:
+  Keeper(Plan& plan, SharedBlocks* shared) : plan_(plan), shared_(shared) {}
+
+  void keep() {
+    for (PlanValue& v : plan_.values) {
+      if (!v.constant.data()) continue;  // not a constant, or packed and dropped
+      const size_t bytes = v.constant.bytes();
+      try {
+        v.constant = kept(v.constant);
+      } catch (Error& e) {
+        e.add_context(cat("weight '{}' of shape {}", v.name, to_string(v.constant.shape())));
+        throw;
+      }
+      plan_.constant_bytes += bytes;
+    }
+  }
+
+ private:
+  // Returns the tensor that runs read in place of the constant: aligned, and in the memory that other sessions use too.
+  Tensor kept(const Tensor& constant) {
+    const size_t bytes = constant.bytes();
+    const auto range = file_range(constant.owner(), constant.data(), bytes);
+    const auto in = [&](std::shared_ptr<void> memory) {
+      void* data = memory.get();
+      return Tensor(constant.dtype(), constant.shape(), data, std::move(memory));
+    };
+    if (!range) {
+      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+      const bool lent = !own.owner() || own.dtype() == DType::string;
+      return !shared_ || lent ? own : in(shared_->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
+    }
+    std::shared_ptr<void> same = shared_ ? shared_->find(*range) : nullptr;
+    if (same && is_aligned(constant.dtype(), same.get())) return in(std::move(same));
+    Tensor own = copied(constant, in);
+    if (shared_) shared_->keep(*range, {own.owner(), const_cast<void*>(own.data())});
+    return own;
+  }
+
+  // Copies constants that are not aligned in the file, and all small ones: reading a small one in the file brings up to
+  // 2 MiB of it into memory.
+  template <typename In>
+  Tensor copied(const Tensor& constant, const In& in) {
+    constexpr size_t kSmall = size_t(64) << 10;
+    if (constant.bytes() < kSmall) {
+      std::shared_ptr<void> copy = small_.allocate(constant.bytes());
+      std::memcpy(copy.get(), constant.data(), constant.bytes());
+      release_mapping(constant);
+      return in(std::move(copy));
+    }
+    return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+  }
+
+  Plan& plan_;
+  SharedBlocks* const shared_;
+  // For small constants; not the pool of packed weights, so that one shared with another model keeps no block of those.
+  BlockPool small_;
+};
+
+}  // namespace
+
+void keep_constants(Plan& plan, SharedBlocks* shared) { Keeper(plan, shared).keep(); }
+
+}  // namespace retort
