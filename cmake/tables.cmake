@@ -15,7 +15,7 @@ function(retort_table table declaration row)
   endforeach()
   set(made ${CMAKE_BINARY_DIR}/generated/${name}/${table}.cc)
   configure_file(${dir}/${table}.cc.in ${made} @ONLY)
-  # Alone in its object, so that a program of tests may bring a table of its own (cmake/recipes.cmake).
+  # Alone in its object, so that a program of tests may bring a table of its own (tests/recipes).
   set_source_files_properties(${made} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(sources ${sources} ${made} PARENT_SCOPE)
 endfunction()

@@ -3,7 +3,7 @@
 - A link leads to a file or folder of the project, and its anchor to a heading of that page.
 - A path in `code` exists where it begins with a folder of the project or ends like a source file. Short forms will do:
   the end of a path, or a pattern with *. Names of files that are generated or written by the reader stand with their
-  reason in tools/absent_paths.tsv. Where a reader puts in something else, it is <family>/<name>.cc or LANG/run.sh.
+  reason in tools/absent_paths.tsv; a file that a page shows whole (recipes.py) needs none there. Where a reader puts in something else, it is <family>/<name>.cc or LANG/run.sh.
 - No formatter of other languages went over the page: it begins with a title, headings have a blank after their #, no
   line consists of punctuation alone, code blocks end and hold no Markdown, code spans close, and the rows of a table
   have as many cells as its head.
@@ -19,6 +19,7 @@ LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\s*\[[^\]]+\]:
 SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 ANY_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 SOURCE = re.compile(r"\.(?:cc|h|hpp|c|in|py|sh|rs|java|tsv|cmake|md|fbs|js|css|html|map)$|^CMakeLists\.txt$")
+SHOWN = re.compile(r"^<!-- file: (\S+) -->$", re.M)
 WORD = re.compile(r"[\w.+*-]+(?:/[\w.+*-]*)*")
 
 
@@ -177,11 +178,12 @@ def names(pages, files):
     return found
 
 
-def path_errors(named, tree, absent):
-    """Complaints about names in pages that are no paths, and about rows of the table that nothing needs."""
+def path_errors(named, tree, absent, shown):
+    """Complaints about names in pages that are no paths, and about rows of the table that nothing needs. `shown`: {page: Tree of the
+    files that it shows}."""
     for name, where in sorted(named.items()):
         for page in where:
-            if not (name in absent or tree.has(name) or tree.leads(page, name) or is_placeholder(name, tree)):
+            if not (name in absent or tree.has(name) or shown[page].has(name) or tree.leads(page, name) or is_placeholder(name, tree)):
                 yield f"{page} names {name}, which does not exist"
     for name in sorted(set(absent) - set(named)):
         yield f"{ABSENT}: no page names {name}: take the row out (--update)"
@@ -194,4 +196,5 @@ def complaints(pages, files, absent):
     for page, text in sorted(pages.items()):
         yield from (f"{page}:{number}: {what}" for number, what in shape_errors(text))
         yield from link_errors(page, "\n".join(line if kind == "prose" else "" for line, kind in with_kinds(text)), tree, pages)
-    yield from path_errors(names(pages, files), tree, absent)
+    shown = {page: Tree(SHOWN.findall(text)) for page, text in pages.items()}
+    yield from path_errors(names(pages, files), tree, absent, shown)
