@@ -22,6 +22,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"<!-- (file|row): (\S+) -->\n```\w*\n(.*?)^```$", re.S | re.M)
 NAMED = re.compile(r"<!-- (?:file|row):")
+GENERATED = ("include", "abi")  # folders that generate_abi() fills
 RUN = re.compile(r"^    build/release/(\w+) --gtest_filter='([^']+)'$", re.M)
 
 
@@ -74,16 +75,26 @@ def generate_abi(rows, folder, root=ROOT):
             subprocess.run([sys.executable, os.path.join(tree, "tools", "gen_abi.py"), what, os.path.join(folder, to)], check=True)
 
 
+def remove_others(folder, kept):
+    """Files of examples that the pages no longer have."""
+    for path in glob.glob(os.path.join(folder, "**", "*.*"), recursive=True):
+        made = os.path.relpath(path, folder).split(os.sep)[0] in GENERATED
+        if not made and path not in kept and os.path.isfile(path):
+            os.remove(path)
+
+
 def write(folder):
-    rows = []
+    rows, files = [], []
     for _, text in pages():
         for kind, path, content in blocks(text):
             if kind == "row":
                 rows.append((path, content))
             elif not os.path.exists(os.path.join(ROOT, path)):
-                put(os.path.join(folder, path), content)
-                print(os.path.join(folder, path))
+                files.append(os.path.join(folder, path))
+                put(files[-1], content)
+    remove_others(folder, files)
     generate_abi(rows, folder)
+    print("\n".join(files))
 
 
 def main(arguments):

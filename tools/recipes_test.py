@@ -73,6 +73,13 @@ class Recipes(unittest.TestCase):
         self.assertGreater(int(version), int(rows[-1][3]), "show the next version")
         self.assertNotIn(name, [r[4] for r in rows])
 
+    def test_files_of_examples_that_are_gone_are_removed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in ("src/old.cc", "src/new.cc", "abi/tables.cc"):
+                recipes.put(os.path.join(folder, path), "x")
+            recipes.remove_others(folder, [os.path.join(folder, "src/new.cc")])
+            self.assertEqual([os.path.exists(os.path.join(folder, p)) for p in ("src/old.cc", "src/new.cc", "abi/tables.cc")], [False, True, True])
+
     def test_files_that_have_not_changed_are_left_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "a", "b")
