@@ -72,7 +72,7 @@ class NewOp(unittest.TestCase):
             self.assertEqual((places.file_name(name, domain), places.class_name(name, domain, ROOT)), (file, of_class))
 
     def test_families_of_operators_that_are_not_there(self):
-        for name, domain, folder in (("CDist", "com.microsoft", ""), ("MatMulNBits", "com.microsoft", "quant"), ("GatherND", "com.microsoft", "shape"),
+        for name, domain, folder in (("BifurcationDetector", "com.microsoft", ""), ("CDist", "com.microsoft", "math"), ("QMoE", "com.microsoft", "nn"), ("MatMulNBits", "com.microsoft", "quant"), ("GatherND", "com.microsoft", "shape"),
                                      ("BiasSplitGelu", "com.microsoft", "nn"), ("SomethingNew", "ai.onnx.ml", "ml"), ("Anything", "retort", "fused")):
             self.assertEqual(places.family(name, domain), folder, name)
 
@@ -168,12 +168,19 @@ class NewOp(unittest.TestCase):
 
     def test_an_operator_without_a_family(self):
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, os.path.join(HERE, "new_op"), "CDist", "--domain", "com.microsoft", "--root", folder]
+            command = [sys.executable, os.path.join(HERE, "new_op"), "BifurcationDetector", "--domain", "com.microsoft", "--root", folder]
             done = subprocess.run(command, capture_output=True, encoding="utf-8")
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, "--family, one of .*math.*shape")
-            done = subprocess.run([*command, "--family", "math"], capture_output=True, encoding="utf-8")
-            self.assertEqual(done.stdout.split(), [os.path.join("src", "ops", "math", f) for f in ("c_dist.cc", "c_dist_test.cc")])
+            done = subprocess.run([*command, "--family", "text"], capture_output=True, encoding="utf-8")
+            self.assertEqual(done.stdout.split(), [os.path.join("src", "ops", "text", f) for f in ("bifurcation_detector.cc", "bifurcation_detector_test.cc")])
+
+    def test_an_operator_with_more_inputs_than_there_is_room_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, os.path.join(HERE, "new_op"), "QMoE", "--domain", "com.microsoft", "--root", folder], capture_output=True,
+                                  encoding="utf-8")
+            self.assertEqual((done.returncode, os.listdir(folder)), (1, []))
+            self.assertRegex(done.stderr, r"has \d+ inputs.* 16 .*src/ops/op.h")
 
     def test_the_python_of_the_venv_takes_over(self):
         """A venv links to the Python that it was made by, and that one has no onnx."""

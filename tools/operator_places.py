@@ -11,7 +11,7 @@ from operator_schema import tensor_type
 
 # The folder by the name of an operator: the first pattern that is found. Nearer patterns come first.
 FAMILIES = [
-    ("control", r"^(If|Loop|Scan|SequenceMap|External)$"),
+    ("control", r"^(If|Loop|Scan|SequenceMap|External)$|Search$|Sampling$"),
     ("quant", r"[Qq]uantize|Integer|^QLinear|^QGemm|^QAttention|NBits|Bnb4|FpQ4|BFP"),
     ("loss", r"Loss$"),
     ("random", r"^Random|^Bernoulli$|^Multinomial$|Dropout"),
@@ -21,9 +21,9 @@ FAMILIES = [
     ("sequence", r"^Sequence|(From|To)Sequence$|^Optional"),
     ("text", r"String|Regex|TfIdf|Tokenizer|NGram"),
     ("logic", r"^(And|Or|Xor|Not|Where|Equal|Greater|Less)(OrEqual)?$"),
-    ("nn", r"[RGECS]elu$|Elu$|[Ss]oftmax|Hardmax|Sigmoid|Soft(plus|sign)$|Swish|Mish$|^Tanh$|^Shrink$|Conv|Pool|Norm|^LRN$|Gemm|MatMul|Attention|Embedding|Resize|Suppression"),
-    ("math", r"^(Reduce|Arg|Cast|Is)[A-Z]|^Bit|^Cast$"),
-    ("shape", r"^(Expand|Constant|Flatten|EyeLike|Range|Unfold|DynamicSlice)"),
+    ("nn", r"[RGECS]elu$|Elu$|[Ss]oftmax|Hardmax|Sigmoid|Soft(plus|sign)$|Swish|SiLU$|Mish$|^Tanh$|^Shrink$|Conv|[Pp]ool|Norm|^LRN$|Gemm|MatMul|Attention|Embedding|Resize|Suppression|MoE|Delta|Gate$|PositionBias"),
+    ("math", r"^(Reduce|Arg|Cast|Is)[A-Z]|^Bit(Cast|Shift|wise)|^Cast$|(Add|Sub|Mul|Div)(Conj)?$|Inverse|Dist$|Warping$|Hash\d*$"),
+    ("shape", r"^(Expand|Constant|Flatten|EyeLike|Range|Unfold|DynamicSlice)|Padding$"),
 ]
 # The folder of a whole domain, and else by the folder in which ONNX has the operator.
 DOMAINS = {"ai.onnx.ml": "ml", "retort": "fused"}
