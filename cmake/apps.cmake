@@ -16,6 +16,15 @@ file(GLOB_RECURSE retort_cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/
 set(retort_cli_tests ${retort_cli_sources})
 list(FILTER retort_cli_sources EXCLUDE REGEX "_test\\.cc$")
 list(FILTER retort_cli_tests INCLUDE REGEX "_test\\.cc$")
+# The commands come from the file names: commands/<name>.cc exports command_<name>.
+set(name cli)
+set(dir ${CMAKE_SOURCE_DIR}/apps/retort)
+set(sources ${retort_cli_sources})
+retort_table(command_table "extern const Command command_@name@;" "&command_@name@" ${dir}/commands/*.cc)
+set(retort_cli_sources ${sources})
+unset(name)
+unset(dir)
+unset(sources)
 set(web ${CMAKE_SOURCE_DIR}/apps/retort/web)
 set(web_files ${web}/page.html ${web}/style.css ${web}/layout.js ${web}/graph.js ${web}/timeline.js ${web}/page.js
               ${web}/suite.html ${web}/suite.css ${web}/suite.js ${web}/vendor/dagre.min.js)

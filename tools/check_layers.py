@@ -4,6 +4,7 @@
     check_layers.py [--root DIR] [--update]
 
 - The rooms keep to what retort_room() in the root CMakeLists.txt says of them (rooms.py).
+- Files that are compiled together give no two things one name in unnamed namespaces (shared_names.py).
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines).
 - A room with sources has a README.md.
@@ -27,6 +28,7 @@ import pages
 import portable
 import prose
 import rooms
+import shared_names
 
 MAX_FILE, MAX_FUNCTION = 600, 80
 EXCEPTIONS = "tools/size_exceptions.tsv"
@@ -217,6 +219,7 @@ def check(root, update=False):
         errors += portable.complaints(path, text)
         found.update(too_long(path, text))
     errors += layer_errors(root, texts, update)
+    errors += shared_names.complaints(texts, read(root, "CMakeLists.txt"))
     errors += with_exceptions(root, found, update)
     errors += page_errors(root, update)
     errors += prose.check(root, listed(root, "--cached", "--others"))

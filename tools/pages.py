@@ -3,7 +3,7 @@
 - A link leads to a file or folder of the project, and its anchor to a heading of that page.
 - A path in `code` exists if it begins with a folder of the project or ends like a source file. Short forms are allowed:
   the end of a path, or a pattern with *. tools/absent_paths.tsv lists files that are generated or that the reader
-  writes, with reasons. Parts that the reader replaces are written as <family>/<name>.cc or LANG/run.sh.
+  writes, with reasons; a file that a page shows in full (recipes.py) needs no row there. Parts that the reader replaces are written as <family>/<name>.cc or LANG/run.sh.
 - The page was not damaged by a formatter of another language: it begins with a title, headings have a blank after their
   #, no line consists of punctuation alone, code blocks end and contain no Markdown, code spans close, and the rows of a
   table have as many cells as its head.
@@ -23,6 +23,7 @@ LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\s*\[[^\]]+\]:
 SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 ANY_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.S)
 SOURCE = re.compile(r"\.(?:cc|h|hpp|c|in|py|sh|rs|java|tsv|cmake|md|fbs|js|css|html|map)$|^CMakeLists\.txt$")
+SHOWN = re.compile(r"^<!-- file: (\S+) -->$", re.M)
 WORD = re.compile(r"[\w.+*-]+(?:/[\w.+*-]*)*")
 
 
@@ -195,11 +196,12 @@ def names(pages, files):
     return found
 
 
-def path_errors(named, tree, absent):
-    """Complaints about names in pages that are no paths, and about rows of the table that nothing needs."""
+def path_errors(named, tree, absent, shown):
+    """Complaints about names in pages that are no paths, and about rows of the table that nothing needs. `shown`: {page: Tree of the
+    files that it shows}."""
     for name, where in sorted(named.items()):
         for page in where:
-            if not (name in absent or tree.has(name) or tree.leads(page, name) or is_placeholder(name, tree)):
+            if not (name in absent or tree.has(name) or shown[page].has(name) or tree.leads(page, name) or is_placeholder(name, tree)):
                 yield f"{page} names {name}, which does not exist"
     for name in sorted(set(absent) - set(named)):
         yield f"{ABSENT}: no page names {name}: take the row out (--update)"
@@ -213,4 +215,5 @@ def complaints(pages, files, absent):
         widths = [] if page in GENERATED else width_errors(text)
         yield from (f"{page}:{number}: {what}" for number, what in [*shape_errors(text), *widths])
         yield from link_errors(page, "\n".join(line if kind == "prose" else "" for line, kind in with_kinds(text)), tree, pages)
-    yield from path_errors(names(pages, files), tree, absent)
+    shown = {page: Tree(SHOWN.findall(text)) for page, text in pages.items()}
+    yield from path_errors(names(pages, files), tree, absent, shown)

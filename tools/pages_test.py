@@ -85,6 +85,12 @@ class Pages(unittest.TestCase):
         self.finds("tools/none, which does not exist", "\n    tools/none Relu\n")
         self.finds("tools/none, which does not exist", "\n```\n$ tools/none Relu\n```\n")
 
+    def test_files_that_a_page_shows(self):
+        shown = "\n`ops/nn/new.cc`\n\n<!-- file: src/ops/nn/new.cc -->\n```cpp\n#include \"ops/nn/new.h\"\n```\n"
+        self.finds("names ops/nn/new.h", shown)
+        self.passes(shown.replace("new.h", "new.cc"))
+        self.finds("names ops/nn/new.cc", "`ops/nn/new.cc`\n", other="# Other\n" + shown.replace("new.h", "new.cc"))
+
     def test_the_table_of_absent_paths(self):
         self.passes("\n`slots.h` is generated.\n", absent=["slots.h"])
         self.finds("no page names slots.h", "\n", absent=["slots.h"])

@@ -1,6 +1,8 @@
 // The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 diff found a
 // difference.
+#include <algorithm>
 #include <iostream>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/usage.h"
@@ -23,6 +25,13 @@ constexpr const char* kExamples = R"(Examples:
 retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error,
 2 wrong usage, 3 retort diff found a difference.)";
 
+void add_commands(CLI::App& app) {
+  const auto all = retort::cli::commands();
+  std::vector<const retort::cli::Command*> commands(all.begin(), all.end());
+  std::stable_sort(commands.begin(), commands.end(), [](auto* a, auto* b) { return a->place < b->place; });
+  for (const retort::cli::Command* command : commands) command->add(app);
+}
+
 /// Runs the command and returns the exit code.
 int run_command(int argc, char** argv) try {
   retort::cli::count_allocations(false);  // only counted on request, since it costs a little time
@@ -30,16 +39,7 @@ int run_command(int argc, char** argv) try {
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);
   app.require_subcommand(0, 1);
-  retort::cli::add_run(app);
-  retort::cli::add_inspect(app);
-  retort::cli::add_bench(app);
-  retort::cli::add_profile(app);
-  retort::cli::add_diff(app);
-  retort::cli::add_convert(app);
-  retort::cli::add_ops(app);
-  retort::cli::add_devices(app);
-  retort::cli::add_completion(app);
-  retort::cli::add_manual(app);
+  add_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {

@@ -1,12 +1,2 @@
 # The rules come from the file names: rules/<name>.cc exports lift_<name>.
-file(GLOB rule_files CONFIGURE_DEPENDS RELATIVE ${dir} ${dir}/rules/*.cc)
-list(FILTER rule_files EXCLUDE REGEX "_test\\.cc$")
-set(LIFT_DECLARATIONS "")
-set(LIFT_ROWS "")
-foreach(file IN LISTS rule_files)
-  get_filename_component(rule ${file} NAME_WE)
-  string(APPEND LIFT_DECLARATIONS "extern const LiftRules lift_${rule};\n")
-  string(APPEND LIFT_ROWS "    &lift_${rule},\n")
-endforeach()
-configure_file(${dir}/rule_table.cc.in ${CMAKE_BINARY_DIR}/generated/lift_rules.cc @ONLY)
-list(APPEND sources ${CMAKE_BINARY_DIR}/generated/lift_rules.cc)
+retort_table(rule_table "extern const LiftRules lift_@name@;" "&lift_@name@" ${dir}/rules/*.cc)

@@ -1,12 +1,2 @@
-# The operator table comes from the file names: ops/<family>/<name>.cc exports op_<name>. Nothing is registered by hand.
-file(GLOB op_files CONFIGURE_DEPENDS RELATIVE ${dir} ${dir}/*/*.cc)
-list(FILTER op_files EXCLUDE REGEX "_test\\.cc$")
-set(OP_DECLARATIONS "")
-set(OP_ROWS "")
-foreach(file IN LISTS op_files)
-  get_filename_component(op ${file} NAME_WE)
-  string(APPEND OP_DECLARATIONS "extern const OpDef op_${op};\n")
-  string(APPEND OP_ROWS "    &ops::op_${op},\n")
-endforeach()
-configure_file(${dir}/op_table.cc.in ${CMAKE_BINARY_DIR}/generated/op_table.cc @ONLY)
-list(APPEND sources ${CMAKE_BINARY_DIR}/generated/op_table.cc)
+# The operator table comes from the file names: ops/<family>/<name>.cc exports op_<name>.
+retort_table(op_table "extern const OpDef op_@name@;" "&ops::op_@name@" ${dir}/*/*.cc)

@@ -157,7 +157,8 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
       fail(ErrorCode::not_implemented, "input {} is of type {}, the operator takes {}; cast it to one of these", i,
            dtype_name(type), types_text(op.info.types));
     if (const auto wanted = named_type(name); wanted && *wanted != type)
-      fail(ErrorCode::invalid_graph, "input {} is of type {}, expected {}; cast it", i, dtype_name(type), name);
+      fail(ErrorCode::invalid_graph, "input {} is of type {}, expected {}; {}", i, dtype_name(type), name,
+           *wanted == DType::boolean ? "compare or cast it" : "cast it");
     if (name == "Tind" && type != DType::i32 && type != DType::i64)
       fail(ErrorCode::invalid_graph, "input {} is of type {}, expected int32 or int64; cast it", i, dtype_name(type));
     if (variadic && name != "T") continue;

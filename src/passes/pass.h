@@ -1,10 +1,12 @@
 // Passes and rules, and the context that they get.
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ir/patch.h"
 #include "ops/op.h"
@@ -40,14 +42,48 @@ struct Pass {
   void (*run)(Graph& graph, PassContext& context);
 };
 
+/// The stages that apply rules. optimize.cc has their order and says what each does.
+enum class RuleStage : uint8_t {
+  none,
+  cleanup,
+  idioms,
+  conv_affine,
+  affine,
+  linear,
+  sink_transposes,
+  attention,
+  channel_multiplier,
+  epilogues,
+  skip_norms,
+};
+
 /// A local rewrite around a node of type `root` in `domain`. `match` returns a patch, or nullopt if the rule does not
 /// apply; it never changes the graph.
+///
+/// Rules of one root compete: the first that matches a node changes it. A rule stands behind those of its stage that
+/// `after` names, and else where its file stands in the alphabet.
 struct Rule {
   std::string_view name;
   std::string_view root;
   std::optional<Patch> (*match)(const Graph& graph, const Node& node);
+  std::array<RuleStage, 2> stages{};  ///< those that apply it; one stage may run several times
+  std::array<std::string_view, 2> after{};
   std::string_view domain = "";
 };
+
+/// The rules that a file of rules/ exports as rules_<file name>; the build finds them by that name.
+struct Rules {
+  std::span<const Rule> list;
+};
+
+/// All files of rules/, in the order of their names.
+std::span<const Rules* const> rule_files();
+/// All rules, file by file.
+std::vector<const Rule*> all_rules();
+/// The rules of a stage in their order. Throws if their `after` form a cycle. Thread-safe.
+std::span<const Rule* const> rules_of(RuleStage stage);
+/// Sorts rules of one stage by their `after`; rules that it does not order keep the order given.
+std::vector<const Rule*> in_order(std::span<const Rule* const> rules);
 
 /// Applies the rules until none matches any more; the number of patches is limited by a multiple of the graph's size.
 /// After each patch the new nodes are resolved and inferred, and nodes that became dead around them are removed.

@@ -163,15 +163,46 @@ void expect_change(TestGraph& t, const std::string& after, F&& change) {
   EXPECT_EQ(renumbered(print(t.g)), after);
   expect_equal_results(want, interpret(t.g, inputs));
 }
-inline void expect_rewrite(TestGraph& t, std::initializer_list<const Rule*> rules, const std::string& after) {
+/// The rules of these names, in the order given.
+inline std::vector<const Rule*> rules_named(std::span<const std::string_view> names) {
+  const std::vector<const Rule*> all = all_rules();
+  std::vector<const Rule*> rules;
+  for (const std::string_view name : names) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Rule* r) { return r->name == name; });
+    require(found != all.end(), ErrorCode::invalid_argument, "no file of src/passes/rules has a rule '{}'", name);
+    rules.push_back(*found);
+  }
+  return rules;
+}
+inline void expect_rewrite(TestGraph& t, std::initializer_list<std::string_view> rules, const std::string& after) {
   expect_change(t, after, [&](Graph& g) {
     PassOptions options;
     PassContext context(options);
-    rewrite(g, {rules.begin(), rules.size()}, context);
+    rewrite(g, rules_named({rules.begin(), rules.size()}), context);
   });
 }
+/// A pattern that rules rewrite, as an exporter writes it; make it a static object in the test of the rule. The graph must
+/// become `after` by these rules alone (rule_examples_test.cc), and a session of it must compute the same at every level and
+/// without any one pass (session/engine_tests/optimizer_test.cc).
+struct RuleExample {
+  using Build = void (*)(TestGraph&);
+  RuleExample(const char* n, std::vector<std::string_view> r, Build b, std::string a)
+      : name(n), rules(std::move(r)), build(b), after(std::move(a)) {
+    all().push_back(this);
+  }
+  RuleExample(const RuleExample&) = delete;
+  static std::vector<const RuleExample*>& all() {
+    static std::vector<const RuleExample*> list;
+    return list;
+  }
+
+  const char* name;  ///< letters, digits and _
+  std::vector<std::string_view> rules;
+  Build build;
+  std::string after;
+};
 /// Checks that the rules do not change the graph.
-inline void expect_no_rewrite(TestGraph& t, std::initializer_list<const Rule*> rules) {
+inline void expect_no_rewrite(TestGraph& t, std::initializer_list<std::string_view> rules) {
   expect_rewrite(t, rules, renumbered(print(t.g)));
 }
 inline void expect_pass(TestGraph& t, const Pass& pass, const std::string& after) {

@@ -5,3 +5,7 @@ add_custom_command(OUTPUT ${config_table}
   COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/config_page.py --table ${config_table}
   DEPENDS ${CMAKE_SOURCE_DIR}/abi/config_keys.tsv ${CMAKE_SOURCE_DIR}/tools/config_page.py VERBATIM)
 list(APPEND sources ${config_table})
+
+# Sessions run the examples of optimizer rules, too, which are in the tests of the rules.
+file(GLOB rule_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/passes/rules/*_test.cc)
+list(APPEND tests ${rule_tests})

@@ -114,11 +114,12 @@ def small_enough(c, library):
 
 
 def cli(c):
-    total = Count()
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "cli", "*_test.py"))):
-        total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=os.path.join(c.build if c.sanitizer else os.path.join(c.out, "bin"), "retort"),
-                              RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
-                              RETORT_LOOPBACK=c.loopback)
+    tool, total = os.path.join(c.build if c.sanitizer else os.path.join(c.out, "bin"), "retort"), Count()
+    examples = os.path.join(c.build, "generated", "recipes", "tests", "cli", "*_test.py")  # of docs/extend.md
+    for tests, program in ((os.path.join(ROOT, "tests", "cli", "*_test.py"), tool), (examples, os.path.join(c.build, "recipes_cli"))):
+        for path in sorted(glob.glob(tests)):
+            total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=program, RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
+                                  RETORT_LOOPBACK=c.loopback, PYTHONPATH=os.path.join(ROOT, "tests", "cli"))
     return total
 
 

@@ -29,7 +29,5 @@ std::vector<CommandWords> command_words(const CLI::App& app);
 std::string bash_completion(const std::vector<CommandWords>& commands);
 std::string zsh_completion(const std::vector<CommandWords>& commands);
 std::string fish_completion(const std::vector<CommandWords>& commands);
-/// The manual page in roff.
-std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands);
 
 }  // namespace retort::cli

@@ -1,6 +1,7 @@
 // The subcommands. Each adds itself to the program and runs if it was chosen.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <span>
 
 #include "engine/engine.h"
 #include "formats/tensors.h"
@@ -83,15 +84,13 @@ std::string numbered_file(const std::string& folder, const char* prefix, size_t 
 /// For example "1x3x224x224" or "scalar".
 std::string dims_text(const std::vector<int64_t>& shape);
 
-void add_run(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_ops(CLI::App& app);
-void add_devices(CLI::App& app);
-void add_convert(CLI::App& app);
-void add_profile(CLI::App& app);
-void add_diff(CLI::App& app);
-void add_completion(CLI::App& app);
-void add_manual(CLI::App& app);
+/// A subcommand. The file of its name in commands/ exports command_<name>, by which the build finds it.
+struct Command {
+  int place;  ///< in the help: smaller ones first
+  void (*add)(CLI::App& app);
+};
+
+/// All commands, in the order of their files' names.
+std::span<const Command* const> commands();
 
 }  // namespace retort::cli

@@ -131,8 +131,6 @@ void convert(const ConvertOptions& o) {
   if (!o.external.empty() && !outside) std::printf("no weight has %zu bytes or more: all are inside\n", o.threshold);
 }
 
-}  // namespace
-
 void add_convert(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "convert",
@@ -174,5 +172,10 @@ void add_convert(CLI::App& app) {
       "          retort convert model.onnx model.ort");
   sub->callback([o] { convert(*o); });
 }
+
+}  // namespace
+
+extern const Command command_convert;
+constinit const Command command_convert{60, add_convert};
 
 }  // namespace retort::cli

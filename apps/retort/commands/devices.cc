@@ -165,8 +165,6 @@ void list_devices(const Common& o) {
     print_devices(all);
 }
 
-}  // namespace
-
 void add_devices(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("devices", "show the devices that could run a model here: processor, hardware, providers");
@@ -181,5 +179,10 @@ void add_devices(CLI::App& app) {
       "Example: retort devices --json");
   sub->callback([o] { list_devices(*o); });
 }
+
+}  // namespace
+
+extern const Command command_devices;
+constinit const Command command_devices{80, add_devices};
 
 }  // namespace retort::cli

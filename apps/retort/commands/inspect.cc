@@ -248,8 +248,6 @@ void inspect(const InspectOptions& o) {
   std::fprintf(stderr, "page: %s\n", o.html.c_str());
 }
 
-}  // namespace
-
 void add_inspect(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("inspect", "show a model's inputs, outputs, contents and costs, without running it");
@@ -277,5 +275,10 @@ void add_inspect(CLI::App& app) {
       "          retort inspect model.onnx --plugin my=libmy.so --provider MyProvider:claim=Add,Mul");
   sub->callback([o] { inspect(*o); });
 }
+
+}  // namespace
+
+extern const Command command_inspect;
+constinit const Command command_inspect{20, add_inspect};
 
 }  // namespace retort::cli

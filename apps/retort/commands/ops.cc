@@ -100,8 +100,6 @@ void list_ops(const OpsOptions& o) {
   std::printf("%zu operators\n", all.size());
 }
 
-}  // namespace
-
 void add_ops(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("ops", "list the operators that Retort implements");
   const auto o = std::make_shared<OpsOptions>();
@@ -117,5 +115,10 @@ void add_ops(CLI::App& app) {
       "Example: retort ops conv");
   sub->callback([o] { list_ops(*o); });
 }
+
+}  // namespace
+
+extern const Command command_ops;
+constinit const Command command_ops{70, add_ops};
 
 }  // namespace retort::cli

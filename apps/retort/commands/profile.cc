@@ -203,8 +203,6 @@ void profile(const ProfileOptions& o) {
   if (!o.html.empty()) write_html(o, model, told, p);
 }
 
-}  // namespace
-
 void add_profile(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("profile", "show where the time of a run goes: per operator and per node");
   const auto o = std::make_shared<ProfileOptions>();
@@ -236,5 +234,10 @@ void add_profile(CLI::App& app) {
       "Example: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
   sub->callback([o] { profile(*o); });
 }
+
+}  // namespace
+
+extern const Command command_profile;
+constinit const Command command_profile{40, add_profile};
 
 }  // namespace retort::cli

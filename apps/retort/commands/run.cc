@@ -125,8 +125,6 @@ void run(const RunOptions& o) {
   if (!o.profile.empty()) std::fprintf(stderr, "profile: %s\n", session.end_profiling().c_str());
 }
 
-}  // namespace
-
 void add_run(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("run", "run a model on inputs from files (or random ones) and show or save its outputs");
@@ -158,5 +156,10 @@ void add_run(CLI::App& app) {
       "                               --std 0.229,0.224,0.225 --save out");
   sub->callback([o] { run(*o); });
 }
+
+}  // namespace
+
+extern const Command command_run;
+constinit const Command command_run{10, add_run};
 
 }  // namespace retort::cli

@@ -184,7 +184,7 @@ int32_t kind_number(HostValue::Kind kind) {
 }
 
 /// Element i of a vector, as a scalar tensor.
-HostTensor element(const HostTensor& t, size_t i) {
+HostTensor sequence_element(const HostTensor& t, size_t i) {
   HostTensor one{.type = t.type, .shape = {}};
   const auto at = t.bytes.begin() + ptrdiff_t(i * type_bytes(t.type));
   if (t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
@@ -213,7 +213,7 @@ void write_map(protozero::pbf_writer& p, const HostValue& value, const std::stri
   const HostTensor &keys = value.items.at(0).tensor, &values = value.items.at(1).tensor;
   HostValue sequence{.kind = HostValue::Kind::sequence};
   for (size_t i = 0; i < values.count(); ++i)
-    sequence.items.push_back({.kind = HostValue::Kind::tensor, .tensor = element(values, i)});
+    sequence.items.push_back({.kind = HostValue::Kind::tensor, .tensor = sequence_element(values, i)});
   p.add_string(1, name);
   p.add_int32(2, int32_t(keys.type));
   for (size_t i = 0; keys.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 && i < keys.count(); ++i) {

@@ -27,7 +27,7 @@ std::string cpuinfo(const std::vector<std::string>& keys) {
 }
 
 /// The instruction sets of the processor that engines have kernels for.
-std::vector<std::string> instruction_sets() {
+std::vector<std::string> known_instruction_sets() {
   constexpr const char* kTold[] = {"sse4_2",      "avx",      "fma",      "f16c",        "avx2",
                                    "avx_vnni",    "avx512f",  "avx512bw", "avx512_vnni", "avx512_bf16",
                                    "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16",    "asimd",
@@ -66,7 +66,7 @@ nlohmann::json caches() {
 }  // namespace
 
 nlohmann::json describe_machine() {
-  nlohmann::json machine = {{"cores", std::thread::hardware_concurrency()}, {"isa", instruction_sets()}};
+  nlohmann::json machine = {{"cores", std::thread::hardware_concurrency()}, {"isa", known_instruction_sets()}};
   utsname system{};
   uname(&system);
   const std::string name = cpuinfo({"model name", "Hardware", "cpu model"});

@@ -16,9 +16,6 @@ struct If {
   // The kernel determines the sizes of outputs; before a run only what both branches agree on is known.
   void infer(InferContext& c) const {
     if (!c.node()) return;
-    const DType condition = c.type(0).dtype;
-    require(condition == DType::undefined || condition == DType::boolean, ErrorCode::invalid_graph,
-            "the condition is of type {}, expected bool; compare or cast it", dtype_name(condition));
     const Graph &a = branch(*c.node(), "then_branch"), &b = branch(*c.node(), "else_branch");
     require(a.outputs.size() == b.outputs.size() && c.output_count() <= a.outputs.size(), ErrorCode::invalid_argument,
             "then_branch returns {} values, else_branch {}, but the node has {} outputs; make these numbers equal",
@@ -58,7 +55,7 @@ extern const OpDef op_if;
 constinit const OpDef op_if = define<If>({
     .name = "If",
     .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
-    .inputs = {"cond: B"},
+    .inputs = {"cond: bool"},
     .outputs = {"outputs: V..."},
     .traits = kDynamicOutput,
 });

@@ -113,7 +113,7 @@ extern const OpDef op_loop;
 constinit const OpDef op_loop = define<Loop>({
     .name = "Loop",
     .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
-    .inputs = {"M: I?", "cond: B?", "v_initial: V..."},
+    .inputs = {"M: int64?", "cond: bool?", "v_initial: V..."},
     .outputs = {"v_final_and_scan_outputs: V..."},
     .traits = kDynamicOutput,
 });

@@ -54,7 +54,7 @@ constinit const OpDef op_zip_map = define<ZipMap>({
     .name = "ZipMap",
     .domain = "ai.onnx.ml",
     .since = {1},
-    .inputs = {"X: F"},
+    .inputs = {"X: float"},
     .outputs = {"Z: S"},
     .traits = kBoxed,
 });

@@ -156,7 +156,7 @@ extern const OpDef op_attention;
 constinit const OpDef op_attention = define<Attention>({
     .name = "Attention",
     .since = {23, 24, 25},
-    .inputs = {"Q: T", "K: T", "V: T", "attn_mask: U?", "past_key: T?", "past_value: T?", "nonpad_kv_seqlen: I?"},
+    .inputs = {"Q: T", "K: T", "V: T", "attn_mask: U?", "past_key: T?", "past_value: T?", "nonpad_kv_seqlen: int64?"},
     .outputs = {"Y: T", "present_key: T?", "present_value: T?", "qk_matmul_output: T?"},
     .types = kFloats,
     .appends = {{{1, 4}, {2, 5}}},

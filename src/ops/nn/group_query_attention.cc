@@ -316,7 +316,7 @@ constinit const OpDef op_group_query_attention = define<GroupQueryAttention>({
     .since = {1},
     .inputs = {"query: T", "key: T?", "value: T?", "past_key: T?", "past_value: T?", "seqlens_k: int32",
                "total_sequence_length: int32", "cos_cache: T?", "sin_cache: T?", "position_ids: int64?",
-               "attention_bias: T?", "head_sink: T?", "k_scale: S?", "v_scale: S?", "q_norm_weight: T?",
+               "attention_bias: T?", "head_sink: T?", "k_scale: float?", "v_scale: float?", "q_norm_weight: T?",
                "k_norm_weight: T?"},
     .outputs = {"output: T", "present_key: T", "present_value: T", "output_qk: T?"},
     .types = types({DType::f32, DType::f16, DType::bf16}),

@@ -67,7 +67,7 @@ constinit const OpDef op_max_pool = define<MaxPool>({
     .name = "MaxPool",
     .since = {1, 8, 10, 11, 12, 22},
     .inputs = {"X: T"},
-    .outputs = {"Y: T", "Indices: I?"},
+    .outputs = {"Y: T", "Indices: int64?"},
     .types = kFloats | types({DType::i8, DType::u8}),
 });
 

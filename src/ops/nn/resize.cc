@@ -362,7 +362,7 @@ extern const OpDef op_resize;
 constinit const OpDef op_resize = define<Resize>({
     .name = "Resize",
     .since = {10, 11, 13, 18, 19},
-    .inputs = {"X: T", "roi: T2?", "scales: S?", "sizes: I?"},
+    .inputs = {"X: T", "roi: T2?", "scales: float?", "sizes: int64?"},
     .outputs = {"Y: T"},
     .types = kNumeric | kBool,
 });

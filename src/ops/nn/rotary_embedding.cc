@@ -92,7 +92,7 @@ extern const OpDef op_rotary_embedding;
 constinit const OpDef op_rotary_embedding = define<RotaryEmbedding>({
     .name = "RotaryEmbedding",
     .since = {23},
-    .inputs = {"X: T", "cos_cache: T", "sin_cache: T", "position_ids: M?"},
+    .inputs = {"X: T", "cos_cache: T", "sin_cache: T", "position_ids: int64?"},
     .outputs = {"Y: T"},
     .types = kFloats,
 });

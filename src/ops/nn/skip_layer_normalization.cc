@@ -9,7 +9,7 @@ constinit const OpDef op_skip_layer_normalization = define<SkipNormalization<tru
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {"input: T", "skip: T", "gamma: T", "beta: T?", "bias: T?"},
-    .outputs = {"output: T", "mean: U?", "inv_std_var: U?", "input_skip_bias_sum: T?"},
+    .outputs = {"output: T", "mean: float?", "inv_std_var: float?", "input_skip_bias_sum: T?"},
     .types = kFloats,
 });
 

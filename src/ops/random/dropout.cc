@@ -40,8 +40,8 @@ extern const OpDef op_dropout;
 constinit const OpDef op_dropout = define<Dropout>({
     .name = "Dropout",
     .since = {1, 6, 7, 10, 12, 13, 22},
-    .inputs = {"data: T", "ratio: T1?", "training_mode: B?"},
-    .outputs = {"output: T", "mask: B"},
+    .inputs = {"data: T", "ratio: T1?", "training_mode: bool?"},
+    .outputs = {"output: T", "mask: bool"},
     .types = kFloats,
     .traits = kRandom,
 });

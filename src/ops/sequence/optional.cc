@@ -5,9 +5,9 @@
 namespace retort::ops {
 namespace {
 
-struct OptionalOf {
+struct OptionalOp {
   std::optional<ValueType> type;
-  static constexpr std::tuple attributes{attr("type", &OptionalOf::type)};
+  static constexpr std::tuple attributes{attr("type", &OptionalOp::type)};
 
   void infer(InferContext& c) const {
     require(c.has(0) || type, ErrorCode::invalid_graph, "neither an input nor the attribute 'type' is given");
@@ -19,7 +19,7 @@ struct OptionalOf {
 }  // namespace
 
 extern const OpDef op_optional;
-constinit const OpDef op_optional = define<OptionalOf>({
+constinit const OpDef op_optional = define<OptionalOp>({
     .name = "Optional",
     .since = {15, 28},
     .inputs = {"input: V?"},

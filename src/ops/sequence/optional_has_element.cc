@@ -19,7 +19,7 @@ constinit const OpDef op_optional_has_element = define<OptionalHasElement>({
     .name = "OptionalHasElement",
     .since = {15, 18, 28},
     .inputs = {"input: O?"},
-    .outputs = {"output: B"},
+    .outputs = {"output: bool"},
     .traits = kBoxed,
 });
 

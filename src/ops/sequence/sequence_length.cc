@@ -19,7 +19,7 @@ constinit const OpDef op_sequence_length = define<SequenceLength>({
     .name = "SequenceLength",
     .since = {11},
     .inputs = {"input_sequence: S"},
-    .outputs = {"length: I"},
+    .outputs = {"length: int64"},
     .traits = kBoxed,
 });
 

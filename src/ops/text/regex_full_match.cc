@@ -35,7 +35,7 @@ constinit const OpDef op_regex_full_match = define<RegexFullMatch>({
     .name = "RegexFullMatch",
     .since = {20},
     .inputs = {"X: T"},
-    .outputs = {"Y: B"},
+    .outputs = {"Y: bool"},
     .types = kString,
 });
 

@@ -78,9 +78,8 @@ extern const OpDef op_string_normalizer;
 constinit const OpDef op_string_normalizer = define<StringNormalizer>({
     .name = "StringNormalizer",
     .since = {10},
-    .inputs = {"X: T"},
-    .outputs = {"Y: T"},
-    .types = kString,
+    .inputs = {"X: string"},
+    .outputs = {"Y: string"},
     .traits = kDynamicOutput,
 });
 

@@ -76,7 +76,7 @@ constinit const OpDef op_string_split = define<StringSplit>({
     .name = "StringSplit",
     .since = {20},
     .inputs = {"X: T"},
-    .outputs = {"Y: T", "Z: I"},
+    .outputs = {"Y: string", "Z: int64"},
     .types = kString,
     .traits = kDynamicOutput,
 });

@@ -1,13 +1,12 @@
 #include "passes/layout/min_cut.h"
 #include "passes/passes.h"
 #include "passes/passes_testing.h"
-#include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
 
-const std::initializer_list<const Rule*> kCleanup{&rule_identity,       &rule_noop_transpose, &rule_transpose_chain,
-                                                  &rule_transpose_unit, &rule_noop_reshape,   &rule_reshape_chain};
+const std::initializer_list<std::string_view> kCleanup{"identity",       "noop_transpose", "transpose_chain",
+                                                       "transpose_unit", "noop_reshape",   "reshape_chain"};
 
 void expect_layout(TestGraph& t, const std::string& after) {
   expect_change(t, after, [](Graph& g) {
@@ -16,7 +15,7 @@ void expect_layout(TestGraph& t, const std::string& after) {
     const size_t before = g.node_count();
     pass_layout.run(g, context);
     resolve_new_nodes(g, before);
-    rewrite(g, {kCleanup.begin(), kCleanup.size()}, context);
+    rewrite(g, rules_named({kCleanup.begin(), kCleanup.size()}), context);
     pass_dead_code.run(g, context);
   });
 }
@@ -180,7 +179,7 @@ TEST(ChannelMultiplier, RepeatsTheChannels) {
   a.set("group", int64_t(3));
   t.output(t.add("Conv", {t.input("x", {2, 5, 5, 3}), t.weight("w", {6, 1, 3, 3}), t.weight("b", {6})}, a, "retort"),
            "y");
-  expect_rewrite(t, {&rule_channel_multiplier}, R"(graph(x: float32[2,5,5,3]) {
+  expect_rewrite(t, {"channel_multiplier"}, R"(graph(x: float32[2,5,5,3]) {
   Gather#1: float32[2,5,5,6] = Gather(x, const#1) {axis=3}
   y: float32[2,3,3,6] = retort.Conv(Gather#1, w, b) {group=6}
   return y
@@ -194,7 +193,7 @@ TEST(ChannelMultiplier, LeavesOtherGroupsAlone) {
     Attributes a;
     a.set("group", group);
     t.output(t.add("Conv", {t.input("x", {2, 5, 5, w[1] * group}), t.weight("w", w)}, a, "retort"), "y");
-    expect_no_rewrite(t, {&rule_channel_multiplier});
+    expect_no_rewrite(t, {"channel_multiplier"});
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -34,8 +34,13 @@ std::optional<Patch> match_batch_norm_affine(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kBatchNormAffineRules[] = {
+    {"batch_norm_affine", "BatchNormalization", match_batch_norm_affine, {RuleStage::affine}},
+};
+
 }  // namespace
 
-constinit const Rule rule_batch_norm_affine{"batch_norm_affine", "BatchNormalization", match_batch_norm_affine};
+extern const Rules rules_batch_norm_affine;
+constinit const Rules rules_batch_norm_affine{kBatchNormAffineRules};
 
 }  // namespace retort

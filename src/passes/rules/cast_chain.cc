@@ -1,7 +1,7 @@
 // Merges Cast(Cast(x)) if the first one is lossless: bool → int32 → float, int32 → int64 → float, float16 → float → …
 // Speeds up the mask arithmetic of BERT and GPT-2.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -27,8 +27,17 @@ std::optional<Patch> match_cast_chain(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kCastChainRules[] = {
+    {.name = "cast_chain",
+     .root = "Cast",
+     .match = match_cast_chain,
+     .stages = {RuleStage::cleanup},
+     .after = {"noop_cast"}},
+};
+
 }  // namespace
 
-constinit const Rule rule_cast_chain{"cast_chain", "Cast", match_cast_chain};
+extern const Rules rules_cast_chain;
+constinit const Rules rules_cast_chain{kCastChainRules};
 
 }  // namespace retort

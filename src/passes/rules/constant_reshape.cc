@@ -2,7 +2,7 @@
 // and -1 for one that follows from the others. The Shape, Gather and Concat nodes that computed the target become dead.
 // Speeds up every transformer exported from torch with dynamic axes (BERT, MiniLM, GPT-2, ViT, Llama, Whisper).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -39,8 +39,13 @@ std::optional<Patch> match_constant_reshape(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kConstantReshapeRules[] = {
+    {"constant_reshape", "Reshape", match_constant_reshape, {RuleStage::cleanup}},
+};
+
 }  // namespace
 
-constinit const Rule rule_constant_reshape{"constant_reshape", "Reshape", match_constant_reshape};
+extern const Rules rules_constant_reshape;
+constinit const Rules rules_constant_reshape{kConstantReshapeRules};
 
 }  // namespace retort

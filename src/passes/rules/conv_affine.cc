@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -127,12 +127,17 @@ std::optional<Patch> match_div(const Graph& g, const Node& n) {
   });
 }
 
+constexpr Rule kConvAffineRules[] = {
+    {"conv_batch_norm", "BatchNormalization", match_batch_norm, {RuleStage::conv_affine}},
+    {"conv_add", "Add", match_add, {RuleStage::conv_affine}},
+    {"conv_sub", "Sub", match_sub, {RuleStage::conv_affine}},
+    {"conv_mul", "Mul", match_mul, {RuleStage::conv_affine}},
+    {"conv_div", "Div", match_div, {RuleStage::conv_affine}},
+};
+
 }  // namespace
 
-constinit const Rule rule_conv_batch_norm{"conv_batch_norm", "BatchNormalization", match_batch_norm};
-constinit const Rule rule_conv_add{"conv_add", "Add", match_add};
-constinit const Rule rule_conv_sub{"conv_sub", "Sub", match_sub};
-constinit const Rule rule_conv_mul{"conv_mul", "Mul", match_mul};
-constinit const Rule rule_conv_div{"conv_div", "Div", match_div};
+extern const Rules rules_conv_affine;
+constinit const Rules rules_conv_affine{kConvAffineRules};
 
 }  // namespace retort

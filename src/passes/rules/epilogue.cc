@@ -2,13 +2,13 @@
 // residual, then an activation. Speeds up all CNNs and transformers.
 #include "ops/fused/common/activation.h"
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
 
 using Kind = kernels::Activation::Kind;
-constexpr size_t kResidual = 3;
+constexpr size_t kResidualInput = 3;
 
 // Returns the node with an epilogue that produces `v`, if the epilogue can be extended.
 const Node* open_producer(const Graph& g, ValueId v) {
@@ -34,10 +34,10 @@ std::optional<Patch> match_residual(const Graph& g, const Node& n) {
   if (n.inputs[0] == n.inputs[1] || !same_shape(g, n.inputs[0], n.inputs[1])) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
     const Node* producer = open_producer(g, n.inputs[side]);
-    if (!producer || producer->input(kResidual) != ValueId::none) continue;
+    if (!producer || producer->input(kResidualInput) != ValueId::none) continue;
     std::vector<ValueId> inputs = producer->inputs;
-    inputs.resize(std::max(inputs.size(), kResidual + 1), ValueId::none);
-    inputs[kResidual] = n.inputs[1 - side];
+    inputs.resize(std::max(inputs.size(), kResidualInput + 1), ValueId::none);
+    inputs[kResidualInput] = n.inputs[1 - side];
     return replaced(g, *producer, n, std::move(inputs), producer->attributes);
   }
   return std::nullopt;
@@ -91,17 +91,26 @@ std::optional<Patch> match_swish(const Graph& g, const Node& n) {
   return fuse(g, n, {Kind::silu, 0, 0});
 }
 
+constexpr Rule kEpilogueRules[] = {
+    {.name = "epilogue_residual",
+     .root = "Add",
+     .match = match_residual,
+     .stages = {RuleStage::epilogues},
+     .after = {"linear_bias"}},
+    {"epilogue_relu", "Relu", match_plain<Kind::relu>, {RuleStage::epilogues}},
+    {"epilogue_sigmoid", "Sigmoid", match_plain<Kind::sigmoid>, {RuleStage::epilogues}},
+    {"epilogue_tanh", "Tanh", match_plain<Kind::tanh>, {RuleStage::epilogues}},
+    {"epilogue_clip", "Clip", match_clip, {RuleStage::epilogues}},
+    {"epilogue_leaky_relu", "LeakyRelu", match_leaky, {RuleStage::epilogues}},
+    {"epilogue_hard_sigmoid", "HardSigmoid", match_hard_sigmoid, {RuleStage::epilogues}},
+    {"epilogue_hard_swish", "HardSwish", match_hard_swish, {RuleStage::epilogues}},
+    {"epilogue_gelu", "Gelu", match_gelu, {RuleStage::epilogues}},
+    {"epilogue_swish", "Swish", match_swish, {RuleStage::epilogues}},
+};
+
 }  // namespace
 
-constinit const Rule rule_epilogue_residual{"epilogue_residual", "Add", match_residual};
-constinit const Rule rule_epilogue_relu{"epilogue_relu", "Relu", match_plain<Kind::relu>};
-constinit const Rule rule_epilogue_sigmoid{"epilogue_sigmoid", "Sigmoid", match_plain<Kind::sigmoid>};
-constinit const Rule rule_epilogue_tanh{"epilogue_tanh", "Tanh", match_plain<Kind::tanh>};
-constinit const Rule rule_epilogue_clip{"epilogue_clip", "Clip", match_clip};
-constinit const Rule rule_epilogue_leaky_relu{"epilogue_leaky_relu", "LeakyRelu", match_leaky};
-constinit const Rule rule_epilogue_hard_sigmoid{"epilogue_hard_sigmoid", "HardSigmoid", match_hard_sigmoid};
-constinit const Rule rule_epilogue_hard_swish{"epilogue_hard_swish", "HardSwish", match_hard_swish};
-constinit const Rule rule_epilogue_gelu{"epilogue_gelu", "Gelu", match_gelu};
-constinit const Rule rule_epilogue_swish{"epilogue_swish", "Swish", match_swish};
+extern const Rules rules_epilogue;
+constinit const Rules rules_epilogue{kEpilogueRules};
 
 }  // namespace retort

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -103,8 +103,13 @@ std::optional<Patch> match_written_gelu(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+constexpr Rule kGeluRules[] = {
+    {"gelu", "Mul", match_written_gelu, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_gelu{"gelu", "Mul", match_written_gelu};
+extern const Rules rules_gelu;
+constinit const Rules rules_gelu{kGeluRules};
 
 }  // namespace retort

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -32,8 +32,13 @@ std::optional<Patch> match_global_pool(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kGlobalPoolRules[] = {
+    {"global_pool", "ReduceMean", match_global_pool, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_global_pool{"global_pool", "ReduceMean", match_global_pool};
+extern const Rules rules_global_pool;
+constinit const Rules rules_global_pool{kGlobalPoolRules};
 
 }  // namespace retort

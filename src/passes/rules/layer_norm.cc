@@ -1,7 +1,7 @@
 // Recognises layer normalisation as a sequence of operators: (x - mean) / √(mean((x - mean)²) + ε), then · γ, then + β.
 // There are three rules, so that γ and β may be missing. Speeds up transformers exported before opset 17.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -148,13 +148,18 @@ std::optional<Patch> match_beta(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+constexpr Rule kLayerNormRules[] = {
+    {"layer_norm", "Div", match_layer, {RuleStage::idioms}},
+    {"layer_norm_gamma", "Mul", match_gamma, {RuleStage::idioms}},
+    {"layer_norm_beta", "Add", match_beta, {RuleStage::idioms}},
+    {"rms_norm_div", "Div", match_rms_div, {RuleStage::idioms}},
+    {"rms_norm_mul", "Mul", match_rms_mul, {RuleStage::idioms}},
+    {"rms_norm_gamma", "Mul", match_rms_gamma, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_layer_norm{"layer_norm", "Div", match_layer};
-constinit const Rule rule_layer_norm_gamma{"layer_norm_gamma", "Mul", match_gamma};
-constinit const Rule rule_layer_norm_beta{"layer_norm_beta", "Add", match_beta};
-constinit const Rule rule_rms_norm_div{"rms_norm_div", "Div", match_rms_div};
-constinit const Rule rule_rms_norm_mul{"rms_norm_mul", "Mul", match_rms_mul};
-constinit const Rule rule_rms_norm_gamma{"rms_norm_gamma", "Mul", match_rms_gamma};
+extern const Rules rules_layer_norm;
+constinit const Rules rules_layer_norm{kLayerNormRules};
 
 }  // namespace retort

@@ -1,7 +1,7 @@
 // Replaces MatMul and Gemm with constant weights by retort.Linear, which keeps only the packed weights and takes bias,
 // residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -117,11 +117,16 @@ std::optional<Patch> match_scale(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+constexpr Rule kLinearRules[] = {
+    {"linear_from_matmul", "MatMul", match_matmul, {RuleStage::linear}},
+    {"linear_from_gemm", "Gemm", match_gemm, {RuleStage::linear}},
+    {"linear_scale", "Mul", match_scale, {RuleStage::linear, RuleStage::epilogues}},
+    {"linear_bias", "Add", match_bias, {RuleStage::linear, RuleStage::epilogues}},
+};
+
 }  // namespace
 
-constinit const Rule rule_linear_from_matmul{"linear_from_matmul", "MatMul", match_matmul};
-constinit const Rule rule_linear_from_gemm{"linear_from_gemm", "Gemm", match_gemm};
-constinit const Rule rule_linear_scale{"linear_scale", "Mul", match_scale};
-constinit const Rule rule_linear_bias{"linear_bias", "Add", match_bias};
+extern const Rules rules_linear;
+constinit const Rules rules_linear{kLinearRules};
 
 }  // namespace retort

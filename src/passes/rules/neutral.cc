@@ -1,7 +1,7 @@
 // Removes x + 0, x - 0, x · 1, x / 1 with a scalar constant, which exporters of attention masks and scales leave
 // (GPT-2, ViT).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -15,16 +15,21 @@ std::optional<Patch> drop(const Graph& g, const Node& n, double neutral, bool ri
   return p;
 }
 
-std::optional<Patch> match_add(const Graph& g, const Node& n) { return drop(g, n, 0, false); }
-std::optional<Patch> match_sub(const Graph& g, const Node& n) { return drop(g, n, 0, true); }
-std::optional<Patch> match_mul(const Graph& g, const Node& n) { return drop(g, n, 1, false); }
-std::optional<Patch> match_div(const Graph& g, const Node& n) { return drop(g, n, 1, true); }
+std::optional<Patch> match_neutral_add(const Graph& g, const Node& n) { return drop(g, n, 0, false); }
+std::optional<Patch> match_neutral_sub(const Graph& g, const Node& n) { return drop(g, n, 0, true); }
+std::optional<Patch> match_neutral_mul(const Graph& g, const Node& n) { return drop(g, n, 1, false); }
+std::optional<Patch> match_neutral_div(const Graph& g, const Node& n) { return drop(g, n, 1, true); }
+
+constexpr Rule kNeutralRules[] = {
+    {"neutral_add", "Add", match_neutral_add, {RuleStage::cleanup}},
+    {"neutral_sub", "Sub", match_neutral_sub, {RuleStage::cleanup}},
+    {"neutral_mul", "Mul", match_neutral_mul, {RuleStage::cleanup}},
+    {"neutral_div", "Div", match_neutral_div, {RuleStage::cleanup}},
+};
 
 }  // namespace
 
-constinit const Rule rule_neutral_add{"neutral_add", "Add", match_add};
-constinit const Rule rule_neutral_sub{"neutral_sub", "Sub", match_sub};
-constinit const Rule rule_neutral_mul{"neutral_mul", "Mul", match_mul};
-constinit const Rule rule_neutral_div{"neutral_div", "Div", match_div};
+extern const Rules rules_neutral;
+constinit const Rules rules_neutral{kNeutralRules};
 
 }  // namespace retort

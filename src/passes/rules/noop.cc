@@ -2,7 +2,7 @@
 // shape, a Cast to the same type, a Concat of one input, a Slice of everything. Exporters and other rules leave such
 // nodes in all models.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -56,14 +56,27 @@ std::optional<Patch> match_slice(const Graph& g, const Node& n) {
   return match_same_shape(g, n);
 }
 
+constexpr Rule kNoopRules[] = {
+    {"identity", "Identity", match_identity, {RuleStage::cleanup}},
+    {.name = "noop_transpose",
+     .root = "Transpose",
+     .match = match_transpose,
+     .stages = {RuleStage::cleanup, RuleStage::sink_transposes},
+     .after = {"transpose_chain"}},
+    {.name = "noop_reshape",
+     .root = "Reshape",
+     .match = match_same_shape,
+     .stages = {RuleStage::cleanup, RuleStage::sink_transposes},
+     .after = {"reshape_chain"}},
+    {"noop_cast", "Cast", match_cast, {RuleStage::cleanup}},
+    {"noop_expand", "Expand", match_same_shape, {RuleStage::cleanup}},
+    {"noop_concat", "Concat", match_concat, {RuleStage::cleanup}},
+    {"noop_slice", "Slice", match_slice, {RuleStage::cleanup}},
+};
+
 }  // namespace
 
-constinit const Rule rule_identity{"identity", "Identity", match_identity};
-constinit const Rule rule_noop_transpose{"noop_transpose", "Transpose", match_transpose};
-constinit const Rule rule_noop_reshape{"noop_reshape", "Reshape", match_same_shape};
-constinit const Rule rule_noop_cast{"noop_cast", "Cast", match_cast};
-constinit const Rule rule_noop_expand{"noop_expand", "Expand", match_same_shape};
-constinit const Rule rule_noop_concat{"noop_concat", "Concat", match_concat};
-constinit const Rule rule_noop_slice{"noop_slice", "Slice", match_slice};
+extern const Rules rules_noop;
+constinit const Rules rules_noop{kNoopRules};
 
 }  // namespace retort

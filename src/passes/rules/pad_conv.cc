@@ -1,7 +1,7 @@
 // Merges zero padding of the spatial axes before a convolution into the convolution's own padding (models from
 // TensorFlow).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -51,8 +51,13 @@ std::optional<Patch> match_pad_conv(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kPadConvRules[] = {
+    {"pad_conv", "Conv", match_pad_conv, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_pad_conv{"pad_conv", "Conv", match_pad_conv};
+extern const Rules rules_pad_conv;
+constinit const Rules rules_pad_conv{kPadConvRules};
 
 }  // namespace retort

@@ -1,7 +1,7 @@
 // Removes a Reshape, Flatten, Squeeze or Unsqueeze that is followed by a Reshape with constant target, unless the
 // target copies its extents. Shortens the head splitting of ViT and GPT-2.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -25,8 +25,17 @@ std::optional<Patch> match_reshape_chain(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kReshapeChainRules[] = {
+    {.name = "reshape_chain",
+     .root = "Reshape",
+     .match = match_reshape_chain,
+     .stages = {RuleStage::cleanup, RuleStage::sink_transposes},
+     .after = {"constant_reshape", "unfold_linear"}},
+};
+
 }  // namespace
 
-constinit const Rule rule_reshape_chain{"reshape_chain", "Reshape", match_reshape_chain};
+extern const Rules rules_reshape_chain;
+constinit const Rules rules_reshape_chain{kReshapeChainRules};
 
 }  // namespace retort

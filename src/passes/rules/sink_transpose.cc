@@ -2,7 +2,7 @@
 // and a Reshape that only splits or merges trailing axes that the Transpose does not move. There it meets its inverse
 // or the views of attention. Speeds up ViT and other models with torch's sequence-first attention.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -75,10 +75,23 @@ std::optional<Patch> match_unfold(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kSinkTransposeRules[] = {
+    {.name = "sink_transpose_linear",
+     .root = "Linear",
+     .match = match_linear,
+     .stages = {RuleStage::sink_transposes},
+     .domain = "retort"},
+    {"sink_transpose_reshape", "Reshape", match_reshape, {RuleStage::sink_transposes}},
+    {.name = "unfold_linear",
+     .root = "Reshape",
+     .match = match_unfold,
+     .stages = {RuleStage::sink_transposes},
+     .after = {"sink_transpose_reshape"}},
+};
+
 }  // namespace
 
-constinit const Rule rule_sink_transpose_linear{"sink_transpose_linear", "Linear", match_linear, "retort"};
-constinit const Rule rule_sink_transpose_reshape{"sink_transpose_reshape", "Reshape", match_reshape};
-constinit const Rule rule_unfold_linear{"unfold_linear", "Reshape", match_unfold};
+extern const Rules rules_sink_transpose;
+constinit const Rules rules_sink_transpose{kSinkTransposeRules};
 
 }  // namespace retort

@@ -2,7 +2,7 @@
 // if no Linear has taken the Add into its epilogue, which is cheaper. Speeds up the first blocks of ViT and Whisper,
 // and int8 and int4 transformers.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -33,12 +33,19 @@ std::optional<Patch> fuse(const Graph& g, const Node& n, const std::string& type
   return p;
 }
 
-std::optional<Patch> match_layer(const Graph& g, const Node& n) { return fuse(g, n, "SkipLayerNormalization"); }
-std::optional<Patch> match_rms(const Graph& g, const Node& n) { return fuse(g, n, "SkipSimplifiedLayerNormalization"); }
+std::optional<Patch> match_skip_layer(const Graph& g, const Node& n) { return fuse(g, n, "SkipLayerNormalization"); }
+std::optional<Patch> match_skip_rms(const Graph& g, const Node& n) {
+  return fuse(g, n, "SkipSimplifiedLayerNormalization");
+}
+
+constexpr Rule kSkipNormRules[] = {
+    {"skip_layer_norm", "LayerNormalization", match_skip_layer, {RuleStage::skip_norms}},
+    {"skip_rms_norm", "RMSNormalization", match_skip_rms, {RuleStage::skip_norms}},
+};
 
 }  // namespace
 
-constinit const Rule rule_skip_layer_norm{"skip_layer_norm", "LayerNormalization", match_layer};
-constinit const Rule rule_skip_rms_norm{"skip_rms_norm", "RMSNormalization", match_rms};
+extern const Rules rules_skip_norm;
+constinit const Rules rules_skip_norm{kSkipNormRules};
 
 }  // namespace retort

@@ -1,7 +1,7 @@
 // Recognises x · sigmoid(x) as SiLU (EfficientNet, YOLOv8, Llama), and x · hard_sigmoid(x) and x · clip(x + 3, 0, 6) /
 // 6 as HardSwish (MobileNetV3).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -21,7 +21,7 @@ std::optional<Patch> match_silu(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
-std::optional<Patch> match_hard_swish(const Graph& g, const Node& n) {
+std::optional<Patch> match_written_hard_swish(const Graph& g, const Node& n) {
   for (size_t side = 0; side < 2; ++side) {
     const Node* s = sole_producer_of(g, n.inputs[side], "HardSigmoid");
     const bool sixth = s && is_rounded(s->attributes.get_or<float>("alpha", 0.2f), 1.0 / 6) &&
@@ -73,12 +73,17 @@ std::optional<Patch> match_outer(const Graph& g, const Node& n) {  // Matches (x
   return std::nullopt;
 }
 
+constexpr Rule kSwishRules[] = {
+    {"silu", "Mul", match_silu, {RuleStage::idioms}},
+    {"hard_swish", "Mul", match_written_hard_swish, {RuleStage::idioms}},
+    {"hard_swish_inner", "Mul", match_inner, {RuleStage::idioms}},
+    {"hard_swish_outer", "Div", match_outer, {RuleStage::idioms}},
+    {"hard_swish_outer_mul", "Mul", match_outer, {RuleStage::idioms}},
+};
+
 }  // namespace
 
-constinit const Rule rule_silu{"silu", "Mul", match_silu};
-constinit const Rule rule_hard_swish{"hard_swish", "Mul", match_hard_swish};
-constinit const Rule rule_hard_swish_inner{"hard_swish_inner", "Mul", match_inner};
-constinit const Rule rule_hard_swish_outer{"hard_swish_outer", "Div", match_outer};
-constinit const Rule rule_hard_swish_outer_mul{"hard_swish_outer_mul", "Mul", match_outer};
+extern const Rules rules_swish;
+constinit const Rules rules_swish{kSwishRules};
 
 }  // namespace retort

@@ -1,7 +1,7 @@
 // Merges Transpose(Transpose(x)) into one Transpose. Such pairs remain where layouts meet, and in attention with past
 // keys (GPT-2, ConvNeXt).
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -21,8 +21,13 @@ std::optional<Patch> match_transpose_chain(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kTransposeChainRules[] = {
+    {"transpose_chain", "Transpose", match_transpose_chain, {RuleStage::cleanup, RuleStage::sink_transposes}},
+};
+
 }  // namespace
 
-constinit const Rule rule_transpose_chain{"transpose_chain", "Transpose", match_transpose_chain};
+extern const Rules rules_transpose_chain;
+constinit const Rules rules_transpose_chain{kTransposeChainRules};
 
 }  // namespace retort

@@ -1,7 +1,7 @@
 // Replaces a Transpose that only moves axes of extent 1 by a Reshape, which moves nothing: after a global pool ([N, C,
 // 1, 1], all classification networks) and in the attention of one query.
 #include "passes/match.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -33,8 +33,17 @@ std::optional<Patch> match_transpose_unit(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kTransposeUnitRules[] = {
+    {.name = "transpose_unit",
+     .root = "Transpose",
+     .match = match_transpose_unit,
+     .stages = {RuleStage::cleanup},
+     .after = {"noop_transpose"}},
+};
+
 }  // namespace
 
-constinit const Rule rule_transpose_unit{"transpose_unit", "Transpose", match_transpose_unit};
+extern const Rules rules_transpose_unit;
+constinit const Rules rules_transpose_unit{kTransposeUnitRules};
 
 }  // namespace retort

@@ -292,6 +292,13 @@ constexpr OptimizerExample kExamples[] = {
 
 }  // namespace
 
-std::span<const OptimizerExample> optimizer_examples() { return kExamples; }
+std::span<const OptimizerExample> optimizer_examples() {
+  static const std::vector<OptimizerExample> all = [] {
+    std::vector<OptimizerExample> list(std::begin(kExamples), std::end(kExamples));
+    for (const RuleExample* e : RuleExample::all()) list.push_back({e->name, e->build});
+    return list;
+  }();
+  return all;
+}
 
 }  // namespace retort

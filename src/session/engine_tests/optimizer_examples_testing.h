@@ -9,7 +9,7 @@ struct OptimizerExample {
   void (*build)(TestGraph&);
 };
 
-/// Together, they make every rule match at least once.
+/// Together, they make every rule match at least once. The examples in the tests of rules are among them.
 std::span<const OptimizerExample> optimizer_examples();
 
 }  // namespace retort

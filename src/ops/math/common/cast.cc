@@ -34,7 +34,7 @@ void set_code(DType t, uint8_t* data, size_t i, uint8_t code) {
 }
 
 // A type that kernels::cast supports and that represents every number of `t`.
-DType wide_type(DType t) {
+DType moved_type(DType t) {
   if (is_packed_int(t)) return DType::i32;
   return is_small_float(t) ? DType::f32 : t;
 }
@@ -49,7 +49,7 @@ void cast_block(DType from, const void* x, DType to, void* y, size_t begin, size
   alignas(16) int32_t converted[kBlock];
   const auto* codes = static_cast<const uint8_t*>(x);
   const void* source = address(from, x, begin);
-  if (wide_type(from) != from) {
+  if (moved_type(from) != from) {
     for (size_t i = 0; i < n; ++i) {
       loaded[i] = is_packed_int(from)
                       ? load_packed_int(from, codes, begin + i)
@@ -57,9 +57,9 @@ void cast_block(DType from, const void* x, DType to, void* y, size_t begin, size
     }
     source = loaded;
   }
-  const bool direct = wide_type(to) == to;
+  const bool direct = moved_type(to) == to;
   void* target = direct ? const_cast<void*>(address(to, y, begin)) : converted;
-  kernels::cast(source, wide_type(from), target, wide_type(to), n, {});
+  kernels::cast(source, moved_type(from), target, moved_type(to), n, {});
   if (direct) return;
   const ScaleRounding rounding = op.round_mode == "down"      ? ScaleRounding::down
                                  : op.round_mode == "nearest" ? ScaleRounding::nearest

@@ -11,7 +11,7 @@ namespace {
 
 using kernels::WideType;
 
-WideType wide_type(DType type) {
+WideType product_type(DType type) {
   return type == DType::f64 ? WideType::f64 : dtype_bits(type) == 32 ? WideType::i32 : WideType::i64;
 }
 size_t wide_bytes(DType type) { return dtype_bits(type) / 8; }
@@ -34,7 +34,7 @@ bool is_wide(DType type) {
 
 std::unique_ptr<PackedMatrices> pack_wide_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
                                                    size_t n, Strides strides) {
-  const WideType type = wide_type(b.dtype());
+  const WideType type = product_type(b.dtype());
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
   const size_t bytes = packed->stride = round_up(kernels::wide_packed_bytes(type, k, n), 64);
@@ -47,12 +47,12 @@ std::unique_ptr<PackedMatrices> pack_wide_matrices(const PrepareContext& c, cons
 }
 
 size_t wide_scratch(DType type, const MatMulShape& s, bool packed) {
-  return packed || s.m == 0 || s.n == 0 ? 0 : kernels::wide_packed_bytes(wide_type(type), s.k, s.n);
+  return packed || s.m == 0 || s.n == 0 ? 0 : kernels::wide_packed_bytes(product_type(type), s.k, s.n);
 }
 
 void multiply_wide(const WideProduct& p, void* scratch, const Parallel& parallel) {
   const MatMulShape& s = p.shape;
-  const WideType type = wide_type(p.type);
+  const WideType type = product_type(p.type);
   const size_t bytes = wide_bytes(p.type);
   kernels::GemmWideArgs args{.m = s.m, .n = s.n, .k = s.k, .a_row = p.a_strides.row, .a_column = p.a_strides.column};
   args.c_stride = s.n;

@@ -353,8 +353,6 @@ void diff(const DiffOptions& o) {
   if (!report["agree"]) throw Exit{kDifferent};
 }
 
-}  // namespace
-
 void add_diff(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "diff", "find the first node where two engines, or two versions of a model, compute different values");
@@ -394,5 +392,10 @@ void add_diff(CLI::App& app) {
       "          retort diff model.onnx --plugin my=libmy.so");
   sub->callback([o] { diff(*o); });
 }
+
+}  // namespace
+
+extern const Command command_diff;
+constinit const Command command_diff{50, add_diff};
 
 }  // namespace retort::cli

@@ -287,8 +287,6 @@ void add_extras(CLI::App& app, BenchOptions& o) {
   app.get_option("--hand-back")->excludes(expected);
 }
 
-}  // namespace
-
 void add_bench(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "bench", "measure latency, load time and memory; with --against, engines side by side in one process");
@@ -331,5 +329,10 @@ void add_bench(CLI::App& app) {
       bench(*o);
   });
 }
+
+}  // namespace
+
+extern const Command command_bench;
+constinit const Command command_bench{30, add_bench};
 
 }  // namespace retort::cli

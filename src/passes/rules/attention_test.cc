@@ -1,6 +1,5 @@
 #include "passes/attention/operand.h"
 #include "passes/passes_testing.h"
-#include "passes/rules/rules.h"
 
 namespace retort {
 namespace {
@@ -23,7 +22,7 @@ TEST(Attention, BertsBlock) {
   const ValueId p = t.add("Softmax", {t.add("Add", {t.add("Mul", {qk, t.scalar(0.5f)}), mask})});
   t.output(t.rows(t.add("MatMul", {p, t.heads(v)})), "y");
   expect_rewrite(
-      t, {&rule_attention},
+      t, {"attention"},
       R"(graph(q: float32[batch,seq,12], k: float32[batch,seq,12], v: float32[batch,seq,12], mask: float32[batch,1,1,seq]) {
   Attention#1: float32[batch,seq,3,4] = retort.Attention(q, k, v, mask) {head_size=4, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4}
   y: float32[batch,seq,12] = Reshape(Attention#1, i#1)
@@ -48,7 +47,7 @@ TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
   t.output(k, "present_k");
   t.output(v, "present_v");
   expect_rewrite(
-      t, {&rule_attention},
+      t, {"attention"},
       R"(graph(qkv: float32[batch,seq,36], hide: bool[seq,seq+past], past_k: float32[batch,3,past,4], past_v: float32[batch,3,past,4]) {
   Attention#1: float32[batch,seq,3,4], present_k: float32[batch,3,seq+past,4], present_v: float32[batch,3,seq+past,4] = retort.Attention(qkv, qkv, qkv, _, hide, past_k, past_v) {flag_hides=1, head_size=4, hidden=-3e+38, k_offset=12, kv_heads=3, q_heads=3, scale=0.5, v_head_size=4, v_offset=24}
   y: float32[batch,seq,12] = Reshape(Attention#1, i#1)
@@ -71,7 +70,7 @@ TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
   };
   const ValueId qk = t.add("MatMul", {t.heads(q), t.add("Transpose", {repeat(k)}, perm({0, 1, 3, 2}))});
   t.output(t.add("MatMul", {t.add("Softmax", {qk}), repeat(v)}), "y");
-  expect_rewrite(t, {&rule_attention},
+  expect_rewrite(t, {"attention"},
                  R"(graph(q: float32[batch,seq,12], k: float32[batch,1,seq,4], v: float32[batch,1,seq,4]) {
   y: float32[batch,3,seq,4] = retort.Attention(q, k, v) {head_size=4, k_split=1, kv_heads=1, q_heads=3, scale=1, v_head_size=4, v_split=1, y_split=1}
   return y
@@ -86,7 +85,7 @@ TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
   const ValueId kt = t.add("Transpose", {t.add("Mul", {merged(k, 7), t.scalar(0.5f)})}, perm({0, 2, 1}));
   const ValueId qk = t.add("MatMul", {t.add("Mul", {merged(q, 5), t.scalar(0.25f)}), kt});
   t.output(t.add("MatMul", {t.add("Softmax", {qk}), merged(v, 7)}), "y");
-  expect_rewrite(t, {&rule_attention}, R"(graph(q: float32[2,5,12], k: float32[2,7,12], v: float32[2,7,12]) {
+  expect_rewrite(t, {"attention"}, R"(graph(q: float32[2,5,12], k: float32[2,7,12], v: float32[2,7,12]) {
   Attention#1: float32[2,3,5,4] = retort.Attention(q, k, v) {head_size=4, kv_heads=3, q_heads=3, scale=0.125, v_head_size=4, y_split=1}
   y: float32[6,5,4] = Reshape(Attention#1, shape#1)
   return y
@@ -101,7 +100,7 @@ TEST(Attention, GuardAgainstRowsThatSeeNothing) {
   const ValueId p = t.add("Softmax", {t.add("Add", {qk, mask})});
   const ValueId guarded = t.add("Where", {t.add("IsNaN", {p}), t.scalar(0), p});
   t.output(t.add("MatMul", {guarded, q}), "y");
-  expect_rewrite(t, {&rule_attention}, R"(graph(q: float32[2,3,5,4], mask: float32[5,5]) {
+  expect_rewrite(t, {"attention"}, R"(graph(q: float32[2,3,5,4], mask: float32[5,5]) {
   y: float32[2,3,5,4] = retort.Attention(q, q, q, mask) {blind_zero=1, head_size=4, k_split=1, kv_heads=3, q_heads=3, q_split=1, scale=1, v_head_size=4, v_split=1, y_split=1}
   return y
 }
@@ -114,7 +113,7 @@ TEST(Attention, ScoresThatAreUsedElsewhereStay) {
   const ValueId p = t.add("Softmax", {t.add("MatMul", {t.heads(q), t.heads(q, {0, 2, 3, 1})})});
   t.output(t.add("MatMul", {p, t.heads(q)}), "y");
   t.output(p, "weights");
-  expect_no_rewrite(t, {&rule_attention});
+  expect_no_rewrite(t, {"attention"});
 }
 
 TEST(Attention, SoftmaxOverAnotherAxisStays) {
@@ -122,7 +121,7 @@ TEST(Attention, SoftmaxOverAnotherAxisStays) {
   const ValueId q = t.input("q", {t.batch, t.seq, 12});
   const ValueId p = t.add("Softmax", {t.add("MatMul", {t.heads(q), t.heads(q, {0, 2, 3, 1})})}, {{"axis", int64_t(2)}});
   t.output(t.add("MatMul", {p, t.heads(q)}), "y");
-  expect_no_rewrite(t, {&rule_attention});
+  expect_no_rewrite(t, {"attention"});
 }
 
 TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
@@ -145,9 +144,9 @@ TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
   const ValueId y = t.add("Transpose", {t.add("MatMul", {t.add("Softmax", {qk}), head(2)})}, perm({2, 0, 1, 3}));
   const ValueId out = t.add("Linear", {t.add("Reshape", {y, t.ints({10, 12})}), t.weight("o", {12, 12})}, {}, "retort");
   t.output(t.add("Transpose", {t.add("Reshape", {out, t.ints({5, 2, 12})})}, perm({1, 0, 2})), "y");
-  const std::initializer_list<const Rule*> rules{
-      &rule_sink_transpose_linear, &rule_sink_transpose_reshape, &rule_unfold_linear,  &rule_reshape_chain,
-      &rule_noop_reshape,          &rule_transpose_chain,        &rule_noop_transpose, &rule_attention};
+  const std::initializer_list<std::string_view> rules{
+      "sink_transpose_linear", "sink_transpose_reshape", "unfold_linear",  "reshape_chain",
+      "noop_reshape",          "transpose_chain",        "noop_transpose", "attention"};
   expect_rewrite(t, rules, R"(graph(x: float32[2,5,12]) {
   Linear#1: float32[2,5,36] = retort.Linear(x, w)
   Attention#1: float32[2,5,3,4] = retort.Attention(Linear#1, Linear#1, Linear#1) {head_size=4, k_offset=12, kv_heads=3, q_heads=3, scale=1, v_head_size=4, v_offset=24}

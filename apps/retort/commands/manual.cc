@@ -1,4 +1,4 @@
-// retort completion and retort manual: texts that are generated from the definitions of the commands.
+// retort manual: the manual page, generated from the definitions of the commands.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -49,8 +49,6 @@ nlohmann::json commands_json(const std::vector<CommandWords>& commands) {
 
 void print(const nlohmann::json& told) { std::printf("%s\n", told.dump(2).c_str()); }
 
-}  // namespace
-
 std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands) {
   std::string text = ".TH RETORT 1 \"\" \"retort " RETORT_VERSION "\" \"User Commands\"\n.SH NAME\nretort \\- " +
                      roff("run and examine ONNX models") +
@@ -70,26 +68,6 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
   return text;
 }
 
-void add_completion(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("completion", "print a script that completes commands and options in a shell");
-  const auto shell = std::make_shared<std::string>();
-  const auto o = std::make_shared<Common>();
-  sub->add_option("SHELL", *shell, "the shell that runs the script")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
-      ->type_name("bash|zsh|fish");
-  o->add_json(*sub);
-  sub->footer("Example: source <(retort completion bash)");
-  sub->callback([&app, shell, o] {
-    const auto commands = command_words(app);
-    const std::string text = *shell == "bash"  ? bash_completion(commands)
-                             : *shell == "zsh" ? zsh_completion(commands)
-                                               : fish_completion(commands);
-    if (o->json) return print({{"shell", *shell}, {"script", text}});
-    std::fputs(text.c_str(), stdout);
-  });
-}
-
 void add_manual(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("manual", "print the manual page, or the commands and options as data");
   const auto o = std::make_shared<Common>();
@@ -101,5 +79,10 @@ void add_manual(CLI::App& app) {
     std::fputs(manual_page(app, commands).c_str(), stdout);
   });
 }
+
+}  // namespace
+
+extern const Command command_manual;
+constinit const Command command_manual{100, add_manual};
 
 }  // namespace retort::cli

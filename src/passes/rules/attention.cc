@@ -2,7 +2,7 @@
 // that reads Q, K and V in place, keeps no scores, and appends to the cache of past keys and values. Speeds up BERT,
 // MiniLM, ViT, GPT-2, Llama, Whisper and the encoder of TTS.
 #include "passes/attention/operand.h"
-#include "passes/rules/rules.h"
+#include "passes/pass.h"
 
 namespace retort {
 namespace {
@@ -237,8 +237,13 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   return p;
 }
 
+constexpr Rule kAttentionRules[] = {
+    {"attention", "MatMul", match_attention, {RuleStage::attention}},
+};
+
 }  // namespace
 
-constinit const Rule rule_attention{"attention", "MatMul", match_attention};
+extern const Rules rules_attention;
+constinit const Rules rules_attention{kAttentionRules};
 
 }  // namespace retort

@@ -1,0 +1,89 @@
+"""Names in unnamed namespaces that two files of a folder define although files of that folder are compiled several at a time;
+check_layers.py shows what is found.
+
+Which files are compiled together changes with every file that is added: two files with a name in common may compile for years
+until a third one brings them together. A name here is a type, a constant, or a function with the types of its parameters.
+"""
+import re
+
+import rooms
+
+ROOM = re.compile(r"^retort_room\((\w+)(?:\s+LOADS)?\s+TOGETHER \d+", re.M)
+APPS = "apps/retort/"  # cmake/apps.cmake compiles these together
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
+TYPE = re.compile(rf"^(?:template\s*<.*?>\s*)?{rooms.KIND}\s+(\w+)", re.S)
+CONSTANT = re.compile(r"^(?:static |inline )*(?:constexpr|constinit|const|thread_local)\b[^({=]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)*[={]", re.S)
+FUNCTION = re.compile(r"^((?:template\s*<.*?>\s*(?:requires\b.*?\n)?)?)[\w:<>,&*\s\[\]]*?\b(\w+)\s*\((.*)\)", re.S)
+
+
+def statements(code):
+    """What stands at the level of an unnamed namespace: the text up to a body, an initialiser or a semicolon."""
+    inside, depth, head = [], 0, ""  # depths of the unnamed namespaces
+    for ch in DIRECTIVE.sub("", code):
+        if ch == "{":
+            if re.search(r"\bnamespace\s*$", head):
+                inside.append(depth + 1)
+                head = ""
+            elif inside and depth == inside[-1]:
+                yield head.strip() + "{"
+            depth += 1
+            if not inside or depth == inside[-1]:
+                head = ""
+        elif ch == "}":
+            depth -= 1
+            if inside and depth < inside[-1]:
+                inside.pop()
+            if inside and depth == inside[-1]:
+                head = ""
+        elif ch == ";":
+            if inside and depth == inside[-1] and head.strip():
+                yield head.strip() + ";"
+            head = head if inside and depth > inside[-1] else ""
+        elif not inside or depth == inside[-1]:
+            head += ch
+
+
+def parameter_types(text):
+    """The parameters of a function without their names and defaults."""
+    parts, depth = [""], 0
+    for ch in text:
+        depth += (ch in "<({[") - (ch in ">)}]")
+        if ch == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += ch
+    return tuple(re.sub(r"\s+", "", re.sub(r"(?<=[\s&*>])\w+(?:\[\d*\])?\s*$", "", part.split("=")[0].strip())) for part in parts)
+
+
+def key_of(statement):
+    """What must be the only one; None for other statements."""
+    declares = statement.endswith(";")
+    for pattern in (TYPE, CONSTANT):
+        found = pattern.match(statement)
+        if found:
+            return None if pattern is TYPE and declares else ("", found[1])
+    found = FUNCTION.match(statement)
+    if not found or declares:
+        return None
+    return re.sub(r"\s+", " ", found[1]), found[2] + "(" + ", ".join(parameter_types(found[3])) + ")"
+
+
+def group_of(path, together):
+    """Whose files are compiled together with this one; None: it is compiled alone."""
+    if not path.endswith(".cc") or re.search(r"_test(?:ing)?\.cc$", path):
+        return None
+    if path.startswith(APPS):
+        return APPS
+    room = rooms.room_of(path)
+    return f"src/{room}/" if room in together else None
+
+
+def complaints(texts, cmake):
+    """`texts`: {path: text} of sources, `cmake`: the root CMakeLists.txt."""
+    together, first = set(ROOM.findall(cmake)), {}
+    for path, text in sorted(texts.items()):
+        group = group_of(path, together)
+        for key in dict.fromkeys(filter(None, map(key_of, statements(rooms.code_of(text))))) if group else ():
+            other = first.setdefault((group, *key), path)
+            if other != path:
+                yield f"{path} and {other} both define {key[1]}, and files of {group} are compiled together: give one another name"
