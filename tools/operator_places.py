@@ -88,8 +88,8 @@ def is_of_tensors(types):
 
 
 def dispatch_constraint(schema):
-    """The constraint that kernels are chosen by: the first that allows several types of tensors; where there is none, the first, provided
-    that all are of tensors; else None."""
+    """The constraint that kernels are chosen by: the first that allows several types of tensors, or else the first if all
+    constraints are of tensors, or else None."""
     used = [p.type for p in (*schema.inputs, *schema.outputs) if p.type in schema.constraints]
     tensors = [c for c in used if is_of_tensors(schema.constraints[c])]
     several = [c for c in tensors if len(schema.constraints[c]) > 1]

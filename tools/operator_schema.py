@@ -21,7 +21,7 @@ class Attribute:
     name: str
     kind: str  # INT, FLOATS, ...
     required: bool
-    default: AttributeProto  # of type UNDEFINED where there is none
+    default: AttributeProto  # of type UNDEFINED if the attribute has no default
 
 
 @dataclasses.dataclass

@@ -14,7 +14,7 @@ struct OperatorSchema {
   };
   struct Parameter {
     std::string_view name;
-    std::span<const char* const> types;  ///< allowed types such as "tensor(float)"; valid for ever
+    std::span<const char* const> types;  ///< allowed types such as "tensor(float)"; valid forever
   };
   int since = 0;
   std::vector<Port> inputs, outputs;

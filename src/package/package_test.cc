@@ -65,7 +65,7 @@ TEST_F(PackageTest, MessagesNameComponentVariantAndMember) {
 TEST_F(PackageTest, WhatIsNoFileIsNotRead) {
   expect_says({"manifest.json", "is not a file"});
   ASSERT_EQ(mkfifo((root_ / "manifest.json").c_str(), 0600), 0);
-  expect_says({"is not a file"});  // reading it would wait for ever
+  expect_says({"is not a file"});  // reading it would wait forever
 }
 
 TEST_F(PackageTest, LargeDescriptionsAreRefused) {

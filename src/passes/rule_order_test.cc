@@ -1,4 +1,4 @@
-// The order in which rules are tried. Rules of one root compete, so their order decides what becomes of a node.
+// The order in which rules are tried. Rules of one root compete, so their order decides how a node is rewritten.
 #include <gtest/gtest.h>
 
 #include <algorithm>

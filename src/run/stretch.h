@@ -17,7 +17,7 @@ struct Stretch {
     size_t image_elements = 0, image_bytes = 0;
   };
   uint32_t begin = 0, end = 0;    ///< steps [begin, end)
-  int64_t batch = 0, images = 0;  ///< number of images in all, and of those that are run together
+  int64_t batch = 0, images = 0;  ///< number of images in all, and of images that run together
   std::vector<Batched> values;
 
   bool contains(uint32_t step) const { return begin <= step && step < end; }

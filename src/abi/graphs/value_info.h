@@ -22,7 +22,7 @@ struct ValueView {
   /// With the index of the input; -1: only a body of the node reads it.
   std::vector<std::pair<const OrtNode*, int64_t>> consumers;
   bool required_input = false, optional_input = false, output = false;
-  const Tensor* initial = nullptr;  ///< of initializers, also of those that a run may override
+  const Tensor* initial = nullptr;  ///< of initializers, including overridable ones
   mutable std::once_flag made;
   mutable std::unique_ptr<OrtValue> value;  ///< of `initial`, made on demand
   ~ValueView();

@@ -9,7 +9,7 @@ Tensor one(float v) { return f32({1}, {v}); }
 
 const OpTest non_max_suppression(
     "NonMaxSuppression",
-    {{.about = "the best of those that overlap; corners in any order",
+    {{.about = "the best of the boxes that overlap; corners in any order",
       .inputs = {kBoxes, kScores, i64({1}, {3}), one(0.5f)},
       .outputs = {i64({2, 3}, {0, 0, 1, 0, 0, 2})}},
      {.about = "scores above a threshold only",

@@ -131,7 +131,7 @@ struct Resize {
             antialias};
   }
 
-  // Axis `a`, the i-th of those that scales and sizes refer to.
+  // Axis `a`, the i-th that scales and sizes refer to.
   AxisExtents extents(const RunContext& c, size_t i, size_t a) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
     if (x[a] <= 0 || x[a] >= INT32_MAX) fail(ErrorCode::invalid_argument, "an extent of {} cannot be resized", x[a]);

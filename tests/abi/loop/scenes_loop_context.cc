@@ -31,7 +31,7 @@ std::string compiled(Scene& s, OrtSessionOptions* session, const Settings& setti
   const std::string source = model().bytes();
   const auto ok = [&](OrtStatus* status) {
     if (status) s.note("# message", s.api.GetErrorMessage(status));
-    s.note("compiling goes well", !status);
+    s.note("compiling succeeds", !status);
     s.api.ReleaseStatus(status);
   };
   ok(api.CreateModelCompilationOptionsFromSessionOptions(s.env(), session, &options));

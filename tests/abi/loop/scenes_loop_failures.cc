@@ -94,7 +94,7 @@ void fails(Scene& s, const char* where) {
   const std::string_view entry = where;
   all_of_it(s, loop, entry != "Activate" && entry != "WaitOnHost");
   loop.set("fail", "");
-  s.note("then", "all goes well");
+  s.note("then", "all succeeds");
   all_of_it(s, loop, true);
 }
 
