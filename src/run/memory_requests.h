@@ -17,13 +17,13 @@ namespace retort {
 /// Not thread-safe. What it is made from must outlive it.
 class MemoryRequests {
  public:
-  struct Placed {
+  struct Occupant {
     SlotIndex root;
     uint32_t request;
   };
   struct List {
     std::vector<ArenaRequest> requests;
-    std::vector<Placed> placed;  ///< who is to lie where
+    std::vector<Occupant> occupants;  ///< who is to lie where
   };
   /// Steps [begin, end), all laid out.
   struct Steps {
