@@ -39,7 +39,7 @@ struct PlanValue {
 struct Plan;
 
 /// An output that is a constant, in the memory of a device whose parts read it.
-struct PlacedOutput {
+struct UploadedOutput {
   uint32_t output = 0;  ///< among the plan's
   Tensor constant;
 };
@@ -72,7 +72,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures at the end of inputs
   std::vector<MemorySpace> input_spaces;   ///< by input: where it is read; empty: all on the host
-  std::vector<PlacedOutput> placed_outputs;
+  std::vector<UploadedOutput> uploaded_outputs;
   std::vector<char> unread;  ///< by input: whether nobody reads it but bodies, which take it from anywhere
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
@@ -92,7 +92,7 @@ struct PlanOptions {
   const Logger* logger = nullptr;
   std::vector<MemorySpace> input_spaces = {};                         ///< of the plan; empty: all on the host
   std::map<const Graph*, std::vector<MemorySpace>> body_spaces = {};  ///< the same of bodies; none: all on the host
-  std::vector<PlacedOutput> placed_outputs = {};
+  std::vector<UploadedOutput> uploaded_outputs = {};
 };
 
 /// Builds the plan of a core graph: order, aliases, lifetimes, kernels with their packed state. Constants that a kernel
