@@ -8,15 +8,15 @@ namespace {
 
 using providers::scale_of;
 
-// The places of a QLinear operator's inputs: values, each followed by its scale and its zero point. -1: none.
-struct Places {
+// The positions of a QLinear operator's inputs: values, each followed by its scale and its zero point. -1: none.
+struct InputPositions {
   const char* domain;
   Kind kind;
   int w, bias, y;
 };
 
-const std::map<std::string, Places>& linear_operators() {
-  static const std::map<std::string, Places> all = {
+const std::map<std::string, InputPositions>& linear_operators() {
+  static const std::map<std::string, InputPositions> all = {
       {"QLinearConv", {"", Kind::convolution, 3, 8, 6}},
       {"QLinearMatMul", {"", Kind::product, 3, -1, 6}},
       {"QGemm", {"com.microsoft", Kind::product, 3, 6, 7}},
@@ -158,12 +158,12 @@ bool is_linear(const Node& node) {
 
 std::set<std::string> linear_names() {
   std::set<std::string> names;
-  for (const auto& [type, places] : linear_operators()) names.insert(type);
+  for (const auto& [type, positions] : linear_operators()) names.insert(type);
   return names;
 }
 
 Unit linear(const Node& node) {
-  const Places& at = linear_operators().at(node.type);
+  const InputPositions& at = linear_operators().at(node.type);
   Unit u;
   u.kind = at.kind;
   u.node = &node;

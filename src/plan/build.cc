@@ -24,7 +24,7 @@ class Builder {
     plan_->captures = graph_.captures;
     const auto spaces = options_.body_spaces.find(&graph_);
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
-    if (!is_body_) plan_->placed_outputs = options_.placed_outputs;
+    if (!is_body_) plan_->uploaded_outputs = options_.uploaded_outputs;
     if (is_body_ && spaces != options_.body_spaces.end()) plan_->input_spaces = spaces->second;
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
     for (NodeId id : graph_.order()) add_step(graph_.node(id));

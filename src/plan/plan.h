@@ -40,7 +40,7 @@ struct PlanValue {
 struct Plan;
 
 /// An output that is a constant and lies in the memory of a device whose parts read it.
-struct PlacedOutput {
+struct UploadedOutput {
   uint32_t output = 0;  ///< index among the plan's outputs
   Tensor constant;
 };
@@ -73,7 +73,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<SlotIndex> inputs, outputs;  ///< in the graph's order; captures are at the end of inputs
   std::vector<MemorySpace> input_spaces;   ///< per input: the memory where it is read; empty: all on the host
-  std::vector<PlacedOutput> placed_outputs;
+  std::vector<UploadedOutput> uploaded_outputs;
   std::vector<char> unread;  ///< per input: whether only bodies read it; they accept any memory
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
@@ -94,7 +94,7 @@ struct PlanOptions {
   std::vector<MemorySpace> input_spaces = {};  ///< of the plan; empty: all on the host
   /// The same for bodies; a missing body reads all on the host.
   std::map<const Graph*, std::vector<MemorySpace>> body_spaces = {};
-  std::vector<PlacedOutput> placed_outputs = {};
+  std::vector<UploadedOutput> uploaded_outputs = {};
 };
 
 /// Builds the plan of a core graph: order of steps, views, lifetimes, kernels with their packed state. A constant that

@@ -121,7 +121,7 @@ bool Joins::may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const
   return true;
 }
 
-bool Joins::place(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut) {
+bool Joins::make_guest(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut) {
   const SlotIndex root = table_.root_of(part), host = table_.root_of(whole);
   const auto at = may_move(steps, root) ? in_rows(table_[whole], table_[part], piece) : std::nullopt;
   if (!at || guests_[host].depth == kDeepest) return false;
@@ -176,7 +176,7 @@ bool Joins::adopt(const Steps& steps, uint32_t step, size_t input) {
     const bool same = cut_from(table_.root_of(s.inputs[i])) == whole && as_a_whole(steps, step, i) == at;
     joined += same ? table_[s.inputs[i]].count : 0;
   }
-  return joined == table_[whole].count && place(steps, whole, out, *at, false);
+  return joined == table_[whole].count && make_guest(steps, whole, out, *at, false);
 }
 
 void Joins::join_inputs(const Steps& steps, uint32_t step) {
@@ -190,8 +190,8 @@ void Joins::join_inputs(const Steps& steps, uint32_t step) {
     if (table_[s.inputs[i]].count == 0) continue;
     const auto piece = piece_of(s, context, i);
     // It is not known yet whether the parts of an adopted value will be views of it; the kernel checks.
-    const bool placed = piece && !adopt(steps, step, i) && place(steps, s.inputs[i], out, *piece, false);
-    done = done && placed;
+    const bool made = piece && !adopt(steps, step, i) && make_guest(steps, s.inputs[i], out, *piece, false);
+    done = done && made;
   }
   in_place_[step] = done;
 }
@@ -207,7 +207,7 @@ void Joins::cut_input(const Steps& steps, uint32_t step) {
   for (size_t i = 0; i < s.outputs.size(); ++i) {
     if (s.outputs[i] == kNoSlot) continue;
     const auto piece = piece_of(s, context, i);
-    done = piece && place(steps, s.outputs[i], whole, *piece, true) && done;
+    done = piece && make_guest(steps, s.outputs[i], whole, *piece, true) && done;
   }
   in_place_[step] = done;
 }

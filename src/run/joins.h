@@ -56,7 +56,7 @@ class Joins {
   void join_inputs(const Steps& steps, uint32_t step);
   void cut_input(const Steps& steps, uint32_t step);
   bool adopt(const Steps& steps, uint32_t step, size_t input);
-  bool place(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut);
+  bool make_guest(const Steps& steps, SlotIndex part, SlotIndex whole, const Piece& piece, bool is_cut);
   bool may_move(const Steps& steps, SlotIndex root) const;
   bool may_have_rows(const Steps& steps, SlotIndex root, bool is_cut) const;
   std::optional<Piece> as_a_whole(const Steps& steps, uint32_t step, size_t input) const;

@@ -69,7 +69,7 @@ Segment& Layout::lay_out(size_t index, uint32_t begin) {
 
 void Layout::settle(Segment& segment, const std::vector<char>& runs) {
   find_joins(segment, runs);
-  place(segment);
+  give_memory(segment);
   reserve_scratch(segment);
   activate(segment);
 }
@@ -97,7 +97,7 @@ std::shared_ptr<void> Layout::allocate(size_t bytes) const {
   return parts_.budget ? parts_.budget->allocate(bytes) : allocate_block(bytes);
 }
 
-void Layout::place(Segment& segment) {
+void Layout::give_memory(Segment& segment) {
   requests_.collect({segment.begin, segment.end, segment.stretches, segment.branches, images_of_}, segment.memory);
   const auto allocate_workspace = [&](size_t bytes) {
     try {
@@ -109,7 +109,7 @@ void Layout::place(Segment& segment) {
     }
   };
   segment.block.fit(segment.memory.requests, parts_.budget ? parts_.budget->limit() : SIZE_MAX, allocate_workspace);
-  for (const auto& [root, request] : segment.memory.placed) parts_.joins.put(root, segment.block.at(request));
+  for (const auto& [root, request] : segment.memory.occupants) parts_.joins.put(root, segment.block.at(request));
 }
 
 RunContext Layout::context_of(const Segment& segment, uint32_t step, void* scratch) const {

@@ -83,7 +83,7 @@ class Layout {
   void settle(Segment& segment, const std::vector<char>& runs);
   void find_stretches(Segment& segment, const std::vector<char>& runs);
   void find_joins(const Segment& segment, const std::vector<char>& runs);
-  void place(Segment& segment);
+  void give_memory(Segment& segment);
   std::shared_ptr<void> allocate(size_t bytes) const;
   RunContext context_of(const Segment& segment, uint32_t step, void* scratch) const;
   size_t scratch_of(const Segment& segment, uint32_t step) const;

@@ -11,7 +11,7 @@ MemoryRequests::MemoryRequests(const SlotTable& table, const Joins& joins)
 
 void MemoryRequests::collect(const Steps& steps, List& list) {
   const Plan& plan = table_.plan();
-  list.placed.clear();
+  list.occupants.clear();
   list.requests.clear();
   std::ranges::fill(request_of_, kNever);
   for (uint32_t i = steps.begin; i < steps.end; ++i) {
@@ -38,7 +38,7 @@ void MemoryRequests::request(const Steps& steps, List& list, uint32_t step, Slot
   if (table_.producer_of(out) == step && reuse_input(steps, list, step, out, bytes)) return;
   const uint32_t last = joins_.last_use(out);
   request_of_[out] = uint32_t(list.requests.size());
-  list.placed.push_back({out, request_of_[out]});
+  list.occupants.push_back({out, request_of_[out]});
   list.requests.push_back({bytes, step, last < steps.end ? last : kNever});
 }
 
@@ -69,7 +69,7 @@ bool MemoryRequests::take_over_input(const Steps& steps, List& list, uint32_t in
   if (steps.branches.is_read_beside(table_, index, root) || table_.reads_of(step, root) != 1) return false;
   const uint32_t last = joins_.last_use(out);
   list.requests[place].last = last < steps.end ? last : kNever;
-  list.placed.push_back({out, place});
+  list.occupants.push_back({out, place});
   request_of_[out] = place;
   return true;
 }
@@ -89,9 +89,9 @@ void MemoryRequests::keep_batches(const Steps& steps, List& list) const {
 }
 
 std::string MemoryRequests::largest(const List& list) const {
-  const auto bytes = [&](const Placed& p) { return list.requests[p.request].bytes; };
-  const auto most = std::ranges::max_element(list.placed, {}, bytes);
-  if (most == list.placed.end()) return "";
+  const auto bytes = [&](const Occupant& o) { return list.requests[o.request].bytes; };
+  const auto most = std::ranges::max_element(list.occupants, {}, bytes);
+  if (most == list.occupants.end()) return "";
   const ValueType& type = table_[most->root].type;
   return cat("{}, whose output '{}' is {}{}", table_.plan().steps[table_.producer_of(most->root)].name,
              table_.plan().values[most->root].name, dtype_name(type.dtype), to_string(type.shape));

@@ -17,13 +17,13 @@ namespace retort {
 /// Not thread-safe. The arguments of the constructor must outlive it.
 class MemoryRequests {
  public:
-  struct Placed {
+  struct Occupant {
     SlotIndex root;
     uint32_t request;
   };
   struct List {
     std::vector<ArenaRequest> requests;
-    std::vector<Placed> placed;  ///< which root uses which request
+    std::vector<Occupant> occupants;  ///< which root uses which request
   };
   /// Steps [begin, end), all of them laid out.
   struct Steps {

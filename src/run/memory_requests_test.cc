@@ -20,7 +20,7 @@ struct Requests : testing::Test {
   }
   /// The request of a value; null if it has none.
   const ArenaRequest* of(std::string_view value) const {
-    for (const auto& [root, request] : list.placed) {
+    for (const auto& [root, request] : list.occupants) {
       if (root == slot_of(*plan, value)) return &list.requests[request];
     }
     return nullptr;

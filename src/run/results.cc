@@ -46,8 +46,8 @@ Tensor result_of(const SlotTable& table, const Inputs& inputs, const RunRequest&
   if (!space.host_readable() || !made.serves(space)) {
     if (Tensor given = given_in(table, inputs, request, out, space)) return given;
     if (Tensor copy = made.serves(space) ? Tensor() : copied_to(table, out, space)) return copy;
-    for (const PlacedOutput& placed : plan.placed_outputs) {
-      if (placed.output == i && placed.constant.space().serves(space)) return placed.constant;
+    for (const UploadedOutput& upload : plan.uploaded_outputs) {
+      if (upload.output == i && upload.constant.space().serves(space)) return upload.constant;
     }
   }
   if (const Tensor* boxed = slot.boxed.tensor(); boxed && boxed->data() == slot.data) return *boxed;

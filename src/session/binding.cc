@@ -19,8 +19,8 @@ struct Exclusive {
 }  // namespace
 
 Binding::Binding(std::shared_ptr<Session> session) : session_(std::move(session)) {
-  inputs_.resize(session_->input_count());
-  input_pointers_.resize(session_->input_count());
+  inputs_.resize(session_->ports().input_count());
+  input_pointers_.resize(session_->ports().input_count());
   output_pointers_.resize(session_->outputs().size());
   spares_.resize(session_->outputs().size());
 }
@@ -28,8 +28,8 @@ Binding::Binding(std::shared_ptr<Session> session) : session_(std::move(session)
 void Binding::bind_input(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
   const int index = session_->input_index(name);
-  if (index < 0) throw Error(ErrorCode::fail, session_->no_input(name));
-  session_->check_memory("input", name, value);
+  if (index < 0) throw Error(ErrorCode::fail, session_->ports().no_input(name));
+  session_->ports().check_memory("input", name, value);
   std::vector<Resident> brought;
   if (const Tensor* t = value.tensor(); t && t->dtype() != DType::string) {
     for (const MemorySpace& space : session_->input_spaces(size_t(index))) {
@@ -46,13 +46,13 @@ Binding::Output& Binding::output(const std::string& name) {
   stale_ = true;
   const auto found = std::find_if(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.name == name; });
   if (found != outputs_.end()) return *found;
-  outputs_.push_back({.name = name, .index = session_->output_index(name)});
+  outputs_.push_back({.name = name, .index = session_->ports().output_index(name)});
   return outputs_.back();
 }
 
 void Binding::bind_output(const std::string& name, Value value) {
   const Exclusive exclusive(running_);
-  session_->check_memory("output", name, value);
+  session_->ports().check_memory("output", name, value);
   Output& o = output(name);
   o.given = !value.empty();
   o.value = std::move(value);
@@ -97,10 +97,12 @@ void Binding::collect() {
           "no output is bound; call BindOutput or BindOutputToDevice first");
   std::fill(output_pointers_.begin(), output_pointers_.end(), nullptr);
   output_spaces_.assign(output_pointers_.size(), {});
+  results_.clear();
   for (Output& o : outputs_) {
-    if (o.index < 0) throw Error(ErrorCode::invalid_argument, session_->no_output(o.name));
+    if (o.index < 0) throw Error(ErrorCode::invalid_argument, session_->ports().no_output(o.name));
     output_pointers_[size_t(o.index)] = &o.value;
     output_spaces_[size_t(o.index)] = o.space;
+    if (!o.given) results_.push_back(&o.value);
   }
   for (size_t i = 0; i < inputs_.size(); ++i) {
     input_pointers_[i] = inputs_[i].empty() ? nullptr : &inputs_[i];
@@ -112,18 +114,13 @@ void Binding::collect() {
 void Binding::run(const RunOptions* options, const MoreInputs& more) {
   const Exclusive exclusive(running_);
   if (stale_) collect();
-  const Places places{residents_, output_spaces_};
   std::vector<const Value*> with_more;
   if (more) {
     with_more = input_pointers_;
     more(*session_, with_more);
   }
   const std::span<const Value* const> inputs = more ? with_more : input_pointers_;
-  if (session_->replay(inputs, output_pointers_, options, places)) return;  // into the results of the captured run
-  for (Output& o : outputs_) {
-    if (!o.given) o.value = Value();  // lets go of the last result, so that its memory can be used again
-  }
-  session_->run(inputs, output_pointers_, spares_, options, places);
+  session_->run(inputs, output_pointers_, spares_, options, {residents_, output_spaces_, results_});
 }
 
 }  // namespace retort

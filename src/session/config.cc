@@ -6,20 +6,22 @@
 
 #include "base/advice.h"
 #include "base/split.h"
+#include "session/options.h"
 
 namespace retort {
 namespace {
 
-constexpr size_t kMostTold = 64;  // a program that makes up keys must not make the session grow
+constexpr size_t kMostTold = 64;  // so that the session does not grow in a program that makes up keys
 constexpr std::string_view kSwitch = "0|1", kInteger = "integer", kAtLeast = "integer>=";
 
-struct Place {
+/// What messages call a scope, and the function that gives it entries.
+struct ScopeWords {
   std::string_view noun, function;
 };
-constexpr Place kPlaces[] = {{"sessions", "AddSessionConfigEntry"},
-                             {"runs", "AddRunConfigEntry"},
-                             {"environments", "CreateEnvWithOptions"},
-                             {"running sessions", "SetEpDynamicOptions"}};
+constexpr ScopeWords kScopes[] = {{"sessions", "AddSessionConfigEntry"},
+                                  {"runs", "AddRunConfigEntry"},
+                                  {"environments", "CreateEnvWithOptions"},
+                                  {"running sessions", "SetEpDynamicOptions"}};
 
 const ConfigKey* find_key(std::string_view key) {
   const auto all = config_keys();
@@ -54,7 +56,7 @@ bool has_one_form(std::string_view value, std::string_view form) {
   return is_integer(value, least);
 }
 
-/// "0 or 1", "an integer from 1", "nothing, save or apply"
+// "0 or 1", "an integer from 1", "nothing, save or apply"
 std::string said(std::string_view form) {
   std::string text;
   const std::vector<std::string_view> forms = split(form, '|');
@@ -69,14 +71,14 @@ std::string said(std::string_view form) {
   return text;
 }
 
-/// What a key begins with, up to the first dot; empty where there is none.
+// The part of a key before its first dot; empty if it has none.
 std::string_view owner_of(std::string_view key) {
   const size_t dot = key.find('.');
   return key.substr(0, dot == key.npos ? 0 : dot);
 }
 
-/// Keys without a dot are nobody's but ours. What has an owner of its own is left to it, unless that is one of ours,
-/// misspelt; options of a provider ("ep.name.option") are its own.
+// Whether the engine should know a key. A key without a dot is ours. Other owners may know theirs, unless the owner is one
+// of ours, misspelt. Options of a provider ("ep.name.option") belong to the provider.
 bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) {
   const std::string_view owner = owner_of(key);
   if (owner.empty()) return true;
@@ -84,7 +86,7 @@ bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) 
   return std::ranges::count(owners, owner) || !nearest(owner, owners).empty();
 }
 
-/// A warning; empty where there is nothing to say.
+// A warning about an unknown key; empty if the key belongs to somebody else.
 std::string about_unknown(ConfigScope scope, std::string_view key) {
   std::vector<std::string_view> keys, owners;
   for (const ConfigKey& known : config_keys()) {
@@ -93,11 +95,11 @@ std::string about_unknown(ConfigScope scope, std::string_view key) {
   }
   if (!is_ours(key, owners)) return "";
   const std::string_view near = nearest(key, keys);
-  return cat("config key '{}' of {} is unknown; {}", key, kPlaces[size_t(scope)].noun,
+  return cat("config key '{}' of {} is unknown; {}", key, kScopes[size_t(scope)].noun,
              near.empty() ? "leave it out, or begin it with the name of its owner and a dot" : cat("use '{}'", near));
 }
 
-/// A warning about a value that does not count, or an error.
+// A warning about a value that does not count. Throws if the table has an error for it.
 std::string about_value(const ConfigKey& known, std::string_view value) {
   require(known.otherwise == ErrorCode::ok, known.otherwise, "{} is '{}'; set it to {}", known.key, value,
           said(known.form));
@@ -123,10 +125,10 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
     if (!known || known->scope != scope) {
       if (!is_new(key)) continue;
       warning = !known ? about_unknown(scope, key)
-                       : cat("{} has no effect on {}; give it to {} by {}", key, kPlaces[size_t(scope)].noun,
-                             kPlaces[size_t(known->scope)].noun, kPlaces[size_t(known->scope)].function);
+                       : cat("{} has no effect on {}; give it to {} by {}", key, kScopes[size_t(scope)].noun,
+                             kScopes[size_t(known->scope)].noun, kScopes[size_t(known->scope)].function);
     } else if (!has_form(value, known->form)) {
-      warning = about_value(*known, value);  // which fails, each time, where the value is refused
+      warning = about_value(*known, value);  // throws each time if the value is not allowed
       if (!is_new(key)) continue;
     } else if (known->deed == ConfigDeed::rejected && value != known->standard) {
       fail(ErrorCode::not_implemented, "{} is '{}', which is not done: {}; leave it out", key, value, known->why);
@@ -135,6 +137,13 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
     }
     if (!warning.empty()) logger.warn("{}", warning);
   }
+}
+
+void ConfigWatch::check_run(const RunOptions* options, const Logger& logger) {
+  if (!options || options->config.empty()) return;
+  if (options->config_stamp != 0 && options->config_stamp == checked_stamp_.load(std::memory_order_relaxed)) return;
+  check(ConfigScope::run, options->config, logger);
+  checked_stamp_.store(options->config_stamp, std::memory_order_relaxed);
 }
 
 }  // namespace retort

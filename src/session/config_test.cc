@@ -141,7 +141,7 @@ TEST(Config, SessionsRunsAndEnvironmentsTellTheirLoggers) {
   t.output(t.add("Add", {t.input("x", {4}), t.scalar(1)}), "y");
   Lines lines;
   SessionOptions options;
-  options.log_sink = lines.sink();
+  options.log.sink = lines.sink();
   options.config["session.dissable_prepacking"] = "1";
   const auto session = make_session(t.g, options);
   ASSERT_EQ(lines.all.size(), 1u);

@@ -9,7 +9,7 @@
 namespace retort {
 namespace {
 
-// As ONNX Runtime makes it: of ".hidden" the name is "_ctx.onnx".
+// The same path as in ONNX Runtime: for ".hidden" the name is "_ctx.onnx".
 std::string beside(const std::string& model_path) {
   const size_t name = model_path.rfind('/') + 1;
   const size_t dot = model_path.rfind('.');

@@ -1,4 +1,4 @@
-// Models that keep what providers compiled, as ONNX Runtime's EPContext models do.
+// Models that contain what providers compiled, like EPContext models of ONNX Runtime.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace retort {
 
-/// The file: what ep.context_file_path names, else the model's name with "_ctx.onnx" in place of its suffix. Throws fail
-/// where there is neither, invalid_argument for a folder.
+/// The path of the file: the one that ep.context_file_path names, or else the model's path with "_ctx.onnx" in place of its
+/// suffix. Throws fail if there is neither, invalid_argument if the path is a folder's.
 std::string context_output(const SessionOptions& options, const std::string& model_path);
 
-/// Throws fail where that file is there already.
+/// Throws fail if that file exists already.
 void check_no_context(const std::string& file);
 
-/// What a session with ep.context_enable checks before anything is compiled.
+/// Checks the file of a session with ep.context_enable, before providers compile anything. Throws what the two above throw.
 void check_context_keys(const SessionOptions& options, const std::string& model_path);
 
-/// partition(). Gives the model with what providers made of their parts in place of the nodes (put_stand_ins), and in its
-/// metadata what they will want to read; nothing where no part was compiled to be kept.
+/// Calls partition(). Returns a copy of the model in which compiled parts replace the nodes of the parts (put_stand_ins), and
+/// whose metadata has what providers will read there; nothing if no provider compiled a part to be kept.
 std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devices, std::vector<Assignment>& parts);
 
-/// Writes such a model to its file.
+/// Writes such a model to its file. Throws what save_model() throws.
 void save_contexts(const SessionOptions& options, const std::string& model_path, const Model& model);
 
 }  // namespace retort

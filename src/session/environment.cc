@@ -10,7 +10,7 @@
 namespace retort {
 namespace {
 
-/// The first processor of each group of "1,2;3-4;5", counted from 0.
+// The first processor of each group of "1,2;3-4;5", counted from 0.
 std::vector<int> first_processors(const std::string& affinity) {
   std::vector<int> processors;
   for (size_t at = 0; at < affinity.size();) {
@@ -42,7 +42,7 @@ ThreadPoolOptions pool_options(const ThreadSettings& settings) {
 std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, ThreadPoolOptions inside) {
   if (settings.inter_threads < 1 || settings.inter_threads == inside.threads) return nullptr;
   inside.threads = settings.inter_threads;
-  inside.affinity.clear();  // it is that of the threads inside operators
+  inside.affinity.clear();  // the option is about the threads inside operators only
   return std::make_unique<ThreadPool>(std::move(inside));
 }
 

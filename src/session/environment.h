@@ -1,4 +1,4 @@
-// What all sessions of a process share: the logger, the pools of threads, configuration.
+// What the sessions of a process share: the logger, the pools of threads, packed weights, and devices.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,27 +15,27 @@ namespace retort {
 
 struct EnvironmentOptions {
   Logger logger{LogLevel::warning, "retort"};
-  std::optional<ThreadSettings> threads;  ///< of the shared pool; absent: each session has its own
+  std::optional<ThreadSettings> threads;  ///< of the shared pool; nothing: each session has its own threads
   std::map<std::string, std::string> config;
 };
 
-/// Thread-safe. Sessions hold it, so it outlives the last of them.
+/// Thread-safe. Sessions own it together, so it outlives the last of them.
 class Environment {
  public:
-  /// Throws invalid_argument when the affinity cannot be read, or RETORT_ISA asks for what the processor does not have.
+  /// Throws invalid_argument if the affinity cannot be read, or if RETORT_ISA names instructions that the processor lacks.
   explicit Environment(EnvironmentOptions options);
   Environment(const Environment&) = delete;
 
   const Logger& logger() const { return options_.logger; }
   void set_log_level(LogLevel level) { options_.logger.set_level(level); }
   const std::map<std::string, std::string>& config() const { return options_.config; }
-  /// The shared pool, or null when the environment was made without one.
+  /// The shared pool; null: the environment was made without one.
   ThreadPool* shared_pool() const { return shared_pool_.get(); }
-  /// The pool on which sessions that share threads run branches; null without shared_pool().
+  /// The pool for branches of sessions that share threads; null without shared_pool().
   ThreadPool* branch_pool() const { return branch_pool_ ? branch_pool_.get() : shared_pool(); }
-  /// What sessions have in common: packed weights and constants.
+  /// Packed weights and constants that are equal in several sessions.
   SharedBlocks& weights() { return weights_; }
-  /// The memory of devices, and who makes providers of them. Sessions and tensors may outlive the environment.
+  /// The memory of devices, and the factories of their providers. Tensors may outlive the environment, and keep this.
   const std::shared_ptr<Devices>& devices() const { return devices_; }
 
  private:
@@ -45,9 +45,9 @@ class Environment {
   std::shared_ptr<Devices> devices_ = std::make_shared<Devices>();
 };
 
-/// The pool that `settings` describe.
+/// The options of the pool that `settings` describe. Throws invalid_argument if the affinity cannot be read.
 ThreadPoolOptions pool_options(const ThreadSettings& settings);
-/// The pool for branches beside one of `inside`; null: that one serves.
+/// A pool for branches beside a pool with the options `inside`; null: that pool serves for branches, too.
 std::unique_ptr<ThreadPool> make_branch_pool(const ThreadSettings& settings, ThreadPoolOptions inside);
 
 }  // namespace retort

@@ -1,6 +1,9 @@
 #include "session/frame_pool.h"
 
+#include "memory/host.h"
+
 namespace retort {
+
 std::unique_ptr<Frame> FramePool::take() {
   if (Frame* hot = hot_.exchange(nullptr)) return std::unique_ptr<Frame>(hot);
   {
@@ -14,7 +17,7 @@ std::unique_ptr<Frame> FramePool::take() {
   return std::make_unique<Frame>(plan_, budget_);
 }
 
-// Frames that nobody took between two trims were made for a burst of concurrent runs.
+// Frames that no run took between two trims were made for a burst of concurrent runs.
 void FramePool::trim(Frame& frame) {
   frame.trim();
   const std::lock_guard lock(mutex_);
@@ -47,6 +50,15 @@ size_t FramePool::workspace_bytes() {
   const std::lock_guard lock(mutex_);
   for (const Idle& i : idle_) bytes += i.frame->workspace_bytes();
   return bytes;
+}
+
+FrameLease::~FrameLease() {
+  if (shrinks_) {
+    if (frame_) frame_->give_back();
+    pool_.clear();
+  }
+  if (frame_) pool_.give(std::move(frame_));
+  if (shrinks_) trim_heap();
 }
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// Idle frames of one plan, kept for the next runs.
+// Idle frames of one plan, which are kept for the next runs.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace retort {
 
-/// Thread-safe. Frames that were taken must be given back before the pool goes, and the budget must outlive it.
+/// Thread-safe. Frames that were taken must be given back before the pool is destroyed, and the budget must outlive it.
 class FramePool {
  public:
   explicit FramePool(std::shared_ptr<const Plan> plan, MemoryBudget* budget = nullptr)
@@ -21,7 +21,7 @@ class FramePool {
   /// An idle frame, or a new one.
   std::unique_ptr<Frame> take();
   void give(std::unique_ptr<Frame> frame);
-  /// Lets go of all idle frames.
+  /// Frees all idle frames.
   void clear();
   /// Bytes that idle frames hold.
   size_t workspace_bytes();
@@ -31,14 +31,30 @@ class FramePool {
 
   std::shared_ptr<const Plan> plan_;
   MemoryBudget* budget_;
-  std::atomic<Frame*> hot_{nullptr};  ///< the idle frame used last
-  std::mutex mutex_;
   struct Idle {
     std::unique_ptr<Frame> frame;
-    uint64_t since = 0;  ///< trims before it was given back
+    uint64_t since = 0;  ///< the number of trims before it was given back
   };
-  std::vector<Idle> idle_;
+  std::atomic<Frame*> hot_{nullptr};  ///< the idle frame that was used last; null: a run has it, or there is none
+  std::mutex mutex_;                  ///< guards the members below
+  std::vector<Idle> idle_;            ///< the other idle frames
   uint64_t trims_ = 0;
+};
+
+/// A frame that one run uses, until it gives it back to its pool.
+class FrameLease {
+ public:
+  /// `shrinks`: the memory of all idle frames goes back to the system when the lease ends.
+  FrameLease(FramePool& pool, bool shrinks) : pool_(pool), frame_(pool.take()), shrinks_(shrinks) {}
+  FrameLease(const FrameLease&) = delete;
+  ~FrameLease();
+  /// A caller that moves the frame keeps it: it does not come back.
+  std::unique_ptr<Frame>& frame() { return frame_; }
+
+ private:
+  FramePool& pool_;
+  std::unique_ptr<Frame> frame_;
+  const bool shrinks_;
 };
 
 }  // namespace retort

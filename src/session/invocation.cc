@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-/// Element type and rank; extents may differ from call to call.
+// The type of `value` without its extents, which may differ from call to call.
 ValueType general_type(const Value& value, DimTable& dims) {
   if (const Tensor* t = value.tensor()) {
     Shape shape;
@@ -57,7 +57,7 @@ std::shared_ptr<const Graph> Invocation::make_graph(std::span<const Value* const
                            .version = version_});
   g.outputs = g.node(id).outputs;
   lower_for_cpu(model, {.level = 0});
-  (void)g.order();  // settled before several threads read it
+  (void)g.order();  // computes the order now, before several threads read it
   return model.graph;
 }
 

@@ -1,4 +1,4 @@
-// One operator of the engine on values at hand, without a model: what a custom operator asks for by InvokeOp.
+// Runs one operator of the engine on given values, without a model, for custom operators that call InvokeOp.
 #pragma once
 #include <map>
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace retort {
 
-/// Thread-safe. What the version and the attributes mean is found out at the first call for each combination of input types.
+/// Thread-safe. The first call with each combination of input types resolves the version and the attributes.
 class Invocation {
  public:
   Invocation(std::string domain, std::string type, int version, Attributes attributes, size_t inputs, size_t outputs);
 
-  /// The outputs. Null inputs are omitted ones. Throws what the operator throws, naming it.
+  /// Returns the outputs. A null input is an omitted one. Throws what the operator throws, with its name.
   std::vector<Value> run(std::span<const Value* const> inputs, const Parallel& parallel) const;
   size_t inputs() const { return inputs_; }
   size_t outputs() const { return outputs_; }
@@ -30,7 +30,7 @@ class Invocation {
   const int version_;
   const Attributes attributes_;
   const size_t inputs_, outputs_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;                                            ///< guards graphs_
   mutable std::map<std::string, std::shared_ptr<const Graph>> graphs_;  ///< by the types of the inputs
 };
 

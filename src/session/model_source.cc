@@ -10,10 +10,10 @@
 namespace retort {
 namespace {
 
-// A second copy of a model is worth this much memory for calls that hardly any program makes.
+// Hardly any program makes the calls that need a second copy of a model, so the copy may not take more memory than this.
 constexpr size_t kMostKept = size_t(64) << 20;
 
-/// Whether the caller promises that files in memory outlive the session.
+// Whether the caller promises that files in memory outlive the session.
 bool keeps_files(const SessionOptions& options) {
   return options.config_on("session.use_external_initializer_file_buffers_directly");
 }
@@ -32,8 +32,8 @@ ModelFormat format_of(const SessionOptions& options) {
   return model_format(options.config_entry("session.load_model_format"));
 }
 
-/// Both keys together promise that the bytes of a model in ORT format outlive the session; the first alone only saves
-/// ONNX Runtime a copy.
+// Both keys together promise that the bytes of a model in ORT format outlive the session. The first alone only saves ONNX
+// Runtime a copy.
 bool borrows(const SessionOptions& options) {
   return options.config_on("session.use_ort_model_bytes_directly") &&
          options.config_on("session.use_ort_model_bytes_for_initializers");
@@ -53,14 +53,14 @@ void add_weight_files(const Graph& graph, std::vector<FileIdentity>& files) {
   }
 }
 
-/// The files under the constants of the graph and its bodies, in the order in which it meets them.
+// The files of the constants of the graph and its bodies, in the order in which the constants come.
 std::vector<FileIdentity> weight_files(const Graph& graph) {
   std::vector<FileIdentity> files;
   add_weight_files(graph, files);
   return files;
 }
 
-/// Whether weights lie in memory that the caller may have freed after the session was made.
+// Whether weights lie in memory that the caller may free after the session was made.
 bool lends_weights(const SessionOptions& options) {
   const auto no_owner = [](const auto& file) { return !file.second.owner; };
   const auto no_memory = [](const auto& tensor) { return !tensor.second.owner(); };
@@ -86,8 +86,8 @@ std::shared_ptr<Model> ModelSource::read(const SessionOptions& options) {
   return load(options, std::move(read), file_);
 }
 
-// Names of devices change from one start of a container to the next; the time of the last change is the file's own, and
-// nobody can set it. It counts in steps of the system's clock, of two seconds on some file systems.
+// The number of the device is left out, since it changes from one start of a container to the next. The time of the last
+// change of the inode is in, since no program can set it. It advances in steps of up to two seconds on some file systems.
 void ModelSource::identify(Fingerprint& fingerprint, bool& lasting) const {
   constexpr int64_t kStep = 2'000'000'000;
   const auto add = [&](const FileIdentity& file) {

@@ -18,37 +18,37 @@ namespace retort {
 /// Not thread-safe.
 class ModelSource {
  public:
-  /// A model that was made in memory: it cannot be read again.
+  /// The source of a model that was made in memory, which cannot be read again.
   ModelSource() = default;
   explicit ModelSource(std::string path) : path_(std::move(path)) {}
   /// `bytes` must live until keep() was called.
   explicit ModelSource(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// The first time.
+  /// Reads the model for the first time. Throws what read_model() throws.
   std::shared_ptr<Model> read(const SessionOptions& options);
-  /// Adds what tells this model from all others, and from itself after a change, without reading the weights of files.
-  /// `lasting`: is made false where a file changed so recently that a further change may not show. After read().
+  /// Adds what distinguishes this model from all others, and from itself after a change, without reading weights in files.
+  /// Sets `lasting` to false if a file changed so recently that a further change might not show. After read().
   void identify(Fingerprint& fingerprint, bool& lasting) const;
-  /// The files of external data that it lies in. After read().
+  /// The files of the model's external data. After read().
   const std::vector<ExternalFile>& external_files() const { return external_; }
   bool exists() const { return path_ || bytes_.data(); }
-  /// Where the model is, or "" for bytes.
+  /// The path of the model; "" for bytes.
   std::string path() const { return path_.value_or(""); }
-  /// Notes what read_again() will need. `graph` is as it was read. Bytes are copied, unless they are many.
+  /// Keeps what read_again() will need. `graph` is as it was read. Copies bytes unless they are many.
   void keep(const Graph& graph, const SessionOptions& options);
-  /// The same model once more. Throws invalid_argument when what it was read from was not kept, fail when a file has
-  /// changed, and what read_model() throws.
+  /// Reads the same model once more. Throws invalid_argument if its bytes were not kept, fail if a file has changed, and
+  /// what read_model() throws.
   std::shared_ptr<Model> read_again(const SessionOptions& options) const;
 
  private:
   std::shared_ptr<Model> load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const;
   std::optional<std::string> path_;
-  FileIdentity file_;                   ///< of the model at path_
-  timespec begin_{};                    ///< when read() began
+  FileIdentity file_;                   ///< of the file at path_
+  timespec begin_{};                    ///< the time at which read() began
   std::vector<ExternalFile> external_;  ///< files of external data
   std::span<const std::byte> bytes_;
-  std::shared_ptr<void> kept_;         ///< a copy, which bytes_ points to then
-  std::vector<FileIdentity> weights_;  ///< the files that initializers lie in
+  std::shared_ptr<void> kept_;         ///< a copy of the bytes, to which bytes_ points then; null: no copy was made
+  std::vector<FileIdentity> weights_;  ///< the files in which initializers lie
   bool lent_ = false;                  ///< some weights lie in memory of the caller
 };
 

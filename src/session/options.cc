@@ -1,13 +1,14 @@
 #include "session/options.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace retort {
 
 Logger SessionOptions::logger(const Logger& base) const {
-  const LogLevel level = log_severity >= 0 ? LogLevel(log_severity) : base.level();
-  const std::string& id = log_id.empty() ? base.id() : log_id;
-  return log_sink ? Logger(level, id, log_sink) : base.derive(level, id);
+  const LogLevel level = log.severity >= 0 ? LogLevel(log.severity) : base.level();
+  const std::string& id = log.id.empty() ? base.id() : log.id;
+  return log.sink ? Logger(level, id, log.sink) : base.derive(level, id);
 }
 
 const std::string& SessionOptions::config_entry(const std::string& key) const {
@@ -27,6 +28,12 @@ std::optional<size_t> SessionOptions::config_number(const std::string& key) cons
   const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), n);
   const bool whole = error == std::errc() && end == entry.data() + entry.size();
   return whole ? std::optional(n) : std::nullopt;
+}
+
+// A run has few entries: a search by its map would have to make a string of the key.
+std::string_view RunOptions::config_entry(std::string_view key) const {
+  const auto found = std::ranges::find_if(config, [&](const auto& entry) { return entry.first == key; });
+  return found == config.end() ? std::string_view() : std::string_view(found->second);
 }
 
 }  // namespace retort

@@ -1,5 +1,4 @@
-// What a caller may set before a session is created, and before a run. Plain data: stored here, read by whoever acts on
-// it.
+// What a caller may set before a session is created, and before a run. Plain data: the parts of a session read it.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -8,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -22,15 +22,15 @@ class ExternalOps;
 class Provider;
 class Stream;
 
-/// How a pool of threads is made: the environment's or a session's.
+/// How a pool of threads is made, for an environment or for a session.
 struct ThreadSettings {
   /// Runs `body` on a new thread and returns a function that joins it.
   using Create = std::function<std::function<void()>(std::function<void()> body)>;
 
-  int intra_threads = 0;  ///< threads inside an operator, the caller's included; 0 or less: one per core
-  int inter_threads = 0;  ///< on which independent branches run (parallel_execution); 0 or less: as many as inside
+  int intra_threads = 0;  ///< threads inside an operator, with the caller's; 0 or less: one per core
+  int inter_threads = 0;  ///< threads for independent branches (parallel_execution); 0 or less: intra_threads
   bool spin = true;
-  bool denormal_as_zero = false;  ///< also for the callers of runs, during the run
+  bool denormal_as_zero = false;  ///< also on the threads that call runs, during the run
   std::string affinity;           ///< processors of each worker, from 1: "1,2;3-4"; empty: not pinned
   Create create_thread;
   WorkHooks hooks;
@@ -45,25 +45,35 @@ struct ProviderRequest {
   std::map<std::string, std::string> options;
 };
 
+/// How a session logs, where it differs from its environment.
+struct LogSettings {
+  std::string id;     ///< empty: the environment's
+  int severity = -1;  ///< -1: the environment's
+  int verbosity = 0;
+  Logger::Sink sink;  ///< empty: the environment's
+};
+
+/// Hints that have no effect, kept for the getters and for messages.
+struct IgnoredHints {
+  bool deterministic = false;  ///< results always have the same bits, for any number of threads
+  bool memory_pattern = true;  ///< memory is always planned from the shapes
+  bool cpu_arena = true;       ///< for the same reason
+};
+
 /// Not thread-safe; a session copies it.
 struct SessionOptions {
-  std::string log_id;
-  int log_severity = -1;  ///< -1: the environment's
-  int log_verbosity = 0;
-  Logger::Sink log_sink;  ///< empty: the environment's
-  /// That of the session, made from the environment's.
+  LogSettings log;
+  /// The logger of the session, derived from `base`, which is the environment's.
   Logger logger(const Logger& base) const;
 
   OptimizationLevel optimization = OptimizationLevel::all;
-  bool parallel_execution = false;  ///< independent branches run at the same time where that is sooner
-  bool deterministic = false;       ///< no effect: results always have the same bits, for any number of threads
-  bool memory_pattern = true;       ///< no effect: memory is always planned from the shapes
-  bool cpu_arena = true;            ///< no effect, for the same reason
+  bool parallel_execution = false;  ///< independent branches run at the same time if that is faster
+  IgnoredHints hints;
   bool profiling = false;
   std::string profile_prefix;
   std::string optimized_model_path;  ///< empty: the optimised model is not saved
 
-  bool own_threads = true;  ///< false: the environment's pools
+  bool own_threads = true;  ///< false: the session uses the pools of the environment
   ThreadSettings threads;
 
   std::map<std::string, int64_t> dims_by_name;
@@ -71,9 +81,9 @@ struct SessionOptions {
   std::map<std::string, std::string> config;
   /// The value of a configuration key; empty when it is not set.
   const std::string& config_entry(const std::string& key) const;
-  /// Of a key with the values 0 and 1; `standard` when it is not set.
+  /// The value of a key whose values are 0 and 1; `standard` when it is not set.
   bool config_on(const std::string& key, bool standard = false) const;
-  /// Of a key whose values are whole numbers from 0; nothing when it is not set, or to something else.
+  /// The value of a key whose values are whole numbers from 0; nothing when it is not set, or is not such a number.
   std::optional<size_t> config_number(const std::string& key) const;
   std::vector<ProviderRequest> providers;
 
@@ -81,48 +91,50 @@ struct SessionOptions {
   std::map<std::string, Tensor> initializers;
   /// Values in place of initializers whose data the model keeps in another file.
   std::map<std::string, Tensor> external_initializers;
-  /// Files of external data, by the name the model calls them; bytes of the caller, or a copy kept by `owner`.
+  /// Files of external data, by the names that the model gives them: bytes of the caller, or a copy that `owner` keeps.
   struct MemoryFile {
     std::span<const char> bytes;
     std::shared_ptr<const void> owner;
   };
   std::map<std::string, MemoryFile> external_files;
 
-  /// In place of making a session: gets the model as it would be compiled, in its own dialect or as far optimised as ONNX
-  /// can say, the files of external data that the model was in, and whether providers have compiled a part of it. What it throws ends the creation; the session cannot
-  /// run. Empty: nobody compiles.
+  /// Called instead of making a session that can run. Gets the model as it is compiled, in its own dialect or as far optimised
+  /// as ONNX can express, the files of its external data, and whether providers have compiled parts of it. What it throws ends
+  /// the creation. Empty: the session is made.
   std::function<void(const Model&, std::span<const ExternalFile>, bool)> compile;
 
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;
 
-  /// Called with the model when it was read, before anything is made of it: the providers that are asked for nodes, in
-  /// that order, before the CPU takes the rest. What it throws ends the creation.
+  /// Called with the model as it was read. Returns the providers that are asked for nodes, in that order; the CPU takes the
+  /// rest. What it throws ends the creation.
   std::function<std::vector<std::shared_ptr<Provider>>(const Model&)> choose_providers;
 
   /// Set from any thread to end the creation of a session.
   std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Settings of one run. Only `terminate` and its count may be touched while a run reads them.
+/// Settings of one run. While a run reads them, only `terminate` and `terminations` may change.
 struct RunOptions {
-  // Runs log nothing; what they are called, and how loud, is kept for the getters.
+  // Runs log nothing. The names and levels are kept for the getters.
   int log_severity = -1;  ///< -1: the session's
   int log_verbosity = 0;
   std::string tag;
   std::atomic<bool> terminate{false};
-  /// How often `terminate` was set, raised before it is: a run during which that happened fails, even when the flag is
-  /// down again at its end.
+  /// How often `terminate` was set; raised before it is set. A run during which that happened fails, even if the flag is
+  /// cleared before the run ends.
   std::atomic<uint32_t> terminations{0};
-  /// What a caller's interface knows them as, for plug-ins that are told of the run; null: it has no such thing.
+  /// The object by which a caller's interface knows these options, for plug-ins that are told of the run; null: none.
   const void* outward = nullptr;
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;
-  /// Another number for other entries, so that a session checks them once; 0: nobody keeps it.
+  /// Differs for different entries, so that a session checks the same entries once; 0: no stamp, they are always checked.
   uint64_t config_stamp = 0;
-  /// For the work of its device, in place of one of the run's own; outlives the run.
+  /// The stream for the work of its device, which the run uses instead of one of its own; outlives the run.
   Stream* stream = nullptr;
+  /// The value of a configuration key; empty when it is not set. Allocates nothing.
+  std::string_view config_entry(std::string_view key) const;
 };
 
 }  // namespace retort

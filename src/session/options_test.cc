@@ -99,14 +99,14 @@ TEST(Options, TheLogTellsWhatHasNoEffect) {
   half(t);
   SessionOptions options;
   std::string log;
-  options.log_severity = int(LogLevel::info);
-  options.log_sink = [&](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view message) {
+  options.log.severity = int(LogLevel::info);
+  options.log.sink = [&](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view message) {
     log += message;
   };
   make_session(t.g, options);
   EXPECT_EQ(log.find("no effect"), std::string::npos) << log;
   options.threads.inter_threads = 2;
-  options.memory_pattern = false;
+  options.hints.memory_pattern = false;
   make_session(t.g, options);
   EXPECT_CONTAINS(log, "2 inter-op threads have no effect");
   EXPECT_CONTAINS(log, "pattern");
@@ -117,8 +117,8 @@ TEST(Options, TheLogTellsOfPassesThatThereAreNot) {
   half(t);
   SessionOptions options;
   std::string log;
-  options.log_severity = int(LogLevel::warning);
-  options.log_sink = [&](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view message) {
+  options.log.severity = int(LogLevel::warning);
+  options.log.sink = [&](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view message) {
     log += message;
   };
   options.config["optimization.disable_specified_optimizers"] = "epilogues;epilogue_relu";

@@ -108,7 +108,7 @@ TEST_F(OverridableModel, StayInputsOfTheModelThatIsSaved) {
   options.optimized_model_path = saved;
   expect_overrides(*std::make_unique<Session>(environment_, path_, options));
   Session again(environment_, saved, {});
-  EXPECT_EQ(again.overridable().size(), 2u);
+  EXPECT_EQ(again.ports().overridable().size(), 2u);
   expect_overrides(again);
   std::filesystem::remove(saved);
 }

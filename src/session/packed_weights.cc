@@ -1,4 +1,5 @@
-// session.packed_weights_cache: which file of the folder holds the packed weights of a session, and whether it may.
+#include "session/packed_weights.h"
+
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -7,7 +8,6 @@
 
 #include "base/error.h"
 #include "ops/run_context.h"
-#include "session/session.h"
 
 namespace retort {
 namespace {
@@ -28,7 +28,7 @@ std::string absolute(const std::string& path) {
   return real ? real.get() : path;
 }
 
-// "resnet50" of "/models/resnet50.onnx", as far as it may stand in the name of a file.
+// "resnet50" for "/models/resnet50.onnx", shortened so that it fits in the name of a file.
 std::string stem(const std::string& path) {
   const size_t begin = path.rfind('/') + 1;
   const std::string name = path.substr(begin, path.find('.', begin + 1) - begin);
@@ -47,7 +47,7 @@ void add_tensors(Fingerprint& to, const std::map<std::string, Tensor>& tensors) 
   }
 }
 
-// All options that may change the plan; the rest does no harm.
+// Adds all options that may change the plan. Options that change nothing do no harm here.
 void add_options(Fingerprint& to, const SessionOptions& options) {
   to.add(uint64_t(options.optimization));
   to.add(options.config.size());
@@ -62,7 +62,7 @@ void add_options(Fingerprint& to, const SessionOptions& options) {
   }
 }
 
-// Values of the caller that stand in place of the model's.
+// Adds the values that the caller gives in place of the model's.
 void add_given(Fingerprint& to, const SessionOptions& options) {
   add_tensors(to, options.initializers);
   add_tensors(to, options.external_initializers);
@@ -74,34 +74,35 @@ void add_given(Fingerprint& to, const SessionOptions& options) {
 
 }  // namespace
 
-// The name of the file says what stays: library, processor, options and where the model is, so that a changed model
-// takes the place of the old one. The key says also what the model is.
-std::unique_ptr<PackedCache> Session::open_packed_cache() const {
-  const std::string& folder = options_.config_entry(kKey);
+// The name of the file is made from what stays when a model changes: library, processor, options, and where the model lies.
+// So the weights of a changed model replace those of the old one. The key is made from the model's content, too.
+std::unique_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
+                                               SharedBlocks& weights, const Logger& logger) {
+  const std::string& folder = options.config_entry(kKey);
   if (folder.empty()) return nullptr;
   check_folder(folder);
-  if (build_id().empty() || !source_.exists()) {
-    logger_.warn("{} has no effect: {}", kKey,
-                 source_.exists() ? "the library was linked without a build id"
-                                  : "the model was not read from a file or from bytes");
+  if (build_id().empty() || !source.exists()) {
+    logger.warn("{} has no effect: {}", kKey,
+                source.exists() ? "the library was linked without a build id"
+                                : "the model was not read from a file or from bytes");
     return nullptr;
   }
   Fingerprint name, content;
   bool lasting = true;
-  source_.identify(content, lasting);
+  source.identify(content, lasting);
   if (!lasting) {
-    logger_.info("{}: packed weights are neither read nor kept, the model's file changed a moment ago", kKey);
+    logger.info("{}: packed weights are neither read nor kept, the model's file changed a moment ago", kKey);
     return nullptr;
   }
-  add_given(content, options_);
+  add_given(content, options);
   name.add(build_id());
   name.add(packed_form());
-  add_options(name, options_);
-  const std::string path = source_.path();
+  add_options(name, options);
+  const std::string path = source.path();
   name.add(path.empty() ? content.text() : absolute(path));
   content.add(name.text());
-  return std::make_unique<PackedCache>(cat("{}/{}-{}.packed", folder, stem(path), name.text()), content,
-                                       &environment_->weights(), logger_);
+  return std::make_unique<PackedCache>(cat("{}/{}-{}.packed", folder, stem(path), name.text()), content, &weights,
+                                       logger);
 }
 
 }  // namespace retort

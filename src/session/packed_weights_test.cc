@@ -23,7 +23,7 @@ class Packed : public testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "retort_kept_XXXXXX").string();
     folder_ = mkdtemp(name.data());
     options_.config["session.packed_weights_cache"] = cache();
-    options_.log_sink = [this](LogLevel level, std::string_view, std::string_view, std::string_view,
+    options_.log.sink = [this](LogLevel level, std::string_view, std::string_view, std::string_view,
                                std::string_view text) {
       log_ += (level >= LogLevel::warning ? "!" : "") + std::string(text);
     };

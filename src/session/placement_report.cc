@@ -23,7 +23,7 @@ bool is_cpus(const Node& node) {
 
 std::string counted(size_t n, std::string_view what) { return cat("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
-/// What the provider could see of the node, which is most often the reason: "it reads 'x' float32[n,3]".
+// The inputs that the provider saw, which are most often the reason: "it reads 'x' float32[n,3]".
 std::string what_it_reads(const Graph& graph, const Node& node) {
   std::string all;
   for (const ValueId id : node.inputs) {
@@ -35,14 +35,14 @@ std::string what_it_reads(const Graph& graph, const Node& node) {
   return all.empty() ? "it reads nothing" : "it reads " + all;
 }
 
-/// In the provider's words, where it has some.
+// Why the provider does not run the node, in its own words if it has given some.
 std::string why_not(const Provider& provider, const Graph& main, const Graph& left, NodeId id) {
   const std::string said = &left == &main ? provider.why_not(id) : "";
   if (!said.empty()) return "asked, did not claim it: " + said;
   return "asked, did not claim it" + (left.node(id).dead ? "" : "; " + what_it_reads(left, left.node(id)));
 }
 
-/// Labels of the model's nodes that are left, those inside bodies, too.
+// Adds the labels of the nodes that are left, also of those in bodies.
 void collect_left(const Graph& graph, std::set<std::string>& left) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -52,7 +52,7 @@ void collect_left(const Graph& graph, std::set<std::string>& left) {
   }
 }
 
-/// "GPU 0 (vendor 0xbeef)", several joined.
+// "GPU 0 (vendor 0xbeef)"; several spaces are joined by "and".
 std::string spaces_text(const std::vector<MemorySpace>& spaces) {
   std::string all;
   for (const MemorySpace& s : spaces) all += (all.empty() ? "" : " and ") + to_string(s);
@@ -89,7 +89,7 @@ void PlacementReport::take_parts(std::span<const Assignment> parts, std::span<co
     Entry& entry = nodes_[i];
     const Assignment* outer = entry.within == kNowhere ? nullptr : found[entry.within];
     const auto own = part_of.find({entry.graph.get(), entry.id});
-    // A part has the bodies of its nodes with it, but not those of a single node.
+    // A part contains the bodies of its nodes, unless it is a single node.
     const Assignment* part = own != part_of.end() ? own->second : outer && !outer->single ? outer : nullptr;
     found[i] = part;
     if (part) {
@@ -122,7 +122,7 @@ void PlacementReport::take_lowered(const Graph& graph) {
   forbid_rest(graph, told);
 }
 
-// Nodes of a body that took the place of its node.
+// Adds the nodes that are left and that take_lowered() has not listed yet: those of a body that replaced its node.
 void PlacementReport::forbid_rest(const Graph& graph, const std::set<std::string>& told) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -133,10 +133,10 @@ void PlacementReport::forbid_rest(const Graph& graph, const std::set<std::string
   }
 }
 
-void PlacementReport::take_placement(const Graph& graph, const Placement& placement) {
-  copies_ = placement.copies;
+void PlacementReport::take_spaces(const Graph& graph, const GraphSpaces& spaces) {
+  copies_ = spaces.copies;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Placement::Input* in = i < placement.inputs.size() ? &placement.inputs[i] : nullptr;
+    const GraphSpaces::Input* in = i < spaces.inputs.size() ? &spaces.inputs[i] : nullptr;
     const MemorySpace space = in ? in->space : MemorySpace();
     if (in && in->origin != i)
       inputs_[in->origin].spaces.push_back(space);
@@ -144,7 +144,7 @@ void PlacementReport::take_placement(const Graph& graph, const Placement& placem
       inputs_.push_back({graph.inputs[i] == ValueId::none ? "" : graph.value(graph.inputs[i]).name, {space}});
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const MemorySpace space = i < placement.outputs.size() ? placement.outputs[i] : MemorySpace();
+    const MemorySpace space = i < spaces.outputs.size() ? spaces.outputs[i] : MemorySpace();
     outputs_.push_back({graph.value(graph.outputs[i]).name, {space}});
   }
 }

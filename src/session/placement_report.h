@@ -1,4 +1,5 @@
-// Who runs which node of a model, why not another, and what is copied between them: for the log and session.placement.
+// Reports which provider runs which node of a model, why others do not, and what is copied between them: for the log and for
+// session.placement.
 #pragma once
 #include <memory>
 #include <set>
@@ -7,33 +8,34 @@
 #include <vector>
 
 #include "ep/partition.h"
-#include "ep/place.h"
 #include "ep/provider.h"
+#include "ep/spaces.h"
 
 namespace retort {
 
-/// Told of a session while it is made, step by step in this order.
+/// Belongs to one plan while it is made. Its functions are called in this order.
 class PlacementReport {
  public:
-  /// The model's nodes, those of bodies among them, functions expanded, before anybody is asked.
+  /// Collects the model's nodes, with those of bodies, functions expanded, before any provider is asked.
   explicit PlacementReport(const std::shared_ptr<const Graph>& graph);
-  /// `asked`: in this order. `left`: the graph without what was claimed.
+  /// `asked`: the providers, in the order in which they were asked. `left`: the graph without the nodes of parts.
   void take_parts(std::span<const Assignment> parts, std::span<const std::shared_ptr<Provider>> asked,
                   const Graph& left);
-  /// What is left of the CPU's nodes after the passes: of others the value is known, nobody needs it, or another node does
-  /// their work.
+  /// Finds the nodes of the CPU that are left after the passes. The others are constants, are not needed, or were merged into
+  /// another node.
   void take_lowered(const Graph& graph);
-  void take_placement(const Graph& graph, const Placement& placement);
-  /// Throws fail, naming them, where nodes are the CPU's that run.
+  /// `spaces`: empty without devices.
+  void take_spaces(const Graph& graph, const GraphSpaces& spaces);
+  /// Throws fail, with their names, if nodes run on the CPU.
   void forbid_cpu() const;
 
   /// "37 nodes: 30 on A in 2 parts, 5 on the CPU, 2 gone after optimisation; 3 copies at the borders"
   std::string summary() const;
-  /// A line per node and copy.
+  /// A line for each node, copy, input and output.
   std::vector<std::string> lines() const;
-  /// As docs/placement.md says, on one line.
+  /// The report as docs/placement.md describes it, on one line.
   std::string json() const;
-  /// The same in a file; throws fail where that cannot be written.
+  /// Writes json() to a file. Throws fail if that is not possible.
   void write(const std::string& path) const;
 
  private:
@@ -43,11 +45,11 @@ class PlacementReport {
   struct Entry {
     std::shared_ptr<const Graph>
         graph;      ///< the model's, or a body in it: kept, since parts take nodes with their bodies
-    size_t within;  ///< for a body's: the entry of the node whose it is
+    size_t within;  ///< for a node in a body: the index of the entry of the node around it
     NodeId id;
     std::string name, domain, type;
-    std::string provider, part;  ///< "" while nobody has claimed it: the CPU's
-    bool gone = false;           ///< does not run as such
+    std::string provider, part;  ///< "": no provider has claimed it, so the CPU runs it
+    bool gone = false;           ///< no step of the plan runs it
     std::vector<Refusal> others;
   };
   struct Port {
@@ -63,7 +65,7 @@ class PlacementReport {
   std::vector<Assignment> parts_;
   std::vector<Port> inputs_, outputs_;
   std::vector<BorderCopy> copies_;
-  std::vector<std::string> on_cpu_;  ///< nodes after optimisation, as errors call the model's
+  std::vector<std::string> on_cpu_;  ///< descriptions of the nodes that the CPU runs
 };
 
 }  // namespace retort

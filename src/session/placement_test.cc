@@ -15,8 +15,8 @@ class PlacementTest : public DeviceTest {
  protected:
   SessionOptions logging(LogLevel level, const std::string& placement = {}) {
     SessionOptions o = options();
-    o.log_severity = int(level);
-    o.log_sink = [this](LogLevel, auto, auto, auto, std::string_view message) { log.emplace_back(message); };
+    o.log.severity = int(level);
+    o.log.sink = [this](LogLevel, auto, auto, auto, std::string_view message) { log.emplace_back(message); };
     if (!placement.empty()) o.config["session.placement"] = placement;
     return o;
   }

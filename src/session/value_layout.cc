@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kPastValue = 4, kPresentValue = 2, kRank = 4;
 
-/// A value of the same name and the other order; `id` gets another name.
+// Adds a value with the name of `id` and the other order; `id` gets another name.
 ValueId add_swapped(Graph& graph, ValueId id) {
   ValueType type = graph.value(id).type;
   if (type.is_tensor() && type.ranked && type.shape.rank() == kRank) std::swap(type.shape[2], type.shape[3]);

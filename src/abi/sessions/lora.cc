@@ -23,7 +23,8 @@ void add_adapters(const Session& session, std::span<const OrtLoraAdapter* const>
   for (const OrtLoraAdapter* adapter : adapters) {
     for (const Adapter::Parameter& p : handle(adapter, "adapter").adapter.parameters) {
       const int index = session.input_index(p.name);
-      if (index < 0) throw Error(ErrorCode::invalid_argument, cat("an active adapter: {}", session.no_input(p.name)));
+      if (index < 0)
+        throw Error(ErrorCode::invalid_argument, cat("an active adapter: {}", session.ports().no_input(p.name)));
       if (given[size_t(index)]) continue;
       session.check_input(size_t(index), p.value);
       inputs[size_t(index)] = &p.value;

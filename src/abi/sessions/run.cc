@@ -27,7 +27,7 @@ struct Call {
 };
 
 std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
-  std::vector<const Value*> values(session.input_count());
+  std::vector<const Value*> values(session.ports().input_count());
   if (call.input_count) {
     need(call.input_names, "input_names");
     need(call.inputs, "inputs");
@@ -35,7 +35,7 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
   for (size_t i = 0; i < call.input_count; ++i) {
     const char* name = need_name(call.input_names, i, "input");
     const int index = session.input_index(name);
-    if (index < 0) throw Error(ErrorCode::invalid_argument, session.no_input(name));
+    if (index < 0) throw Error(ErrorCode::invalid_argument, session.ports().no_input(name));
     if (!call.inputs[i]) fail(ErrorCode::invalid_argument, "the value of input '{}' is null; give a value", name);
     const Value& value = handle(call.inputs[i], "inputs").value;
     session.check_input(size_t(index), value);
@@ -56,8 +56,8 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
   std::vector<size_t> index(call.output_count);
   for (size_t i = 0; i < call.output_count; ++i) {
     const char* name = need_name(call.output_names, i, "output");
-    const int at = session.output_index(name);
-    if (at < 0) throw Error(ErrorCode::invalid_argument, session.no_output(name));
+    const int at = session.ports().output_index(name);
+    if (at < 0) throw Error(ErrorCode::invalid_argument, session.ports().no_output(name));
     index[i] = size_t(at);
     if (!outputs[i]) made[i] = std::make_unique<OrtValue>();
     Value& value = outputs[i] ? handle(outputs[i], "outputs").value : made[i]->value;

@@ -47,12 +47,12 @@ const Session& of(const OrtSession* session) { return *session_of(session); }
 
 const std::vector<Port>& overridable_of(const OrtSession* session) {
   const OrtSession& s = handle(session, "session");
-  return s.draft ? s.draft->shown.overridable : s.session->overridable();
+  return s.draft ? s.draft->shown.overridable : s.session->ports().overridable();
 }
 
 const DimTable& dims_of(const OrtSession* session) {
   const OrtSession& s = handle(session, "session");
-  return s.draft ? *s.draft->model->dims : s.session->dims();
+  return s.draft ? *s.draft->model->dims : s.session->ports().dims();
 }
 
 void give_name(const Port& port, OrtAllocator* allocator, char** value) {
@@ -113,7 +113,7 @@ const std::vector<Port>& outputs_of(const OrtSession* session) {
 
 const ModelInfo& info_of(const OrtSession* session) {
   const OrtSession& s = handle(session, "session");
-  return s.draft ? s.draft->shown.info : s.session->info();
+  return s.draft ? s.draft->shown.info : s.session->ports().info();
 }
 
 MemorySpace input_space_of(const OrtSession& session, size_t index) {
@@ -121,7 +121,7 @@ MemorySpace input_space_of(const OrtSession& session, size_t index) {
 }
 
 MemorySpace output_space_of(const OrtSession& session, size_t index) {
-  return session.draft ? MemorySpace() : session.session->output_space(index);
+  return session.draft ? MemorySpace() : session.session->ports().output_space(index);
 }
 
 std::unique_ptr<OrtSession> new_session(const OrtEnv& env) {

@@ -58,42 +58,42 @@ OrtStatusPtr ORT_API_CALL DisableProfiling(OrtSessionOptions* options) noexcept 
 }
 
 OrtStatusPtr ORT_API_CALL EnableMemPattern(OrtSessionOptions* options) noexcept {
-  return guard([&] { of(options).memory_pattern = true; });
+  return guard([&] { of(options).hints.memory_pattern = true; });
 }
 
 OrtStatusPtr ORT_API_CALL DisableMemPattern(OrtSessionOptions* options) noexcept {
-  return guard([&] { of(options).memory_pattern = false; });
+  return guard([&] { of(options).hints.memory_pattern = false; });
 }
 
 OrtStatusPtr ORT_API_CALL GetMemPatternEnabled(const OrtSessionOptions* options, int* out) noexcept {
-  return guard([&] { need(out, "out") = handle(options, "options").options.memory_pattern; });
+  return guard([&] { need(out, "out") = handle(options, "options").options.hints.memory_pattern; });
 }
 
 OrtStatusPtr ORT_API_CALL EnableCpuMemArena(OrtSessionOptions* options) noexcept {
-  return guard([&] { of(options).cpu_arena = true; });
+  return guard([&] { of(options).hints.cpu_arena = true; });
 }
 
 OrtStatusPtr ORT_API_CALL DisableCpuMemArena(OrtSessionOptions* options) noexcept {
-  return guard([&] { of(options).cpu_arena = false; });
+  return guard([&] { of(options).hints.cpu_arena = false; });
 }
 
 OrtStatusPtr ORT_API_CALL SetSessionLogId(OrtSessionOptions* options, const char* logid) noexcept {
-  return guard([&] { of(options).log_id = need_text(logid, "logid"); });
+  return guard([&] { of(options).log.id = need_text(logid, "logid"); });
 }
 
 OrtStatusPtr ORT_API_CALL SetSessionLogVerbosityLevel(OrtSessionOptions* options,
                                                       int session_log_verbosity_level) noexcept {
-  return guard([&] { of(options).log_verbosity = session_log_verbosity_level; });
+  return guard([&] { of(options).log.verbosity = session_log_verbosity_level; });
 }
 
 OrtStatusPtr ORT_API_CALL SetSessionLogSeverityLevel(OrtSessionOptions* options,
                                                      int session_log_severity_level) noexcept {
-  return guard([&] { of(options).log_severity = session_log_severity_level; });
+  return guard([&] { of(options).log.severity = session_log_severity_level; });
 }
 
 OrtStatusPtr ORT_API_CALL SetUserLoggingFunction(OrtSessionOptions* options, OrtLoggingFunction user_logging_function,
                                                  void* user_logging_param) noexcept {
-  return guard([&] { of(options).log_sink = sink_of(user_logging_function, user_logging_param); });
+  return guard([&] { of(options).log.sink = sink_of(user_logging_function, user_logging_param); });
 }
 
 OrtStatusPtr ORT_API_CALL SetSessionGraphOptimizationLevel(OrtSessionOptions* options,
@@ -107,7 +107,7 @@ OrtStatusPtr ORT_API_CALL SetSessionGraphOptimizationLevel(OrtSessionOptions* op
 }
 
 OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bool value) noexcept {
-  return guard([&] { of(options).deterministic = value; });
+  return guard([&] { of(options).hints.deterministic = value; });
 }
 
 OrtStatusPtr ORT_API_CALL SessionOptionsSetLoadCancellationFlag(OrtSessionOptions* options, bool cancel) noexcept {

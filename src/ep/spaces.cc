@@ -1,4 +1,4 @@
-#include "ep/place.h"
+#include "ep/spaces.h"
 
 #include <algorithm>
 #include <map>
@@ -51,51 +51,51 @@ std::optional<size_t> fixed_bytes(const ValueType& type) {
   return dtype_bytes(type.dtype, element_count(type.shape));
 }
 
-class Placer {
+class SpaceAssigner {
  public:
-  explicit Placer(Graph& graph) : graph_(graph) {}
+  explicit SpaceAssigner(Graph& graph) : graph_(graph) {}
 
   /// `parent`: the node that has the graph as its body; null for the model's graph.
-  Placement place(const Node* parent) {
+  GraphSpaces assign(const Node* parent) {
     const std::vector<NodeId> order(graph_.order().begin(), graph_.order().end());
     for (const NodeId id : order) {
       for (const Body& b : graph_.node(id).bodies) take_body(graph_.node(id), *b.graph);
     }
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) placement_.inputs.push_back({.origin = uint32_t(i), .space = {}});
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) spaces_.inputs.push_back({.origin = uint32_t(i), .space = {}});
     const size_t given = graph_.inputs.size();
     for (size_t i = 0; i < given; ++i) parent ? settle_input(i, *parent) : part_input(i);
     for (const NodeId id : order) {
       for (size_t slot = 0; slot < graph_.node(id).inputs.size(); ++slot) bring(id, slot);
     }
-    for (const ValueId out : graph_.outputs) placement_.outputs.push_back(made_in(out));
-    return std::move(placement_);
+    for (const ValueId out : graph_.outputs) spaces_.outputs.push_back(made_in(out));
+    return std::move(spaces_);
   }
 
  private:
   MemorySpace made_in(ValueId id) const {
     const auto place = std::ranges::find(graph_.inputs, id);
-    if (place != graph_.inputs.end()) return placement_.inputs[size_t(place - graph_.inputs.begin())].space;
+    if (place != graph_.inputs.end()) return spaces_.inputs[size_t(place - graph_.inputs.begin())].space;
     const Node* node = graph_.producer(id);
     const ExternalOp* op = node ? external_op(*node) : nullptr;
     return op ? op->output_space(graph_.value(id).producer_slot) : MemorySpace{};
   }
 
   void take_body(const Node& node, Graph& body) {
-    Placement inner = Placer(body).place(&node);
-    std::vector<MemorySpace>& spaces = placement_.bodies[&body];
-    for (const Placement::Input& in : inner.inputs) spaces.push_back(in.space);
-    placement_.bodies.merge(inner.bodies);
-    placement_.copies.insert(placement_.copies.end(), inner.copies.begin(), inner.copies.end());
+    GraphSpaces inner = SpaceAssigner(body).assign(&node);
+    std::vector<MemorySpace>& spaces = spaces_.bodies[&body];
+    for (const GraphSpaces::Input& in : inner.inputs) spaces.push_back(in.space);
+    spaces_.bodies.merge(inner.bodies);
+    spaces_.copies.insert(spaces_.copies.end(), inner.copies.begin(), inner.copies.end());
     if (external_op(node)) return;
     // The CPU's If, Loop and Scan read and write values of the host.
     const std::string name = describe(graph_, node);
     for (size_t i = 0; i + body.captures < spaces.size(); ++i) {
       if (body.inputs[i] != ValueId::none && !spaces[i].host_readable())
-        placement_.copies.push_back({body.value(body.inputs[i]).name, "the body of " + name, {}, spaces[i]});
+        spaces_.copies.push_back({body.value(body.inputs[i]).name, "the body of " + name, {}, spaces[i]});
     }
     for (size_t i = 0; i < inner.outputs.size(); ++i) {
       if (body.outputs[i] != ValueId::none && !inner.outputs[i].host_readable())
-        placement_.copies.push_back({body.value(body.outputs[i]).name, name, inner.outputs[i], {}});
+        spaces_.copies.push_back({body.value(body.outputs[i]).name, name, inner.outputs[i], {}});
     }
   }
 
@@ -111,7 +111,7 @@ class Placer {
     for (const Body& b : node.bodies) {
       const size_t position = b.graph->inputs.size() - from_end;
       if (b.graph->use_count(b.graph->inputs[position]) == 0) continue;
-      const MemorySpace& space = placement_.bodies.at(b.graph.get())[position];
+      const MemorySpace& space = spaces_.bodies.at(b.graph.get())[position];
       if (space.host_readable()) return space;
       all = space;
     }
@@ -123,7 +123,7 @@ class Placer {
   void settle_input(size_t position, const Node& parent) {
     if (graph_.inputs[position] == ValueId::none) return;
     const ExternalOp* const from_device = external_op(parent);
-    MemorySpace& settled = placement_.inputs[position].space;
+    MemorySpace& settled = spaces_.inputs[position].space;
     const bool formal = position < std::min(graph_.inputs.size(), parent.inputs.size()) - graph_.captures;
     if (from_device && formal && graph_.value(graph_.inputs[position]).uses.empty())
       settled = from_device->input_space(position);
@@ -158,7 +158,7 @@ class Placer {
         if (found == made.end()) {
           if (captures && taken) continue;
           made.emplace_back(space, taken ? add_input(position, space) : original);
-          if (!taken) placement_.inputs[position].space = space;
+          if (!taken) spaces_.inputs[position].space = space;
           taken = true;
           found = made.end() - 1;
         }
@@ -171,7 +171,7 @@ class Placer {
     const ValueId original = graph_.inputs[position];
     const ValueId added = graph_.add_value(graph_.value(original).name, graph_.value(original).type);
     graph_.inputs.push_back(added);
-    placement_.inputs.push_back({.origin = uint32_t(position), .space = space});
+    spaces_.inputs.push_back({.origin = uint32_t(position), .space = space});
     graph_.touch();
     return added;
   }
@@ -186,8 +186,8 @@ class Placer {
     if (found == copies.end()) {
       copies.emplace_back(to, add_copy(value, graph_.node(id), to));
       found = copies.end() - 1;
-      placement_.copies.push_back({graph_.value(value).name, describe(graph_, graph_.node(id)), from, to,
-                                   fixed_bytes(graph_.value(value).type)});
+      spaces_.copies.push_back({graph_.value(value).name, describe(graph_, graph_.node(id)), from, to,
+                                fixed_bytes(graph_.value(value).type)});
     }
     graph_.set_input(id, slot, found->second);
   }
@@ -206,12 +206,12 @@ class Placer {
   }
 
   Graph& graph_;
-  Placement placement_;
+  GraphSpaces spaces_;
   std::map<ValueId, std::vector<std::pair<MemorySpace, ValueId>>> copies_;
 };
 
 }  // namespace
 
-Placement place(Graph& graph) { return Placer(graph).place(nullptr); }
+GraphSpaces assign_spaces(Graph& graph) { return SpaceAssigner(graph).assign(nullptr); }
 
 }  // namespace retort

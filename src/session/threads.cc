@@ -1,13 +1,12 @@
-// The threads that the runs of a session work on.
-#include <algorithm>
+#include "session/threads.h"
 
-#include "session/session.h"
+#include <algorithm>
 
 namespace retort {
 namespace {
 
 void set_spinning(ThreadPoolOptions& pool, bool allowed, std::optional<size_t> microseconds) {
-  constexpr size_t kLongest = 60'000'000;  // a minute, and no overflow
+  constexpr size_t kLongest = 60'000'000;  // one minute; much longer times would overflow
   pool.spin &= allowed;
   if (microseconds) pool.linger = std::chrono::microseconds(std::min(*microseconds, kLongest));
 }
@@ -23,7 +22,7 @@ ThreadPoolOptions own_pool_options(const SessionOptions& options) {
   return pool;
 }
 
-/// Of the threads for branches, beside those of `inside`.
+// The options of the threads for branches, beside a pool with the options `inside`.
 ThreadPoolOptions branch_pool_options(const SessionOptions& options, ThreadPoolOptions inside) {
   const ThreadPoolOptions standard;
   inside.spin = options.threads.spin;
@@ -35,20 +34,19 @@ ThreadPoolOptions branch_pool_options(const SessionOptions& options, ThreadPoolO
 
 }  // namespace
 
-void Session::take_pools() {
-  pool_ = options_.own_threads ? nullptr : environment_->shared_pool();
-  if (!pool_) {
-    const ThreadPoolOptions inside = own_pool_options(options_);
-    own_pool_ = std::make_unique<ThreadPool>(inside);
-    pool_ = own_pool_.get();
-    if (options_.parallel_execution) {
-      own_branch_pool_ = make_branch_pool(options_.threads, branch_pool_options(options_, inside));
-      branch_pool_ = own_branch_pool_ ? own_branch_pool_.get() : pool_;
-    }
-  } else if (options_.parallel_execution) {
-    branch_pool_ = environment_->branch_pool();
+SessionThreads::SessionThreads(const SessionOptions& options, const Environment& environment)
+    : inside_(options.own_threads ? nullptr : environment.shared_pool()),
+      stops_spinning_(options.config_on("session.force_spinning_stop")) {
+  if (inside_) {
+    if (options.parallel_execution) branches_ = environment.branch_pool();
+    return;
   }
-  rests_ = options_.config_on("session.force_spinning_stop");
+  const ThreadPoolOptions inside = own_pool_options(options);
+  own_ = std::make_unique<ThreadPool>(inside);
+  inside_ = own_.get();
+  if (!options.parallel_execution) return;
+  own_branches_ = make_branch_pool(options.threads, branch_pool_options(options, inside));
+  branches_ = own_branches_ ? own_branches_.get() : inside_;
 }
 
 }  // namespace retort
