@@ -50,6 +50,12 @@ class Recipes(unittest.TestCase):
                                       encoding="utf-8", check=True)
                 self.assertEqual(done.stdout, text, f"{page}: {path}")
 
+    def test_tools_that_are_started_alone_can_be(self):
+        started = {tool for _, text in recipes.pages() for tool in re.findall(r"^    (tools/\S+) ", text, re.M)}
+        self.assertIn("tools/new_op", started)
+        for tool in started:
+            self.assertTrue(os.access(os.path.join(recipes.ROOT, tool), os.X_OK), tool)
+
     def test_tests_are_named(self):
         named = [line for _, text in recipes.pages() for line in recipes.RUN.findall(text)]
         self.assertEqual({program for program, _ in named}, {"ops_test", "passes_test", "session_test", "kernels_test", "abi_test"})
