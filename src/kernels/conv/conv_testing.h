@@ -53,8 +53,8 @@ struct ConvCase {
     return cat(
         "algorithm {} batch {} in {}x{}x{} out {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} pad {},{} groups {} "
         "activation {} residual {} {}",
-        int(algorithm), batch, in_h, in_w, in_c, s.out_h, s.out_w, out_c, kernel_h, kernel_w, stride_h, stride_w,
-        dilation_h, dilation_w, pad_top, pad_left, groups, int(activation.kind), int(residual),
+        conv_algorithm_name(algorithm), batch, in_h, in_w, in_c, s.out_h, s.out_w, out_c, kernel_h, kernel_w, stride_h,
+        stride_w, dilation_h, dilation_w, pad_top, pad_left, groups, int(activation.kind), int(residual),
         isa_name(current_isa()));
   }
 };

@@ -1,4 +1,4 @@
-// Convolution along lines without a row for each patch: where inputs lie one after the other, the patch of the next
+// Implicit GEMM along lines without a row for each patch: where inputs lie one after the other, the patch of the next
 // output is that of the last one a step further on, so a product reads overlapping rows. Inputs are copied once, not
 // once for each tap, and where there is neither padding nor dilation not at all.
 #undef HWY_TARGET_INCLUDE
@@ -73,7 +73,7 @@ GemmArgs strip_product(const ConvArgs& args, const Strip& t) {
 
 }  // namespace
 
-bool is_striped(const ConvShape& s) {
+bool suits_strips(const ConvShape& s) {
   // A product of few rows reads all weights for them.
   const size_t fewest = s.stride_w == 1 ? 4 : 8;
   return is_along_lines(s) && (s.dilation_w == 1 || s.stride_w == 1) &&
