@@ -103,6 +103,20 @@ TEST(ConvTranspose, OneDimension) {
   check_transpose(with_out_size(s));
 }
 
+// Output rows below and above the reach of an image of one row.
+TEST(ConvTranspose, RowsOutsideOneRow) {
+  for (const size_t channels : {3, 16}) {
+    for (const size_t kernel : {1, 3}) {
+      ConvTransposeShape s{.in_w = 100, .in_c = channels, .out_c = 8, .kernel_w = kernel};
+      s = with_out_size(s);
+      s.out_h = 4;
+      check_transpose(s);
+      s.in_pixel_stride = s.in_c;
+      check_transpose(s);
+    }
+  }
+}
+
 TEST(ConvTranspose, Groups) {
   ConvTransposeShape s{
       .in_h = 5, .in_w = 4, .in_c = 6, .out_c = 9, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2};
