@@ -1,4 +1,5 @@
 #include "kernels/distance/distance.h"
+#include "base/checked.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ void expect_distances(size_t m, size_t n, size_t k) {
   SCOPED_TRACE(cat("{}x{}x{} {}", m, n, k, isa_name(current_isa())));
   const std::vector<float> a = far_rows(m * k, 1), b = far_rows(n * k, 2);
   const std::unique_ptr<float, decltype(&std::free)> packed(
-      static_cast<float*>(std::aligned_alloc(64, (gemm_packed_bytes(k, n) + 127) / 64 * 64)), &std::free);
+      static_cast<float*>(std::aligned_alloc(64, round_up(gemm_packed_bytes(k, n) + 64, 64))), &std::free);
   gemm_pack_b(b.data(), 1, k, k, n, packed.get());
   std::vector<float> c(m * n);
   squared_distances({.m = m, .n = n, .k = k, .a = a.data(), .packed_b = packed.get(), .c = c.data()});
