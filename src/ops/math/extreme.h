@@ -1,8 +1,9 @@
-// The ends of an element type whose values a carrier holds: what the maximum and the minimum of nothing are.
+// The largest and the smallest element over axes: two operators.
 #pragma once
 #include <type_traits>
 
 #include "ops/math/arithmetic.h"
+#include "ops/math/reduce.h"
 #include "tensor/dtype.h"
 
 namespace retort::ops {
@@ -19,5 +20,27 @@ T highest_of(DType type, T) {
   if constexpr (std::integral<T>) return T(highest_of<T>() >> (64 - dtype_bits(type)));
   return highest_of<T>();
 }
+
+/// NaN if there is one. Of nothing: the other end of the element type.
+template <bool kLargest>
+struct ReduceExtreme : Reduce<ReduceExtreme<kLargest>> {
+  static constexpr kernels::Reduce kernel = kLargest ? kernels::Reduce::max : kernels::Reduce::min;
+  template <typename T>
+  static T reduce(const Reduced<T>& values) {
+    T best = kLargest ? T(lowest_of(values.type, T{})) : T(highest_of(values.type, T{}));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const T v = values[i];
+      if ((kLargest ? v > best : v < best) || v != v) best = v;
+      if (best != best) break;
+    }
+    return best;
+  }
+  static std::optional<Dim> symbolic(DimTable& d, std::span<const Dim> x) {
+    if (x.empty()) return std::nullopt;
+    Dim best = x[0];
+    for (Dim v : x) best = kLargest ? d.max(best, v) : d.min(best, v);
+    return best;
+  }
+};
 
 }  // namespace retort::ops
