@@ -8,22 +8,23 @@
 #include "abi/environment.h"
 #include "abi/options.h"
 #include "abi/slots.h"
+#include "ops/external.h"
 
 namespace retort::abi {
 namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
   fail(code,
-       "the {} provider is not built in, CPUExecutionProvider is; leave it out, or register its plug-in and add its "
+       "the {} provider is not built in, {} is; leave it out, or register its plug-in and add its "
        "devices by SessionOptionsAppendExecutionProvider_V2",
-       provider);
+       provider, kCpuProvider);
 }
 
 OrtStatusPtr unavailable(std::string_view provider) noexcept {
   return guard([&] { not_built_in(ErrorCode::fail, provider); });
 }
 
-constexpr std::array kBuiltIn{"CPUExecutionProvider"};
+constexpr std::array kBuiltIn{kCpuProvider};
 
 /// The registered provider that callers know by that name, as its factory calls it; empty: there is none.
 std::string registered(std::string_view name) {

@@ -10,6 +10,9 @@
 
 namespace retort {
 
+/// The provider of the engine's own operators, as callers know it; every other one is a plug-in.
+inline constexpr const char* kCpuProvider = "CPUExecutionProvider";
+
 /// A node of such an operator, as the model has it.
 struct ExternalNode {
   std::string name, domain, type;
@@ -57,7 +60,7 @@ class ExternalOp {
   /// Whether its one output is its one input, in another memory.
   virtual bool is_copy() const { return false; }
   /// Who runs it, for profiles.
-  virtual std::string provider() const { return "CPUExecutionProvider"; }
+  virtual std::string provider() const { return kCpuProvider; }
 };
 
 /// What a session looks for before it takes an operator of its own.
