@@ -1,8 +1,6 @@
 // session.strict: products are sums of products, so that a row's results do not depend on the rows beside it.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "session/session_testing.h"
 
 namespace retort {

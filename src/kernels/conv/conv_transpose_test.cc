@@ -17,11 +17,7 @@ struct TransposeData {
   explicit TransposeData(const ConvTransposeShape& s) : shape(s) {
     std::mt19937 random(unsigned(s.in_c * 31 + s.out_c));
     std::normal_distribution<float> normal;
-    const auto fill = [&](size_t n) {
-      std::vector<float> v(n);
-      for (float& x : v) x = normal(random);
-      return v;
-    };
+    const auto fill = [&](size_t n) { return testing::drawn(normal, random, n); };
     input = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
     weights = fill(s.in_c * (s.out_c / s.groups) * s.kernel_h * s.kernel_w);
     const size_t group_in = s.in_c / s.groups;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <initializer_list>
 #include <numbers>
 
 #include "base/checked.h"
