@@ -1,7 +1,5 @@
 #include "bench_accuracy.h"
 
-#include <filesystem>
-
 #include "stats.h"
 
 namespace retort::cli {

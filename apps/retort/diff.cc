@@ -1,6 +1,5 @@
 // retort diff: the first node where two engines, or two models, part.
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include "diff_place.h"

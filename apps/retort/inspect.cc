@@ -1,5 +1,4 @@
 // retort inspect: what a model wants, gives and consists of.
-#include <fstream>
 
 #include "page.h"
 #include "terminal.h"

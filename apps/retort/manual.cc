@@ -1,6 +1,5 @@
 // retort completion and retort manual: texts that are generated from the definitions of the commands.
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli_words.h"
 #include "commands.h"

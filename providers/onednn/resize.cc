@@ -1,5 +1,4 @@
 // Resize by whole factors.
-#include <algorithm>
 #include <cmath>
 
 #include "operators.h"

@@ -1,5 +1,4 @@
 // What nodes become.
-#include <algorithm>
 #include <cmath>
 
 #include "quantized.h"

@@ -1,7 +1,6 @@
 // The way in: versions, and the pointers to all tables.
 #include <cstdio>
 
-#include "abi/guard.h"
 #include "abi/slots.h"
 #include "commit.h"
 

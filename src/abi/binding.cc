@@ -1,5 +1,4 @@
 // I/O binding.
-#include <cstring>
 
 #include "abi/allocators.h"
 #include "abi/lora.h"

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "abi/environment.h"
 #include "abi/session.h"
 #include "abi/slots.h"

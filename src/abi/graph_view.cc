@@ -1,6 +1,5 @@
 // Views of the graphs of models.
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,9 +1,7 @@
 #include "abi/lora.h"
 
-#include "abi/allocators.h"
 #include "abi/options.h"
 #include "abi/slots.h"
-#include "abi/text.h"
 
 namespace retort::abi {
 namespace {

@@ -1,8 +1,6 @@
 // Models that a caller makes: who owns what when a call fails, and what errors name.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "abi/graph.h"
 #include "abi/slots.h"
 

@@ -2,7 +2,6 @@
 // provider each say so.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "abi/allocators.h"
 #include "abi/environment.h"

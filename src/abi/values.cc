@@ -1,5 +1,4 @@
 // Tensors as values: made, wrapped, looked at.
-#include <cstring>
 
 #include "abi/allocators.h"
 #include "abi/slots.h"

@@ -1,7 +1,6 @@
 // External data: where it may lie, which bytes of it belong to a tensor, and who owns them.
 #include "onnx/external_data.h"
 
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 // Tensors as files store them: every element type, raw and typed, packed and not, and what must not be believed.
-#include <cstring>
 
 #include "onnx/model_testing.h"
 

@@ -104,9 +104,9 @@ class BodyRunner {
   virtual const ValueType& output_type(size_t body, size_t output) const = 0;
 };
 
-/// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
 class DeviceRun;
 
+/// What a kernel sees. Inputs and outputs are laid out and checked before; a kernel only computes.
 class RunContext {
  public:
   RunContext(std::span<Slot* const> inputs, std::span<Slot* const> outputs, const State* state, void* scratch,

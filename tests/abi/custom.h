@@ -1,6 +1,5 @@
 // Custom operators that C++ describes, and sessions with them.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Custom operators: a caller's kernels in both libraries, what they are told and what they make of it.
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 #include "custom.h"
 

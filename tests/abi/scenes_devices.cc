@@ -1,6 +1,5 @@
 // Devices and the providers that drive them: what a library without plug-ins says of the processor it runs on.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "models.h"

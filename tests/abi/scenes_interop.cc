@@ -1,5 +1,4 @@
 // Memory and semaphores of other interfaces. Without a provider that imports there is no importer, and that is no error.
-#include <vector>
 
 #include "scene.h"
 

@@ -1,5 +1,4 @@
 // If, Loop and Scan on the loopback device: kernels of the host's, asked for by the provider, that run bodies there.
-#include <deque>
 
 #include "loop.h"
 

@@ -1,7 +1,6 @@
 // What plug-in providers are asked beside running parts: each scene notes the calls that they were told of.
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "binder.h"

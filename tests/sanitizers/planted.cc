@@ -2,7 +2,6 @@
 // each of them reported (cmake/sanitized.cmake).
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <string_view>
 #include <thread>

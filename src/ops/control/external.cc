@@ -1,8 +1,6 @@
 // retort.External: the operator behind a node is a caller's (ops/external.h).
 #include "ops/external.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace retort {

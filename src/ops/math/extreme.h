@@ -1,6 +1,5 @@
 // The largest and the smallest element over axes: two operators.
 #pragma once
-#include <type_traits>
 
 #include "ops/math/arithmetic.h"
 #include "ops/math/reduce.h"

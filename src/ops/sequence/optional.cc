@@ -1,6 +1,6 @@
 // Optional: the input as an optional value, or without an input one that has none. A value stands for an optional that
 // has it; only the empty one is a kind of its own.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

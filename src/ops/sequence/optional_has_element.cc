@@ -1,5 +1,5 @@
 // OptionalHasElement: whether an optional has a value; everything that is no optional has one.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

@@ -1,5 +1,4 @@
 // ConstantOfShape: a tensor of the given shape, every element the given value (float 0 when there is none).
-#include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 
