@@ -233,11 +233,9 @@ class Subject {
 
  private:
   std::string name() const {
-    static constexpr const char* kNames[] = {"pointwise",     "rows",      "winograd4", "winograd2",
-                                             "winograd_line", "depthwise", "grouped"};
     char text[128];
     std::snprintf(text, sizeof text, "%s %zu->%zu @%zu %zux%zu/%zu %s", layer_.model, layer_.in_c, layer_.out_c,
-                  layer_.size, layer_.kernel, layer_.kernel, layer_.stride, kNames[int(args_.algorithm)]);
+                  layer_.size, layer_.kernel, layer_.kernel, layer_.stride, conv_algorithm_name(args_.algorithm));
     return text;
   }
 

@@ -1,6 +1,4 @@
 // Functions of two values, and PRelu.
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "operators.h"

@@ -1,7 +1,6 @@
 #include "operators.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace onednn {
 

@@ -1,5 +1,4 @@
 // Functions of single elements.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "builder.h"
+#include "common/sizes.h"
 
 namespace onednn {
 namespace {
@@ -25,7 +26,7 @@ void Instance::place() {
   std::vector<size_t> placed;  // by offset
   for (const size_t i : order) {
     Block& b = blocks[i];
-    b.bytes = (b.bytes + kAlign - 1) / kAlign * kAlign;
+    b.bytes = providers::round_up(b.bytes, kAlign);
     for (const size_t other : placed) {
       const Block& o = blocks[other];
       if (!together(b, o)) continue;

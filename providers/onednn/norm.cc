@@ -1,6 +1,5 @@
 // BatchNormalization, LayerNormalization, Softmax and LogSoftmax.
 #include <algorithm>
-#include <cmath>
 
 #include "operators.h"
 

@@ -9,9 +9,6 @@ namespace onednn {
 using providers::TensorView;
 using providers::text;
 
-// Number of shape sets whose primitives are kept.
-constexpr size_t kInstances = 8;
-
 void Program::count_uses() {
   for (Slot& slot : values) slot.uses = 0;
   for (const auto& op : operations) {
@@ -40,29 +37,10 @@ Operation* Program::only_reader(int value) const {
 CompiledPart::CompiledPart(Program program) : program_(std::move(program)) {}
 CompiledPart::~CompiledPart() = default;
 
-std::unique_ptr<Instance> CompiledPart::take(const std::vector<Dims>& shapes) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const auto& i) { return i->shapes == shapes; });
-    if (at != idle_.end()) {
-      std::unique_ptr<Instance> found = std::move(*at);
-      idle_.erase(at);
-      return found;
-    }
-  }
-  return Builder(program_, shapes).build();
-}
-
-void CompiledPart::give_back(std::unique_ptr<Instance> instance) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_front(std::move(instance));
-  if (idle_.size() > kInstances) idle_.pop_back();
-}
-
 void CompiledPart::run(OrtKernelContext* context) {
   const auto& api = providers::api();
   std::vector<Dims> shapes(program_.inputs.size());
-  std::vector<void*> in(shapes.size()), out(program_.outputs.size());
+  std::vector<void*> in(shapes.size());
   for (size_t i = 0; i < in.size(); ++i) {
     if (program_.inputs[i] < 0) continue;
     const OrtValue* value = nullptr;
@@ -78,15 +56,9 @@ void CompiledPart::run(OrtKernelContext* context) {
     in[i] = view.mutable_data;
   }
   const Threads threads(program_.settings.threads);
-  std::unique_ptr<Instance> instance = take(shapes);
-  for (size_t i = 0; i < out.size(); ++i) {
-    OrtValue* value = nullptr;
-    const Dims& dims = instance->outputs[i];
-    providers::check(api.KernelContext_GetOutput(context, i, dims.data(), dims.size(), &value));
-    providers::check(api.GetTensorMutableData(value, &out[i]));
-  }
-  instance->run(in, out);
-  give_back(std::move(instance));
+  std::unique_ptr<Instance> instance = instances_.take(shapes, [&] { return Builder(program_, shapes).build(); });
+  instance->run(in, providers::output_memory(context, instance->outputs));
+  instances_.give_back(std::move(instance));
 }
 
 }  // namespace onednn

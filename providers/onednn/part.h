@@ -1,12 +1,10 @@
 // A compiled group of nodes: operations on values, and their primitives for the shapes of a run.
 #pragma once
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "common/instances.h"
 #include "common/plugin.h"
 #include "settings.h"
 #include "weights.h"
@@ -88,12 +86,8 @@ class CompiledPart : public providers::Part {
   void run(OrtKernelContext* context) override;
 
  private:
-  std::unique_ptr<Instance> take(const std::vector<Dims>& shapes);
-  void give_back(std::unique_ptr<Instance> instance);
-
   const Program program_;
-  std::mutex mutex_;
-  std::list<std::unique_ptr<Instance>> idle_;  // most recently used first
+  providers::Instances<Instance> instances_;
 };
 
 }  // namespace onednn

@@ -1,8 +1,8 @@
 // Split and Slice: copies of pieces of a tensor.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
+#include "common/sizes.h"
 #include "operators.h"
 
 namespace onednn {
@@ -30,7 +30,7 @@ class Split : public Operation {
   void build(Builder& b) const override {
     const Tensor& x = b.value(in[0]);
     Dims sizes = sizes_, offsets(x.dims.size(), 0), dims = x.dims;
-    const auto n = int64_t(outs.size()), each = (x.dims[axis_] + n - 1) / n;
+    const auto n = int64_t(outs.size()), each = providers::ceil_div(x.dims[axis_], n);
     for (int64_t i = 0; sizes_.empty() && i < n; ++i)
       sizes.push_back(std::clamp<int64_t>(x.dims[axis_] - i * each, 0, each));
     if (int64_t(sizes.size()) != n || std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) != x.dims[axis_])

@@ -1,6 +1,7 @@
 // MaxPool, AveragePool, the global ones, and reductions.
 #include <algorithm>
 
+#include "common/sizes.h"
 #include "operators.h"
 
 namespace onednn {
@@ -58,25 +59,19 @@ class Pool : public Operation {
 void Pool::build(Builder& b) const {
   const Tensor& x = b.value(in[0]);
   const size_t n = kernel_.size();
-  Dims y{x.dims[0], x.dims[1]}, begin(pads_.begin(), pads_.begin() + ptrdiff_t(n)), end(n), gaps(n);
+  Dims y{x.dims[0], x.dims[1]}, begin(n), end(n), gaps(n);
   for (size_t i = 0; i < n; ++i) {
     const int64_t size = x.dims[i + 2], stride = strides_[i], span = (kernel_[i] - 1) * dilations_[i] + 1;
-    int64_t last = pads_[n + i], out = 0;
-    if (auto_pad_ == "VALID") begin[i] = last = 0;
-    if (auto_pad_ == "SAME_UPPER" || auto_pad_ == "SAME_LOWER") {
-      out = (size + stride - 1) / stride;
-      const int64_t pad = std::max<int64_t>(0, (out - 1) * stride + span - size);
-      begin[i] = auto_pad_ == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
-      last = pad - begin[i];
-    } else {
-      const int64_t room = size + begin[i] + last - span;
-      if (room < 0)
-        throw Error(text("a window of ", span, " does not fit size ", size, " with its padding"), ORT_INVALID_ARGUMENT);
-      out = (ceil_ ? room + stride - 1 : room) / stride + 1;
-      if (ceil_ && (out - 1) * stride >= size + begin[i]) --out;  // windows begin inside
+    const providers::Padding p = providers::resolve_padding(auto_pad_, {pads_[i], pads_[n + i]}, size, span, stride);
+    int64_t out = providers::ceil_div(size, stride);
+    if (!providers::is_same(auto_pad_)) {
+      const int64_t room = providers::window_room(size, span, p);
+      out = (ceil_ ? providers::ceil_div(room, stride) : room / stride) + 1;
+      if (ceil_ && (out - 1) * stride >= size + p.begin) --out;  // windows begin inside
     }
     y.push_back(out);
-    end[i] = std::max(last, (out - 1) * stride + span - size - begin[i]);
+    begin[i] = p.begin;
+    end[i] = std::max(p.end, (out - 1) * stride + span - size - p.begin);
     gaps[i] = dilations_[i] - 1;
   }
   if (b.empty(*this, y)) return;

@@ -1,5 +1,4 @@
 // MatMul and Gemm.
-#include <algorithm>
 
 #include "quantized.h"
 

@@ -1,5 +1,4 @@
 // Resize by integer factors.
-#include <algorithm>
 #include <cmath>
 
 #include "operators.h"

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "common/sizes.h"
+
 namespace onednn {
 namespace {
 
@@ -55,7 +57,7 @@ DataType data_type(ONNXTensorElementDataType type) {
 }
 
 Bytes allocate(size_t bytes) {
-  const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t rounded = providers::round_up(std::max<size_t>(bytes, 1), kAlignment);
   char* memory = static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
   if (!memory) throw std::bad_alloc();
   return Bytes(memory, [](char* p) { std::free(p); });

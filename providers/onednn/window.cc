@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/sizes.h"
+
 namespace onednn {
 
 using providers::Error;
@@ -39,19 +41,10 @@ Dims Window::settle(const Dims& x, const Dims& w) {
   Dims y{x[0], w[0]};
   for (size_t i = 0; i + 2 < x.size(); ++i) {
     const int64_t size = x[i + 2], stride = strides[i], covered = span(i, w[i + 2]);
-    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      const int64_t whole = (size + stride - 1) / stride,
-                    pad = std::max<int64_t>(0, (whole - 1) * stride + covered - size);
-      begin[i] = auto_pad == "SAME_UPPER" ? pad / 2 : pad - pad / 2;
-      end[i] = pad - begin[i];
-    } else if (auto_pad == "VALID") {
-      begin[i] = end[i] = 0;
-    }
-    const int64_t room = size + begin[i] + end[i] - covered;
-    if (room < 0)
-      throw Error(text("a window of ", covered, " does not fit size ", size, " with its padding"),
-                  ORT_INVALID_ARGUMENT);
-    y.push_back(room / stride + 1);
+    const providers::Padding p = providers::resolve_padding(auto_pad, {begin[i], end[i]}, size, covered, stride);
+    y.push_back(providers::window_room(size, covered, p) / stride + 1);
+    begin[i] = p.begin;
+    end[i] = p.end;
   }
   return y;
 }

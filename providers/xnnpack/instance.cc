@@ -1,8 +1,8 @@
 // A program for given shapes: a subgraph of the library, and its runtime.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "common/sizes.h"
 #include "program.h"
 
 namespace xnn {
@@ -116,18 +116,10 @@ void Definition::add_window(const Step& s) {
   uint32_t pad[4] = {};  // top, left, bottom, right
   for (size_t i = 0; i < 2; ++i) {
     const int64_t size = x[i + 2], span = (w.kernel[i] - 1) * w.dilations[i] + 1, stride = w.strides[i];
-    int64_t before = w.pads[i], behind = w.pads[i + 2];
-    if (w.auto_pad == "VALID") before = behind = 0;
-    if (w.auto_pad == "SAME_UPPER" || w.auto_pad == "SAME_LOWER") {
-      const int64_t all = std::max<int64_t>(0, ((size + stride - 1) / stride - 1) * stride + span - size);
-      before = w.auto_pad == "SAME_UPPER" ? all / 2 : all - all / 2;
-      behind = all - before;
-    }
-    if (size + before + behind < span)
-      throw Error(text("a window of ", span, " does not fit size ", size, " with its padding"), ORT_INVALID_ARGUMENT);
-    y[i + 2] = (size + before + behind - span) / stride + 1;
-    pad[i] = uint32_t(before);
-    pad[i + 2] = uint32_t(behind);
+    const providers::Padding p = providers::resolve_padding(w.auto_pad, {w.pads[i], w.pads[i + 2]}, size, span, stride);
+    y[i + 2] = providers::window_room(size, span, p) / stride + 1;
+    pad[i] = uint32_t(p.begin);
+    pad[i + 2] = uint32_t(p.end);
   }
   const auto u = [](int64_t v) { return uint32_t(v); };
   const uint32_t kh = u(w.kernel[0]), kw = u(w.kernel[1]), sh = u(w.strides[0]), sw = u(w.strides[1]),

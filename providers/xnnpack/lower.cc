@@ -1,5 +1,4 @@
 // Converts nodes to steps of a program.
-#include <algorithm>
 #include <cmath>
 
 #include "quantized.h"

@@ -1,14 +1,13 @@
 // A group of nodes for XNNPACK: steps on values; images have channels last.
 #pragma once
 #include <cmath>
-#include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "common/instances.h"
 #include "common/plugin.h"
 #include "xnnpack.h"
 
@@ -127,8 +126,7 @@ class CompiledPart : public providers::Part {
  private:
   const Program program_;
   const pthreadpool_t threads_;
-  std::mutex mutex_;
-  std::list<std::unique_ptr<Instance>> idle_;  // most recently used first
+  providers::Instances<Instance> instances_;
 };
 
 }  // namespace xnn

@@ -13,7 +13,6 @@ namespace {
 using providers::Error;
 using providers::text;
 
-constexpr size_t kInstances = 8;  // number of shape sets whose runtimes are kept
 constexpr const char* kName = "XnnPackExecutionProvider";
 
 // Weights that a DequantizeLinear computes from a constant must be known when the group is compiled: nodes whose group
@@ -118,27 +117,10 @@ void CompiledPart::run(OrtKernelContext* context) {
     shapes[i] = view.dims;
     in[i] = view.data;
   }
-  std::unique_ptr<Instance> instance;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto at = std::find_if(idle_.begin(), idle_.end(), [&](const auto& i) { return i->shapes == shapes; });
-    if (at != idle_.end()) {
-      instance = std::move(*at);
-      idle_.erase(at);
-    }
-  }
-  if (!instance) instance = std::make_unique<Instance>(program_, shapes, threads_);
-  std::vector<void*> out(program_.outputs.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    OrtValue* value = nullptr;
-    const Dims& dims = instance->outputs[i];
-    providers::check(api.KernelContext_GetOutput(context, i, dims.data(), dims.size(), &value));
-    providers::check(api.GetTensorMutableData(value, &out[i]));
-  }
-  instance->run(in, out);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_front(std::move(instance));
-  if (idle_.size() > kInstances) idle_.pop_back();
+  std::unique_ptr<Instance> instance =
+      instances_.take(shapes, [&] { return std::make_unique<Instance>(program_, shapes, threads_); });
+  instance->run(in, providers::output_memory(context, instance->outputs));
+  instances_.give_back(std::move(instance));
 }
 
 }  // namespace xnn

@@ -1,7 +1,6 @@
 // OrtGetApiBase: the library's versions, and the pointers to all tables.
 #include <cstdio>
 
-#include "abi/guard.h"
 #include "abi/slots.h"
 #include "commit.h"
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/checked.h"
+
 namespace retort {
 namespace {
 
@@ -63,7 +65,7 @@ std::string own_group(const std::string& root, bool unified) {
   return "/";
 }
 
-int processors(long quota, long period) { return quota > 0 && period > 0 ? int((quota + period - 1) / period) : 0; }
+int processors(long quota, long period) { return quota > 0 && period > 0 ? int(ceil_div(quota, period)) : 0; }
 
 // The number at the beginning of a text; 0 if there is none ("max").
 long number_in(const std::string& text) {

@@ -15,13 +15,6 @@ std::optional<T> try_mul(T a, T b) {
   return r;
 }
 
-template <typename T>
-std::optional<T> try_add(T a, T b) {
-  T r;
-  if (__builtin_add_overflow(a, b, &r)) return std::nullopt;
-  return r;
-}
-
 /// `what` names the quantity in the error, for example "tensor size".
 template <typename T>
 T checked_mul(T a, T b, const char* what) {

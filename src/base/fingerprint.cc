@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace retort {
@@ -35,7 +36,7 @@ std::string_view find_id(const char* p, const char* end) {
     ElfW(Nhdr) note;
     std::memcpy(&note, p, sizeof note);
     const char* const name = p + sizeof note;
-    const size_t name_size = (size_t(note.n_namesz) + 3) & ~size_t(3), size = (size_t(note.n_descsz) + 3) & ~size_t(3);
+    const size_t name_size = round_up(note.n_namesz, 4), size = round_up(note.n_descsz, 4);
     if (name_size + size > size_t(end - name)) break;
     const bool gnu = note.n_namesz == sizeof ELF_NOTE_GNU && std::memcmp(name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0;
     if (gnu && note.n_type == NT_GNU_BUILD_ID) return {name + name_size, note.n_descsz};

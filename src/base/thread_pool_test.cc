@@ -5,8 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <numeric>
-
 namespace retort {
 namespace {
 

@@ -3,7 +3,6 @@
 #include "ep/hardware.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>

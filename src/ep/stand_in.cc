@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "ep/cpu.h"
 #include "ep/partition.h"
-#include "ir/describe.h"
 #include "ops/external.h"
 
 namespace retort {

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "lift/rewriter.h"
-#include "ops/op.h"
+#include "ops/external.h"
 
 namespace retort {
 namespace {
@@ -81,7 +81,7 @@ std::string list_operators() {
     write_formals(json, "outputs", op->info.outputs);
     json.field("any_type", !constrained(op->info));
     write_types(json, *op);
-    json.key("providers").open('[').value("CPUExecutionProvider").close(']').close('}');
+    json.key("providers").open('[').value(kCpuProvider).close(']').close('}');
   }
   for (const auto& [domain, name] : rewritten()) {
     json.open('{').field("name", name).field("domain", shown(domain)).field("rewritten", true).close('}');

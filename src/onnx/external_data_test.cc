@@ -1,7 +1,6 @@
 // Tests external data: where it may be, which bytes belong to a tensor, and who owns them.
 #include "onnx/external_data.h"
 
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -24,9 +24,21 @@ bool survives(const std::string& bytes) {
   }
 }
 
+/// Function F of domain f: b = Neg(a).
+MessageWriter negation() {
+  MessageWriter function;
+  function.bytes(tag::function::name, "F");
+  function.bytes(tag::function::domain, "f");
+  function.bytes(tag::function::input, "a");
+  function.bytes(tag::function::output, "b");
+  function.message(tag::function::node, node("Neg", {"a"}, {"b"}));
+  function.message(tag::function::opset_import, opset("", 17));
+  return function;
+}
+
 /// A small model with one of everything: captures, types, attributes, sparse and typed tensors, a function.
 std::string small_model() {
-  MessageWriter typed, function, sparse, index;
+  MessageWriter typed, sparse, index;
   typed.integer(tag::tensor::dims, 3);
   typed.integer(tag::tensor::data_type, 7);
   typed.bytes(tag::tensor::name, "k");
@@ -37,12 +49,6 @@ std::string small_model() {
   sparse.message(tag::sparse::values, float_tensor("s", {4}));
   sparse.message(tag::sparse::indices, index);
   sparse.integer(tag::sparse::dims, 3);
-  function.bytes(tag::function::name, "F");
-  function.bytes(tag::function::domain, "f");
-  function.bytes(tag::function::input, "a");
-  function.bytes(tag::function::output, "b");
-  function.message(tag::function::node, node("Neg", {"a"}, {"b"}));
-  function.message(tag::function::opset_import, opset("", 17));
   const MessageWriter body =
       GraphSpec{.nodes = {node("Add", {"x", "c"}, {"t"})}, .inputs = {}, .outputs = {info("t")}}.build();
   return model_bytes(
@@ -55,7 +61,7 @@ std::string small_model() {
                 .initializers = {float_tensor("c", {1, 2}), typed},
                 .sparse = {sparse},
                 .infos = {info("u"), info("v", tensor_type(1, {-1}))}},
-      10, {function});
+      10, {negation()});
 }
 
 TEST(Hostile, TruncationAtEveryByte) {
@@ -211,16 +217,9 @@ TEST(Hostile, NothingIsQuadratic) {
       1000);
   expect_linear(
       [&](int n) {  // calls that share an input
-        MessageWriter function;
-        function.bytes(tag::function::name, "F");
-        function.bytes(tag::function::domain, "f");
-        function.bytes(tag::function::input, "a");
-        function.bytes(tag::function::output, "b");
-        function.message(tag::function::node, node("Neg", {"a"}, {"b"}));
-        function.message(tag::function::opset_import, opset("", 17));
         GraphSpec g{.nodes = {}, .inputs = {info("x")}, .outputs = {info("x")}};
         for (const std::string& y : names(n, "y")) g.nodes.push_back(node("F", {"x"}, {y}, {}, "f"));
-        return model_bytes(g, 10, {function});
+        return model_bytes(g, 10, {negation()});
       },
       2000);
 }

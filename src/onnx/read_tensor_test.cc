@@ -1,5 +1,4 @@
 // Tests tensors as they are in files: every element type, raw and typed, packed or not, and invalid data.
-#include <cstring>
 
 #include "onnx/model_testing.h"
 

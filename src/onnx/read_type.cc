@@ -1,4 +1,4 @@
-#include "base/checked.h"
+#include "base/error.h"
 #include "onnx/read_context.h"
 
 namespace retort::onnx {

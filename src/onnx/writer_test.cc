@@ -1,8 +1,6 @@
 // Tests that a written model reads back as the same graph with the same bits.
 #include "onnx/writer.h"
 
-#include <cstring>
-
 #include "onnx/model_testing.h"
 #include "onnx/weight_file.h"
 

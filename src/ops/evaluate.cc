@@ -1,8 +1,5 @@
 #include "ops/evaluate.h"
 
-#include <cstring>
-#include <numeric>
-
 #include "base/error.h"
 
 namespace retort {

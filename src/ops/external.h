@@ -10,6 +10,9 @@
 
 namespace retort {
 
+/// The provider of the engine's own operators, as callers know it; every other one is a plug-in.
+inline constexpr const char* kCpuProvider = "CPUExecutionProvider";
+
 /// A node of such an operator, as it is in the model.
 struct ExternalNode {
   std::string name, domain, type;
@@ -57,7 +60,7 @@ class ExternalOp {
   /// Whether its one output is a copy of its one input in another memory.
   virtual bool is_copy() const { return false; }
   /// The provider that runs it, for profiles.
-  virtual std::string provider() const { return "CPUExecutionProvider"; }
+  virtual std::string provider() const { return kCpuProvider; }
 };
 
 /// The operators that a session searches before the engine's own.

@@ -106,9 +106,9 @@ class BodyRunner {
   virtual const ValueType& output_type(size_t body, size_t output) const = 0;
 };
 
-/// The argument of a kernel's run(). Inputs and outputs have been laid out and checked before; a kernel only computes.
 class DeviceRun;
 
+/// The argument of a kernel's run(). Inputs and outputs have been laid out and checked before; a kernel only computes.
 class RunContext {
  public:
   RunContext(std::span<Slot* const> inputs, std::span<Slot* const> outputs, const State* state, void* scratch,

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstring>
-
 #include "onnx/weight_file.h"
 #include "ort_format/flat_testing.h"
 

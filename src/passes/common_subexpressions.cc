@@ -1,6 +1,5 @@
 // Keeps only one of several nodes that compute the same from the same inputs, and one of several equal small constants.
 // Exporters repeat the masks and shapes of every layer (BERT, GPT-2, Llama).
-#include <cstring>
 #include <map>
 
 #include "passes/passes.h"

@@ -205,14 +205,5 @@ struct RuleExample {
 inline void expect_no_rewrite(TestGraph& t, std::initializer_list<std::string_view> rules) {
   expect_rewrite(t, rules, renumbered(print(t.g)));
 }
-inline void expect_pass(TestGraph& t, const Pass& pass, const std::string& after) {
-  expect_change(t, after, [&](Graph& g) {
-    PassOptions options;
-    PassContext context(options);
-    const size_t before = g.node_count();
-    pass.run(g, context);
-    resolve_new_nodes(g, before);
-  });
-}
 
 }  // namespace retort

@@ -60,7 +60,7 @@ class Builder {
     s.name = describe(graph_, node);
     s.label = label(graph_, node);
     const ExternalOp* external = external_op(node);
-    s.provider = external ? external->provider() : "CPUExecutionProvider";
+    s.provider = external ? external->provider() : kCpuProvider;
     s.captures = node.captures;
     for (ValueId in : node.inputs) s.inputs.push_back(slot(in, Home::none));
     for (ValueId out : node.outputs) s.outputs.push_back(slot(out, Home::none));

@@ -15,6 +15,13 @@ Value view_of(const Slot& slot) {
   return Tensor(slot.type.dtype, slot.type.shape, slot.data, nullptr, boxed ? boxed->space() : MemorySpace{});
 }
 
+template <typename Frames, typename F>
+void for_each_made(const Frames& frames, const F& f) {
+  for (const auto& frame : frames) {
+    if (frame) f(*frame);
+  }
+}
+
 }  // namespace
 
 BodyFrames::BodyFrames(const BodyHost& host, uint32_t step) : host_(host), step_(step) {
@@ -43,20 +50,14 @@ const ValueType& BodyFrames::output_type(size_t body, size_t output) const {
 
 size_t BodyFrames::workspace_bytes() const {
   size_t bytes = 0;
-  for (const auto& f : frames_) bytes += f ? f->workspace_bytes() : 0;
+  for_each_made(frames_, [&](const auto& f) { bytes += f.workspace_bytes(); });
   return bytes;
 }
-
 void BodyFrames::trim() {
-  for (const auto& f : frames_) {
-    if (f) f->trim();
-  }
+  for_each_made(frames_, [](auto& f) { f.trim(); });
 }
-
 void BodyFrames::give_back() {
-  for (const auto& f : frames_) {
-    if (f) f->give_back();
-  }
+  for_each_made(frames_, [](auto& f) { f.give_back(); });
 }
 
 MemorySpace BodyFrames::input_space(size_t body, size_t input) const {
@@ -130,20 +131,14 @@ Bodies::Bodies(const BodyHost& host) {
 
 size_t Bodies::workspace_bytes() const {
   size_t bytes = 0;
-  for (const auto& f : frames_) bytes += f ? f->workspace_bytes() : 0;
+  for_each_made(frames_, [&](const auto& f) { bytes += f.workspace_bytes(); });
   return bytes;
 }
-
 void Bodies::trim() {
-  for (const auto& f : frames_) {
-    if (f) f->trim();
-  }
+  for_each_made(frames_, [](auto& f) { f.trim(); });
 }
-
 void Bodies::give_back() {
-  for (const auto& f : frames_) {
-    if (f) f->give_back();
-  }
+  for_each_made(frames_, [](auto& f) { f.give_back(); });
 }
 
 }  // namespace retort

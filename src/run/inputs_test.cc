@@ -11,14 +11,11 @@ namespace {
 constexpr MemorySpace kDevice{.device = DeviceType::gpu, .vendor_id = 7};
 constexpr MemorySpace kPinned{.device = DeviceType::gpu, .kind = MemoryKind::host_accessible, .vendor_id = 7};
 
-struct Given : testing::Test {
+struct Given : PlannedTest {
   void make(std::vector<MemorySpace> spaces = {}) {
     PlanOptions options;
     options.input_spaces = std::move(spaces);
-    plan = build_plan(graph.g, options);
-    table.emplace(*plan);
-    give_shapes(*table);
-    joins.emplace(*table);
+    PlannedTest::make(options);
     caches.emplace(*plan);
     inputs.emplace(*table, *joins, *caches, device_run);
   }
@@ -37,10 +34,6 @@ struct Given : testing::Test {
   }
   Slot& slot(std::string_view name) { return (*table)[slot_of(*plan, name)]; }
 
-  PlanGraph graph;
-  std::shared_ptr<const Plan> plan;
-  std::optional<SlotTable> table;
-  std::optional<Joins> joins;
   DeviceRun device_run;
   std::optional<GrowingCaches> caches;
   std::optional<Inputs> inputs;

@@ -6,12 +6,9 @@
 namespace retort {
 namespace {
 
-struct Joined : testing::Test {
+struct Joined : PlannedTest {
   void make() {
-    plan = graph.plan();
-    table.emplace(*plan);
-    give_shapes(*table);
-    joins.emplace(*table);
+    PlannedTest::make();
     images.assign(plan->values.size(), 0);
   }
   void find(uint32_t begin = 0) {
@@ -26,10 +23,6 @@ struct Joined : testing::Test {
     return size_t(static_cast<std::byte*>((*table)[slot(name)].data) - memory);
   }
 
-  PlanGraph graph;
-  std::shared_ptr<const Plan> plan;
-  std::optional<SlotTable> table;
-  std::optional<Joins> joins;
   std::vector<uint32_t> images;
   Parallel parallel;
   alignas(64) std::byte memory[1024];

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "memory/access.h"
 #include "memory/host.h"
 #include "plan/in_step.h"
 

@@ -6,12 +6,9 @@
 namespace retort {
 namespace {
 
-struct Requests : testing::Test {
+struct Requests : PlannedTest {
   void collect() {
-    plan = graph.plan();
-    table.emplace(*plan);
-    give_shapes(*table);
-    joins.emplace(*table);
+    make();
     images.resize(plan->values.size());
     collect_from(0);
   }
@@ -27,10 +24,6 @@ struct Requests : testing::Test {
   }
   uint32_t step(std::string_view name) const { return step_of(*plan, name); }
 
-  PlanGraph graph;
-  std::shared_ptr<const Plan> plan;
-  std::optional<SlotTable> table;
-  std::optional<Joins> joins;
   std::vector<Stretch> stretches;
   Branches branches;
   std::vector<uint32_t> images;

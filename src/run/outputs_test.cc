@@ -7,12 +7,9 @@
 namespace retort {
 namespace {
 
-struct Wanted : testing::Test {
+struct Wanted : PlannedTest {
   void make() {
-    plan = graph.plan();
-    table.emplace(*plan);
-    give_shapes(*table);
-    joins.emplace(*table);
+    PlannedTest::make();
     caches.emplace(*plan);
     inputs.emplace(*table, *joins, *caches, device_run);
     outputs.emplace(*table, *joins, *inputs, *caches, device_run);
@@ -36,10 +33,6 @@ struct Wanted : testing::Test {
     return Tensor::of<float>({int64_t(content.size())}, std::vector<float>(content));
   }
 
-  PlanGraph graph;
-  std::shared_ptr<const Plan> plan;
-  std::optional<SlotTable> table;
-  std::optional<Joins> joins;
   DeviceRun device_run;
   std::optional<GrowingCaches> caches;
   std::optional<Inputs> inputs;

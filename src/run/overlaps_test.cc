@@ -6,13 +6,10 @@
 namespace retort {
 namespace {
 
-struct Overlapping : testing::Test {
+struct Overlapping : PlannedTest {
   /// No value has memory except the inputs: they have 64 floats each, one after the other in `memory`.
   void make() {
-    plan = graph.plan();
-    table.emplace(*plan);
-    give_shapes(*table);
-    joins.emplace(*table);
+    PlannedTest::make();
     for (size_t i = 0; i < plan->inputs.size(); ++i) (*table)[plan->inputs[i]].data = memory + i * 64;
   }
   /// `first` is the index of the first float that the output is written to.
@@ -21,10 +18,6 @@ struct Overlapping : testing::Test {
     return destroys_input(*table, *joins, branches, slot, memory + first, (*table)[slot].count * sizeof(float));
   }
 
-  PlanGraph graph;
-  std::shared_ptr<const Plan> plan;
-  std::optional<SlotTable> table;
-  std::optional<Joins> joins;
   Branches branches;
   alignas(64) float memory[256] = {};
 };

@@ -1,6 +1,7 @@
 // Shared by the tests of this room: plans of graphs that are written by hand, and slots with shapes.
 #pragma once
 #include "plan/plan_testing.h"
+#include "run/joins.h"
 #include "run/slot_table.h"
 
 namespace retort {
@@ -18,5 +19,20 @@ inline void give_shapes(SlotTable& table) {
     if (is_laid_out(v.type)) give_shape(table, v.name, v.type.shape, v.type.dtype);
   }
 }
+
+/// A graph, and what a run has of it before its inputs come.
+struct PlannedTest : testing::Test {
+  void make(const PlanOptions& options = {}) {
+    plan = build_plan(graph.g, options);
+    table.emplace(*plan);
+    give_shapes(*table);
+    joins.emplace(*table);
+  }
+
+  PlanGraph graph;
+  std::shared_ptr<const Plan> plan;
+  std::optional<SlotTable> table;
+  std::optional<Joins> joins;
+};
 
 }  // namespace retort

@@ -1,4 +1,4 @@
-// Recorded runs: who makes them, who replays them, and which calls they do not serve.
+// Recorded runs: who makes them, who replays them, and which calls cannot use them.
 #include "session/captures.h"
 
 #include <atomic>

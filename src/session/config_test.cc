@@ -1,4 +1,4 @@
-// Warnings about configuration entries, and the effects of those that sessions honour.
+// Warnings about configuration entries, and the effects of entries that sessions honour.
 #include "session/config.h"
 
 #include <gtest/gtest.h>

@@ -44,9 +44,7 @@ TEST(Options, DenormalsAreZerosOnEveryThreadOfARun) {
 TEST(Options, DenormalsAreZerosOnSharedThreads) {
   TestGraph t;
   half(t);
-  auto model = std::make_shared<Model>();
-  model->dims = t.g.shared_dims();
-  model->graph = t.g.clone();
+  const auto model = std::make_shared<Model>(model_with(t.g));
   EnvironmentOptions environment;
   environment.threads = ThreadSettings{.intra_threads = 3, .denormal_as_zero = true};
   SessionOptions options;

@@ -19,7 +19,7 @@ void check_folder(const std::string& folder) {
   int error = mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
   if (stat(folder.c_str(), &s) == 0) error = S_ISDIR(s.st_mode) ? 0 : ENOTDIR;
   require(error == 0, ErrorCode::invalid_argument,
-          "{} is '{}', which is no folder and cannot be made one: {}; name a folder, or leave the key out", kKey,
+          "{} is '{}', which is not a folder and cannot be created: {}; name a folder, or leave the key out", kKey,
           folder, std::strerror(error));
 }
 

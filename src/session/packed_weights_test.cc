@@ -47,12 +47,7 @@ class Packed : public testing::Test {
     }
     y = t.add_with_bodies("If", {yes, y}, 1, std::move(bodies), 1)[0];
     t.output(t.add("Conv", {t.add("Reshape", {y, t.ints({2, kWide, 1})}), t.weight("k", {kWide, kWide, 1})}), "y");
-    Model m;
-    m.ir_version = 8;
-    m.opsets[""] = 17;
-    m.dims = t.g.shared_dims();
-    m.graph = t.g.clone();
-    return m;
+    return writable_model(t.g);
   }
   static std::string bytes(float scale = 1) { return write_model(model(scale)); }
   std::unique_ptr<Session> load(const std::string& bytes) const {
@@ -185,7 +180,7 @@ TEST_F(Packed, FoldersThatAreNoneAreErrors) {
       ADD_FAILURE() << wrong;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
-      EXPECT_CONTAINS(std::string(e.what()), "session.packed_weights_cache is '" + wrong + "', which is no folder");
+      EXPECT_CONTAINS(std::string(e.what()), "session.packed_weights_cache is '" + wrong + "', which is not a folder");
     }
   }
   options_.config["session.packed_weights_cache"] = "/proc/self";  // nobody can write there

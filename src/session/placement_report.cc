@@ -35,7 +35,7 @@ std::string what_it_reads(const Graph& graph, const Node& node) {
   return all.empty() ? "it reads nothing" : "it reads " + all;
 }
 
-// Why the provider does not run the node, in its own words if it has given some.
+// Why the provider does not run the node, as the provider reports it, if it does.
 std::string why_not(const Provider& provider, const Graph& main, const Graph& left, NodeId id) {
   const std::string said = &left == &main ? provider.why_not(id) : "";
   if (!said.empty()) return "asked, did not claim it: " + said;

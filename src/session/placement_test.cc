@@ -20,6 +20,20 @@ class PlacementTest : public DeviceTest {
     if (!placement.empty()) o.config["session.placement"] = placement;
     return o;
   }
+  /// A second provider behind the first one, which claims these operators.
+  SessionOptions with_second(std::set<std::string> claimed) {
+    second_control.name = "Second";
+    second_control.space.device_id = 1;
+    second_control.claimed = std::move(claimed);
+    const auto second = std::make_shared<TestFactory>(second_control);
+    environment->devices()->add(second);
+    SessionOptions o = logging(LogLevel::error, "1");
+    o.choose_providers = [this, second](const Model&) {
+      return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr),
+                                                    second->make_provider({}, {}, nullptr)};
+    };
+    return o;
+  }
   bool has_line(const std::string& start) const {
     return std::ranges::any_of(log, [&](const std::string& line) { return line.starts_with(start); });
   }
@@ -33,6 +47,7 @@ class PlacementTest : public DeviceTest {
     return model_of({"a"}, {"four = Exp two", "c = Add a two", "d = Neg c", "e = Mul d four", "y = Softmax e"}, {"y"});
   }
 
+  DeviceControl second_control;
   std::vector<std::string> log;
 };
 
@@ -70,18 +85,7 @@ TEST_F(PlacementTest, InTheLogWhateverItsLevel) {
 }
 
 TEST_F(PlacementTest, SeveralProviders) {
-  DeviceControl other_control;
-  other_control.name = "Second";
-  other_control.space.device_id = 1;
-  other_control.claimed = {"Neg", "Add"};
-  const auto other = std::make_shared<TestFactory>(other_control);
-  environment->devices()->add(other);
-  SessionOptions o = logging(LogLevel::error, "1");
-  o.choose_providers = [&](const Model&) {
-    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr),
-                                                  other->make_provider({}, {}, nullptr)};
-  };
-  session(mixed(), o);
+  session(mixed(), with_second({"Neg", "Add"}));
   EXPECT_TRUE(
       has_line("5 nodes: 2 on TestProvider in 2 parts, 1 on Second in 1 part, 1 on the CPU, 1 gone after optimisation; "
                "3 copies"));
@@ -113,18 +117,7 @@ TEST_F(PlacementTest, NodesOfBodiesWithinParts) {
   choose.outputs = g.outputs = {g.add_value("y", g.value(c).type)};
   g.add_node(std::move(choose));
   control.claimed = {};
-  DeviceControl other_control;
-  other_control.name = "Second";
-  other_control.space.device_id = 1;
-  other_control.claimed = {"If"};
-  const auto other = std::make_shared<TestFactory>(other_control);
-  environment->devices()->add(other);
-  SessionOptions o = logging(LogLevel::error, "1");
-  o.choose_providers = [&](const Model&) {
-    return std::vector<std::shared_ptr<Provider>>{factory->make_provider({}, {}, nullptr),
-                                                  other->make_provider({}, {}, nullptr)};
-  };
-  session(model, o);
+  session(model, with_second({"If"}));
   EXPECT_TRUE(has_line("node 'within' (Exp): Second, part 'Second_0'; TestProvider: asked, did not claim it"));
 }
 

@@ -39,7 +39,7 @@ const Value* Route::given(std::span<const Value* const> inputs, size_t position)
   return v;
 }
 
-// Where the memory of `given` does not serve, a copy that the binding made, if it made one.
+// A copy that the binding made, if the step cannot read the memory of `given` and there is such a copy.
 const Value* Route::resident(const RunCall& call, size_t position, const Value* given) const {
   const Tensor* tensor = given ? given->tensor() : nullptr;
   const MemorySpace& wanted = space(position);

@@ -68,7 +68,7 @@ class Session {
   void synchronize() const;
   /// Frees the captured run with that number, if it exists.
   void release_capture(int id);
-  /// Gives options to all providers. Warns of those that nobody knows.
+  /// Gives options to all providers. Warns of options that no provider knows.
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
   size_t workspace_bytes() { return routes_->workspace_bytes(); }

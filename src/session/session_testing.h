@@ -10,12 +10,25 @@
 
 namespace retort {
 
+/// A model of a copy of `graph`.
+inline Model model_with(const Graph& graph) {
+  Model m;
+  m.dims = graph.shared_dims();
+  m.graph = graph.clone();
+  return m;
+}
+/// One that can be written to a file.
+inline Model writable_model(const Graph& graph) {
+  Model m = model_with(graph);
+  m.ir_version = 8;
+  m.opsets[""] = 17;
+  return m;
+}
+
 /// A session of a copy of `graph`.
 inline std::unique_ptr<Session> make_session(const Graph& graph, const SessionOptions& options) {
-  auto model = std::make_shared<Model>();
-  model->dims = graph.shared_dims();
-  model->graph = graph.clone();
-  return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}), std::move(model), options);
+  return std::make_unique<Session>(std::make_shared<Environment>(EnvironmentOptions{}),
+                                   std::make_shared<Model>(model_with(graph)), options);
 }
 
 /// Numbers between -2 and 2, the same for the same seed.

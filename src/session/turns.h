@@ -4,7 +4,7 @@
 
 namespace retort {
 
-/// Thread-safe. Its mutex guards no data of the session: whoever holds it has the device of such a provider for itself.
+/// Thread-safe. Its mutex guards no data of the session: the run that holds it has the device of such a provider to itself.
 class Turns {
  public:
   /// `one_at_a_time`: false: runs need not wait for each other.

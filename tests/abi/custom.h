@@ -1,6 +1,5 @@
 // Custom operators that are written in C++, and sessions with them.
 #pragma once
-#include <map>
 #include <string>
 #include <vector>
 

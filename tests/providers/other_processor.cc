@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 
 #include "retort/onnxruntime_c_api.h"

@@ -10,7 +10,6 @@
 #define RETORT_API_DLOPEN
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <retort/retort.hpp>

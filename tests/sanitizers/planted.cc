@@ -2,7 +2,6 @@
 // expects a report of each (cmake/sanitized.cmake).
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <string_view>
 #include <thread>

@@ -1,7 +1,5 @@
 #include "bench/bench_accuracy.h"
 
-#include <filesystem>
-
 #include "measure/stats.h"
 
 namespace retort::cli {

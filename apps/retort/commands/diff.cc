@@ -1,6 +1,5 @@
 // retort diff: finds the first node where two engines, or two models, differ.
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include "cli/terminal.h"

@@ -1,5 +1,4 @@
 // retort inspect: shows a model's inputs, outputs, contents and costs.
-#include <fstream>
 
 #include "cli/terminal.h"
 #include "engine/tools_library.h"

@@ -6,7 +6,6 @@
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 
 namespace retort::cli {
 std::string shape_text(const PortInfo& port) {

@@ -1,14 +1,6 @@
 // Draws one graph of the data: nodes as boxes, values as edges with their shapes; zooming, moving, searching, colours.
-const SVG = "http://www.w3.org/2000/svg";
 const LEGIBLE = 1400;  // from this height on, a graph is first shown from its start instead of completely
 const READABLE = 4;  // text that is more times smaller than designed is not drawn
-
-function element(name, attributes = {}, ...children) {
-  const e = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
 
 /** A hue that only depends on the word. */
 function hue(word) {

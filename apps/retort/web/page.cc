@@ -35,8 +35,8 @@ void write_page(const std::string& path, const nlohmann::json& data) {
   replace(page, "/*style*/", web::style_css);
   replace(page, "/*layout*/", web::dagre_min_js);
   replace(page, "/*scripts*/",
-          std::string(web::layout_js) + std::string(web::graph_js) + std::string(web::timeline_js) +
-              std::string(web::page_js));
+          std::string(web::elements_js) + std::string(web::layout_js) + std::string(web::graph_js) +
+              std::string(web::timeline_js) + std::string(web::page_js));
   replace(page, "/*data*/", embedded(data));
   put_file(path, page);
 }
@@ -44,7 +44,7 @@ void write_page(const std::string& path, const nlohmann::json& data) {
 void write_suite_page(const std::string& path, const nlohmann::json& report) {
   std::string page(web::suite_html);
   replace(page, "/*style*/", std::string(web::style_css) + std::string(web::suite_css));
-  replace(page, "/*scripts*/", web::suite_js);
+  replace(page, "/*scripts*/", std::string(web::elements_js) + std::string(web::suite_js));
   replace(page, "/*data*/", embedded(report));
   put_file(path, page);
 }

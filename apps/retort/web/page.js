@@ -1,11 +1,4 @@
 // The page: facts, choice of graph and colours, details of a node, tables.
-function html(name, attributes = {}, ...children) {
-  const e = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-
 function scaled(number, unit) {
   const prefixes = ["", "k", "M", "G", "T", "P"];
   let i = 0;

@@ -3,20 +3,6 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const PEERS = DATA.engines.slice(1);
 const SERIES = 4;  // number of colours
 
-function html(name, attributes = {}, ...children) {
-  const e = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-
-function svg(name, attributes = {}, ...children) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-
 const shown = (number, digits = 2) => (typeof number === "number" ? number.toFixed(digits) : "");
 const milliseconds = (ms) => (ms < 0.1 ? ms.toPrecision(2) : ms.toFixed(3));
 const measured = () => DATA.scenarios.filter((s) => s.report);
@@ -71,21 +57,21 @@ function bars(plot, scenarios) {
   const high = Math.max(1, ...rows.flatMap(([, v]) => v.filter((x) => x !== undefined)));
   const x = (v) => LEFT + (v / high) * (WIDTH - LEFT - RIGHT);
   const step = plot.series.length * BAR + GAP, bottom = TOP + rows.length * step;
-  const root = svg("svg", {class: "plot", viewBox: `0 0 ${WIDTH} ${bottom + 4}`, role: "img", "aria-label": plot.title});
+  const root = element("svg", {class: "plot", viewBox: `0 0 ${WIDTH} ${bottom + 4}`, role: "img", "aria-label": plot.title});
   for (const t of ticks(high))
-    root.append(svg("g", {class: "tick"}, svg("line", {x1: x(t), x2: x(t), y1: TOP - 4, y2: bottom}),
-                    svg("text", {x: x(t), y: TOP - 7, "text-anchor": "middle"}, String(+t.toPrecision(6)))));
+    root.append(element("g", {class: "tick"}, element("line", {x1: x(t), x2: x(t), y1: TOP - 4, y2: bottom}),
+                    element("text", {x: x(t), y: TOP - 7, "text-anchor": "middle"}, String(+t.toPrecision(6)))));
   rows.forEach(([name, values], r) => {
     const y = TOP + r * step;
-    root.append(svg("text", {x: LEFT - 6, y: y + (step - GAP) / 2 + 4, "text-anchor": "end"}, name));
+    root.append(element("text", {x: LEFT - 6, y: y + (step - GAP) / 2 + 4, "text-anchor": "end"}, name));
     values.forEach((value, i) => {
       if (value === undefined) return;
-      root.append(svg("rect", {class: `value s${i % SERIES}`, x: x(0), y: y + i * BAR, width: x(value) - x(0), height: BAR - 1},
-                      svg("title", {}, `${name}, ${plot.series[i]}: ${shown(value)}`)),
-                  svg("text", {class: "dim", x: x(value) + 4, y: y + i * BAR + BAR - 1, style: "font-size: 9px"}, shown(value)));
+      root.append(element("rect", {class: `value s${i % SERIES}`, x: x(0), y: y + i * BAR, width: x(value) - x(0), height: BAR - 1},
+                      element("title", {}, `${name}, ${plot.series[i]}: ${shown(value)}`)),
+                  element("text", {class: "dim", x: x(value) + 4, y: y + i * BAR + BAR - 1, style: "font-size: 9px"}, shown(value)));
     });
   });
-  if (plot.one !== null) root.append(svg("line", {class: "one", x1: x(1), x2: x(1), y1: TOP - 4, y2: bottom}));
+  if (plot.one !== null) root.append(element("line", {class: "one", x1: x(1), x2: x(1), y1: TOP - 4, y2: bottom}));
   return root;
 }
 
@@ -96,7 +82,7 @@ function drawPlots() {
   const place = document.getElementById("plots");
   place.replaceChildren();
   for (const plot of plots()) {
-    const keys = plot.series.map((name, i) => html("span", {class: "key"}, svg("svg", {viewBox: "0 0 1 1"}, svg("rect", {class: `s${i % SERIES}`, width: 1, height: 1})), name));
+    const keys = plot.series.map((name, i) => html("span", {class: "key"}, element("svg", {viewBox: "0 0 1 1"}, element("rect", {class: `s${i % SERIES}`, width: 1, height: 1})), name));
     place.append(html("h2", {}, plot.title), html("p", {}, ...keys), bars(plot, scenarios));
   }
 }

@@ -57,6 +57,15 @@ fn bound<'a>(binding: &mut IoBinding<'a>, mut after: impl FnMut(&mut IoBinding<'
     steps
 }
 
+/// Logits in memory of the binding, presents in memory that each run makes.
+fn from_empty_cache<'a>(session: &Session) -> IoBinding<'a> {
+    let mut binding = session.io_binding().unwrap();
+    binding.bind_input("past", empty_cache()).unwrap();
+    binding.bind_output("logits", Value::zeros::<f32>(&[1, rows(TOKENS)]).unwrap()).unwrap();
+    binding.bind_output_to("present", &MemoryInfo::cpu().unwrap()).unwrap();
+    binding
+}
+
 #[test]
 fn tokens_differ() {
     // The comparisons in the other tests would mean little if all tokens were the same.
@@ -71,10 +80,7 @@ fn tokens_differ() {
 fn fed_back() {
     let session = growing().session();
     let (expected, cache) = by_name(&session);
-    let mut binding = session.io_binding().unwrap();
-    binding.bind_input("past", empty_cache()).unwrap();
-    binding.bind_output("logits", Value::zeros::<f32>(&[1, rows(TOKENS)]).unwrap()).unwrap();
-    binding.bind_output_to("present", &MemoryInfo::cpu().unwrap()).unwrap();
+    let mut binding = from_empty_cache(&session);
     let found = bound(&mut binding, |binding, at| {
         let made = binding.output("present").unwrap().extract_tensor::<f32>().unwrap().as_ptr();
         binding.feed_back("present", "past").unwrap();
@@ -103,10 +109,7 @@ fn all_outputs_of_unknown_shape() {
 fn taken_out_and_shared() {
     let session = growing().session();
     let (expected, cache) = by_name(&session);
-    let mut binding = session.io_binding().unwrap();
-    binding.bind_input("past", empty_cache()).unwrap();
-    binding.bind_output("logits", Value::zeros::<f32>(&[1, rows(TOKENS)]).unwrap()).unwrap();
-    binding.bind_output_to("present", &MemoryInfo::cpu().unwrap()).unwrap();
+    let mut binding = from_empty_cache(&session);
     let mut kept = Vec::new();
     let found = bound(&mut binding, |binding, _| {
         let present = Arc::new(binding.take_output("present").unwrap());

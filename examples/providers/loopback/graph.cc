@@ -1,7 +1,5 @@
 #include "graph.h"
 
-#include <algorithm>
-
 #include "control_flow.h"
 
 namespace loopback {

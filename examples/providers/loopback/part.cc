@@ -1,7 +1,6 @@
 #include "part.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "capture.h"
 #include "graph.h"

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "abi/sessions/environment.h"
 #include "abi/sessions/session.h"
 #include "abi/slots.h"

@@ -17,11 +17,10 @@
 #include "abi/slots.h"
 #include "ep/hardware.h"
 #include "ep/vulkan.h"
+#include "ops/external.h"
 
 namespace retort::abi {
 namespace {
-
-constexpr const char* kCpu = "CPUExecutionProvider";
 
 struct Vendor {
   std::string_view signature, name;  ///< the vendor's signature (CPUID), and the vendor's usual name
@@ -132,7 +131,7 @@ const HardwareList& hardware_of(const OrtEnv& env) {
 const OrtEpDevice& cpu_device() {
   static const OrtEpDevice& device = [&]() -> const OrtEpDevice& {
     auto& made = *new OrtEpDevice;
-    made.name = kCpu;
+    made.name = kCpuProvider;
     made.vendor = "Retort";
     made.metadata.set("version", base_api::GetVersionString());
     made.hardware = &processor();

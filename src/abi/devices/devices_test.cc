@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
 #include "abi/slots.h"
 
 namespace retort::abi {

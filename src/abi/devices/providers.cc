@@ -2,29 +2,28 @@
 // single provider report that.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "abi/sessions/environment.h"
 #include "abi/sessions/options.h"
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
+#include "ops/external.h"
 
 namespace retort::abi {
 namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
   fail(code,
-       "the {} provider is not built in (only CPUExecutionProvider is); leave it out, or register its plug-in and add "
-       "its "
+       "the {} provider is not built in (only {} is); leave it out, or register its plug-in and add its "
        "devices by SessionOptionsAppendExecutionProvider_V2",
-       provider);
+       provider, kCpuProvider);
 }
 
 OrtStatusPtr unavailable(std::string_view provider) noexcept {
   return guard([&] { not_built_in(ErrorCode::fail, provider); });
 }
 
-constexpr std::array kBuiltIn{"CPUExecutionProvider"};
+constexpr std::array kBuiltIn{kCpuProvider};
 
 /// The registered provider that callers know by this name, with its factory's name; empty if there is none.
 std::string registered(std::string_view name) {

@@ -1,6 +1,5 @@
 // Makes views of the graphs of models.
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 

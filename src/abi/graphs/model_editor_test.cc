@@ -1,8 +1,6 @@
 // Tests models that a caller makes: who owns the objects after a failed call, and what errors name.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "abi/graphs/graph.h"
 #include "abi/slots.h"
 

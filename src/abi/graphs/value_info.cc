@@ -31,22 +31,6 @@ bool is_constant(const ValueView& view) {
   return from.initial && !from.optional_input;
 }
 
-/// The file of external data that has the initializer, with its offset and size; null if it is in none.
-std::unique_ptr<OrtExternalInitializerInfo> external_place(const ValueView& view) {
-  const ValueView& from = origin(view);
-  const auto range = from.initial ? file_range(*from.initial) : std::nullopt;
-  if (!range) return nullptr;
-  const auto& files = from.graph->view->model->files;
-  const auto file =
-      std::find_if(files.begin(), files.end(), [&](const ExternalFile& f) { return f.identity == range->file; });
-  if (file == files.end()) return nullptr;
-  auto info = std::make_unique<OrtExternalInitializerInfo>();
-  info->path = file->location;
-  info->offset = int64_t(range->offset);
-  info->bytes = size_t(range->length);
-  return info;
-}
-
 OrtStatusPtr tell(const OrtValueInfo* info, const char* what, bool* out, const char* name,
                   bool (*test)(const ValueView&)) noexcept {
   return guard([&] {
@@ -56,6 +40,19 @@ OrtStatusPtr tell(const OrtValueInfo* info, const char* what, bool* out, const c
 }
 
 }  // namespace
+
+std::unique_ptr<OrtExternalInitializerInfo> external_place(const Tensor& initializer,
+                                                           std::span<const ExternalFile> files) {
+  const auto range = file_range(initializer);
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const ExternalFile& f) { return range && f.identity == range->file; });
+  if (file == files.end()) return nullptr;
+  auto info = std::make_unique<OrtExternalInitializerInfo>();
+  info->path = file->location;
+  info->offset = int64_t(range->offset);
+  info->bytes = size_t(range->length);
+  return info;
+}
 
 void ORT_API_CALL ReleaseValueInfo(OrtValueInfo* input) noexcept {
   // Values of views are released with their graph.
@@ -115,8 +112,8 @@ OrtStatusPtr ORT_API_CALL ValueInfo_GetInitializerValue(const OrtValueInfo* valu
 OrtStatusPtr ORT_API_CALL ValueInfo_GetExternalInitializerInfo(const OrtValueInfo* value_info,
                                                                OrtExternalInitializerInfo** info) noexcept {
   return guard([&] {
-    auto place = external_place(viewed(value_info, "where its initializer lies"));
-    give(info, "info", std::move(place));
+    const ValueView& from = origin(viewed(value_info, "where its initializer lies"));
+    give(info, "info", from.initial ? external_place(*from.initial, from.graph->view->model->files) : nullptr);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,12 @@
 #include "abi/values/type_info.h"
 #include "ir/graph.h"
 
+struct OrtExternalInitializerInfo;
 struct OrtValue;
+
+namespace retort {
+struct ExternalFile;
+}
 
 namespace retort::abi {
 
@@ -27,6 +33,10 @@ struct ValueView {
   mutable std::unique_ptr<OrtValue> value;  ///< of `initial`, made on demand
   ~ValueView();
 };
+
+/// Which of the files the initializer lies in, and where; null: in none.
+std::unique_ptr<OrtExternalInitializerInfo> external_place(const Tensor& initializer,
+                                                           std::span<const ExternalFile> files);
 
 }  // namespace retort::abi
 

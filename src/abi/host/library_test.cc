@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "abi/devices/interop.h"
 #include "abi/slots.h"
 
 namespace retort::abi {

@@ -1,5 +1,4 @@
 // A plug-in's OrtEp as a provider of the engine: it claims nodes of a view of the model. Its parts (part.h) run them.
-#include <algorithm>
 
 #include "abi/host/claims.h"
 #include "abi/host/part.h"

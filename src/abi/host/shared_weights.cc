@@ -1,6 +1,5 @@
 #include "abi/host/shared_weights.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "abi/sessions/environment.h"

@@ -191,7 +191,7 @@ std::shared_ptr<const ExternalOps> custom_ops_of(const OrtSessionOptions& option
   for (const OrtCustomOpDomain* domain : options.domains) {
     for (const OrtCustomOp* op : handle(domain, "custom_op_domain").ops) {
       const char* provider = op->GetExecutionProviderType ? op->GetExecutionProviderType(op) : nullptr;
-      if (provider && std::string_view(provider) != "CPUExecutionProvider") continue;  // no such provider
+      if (provider && std::string_view(provider) != kCpuProvider) continue;  // no such provider
       all->add(std::make_shared<CustomOp>(*op, domain->name, logger, options.options.config));
     }
   }

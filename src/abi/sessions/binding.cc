@@ -1,5 +1,4 @@
 // I/O binding.
-#include <cstring>
 
 #include "abi/sessions/lora.h"
 #include "abi/sessions/session.h"

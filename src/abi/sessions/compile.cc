@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "abi/graphs/value_info.h"
 #include "abi/plain_data.h"
 #include "abi/sessions/environment.h"
 #include "abi/sessions/session.h"
@@ -13,7 +14,6 @@
 #include "abi/values/allocators.h"
 #include "abi/values/value.h"
 #include "onnx/new_file.h"
-#include "onnx/weight_file.h"
 #include "onnx/writer.h"
 #include "session/context_output.h"
 
@@ -53,7 +53,7 @@ class Locations {
  private:
   std::optional<ConstantPlace> asked(const std::string& name, const Tensor& tensor) const {
     const OrtValue value{Value(tensor), &cpu_memory_info()};
-    const auto before = place_before(tensor);
+    const auto before = external_place(tensor, files_);  // null for one that was inside the model
     OrtExternalInitializerInfo* answer = nullptr;
     throw_status(ask_.locate(ask_.state, name.c_str(), &value, before.get(), &answer));
     if (!answer) return std::nullopt;
@@ -64,18 +64,6 @@ class Locations {
             "own length",
             name, tensor.bytes(), info->path, info->offset, info->bytes);
     return ConstantPlace{info->path, uint64_t(info->offset)};
-  }
-  /// Where the constant was in the input model's files; null if it was inside the model.
-  std::unique_ptr<OrtExternalInitializerInfo> place_before(const Tensor& tensor) const {
-    const auto range = file_range(tensor);
-    const auto file = std::find_if(files_.begin(), files_.end(),
-                                   [&](const ExternalFile& f) { return range && f.identity == range->file; });
-    if (file == files_.end()) return nullptr;
-    auto info = std::make_unique<OrtExternalInitializerInfo>();
-    info->path = file->location;
-    info->offset = int64_t(range->offset);
-    info->bytes = size_t(range->length);
-    return info;
   }
 
   WeightsFunction ask_;

@@ -6,6 +6,7 @@
 #include "abi/sessions/threads.h"
 #include "abi/slots.h"
 #include "ep/hardware.h"
+#include "ops/external.h"
 
 namespace retort::abi {
 namespace {
@@ -170,7 +171,7 @@ OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocatorV2(OrtEnv* env, const char* 
                                                        const char* const*, const char* const*, size_t) noexcept {
   return guard([&]() -> OrtStatusPtr {
     const std::string provider = need_text(provider_type, "provider_type");
-    require(provider == "CPUExecutionProvider", ErrorCode::invalid_argument,
+    require(provider == kCpuProvider, ErrorCode::invalid_argument,
             "provider '{}' does not register allocators in this way; CreateSharedAllocator does", provider);
     return CreateAndRegisterAllocator(env, mem_info, arena_cfg);
   });

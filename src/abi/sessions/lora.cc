@@ -2,7 +2,6 @@
 
 #include "abi/sessions/options.h"
 #include "abi/slots.h"
-#include "abi/text.h"
 #include "abi/values/allocators.h"
 
 namespace retort::abi {

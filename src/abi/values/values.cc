@@ -1,5 +1,4 @@
 // Tensors as values: creation and access.
-#include <cstring>
 
 #include "abi/slots.h"
 #include "abi/values/allocators.h"

@@ -1,6 +1,7 @@
 #include "kernels/conv/conv.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
@@ -69,10 +70,10 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
 }
 
 // Compares times like cheapest_3x3.
-ConvAlgorithm cheapest_line(const ConvShape& s) {
+bool saves_by_winograd_line(const ConvShape& s) {
   constexpr size_t kMinChannels = 16;
   constexpr double kTransform = 3, kFilter = 6, kGain = 1.1;
-  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
+  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   const LineTaps taps = line_taps(s.kernel_w);
   const double channels = double(s.in_c) * double(s.out_c);
   const double products = double((taps.of_group + kLineTile - 1) * taps.groups);
@@ -81,7 +82,7 @@ ConvAlgorithm cheapest_line(const ConvShape& s) {
   const double direct = double(s.out_pixels()) * double(s.kernel_w) * (channels / 16);
   const double winograd =
       (tiles + kFilter) * products * (channels / 16) + tiles * kTransform * double(s.in_c + s.out_c);
-  return direct <= kGain * winograd ? ConvAlgorithm::rows : ConvAlgorithm::winograd_line;
+  return direct > kGain * winograd;
 }
 
 // Packs each panel of columns as the GEMM needs it, taps outermost: row (tap, channel).
@@ -153,13 +154,21 @@ using namespace conv_detail;
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return ConvAlgorithm::grouped;
+  if (suits_lines(s)) return ConvAlgorithm::lines;
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
     return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
   }
   if (!strict && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
-  if (!strict && is_along_lines(s) && s.stride_w == 1) return cheapest_line(s);
-  return ConvAlgorithm::rows;
+  if (!strict && is_along_lines(s) && s.stride_w == 1 && saves_by_winograd_line(s)) return ConvAlgorithm::winograd_line;
+  return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
+}
+
+const char* conv_algorithm_name(ConvAlgorithm algorithm) {
+  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",          "strips",    "lines",
+                                           "winograd4", "winograd2", "winograd_line", "depthwise", "grouped"};
+  static_assert(std::size(kNames) == size_t(ConvAlgorithm::grouped) + 1);
+  return kNames[size_t(algorithm)];
 }
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
@@ -177,16 +186,25 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
 
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {
   if (s.out_pixels() * s.out_c == 0) return 0;
-  if (algorithm == ConvAlgorithm::depthwise) return 0;
-  if (algorithm == ConvAlgorithm::strassen) return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
-  if (is_winograd(algorithm)) {
-    return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
+  switch (algorithm) {
+    case ConvAlgorithm::depthwise:
+      return 0;
+    case ConvAlgorithm::strassen:
+      return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd_line:
+      return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
+    case ConvAlgorithm::lines:
+      return plan_lines(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::strips:
+      return plan_strips(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::pointwise:
+    case ConvAlgorithm::rows:
+    case ConvAlgorithm::grouped:
+      return plan_rows(s).worker_bytes * size_t(workers);
   }
-  if (reads_lines(s)) return plan_lines(s).worker_bytes * size_t(workers);
-  if (is_striped(s)) return plan_strips(s).worker_bytes * size_t(workers);
-  const RowsPlan plan = plan_rows(s);
-  if (plan.direct && s.groups == 1) return 0;
-  return plan.worker_bytes * size_t(workers);
+  return 0;
 }
 
 void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
@@ -198,10 +216,15 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
-    default:
-      return reads_lines(args.shape)  ? conv_lines(args, scratch, par)
-             : is_striped(args.shape) ? conv_strips(args, scratch, par)
-                                      : conv_rows(args, scratch, par);
+    case ConvAlgorithm::lines:
+      return conv_lines(args, scratch, par);
+    case ConvAlgorithm::strips:
+      return conv_strips(args, scratch, par);
+    case ConvAlgorithm::pointwise:
+    case ConvAlgorithm::strassen:
+    case ConvAlgorithm::rows:
+    case ConvAlgorithm::grouped:
+      return conv_rows(args, scratch, par);
   }
 }
 

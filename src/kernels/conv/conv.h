@@ -32,8 +32,8 @@ struct ConvShape {
   size_t pad_top = 0, pad_left = 0;
   size_t groups = 1;
   size_t in_pixel_stride = 1, out_pixel_stride = 1;
-  /// The input is dense [batch, in_c, in_h, in_w], for the first layer of a network. Only for ConvAlgorithm::rows with
-  /// groups == 1.
+  /// The input is dense [batch, in_c, in_h, in_w], for the first layer of a network. Only for ConvAlgorithm::rows and
+  /// lines, with groups == 1.
   bool input_is_nchw = false;
   /// Whether ConvArgs::input_scale is given. For channels-last input; not for Winograd and depthwise.
   bool scaled_input = false;
@@ -45,13 +45,20 @@ enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels; rows are gathered first if strided or scaled
   strassen,   ///< the same, with seven multiplications instead of eight (gemm/strassen.h)
   /// Any kernel, groups == 1: GEMM over input patches, which are gathered unless they are contiguous in the input.
+  /// Any kernel, groups == 1: implicit GEMM over input patches, which are gathered block by block.
   rows,
+  /// 1xk, groups == 1: implicit GEMM without gathering; its rows overlap in the lines of the input.
+  strips,
+  /// Up to 4 channels, groups == 1: direct sums over padded copies of the input lines of an output row.
+  lines,
   winograd4,      ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
   winograd2,      ///< the same with F(2x2, 3x3)
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c
   grouped,        ///< any convolution: `rows` for each group
 };
+/// As the enumerator is called.
+const char* conv_algorithm_name(ConvAlgorithm algorithm);
 
 constexpr bool is_winograd(ConvAlgorithm a) {
   return a == ConvAlgorithm::winograd4 || a == ConvAlgorithm::winograd2 || a == ConvAlgorithm::winograd_line;

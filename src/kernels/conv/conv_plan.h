@@ -52,7 +52,8 @@ struct StripsPlan {
   size_t columns = 0, column_groups = 0;
   size_t worker_bytes = 0;
 };
-bool is_striped(const ConvShape& shape);
+/// Whether ConvAlgorithm::strips can convolve the shape, and not slower than rows.
+bool suits_strips(const ConvShape& shape);
 /// Number of non-empty strips of a line.
 inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
 StripsPlan plan_strips(const ConvShape& shape);
@@ -66,7 +67,8 @@ struct LinesPlan {
   size_t worker_bytes = 0;
 };
 inline constexpr size_t kMostTilePixels = 14;
-bool reads_lines(const ConvShape& shape);
+/// Whether ConvAlgorithm::lines can convolve the shape, and not slower than rows.
+bool suits_lines(const ConvShape& shape);
 LinesPlan plan_lines(const ConvShape& shape);
 
 /// The first bytes of a worker's scratch.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/thread_pool.h"
+#include "kernels/conv/conv_plan.h"
 #include "kernels/conv/conv_testing.h"
 
 namespace retort::kernels {
@@ -14,11 +15,19 @@ namespace {
 
 using Kind = Activation::Kind;
 
+// The algorithms that add all products one by one, as far as they suit the shape.
+void check_plain_sums(const ConvCase& c) {
+  check_conv(c.with(ConvAlgorithm::rows));
+  if (conv_detail::suits_lines(c.shape())) check_conv(c.with(ConvAlgorithm::lines));
+  if (conv_detail::suits_strips(c.shape())) check_conv(c.with(ConvAlgorithm::strips));
+}
+
 TEST(Conv, Pointwise) {
   for (const size_t in_c : {1, 3, 17, 24, 33, 100}) {
     for (const size_t out_c : {1, 8, 33, 72}) {
       ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 5, .in_w = 9, .batch = 2};
       check_conv(c.with(ConvAlgorithm::pointwise));
+      check_plain_sums(c);
       c.stride_h = c.stride_w = 2;
       check_conv(c.with(ConvAlgorithm::pointwise));
       c.scaled_input = true;
@@ -63,7 +72,8 @@ TEST(Conv, WeightsAtAnyByteArePackedAlike) {
     };
     conv_pack(s, algorithm, weights.data(), aligned64(packed));
     conv_pack(s, algorithm, reinterpret_cast<const float*>(moved.data() + 1), aligned64(again));
-    EXPECT_EQ(std::memcmp(aligned64(packed), aligned64(again), conv_packed_bytes(s, algorithm)), 0) << int(algorithm);
+    EXPECT_EQ(std::memcmp(aligned64(packed), aligned64(again), conv_packed_bytes(s, algorithm)), 0)
+        << conv_algorithm_name(algorithm);
   }
 }
 
@@ -77,9 +87,9 @@ TEST(Conv, Rows) {
         c.dilation_h = stride;
         c.dilation_w = kernel == 5 ? 2 : 1;
         c.pad_top = 1, c.pad_left = 2, c.pad_bottom = 3, c.pad_right = 0;
-        check_conv(c.with(ConvAlgorithm::rows));
+        check_plain_sums(c);
         c.input_is_nchw = true;
-        check_conv(c.with(ConvAlgorithm::rows));
+        check_plain_sums(c);
       }
     }
   }
@@ -90,18 +100,20 @@ TEST(Conv, FirstLayers) {
       .in_c = 3, .out_c = 64, .in_h = 37, .in_w = 41, .kernel_h = 7, .kernel_w = 7, .stride_h = 2, .stride_w = 2};
   resnet.pad_all(3);
   resnet.input_is_nchw = true;
-  check_conv(resnet.with(ConvAlgorithm::rows));
+  EXPECT_EQ(choose_conv(resnet.shape(), false), ConvAlgorithm::lines);
+  check_plain_sums(resnet);
   ConvCase patches{
       .in_c = 3, .out_c = 96, .in_h = 32, .in_w = 32, .kernel_h = 4, .kernel_w = 4, .stride_h = 4, .stride_w = 4};
   patches.input_is_nchw = true;
-  check_conv(patches.with(ConvAlgorithm::rows));
+  EXPECT_EQ(choose_conv(patches.shape(), false), ConvAlgorithm::lines);
+  check_plain_sums(patches);
 }
 
 TEST(Conv, OneDimension) {
   for (const size_t dilation : {1, 3, 5}) {
     ConvCase c{.in_c = 16, .out_c = 40, .in_w = 77, .kernel_w = 11, .dilation_w = dilation};
     c.pad_left = c.pad_right = 5 * dilation;
-    check_conv(c.with(ConvAlgorithm::rows));
+    check_plain_sums(c);
     c.groups = c.out_c = c.in_c;
     check_conv(c.with(ConvAlgorithm::depthwise));
   }
@@ -113,15 +125,17 @@ TEST(Conv, Strips) {
     for (const size_t pad : {0, 3}) {
       ConvCase c{.in_c = 7, .out_c = 150, .in_h = 3, .in_w = 400, .batch = 2, .kernel_w = 4, .stride_w = stride};
       c.pad_left = pad, c.pad_right = 2 * pad, c.residual = Residual::separate;
-      check_conv(c.with(ConvAlgorithm::rows));
+      EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::strips);
+      check_plain_sums(c);
       c.in_gap = 2, c.out_gap = 1;
-      check_conv(c.with(ConvAlgorithm::rows));
+      check_plain_sums(c);
     }
   }
   for (const size_t dilation : {5, 20, 40, 200}) {  // strips of 17 to one output, and more phases than outputs
     ConvCase far{.in_c = 8, .out_c = 8, .in_w = 85, .kernel_w = 3, .dilation_w = dilation};
     far.pad_left = far.pad_right = dilation;
-    check_conv(far.with(ConvAlgorithm::rows));
+    check_plain_sums(far);
+    check_conv(far.with(ConvAlgorithm::strips));
     check_conv(far.with(ConvAlgorithm::winograd_line));
   }
 }
@@ -241,11 +255,14 @@ std::vector<ConvCase> one_of_each() {
   ConvCase full{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2, .kernel_h = 3, .kernel_w = 3};
   full.pad_all(1);
   ConvCase point{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2};
-  ConvCase scaled = point, grouped = full, depthwise = full;
+  ConvCase line{.in_c = 20, .out_c = 37, .in_h = 3, .in_w = 30, .batch = 2, .kernel_w = 3};
+  ConvCase scaled = point, grouped = full, depthwise = full, few = full;
   scaled.scaled_input = true;
   grouped.groups = 2, grouped.out_c = 38;
   depthwise.groups = depthwise.out_c = 20;
+  few.in_c = 3, few.input_is_nchw = true;
   return {full.with(ConvAlgorithm::rows),          full.with(ConvAlgorithm::winograd4),
+          few.with(ConvAlgorithm::lines),          line.with(ConvAlgorithm::strips),
           full.with(ConvAlgorithm::winograd2),     point.with(ConvAlgorithm::pointwise),
           scaled.with(ConvAlgorithm::pointwise),   grouped.with(ConvAlgorithm::grouped),
           depthwise.with(ConvAlgorithm::depthwise)};

@@ -11,8 +11,11 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "kernels/conv/conv.h"
+#include "kernels/elementwise/kernel_testing.h"
 
 namespace retort::kernels {
+
+using testing::Lines;
 
 enum class Residual { none, separate, in_place };
 
@@ -53,23 +56,10 @@ struct ConvCase {
     return cat(
         "algorithm {} batch {} in {}x{}x{} out {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} pad {},{} groups {} "
         "activation {} residual {} {}",
-        int(algorithm), batch, in_h, in_w, in_c, s.out_h, s.out_w, out_c, kernel_h, kernel_w, stride_h, stride_w,
-        dilation_h, dilation_w, pad_top, pad_left, groups, int(activation.kind), int(residual),
+        conv_algorithm_name(algorithm), batch, in_h, in_w, in_c, s.out_h, s.out_w, out_c, kernel_h, kernel_w, stride_h,
+        stride_w, dilation_h, dilation_w, pad_top, pad_left, groups, int(activation.kind), int(residual),
         isa_name(current_isa()));
   }
-};
-
-/// Memory that starts at a cache line, as packed weights and scratch require.
-class Lines {
- public:
-  explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}
-  float* floats() { return memory_[0].values; }
-
- private:
-  struct alignas(64) Line {
-    float values[16];
-  };
-  std::vector<Line> memory_;
 };
 
 /// Random input, weights, bias and residual of a case.
@@ -81,11 +71,7 @@ class ConvData {
   explicit ConvData(const ConvCase& c) : case_(c), shape_(c.shape()) {
     std::mt19937 random(unsigned(c.in_c * 31 + c.out_c));
     std::normal_distribution<float> normal;
-    const auto fill = [&](size_t n) {
-      std::vector<float> v(n);
-      for (float& x : v) x = normal(random);
-      return v;
-    };
+    const auto fill = [&](size_t n) { return testing::drawn(normal, random, n); };
     const ConvShape& s = shape_;
     input_ = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
     if (c.poison != 0 && !input_.empty()) input_[s.in_h * s.in_w / 2 * s.in_pixel_stride + s.in_c / 2] = c.poison;

@@ -51,10 +51,6 @@ Phases phases_of(const ConvTransposeShape& s, size_t index) {
 
 size_t phase_count(const ConvTransposeShape& s) { return s.stride_h * s.stride_w; }
 
-ConvAlgorithm algorithm_of(const ConvTransposeShape& s) {
-  return s.groups == 1 ? ConvAlgorithm::rows : ConvAlgorithm::grouped;
-}
-
 // The convolution that computes row y of a phase.
 ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
   ConvShape c;
@@ -68,6 +64,11 @@ ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
   return c;
 }
 
+// The weights of every phase are packed for the plain order of sums.
+ConvAlgorithm algorithm_of(const ConvShape& row) {
+  return row.groups == 1 ? choose_conv(row, true) : ConvAlgorithm::grouped;
+}
+
 // Computes row y of one phase of one image.
 void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_t y, void* scratch,
              const Parallel& par) {
@@ -75,7 +76,7 @@ void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_
   const size_t out_pixel = (image * s.out_h + p.y.first + y * s.stride_h) * s.out_w + p.x.first;
   ConvArgs row;
   row.shape = phase_shape(s, p, y);
-  row.algorithm = algorithm_of(s);
+  row.algorithm = algorithm_of(row.shape);
   row.input = args.input + image * s.in_h * s.in_w * s.in_pixel_stride;
   row.packed = p.packed;
   row.output = args.output + out_pixel * s.out_pixel_stride;
@@ -103,13 +104,20 @@ void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weigh
 }
 
 size_t phase_packed_bytes(const ConvTransposeShape& s, size_t phase) {
-  return conv_packed_bytes(phase_shape(s, phases_of(s, phase), 0), algorithm_of(s));
+  const ConvShape row = phase_shape(s, phases_of(s, phase), 0);
+  return conv_packed_bytes(row, algorithm_of(row));
 }
 
 size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
   size_t bytes = 0;
   for (size_t i = 0; i < phase_count(s); ++i) {
-    bytes = std::max(bytes, conv_scratch_bytes(phase_shape(s, phases_of(s, i), 0), algorithm_of(s), workers));
+    const Phases p = phases_of(s, i);
+    // Rows of a phase differ in their top padding. Only an image of one row has another algorithm for a row without any.
+    const size_t rows = s.in_h == 1 ? std::max<size_t>(p.y.count, 1) : 1;
+    for (size_t y = 0; y < rows; ++y) {
+      const ConvShape row = phase_shape(s, p, y);
+      bytes = std::max(bytes, conv_scratch_bytes(row, algorithm_of(row), workers));
+    }
   }
   return round_up(bytes, 128);
 }

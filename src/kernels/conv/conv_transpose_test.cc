@@ -17,11 +17,7 @@ struct TransposeData {
   explicit TransposeData(const ConvTransposeShape& s) : shape(s) {
     std::mt19937 random(unsigned(s.in_c * 31 + s.out_c));
     std::normal_distribution<float> normal;
-    const auto fill = [&](size_t n) {
-      std::vector<float> v(n);
-      for (float& x : v) x = normal(random);
-      return v;
-    };
+    const auto fill = [&](size_t n) { return testing::drawn(normal, random, n); };
     input = fill(s.batch * s.in_h * s.in_w * s.in_pixel_stride);
     weights = fill(s.in_c * (s.out_c / s.groups) * s.kernel_h * s.kernel_w);
     const size_t group_in = s.in_c / s.groups;
@@ -101,6 +97,20 @@ TEST(ConvTranspose, OneDimension) {
   check_transpose(with_out_size(s));
   s.stride_h = 2;  // with one row, one phase has no rows
   check_transpose(with_out_size(s));
+}
+
+// Output rows below and above the reach of an image of one row.
+TEST(ConvTranspose, RowsOutsideOneRow) {
+  for (const size_t channels : {3, 16}) {
+    for (const size_t kernel : {1, 3}) {
+      ConvTransposeShape s{.in_w = 100, .in_c = channels, .out_c = 8, .kernel_w = kernel};
+      s = with_out_size(s);
+      s.out_h = 4;
+      check_transpose(s);
+      s.in_pixel_stride = s.in_c;
+      check_transpose(s);
+    }
+  }
 }
 
 TEST(ConvTranspose, Groups) {

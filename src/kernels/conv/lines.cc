@@ -1,4 +1,4 @@
-// Convolution of an image with few channels, the first of a network. Gathering its short patches would cost as much as
+// Direct convolution of an image with few channels, the first of a network. Gathering its short patches would cost as much as
 // multiplying them. Instead, the input lines of one output row are copied with their padding, and each step of the sum
 // reads its inputs from there, at a fixed distance from pixel to pixel.
 #undef HWY_TARGET_INCLUDE
@@ -101,7 +101,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels::conv_detail {
 
-bool reads_lines(const ConvShape& s) {
+bool suits_lines(const ConvShape& s) {
   constexpr size_t kFewChannels = 4;
   constexpr size_t kLongStep = 8;  // with longer steps, patches overlap little and are long, so gathering is cheap
   const size_t step = s.stride_w * (s.input_is_nchw ? 1 : s.in_c);

@@ -1,4 +1,4 @@
-// Convolution along lines without copying a row for each patch: if inputs are contiguous, the patch of the next output
+// Implicit GEMM along lines without copying a row for each patch: if inputs are contiguous, the patch of the next output
 // is the previous one shifted by a step, so a product reads overlapping rows. Inputs are copied once instead of once
 // per tap, and not at all without padding and dilation.
 #undef HWY_TARGET_INCLUDE
@@ -74,7 +74,7 @@ GemmArgs strip_product(const ConvArgs& args, const Strip& t) {
 
 }  // namespace
 
-bool is_striped(const ConvShape& s) {
+bool suits_strips(const ConvShape& s) {
   // A product of few rows reads all weights for them.
   const size_t fewest = s.stride_w == 1 ? 4 : 8;
   return is_along_lines(s) && (s.dilation_w == 1 || s.stride_w == 1) &&

@@ -10,7 +10,6 @@
 #include "base/checked.h"
 #include "kernels/conv/lanes-inl.h"
 #include "kernels/conv/winograd.h"
-#include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {

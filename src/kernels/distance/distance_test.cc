@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <memory>
 #include <random>
 #include <vector>
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "kernels/elementwise/kernel_testing.h"
 #include "kernels/gemm/gemm.h"
 
 namespace retort::kernels {
@@ -18,19 +17,16 @@ namespace {
 std::vector<float> far_rows(size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(1000, 1);
-  std::vector<float> rows(count);
-  for (float& x : rows) x = normal(random);
-  return rows;
+  return testing::drawn(normal, random, count);
 }
 
 void expect_distances(size_t m, size_t n, size_t k) {
   SCOPED_TRACE(cat("{}x{}x{} {}", m, n, k, isa_name(current_isa())));
   const std::vector<float> a = far_rows(m * k, 1), b = far_rows(n * k, 2);
-  const std::unique_ptr<float, decltype(&std::free)> packed(
-      static_cast<float*>(std::aligned_alloc(64, (gemm_packed_bytes(k, n) + 127) / 64 * 64)), &std::free);
-  gemm_pack_b(b.data(), 1, k, k, n, packed.get());
+  testing::Lines packed(gemm_packed_bytes(k, n));
+  gemm_pack_b(b.data(), 1, k, k, n, packed.floats());
   std::vector<float> c(m * n);
-  squared_distances({.m = m, .n = n, .k = k, .a = a.data(), .packed_b = packed.get(), .c = c.data()});
+  squared_distances({.m = m, .n = n, .k = k, .a = a.data(), .packed_b = packed.floats(), .c = c.data()});
   for (size_t i = 0; i < m; ++i) {
     for (size_t j = 0; j < n; ++j) {
       double sum = 0;

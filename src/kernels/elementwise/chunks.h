@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/checked.h"
 #include "base/parallel.h"
 
 namespace retort::kernels {
@@ -18,7 +19,7 @@ void for_chunks(const Parallel& par, size_t n, const F& f, size_t chunk = kChunk
     if (n > 0) f(size_t(0), n);
     return;
   }
-  par.for_each((n + chunk - 1) / chunk, [&](size_t task, int) { f(task * chunk, std::min(n, (task + 1) * chunk)); });
+  par.for_each(ceil_div(n, chunk), [&](size_t task, int) { f(task * chunk, std::min(n, (task + 1) * chunk)); });
 }
 
 }  // namespace retort::kernels

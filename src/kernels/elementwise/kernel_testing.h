@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,26 @@ class Random {
 
  private:
   uint64_t state_;
+};
+
+inline std::vector<float> drawn(std::normal_distribution<float>& normal, std::mt19937& random, size_t n) {
+  std::vector<float> v(n);
+  for (float& x : v) x = normal(random);
+  return v;
+}
+
+/// Memory that starts at a cache line, as packed weights and scratch want it.
+class Lines {
+ public:
+  explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}
+  float* floats() { return memory_[0].values; }
+  void* data() { return memory_.data(); }
+
+ private:
+  struct alignas(64) Line {
+    float values[16];
+  };
+  std::vector<Line> memory_;
 };
 
 /// 0, 1, sizes around each vector length, and sizes of several chunks.

@@ -1,6 +1,5 @@
 #include "kernels/elementwise/logic.h"
 
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>

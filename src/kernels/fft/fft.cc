@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "kernels/dispatch.h"
 #include "kernels/fft/passes-inl.h"
 #include "kernels/fft/transform.h"
@@ -292,10 +293,10 @@ size_t fft_scratch_floats(const FftArgs& args, int workers) {
 
 void fft(const FftArgs& args, float* scratch, const Parallel& parallel) noexcept {
   const size_t at_once = lines_at_once(args), own = args.plan->scratch_floats(at_once);
-  const size_t blocks = (args.lines + at_once - 1) / at_once;  // of a group
+  const size_t blocks = ceil_div(args.lines, at_once);  // of a group
   const size_t all = args.groups * blocks, per_task = std::max<size_t>(1, kTaskNumbers / (args.plan->rows() * at_once));
   const auto transform = RETORT_SELECT(transform_lines);
-  parallel.for_each((all + per_task - 1) / per_task, [&](size_t task, int worker) {
+  parallel.for_each(ceil_div(all, per_task), [&](size_t task, int worker) {
     for (size_t i = task * per_task; i < std::min(all, (task + 1) * per_task); ++i) {
       const size_t group = i / blocks, line = i % blocks * at_once;
       transform(args, args.input + group * args.in.group_stride + line * args.in.line_stride,

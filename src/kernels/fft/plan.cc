@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <initializer_list>
 #include <numbers>
 
+#include "base/checked.h"
 #include "kernels/fft/fft.h"
 #include "kernels/fft/transform.h"
 
@@ -134,7 +134,7 @@ size_t FftPlan::table_floats() const {
 
 size_t FftPlan::rows() const { return std::max(core(), length); }
 
-size_t FftPlan::scratch_floats(size_t lines) const { return 4 * ((rows() * lines + 15) / 16 * 16); }
+size_t FftPlan::scratch_floats(size_t lines) const { return 4 * round_up(rows() * lines, 16); }
 
 // Fills the table in the order of use: first chain, twiddles between the chains, second chain; the roots that fold a
 // real spectrum; Bluestein's sequences.

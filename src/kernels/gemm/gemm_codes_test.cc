@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/kernel_testing.h"
 
 namespace retort::kernels {
 namespace {
@@ -20,12 +21,6 @@ struct Shape {
   size_t m, n, k;
 };
 enum class Zeros { none, one, each };
-
-struct alignas(64) CacheLine {
-  char bytes[64];
-};
-using Lines = std::vector<CacheLine>;
-Lines lines(size_t bytes) { return Lines(bytes / 64 + 1); }
 
 /// Operands at the end of their memory blocks, so that the address sanitizer detects any read beyond them.
 struct Operands {
@@ -73,7 +68,7 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const P
   c.stride = s.n + kGap;
   c.column_scale = o.column_scale.data();
   std::vector<CodeRow> rows(s.m);
-  Lines a = lines(codes_rows_bytes(s.m, s.k)), b = lines(codes_packed_bytes(s.k, s.n));
+  testing::Lines a(codes_rows_bytes(s.m, s.k)), b(codes_packed_bytes(s.k, s.n));
   auto* to = reinterpret_cast<int8_t*>(a.data());
   const Codes a_zero = o.zero(o.a_zero, o.a_signed), b_zero = o.zero(o.b_zero, o.b_signed);
   pack_code_rows(o.a_codes(), s.k, s.m, s.k, a_zero, to, rows.data());

@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "kernels/elementwise/kernel_testing.h"
 #include "kernels/gemm/gemm.h"
 
 namespace retort::kernels::testing {
@@ -32,19 +33,6 @@ struct Case {
   }
 };
 
-/// Memory that starts at a cache line.
-class Lines {
- public:
-  explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}
-  float* floats() { return memory_[0].values; }
-
- private:
-  struct alignas(64) Line {
-    float values[16];
-  };
-  std::vector<Line> memory_;
-};
-
 inline constexpr float kGuard = 12345.0f;
 
 /// Each matrix is exactly as long as needed, in its own block, so that the address sanitizer detects any read beyond
@@ -54,11 +42,7 @@ class Data {
   explicit Data(const Case& c) : case_(c), a_stride_(c.k + c.a_gap), c_stride_(c.n + c.c_gap) {
     std::mt19937 random(unsigned(c.m * 31 + c.n * 7 + c.k));
     std::normal_distribution<float> normal;
-    const auto fill = [&](size_t n) {
-      std::vector<float> v(n);
-      for (float& x : v) x = normal(random);
-      return v;
-    };
+    const auto fill = [&](size_t n) { return testing::drawn(normal, random, n); };
     a_ = fill(matrix_floats(c.m, c.k, a_stride_));
     b_ = fill(c.k * c.n);
     const float unit = 1 / std::sqrt(float(std::max<size_t>(c.k, 1)));

@@ -11,6 +11,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/kernel_testing.h"
 
 namespace retort::kernels {
 namespace {
@@ -38,9 +39,6 @@ template <typename T>
 std::vector<T> multiply(const Case& s, const std::vector<T>& a, const std::vector<T>& b, bool plain,
                         const Parallel& par = Parallel()) {
   constexpr WideType kType = std::is_same_v<T, double> ? WideType::f64 : sizeof(T) == 4 ? WideType::i32 : WideType::i64;
-  struct alignas(64) CacheLine {
-    char bytes[64];
-  };
   std::vector<T> c(s.m * (s.n + kGap), T(77));
   const size_t row = s.turned_b ? 1 : s.n, column = s.turned_b ? s.k : 1;
   GemmWideArgs args{.m = s.m, .n = s.n, .k = s.k, .a = a.data(), .c = c.data(), .c_stride = s.n + kGap};
@@ -50,7 +48,7 @@ std::vector<T> multiply(const Case& s, const std::vector<T>& a, const std::vecto
     gemm_wide_reference(args, b.data(), row, column);
     return c;
   }
-  std::vector<CacheLine> packed(wide_packed_bytes(kType, s.k, s.n) / 64 + 1);
+  testing::Lines packed(wide_packed_bytes(kType, s.k, s.n));
   wide_pack_b(kType, b.data(), row, column, s.k, 0, s.n, packed.data());
   args.packed_b = packed.data();
   gemm_wide(kType, args, par);

@@ -5,9 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm.h"

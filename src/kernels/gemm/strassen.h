@@ -14,6 +14,7 @@
 // paired rows, and pairs of panels whose paired columns, differ much in size, or contain infinity or NaN, are
 // multiplied in the plain way. Columns are compared when they are packed, rows in the run.
 #pragma once
+#include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 
 namespace retort::kernels::gemm_detail {
@@ -43,7 +44,7 @@ StrassenPlan plan_strassen(size_t m, size_t n, size_t k, int workers);
 
 /// Floats from one to the next of several matrices that are read and written together: with a multiple of 4 KiB they
 /// would evict each other from the first-level cache.
-inline constexpr size_t spread(size_t floats) { return (floats + 1023) / 1024 * 1024 + 5 * 32; }
+inline constexpr size_t spread(size_t floats) { return round_up(floats, 1024) + 5 * 32; }
 
 /// Rows [m0, m1) times columns [n0, n1); n0 is a multiple of the width of two panels.
 struct StrassenPart {

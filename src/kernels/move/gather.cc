@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 
 namespace retort::kernels {
@@ -40,7 +41,7 @@ std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* 
   if (a.outer * a.inner * a.count == 0) return std::nullopt;
   const Parallel allowed = m.allowed(par);
   if (a.inner == 1 && a.out_step == 1) {
-    const size_t pieces = (a.count + kChunk - 1) / kChunk;
+    const size_t pieces = ceil_div(a.count, kChunk);
     const auto task = [&](size_t begin, size_t end) {
       const size_t rows = pieces == 1 ? end - begin : 1;
       for (size_t u = begin; u < end; u += rows) {

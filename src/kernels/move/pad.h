@@ -1,7 +1,6 @@
 // Padding of any rank, negative pads included.
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "base/parallel.h"

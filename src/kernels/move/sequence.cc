@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 
 namespace retort::kernels {
@@ -51,7 +52,7 @@ void run_columns(const Running& a, const T* x, T* y, size_t width) {
 template <bool kProduct, typename T>
 void run_all(const Running& a, const T* x, T* y, const Parallel& par) {
   if (a.extent == 0 || a.inner == 0) return;
-  const size_t tiles = (a.inner + kColumns - 1) / kColumns;
+  const size_t tiles = ceil_div(a.inner, kColumns);
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t column = t % tiles * kColumns, at = t / tiles * a.extent * a.inner + column;

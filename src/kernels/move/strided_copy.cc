@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/move/transpose_tile.h"
 
@@ -98,7 +99,7 @@ const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
 /// Copies along the innermost dimension, divided into pieces of at most kChunk elements.
 void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
   const Dim run = take(outer, outer.rank - 1);
-  const size_t pieces = (run.extent + kChunk - 1) / kChunk;
+  const size_t pieces = ceil_div(run.extent, kChunk);
   const bool contiguous = run.to == 1 && run.from == 1;
   for_pieces(outer, pieces, std::min(run.extent, kChunk), par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
     const ptrdiff_t first = ptrdiff_t(piece * kChunk);
@@ -112,7 +113,7 @@ void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, co
 /// The innermost dimension is contiguous and the next one repeats it: doubles what has been copied.
 void copy_repeated(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
   const size_t run = take(outer, outer.rank - 1).extent, times = take(outer, outer.rank - 1).extent;
-  const size_t most = kChunk / run, pieces = (times + most - 1) / most;
+  const size_t most = kChunk / run, pieces = ceil_div(times, most);
   for_pieces(outer, pieces, std::min(times, most) * run, par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
     const size_t n = std::min(most, times - piece * most);
     void* const y = m.at(to, t + ptrdiff_t(piece * most * run));
@@ -127,7 +128,7 @@ void copy_transposed(const Mover& m, StridedCopy outer, size_t j, void* to, cons
   constexpr size_t kRows = 64;
   const Dim column = take(outer, outer.rank - 1), row = take(outer, j);
   const TransposeFn transpose = transpose_fn(m.size);
-  const size_t pieces = (row.extent + kRows - 1) / kRows;
+  const size_t pieces = ceil_div(row.extent, kRows);
   for_pieces(outer, pieces, std::min(row.extent, kRows) * column.extent, par,
              [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
                const size_t first = piece * kRows;

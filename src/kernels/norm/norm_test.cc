@@ -22,6 +22,15 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want, 
   }
 }
 
+void expect_reference(RowNorm args, const Parallel& par, double tolerance) {
+  std::vector<float> got(args.rows * args.width), want(got.size());
+  args.y = got.data();
+  row_norm(args, par);
+  args.y = want.data();
+  row_norm_reference(args);
+  expect_near(got, want, tolerance);
+}
+
 class NormKernel : public testing::PerIsa {};
 
 struct NormBuffers {
@@ -68,12 +77,7 @@ TEST_P(NormKernel, SkipRowsRepeatAndSumIsOptional) {
   const size_t rows = 6, width = 70;
   const auto x = random.floats(rows * width, -1, 1), skip = random.floats(2 * width, -1, 1);
   RowNorm args{.rows = rows, .width = width, .x = x.data(), .skip = skip.data(), .skip_rows = 2};
-  std::vector<float> got(rows * width), want(rows * width);
-  args.y = got.data();
-  row_norm(args, one_thread());
-  args.y = want.data();
-  row_norm_reference(args);
-  expect_near(got, want, 3e-6);
+  expect_reference(args, one_thread(), 3e-6);
 }
 
 TEST_P(NormKernel, LargeOffsetDoesNotCancel) {
@@ -82,12 +86,7 @@ TEST_P(NormKernel, LargeOffsetDoesNotCancel) {
   auto x = random.floats(width, -1, 1);
   for (float& v : x) v += 4000;
   RowNorm args{.rows = 1, .width = width, .x = x.data(), .epsilon = 0};
-  std::vector<float> got(width), want(width);
-  args.y = got.data();
-  row_norm(args, one_thread());
-  args.y = want.data();
-  row_norm_reference(args);
-  expect_near(got, want, 1e-3);  // an ulp of the mean itself is 2.4e-4
+  expect_reference(args, one_thread(), 1e-3);  // the mean itself has an ulp of 2.4e-4
 }
 
 TEST_P(NormKernel, RowNormInPlaceSameBitsWithThreads) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "kernels/dispatch.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/norm/softmax-inl.h"
@@ -106,7 +107,7 @@ void softmax(const SoftmaxArgs& args, const Parallel& par) noexcept {
         par, args.outer, [&](size_t begin, size_t end) { rows(args, begin, end); }, rows_per_task);
   }
   const auto columns = RETORT_SELECT(softmax_inner);
-  const size_t steps = (args.inner + kInnerStep - 1) / kInnerStep;
+  const size_t steps = ceil_div(args.inner, kInnerStep);
   const size_t steps_per_task = std::max<size_t>(1, kChunk / (args.extent * std::min(args.inner, kInnerStep)));
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {

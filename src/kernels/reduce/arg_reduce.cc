@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/reduce.h"
 
@@ -93,7 +94,7 @@ void arg_reduce(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par)
   const auto columns = a.min    ? a.last ? arg_columns<true, true, T> : arg_columns<true, false, T>
                           : a.last ? arg_columns<false, true, T>
                                 : arg_columns<false, false, T>;
-  const size_t tiles = (a.inner + kColumns - 1) / kColumns;
+  const size_t tiles = ceil_div(a.inner, kColumns);
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t outer = t / tiles, at = t % tiles * kColumns;

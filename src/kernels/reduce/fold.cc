@@ -6,7 +6,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/dispatch.h"
 #include "kernels/reduce/walk.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/fold.h"
 #include "kernels/reduce/walk.h"
@@ -108,7 +109,7 @@ double finish_fold(Reduce op, double sum, size_t count) {
 /// Folds a long run to one number: at most 64 parts, added in order.
 double fold_whole(Fold fold, const double* x, size_t n, const Parallel& par) {
   constexpr size_t kParts = 64;
-  const size_t part = std::max(kChunk, (n + kParts - 1) / kParts);
+  const size_t part = std::max(kChunk, ceil_div(n, kParts));
   std::array<double, kParts> partial;
   partial.fill(fold_start(fold));
   for_chunks(
@@ -122,7 +123,7 @@ double fold_whole(Fold fold, const double* x, size_t n, const Parallel& par) {
 void fold_double_columns(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) {
   const Fold fold = fold_of(op);
   const InnerRun run = inner_run(plan);
-  const size_t inner = plan.kept.extents[plan.kept.rank - 1], tiles = (inner + kTile - 1) / kTile;
+  const size_t inner = plan.kept.extents[plan.kept.rank - 1], tiles = ceil_div(inner, kTile);
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t at = t % tiles * kTile, i = t / tiles * inner + at, width = std::min(kTile, inner - at);

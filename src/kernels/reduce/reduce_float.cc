@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/fold.h"
 #include "kernels/reduce/walk.h"
@@ -68,7 +69,7 @@ void reduce_whole(const Reduction& r, const Parallel& par) {
   constexpr size_t kParts = 64;
   const FoldRun run = fold_run();
   const size_t n = r.plan.count;
-  const size_t part = std::max(kChunk, (n + kParts - 1) / kParts);
+  const size_t part = std::max(kChunk, ceil_div(n, kParts));
   r.y[0] = reduce_one(r.op, n, [&](Fold fold, float shift) {
     std::array<double, kParts> partial;
     partial.fill(fold_start(fold));
@@ -115,7 +116,7 @@ void reduce_tile(const Reduction& r, FoldTile tile, size_t i, size_t width) {
 void reduce_columns(const Reduction& r, const Parallel& par) {
   const FoldTile tile = fold_tile();
   const size_t inner = r.plan.kept.extents[r.plan.kept.rank - 1];
-  const size_t tiles = (inner + kFoldColumns - 1) / kFoldColumns;
+  const size_t tiles = ceil_div(inner, kFoldColumns);
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t at = t % tiles * kFoldColumns;

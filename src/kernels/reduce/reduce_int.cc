@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/walk.h"

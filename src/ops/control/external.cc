@@ -1,8 +1,6 @@
 // retort.External: stands for a node whose operator is external (ops/external.h).
 #include "ops/external.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 
 namespace retort {

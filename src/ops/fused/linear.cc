@@ -1,6 +1,5 @@
 // retort.Linear: act(A · (W ∘ S) + B + R) for A [..., K] and a constant W, [K, N] or with trans_b [N, K]; S, [N] and
 // constant, multiplies the columns of W. Of W and S only the packed weights are kept.
-#include "base/checked.h"
 #include "ops/fused/common/activation.h"
 #include "ops/nn/common/matrix.h"
 

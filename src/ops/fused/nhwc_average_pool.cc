@@ -4,21 +4,14 @@
 namespace retort::ops {
 namespace {
 
-struct NhwcAveragePool : NhwcPool {
+struct NhwcAveragePool : NhwcPool<NhwcAveragePool> {
   bool count_include_pad = false;
   static constexpr auto attributes =
       std::tuple_cat(pool_attributes, std::tuple{attr("count_include_pad", &NhwcAveragePool::count_include_pad)});
 
-  void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }
-
   kernels::PoolArgs arguments(const RunContext& c) const {
     using enum kernels::PoolKind;
     return pool_arguments(c, *this, count_include_pad ? average_include_pad : average, true);
-  }
-  void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(arguments(c), c.parallel()); }
-  template <std::same_as<float> T>
-  void reference(RunContext& c) const {
-    kernels::pool_reference(arguments(c), false);
   }
 };
 

@@ -4,18 +4,11 @@
 namespace retort::ops {
 namespace {
 
-struct NhwcMaxPool : NhwcPool {
+struct NhwcMaxPool : NhwcPool<NhwcMaxPool> {
   static constexpr auto attributes = pool_attributes;
-
-  void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }
 
   kernels::PoolArgs arguments(const RunContext& c) const {
     return pool_arguments(c, *this, kernels::PoolKind::max, true);
-  }
-  void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(arguments(c), c.parallel()); }
-  template <std::same_as<float> T>
-  void reference(RunContext& c) const {
-    kernels::pool_reference(arguments(c), false);
   }
 };
 

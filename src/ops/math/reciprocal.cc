@@ -1,5 +1,4 @@
 // Reciprocal: y = 1 / x.
-#include <cmath>
 
 #include "ops/math/unary.h"
 

@@ -1,34 +1,10 @@
 // ReduceMin: smallest element over axes; NaN if there is one. Without elements, the highest value of the type.
 #include "ops/math/extreme.h"
-#include "ops/math/reduce.h"
 
 namespace retort::ops {
-namespace {
-
-struct ReduceMin : Reduce<ReduceMin> {
-  static constexpr kernels::Reduce kernel = kernels::Reduce::min;
-  template <typename T>
-  static T reduce(const Reduced<T>& values) {
-    T best = T(highest_of(values.type, T{}));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const T v = values[i];
-      if (v < best || v != v) best = v;
-      if (best != best) break;
-    }
-    return best;
-  }
-  static std::optional<Dim> symbolic(DimTable& d, std::span<const Dim> x) {
-    if (x.empty()) return std::nullopt;
-    Dim best = x[0];
-    for (Dim v : x) best = d.min(best, v);
-    return best;
-  }
-};
-
-}  // namespace
 
 extern const OpDef op_reduce_min;
-constinit const OpDef op_reduce_min = define<ReduceMin>({
+constinit const OpDef op_reduce_min = define<ReduceExtreme<false>>({
     .name = "ReduceMin",
     .since = {1, 11, 12, 13, 18, 20},
     .inputs = {"data: T", "axes: int64?"},

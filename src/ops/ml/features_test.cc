@@ -3,14 +3,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/op_test.h"
+#include "ops/ml/ml_testing.h"
 
 namespace retort::ops {
 namespace {
-
-using Floats = std::vector<float>;
-using Ints = std::vector<int64_t>;
-using Strings = std::vector<std::string>;
 
 const OpTest binarizer("Binarizer",
                        {{.about = "above the threshold",

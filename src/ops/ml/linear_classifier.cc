@@ -37,13 +37,7 @@ struct LinearClassifier : ClassLabels {
   bool has_second() const { return intercepts.size() == 1 && label_count() == 2; }
   size_t scores() const { return has_second() ? 2 : intercepts.size(); }
 
-  void infer(InferContext& c) const {
-    if (c.wants(0)) c.set(0, label_type());
-    if (c.wants(1)) c.set(1, DType::f32);
-    const Dim rows = infer_rows(c, features());
-    if (c.wants(0)) c.set(0, label_type(), {rows});
-    if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(scores())});
-  }
+  void infer(InferContext& c) const { infer_labels(c, features(), scores()); }
   Cost cost(const CostContext& c) const {
     return {.multiply_adds = per(c.count(0), c.extent(0, -1)) * double(coefficients.size())};
   }

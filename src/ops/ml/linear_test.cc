@@ -3,19 +3,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/op_test.h"
+#include "ops/ml/ml_testing.h"
 
 namespace retort::ops {
 namespace {
-
-using Floats = std::vector<float>;
-using Ints = std::vector<int64_t>;
-using Strings = std::vector<std::string>;
-
-Floats some(size_t n, uint32_t seed) {
-  const Tensor t = random({int64_t(n)}, seed, -1, 1);
-  return {t.data<float>(), t.data<float>() + n};
-}
 
 OpCase classify(std::string about, Floats coefficients, Floats intercepts, std::string transform, Tensor labels,
                 Tensor scores) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "ops/ml/common/features.h"
 
 namespace retort::ops {
@@ -37,7 +38,7 @@ struct Normalizer {
     constexpr size_t kRows = 64;
     const size_t n = size_t(c.shape(0).back()), block = kRows * n, count = c.out_count();
     if (count == 0) return;
-    c.parallel().for_each((count + block - 1) / block, [&](size_t i, int) {
+    c.parallel().for_each(ceil_div(count, block), [&](size_t i, int) {
       const size_t first = i * block;
       normalize(c.input<T>(0).data() + first, c.output<float>().data() + first, std::min(block, count - first), n);
     });

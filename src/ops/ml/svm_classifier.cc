@@ -61,13 +61,7 @@ struct SvmClassifier : ClassLabels, SvmAttributes {
             "support vectors of a single class cannot separate classes");
   }
 
-  void infer(InferContext& c) const {
-    if (c.wants(0)) c.set(0, label_type());
-    if (c.wants(1)) c.set(1, DType::f32);
-    const Dim rows = infer_rows(c, features());
-    if (c.wants(0)) c.set(0, label_type(), {rows});
-    if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(scores())});
-  }
+  void infer(InferContext& c) const { infer_labels(c, features(), scores()); }
 
   struct Model : State {
     explicit Model(const SvmClassifier& op)

@@ -4,19 +4,10 @@
 
 #include "base/error.h"
 #include "ops/ml/common/svm.h"
-#include "ops/op_test.h"
+#include "ops/ml/ml_testing.h"
 
 namespace retort::ops {
 namespace {
-
-using Floats = std::vector<float>;
-using Ints = std::vector<int64_t>;
-using Strings = std::vector<std::string>;
-
-Floats some(size_t n, uint32_t seed) {
-  const Tensor t = random({int64_t(n)}, seed, -1, 1);
-  return {t.data<float>(), t.data<float>() + n};
-}
 
 Attributes with(Attributes a, std::initializer_list<Attributes::Item> more) {
   for (const auto& [name, value] : more) a.set(name, value);

@@ -3,14 +3,11 @@
 #include <cmath>
 #include <random>
 
-#include "ops/op_test.h"
+#include "ops/ml/ml_testing.h"
 
 namespace retort::ops {
 namespace {
 
-using Ints = std::vector<int64_t>;
-using Floats = std::vector<float>;
-using Strings = std::vector<std::string>;
 using Items = std::vector<Attributes::Item>;
 
 Attributes with(Attributes attributes, const Items& own) {

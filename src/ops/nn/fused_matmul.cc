@@ -1,5 +1,6 @@
 // com.microsoft.FusedMatMul: alpha · A' · B', where A' and B' are transposed according to the attributes: transA/transB
 // swap the last two axes; before that, transBatchA/transBatchB move the first axis after the other leading ones.
+#include "base/checked.h"
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -86,8 +87,8 @@ struct FusedMatMul {
     l.shape = matmul_shape(permuted(c.shape(0), l.axes_a), permuted(c.shape(1), l.axes_b));
     l.copy_a = (trans_a && l.axes_a.size() > 1) || (trans_batch_a && l.axes_a.size() > 2);
     l.copy_b = trans_batch_b && l.axes_b.size() > 2;
-    l.bytes_a = l.copy_a ? (c.count(0) * sizeof(float) + 63) / 64 * 64 : 0;
-    l.bytes_b = l.copy_b ? (c.count(1) * sizeof(float) + 63) / 64 * 64 : 0;
+    l.bytes_a = l.copy_a ? round_up(c.count(0) * sizeof(float), 64) : 0;
+    l.bytes_b = l.copy_b ? round_up(c.count(1) * sizeof(float), 64) : 0;
     return l;
   }
   size_t scratch(const RunContext& c) const {

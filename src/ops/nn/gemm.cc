@@ -1,5 +1,6 @@
 // Gemm: alpha · A' · B' + beta · C, where A' and B' are A and B or their transposes and C broadcasts to the result.
 // With beta 0, C is not read, so a NaN in it does not reach the result.
+#include "base/checked.h"
 #include "kernels/elementwise/convert.h"
 #include "ops/math/arithmetic.h"
 #include "ops/nn/common/matrix.h"
@@ -126,7 +127,7 @@ struct Gemm {
   }
 
  private:
-  size_t turned_a_bytes(const MatMulShape& s) const { return trans_a ? (s.m * s.k * sizeof(float) + 63) / 64 * 64 : 0; }
+  size_t turned_a_bytes(const MatMulShape& s) const { return trans_a ? round_up(s.m * s.k * sizeof(float), 64) : 0; }
   template <typename T>
   void finish(RunContext& c, const MatMulShape& s) const {
     const T* add = beta != 0 ? c.optional<T>(2) : nullptr;

@@ -1,6 +1,6 @@
 // Optional: the input as an optional value; without an input, an empty optional. An optional with a value is
 // represented by that value; only the empty one has a kind of its own.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

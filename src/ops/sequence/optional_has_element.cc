@@ -1,5 +1,5 @@
 // OptionalHasElement: whether an optional has a value; true for every value that is not an optional.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

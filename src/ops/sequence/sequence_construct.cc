@@ -1,5 +1,5 @@
 // SequenceConstruct: a sequence of the inputs.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

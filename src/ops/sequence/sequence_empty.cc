@@ -1,5 +1,5 @@
 // SequenceEmpty: a sequence without elements, whose element type is tensors of type `dtype`.
-#include "ops/sequence/common/sequence.h"
+#include "ops/op.h"
 
 namespace retort::ops {
 namespace {

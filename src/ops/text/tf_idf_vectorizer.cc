@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/checked.h"
 #include "ops/op.h"
 
 namespace retort::ops {

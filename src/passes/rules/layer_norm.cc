@@ -61,11 +61,9 @@ std::optional<Patch> match_layer(const Graph& g, const Node& n) {
   const auto columns = width(g, x);
   if (!columns) return std::nullopt;
   Patch p(g);
-  Attributes attributes;
-  attributes.set("epsilon", float(d->epsilon));
   p.replace(n.outputs[0], p.add({.type = "LayerNormalization",
                                  .inputs = {x, p.constant(ones(*columns), "ones")},
-                                 .attributes = attributes}));
+                                 .attributes = {{"epsilon", float(d->epsilon)}}}));
   p.covers({sub->id, n.id});
   return p;
 }
@@ -77,11 +75,9 @@ std::optional<Patch> rms(const Graph& g, const Node& n, ValueId x, ValueId root)
   const auto columns = width(g, x);
   if (!columns) return std::nullopt;
   Patch p(g);
-  Attributes attributes;
-  attributes.set("epsilon", float(d->epsilon));
-  p.replace(
-      n.outputs[0],
-      p.add({.type = "RMSNormalization", .inputs = {x, p.constant(ones(*columns), "ones")}, .attributes = attributes}));
+  p.replace(n.outputs[0], p.add({.type = "RMSNormalization",
+                                 .inputs = {x, p.constant(ones(*columns), "ones")},
+                                 .attributes = {{"epsilon", float(d->epsilon)}}}));
   p.covers({n.id});
   return p;
 }

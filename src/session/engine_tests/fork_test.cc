@@ -120,9 +120,7 @@ TEST(Branches, OnSharedThreads) {
   SessionOptions options;
   options.own_threads = false;
   options.parallel_execution = true;
-  auto model = std::make_shared<Model>();
-  model->dims = t.g.shared_dims();
-  model->graph = t.g.clone();
+  const auto model = std::make_shared<Model>(model_with(t.g));
   Session session(std::make_shared<Environment>(std::move(shared)), model, options);
   run(session, {image(kLarge)});
   EXPECT_TRUE(t.meeting.met());

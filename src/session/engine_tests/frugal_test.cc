@@ -176,12 +176,7 @@ class SharedModel : public testing::Test {
   }
   ~SharedModel() override { std::filesystem::remove_all(folder_); }
   void write(const TestGraph& t, const std::string& name) {
-    Model m;
-    m.ir_version = 8;
-    m.opsets[""] = 17;
-    m.dims = t.g.shared_dims();
-    m.graph = t.g.clone();
-    write_model(m, folder_ + "/" + name, {});
+    write_model(writable_model(t.g), folder_ + "/" + name, {});
   }
   std::shared_ptr<Session> load(const SessionOptions& options = {}) {
     return std::make_shared<Session>(environment_, folder_ + "/model.onnx", options);
@@ -272,12 +267,7 @@ TEST_F(SharedModel, SharesNothingThatWasLent) {
   SessionOptions lends, owns;
   lends.external_initializers.emplace("k", lent);
   owns.external_initializers.emplace("k", own);
-  const auto model = [&] {
-    auto m = std::make_shared<Model>();
-    m->dims = t.g.shared_dims();
-    m->graph = t.g.clone();
-    return m;
-  };
+  const auto model = [&] { return std::make_shared<Model>(model_with(t.g)); };
   Session first(environment_, model(), lends), second(environment_, model(), owns);
   std::fill_n(lent.mutable_data<float>(), lent.count(), 5.0f);
   const Tensor at = Tensor::of<float>({2}, {0, 1});

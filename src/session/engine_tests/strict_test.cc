@@ -1,8 +1,6 @@
 // session.strict: products are plain sums of products, so a row's results do not depend on the rows beside it.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "session/session_testing.h"
 
 namespace retort {

@@ -1,6 +1,5 @@
 // Devices and their providers: what a library without plug-ins reports about the processor.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "models.h"

@@ -1,6 +1,5 @@
 // Memory and semaphores of other interfaces. Without a provider that imports, there is no importer, which is not an
 // error.
-#include <vector>
 
 #include "scene.h"
 

@@ -1,7 +1,6 @@
 // Calls of plug-in providers besides runs of parts: each scene notes the calls that they received.
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "binder.h"

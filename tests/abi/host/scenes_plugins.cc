@@ -1,8 +1,6 @@
 // Plug-in providers: a library that compiles parts of models, on a device with separate memory, in both engines.
 #include <dlfcn.h>
 
-#include <algorithm>
-
 #include "binder.h"
 
 using scenes::Binder;

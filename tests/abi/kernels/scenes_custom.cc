@@ -1,7 +1,6 @@
 // Custom operators: a caller's kernels in both libraries, the information that they receive and their results.
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 #include "custom.h"
 

@@ -1,5 +1,4 @@
 // If, Loop and Scan on the loopback device: the provider requests kernels from the host, which run the bodies there.
-#include <deque>
 
 #include "loop/loop.h"
 

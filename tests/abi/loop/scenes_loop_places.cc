@@ -1,5 +1,4 @@
 // The loopback provider: inputs and outputs in all memories, bound and by name.
-#include <array>
 
 #include "loop/loop.h"
 

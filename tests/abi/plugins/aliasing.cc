@@ -104,12 +104,8 @@ struct Ep : OrtEp {
 
 struct AliasingFactory : Factory {
   AliasingFactory() : Factory({ORT_API_VERSION, "aliasing", 0xa11a, "1.2.3", on_device ? "AliasingMemory" : nullptr}) {
-    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                  const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept -> OrtStatus* {
-      *made = new Ep;
-      return nullptr;
-    };
-    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+    CreateEp = create_ep<Ep>;
+    ReleaseEp = delete_ep<Ep>;
   }
 };
 

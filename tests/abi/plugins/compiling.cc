@@ -122,20 +122,14 @@ struct Ep : OrtEp {
       }
       return nullptr;
     };
-    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
-      for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
-    };
+    ReleaseNodeComputeInfos = delete_parts<Part>;
   }
 };
 
 struct CompilingFactory : Factory {
   CompilingFactory() : Factory({23, "compiling", 0xbeef, "1.2.3", "CompilingMemory"}) {
-    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                  const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept -> OrtStatus* {
-      *made = new Ep;
-      return nullptr;
-    };
-    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+    CreateEp = create_ep<Ep>;
+    ReleaseEp = delete_ep<Ep>;
   }
 };
 

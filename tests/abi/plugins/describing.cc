@@ -214,7 +214,7 @@ struct DescribingFactory : Factory {
       *made = new Ep;
       return nullptr;
     };
-    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+    ReleaseEp = delete_ep<Ep>;
   }
   ~DescribingFactory() {
     ep_api->ReleaseHardwareDevice(hardware);

@@ -64,6 +64,30 @@ struct StatelessPart : OrtNodeComputeInfo {
   }
 };
 
+/// OrtEpFactory::CreateEp and OrtEpFactory::ReleaseEp of providers that take no options.
+template <typename Ep>
+OrtStatus* create_ep(OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
+                     const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept {
+  *made = new Ep;
+  return nullptr;
+}
+template <typename Ep>
+void delete_ep(OrtEpFactory*, OrtEp* ep) noexcept {
+  delete static_cast<Ep*>(ep);
+}
+
+/// OrtEp::Compile and OrtEp::ReleaseNodeComputeInfos of parts that are all alike.
+template <typename Part>
+OrtStatus* make_parts(OrtEp*, const OrtGraph**, const OrtNode**, size_t count, OrtNodeComputeInfo** infos,
+                      OrtNode**) noexcept {
+  for (size_t i = 0; i < count; ++i) infos[i] = new Part;
+  return nullptr;
+}
+template <typename Part>
+void delete_parts(OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
+}
+
 inline std::string type_of(const OrtNode* node) {
   const char* type = "";
   api->ReleaseStatus(api->Node_GetOperatorType(node, &type));

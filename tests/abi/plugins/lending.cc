@@ -120,14 +120,8 @@ struct Ep : OrtEp {
         if (type_of(node) == "Mul") TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &node, 1, &how));
       return nullptr;
     };
-    Compile = [](OrtEp*, const OrtGraph**, const OrtNode**, size_t count, OrtNodeComputeInfo** infos,
-                 OrtNode**) noexcept -> OrtStatus* {
-      for (size_t i = 0; i < count; ++i) infos[i] = new Part;
-      return nullptr;
-    };
-    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
-      for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
-    };
+    Compile = make_parts<Part>;
+    ReleaseNodeComputeInfos = delete_parts<Part>;
     if (setting("ep").empty()) return;
     CreateAllocator = [](OrtEp*, const OrtMemoryInfo* info, OrtAllocator** made) noexcept {
       return lend("ep", info, made);

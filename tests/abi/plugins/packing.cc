@@ -148,12 +148,8 @@ struct Ep : OrtEp {
 
 struct PackingFactory : Factory {
   PackingFactory() : Factory({ORT_API_VERSION, "packing", 0xbeef, "1.2.3"}) {
-    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                  const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept -> OrtStatus* {
-      *made = new Ep;
-      return nullptr;
-    };
-    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+    CreateEp = create_ep<Ep>;
+    ReleaseEp = delete_ep<Ep>;
   }
 };
 

@@ -105,9 +105,7 @@ struct Ep : OrtEp {
       }
       return nullptr;
     };
-    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
-      for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
-    };
+    ReleaseNodeComputeInfos = delete_parts<Part>;
     hooks();
   }
   void hooks();

@@ -128,14 +128,8 @@ struct Ep : OrtEp {
     GetCapability = [](OrtEp*, const OrtGraph* graph, OrtEpGraphSupportInfo* info) noexcept {
       return claim(graph, info);
     };
-    Compile = [](OrtEp*, const OrtGraph**, const OrtNode**, size_t count, OrtNodeComputeInfo** infos,
-                 OrtNode**) noexcept -> OrtStatus* {
-      for (size_t i = 0; i < count; ++i) infos[i] = new Part;
-      return nullptr;
-    };
-    ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** infos, size_t count) noexcept {
-      for (size_t i = 0; i < count; ++i) delete static_cast<Part*>(infos[i]);
-    };
+    Compile = make_parts<Part>;
+    ReleaseNodeComputeInfos = delete_parts<Part>;
     GetKernelRegistry = [](OrtEp* e, const OrtKernelRegistry** given) noexcept -> OrtStatus* {
       auto* self = static_cast<Ep*>(e);
       if (!self->registry) TRY(make_registry(&self->registry));
@@ -155,12 +149,8 @@ struct Ep : OrtEp {
 
 struct ThrowingFactory : Factory {
   ThrowingFactory() : Factory({31, "throwing", 0x7420, "1.2.3", "ThrowingMemory"}) {
-    CreateEp = [](OrtEpFactory*, const OrtHardwareDevice* const*, const OrtKeyValuePairs* const*, size_t,
-                  const OrtSessionOptions*, const OrtLogger*, OrtEp** made) noexcept -> OrtStatus* {
-      *made = new Ep;
-      return nullptr;
-    };
-    ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
+    CreateEp = create_ep<Ep>;
+    ReleaseEp = delete_ep<Ep>;
     CreateAllocator = [](OrtEpFactory* f, const OrtMemoryInfo*, const OrtKeyValuePairs*,
                          OrtAllocator** made) noexcept -> OrtStatus* {
       *made = new Memory(of(f).info);

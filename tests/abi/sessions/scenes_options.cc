@@ -1,5 +1,4 @@
 // Session options and run options.
-#include <cstring>
 #include <string>
 
 #include "scene.h"

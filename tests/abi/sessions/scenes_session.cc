@@ -1,5 +1,4 @@
 // Sessions: loading, signatures, metadata.
-#include <thread>
 
 #include "folder.h"
 #include "models.h"

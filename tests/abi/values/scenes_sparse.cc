@@ -1,5 +1,4 @@
 // Sparse tensors.
-#include <string>
 
 #include "scene.h"
 

@@ -1,5 +1,4 @@
 // Type infos, and the types that the model editor makes.
-#include <cstring>
 #include <string>
 
 #include "scene.h"

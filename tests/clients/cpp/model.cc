@@ -1,6 +1,4 @@
 // Models, values, options, and models made in memory with operators of the program.
-#include <fstream>
-#include <map>
 
 #include "client.h"
 

@@ -4,11 +4,6 @@
 
 namespace retort::ops {
 
-struct NhwcPool : PoolAttributes {
-  bool reads_rows(const RunContext&, size_t) const { return true; }
-  bool writes_rows(const RunContext&) const { return true; }
-};
-
 /// Infers the shape for [N, H, W, C] or [N, L, C]: the same with pooled spatial axes.
 inline void infer_nhwc_pool(InferContext& c, const PoolAttributes& a) {
   c.set(0, c.dtype(0));
@@ -20,5 +15,22 @@ inline void infer_nhwc_pool(InferContext& c, const PoolAttributes& a) {
     y[d + 1] = window_extent(c.dims(), a, d, x[d + 1], a.kernel_shape[d], a.ceil_mode);
   c.set(0, c.dtype(0), y);
 }
+
+/// An operator is a struct `Op : NhwcPool<Op>` with
+///   kernels::PoolArgs arguments(const RunContext&) const;
+template <typename Op>
+struct NhwcPool : PoolAttributes {
+  void infer(InferContext& c) const { infer_nhwc_pool(c, *this); }
+  bool reads_rows(const RunContext&, size_t) const { return true; }
+  bool writes_rows(const RunContext&) const { return true; }
+  void fast(RunContext& c, std::type_identity<float>) const { kernels::pool_nhwc(op().arguments(c), c.parallel()); }
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    kernels::pool_reference(op().arguments(c), false);
+  }
+
+ private:
+  const Op& op() const { return static_cast<const Op&>(*this); }
+};
 
 }  // namespace retort::ops

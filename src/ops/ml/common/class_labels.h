@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/ml/common/features.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -16,6 +17,14 @@ struct ClassLabels {
   /// If both lists are given, the strings are used.
   size_t label_count() const { return string_labels.empty() ? int_labels.size() : string_labels.size(); }
   DType label_type() const { return string_labels.empty() ? DType::i64 : DType::string; }
+  /// Label and scores of each row of features: outputs 0 and 1.
+  void infer_labels(InferContext& c, size_t features, size_t scores) const {
+    if (c.wants(0)) c.set(0, label_type());
+    if (c.wants(1)) c.set(1, DType::f32);
+    const Dim rows = infer_rows(c, features);
+    if (c.wants(0)) c.set(0, label_type(), {rows});
+    if (c.wants(1)) c.set(1, DType::f32, {rows, Dim(scores)});
+  }
   /// Writes output 0 for a row; without labels, classes are named by their numbers.
   void store_label(const RunContext& c, size_t row, size_t label) const {
     if (!c.wants(0)) return;

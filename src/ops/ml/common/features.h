@@ -1,5 +1,6 @@
 // Rows of features, the input of ai.onnx.ml operators: numbers of several types, read as floats.
 #pragma once
+#include "base/checked.h"
 #include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
 #include "ops/op.h"
@@ -59,7 +60,7 @@ struct FeatureBlocks {
   template <class F>
   void for_each(const RunContext& c, T* space, size_t each, const F& f) const {
     const DType type = c.dtype(0);
-    c.parallel().for_each((rows + block_ - 1) / block_, [&](size_t i, int worker) {
+    c.parallel().for_each(ceil_div(rows, block_), [&](size_t i, int worker) {
       const size_t first = i * block_, count = rows - first < block_ ? rows - first : block_;
       T* own = space + size_t(worker) * each;
       const char* from = static_cast<const char*>(c.data(0)) + dtype_bytes(type, first * columns);

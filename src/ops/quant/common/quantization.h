@@ -1,7 +1,6 @@
 // Shared by QuantizeLinear and DequantizeLinear: real = (code - zero point) · scale, with one scale and zero point for
 // a whole tensor, for each index along an axis, or for each block of indices along it.
 #pragma once
-#include <span>
 
 #include "base/function_ref.h"
 #include "ops/op.h"
