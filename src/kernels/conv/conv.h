@@ -44,7 +44,6 @@ struct ConvShape {
 enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels; rows are gathered first if strided or scaled
   strassen,   ///< the same, with seven multiplications instead of eight (gemm/strassen.h)
-  /// Any kernel, groups == 1: GEMM over input patches, which are gathered unless they are contiguous in the input.
   /// Any kernel, groups == 1: implicit GEMM over input patches, which are gathered block by block.
   rows,
   /// 1xk, groups == 1: implicit GEMM without gathering; its rows overlap in the lines of the input.
