@@ -78,8 +78,7 @@ class ExternalOps {
 
 /// Makes `node` one that `op` implements, of the version that brought it; its values are those of `graph`.
 void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
-/// What `node` stands for; null for a node of the engine's own operators.
-const ExternalNode* external_node(const Node& node);
+/// Null for a node of the engine's own operators.
 const ExternalOp* external_op(const Node& node);
 /// The same from what the node became in a plan.
 const ExternalOp* external_op(const OpDef& op, const void* params);

@@ -101,8 +101,6 @@ struct GemvArgs {
 };
 /// y[j] = sum over i of x[i] · b[j, i], B being [n, k]: dot products with rows, as the scores of one query.
 void gemv_rows(const GemvArgs& args) noexcept;
-/// y[j] = sum over i of x[i] · b[i, j], B being [k, n]: a weighted sum of rows, as the output of one query.
-void gemv_columns(const GemvArgs& args) noexcept;
 
 /// The plain loop: the meaning of gemm().
 void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,
