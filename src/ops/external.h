@@ -78,8 +78,7 @@ class ExternalOps {
 
 /// Makes `node` a node of `op`, in the version that introduced it; its values are those of `graph`.
 void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const ExternalOp> op);
-/// The node that `node` was made from; null for a node of the engine's own operators.
-const ExternalNode* external_node(const Node& node);
+/// Null for a node of the engine's own operators.
 const ExternalOp* external_op(const Node& node);
 /// The same for a node in a plan.
 const ExternalOp* external_op(const OpDef& op, const void* params);

@@ -103,8 +103,6 @@ struct GemvArgs {
 };
 /// y[j] = sum over i of x[i] · b[j, i], where B is [n, k]: dot products with rows, such as the scores of one query.
 void gemv_rows(const GemvArgs& args) noexcept;
-/// y[j] = sum over i of x[i] · b[i, j], where B is [k, n]: a weighted sum of rows, such as the output of one query.
-void gemv_columns(const GemvArgs& args) noexcept;
 
 /// The reference of gemm(): a plain loop.
 void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,

@@ -88,54 +88,6 @@ HWY_INLINE void dot_rows(RowSums& rows, const float* x, size_t k, float* sums) {
   hn::StoreU(sum_each(total(0), total(1), total(2), total(3)), Quad(), sums);
 }
 
-/// kVectors vectors of columns; n > 0: only the first n columns of one vector. Steps of k are added to kSets sums in
-/// turn.
-template <size_t kVectors>
-HWY_INLINE void axpy_rows(const GemvArgs& g, size_t column, size_t n = 0) {
-  constexpr size_t kSets = kChains / kVectors;
-  constexpr size_t kRowsAhead = 16;
-  const FloatTag d;
-  const auto load = [n](const float* p)
-                        HWY_ATTR { return n == 0 ? hn::LoadU(FloatTag(), p) : LoadFirst(FloatTag(), p, n); };
-  Float acc[kSets][kVectors];
-#pragma GCC unroll 8
-  for (size_t s = 0; s < kSets; ++s) {
-#pragma GCC unroll 8
-    for (size_t v = 0; v < kVectors; ++v) acc[s][v] = hn::Zero(d);
-  }
-  const float* b = g.b + column;
-  size_t i = 0;
-  for (; i + kSets <= g.k; i += kSets) {
-#pragma GCC unroll 8
-    for (size_t s = 0; s < kSets; ++s, b += g.b_stride) {
-      const Float x = hn::Set(d, g.x[i + s]);
-#pragma GCC unroll 8
-      for (size_t v = 0; v < kVectors; ++v) {
-        __builtin_prefetch(b + v * kLanes + kRowsAhead * g.b_stride);
-        acc[s][v] = hn::MulAdd(x, load(b + v * kLanes), acc[s][v]);
-      }
-    }
-  }
-  for (; i < g.k; ++i, b += g.b_stride) {
-    const Float x = hn::Set(d, g.x[i]);
-#pragma GCC unroll 8
-    for (size_t v = 0; v < kVectors; ++v) acc[0][v] = hn::MulAdd(x, load(b + v * kLanes), acc[0][v]);
-  }
-  float* y = g.y + column;
-#pragma GCC unroll 8
-  for (size_t v = 0; v < kVectors; ++v, y += kLanes) {
-    Float sum = acc[0][v];
-#pragma GCC unroll 8
-    for (size_t s = 1; s < kSets; ++s) sum = hn::Add(sum, acc[s][v]);
-    if (g.accumulate) sum = hn::Add(load(y), sum);
-    if (n == 0) {
-      hn::StoreU(sum, d, y);
-    } else {
-      StoreFirst(d, sum, y, n);
-    }
-  }
-}
-
 }  // namespace
 
 void rows_times_vector(const GemvArgs& g) noexcept {
@@ -150,15 +102,6 @@ void rows_times_vector(const GemvArgs& g) noexcept {
   }
 }
 
-void vector_times_columns(const GemvArgs& g) noexcept {
-  size_t j = 0;
-  for (; j + 8 * kLanes <= g.n; j += 8 * kLanes) axpy_rows<8>(g, j);
-  if (j + 4 * kLanes <= g.n) axpy_rows<4>(g, j), j += 4 * kLanes;
-  if (j + 2 * kLanes <= g.n) axpy_rows<2>(g, j), j += 2 * kLanes;
-  if (j + kLanes <= g.n) axpy_rows<1>(g, j), j += kLanes;
-  if (j < g.n) axpy_rows<1>(g, j, g.n - j);
-}
-
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -166,7 +109,6 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void gemv_rows(const GemvArgs& args) noexcept { RETORT_SELECT(rows_times_vector)(args); }
-void gemv_columns(const GemvArgs& args) noexcept { RETORT_SELECT(vector_times_columns)(args); }
 
 }  // namespace retort::kernels
 #endif

@@ -59,10 +59,6 @@ void resolve_external(const Graph& graph, Node& node, std::shared_ptr<const Exte
   node.op = &ops::op_external;
 }
 
-const ExternalNode* external_node(const Node& node) {
-  return node.op == &ops::op_external ? &static_cast<const External*>(node.params.get())->node : nullptr;
-}
-
 const ExternalOp* external_op(const OpDef& op, const void* params) {
   return &op == &ops::op_external ? static_cast<const External*>(params)->op.get() : nullptr;
 }
