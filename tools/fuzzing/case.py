@@ -56,6 +56,13 @@ class Case:
     def maybe(self, share=0.5):
         return self.r.random() < share
 
+    def odd(self, share=0.03):
+        """Whether to leave what is legal: in few cases."""
+        return self.maybe(share)
+
+    def pick(self, *values):
+        return self.r.choice(values)
+
     def elem(self, variable, *allowed):
         """The element type of a type variable (or of a type by name), the same each time; one of those `allowed` (names), if there are any."""
         if variable not in self.chosen:
@@ -81,6 +88,26 @@ class Case:
         if shape and self.maybe(empty):
             shape[self.r.randrange(len(shape))] = 0
         return tuple(shape)
+
+    def extents(self, low, high, most=7, empty=0.03):
+        """Extents from 1 to `most` of a random rank; for operators that multiply them."""
+        shape = [self.dim(1, most) for _ in range(self.r.randint(low, high))]
+        if shape and self.maybe(empty):
+            shape[self.r.randrange(len(shape))] = 0
+        return tuple(shape)
+
+    def axis(self, rank):
+        """An axis of a rank, often counted from the end; outside of it in few cases."""
+        if self.odd() or not rank:
+            return self.pick(rank, -rank - 1, 0)
+        return self.r.randrange(-rank, rank)
+
+    def axes(self, rank, least=0):
+        """Different axes of a rank, some counted from the end."""
+        axes = self.r.sample(range(rank), self.r.randint(min(least, rank), rank))
+        if self.odd():
+            axes.append(rank)
+        return [a - rank if self.maybe(0.3) else a for a in axes]
 
     def broadcasting(self, count, low=0, high=4, one_way=False):
         """`count` shapes that broadcast to one; with `one_way`, to the first."""
