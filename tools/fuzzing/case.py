@@ -39,6 +39,7 @@ class Case:
         self.opset = self.r.randint(self.version.since, self.version.until)
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
+        self.form = ""  # of the shapes of graph inputs (model.FORMS), where a recipe chooses it
 
     @property
     def id(self):
@@ -105,9 +106,7 @@ class Case:
     def axes(self, rank, least=0):
         """Different axes of a rank, some counted from the end."""
         axes = self.r.sample(range(rank), self.r.randint(min(least, rank), rank))
-        if self.odd():
-            axes.append(rank)
-        return [a - rank if self.maybe(0.3) else a for a in axes]
+        return [a - rank if self.maybe(0.3) else a for a in axes] + ([rank] if self.odd() else [])
 
     def broadcasting(self, count, low=0, high=4, one_way=False):
         """`count` shapes that broadcast to one; with `one_way`, to the first."""

@@ -16,7 +16,8 @@ def kind_of(value):
 def wide(array):
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
-    return array.astype(np.float64) if array.dtype.kind not in "iub" else array
+    with np.errstate(all="ignore"):
+        return array.astype(np.float64) if array.dtype.kind not in "iub" else array
 
 
 def apart(expected, actual, relative, absolute):

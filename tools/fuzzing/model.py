@@ -78,7 +78,7 @@ def build(case):
         if name:
             text = output_type(case, i)
             infos.append(onnx.ValueInfoProto(name=name, type=type_of(text) if text else None))
-    form = case.r.choice(FORMS)
+    form = case.form or case.r.choice(FORMS)
     graph = helper.make_graph([node], "case", [input_info(g, form, case.r) for g in fed], infos, constants)
     model = onnx.ModelProto(ir_version=ir_of(case), producer_name=PRODUCER, graph=graph)
     model.opset_import.extend(opsets_of(case))

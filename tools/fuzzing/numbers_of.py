@@ -134,8 +134,9 @@ class Numbers:
         if of == BOOL:
             return np.asarray(self.generator.random(shape) < 0.5)
         if of in (14, 15):
-            parts = [self.floats(11, shape, kind) for _ in range(2)]
-            return np.asarray(parts[0] + 1j * parts[1]).astype(dtype(of))
+            parts = [self.floats(1, shape, kind) for _ in range(2)]
+            with np.errstate(all="ignore"):
+                return np.asarray(parts[0] + 1j * parts[1]).astype(dtype(of))
         if of in FLOATS or of in SMALL_FLOATS:
             return self.floats(of, shape, "positive" if of == 24 else kind)
         return self.integers(of, shape, kind)

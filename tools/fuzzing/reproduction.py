@@ -8,7 +8,7 @@ import compare
 import judge
 import numbers_of
 
-EDGE = 40
+SHOWN = 12  # elements of a value that are printed
 
 
 def write(folder, case, made):
@@ -21,14 +21,23 @@ def write(folder, case, made):
             if one[0] in ("tensor", "strings"):
                 array = numbers_of.from_wire(one)
                 plain = array.dtype.kind in "iubfc" and array.dtype.isbuiltin
-                arrays[f"{name}.{i}" if value[0] == "sequence" else name] = array.astype(str) if array.dtype == object else array if plain else array.astype(np.float32)
+                arrays[f"{name}.{i}" if value[0] == "sequence" else name] = array if plain else readable(array)
     np.savez(os.path.join(folder, "inputs.npz"), **arrays)
 
 
+def readable(array):
+    """An array of a type that numpy can save."""
+    if array.dtype != object:
+        return array.astype(np.float32)
+    return np.array([s.decode() for s in array.ravel()], str).reshape(array.shape)
+
+
 def text(value):
-    if value[0] in ("tensor", "strings"):
-        return f"{compare.describe(value)} {np.array2string(numbers_of.from_wire(value), threshold=EDGE, precision=9)}"
-    return str(value)
+    """A value in a line, with its first elements."""
+    if value[0] not in ("tensor", "strings"):
+        return str(value)
+    elements = numbers_of.from_wire(value).ravel()
+    return f"{compare.describe(value)} {' '.join(map(str, elements[:SHOWN]))}{' ...' if elements.size > SHOWN else ''}"
 
 
 def show(fuzzer, made_case, folder):
@@ -45,17 +54,22 @@ def show(fuzzer, made_case, folder):
     print(f"{case.id} in {folder}: opset {case.opset}, attributes {case.attributes}")
     for given in case.inputs:
         print("  input", f"{given.name} {'constant ' if given.constant else ''}{text(numbers_of.to_wire(given.value))}" if given else "omitted")
-    told(f"{'oracle':22}", theirs)
-    for configuration, outcome in zip(fuzzer.engines[1].configurations, ours):
-        told(f"level {configuration[0]:2}, {configuration[1]} threads  ", outcome)
-    found = judge.verdict(case, theirs, ours, fuzzer.engines[1].configurations)
+    told("oracle", theirs)
+    configurations = fuzzer.engines[1].configurations
+    for i, (configuration, outcome) in enumerate(zip(configurations, ours)):
+        name = f"level {configuration[0]}, threads {configuration[1]}"
+        if outcome in ours[:i]:
+            print(f"  {name}: as the first with these bits")
+        else:
+            told(name, outcome)
+    found = judge.verdict(case, theirs, ours, configurations)
     found.fault = judge.explained(case, found, theirs, fuzzer.faults) if found.kind else ""
     print(f"{found.state}; {found.kind or 'no finding'} {found.group} {found.detail} {found.fault}")
     return 1 if found.kind and not found.fault else 0
 
 
 def told(name, outcome):
-    print(f"  {name} {judge.told(outcome)}")
+    print(f"  {name}: {judge.told(outcome)}")
     if outcome[0] == "ok":
         for value in outcome[1]:
-            print("    ", text(value))
+            print("     ", text(value))

@@ -20,6 +20,7 @@ TENSOR, SEQUENCE, MAP, OPTIONAL = 1, 2, 3, 6
 STRING = 8
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8,
         20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
+OF_ABI, TO_ABI = {24: 25, 25: 26, 26: 24}, {25: 24, 26: 25, 24: 26}  # the C ABI counts these otherwise than ONNX
 MEMORY = 12 << 30  # of address space: a model that asks for more is answered with an error of the allocator
 SIZE, INT, I64, PTR = ctypes.c_size_t, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 
@@ -69,7 +70,8 @@ class Engine(Api):
             return value
         data = ctypes.create_string_buffer(given[3], max(1, len(given[3])))
         kept.append(data)
-        return self.make("CreateTensorWithDataAsOrtValue", self.memory, data, SIZE(len(given[3])), shape, SIZE(len(dims)), INT(given[1]))
+        return self.make("CreateTensorWithDataAsOrtValue", self.memory, data, SIZE(len(given[3])), shape, SIZE(len(dims)),
+                         INT(TO_ABI.get(given[1], given[1])))
 
     def taken(self, value):
         """What an OrtValue holds, as it travels."""
@@ -101,7 +103,8 @@ class Engine(Api):
         if not has:
             return ("none",)
         info = self.make("GetTensorTypeAndShape", value)
-        element, rank = self.number("GetTensorElementType", INT, info), self.number("GetDimensionsCount", SIZE, info)
+        element = self.number("GetTensorElementType", INT, info)
+        element, rank = OF_ABI.get(element, element), self.number("GetDimensionsCount", SIZE, info)
         dims = (I64 * max(1, rank))()
         self.call("GetDimensions", info, dims, SIZE(rank))
         count = self.number("GetTensorShapeElementCount", SIZE, info)

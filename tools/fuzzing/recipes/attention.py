@@ -253,7 +253,7 @@ def linear_attention(case):
     case.attr("scale", 0.5, 0.3), case.attr("chunk_size", case.pick(1, 2, 64), 0.4)
     first = case.version.inputs[0].type
     if "S" in case.version.types:
-        case.elem("S")
+        case.chosen["S"] = case.elem("T")
     case.input(first, (h.batch, h.queries, h.heads * h.size), "normal")
     case.input(first, (h.batch, h.queries, h.kv * h.size), "unit")
     case.input(first, (h.batch, h.queries, h.kv * h.value_size), "normal")
@@ -356,4 +356,5 @@ def moe_group_router(case):
     groups, each = case.dim(1, 3), case.dim(2, 4)
     case.attr("n_group", groups), case.attr("topk_group", case.dim(1, groups)), case.attr("top_k", case.dim(1, 2)), case.attr("group_topk", case.dim(1, 2))
     case.input("T", (case.dim(1, 5), groups * each), "normal"), case.input("TF", (groups * each,), "normal")
-    case.want(True, case.maybe(), case.maybe())
+    both = case.maybe()
+    case.want(True, both, both)

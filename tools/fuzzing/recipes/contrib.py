@@ -80,3 +80,4 @@ def ngram_hash(case):
     case.give(g.integers(5, 50, ((most - 1) * heads,)).astype(of))
     if varlen:
         case.give(np.array([0, length], np.int32))
+    case.want(True)

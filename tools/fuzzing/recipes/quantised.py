@@ -135,5 +135,12 @@ def gather_block_quantized(case):
 
 @recipe("com.microsoft:GatherPacked")
 def gather_packed(case):
-    from .plain import plain
-    plain(case)
+    kind = case.attr("packed_type", case.pick(21, 22, 23))
+    bits, k = 4, case.pick(8, 16, 32)
+    case.attr("K", k)
+    case.attr("output_dtype", case.elem("T2"))
+    del kind
+    rows = case.dim(1, 6)
+    case.give(case.numbers.array(2, (rows, k * bits // 8)), case.maybe(0.7))
+    index = case.numbers.generator.integers(0, rows, case.extents(0, 2, 3, empty=0))
+    case.give(np.asarray(index).astype(numbers_of.dtype(case.elem("Tind"))))

@@ -24,7 +24,6 @@ def recurrent(case):
     quantised = name == "DynamicQuantizeLSTM"
     case.input("T", (batch, length, size) if first else (length, batch, size), "normal")
     if quantised:
-        case.elem("T2")
         case.input("T2", (ways, size, gates * hidden), constant=True)
         case.input("T2", (ways, hidden, gates * hidden), constant=True)
     else:

@@ -119,13 +119,15 @@ def value(name, of=TensorProto.FLOAT):
 
 @recipe("If")
 def if_(case):
+    """The branches see nothing of the graph: each has a constant of its own."""
+    shape = case.shape(0, 3)
+
     def branch(op):
-        return helper.make_graph([helper.make_node(op, ["i1"], ["y"])], op, [], [value("y")])
+        constant = helper.make_tensor("k", 1, shape, [case.r.uniform(-2, 2) for _ in range(int(np.prod(shape)))])
+        return helper.make_graph([helper.make_node("Constant", [], ["k"], value=constant), helper.make_node(op, ["k"], ["y"])], op, [], [value("y")])
     case.attr("then_branch", branch(case.pick("Neg", "Abs"))), case.attr("else_branch", branch("Identity"))
     case.give(np.asarray(case.maybe()) if case.maybe() else np.asarray([case.maybe()]))
-    case.give(case.numbers.array(1, case.shape(0, 3)), constant=True)
     case.output_types[0] = "tensor(float)"
-    case.captured = 1
     case.want(True)
 
 
@@ -148,7 +150,8 @@ def loop(case):
 def scan(case):
     nodes = [helper.make_node("Add", ["s", "x"], ["t"]), helper.make_node("Neg", ["t"], ["y"])]
     shape, steps = case.extents(1, 2, 4, empty=0), case.dim(1, 4)
-    body = helper.make_graph(nodes, "body", [value("s"), value("x")], [value("t"), value("y")])
+    ends = [helper.make_tensor_value_info(name, 1, list(shape)) for name in "ty"]
+    body = helper.make_graph(nodes, "body", [value("s"), value("x")], ends)
     case.attr("body", body), case.attr("num_scan_inputs", 1)
     batch = (case.dim(1, 2),) if case.version.since == 8 else ()
     if batch:
@@ -159,6 +162,31 @@ def scan(case):
     case.input("float", (*batch, steps, *shape), "small")
     case.output_types.update({0: "tensor(float)", 1: "tensor(float)"})
     case.want(True, True)
+
+
+@recipe("SequenceMap")
+def sequence_map(case):
+    of = sequence_elem(case, "S")
+    made = members(case, of, 1)
+    if case.odd(0.1):
+        made = made[:1]
+    body = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "body", [value("x", of)], [value("y", of)])
+    if not case.odd():
+        case.attr("body", body)
+    case.give(made, type=type_name(of))
+    case.output_types[0] = type_name(of)
+    case.want(True)
+
+
+@recipe("Optional")
+def optional_of(case):
+    of = case.pick(1, 7, 8, 11)
+    name = f"tensor({schemas.NAMES[of]})"
+    case.output_types[0] = f"optional({name})"
+    if case.maybe(0.8):
+        case.give(case.numbers.array(of, case.extents(0, 3, 4)), type=name, constant=False)
+    else:
+        case.attr("type", helper.make_tensor_type_proto(of, None))
 
 
 @recipe("Constant")
