@@ -159,7 +159,7 @@ def packed_or_apart(case, h, packed):
 @recipe("com.microsoft:MultiHeadAttention")
 def multi_head_attention(case):
     h = Heads(case, grouped=False)
-    packed = case.pick("", "", "", "qkv", "kv", "cross")
+    packed = case.pick(*[""] * 6, "qkv", "kv", "cross", "cross")
     if packed in ("qkv", "kv"):
         h.value_size = h.size
     if packed == "qkv":
@@ -297,6 +297,7 @@ def gated_delta_net(case):
     total = max(1, sum(lengths))
     lengths[0] += total - sum(lengths)
     case.attr("update_rule", rule := case.pick("linear", "gated", "delta", "gated_delta"), 1)
+    case.chosen["TG"] = case.pick(case.elem("T"), 1)
     case.attr("qk_l2_norm", case.dim(0, 1), 0.5), case.attr("scale", 0.5, 0.3)
     for width in (size, size, values):
         case.input("T", (total, heads, width), "normal")
@@ -343,7 +344,7 @@ def qmoe(case):
     case.attr("expert_weight_bits", bits), case.attr("k", case.dim(1, experts))
     case.attr("activation_type", case.pick("relu", "gelu", "silu", "identity"))
     block = case.attr("block_size", 16, 0.4)
-    case.chosen["T2"] = of = case.elem("T")
+    case.chosen["T2"] = of = case.elem("T", "float", "float16") if case.maybe(0.9) else case.elem("T")
     case.input("T", (tokens, hidden), "normal", False), case.input("T", (tokens, experts), "normal", False)
     for rows, columns in ((inner, hidden), (hidden, inner)):
         case.give(case.numbers.array(2, (experts, rows, columns * bits // 8)), True)
@@ -356,5 +357,4 @@ def moe_group_router(case):
     groups, each = case.dim(1, 3), case.dim(2, 4)
     case.attr("n_group", groups), case.attr("topk_group", case.dim(1, groups)), case.attr("top_k", case.dim(1, 2)), case.attr("group_topk", case.dim(1, 2))
     case.input("T", (case.dim(1, 5), groups * each), "normal"), case.input("TF", (groups * each,), "normal")
-    both = case.maybe()
-    case.want(True, both, both)
+    case.want(*case.pick((True,), (False, True, True)))

@@ -2,6 +2,7 @@
 import numpy as np
 
 from . import recipe
+from .matrix import magnitude
 
 
 @recipe("com.microsoft:CDist")
@@ -10,7 +11,7 @@ def cdist(case):
     case.attr("metric", case.pick("sqeuclidean", "euclidean"))
     for _ in range(2):
         x = case.input("T", (case.dim(1, 7), width), "normal")
-    case.scale = width * float(np.max(np.abs(x), initial=1)) ** 2 * 8
+    case.scale = width * max(1.0, magnitude(x)) ** 2 * 8
 
 
 @recipe("com.microsoft:SampleOp")
@@ -39,7 +40,7 @@ def bifurcation_detector(case):
 def gated_add(case):
     shape = (case.dim(1, 3), case.dim(1, 3), case.pick(1, 4, 8, 33))
     case.input("T", shape, "normal"), case.input("T", shape, "normal")
-    case.input("T", case.pick(shape, (*shape[:-1], 1)), "normal")
+    case.input("T", (*shape[:-1], 1 + case.odd()), "normal")
 
 
 @recipe("com.microsoft:HyperConnectionPreMix com.microsoft:HyperConnectionPostMix")

@@ -14,7 +14,7 @@ def unary(case):
 def unary_with_attributes(case):
     for name, (kind, _) in case.version.attributes.items():
         if kind == "FLOAT":
-            case.attr(name, case.r.choice((0.0, 1.0, 0.5, -0.5, 0.01, 2.0, case.r.uniform(-3, 3))), 0.6)
+            case.attr(name, case.r.choice((1.5 if case.operator.name == "Celu" else 0.0, 1.0, 0.5, -0.5, 0.01, 2.0, case.r.uniform(-3, 3))), 0.6)
         elif kind == "INT":
             case.attr(name, case.r.randint(0, 1), 0.6)
     case.attr("approximate", case.r.choice(("none", "tanh")), 0.6)

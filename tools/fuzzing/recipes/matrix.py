@@ -24,7 +24,12 @@ def extents(case):
 
 
 def magnitude(array):
-    return float(np.max(np.abs(array.astype(np.float64)), initial=0)) if array.size else 0.0
+    """The greatest finite magnitude of numbers; 0 for anything else."""
+    if array.dtype.kind in "OSU" or not array.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        wide = np.abs(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))
+    return float(np.max(np.where(np.isfinite(wide), wide, 0), initial=0))
 
 
 def bound(case, k, *arrays):
@@ -57,7 +62,7 @@ def gemm(case):
     m, k, n = extents(case)
     turned = [case.attr(name, case.dim(0, 1), 0.7) for name in ("transA", "transB")]
     alpha, beta = (case.attr(name, case.pick(0.5, 1.0, 0.0, -1.5), 0.6) for name in ("alpha", "beta"))
-    activation = case.attr("activation", case.pick("Relu", "LeakyRelu", "Tanh", "Sigmoid"), 0.8)
+    activation = case.attr("activation", case.pick("Relu", "LeakyRelu", "Tanh", "Sigmoid"))
     if activation == "LeakyRelu":
         case.attr("activation_alpha", 0.1)
     a = case.input("T", (k, m) if turned[0] else (m, k), "normal")

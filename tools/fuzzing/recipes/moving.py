@@ -387,6 +387,7 @@ def tensor_scatter(case):
 
 @recipe("com.microsoft:UnfoldTensor")
 def unfold_tensor(case):
+    case.elem("T", "float", "double", "int32", "int64", "bool") if case.maybe(0.8) else None
     shape = case.extents(1, 4)
     axis = case.r.randrange(-len(shape), len(shape))
     case.attr("dim", axis, 0.8 if axis != -1 else 0.4)
@@ -401,8 +402,9 @@ def cast(case):
     from_, to = case.elem("T1"), case.elem("T2")
     float_to_integer = case.elem("T1") in (1, 10, 11, 16, 17, 18, 19, 20) and schemas.NAMES[to].strip("u").startswith("int")
     unsigned = schemas.NAMES[to].startswith("uint")
-    kind = "positive" if float_to_integer and unsigned else "small" if float_to_integer else case.pick("any", "normal")
-    case.attr("saturate", case.dim(0, 1), 0.3)
+    unsigned |= to == 24  # negative numbers have no exponent of their own in FLOAT8E8M0
+    kind = "positive" if (float_to_integer or to == 24) and unsigned else "small" if float_to_integer else case.pick("any", "normal")
+    case.attr("saturate", case.dim(0, 1), 0.3 if to in (17, 18, 19, 20) else 0.03)
     if case.operator.name == "Cast":
         case.attr("to", schemas.NAMES[to].upper() if case.version.since < 6 else to)
     shape = case.shape(0, 4)

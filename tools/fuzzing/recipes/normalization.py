@@ -23,6 +23,7 @@ def batch_normalization(case):
     case.input(second, (c,), "normal")
     case.input(third, (c,), "normal")
     case.input(third, (c,), "positive")
+    case.scale = 1e4 if training else 0  # of few elements the variance may be 0, and its root divides
     case.want(True, *[True, True] if training else [])
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import schemas
 
 from . import recipe
+from .matrix import magnitude
 
 
 @recipe("HannWindow HammingWindow BlackmanWindow")
@@ -38,7 +39,7 @@ def dft(case):
         case.skip()
         case.int64(1 if case.maybe() else -len(shape) + 1)
     del axis
-    case.scale = length * max(1.0, float(np.max(np.abs(x), initial=0)))
+    case.scale = length * max(1.0, magnitude(x))
 
 
 @recipe("STFT")
@@ -52,7 +53,7 @@ def stft(case):
     case.input("T1", (frame,), "unit") if with_window else case.skip()
     if not with_window or case.maybe():
         case.int64(frame)
-    case.scale = frame * max(1.0, float(np.max(np.abs(x), initial=0)))
+    case.scale = frame * max(1.0, magnitude(x))
 
 
 @recipe("RandomNormal RandomUniform")
