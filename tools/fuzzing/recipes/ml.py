@@ -87,14 +87,15 @@ def label_encoder(case):
         case.chosen["T2"] = 7 if case.elem("T1") == 8 else 8
         case.input("T1", case.shape(0, 3), "small")
         return
-    names = {8: "strings", 7: "int64s", 1: "floats"}
+    names, twice = {8: "strings", 7: "int64s", 1: "floats"}, case.maybe(0.2)
     source, to = case.elem("T1"), case.elem("T2")
     for side, of in (("keys", source), ("values", to)):
         values = {8: ["a", "b", "ab"], 7: [0, 1, -2], 1: [0.0, 1.0, float("nan") if side == "keys" and case.maybe(0.2) else -2.0]}
         if of in names and not (side == "keys" and case.version.since >= 4 and source not in names):
-            case.attr(f"{side}_{names[of]}", values[of])
+            again = [values[of][0] if side == "keys" else {8: "again", 7: 50, 1: 50.0}[of]] if twice else []
+            case.attr(f"{side}_{names[of]}", values[of] + again)
         elif case.has_attr(f"{side}_tensor"):
-            case.attr(f"{side}_tensor", np.array([0, 1, 2]).astype(numbers_of.dtype(of)))
+            case.attr(f"{side}_tensor", np.array([0, 1, 2] + ([0 if side == "keys" else 50] if twice else [])).astype(numbers_of.dtype(of)))
         else:
             raise Refused("no keys of this type")
     case.attr("default_int64", -7, 0.4), case.attr("default_float", 0.5, 0.4), case.attr("default_string", "_", 0.4)
