@@ -18,6 +18,7 @@ import numbers_of  # noqa: E402
 import program  # noqa: E402
 import recipes  # noqa: E402
 import schemas  # noqa: E402
+import shrink  # noqa: E402
 from engines import Worker  # noqa: E402
 
 LIBRARY = os.environ.get("RETORT_LIBRARY") or os.path.join(os.path.dirname(HERE), "out", "lib", "libretort.so.1")
@@ -95,6 +96,16 @@ class PlantedDifferences(unittest.TestCase):
 
     def test_a_hang(self):
         self.assertIn("hang", kinds("Neg", "run.count == 3 and time.sleep(9)", 6, ((0, 1),)))
+
+    def test_a_finding_shrinks(self):
+        fuzzer = program.Fuzzer(TABLE, (Worker(ORACLE, ((0, 1),), 5), Planted(ORACLE, ((0, 1),), 5, "data = data and bytes([data[0] ^ 1]) + data[1:]")), FAULTS)
+        try:
+            number = next(case.number for case, found in fuzzer.run(operator("Clip"), 1, range(20)) if found.kind == "value" and case.inputs[0].value.size > 9)
+            case = shrink.shrink(program.make_case(operator("Clip"), 1, number, TABLE)[0], fuzzer.verdict)
+            self.assertEqual(fuzzer.verdict((case, shrink.built(case))).kind, "value")
+            self.assertEqual((case.inputs[0].value.size, len(case.inputs)), (1, 1))
+        finally:
+            fuzzer.close()
 
     def test_what_is_accepted_though_the_oracle_refuses(self):
         made = program.make_case(operator("Add"), 1, 0, TABLE)

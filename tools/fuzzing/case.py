@@ -12,6 +12,7 @@ from schemas import ELEMENTS
 CONSTANT = 0.35  # share of inputs that are initializers where a recipe leaves the choice open
 LATEST = 0.6  # share of cases of the newest version that the oracle has
 FOREIGN_TYPES = 0.05  # share of cases with types for which the oracle may have no kernel
+FORMS = ("fixed", "fixed", "symbolic", "ranks", "none")  # of the shapes of graph inputs
 WILD = 0.4  # share of cases with special values
 
 
@@ -39,7 +40,7 @@ class Case:
         self.opset = self.r.randint(self.version.since, self.version.until)
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
-        self.form = ""  # of the shapes of graph inputs (model.FORMS), where a recipe chooses it
+        self.form = ""  # of the shapes of graph inputs ; one of FORMS, where a recipe chooses it
 
     @property
     def id(self):
@@ -163,4 +164,6 @@ class Case:
             self.outputs = [p.option != "optional" or i < self.version.min_outputs or self.maybe() for i, p in enumerate(formal)]
         while self.outputs and not self.outputs[-1]:
             self.outputs.pop()
+        self.form = self.form or self.r.choice(FORMS)
+        self.onnx_opset = self.r.randint(13, 24)  # of ai.onnx beside another domain
         return self

@@ -6,6 +6,7 @@ import fnmatch
 import glob
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -14,7 +15,9 @@ import onnx
 import judge
 import model
 import recipes
+import reproduction
 import schemas
+import shrink
 from case import Case, Refused
 from engines import Worker
 from recipes.plain import plain
@@ -58,6 +61,12 @@ class Fuzzer:
         """(the oracle's, Retort's) outcomes by number of [(case, (model, inputs, outputs))]."""
         batch = [(case.number, *made) for case, made in cases]
         return [future.result() for future in [self.pool.submit(engine.run, batch) for engine in self.engines]]
+
+    def verdict(self, one):
+        """Verdict on one (case, (model, inputs, outputs))."""
+        theirs, ours = self.outcomes([one])
+        number = one[0].number
+        return judge.verdict(one[0], theirs[number][0], ours[number], self.engines[1].configurations)
 
     def run(self, operator, seed, numbers):
         """Yields (case, Verdict) of the cases with these numbers."""
@@ -123,7 +132,6 @@ def chosen(operators, wanted, known):
 
 def operators_of_retort(library):
     """Labels that `retort ops` lists; empty if the tool is not beside the library."""
-    import subprocess
     tool = os.path.join(os.path.dirname(os.path.dirname(library)), "bin", "retort")
     if not os.path.exists(tool):
         return set()
@@ -132,14 +140,17 @@ def operators_of_retort(library):
     return {row["name"] if row["domain"] in ("", "ai.onnx") else f"{row['domain']}:{row['name']}" for row in rows}
 
 
-def reproduce(fuzzer, operators, text, folder):
-    """Writes a case into a folder and prints both answers."""
-    import reproduction
+def reproduce(fuzzer, operators, text, folder, small):
+    """Writes a case, or with `small` a smaller one with the same finding, into a folder and prints both answers."""
     seed, label, number = text.split("/")
     operator = next((o for o in operators.values() if o.label == label), None)
     if not operator:
         raise SystemExit(f"fuzz_ops: no operator is named {label}")
-    return reproduction.show(fuzzer, make_case(operator, int(seed), int(number), fuzzer.table), folder)
+    made = make_case(operator, int(seed), int(number), fuzzer.table)
+    if small and made[1]:
+        case = shrink.shrink(made[0], fuzzer.verdict)
+        made = case, shrink.built(case)
+    return reproduction.show(fuzzer, made, folder)
 
 
 def arguments(doc):
@@ -153,6 +164,7 @@ def arguments(doc):
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--details", type=int, default=8, help="groups of findings to print for an operator (8)")
     ap.add_argument("--reproduce", metavar="SEED/OP/CASE", default="")
+    ap.add_argument("--shrink", action="store_true", help="with --reproduce: of a finding, a smaller case that has it, too")
     ap.add_argument("--to", default="", help="folder for the model and the inputs of --reproduce (a new one)")
     ap.add_argument("operators", nargs="*", metavar="OP")
     return ap.parse_args()
@@ -189,7 +201,7 @@ def main(doc):
     fuzzer = Fuzzer(recipes.load(), engines, judge.read_faults())
     try:
         if args.reproduce:
-            return reproduce(fuzzer, operators, args.reproduce, args.to)
+            return reproduce(fuzzer, operators, args.reproduce, args.to, args.shrink)
         begin = time.monotonic()
         tallies = fuzz(fuzzer, chosen(operators, args.operators, operators_of_retort(args.library)), args)
     finally:
