@@ -40,6 +40,7 @@ class Case:
         self.opset = self.r.randint(self.version.since, self.version.until)
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
+        self.shared = {}  # output: input in whose memory it is to lie, which is fed
         self.form = ""  # of the shapes of graph inputs ; one of FORMS, where a recipe chooses it
 
     @property

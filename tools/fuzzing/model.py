@@ -66,7 +66,7 @@ def output_type(case, index):
 
 
 def build(case):
-    """(ModelProto, [(input name, value)], output names)"""
+    """What a worker runs: (model bytes, [(input name, value)], output names, [(output, input that it shares memory with)])"""
     fed = [g for g in case.inputs if g and not g.constant]
     constants = [tensor_proto(g.name, g.value) for g in case.inputs if g and g.constant]
     outputs = [f"o{i}" if wanted else "" for i, wanted in enumerate(case.outputs)]
@@ -80,7 +80,9 @@ def build(case):
     graph = helper.make_graph([node], "case", [input_info(g, case.form) for g in fed], infos, constants)
     model = onnx.ModelProto(ir_version=ir_of(case), producer_name=PRODUCER, graph=graph)
     model.opset_import.extend(opsets_of(case))
-    return model, [(g.name, numbers_of.to_wire(g.value)) for g in fed], [n for n in outputs if n]
+    wanted, names = [n for n in outputs if n], [g.name for g in fed]
+    shared = [(wanted.index(f"o{o}"), names.index(f"i{i}")) for o, i in case.shared.items() if f"o{o}" in wanted and f"i{i}" in names]
+    return model.SerializeToString(), [(g.name, numbers_of.to_wire(g.value)) for g in fed], wanted, shared
 
 
 def attribute(name, value, kind):

@@ -36,15 +36,14 @@ def official():
 
 
 def make_case(operator, seed, number, table):
-    """(case, (model bytes, inputs, outputs)); (case, None) if the recipe has none for what was drawn."""
+    """(case, what model.build() makes of it); (case, None) if the recipe has none for what was drawn."""
     function = table.get(operator.label, plain)
     for attempt in range(ATTEMPTS):
         case = Case(operator, seed, number if not attempt else f"{number}+{attempt}")
         case.number = number
         try:
             function(case)
-            made, inputs, outputs = model.build(case.finish())
-            return case, (made.SerializeToString(), inputs, outputs)
+            return case, model.build(case.finish())
         except Refused:
             continue
     return case, None
@@ -58,12 +57,12 @@ class Fuzzer:
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
 
     def outcomes(self, cases):
-        """(the oracle's, Retort's) outcomes by number of [(case, (model, inputs, outputs))]."""
+        """(the oracle's, Retort's) outcomes by number of [(case, what model.build() makes)]."""
         batch = [(case.number, *made) for case, made in cases]
         return [future.result() for future in [self.pool.submit(engine.run, batch) for engine in self.engines]]
 
     def verdict(self, one):
-        """Verdict on one (case, (model, inputs, outputs))."""
+        """Verdict on one (case, what model.build() makes)."""
         theirs, ours = self.outcomes([one])
         number = one[0].number
         return judge.verdict(one[0], theirs[number][0], ours[number], self.engines[1].configurations)
@@ -149,7 +148,7 @@ def reproduce(fuzzer, operators, text, folder, small):
     made = make_case(operator, int(seed), int(number), fuzzer.table)
     if small and made[1]:
         case = shrink.shrink(made[0], fuzzer.verdict)
-        made = case, shrink.built(case)
+        made = case, model.build(case)
     return reproduction.show(fuzzer, made, folder)
 
 

@@ -73,14 +73,9 @@ def plainer(case):
 STEPS = (without_attributes, without_inputs, with_smaller_extents, with_simpler_values, plainer)
 
 
-def built(case):
-    made, inputs, outputs = model.build(case)
-    return made.SerializeToString(), inputs, outputs
-
-
 def shrink(case, judge):
-    """The smallest case found with the finding that `judge` has for it. judge: (case, (model, inputs, outputs)) to a Verdict."""
-    wanted = judge((case, built(case)))
+    """The smallest case found with the finding that `judge` has for it. judge: (case, what model.build() makes) to a Verdict."""
+    wanted = judge((case, model.build(case)))
     for _ in range(ROUNDS):
         before = case
         for step in STEPS:
@@ -88,7 +83,7 @@ def shrink(case, judge):
             while again:
                 again = False
                 for smaller in step(case):
-                    found = judge((smaller, built(smaller)))
+                    found = judge((smaller, model.build(smaller)))
                     if (found.kind, found.group) == (wanted.kind, wanted.group):
                         case, again = smaller, True
                         break

@@ -2,7 +2,8 @@
 
     worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS, the level of graph optimisation and the threads of a run
 
-Reads messages of wire.py: lists of (key, model bytes, [(name, value)], outputs wanted). Answers each case with
+Reads messages of wire.py: lists of (key, model bytes, [(name, value)], outputs wanted,
+[(output, input that it shares memory with)]). Answers each case with
 (key, [outcome of each configuration]): ("ok", [values]), ("same", index of the configuration that has the same bits), or
 ("error", "load" or "run", code, message).
 """
@@ -123,27 +124,28 @@ class Engine(Api):
         ends = [*offsets[1:count], size]
         return [text.raw[offsets[i]:ends[i]] for i in range(count)]
 
-    def run(self, session, inputs, outputs):
+    def run(self, session, inputs, outputs, shared):
         kept, given, made = [], [], (PTR * max(1, len(outputs)))()
         try:
             given.extend(self.value(v, kept) for _, v in inputs)
             names = (ctypes.c_char_p * max(1, len(inputs)))(*[name.encode() for name, _ in inputs])
             wanted = (ctypes.c_char_p * max(1, len(outputs)))(*[name.encode() for name in outputs])
+            for output, given_for_it in shared:
+                made[output] = given[given_for_it].value
             values = (PTR * max(1, len(given)))(*[v.value for v in given])
             self.call("Run", session, None, names, values, SIZE(len(given)), wanted, SIZE(len(outputs)), made)
             return [self.taken(PTR(v)) for v in made[:len(outputs)]]
         finally:
-            for handle in [*given, *(PTR(v) for v in made)]:
-                if handle:
-                    self.release("Value", handle)
+            for handle in {*(v.value for v in given), *made} - {None}:
+                self.release("Value", PTR(handle))
 
-    def outcome(self, model, configuration, inputs, outputs):
+    def outcome(self, configuration, model, *run):
         stage = "load"
         try:
             session = self.session(model, configuration)
             try:
                 stage = "run"
-                return "ok", self.run(session, inputs, outputs)
+                return "ok", self.run(session, *run)
             finally:
                 self.release("Session", session)
         except ApiError as e:
@@ -154,7 +156,7 @@ def outcomes(engine, configurations, case):
     """Outcome of each configuration; bits that an earlier one has are not sent again."""
     found = []
     for configuration in configurations:
-        one = engine.outcome(case[1], configuration, case[2], case[3])
+        one = engine.outcome(configuration, *case[1:])
         same = next((i for i, other in enumerate(found) if other == one), None)
         found.append(one if same is None else ("same", same))
     return found

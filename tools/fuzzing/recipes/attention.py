@@ -197,6 +197,7 @@ def decoder_attention(case):
     for _ in range(2):
         case.input("T", (h.batch, h.heads, most, h.size), "normal", constant=False)
     int32(case, [h.past])
+    case.shared = {1: 5, 2: 6}
     case.want(True, True, True)
 
 
@@ -220,8 +221,10 @@ def group_query_attention(case):
         case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
         for _ in range(2):
             case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
+    shares = case.maybe(0.3)  # the caller's cache, which is longer than what it holds
     for _ in range(2):
-        case.input(of, (h.batch, h.kv, past + (case.number % 3 if past else 0), h.size), "normal", False)
+        case.input(of, (h.batch, h.kv, total + 2 if shares else past + (case.number % 3 if past else 0), h.size), "normal", False)
+    case.shared = {1: 3, 2: 4} if shares else {}
     int32(case, np.full(h.batch, total - 1) if prompt or case.maybe() else g.integers(0, total, h.batch))
     case.give(np.asarray(total if case.maybe() else [total], np.int32))
     if rotary:
@@ -242,6 +245,7 @@ def sparse_attention(case):
     int32(case, [[0, 1, 3]]), int32(case, [[0, 0, 1]])
     total = length if length > 1 else case.dim(1, most)
     int32(case, [total]), int32(case, np.full(h.batch, total))
+    case.shared = {1: 3, 2: 4}
     case.want(True, True, True)
 
 
@@ -355,6 +359,8 @@ def qmoe(case):
 @recipe("com.microsoft:MoEGroupRouter")
 def moe_group_router(case):
     groups, each = case.dim(1, 3), case.dim(2, 4)
+    full = case.maybe()
+    groups = 1 if full else groups
     case.attr("n_group", groups), case.attr("topk_group", case.dim(1, groups)), case.attr("top_k", case.dim(1, 2)), case.attr("group_topk", case.dim(1, 2))
     case.input("T", (case.dim(1, 5), groups * each), "normal"), case.input("TF", (groups * each,), "normal")
-    case.want(*case.pick((True,), (False, True, True)))
+    case.want(*((False, True, True) if full else (True,)))

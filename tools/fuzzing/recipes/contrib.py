@@ -82,3 +82,11 @@ def ngram_hash(case):
     if varlen:
         case.give(np.array([0, length], np.int32))
     case.want(True)
+
+
+@recipe("SwiGLU")
+def swi_glu(case):
+    shape = case.extents(1, 3)
+    case.attr("alpha", case.pick(1.0, 1.7), 0.5), case.attr("beta", case.pick(0.0, 1.0), 0.3), case.attr("limit", 3.0, 0.3)
+    for _ in case.version.inputs:
+        case.input(case.version.inputs[0].type, shape, "normal")

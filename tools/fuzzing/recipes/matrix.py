@@ -229,3 +229,20 @@ def mat_mul_bnb4(case):
     case.scale = k * magnitude(a) * 2
 
 
+
+
+@recipe("com.microsoft:MatMulFpQ4")
+def mat_mul_fpq4(case):
+    """Each block of a column is its scale, a zero point in type 1, and half a byte for an element."""
+    kind = case.pick(0, 1, 1, 2, 4)
+    block = {0: 32, 1: 32, 2: 64, 4: 128}[kind]
+    m, k, n = case.dim(1, 4), block * case.dim(1, 2), case.pick(1, 4, 8, 17)
+    case.attr("blk_quant_type", kind, 0.5 if kind == 1 else 1)
+    a = case.input("float", (m, k), "normal", False)
+    scales = case.numbers.array(1, (n * (k // block), 1), "unit")
+    parts = [scales.view(np.uint8)]
+    parts += [case.numbers.array(2, (len(scales), 1), "small")] if kind == 1 else []
+    parts.append(case.numbers.array(2, (len(scales), block // 2)))
+    case.give(np.concatenate(parts, 1).ravel(), True)
+    case.give(np.array([k, n], np.int64), True)
+    bound(case, 16 * k, a, scales)

@@ -48,7 +48,7 @@ def group_normalization(case):
         case.input("T", (groups * each if case.version.since >= 21 else groups,), "normal")
 
 
-@recipe("LayerNormalization RMSNormalization SimplifiedLayerNormalization")
+@recipe("LayerNormalization RMSNormalization")
 def layer_normalization(case):
     shape = case.extents(1, 4, 8)
     axis = case.r.randrange(-len(shape), len(shape))

@@ -46,3 +46,27 @@ def recurrent(case):
             case.give(np.full((ways,), 0 if case.maybe() else 3).astype(case.inputs[1].value.dtype), True)
     wanted = [case.maybe(0.8) for _ in range(3 if has_cell else 2)]
     case.want(*wanted if any(wanted) and case.version.since > 1 else [True] * len(wanted))
+
+
+@recipe("com.microsoft:AttnLSTM")
+def attention_lstm(case):
+    length, batch, size, hidden = case.dim(1, 3), case.dim(1, 2), case.dim(1, 4), case.pick(2, 4)
+    memory, depth, scores = case.dim(1, 4), case.pick(2, 3), case.pick(2, 4)
+    direction = case.attr("direction", case.pick("forward", "reverse", "bidirectional"), 0.7) or "forward"
+    ways, attended = 2 if direction == "bidirectional" else 1, case.pick(2, 3)
+    has_layer = case.maybe()
+    case.attr("hidden_size", hidden)
+    case.input("T", (length, batch, size), "normal")
+    case.input("T", (ways, 4 * hidden, size + (attended if has_layer else depth)), "normal")
+    case.input("T", (ways, 4 * hidden, hidden), "normal")
+    case.input("T", (ways, 8 * hidden), "normal") if case.maybe() else case.skip()
+    for _ in range(4):
+        case.skip()
+    case.input("T", (ways, hidden, scores), "normal")
+    case.input("T", (ways, depth, scores), "normal")
+    case.input("T", (ways, scores), "normal")
+    case.input("T", (batch, memory, depth), "normal")
+    case.give(case.numbers.generator.integers(1, memory + 1, batch).astype(np.int32))
+    if has_layer:
+        case.input("T", (ways, depth + hidden, attended), "normal")
+    case.want(True, True, True)
