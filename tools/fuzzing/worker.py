@@ -114,8 +114,12 @@ class Engine(Api):
         if element == STRING:
             return "strings", shape, self.strings(value, count)
         size = (count * BITS[element] + 7) // 8
-        data = self.make("GetTensorMutableData", value)
-        return "tensor", element, shape, ctypes.string_at(data, size) if size else b""
+        address = self.make("GetTensorMutableData", value)
+        data = ctypes.string_at(address, size) if size else b""
+        spare = size * 8 - count * BITS[element]
+        if spare:  # bits after the last element mean nothing
+            data = data[:-1] + bytes([data[-1] & 0xFF >> spare])
+        return "tensor", element, shape, data
 
     def strings(self, value, count):
         size = self.number("GetStringTensorDataLength", SIZE, value)

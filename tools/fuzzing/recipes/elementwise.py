@@ -1,4 +1,6 @@
 """Operators that work element by element."""
+import numpy as np
+
 from . import recipe
 
 
@@ -50,7 +52,9 @@ def binary(case):
     case.input(case.version.inputs[1].type, b, "positive" if divides and case.elem(case.version.inputs[1].type) not in (1, 10, 11, 16) else
                "small" if name == "Pow" and case.maybe(0.7) else "any")
     if name == "Pow" and case.inputs[0].value.dtype.kind in "iu":
-        case.inputs[0].value, case.inputs[1].value = case.inputs[0].value % 9 - 4, case.inputs[1].value % 5  # powers that an int32 holds
+        base, exponent = case.inputs  # powers that an int32 holds
+        base.value = base.value % 9 - 4
+        exponent.value = np.floor(np.nan_to_num(exponent.value, posinf=1, neginf=1) % 5).astype(exponent.value.dtype)
 
 
 @recipe("Max Min Sum Mean")

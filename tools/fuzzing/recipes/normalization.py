@@ -32,7 +32,8 @@ def instance_normalization(case):
     n, c = case.dim(1, 3), case.dim(1, 4)
     epsilon(case)
     case.attr("consumed_inputs", [0, 0, 0], 0.3)
-    case.input("T", (n, c, *case.extents(1, 3, 5)), "normal")
+    x = case.input("T", (n, c, *case.extents(1, 3, 5)), "normal")
+    case.scale = 1e4 if x.size <= n * c else 0  # of one element the variance is 0, and the root of epsilon divides
     for _ in range(2):
         case.input("T", (c + case.odd(),), "normal")
 

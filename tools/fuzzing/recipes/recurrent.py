@@ -3,7 +3,7 @@ import numpy as np
 
 from . import recipe
 
-ACTIVATIONS = ("Relu", "Tanh", "Sigmoid", "HardSigmoid", "Softsign", "Softplus", "Elu", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "Affine")
+ACTIVATIONS = ("Tanh", "Sigmoid", "HardSigmoid", "Softsign")  # bounded: others let the state, and with it errors, grow with each step
 
 
 @recipe("LSTM GRU RNN com.microsoft:DynamicQuantizeLSTM")
@@ -15,7 +15,7 @@ def recurrent(case):
     ways = 2 if direction == "bidirectional" else 1
     case.attr("hidden_size", hidden)
     if case.maybe(0.2):
-        case.attr("activations", [case.pick(*ACTIVATIONS[:3]) for _ in range(each * ways)])
+        case.attr("activations", [case.pick(*ACTIVATIONS) for _ in range(each * ways)])
     case.attr("clip", 1.5, 0.15)
     case.attr("linear_before_reset", case.dim(0, 1), 0.6)
     case.attr("input_forget", 1, 0.1)
