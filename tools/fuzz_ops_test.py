@@ -60,7 +60,7 @@ class Planted(Worker):
         self.command[1] = self.file.name
 
 
-def kinds(label, plant, cases=30, configurations=((0, 1), (0, 3))):
+def kinds(label, plant, cases=20, configurations=((0, 1), (0, 3))):
     """Kinds of findings for an operator, with a difference planted into the second engine, which is the oracle, too."""
     fuzzer = program.Fuzzer(TABLE, (Worker(ORACLE, ((0, 1),), 5), Planted(ORACLE, configurations, 0.5, plant)), FAULTS)
     try:
@@ -162,10 +162,10 @@ class Here(unittest.TestCase):
         try:
             for label in CHOICE.split():
                 with self.subTest(label):
-                    found = list(fuzzer.run(operator(label), 7, range(25)))
+                    found = list(fuzzer.run(operator(label), 7, range(15)))
                     bad = [f"{case.id}: {f.kind} {f.group} {f.detail}" for case, f in found if f.kind not in ("", "code", "accepted") and not f.fault]
                     self.assertEqual(bad, [])
-                    self.assertGreaterEqual(sum(f.state in ("valid", "beyond") for _, f in found), 13)
+                    self.assertGreaterEqual(sum(f.state in ("valid", "beyond") for _, f in found), 8)
         finally:
             fuzzer.close()
 

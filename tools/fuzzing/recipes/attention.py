@@ -221,11 +221,15 @@ def group_query_attention(case):
         case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
         for _ in range(2):
             case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
+    lengths = np.full(h.batch, total) if prompt or case.maybe() else g.integers(1, total + 1, h.batch)
     shares = case.maybe(0.3)  # the caller's cache, which is longer than what it holds
     for _ in range(2):
-        case.input(of, (h.batch, h.kv, total + 2 if shares else past + (case.number % 3 if past else 0), h.size), "normal", False)
+        cache = case.numbers.array(of, (h.batch, h.kv, total + 2 if shares else past + (case.number % 3 if past else 0), h.size), "normal")
+        for row, held in zip(cache, lengths - length):
+            row[:, max(0, held):] *= 1 - shares  # the rest stays there and is made zeros here
+        case.give(cache, False)
     case.shared = {1: 3, 2: 4} if shares else {}
-    int32(case, np.full(h.batch, total - 1) if prompt or case.maybe() else g.integers(0, total, h.batch))
+    int32(case, lengths - 1)
     case.give(np.asarray(total if case.maybe() else [total], np.int32))
     if rotary:
         caches(case, of, total + 3, h.size // 2)
