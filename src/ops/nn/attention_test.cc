@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
