@@ -74,9 +74,10 @@ struct LabelEncoder {
     if (default_tensor) return *default_tensor;
     if (type == DType::string) return Tensor::of<std::string>({}, {default_string});
     if (type == DType::f32) return Tensor::of<float>({}, {default_float});
-    if (type == DType::f64) return Tensor::of<double>({}, {double(default_float)});
-    if (type == DType::i32) return Tensor::of<int32_t>({}, {int32_t(default_int)});
-    if (type == DType::i16) return Tensor::of<int16_t>({}, {int16_t(default_int)});
+    // Values of these types come as a tensor only, to which default_tensor belongs and no other default does.
+    if (type == DType::f64) return Tensor::of<double>({}, {-0.0});
+    if (type == DType::i32) return Tensor::of<int32_t>({}, {-1});
+    if (type == DType::i16) return Tensor::of<int16_t>({}, {int16_t(-1)});
     return Tensor::of<int64_t>({}, {default_int});
   }
 

@@ -1,5 +1,10 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
 #include <limits>
 
+#include "base/error.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -122,6 +127,16 @@ const OpTest rotary(
      {.about = "no rows",
       .inputs = {f32({1, 2, 0, 4}, {}), f32({1, 0, 2}, {}), f32({1, 0, 2}, {})},
       .outputs = {f32({1, 2, 0, 4}, {})}}});
+
+TEST(Attention, RefusesAMaskOfIntegers) {
+  OpRun run("", "Attention", {}, {q(), k(), v(), i64({2, 3}, {0, 1, 0, 1, 0, 1})}, 1);
+  try {
+    run.run();
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("a mask of int64; let it be booleans"), std::string::npos) << e.what();
+  }
+}
 
 }  // namespace
 }  // namespace retort::ops

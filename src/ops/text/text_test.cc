@@ -140,6 +140,13 @@ const OpTest label_encoder("LabelEncoder",
                                             {"default_tensor", i32({1}, {-7})}},
                              .inputs = {f64({3}, {1.5, 0.5, 1})},
                              .outputs = {i32({3}, {15, 5, -7})},
+                             .fixed_types = true},
+                            {.about = "a default for lists is not that of a tensor",
+                             .attributes = {{"keys_tensor", f64({2}, {0.5, 1.5})},
+                                            {"values_tensor", i32({2}, {5, 15})},
+                                            {"default_int64", int64_t(-7)}},
+                             .inputs = {f64({2}, {1.5, 1})},
+                             .outputs = {i32({2}, {15, -1})},
                              .fixed_types = true}},
                            {.domain = "ai.onnx.ml"});
 

@@ -223,6 +223,17 @@ TEST(Scan, RefusesInputsOfDifferentLengths) {
   EXPECT_CONTAINS(failure(t.g, {vector({1, 2, 3}), vector({1, 2})}), "scan inputs 0 and 1 have 3 and 2 elements");
 }
 
+TEST(Scan, WithoutABodyIsRefused) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2});
+  try {
+    t.add("Scan", {x}, {{"num_scan_inputs", int64_t(1)}});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_CONTAINS(std::string(e.what()), "attribute 'body' is required and missing");
+  }
+}
+
 TEST(ZipMap, RowsBecomeMaps) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 2});

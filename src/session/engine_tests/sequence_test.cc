@@ -127,6 +127,17 @@ TEST(SequenceMap, RunsItsBodyOnEachElement) {
   }
 }
 
+TEST(SequenceMap, WithoutABodyIsRefused) {
+  Model m;
+  const ValueId sequence = m.add("SequenceConstruct", {m.input("a", {2})});
+  try {
+    m.add("SequenceMap", {sequence});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_CONTAINS(std::string(e.what()), "attribute 'body' is required and missing");
+  }
+}
+
 TEST(Optional, HoldsAValueOrNone) {
   Model m;
   const ValueId x = m.input("x", {m.symbol("n")});

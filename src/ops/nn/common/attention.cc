@@ -55,7 +55,10 @@ ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& 
   if (!c.has(i)) return o;
   const Shape& shape = c.shape(i);
   const size_t wanted[] = {s.batch, s.q_heads, s.q_len, s.total()};
-  bool fits = shape.rank() <= 4 && (is_float(c.dtype(i)) || c.dtype(i) == DType::boolean);
+  require(is_float(c.dtype(i)) || c.dtype(i) == DType::boolean, ErrorCode::invalid_argument,
+          "a mask of {}; let it be booleans, or floating-point numbers that are added to the scores",
+          dtype_name(c.dtype(i)));
+  bool fits = shape.rank() <= 4;
   size_t stride = 1;
   for (size_t d = shape.rank(); fits && d-- > 0;) {
     const size_t axis = 4 - shape.rank() + d, extent = size_t(shape[d]);
