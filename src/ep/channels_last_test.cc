@@ -174,7 +174,7 @@ TEST_F(ChannelsLast, NamesWhatIsNotClaimedAgain) {
     check_claimed(graph(), provider_, changed, {});
     FAIL() << "nothing was thrown";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("'wanting' wanted node"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("'wanting' asked for node"), std::string::npos) << e.what();
   }
 }
 

@@ -71,7 +71,7 @@ TEST(DictVectorizer, ValuesStandWhereTheirKeysDo) {
     EXPECT_EQ(elements<float>(text.run(map_of(Strings{}, Floats{}), level)), Floats(5));
   }
   EXPECT_CONTAINS(why_not("DictVectorizer", DType::i64, DType::f32, words),
-                  "the keys of the map are int64, there is no");
+                  "the keys of the map are int64, but there is no");
   EXPECT_CONTAINS(text.failure(Value(map_of(Strings{"a"}, Ints{1}))), "must be map(string,tensor(float32))");
   EXPECT_CONTAINS(text.failure(Value(Tensor(DType::f32, {1}))), "tensor(float32) was given");
 }

@@ -68,7 +68,7 @@ TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
   Model bad;
   const ValueId x = bad.input("x", {bad.symbol("k")}), z = bad.input("z", {1, 1});
   bad.output(bad.add("ConcatFromSequence", {bad.add("SequenceConstruct", {x, z})}, {{"axis", int64_t(0)}}), "y");
-  EXPECT_CONTAINS(bad.failure({numbers({1}, {1}), numbers({1, 1}, {1})}), "element 1 of the sequence does not fit");
+  EXPECT_CONTAINS(bad.failure({numbers({1}, {1}), numbers({1, 1}, {1})}), "element 1 of the sequence does not match");
 }
 
 TEST(Sequence, SplitIntoParts) {
