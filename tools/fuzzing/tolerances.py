@@ -34,19 +34,22 @@ OPERATORS = {
     **named("MatMul Gemm Conv ConvTranspose Einsum Sum Mean ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp "
             "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DFT STFT DeformConv Col2Im "
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
-            "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4", (64, 16)),
+            "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
+            "com.microsoft:MoEGroupRouter", (64, 16)),
     # Normalisations divide by what they summed.
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization MeanVarianceNormalization LRN "
-            "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization", (256, 64)),
+            "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
+            "com.microsoft:QEmbedLayerNormalization", (256, 64)),
     # Long chains of the above.
     **named("LSTM GRU RNN Attention GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
             "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
-            "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM", (512, 128)),
+            "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
+            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
 }
 # Steps by which quantised results may differ: a product that lies between two integers rounds either way.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
                  "com.microsoft:QLinearAveragePool com.microsoft:QLinearGlobalAveragePool com.microsoft:QLinearLeakyRelu com.microsoft:QLinearSoftmax "
-                 "com.microsoft:QLinearConcat com.microsoft:QLinearConv DynamicQuantizeLinear", 1)
+                 "com.microsoft:QLinearConcat com.microsoft:QLinearConv com.microsoft:QLinearWhere DynamicQuantizeLinear", 1)
 # Elements are drawn at random: only types and shapes are compared.
 RANDOM = set("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
 
