@@ -6,8 +6,11 @@
 namespace retort::ops {
 namespace {
 
-// Throws when input i is there and known not to have this shape.
-void expect(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
+size_t padded(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64); }
+
+}  // namespace
+
+void expect_shape(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
   if (!c.has(i) || !c.ranked(i)) return;
   const Shape& shape = c.shape(i);
   bool fits = shape.rank() == wanted.size();
@@ -16,17 +19,14 @@ void expect(const InferContext& c, size_t i, std::string_view name, std::initial
           c.dims().text(std::span(wanted.begin(), wanted.size())));
 }
 
-size_t padded(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k, n), 64); }
-
-}  // namespace
-
 void RecurrentAttributes::check(std::span<const char* const> defaults) const {
   require(direction == "forward" || direction == "reverse" || direction == "bidirectional", ErrorCode::invalid_argument,
           "direction \"{}\" is none of forward, reverse, bidirectional", direction);
   require(layout == 0 || layout == 1, ErrorCode::invalid_argument, "layout is {}, expected 0 or 1", layout);
   require(!clip || *clip > 0, ErrorCode::invalid_argument, "clip is {}, expected a positive number", clip.value_or(0));
   const size_t count = activations.size();
-  // The schema's default for RNN has two functions also for one direction, and ONNX Runtime writes it into what it saves.
+  // The schema's default for RNN has two functions also for one direction, and ONNX Runtime writes it into what it
+  // saves.
   bool two_defaults = count == 2 * defaults.size();
   for (size_t i = 0; two_defaults && i < count; ++i) two_defaults = activations[i] == defaults[i % defaults.size()];
   require(count == 0 || count == directions() * defaults.size() || two_defaults, ErrorCode::invalid_argument,
@@ -53,14 +53,14 @@ void RecurrentAttributes::infer(InferContext& c, size_t gates, bool cell) const 
   require(!hidden_size || may_equal(hidden, *hidden_size), ErrorCode::invalid_argument,
           "hidden_size is {} but R has shape {}", hidden_size.value_or(0), c.dims().text(r));
   const Dim width = c.dims().mul(hidden, Dim(gates));
-  expect(c, kW, "W", {d, width, x[2]});
-  expect(c, kR, "R", {d, width, hidden});
-  expect(c, kB, "B", {d, c.dims().mul(width, 2)});
-  expect(c, kLengths, "sequence_lens", {batch});
+  expect_shape(c, kW, "W", {d, width, x[2]});
+  expect_shape(c, kR, "R", {d, width, hidden});
+  expect_shape(c, kB, "B", {d, c.dims().mul(width, 2)});
+  expect_shape(c, kLengths, "sequence_lens", {batch});
   const Shape state = layout ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
-  expect(c, kInitialH, "initial_h", {state[0], state[1], state[2]});
-  if (cell) expect(c, kInitialC, "initial_c", {state[0], state[1], state[2]});
-  if (cell) expect(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
+  expect_shape(c, kInitialH, "initial_h", {state[0], state[1], state[2]});
+  if (cell) expect_shape(c, kInitialC, "initial_c", {state[0], state[1], state[2]});
+  if (cell) expect_shape(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
   if (c.wants(0)) c.set(0, c.dtype(kX), layout ? Shape{batch, steps, d, hidden} : Shape{steps, d, batch, hidden});
   for (size_t i = 1; i < outputs; ++i)
     if (c.wants(i)) c.set(i, c.dtype(kX), state);
