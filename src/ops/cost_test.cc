@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "ops/op_test.h"
+#include "ops/cost_testing.h"
 
-namespace retort::ops {
+namespace retort::ops::costs {
 namespace {
 
 class SlotShapes final : public CostContext {
@@ -31,22 +31,6 @@ Cost cost_of(const OpRun& run) {
   const std::vector<Slot> in = run.input_slots(), out = run.infer(dims, in);
   return retort::cost_of(*run.node.op, run.node.params.get(), SlotShapes(in, out));
 }
-
-struct Row {
-  std::string_view name;
-  std::vector<Tensor> inputs;  ///< an empty tensor is omitted
-  Cost cost;
-  Attributes attributes = {};
-  std::string_view domain = "";
-  size_t outputs = 1;
-};
-
-Tensor of(Shape shape, DType type = DType::f32) {
-  Tensor t(type, std::move(shape));
-  std::fill_n(t.mutable_data<char>(), t.bytes(), char(0));
-  return t;
-}
-const Tensor kNone;
 
 std::vector<Row> products() {
   constexpr DType u8 = DType::u8;
@@ -176,7 +160,7 @@ std::vector<Row> sequences() {
       batch_major,
       {"Attention", {of({1, 2, 5, 4}), of({1, 2, 9, 4}), of({1, 2, 9, 6})}, {.multiply_adds = 2 * 5 * (4 + 6) * 9}},
       {"Attention",
-       {of({1, 5, 8}), of({1, 9, 8}), of({1, 9, 8}), kNone, of({1, 2, 3, 4}), of({1, 2, 3, 4})},
+       {of({1, 5, 8}), of({1, 9, 8}), of({1, 9, 8}), kNoInput, of({1, 2, 3, 4}), of({1, 2, 3, 4})},
        {.multiply_adds = 2 * 5 * (4 + 4) * (9 + 3)},
        {{"q_num_heads", int64_t(2)}, {"kv_num_heads", int64_t(2)}}},
       {"Attention",
@@ -191,7 +175,7 @@ std::vector<Row> sequences() {
        "com.microsoft",
        3},
       {"GroupQueryAttention",  // packed keys and values
-       {of({1, 5, 24}), kNone, kNone, kNone, kNone, last, total},
+       {of({1, 5, 24}), kNoInput, kNoInput, kNoInput, kNoInput, last, total},
        {.multiply_adds = 2 * 5 * (4 + 4) * 5},
        heads,
        "com.microsoft",
@@ -230,10 +214,10 @@ std::vector<Row> windows() {
       whole("GlobalAveragePool", "retort"),
       whole("GlobalMaxPool"),
       whole("GlobalLpPool"),
-      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {.operations = 2 * (2 * 6 * 8) * 4}, mode("linear")},
-      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {.operations = 2 * (2 * 6 * 8) * 16}, mode("cubic")},
-      {"Resize", {of({1, 2, 3, 4}), kNone, linear}, {}, mode("nearest")},
-      {"Resize", {of({1, 2, 4, 4}), kNone, smaller}, {.operations = 2 * (2 * 2 * 4) * 4}, antialias},
+      {"Resize", {of({1, 2, 3, 4}), kNoInput, linear}, {.operations = 2 * (2 * 6 * 8) * 4}, mode("linear")},
+      {"Resize", {of({1, 2, 3, 4}), kNoInput, linear}, {.operations = 2 * (2 * 6 * 8) * 16}, mode("cubic")},
+      {"Resize", {of({1, 2, 3, 4}), kNoInput, linear}, {}, mode("nearest")},
+      {"Resize", {of({1, 2, 4, 4}), kNoInput, smaller}, {.operations = 2 * (2 * 2 * 4) * 4}, antialias},
       {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {.operations = 2 * (3 * 5 * 6) * 4}},
       {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {.operations = 2 * (3 * 5 * 6) * 16}, mode("cubic")},
       {"GridSample", {of({1, 3, 4, 4}), of({1, 5, 6, 2})}, {}, mode("nearest")},
@@ -321,8 +305,8 @@ std::vector<Row> others() {
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (std::vector<Row> some :
-       {products(), convolutions(), sequences(), windows(), rows_of_reductions(), normalisations(), others()})
+  for (std::vector<Row> some : {products(), packed_products(), convolutions(), sequences(), windows(),
+                                rows_of_reductions(), normalisations(), others()})
     rows.insert(rows.end(), some.begin(), some.end());
   return rows;
 }
@@ -391,4 +375,4 @@ TEST(Cost, OfExamplesIsANumber) {
 }
 
 }  // namespace
-}  // namespace retort::ops
+}  // namespace retort::ops::costs

@@ -34,23 +34,26 @@ OPERATORS = {
     **named("MatMul Gemm Conv ConvTranspose Einsum Sum Mean ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp "
             "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DFT STFT DeformConv Col2Im "
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
-            "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4", (64, 16)),
+            "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
+            "com.microsoft:MoEGroupRouter", (64, 16)),
     # Normalisations divide by what they summed.
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
-            "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization", (256, 64)),
+            "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
+            "com.microsoft:QEmbedLayerNormalization", (256, 64)),
     # The oracle runs through sums of squares, and loses digits of the small ones.
     **named("LRN MeanVarianceNormalization", (4096, 4096)),
     # Long chains of the above.
     **named("LSTM GRU RNN Upsample Range com.microsoft:Range Attention RotaryEmbedding CausalConvWithState LinearAttention AffineGrid ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor "
             "ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
             "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
-            "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM", (512, 128)),
+            "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
+            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
 }
 # Steps by which quantised results may differ: a product that lies between two integers rounds either way.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
                  "com.microsoft:QLinearAveragePool com.microsoft:QLinearGlobalAveragePool com.microsoft:QLinearLeakyRelu com.microsoft:QLinearSoftmax "
-                 "com.microsoft:QLinearConcat com.microsoft:QLinearConv DynamicQuantizeLinear Resize Upsample ReduceLogSum "
-                 "ReduceLogSumExp ReduceL2", 1)
+                 "com.microsoft:QLinearConcat com.microsoft:QLinearConv com.microsoft:QLinearWhere DynamicQuantizeLinear Resize Upsample "
+                 "ReduceLogSum ReduceLogSumExp ReduceL2", 1)
 # The oracle computes doubles of these in float, as stash_type allows or because its tables are of floats.
 IN_FLOAT = set("GroupNormalization LayerNormalization RMSNormalization DFT STFT HannWindow HammingWindow BlackmanWindow Gelu HardSwish "
                "Shrink com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())

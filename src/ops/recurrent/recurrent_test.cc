@@ -154,5 +154,31 @@ const OpTest lstm(
                         f32({1, 2, 2}, {0.1139445f, 0.1229577f, 0.05890927f, 0.08688523f}),
                         f32({1, 2, 2}, {0.4243037f, 0.2427448f, 0.2407292f, 0.2100426f})}}}));
 
+// Codes of weights over much of their range.
+Tensor weight_codes(Shape shape, uint32_t seed) {
+  Tensor t(DType::u8, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(96 + ((i + seed) * 2654435761u >> 26));
+  return t;
+}
+
+const OpTest dynamic_quantize_lstm(
+    "DynamicQuantizeLSTM",
+    {{.about = "weights only: X as a whole and h in each step are rounded to 8 bits",
+      .attributes = {{"hidden_size", int64_t(2)}},
+      .inputs = {f32({2, 1, 2}, {1, -0.5f, 0.25f, 2}),
+                 u8({1, 2, 8}, {130, 100, 120, 128, 140, 150, 110, 128, 128, 130, 90, 128, 100, 160, 170, 120}),
+                 u8({1, 2, 8}, {138, 118, 128, 148, 108, 128, 98, 158, 128, 168, 88, 128, 148, 128, 118, 128}), kNone,
+                 kNone, kNone, kNone, kNone, f32({1}, {0.01f}), u8({1}, {128}), f32({1}, {0.02f}), u8({1}, {128})},
+      .outputs = {f32({2, 1, 1, 2}, {-0.09777689f, 0.008554678f, 0.08299486f, -0.04686393f}),
+                  f32({1, 1, 2}, {0.08299486f, -0.04686393f}), f32({1, 1, 2}, {0.27189815f, -0.09588591f})}},
+     {.about = "both directions, scales by column, all inputs",
+      .attributes = {{"direction", "bidirectional"}},
+      .inputs = {random({4, 3, 7}, 1, -1, 1), weight_codes({2, 7, 20}, 1), weight_codes({2, 5, 20}, 2),
+                 random({2, 40}, 3, -1, 1), i32({3}, {4, 0, 2}), random({2, 3, 5}, 4, -1, 1),
+                 random({2, 3, 5}, 5, -1, 1), random({2, 15}, 6, -1, 1), random({2, 20}, 7, 0.125, 0.25),
+                 weight_codes({2, 20}, 3), random({2, 20}, 8, 0.125, 0.25), weight_codes({2, 20}, 4)},
+      .output_count = 3}},
+    {.domain = "com.microsoft", .tolerance = 8});
+
 }  // namespace
 }  // namespace retort::ops

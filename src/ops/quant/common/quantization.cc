@@ -42,7 +42,7 @@ void QuantizationAttributes::check_shapes(const InferContext& c) const {
       const Dim wanted = d == along && is_known(x[d]) ? ceil_div(x[d], Dim(block_size)) : x[d];
       fits = d == along && !is_known(x[d]) ? true : may_equal(scale[d], wanted);
     }
-  } else if (scale.rank() == 1 && scale[0] != 1) {
+  } else if (scale.rank() == 1 && is_known(scale[0]) && scale[0] != 1) {
     fits = may_equal(scale[0], x[c.axis(axis, x.rank())]);
   } else {
     fits = scale.rank() <= 1;
@@ -53,7 +53,7 @@ void QuantizationAttributes::check_shapes(const InferContext& c) const {
   const Shape& zero = c.shape(kZeroPoint);
   bool same = zero.rank() == scale.rank();
   for (size_t d = 0; same && d < zero.rank(); ++d) same = may_equal(zero[d], scale[d]);
-  const auto one = [](const Shape& s) { return s.rank() == 0 || (s.rank() == 1 && s[0] == 1); };
+  const auto one = [](const Shape& s) { return s.rank() == 0 || (s.rank() == 1 && may_equal(s[0], 1)); };
   require(same || (one(zero) && one(scale)), ErrorCode::invalid_argument, "zero point has shape {}, scale {}",
           c.dims().text(zero), c.dims().text(scale));
 }

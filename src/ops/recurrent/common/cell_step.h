@@ -1,6 +1,7 @@
 // One direction of a recurrent operator during a run: its memory, its products, and the arguments of one step.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/checked.h"
@@ -17,6 +18,22 @@ struct Matrix {
   const float* packed = nullptr;
 };
 
+/// The numbers nearest to `from` that have codes of 8 bits, as DynamicQuantizeLinear chooses scale and zero point.
+/// `to`.
+template <typename T>
+const T* rounded_to_codes(const T* from, size_t count, T* to) {
+  T low = 0, high = 0;
+  for (size_t i = 0; i < count; ++i) {
+    low = std::min(low, from[i]);
+    high = std::max(high, from[i]);
+  }
+  const T scale = low == high ? T(1) : (high - low) / T(255);
+  const T zero = std::nearbyint(std::clamp(-low / scale, T(0), T(255)));
+  for (size_t i = 0; i < count; ++i)
+    to[i] = (std::clamp(std::nearbyint(from[i] / scale) + zero, T(0), T(255)) - zero) * scale;
+  return to;
+}
+
 /// C [m, n] = A [m, k] · Bᵀ + bias + residual.
 template <typename T>
 struct CellProduct {
@@ -27,17 +44,20 @@ struct CellProduct {
   size_t c_stride = 0;
   const T* bias = nullptr;      ///< [n] or null
   const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
+  T* rounded = nullptr;         ///< not null: A is rounded to codes of 8 bits, into this room for its elements
+  const T* left() const { return rounded ? rounded_to_codes(a, m * b.k, rounded) : a; }
 };
 
 /// The reference: plain loops.
 template <typename T>
 struct PlainMath {
   static void multiply(const CellProduct<T>& p, const Parallel&) {
+    const T* a = p.left();
     for (size_t i = 0; i < p.m; ++i) {
       for (size_t j = 0; j < p.b.n; ++j) {
         double sum = p.bias ? double(p.bias[j]) : 0;
         if (p.residual) sum += double(p.residual[i * p.c_stride + j]);
-        for (size_t l = 0; l < p.b.k; ++l) sum += double(p.a[i * p.b.k + l]) * double(p.b.plain[j * p.b.k + l]);
+        for (size_t l = 0; l < p.b.k; ++l) sum += double(a[i * p.b.k + l]) * double(p.b.plain[j * p.b.k + l]);
         p.c[i * p.c_stride + j] = T(sum);
       }
     }
@@ -53,7 +73,7 @@ struct FastMath {
     kernels::GemmArgs g{.m = p.m,
                         .n = p.b.n,
                         .k = p.b.k,
-                        .a = p.a,
+                        .a = p.left(),
                         .a_stride = p.b.k,
                         .packed_b = p.b.packed,
                         .c = p.c,
@@ -74,11 +94,13 @@ struct CellMemory {
   T* gates = nullptr;  ///< for the cell: [batch, width]
   T* bias = nullptr;   ///< [width]
   T *h = nullptr, *c = nullptr;
+  T* rounded = nullptr;  ///< the left-hand side of a product, where those are rounded
 
   static size_t bytes(const RecurrentShape& s) {
     const size_t rows = checked_add(checked_mul(s.steps, s.batch, "steps of all batches"), 2 * s.batch + 1, "gates");
     const size_t states = checked_mul(2 * s.batch, s.hidden, "hidden states");
-    const size_t elements = checked_add(checked_mul(rows, s.width(), "gates"), states, "gates");
+    const size_t sums = checked_add(checked_mul(rows, s.width(), "gates"), states, "gates");
+    const size_t elements = checked_add(sums, s.rounds ? left_elements(s) : 0, "gates");
     return round_up(checked_mul(elements, sizeof(T), "gates"), 64);
   }
   CellMemory(const RecurrentShape& s, T* memory) {
@@ -88,6 +110,12 @@ struct CellMemory {
     bias = gates + s.batch * s.width();
     h = bias + s.width();
     c = h + s.batch * s.hidden;
+    if (s.rounds) rounded = c + s.batch * s.hidden;
+  }
+
+ private:
+  static size_t left_elements(const RecurrentShape& s) {
+    return s.batch * std::max(checked_mul(s.steps, s.input, "steps of all batches"), s.hidden);
   }
 };
 
@@ -106,6 +134,7 @@ struct CellStep {
   T* gates = nullptr;    ///< working memory: [batch, width]
   T* h = nullptr;  ///< [batch, hidden]: the state before the step, and after it for batch items that have not ended
   T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
+  T* rounded = nullptr;  ///< CellMemory::rounded
 
   bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
   /// Clips the argument of a function.

@@ -14,6 +14,7 @@ namespace retort::ops {
 struct RecurrentShape {
   size_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_major = false;  ///< attribute layout = 1
+  bool rounds = false;       ///< products are those of 8-bit codes of their left-hand sides
   size_t x_row(size_t t, size_t b) const { return batch_major ? b * steps + t : t * batch + b; }
   size_t y_row(size_t t, size_t d, size_t b) const {
     return batch_major ? (b * steps + t) * directions + d : (t * directions + d) * batch + b;
@@ -51,6 +52,9 @@ struct RecurrentAttributes {
   /// Returns PackedRecurrent if float weights are constant, otherwise null.
   std::unique_ptr<State> pack(PrepareContext& c, size_t gates, std::span<const size_t> parts) const;
 };
+
+/// Throws invalid_argument if input i is present and its shape is known to differ from this one.
+void expect_shape(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted);
 
 /// Number of steps per batch item; null if all have `steps`. Throws invalid_argument if one is outside [0, steps].
 const int32_t* sequence_lengths(const RunContext& c, const RecurrentShape& s);

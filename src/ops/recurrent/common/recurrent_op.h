@@ -64,7 +64,7 @@ struct Recurrent : RecurrentAttributes {
     });
   }
 
- private:
+ protected:
   const Op& self() const { return static_cast<const Op&>(*this); }
 
   // Runs all directions; `weights(d, w, r)` sets the matrices of direction d.
@@ -80,7 +80,8 @@ struct Recurrent : RecurrentAttributes {
                        .lengths = lengths,
                        .gates = space.gates,
                        .h = space.h,
-                       .c = space.c};
+                       .c = space.c,
+                       .rounded = space.rounded};
       Matrix<T> w{.n = s.width(), .k = s.input};
       const auto split = self().parts();
       for (size_t p = 0; p < split.size(); ++p) step.r[p] = {.n = split[p] * s.hidden, .k = s.hidden};
@@ -93,7 +94,8 @@ struct Recurrent : RecurrentAttributes {
                       .b = w,
                       .c = space.x,
                       .c_stride = s.width(),
-                      .bias = bias},
+                      .bias = bias,
+                      .rounded = space.rounded},
                      parallel);
       walk<Math>(c, d, space, step);
     };
@@ -101,6 +103,7 @@ struct Recurrent : RecurrentAttributes {
     c.parallel().for_each(s.directions, [&](size_t d, int) { direction(d, {}); });
   }
 
+ private:
   // The vector added to X·Wᵀ; null: none. A separate bias of R is passed to the step.
   template <typename T>
   const T* input_bias(const RunContext& c, size_t d, const CellMemory<T>& space, CellStep<T>& step) const {

@@ -1,0 +1,113 @@
+// Products of codes in com.microsoft: MatMulInteger, whose sums are scaled, get a bias or become codes again; and
+// integers of other widths.
+#include "lift/quantized.h"
+
+namespace retort {
+namespace {
+
+// MatMulInteger of a and b as float, times `scale`.
+struct CodeMatrices {
+  ValueId a, b, a_zero, b_zero;
+};
+ValueId product_of_codes(Rewriter& r, const CodeMatrices& c) {
+  return r.add({.type = "MatMulInteger", .inputs = {c.a, c.b, c.a_zero, c.b_zero}});
+}
+ValueId scaled_sums(Rewriter& r, ValueId sums, ValueId scale, DType type) {
+  return r.add({.type = "Mul", .inputs = {cast(r, sums, type), scale}});
+}
+
+void finish_product(Rewriter& r, ValueId y, size_t bias) {
+  if (r.has(bias)) y = r.add({.type = "Add", .inputs = {y, r.input(bias)}});
+  r.replace_output(0, y);
+  r.remove();
+}
+
+// One number for each column of the product.
+void require_columns(Rewriter& r, size_t bias, size_t b) {
+  if (!r.has(bias) || !r.type(bias).is_static() || !r.type(b).ranked || r.type(b).rank() < 2) return;
+  const Dim columns = r.type(b).shape.back(), count = int64_t(element_count(r.type(bias).shape));
+  require(may_equal(columns, count), ErrorCode::invalid_graph, "bias has shape {}, expected [{}] for B of shape {}",
+          to_string(r.type(bias).shape), r.graph().dims().text(columns), r.graph().dims().text(r.type(b).shape));
+}
+
+// A, B, a_scale, b_scale, a_zero_point?, b_zero_point?, bias?
+void apply_integer_to_float(Rewriter& r) {
+  require_one(r, 4, "a_zero_point");
+  require_columns(r, 6, 1);
+  const ValueId sums = product_of_codes(r, {r.input(0), r.input(1), input_or_none(r, 4), input_or_none(r, 5)});
+  const ValueId scale = r.add({.type = "Mul", .inputs = {r.input(2), r.input(3)}});
+  finish_product(r, scaled_sums(r, sums, scale, r.type(2).dtype), 6);
+}
+
+// A, B, b_scale, b_zero_point?, bias?
+void apply_dynamic_quantize(Rewriter& r) {
+  require_columns(r, 4, 1);
+  Graph& graph = r.graph();
+  const ValueId codes = r.add({.type = "DynamicQuantizeLinear", .inputs = {r.input(0)}, .outputs = 3});
+  const std::vector<ValueId> made = graph.node(graph.value(codes).producer).outputs;
+  const ValueId sums = product_of_codes(r, {codes, r.input(1), made[2], input_or_none(r, 3)});
+  const ValueId scale = r.add({.type = "Mul", .inputs = {made[1], r.input(2)}});
+  finish_product(r, scaled_sums(r, sums, scale, DType::f32), 4);
+}
+
+// A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?
+void apply_q_gemm(Rewriter& r) {
+  const auto operand = [&](size_t i, std::string_view name) {
+    const bool transposes = r.attributes().get_or<int64_t>(name, 0) != 0;
+    require(!r.type(i).ranked || r.type(i).rank() == 2, ErrorCode::invalid_graph,
+            "input {} has shape {}, expected 2 axes", i, r.graph().dims().text(r.type(i).shape));
+    return transposes ? transposed(r, r.input(i), 2) : r.input(i);
+  };
+  require_one(r, 1, "a_scale");
+  require_one(r, 2, "a_zero_point");
+  const float alpha = r.attributes().get_or<float>("alpha", 1);
+  ValueId sums = product_of_codes(r, {operand(0, "transA"), operand(3, "transB"), r.input(2), r.input(5)});
+  if (r.has(6)) sums = r.add({.type = "Add", .inputs = {sums, r.input(6)}});
+  ValueId scale = r.add({.type = "Mul", .inputs = {r.input(1), r.input(4)}});
+  if (alpha != 1) scale = r.add({.type = "Mul", .inputs = {scale, r.constant(float_scalar(DType::f32, alpha))}});
+  const ValueId y = scaled_sums(r, sums, scale, DType::f32);
+  if (r.has(7) && r.has(8)) return store_codes(r, y, 7, 8);
+  finish_product(r, y, 9);
+}
+
+void apply_integer16(Rewriter& r) {
+  const auto wide = [&](size_t i) { return cast(r, r.input(i), DType::i32); };
+  r.replace_output(0, r.add({.type = "MatMul", .inputs = {wide(0), wide(1)}}));
+  r.remove();
+}
+
+// A, A_zero_point?, B, B_zero_point?
+void apply_mul_integer(Rewriter& r) {
+  const auto number = [&](size_t i) {
+    const ValueId x = cast(r, r.input(i), DType::i32);
+    return r.has(i + 1) ? r.add({.type = "Sub", .inputs = {x, cast(r, r.input(i + 1), DType::i32)}}) : x;
+  };
+  const std::vector<ValueId> inputs{number(0), number(2)};
+  r.replace_output(0, r.add({.type = "Mul", .inputs = inputs}));
+  r.remove();
+}
+
+void apply_reduce_sum_integer(Rewriter& r) {
+  const auto* axes = r.attributes().get<std::vector<int64_t>>("axes");
+  require(axes, ErrorCode::invalid_graph, "the attribute axes is missing");
+  const ValueId x = cast(r, r.input(0), r.type(0).dtype == DType::u8 ? DType::u32 : DType::i32);
+  const Attributes keep{{"keepdims", r.attributes().get_or<int64_t>("keepdims", 1)}};
+  r.replace_output(0, r.add({.type = "ReduceSum", .inputs = {x, r.constant(*axes)}, .attributes = keep}));
+  r.remove();
+}
+
+constexpr LiftRule kProductRules[] = {
+    {"DynamicQuantizeMatMul", kAlways, apply_dynamic_quantize, "com.microsoft"},
+    {"MatMulInteger16", kAlways, apply_integer16, "com.microsoft"},
+    {"MatMulIntegerToFloat", kAlways, apply_integer_to_float, "com.microsoft"},
+    {"MulInteger", kAlways, apply_mul_integer, "com.microsoft"},
+    {"QGemm", kAlways, apply_q_gemm, "com.microsoft"},
+    {"ReduceSumInteger", kAlways, apply_reduce_sum_integer, "com.microsoft"},
+};
+
+}  // namespace
+
+extern const LiftRules lift_quantized_product;
+constinit const LiftRules lift_quantized_product{kProductRules};
+
+}  // namespace retort

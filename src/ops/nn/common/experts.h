@@ -1,0 +1,113 @@
+// Mixtures of experts: every token goes through the k experts that its router scores choose, each a small network of
+// two or three matrices, and the results are added with the weights of the choice.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "ops/op.h"
+#include "ops/quant/common/codes.h"
+
+namespace retort::ops {
+
+struct ExpertAttributes {
+  int64_t k = 1, fusion = 0;
+  bool normalize = false, sparse_mixer = false, limit_after = false;
+  float alpha = 1, beta = 0;
+  std::optional<float> limit;
+  std::string activation = "relu";
+  static constexpr std::tuple expert_attributes{attr("activation_alpha", &ExpertAttributes::alpha),
+                                                attr("activation_beta", &ExpertAttributes::beta),
+                                                attr("activation_type", &ExpertAttributes::activation),
+                                                attr("k", &ExpertAttributes::k),
+                                                attr("normalize_routing_weights", &ExpertAttributes::normalize),
+                                                attr("swiglu_fusion", &ExpertAttributes::fusion),
+                                                attr("swiglu_limit", &ExpertAttributes::limit),
+                                                attr("swiglu_limit_after_activation", &ExpertAttributes::limit_after),
+                                                attr("use_sparse_mixer", &ExpertAttributes::sparse_mixer)};
+  void check() const;
+  /// The activation has a second operand, of which the first layer computes both or the third one.
+  bool gated() const { return activation == "swiglu" || activation == "geglu"; }
+  /// Rows of the first layer for each element of the second one's input.
+  int64_t fused() const { return gated() && fusion != 0 ? 2 : 1; }
+};
+
+/// One matrix of every expert: y[rows] = W[rows, columns] · x + bias.
+struct ExpertLayer {
+  size_t rows, columns;
+  FunctionRef<void(size_t expert, size_t row, float* to)> decode;  ///< writes a row of W; called by many threads
+  const float* bias;                                               ///< [experts, rows] or null
+};
+
+struct ExpertMixture {
+  size_t tokens, hidden, inner, experts;
+  const float *x, *scores;  ///< [tokens, hidden]; [tokens, experts], which are made probabilities
+  const float* weights;     ///< in place of the probabilities chosen, [tokens, experts], or null
+  bool among_chosen;        ///< probabilities are those among the chosen experts
+  ExpertLayer first, second;
+  const ExpertLayer* third;  ///< the linear operand of a gated activation that is not fused, or null
+  float* y;                  ///< [tokens, hidden]
+};
+/// Bytes of scratch.
+size_t mixture_scratch(const ExpertAttributes& op, const ExpertMixture& mixture, int workers);
+/// `scratch` is 64-byte aligned.
+void mix_experts(const ExpertAttributes& op, const ExpertMixture& mixture, void* scratch, const Parallel& parallel);
+
+/// Output 0 is like input 0, the tokens; input 1 has their scores. Throws invalid_argument where they do not fit.
+void infer_experts(InferContext& c, const ExpertAttributes& op);
+/// Input i as floats, in scratch where it has another type; null where it is omitted. Without a base in `parts`, only
+/// room is taken.
+const float* float_input(const RunContext& c, size_t i, ScratchParts& parts);
+
+/// The sizes of a call.
+struct ExpertShape {
+  size_t tokens, hidden, inner, experts;
+};
+
+/// Output 0 is `y`, unless it lies there.
+void store_result(const RunContext& c, const float* y);
+/// The sizes by input and scores, and the elements of a row of the second layer.
+ExpertShape expert_shape(const RunContext& c, size_t inner);
+
+/// The tensors of a call, as floats. `Rows` are the weights of a layer: operator()(expert, row, to) writes a row.
+template <typename Rows>
+struct ExpertCall {
+  ScratchParts parts;
+  ExpertShape s;
+  Rows first, second, third;
+  bool among_chosen = false;
+  const float *x = nullptr, *scores = nullptr, *weights = nullptr, *first_bias = nullptr, *second_bias = nullptr,
+              *third_bias = nullptr;
+  float* y = nullptr;
+
+  /// `f(mixture)`.
+  template <typename F>
+  void with_mixture(const ExpertAttributes& op, bool has_third, const F& f) const {
+    const ExpertLayer linear{s.inner, s.hidden, third, third_bias};
+    f(ExpertMixture{.tokens = s.tokens,
+                    .hidden = s.hidden,
+                    .inner = s.inner,
+                    .experts = s.experts,
+                    .x = x,
+                    .scores = scores,
+                    .weights = weights,
+                    .among_chosen = among_chosen && !weights,
+                    .first = {s.inner * size_t(op.fused()), s.hidden, first, first_bias},
+                    .second = {s.hidden, s.inner, second, second_bias},
+                    .third = has_third ? &linear : nullptr,
+                    .y = y});
+  }
+  /// Room for the result, where output 0 is not of floats.
+  void take_result(const RunContext& c) {
+    y = c.out_dtype() == DType::f32 ? static_cast<float*>(c.out_data()) : parts.take<float>(c.out_count());
+  }
+  size_t scratch(const RunContext& c, const ExpertAttributes& op, bool has_third) {
+    with_mixture(op, has_third,
+                 [&](const ExpertMixture& m) { parts.take<char>(mixture_scratch(op, m, c.parallel().workers())); });
+    return parts.bytes();
+  }
+  void run(const RunContext& c, const ExpertAttributes& op, bool has_third) {
+    with_mixture(op, has_third, [&](const ExpertMixture& m) { mix_experts(op, m, parts.take<char>(0), c.parallel()); });
+    store_result(c, y);
+  }
+};
+}  // namespace retort::ops

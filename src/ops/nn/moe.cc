@@ -1,0 +1,94 @@
+// com.microsoft.MoE: a mixture of experts, whose weights are floats [experts, rows, columns].
+#include "base/half.h"
+#include "kernels/elementwise/cast.h"
+#include "ops/nn/common/experts.h"
+
+namespace retort::ops {
+namespace {
+
+struct ExpertRows {
+  const void* data = nullptr;
+  DType type = DType::f32;
+  size_t rows = 0, columns = 0;
+  void operator()(size_t expert, size_t row, float* to) const {
+    const size_t first = (expert * rows + row) * columns;
+    kernels::cast(static_cast<const char*>(data) + first * dtype_bits(type) / 8, type, to, DType::f32, columns,
+                  Parallel());
+  }
+};
+
+struct MoE : ExpertAttributes {
+  static constexpr auto attributes = expert_attributes;
+  enum Input : size_t { kX, kScores, kFirst, kFirstBias, kSecond, kSecondBias, kThird, kThirdBias };
+
+  void infer(InferContext& c) const {
+    infer_experts(c, *this);
+    require(!c.has(kThird) || (gated() && fusion == 0), ErrorCode::invalid_argument,
+            "fc3_experts_weights go with activation_type swiglu and swiglu_fusion 0; these are {} and {}", activation,
+            fusion);
+    require(c.has(kThird) || !gated() || fusion != 0, ErrorCode::invalid_argument,
+            "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", activation);
+    for (const size_t i : {kFirst, kFirstBias, kSecond, kSecondBias, kThird, kThirdBias})
+      require(!c.has(i) || c.dtype(i) == c.dtype(kX), ErrorCode::invalid_argument, "input {} is {}, input 0 {}", i,
+              dtype_name(c.has(i) ? c.dtype(i) : c.dtype(kX)), dtype_name(c.dtype(kX)));
+  }
+  // The products of the k experts of each token.
+  Cost cost(const CostContext& c) const {
+    const double weights = c.count(kFirst) + c.count(kSecond) + c.count(kThird);
+    return {.multiply_adds = c.extent(kScores, 0) * double(k) * per(weights, c.extent(kScores, 1)), .tiles = true};
+  }
+
+  size_t scratch(const RunContext& c) const { return call(c, nullptr).scratch(c, *this, c.has(kThird)); }
+  void run(RunContext& c) const { call(c, c.scratch()).run(c, *this, c.has(kThird)); }
+
+ private:
+  static ExpertRows rows(const RunContext& c, size_t i, size_t experts, size_t rows, size_t columns) {
+    const Shape& own = c.shape(i);
+    const Shape wanted{int64_t(experts), int64_t(rows), int64_t(columns)};
+    // Older models declare the last two axes the other way round.
+    const Shape older{wanted[0], wanted[2], wanted[1]};
+    require(own == wanted || own == older, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, own,
+            wanted);
+    return {c.data(i), c.dtype(i), rows, columns};
+  }
+  static const float* bias(const RunContext& c, size_t i, ScratchParts& parts, size_t experts, size_t rows) {
+    if (!c.has(i)) return nullptr;
+    const Shape wanted{int64_t(experts), int64_t(rows)};
+    require(c.shape(i) == wanted, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.shape(i),
+            wanted);
+    return float_input(c, i, parts);
+  }
+  ExpertCall<ExpertRows> call(const RunContext& c, void* base) const {
+    const Shape& second = c.shape(kSecond);
+    const int64_t hidden = c.shape(kX).back();
+    require(second.rank() == 3 && (second[1] == hidden || second[2] == hidden), ErrorCode::invalid_argument,
+            "fc2_experts_weights have shape {}, expected [experts, {}, inner]", second, hidden);
+    ExpertCall<ExpertRows> m{ScratchParts(base), expert_shape(c, size_t(second[1] == hidden ? second[2] : second[1]))};
+    const ExpertShape& s = m.s;
+    m.first = rows(c, kFirst, s.experts, s.inner * size_t(fused()), s.hidden);
+    m.second = rows(c, kSecond, s.experts, s.hidden, s.inner);
+    if (c.has(kThird)) m.third = rows(c, kThird, s.experts, s.inner, s.hidden);
+    m.x = float_input(c, kX, m.parts);
+    m.scores = float_input(c, kScores, m.parts);
+    m.first_bias = bias(c, kFirstBias, m.parts, s.experts, s.inner * size_t(fused()));
+    m.second_bias = bias(c, kSecondBias, m.parts, s.experts, s.hidden);
+    m.third_bias = bias(c, kThirdBias, m.parts, s.experts, s.inner);
+    m.take_result(c);
+    return m;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_moe;
+constinit const OpDef op_moe = define<MoE>({
+    .name = "MoE",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"input: T", "router_probs: T", "fc1_experts_weights: T", "fc1_experts_bias: T?",
+               "fc2_experts_weights: T", "fc2_experts_bias: T?", "fc3_experts_weights: T?", "fc3_experts_bias: T?"},
+    .outputs = {"output: T"},
+    .types = types({DType::f32, DType::f16, DType::bf16}),
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,47 @@
+// The product of a matrix of floats with one whose columns are stored as codes and decoded in passing: n-bit weights
+// stay as small in memory as the file has them.
+#pragma once
+#include <cstdint>
+
+#include "base/function_ref.h"
+#include "base/parallel.h"
+#include "tensor/dtype.h"
+
+namespace retort::ops {
+
+/// C[m, n] = A[m, k] · B[k, n] + bias[n].
+struct DecodedProduct {
+  size_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;  ///< row-major
+  FunctionRef<void(size_t column, float* to)>
+      decode;                   ///< writes the k floats of a column of B; called by many threads; outlives the product
+  const float* bias = nullptr;  ///< may be null
+  float* c = nullptr;           ///< row-major
+};
+/// Bytes of scratch for multiply_decoded(), `workers` being Parallel::workers() of its call.
+size_t decoded_scratch(size_t k, int workers);
+/// `scratch` is 64-byte aligned.
+void multiply_decoded(const DecodedProduct& p, void* scratch, const Parallel& parallel);
+
+/// Rows of codes of 2, 4 or 8 bits, the first code in the lowest bits of a byte. A row is cut into blocks, each of
+/// which starts at a byte and has a scale and a zero point: element = (code - zero point) · scale.
+struct CodeBlocks {
+  size_t bits = 4, length = 0;   ///< of a code; elements of a row
+  size_t block = 0, blocks = 0;  ///< elements of a block; blocks of a row
+  const uint8_t* codes = nullptr;
+  size_t row_bytes = 0;          ///< of codes
+  const void* scales = nullptr;  ///< [rows, blocks]
+  DType scale_type = DType::f32;
+  const uint8_t* zeros = nullptr;    ///< packed like the codes, a row from a byte on; null: half of the range
+  size_t zero_bytes = 0;             ///< of a row of them
+  size_t zero_rows = 0;              ///< not 0: zero points of that many rows, a block each, lie side by side
+  const void* real_zeros = nullptr;  ///< in place of `zeros`: [rows, blocks] of a float type
+  DType real_zero_type = DType::f32;
+  const int32_t* groups = nullptr;  ///< which block's scale and zero point each element has; null: that of its own
+  void decode(size_t row, float* to) const;
+
+ private:
+  float zero(size_t row, size_t block) const;
+};
+
+}  // namespace retort::ops

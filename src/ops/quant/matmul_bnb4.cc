@@ -1,0 +1,122 @@
+// com.microsoft.MatMulBnb4: A · B', where B [N, K] is stored in codes of 4 bits of a table of sixteen numbers (FP4 or
+// NF4 of bitsandbytes), in blocks over all its elements, each scaled by its largest magnitude. transB=0: A · B.
+#include <bit>
+
+#include "ops/nn/common/matrix.h"
+#include "ops/quant/common/codes.h"
+#include "ops/quant/common/decoded_product.h"
+
+namespace retort::ops {
+namespace {
+
+// By code. FP4 has a sign, two bits of exponent and one of mantissa, over its largest number; NF4 has the quantiles of
+// the normal distribution (QLoRA, appendix E).
+constexpr float kFp4[16] = {0,     0.00520833333f,  2 / 3.0f,  1,  1 / 3.0f,  0.5f,  1 / 6.0f,  0.25f,
+                            -0.0f, -0.00520833333f, -2 / 3.0f, -1, -1 / 3.0f, -0.5f, -1 / 6.0f, -0.25f};
+constexpr float kNf4[16] = {-1.0f,
+                            -0.6961928009986877f,
+                            -0.5250730514526367f,
+                            -0.39491748809814453f,
+                            -0.28444138169288635f,
+                            -0.18477343022823334f,
+                            -0.09105003625154495f,
+                            0.0f,
+                            0.07958029955625534f,
+                            0.16093020141124725f,
+                            0.24611230194568634f,
+                            0.33791524171829224f,
+                            0.44070982933044434f,
+                            0.5626170039176941f,
+                            0.7229568362236023f,
+                            1.0f};
+
+struct MatMulBnb4 {
+  int64_t K = 0, N = 0, block_size = 0, quant_type = 0, training_mode = 0;
+  bool transposed = true;
+  static constexpr std::tuple attributes{required("K", &MatMulBnb4::K),
+                                         required("N", &MatMulBnb4::N),
+                                         required("block_size", &MatMulBnb4::block_size),
+                                         required("quant_type", &MatMulBnb4::quant_type),
+                                         attr("training_mode", &MatMulBnb4::training_mode),
+                                         attr("transB", &MatMulBnb4::transposed)};
+  enum Input : size_t { kA, kB, kScales };
+
+  void check() const {
+    require(K > 0 && N > 0 && K <= INT64_MAX / N, ErrorCode::invalid_argument, "K is {}, N {}; both must be positive",
+            K, N);
+    require(block_size >= 16 && std::has_single_bit(uint64_t(block_size)), ErrorCode::invalid_argument,
+            "block_size is {}, expected a power of two from 16 on", block_size);
+    require(quant_type == 0 || quant_type == 1, ErrorCode::invalid_argument,
+            "quant_type is {}, expected 0 (FP4) or 1 (NF4)", quant_type);
+  }
+
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(kA));
+    c.set(0, c.dtype(kA), infer_matmul(c.dims(), c.shape(kA), transposed ? Shape{K, N} : Shape{N, K}));
+  }
+  Cost cost(const CostContext& c) const { return product_cost(c, double(transposed ? K : N)); }
+
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    const Sizes s = sizes(c);
+    std::vector<float> column(s.inner);
+    for (size_t j = 0; j < s.columns; ++j) {
+      decode(c, j, column.data());
+      for (size_t i = 0; i < s.rows; ++i) {
+        double sum = 0;
+        for (size_t k = 0; k < s.inner; ++k) sum += double(c.input<T>(kA)[i * s.inner + k]) * double(column[k]);
+        c.output<T>()[i * s.columns + j] = T(sum);
+      }
+    }
+  }
+  size_t scratch(const RunContext& c) const {
+    return c.dtype(kA) == DType::f32 ? decoded_scratch(size_t(transposed ? K : N), c.parallel().workers()) : 0;
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Sizes s = sizes(c);
+    multiply_decoded({.m = s.rows,
+                      .n = s.columns,
+                      .k = s.inner,
+                      .a = c.input<float>(kA).data(),
+                      .decode = [&](size_t j, float* to) { decode(c, j, to); },
+                      .c = c.output<float>().data()},
+                     c.scratch(), c.parallel());
+  }
+
+ private:
+  struct Sizes {
+    size_t rows, columns, inner;
+  };
+  Sizes sizes(const RunContext& c) const {
+    const int64_t count = K * N;
+    require(c.shape(kB).rank() >= 1 && c.count(kB) == size_t(count / 2 + count % 2), ErrorCode::invalid_argument,
+            "B has shape {}, expected [{}] for K {} and N {}", c.shape(kB), count / 2 + count % 2, K, N);
+    require(c.count(kScales) == size_t(ceil_div(count, block_size)), ErrorCode::invalid_argument,
+            "absmax has shape {}, expected [{}] for blocks of {}", c.shape(kScales), ceil_div(count, block_size),
+            block_size);
+    const size_t columns = size_t(transposed ? N : K);
+    return {c.out_count() / columns, columns, size_t(transposed ? K : N)};
+  }
+  // Row j of B, or column j where B is not transposed.
+  void decode(const RunContext& c, size_t j, float* to) const {
+    const float *table = quant_type == 0 ? kFp4 : kNf4, *scales = c.input<float>(kScales).data();
+    const uint8_t* codes = c.input<uint8_t>(kB).data();
+    const size_t n = size_t(transposed ? K : N), step = transposed ? 1 : size_t(K), block = size_t(block_size);
+    for (size_t i = 0, at = transposed ? j * n : j; i < n; ++i, at += step)
+      to[i] = table[codes[at / 2] >> (at % 2 ? 0 : 4) & 15] * scales[at / block];  // the first code in the upper bits
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_matmul_bnb4;
+constinit const OpDef op_matmul_bnb4 = define<MatMulBnb4>({
+    .name = "MatMulBnb4",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"A: T", "B: uint8", "absmax: T"},
+    .outputs = {"Y: T"},
+    .types = types({DType::f32, DType::f16, DType::bf16}),
+});
+
+}  // namespace retort::ops

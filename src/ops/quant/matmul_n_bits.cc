@@ -1,0 +1,147 @@
+// com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. The
+// product is computed in float whatever accuracy_level says: it is the least accuracy that the model asks for.
+#include <bit>
+
+#include "kernels/elementwise/cast.h"
+#include "ops/nn/common/matrix.h"
+#include "ops/quant/common/codes.h"
+#include "ops/quant/common/decoded_product.h"
+
+namespace retort::ops {
+namespace {
+
+struct MatMulNBits {
+  int64_t K = 0, N = 0, bits = 4, block_size = 0, accuracy_level = 0, weight_prepacked = 0;
+  static constexpr std::tuple attributes{required("K", &MatMulNBits::K),
+                                         required("N", &MatMulNBits::N),
+                                         attr("bits", &MatMulNBits::bits),
+                                         required("block_size", &MatMulNBits::block_size),
+                                         attr("accuracy_level", &MatMulNBits::accuracy_level),
+                                         attr("weight_prepacked", &MatMulNBits::weight_prepacked)};
+  enum Input : size_t { kA, kB, kScales, kZeros, kGroups, kBias };
+
+  void check() const {
+    require(K > 0 && N > 0, ErrorCode::invalid_argument, "K is {}, N {}; both must be positive", K, N);
+    require(bits == 2 || bits == 4 || bits == 8, ErrorCode::invalid_argument, "bits is {}, expected 2, 4 or 8", bits);
+    require(block_size >= 16 && std::has_single_bit(uint64_t(block_size)) && block_size <= 1 << 30,
+            ErrorCode::invalid_argument, "block_size is {}, expected a power of two from 16 on", block_size);
+    require(weight_prepacked == 0, ErrorCode::not_implemented,
+            "weight_prepacked is {}: B in the layout of a GPU; export the model with weight_prepacked=0",
+            weight_prepacked);
+  }
+
+  void infer(InferContext& c) const {
+    const DType type = c.dtype(kA);
+    c.set(0, type);
+    require(is_float(type) && type != DType::f64, ErrorCode::invalid_argument,
+            "A is {}, expected float32, float16 or bfloat16", dtype_name(type));
+    require(c.dtype(kScales) == type && (!c.has(kBias) || c.dtype(kBias) == type), ErrorCode::invalid_argument,
+            "A is {}, scales {}, bias {}; all must be equal", dtype_name(type), dtype_name(c.dtype(kScales)),
+            dtype_name(c.has(kBias) ? c.dtype(kBias) : type));
+    require(!c.has(kZeros) || c.dtype(kZeros) == DType::u8 || is_float(c.dtype(kZeros)), ErrorCode::invalid_argument,
+            "zero_points are {}, expected uint8 or the type of A",
+            dtype_name(c.has(kZeros) ? c.dtype(kZeros) : DType::u8));
+    c.set(0, type, infer_matmul(c.dims(), c.shape(kA), {K, N}));
+  }
+  Cost cost(const CostContext& c) const { return product_cost(c, double(K)); }
+
+  size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).bytes(); }
+
+  void run(RunContext& c) const {
+    const Memory memory(c, *this, c.scratch());
+    const bool omitted = c.count(kB) == 0;
+    const CodeBlocks b = omitted ? CodeBlocks() : blocks(c);
+    require(!c.has(kBias) || (c.shape(kBias).rank() == 1 && c.shape(kBias)[0] == N), ErrorCode::invalid_argument,
+            "bias has shape {}, expected [{}]", c.shape(c.has(kBias) ? kBias : kA), N);
+    const auto decode = [&](size_t row, float* to) { b.decode(row, to); };
+    DecodedProduct p{.m = c.out_count() / size_t(N),
+                     .n = size_t(N),
+                     .k = omitted ? 0 : size_t(K),
+                     .a = static_cast<const float*>(as_float(c, kA, memory.a)),
+                     .decode = decode};
+    if (c.has(kBias)) p.bias = as_float(c, kBias, memory.bias);
+    p.c = memory.y ? memory.y : c.output<float>().data();
+    multiply_decoded(p, memory.panels, c.parallel());
+    if (memory.y) kernels::cast(memory.y, DType::f32, c.out_data(), c.out_dtype(), c.out_count(), c.parallel());
+  }
+
+ private:
+  // A, bias and Y in float where they are not, and the panels of the product.
+  struct Memory {
+    ScratchParts parts;
+    float *a = nullptr, *bias = nullptr, *y = nullptr;
+    char* panels;
+    Memory(const RunContext& c, const MatMulNBits& op, void* base) : parts(base) {
+      if (c.out_count() > 0 && c.dtype(kA) != DType::f32) {
+        a = parts.take<float>(c.count(kA));
+        bias = parts.take<float>(c.count(kBias));
+        y = parts.take<float>(c.out_count());
+      }
+      panels = parts.take<char>(decoded_scratch(size_t(op.K), c.parallel().workers()));
+    }
+    size_t bytes() const { return parts.bytes(); }
+  };
+  static const float* as_float(const RunContext& c, size_t i, float* to) {
+    if (c.dtype(i) == DType::f32) return static_cast<const float*>(c.data(i));
+    if (to) kernels::cast(c.data(i), c.dtype(i), to, DType::f32, c.count(i), c.parallel());
+    return to;
+  }
+
+  // A parameter may come as a vector, too.
+  static void check_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {
+    const Shape& own = c.shape(i);
+    require(own == wanted || (own.rank() == 1 && c.count(i) == element_count(wanted)), ErrorCode::invalid_argument,
+            "{} has shape {}, expected {}", what, own, wanted);
+  }
+
+  CodeBlocks blocks(const RunContext& c) const {
+    const int64_t count = ceil_div(K, block_size), bytes = block_size * bits / 8;
+    require(c.shape(kB) == Shape{N, count, bytes}, ErrorCode::invalid_argument,
+            "B has shape {}, expected {} for K {}, N {}, block_size {} and {} bits", c.shape(kB),
+            Shape{N, count, bytes}, K, N, block_size, bits);
+    check_shape(c, kScales, "scales", {N, count});
+    CodeBlocks b{.bits = size_t(bits),
+                 .length = size_t(K),
+                 .block = size_t(block_size),
+                 .blocks = size_t(count),
+                 .codes = c.input<uint8_t>(kB).data(),
+                 .row_bytes = size_t(count * bytes),
+                 .scales = c.data(kScales),
+                 .scale_type = c.dtype(kScales)};
+    if (c.has(kZeros) && c.dtype(kZeros) == DType::u8) {
+      b.zeros = c.input<uint8_t>(kZeros).data();
+      b.zero_bytes = size_t(ceil_div(count * bits, int64_t(8)));
+      check_shape(c, kZeros, "zero_points", {N, int64_t(b.zero_bytes)});
+    } else if (c.has(kZeros)) {
+      b.real_zeros = c.data(kZeros);
+      b.real_zero_type = c.dtype(kZeros);
+      check_shape(c, kZeros, "zero_points", {N, count});
+    }
+    if (c.has(kGroups)) b.groups = groups(c, count);
+    return b;
+  }
+  const int32_t* groups(const RunContext& c, int64_t count) const {
+    const auto groups = c.input<int32_t>(kGroups);
+    require(groups.size() == size_t(K) || groups.size() == size_t(count * block_size), ErrorCode::invalid_argument,
+            "g_idx has shape {}, expected [{}] or [{}]", c.shape(kGroups), K, count * block_size);
+    for (size_t i = 0; i < groups.size(); ++i)
+      require(groups[i] >= 0 && groups[i] < count, ErrorCode::invalid_argument,
+              "g_idx names block {} for element {}, there are {}", groups[i], i, count);
+    return groups.data();
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_matmul_n_bits;
+constinit const OpDef op_matmul_n_bits = define<MatMulNBits>({
+    .name = "MatMulNBits",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"A: T", "B: uint8", "scales: T", "zero_points: Z?", "g_idx: int32?", "bias: T?"},
+    .outputs = {"Y: T"},
+    .types = types({DType::f32, DType::f16, DType::bf16}),
+    .traits = kConverts,
+});
+
+}  // namespace retort::ops

@@ -1,0 +1,173 @@
+// com.microsoft.QMoE: a mixture of experts, whose weights are codes of 2, 4 or 8 bits: (code - zero point) · scale,
+// with a scale for each row or for each block of a row.
+#include <bit>
+
+#include "kernels/elementwise/cast.h"
+#include "ops/nn/common/experts.h"
+#include "ops/quant/common/decoded_product.h"
+
+namespace retort::ops {
+namespace {
+
+struct ExpertCodes {
+  CodeBlocks blocks;
+  size_t rows = 0;
+  void operator()(size_t expert, size_t row, float* to) const { blocks.decode(expert * rows + row, to); }
+};
+
+struct QMoE : ExpertAttributes {
+  int64_t accuracy_level = 0, bits = 4, block_size = 0, prepacked = -1;
+  std::optional<int64_t> first_bits, second_bits, third_bits;
+  std::string quant_type = "int";
+  static constexpr auto attributes = std::tuple_cat(
+      expert_attributes,
+      std::tuple{attr("accuracy_level", &QMoE::accuracy_level), attr("block_size", &QMoE::block_size),
+                 attr("expert_weight_bits", &QMoE::bits), attr("fc1_expert_weight_bits", &QMoE::first_bits),
+                 attr("fc2_expert_weight_bits", &QMoE::second_bits), attr("fc3_expert_weight_bits", &QMoE::third_bits),
+                 attr("quant_type", &QMoE::quant_type), attr("weights_prepacked", &QMoE::prepacked)});
+  enum Input : size_t { kX, kScores, kFirst, kSecond = 5, kThird = 8, kFirstZeros = 11, kWeights = 14, kScale1 = 15 };
+
+  void check() const {
+    ExpertAttributes::check();
+    require(quant_type == "int", ErrorCode::not_implemented,
+            "quant_type '{}' is not supported; export the model with quant_type 'int'", quant_type);
+    for (const int64_t b : {first_bits.value_or(bits), second_bits.value_or(bits), third_bits.value_or(bits)})
+      require(b == 2 || b == 4 || b == 8, b == 3 ? ErrorCode::not_implemented : ErrorCode::invalid_argument,
+              "weights have {} bits, expected 2, 4 or 8", b);
+    require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
+            "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
+    require(block_size == 0 || (block_size >= 16 && std::has_single_bit(uint64_t(block_size))),
+            ErrorCode::invalid_argument, "block_size is {}, expected a power of two from 16 on", block_size);
+  }
+
+  void infer(InferContext& c) const {
+    infer_experts(c, *this);
+    require(!c.has(kThird) || (gated() && fusion == 0), ErrorCode::invalid_argument,
+            "fc3_experts_weights go with activation_type swiglu and swiglu_fusion 0; these are {} and {}", activation,
+            fusion);
+    require(c.has(kThird) || !gated() || fusion != 0, ErrorCode::invalid_argument,
+            "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", activation);
+    for (const size_t i : {kFirst, kSecond, kThird}) check_types(c, i);
+    require(!c.has(kWeights) || c.dtype(kWeights) == c.dtype(kX), ErrorCode::invalid_argument,
+            "router_weights are {}, input {}", dtype_name(c.has(kWeights) ? c.dtype(kWeights) : DType::undefined),
+            dtype_name(c.dtype(kX)));
+    for (size_t i = kScale1; i < kScale1 + 6; ++i)
+      require(!c.has(i), ErrorCode::invalid_argument, "input {} goes with another quant_type than 'int'", i);
+  }
+  // The products of the k experts of each token.
+  Cost cost(const CostContext& c) const {
+    const double weights = c.count(kFirst) * 8 / double(first_bits.value_or(bits)) +
+                           c.count(kSecond) * 8 / double(second_bits.value_or(bits)) +
+                           c.count(kThird) * 8 / double(third_bits.value_or(bits));
+    return {.multiply_adds = c.extent(kScores, 0) * double(k) * per(weights, c.extent(kScores, 1)), .tiles = true};
+  }
+
+  size_t scratch(const RunContext& c) const { return call(c, nullptr).scratch(c, *this, c.has(kThird)); }
+  void run(RunContext& c) const { call(c, c.scratch()).run(c, *this, c.has(kThird)); }
+
+ private:
+  // Layer i has its weights in input i, scales and bias in those after it, and zero points in one of three later ones.
+  static size_t zeros_of(size_t layer) { return kFirstZeros + (layer - kFirst) / 3; }
+  int64_t bits_of(size_t layer) const {
+    return (layer == kFirst ? first_bits : layer == kSecond ? second_bits : third_bits).value_or(bits);
+  }
+
+  static void check_types(const InferContext& c, size_t layer) {
+    if (!c.has(layer)) return;
+    require(c.dtype(layer) == DType::u8, ErrorCode::invalid_argument, "weights (input {}) are {}, expected uint8",
+            layer, dtype_name(c.dtype(layer)));
+    require(c.has(layer + 1), ErrorCode::invalid_argument, "scales (input {}) are missing", layer + 1);
+    const DType scales = c.dtype(layer + 1);
+    require(is_float(scales) && scales != DType::f64, ErrorCode::invalid_argument,
+            "scales (input {}) are {}, expected float32, float16 or bfloat16", layer + 1, dtype_name(scales));
+    require(!c.has(layer + 2) || c.dtype(layer + 2) == c.dtype(kX), ErrorCode::invalid_argument,
+            "bias (input {}) is {}, input 0 {}", layer + 2,
+            dtype_name(c.has(layer + 2) ? c.dtype(layer + 2) : DType::undefined), dtype_name(c.dtype(kX)));
+    const size_t zeros = zeros_of(layer);
+    require(!c.has(zeros) || c.dtype(zeros) == DType::u8, ErrorCode::invalid_argument,
+            "zero points (input {}) are {}, expected uint8", zeros,
+            dtype_name(c.has(zeros) ? c.dtype(zeros) : DType::undefined));
+  }
+  static void require_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {
+    require(c.shape(i) == wanted, ErrorCode::invalid_argument, "{} (input {}) have shape {}, expected {}", what, i,
+            c.shape(i), wanted);
+  }
+
+  ExpertCodes codes(const RunContext& c, size_t layer, size_t experts, size_t rows, size_t columns) const {
+    const int64_t b = bits_of(layer), e = int64_t(experts), r = int64_t(rows), n = int64_t(columns);
+    const int64_t block = block_size > 0 ? block_size : std::max<int64_t>(n, 1);
+    const int64_t blocks = std::max<int64_t>(1, ceil_div(n, block));
+    require(n * b % 8 == 0, ErrorCode::invalid_argument, "a row of {} weights of {} bits does not end with a byte", n,
+            b);
+    require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
+            "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
+    require(block_size == 0 || n % block_size == 0, ErrorCode::invalid_argument,
+            "rows of {} weights are no whole blocks of {}", n, block_size);
+    const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // the last two axes declared the other way round
+    if (!older) require_shape(c, layer, "weights", {e, r, n * b / 8});
+    require_shape(c, layer + 1, "scales", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});
+    ExpertCodes codes{{.bits = size_t(b),
+                       .length = columns,
+                       .block = size_t(block),
+                       .blocks = size_t(blocks),
+                       .codes = c.input<uint8_t>(layer).data(),
+                       .row_bytes = size_t(n * b / 8),
+                       .scales = c.data(layer + 1),
+                       .scale_type = c.dtype(layer + 1)},
+                      rows};
+    const size_t zeros = zeros_of(layer);
+    if (!c.has(zeros)) return codes;
+    codes.blocks.zeros = c.input<uint8_t>(zeros).data();
+    codes.blocks.zero_rows = block_size > 0 ? 0 : rows;
+    const int64_t bytes = ceil_div((block_size > 0 ? blocks : r) * b, int64_t(8));
+    codes.blocks.zero_bytes = size_t(bytes);
+    require_shape(c, zeros, "zero points", block_size > 0 ? Shape{e, r, bytes} : Shape{e, bytes});
+    return codes;
+  }
+  static const float* bias(const RunContext& c, size_t i, ScratchParts& parts, size_t experts, size_t rows) {
+    if (c.has(i)) require_shape(c, i, "biases", {int64_t(experts), int64_t(rows)});
+    return float_input(c, i, parts);
+  }
+
+  ExpertCall<ExpertCodes> call(const RunContext& c, void* base) const {
+    const Shape& second = c.shape(kSecond);
+    const int64_t hidden = c.shape(kX).back();
+    require(second.rank() == 3 && hidden > 0, ErrorCode::invalid_argument,
+            "fc2_experts_weights have shape {}, input {}; expected [experts, hidden, bytes of a row]", second,
+            c.shape(kX));
+    const int64_t inner = checked_mul(second[1], second[2], "weights") * 8 / bits_of(kSecond) / hidden;
+    ExpertCall<ExpertCodes> m{ScratchParts(base), expert_shape(c, size_t(inner))};
+    const ExpertShape& s = m.s;
+    m.among_chosen = true;
+    m.first = codes(c, kFirst, s.experts, s.inner * size_t(fused()), s.hidden);
+    m.second = codes(c, kSecond, s.experts, s.hidden, s.inner);
+    if (c.has(kThird)) m.third = codes(c, kThird, s.experts, s.inner, s.hidden);
+    m.x = float_input(c, kX, m.parts);
+    m.scores = float_input(c, kScores, m.parts);
+    if (c.has(kWeights)) require_shape(c, kWeights, "router_weights", c.shape(kScores));
+    m.weights = float_input(c, kWeights, m.parts);
+    m.first_bias = bias(c, kFirst + 2, m.parts, s.experts, s.inner * size_t(fused()));
+    m.second_bias = bias(c, kSecond + 2, m.parts, s.experts, s.hidden);
+    m.third_bias = bias(c, kThird + 2, m.parts, s.experts, s.inner);
+    m.take_result(c);
+    return m;
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_q_moe;
+constinit const OpDef op_q_moe = define<QMoE>({
+    .name = "QMoE",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"input: T", "router_probs: T", "fc1_experts_weights: uint8", "fc1_scales: S?", "fc1_experts_bias: T?",
+               "fc2_experts_weights: uint8", "fc2_scales: S?", "fc2_experts_bias: T?", "fc3_experts_weights: uint8?",
+               "fc3_scales: S?", "fc3_experts_bias: T?", "fc1_zero_points: uint8?", "fc2_zero_points: uint8?",
+               "fc3_zero_points: uint8?", "router_weights: T?"},
+    .outputs = {"output: T"},
+    .types = types({DType::f32, DType::f16, DType::bf16}),
+    .traits = kConverts,
+});
+
+}  // namespace retort::ops
