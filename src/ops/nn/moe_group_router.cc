@@ -62,7 +62,7 @@ struct MoEGroupRouter {
             c.dims().text(x));
     return w[0];
   }
-  // The sigmoid, and the projection where there is one.
+  // The sigmoid, and the projection if there is one.
   Cost cost(const CostContext& c) const {
     const double width = c.has(kProjection) ? c.extent(kProjection, 1) : 0;
     return {.multiply_adds = c.out_count() * width, .operations = c.out_count()};
