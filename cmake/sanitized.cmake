@@ -6,7 +6,7 @@
 function(retort_ready_room name libraries)
   set(archive ${RETORT_READY_BUILD}/libretort_${name}.a)
   if(NOT EXISTS ${archive})
-    message(FATAL_ERROR "${archive} is not there, and RETORT_READY names the room ${name}: make build compiles it")
+    message(FATAL_ERROR "${archive} does not exist, but RETORT_READY names the room ${name}; run make build")
   endif()
   add_library(retort_${name} STATIC IMPORTED)
   set_target_properties(retort_${name} PROPERTIES IMPORTED_LOCATION ${archive} INTERFACE_LINK_LIBRARIES "${libraries}"

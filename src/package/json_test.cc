@@ -32,7 +32,7 @@ TEST(Json, ReadsValues) {
   EXPECT_EQ(all.find("nobody"), nullptr);
 }
 
-TEST(Json, OfEqualKeysTheLastValueStaysInTheFirstPlace) {
+TEST(Json, LastValueOfAKeyStaysInTheFirstPlace) {
   const JsonValue all = parse_json(R"({"a": 1, "b": 2, "a": 3})");
   ASSERT_EQ(all.members.size(), 2u);
   EXPECT_EQ(all.members[0].key, "a");
@@ -49,7 +49,7 @@ TEST(Json, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(complaint(std::string("{}\0", 3)).find("follows the end"), std::string::npos);
 }
 
-TEST(Json, DeepNestingIsRefusedBeforeTheStackEnds) {
+TEST(Json, DeepNestingIsRejectedBeforeTheStackOverflows) {
   const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(complaint(nested(200)), "");
   EXPECT_NE(complaint(nested(1000000)).find("too deeply"), std::string::npos);

@@ -82,7 +82,7 @@ class Part : public OrtNodeComputeInfo {
     }
     for (const std::string& name : outputs_of(host, fused)) outputs_.push_back(number(name));
     ort_version_supported = ORT_API_VERSION;
-    // A part may run in several threads at once. What a run needs for itself would be made here; this one needs nothing.
+    // A part may run in several threads at once. State of a single run would be made here; this part needs none.
     CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) noexcept -> OrtStatus* {
       *state = p;
       return nullptr;
