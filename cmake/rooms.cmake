@@ -23,7 +23,7 @@ function(retort_room name)
     add_library(retort_${name} STATIC ${sources})
     target_include_directories(retort_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     set(scope PUBLIC)
-    set(parses_headers base)  # the room of the same options whose precompiled headers are used
+    set(parses_headers base)  # the room with the same options whose precompiled headers are used
     if(arg_LOADS)
       target_compile_options(retort_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
       set(parses_headers ir)

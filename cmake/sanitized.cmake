@@ -13,8 +13,8 @@ function(retort_ready_room name libraries)
                         INTERFACE_INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/src)
 endfunction()
 
-# Test programs: sanitized rooms, and the tests as they were compiled for the other build. Those that ask whether they
-# are sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
+# Test programs: sanitized rooms, and the objects of tests from the other build. Tests that check whether they are
+# sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
 # that comes first. So all objects of sanitized rooms come before those of tests, and before the archives, which would
 # otherwise precede those of the rooms that they use.
 function(retort_ready_test name)

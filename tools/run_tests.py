@@ -19,7 +19,7 @@ line that says so, and counts as skipped. WORK/<stage>*.log has the full output;
   errors       the messages for mistakes, beside those of official ONNX Runtime: docs/errors.md
   models       real models of ../shared/models, if that folder exists beside the checkout
   providers    a provider made by tools/new_provider, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
-  plugins      plug-in providers of others, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
+  plugins      plug-in providers of other vendors, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
   package      the installed files: the other examples, built from a copy of these files alone (those of io_binding run on both libraries);
                their size; and the systems that they load on

@@ -61,7 +61,7 @@ enum class RuleStage : uint8_t {
 /// apply; it never changes the graph.
 ///
 /// Rules of one root compete: the first that matches a node changes it. A rule comes after those of its stage that
-/// `after` names, and else where its file stands in the alphabet.
+/// `after` names, and otherwise in alphabetical order of the file names.
 struct Rule {
   std::string_view name;
   std::string_view root;

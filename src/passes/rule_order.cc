@@ -25,7 +25,7 @@ class Order {
   void place(const Rule& rule) {
     if (std::find(placed_.begin(), placed_.end(), &rule) != placed_.end()) return;
     require(waiting_.insert(&rule).second, ErrorCode::fail,
-            "optimizer rules: '{}' comes after itself; break the circle of `after`", rule.name);
+            "optimizer rules: '{}' comes after itself; break the cycle of `after`", rule.name);
     for (const std::string_view name : rule.after) {
       for (const Rule* other : rules_) {
         if (other->name == name) place(*other);

@@ -65,7 +65,7 @@ struct Step {
 
 class Part : public OrtNodeComputeInfo {
  public:
-  /// The graphs go away after compiling: everything that runs need is taken out of them here.
+  /// The graphs are freed after compiling, so everything that runs need is copied from them here.
   Part(const Host& host, const OrtGraph* graph, const OrtNode* fused) : OrtNodeComputeInfo{}, host_(host) {
     std::vector<std::string> values = inputs_of(host, fused);
     inputs_ = values.size();

@@ -196,7 +196,7 @@ class Engine {
 
 int passed = 0, failed = 0;
 
-/// `test` answers what is wrong; "": nothing.
+/// `test` returns the error; "" if there is none.
 void verdict(const std::string& name, const std::function<std::string()>& test) {
   std::string wrong;
   try {
