@@ -39,7 +39,7 @@ TEST(Json, LastValueOfAKeyStaysInTheFirstPlace) {
   EXPECT_EQ(all.members[0].value.integer, 3);
 }
 
-TEST(Json, SaysWhatIsWrongAndWhere) {
+TEST(Json, ErrorsNameTheMistakeAndItsPlace) {
   EXPECT_NE(complaint("{\n\"a\":\n}").find("line 3"), std::string::npos);
   EXPECT_NE(complaint("{\"a\": 1} x").find("follows the end"), std::string::npos);
   EXPECT_NE(complaint("\"a").find("the end of a string"), std::string::npos);

@@ -11,7 +11,7 @@ bool is_in(const Rule& rule, RuleStage stage) {
   return std::find(rule.stages.begin(), rule.stages.end(), stage) != rule.stages.end();
 }
 
-/// Puts rules behind those that they name, each after the rules that it waits for.
+/// Sorts rules so that each comes after the rules that it names.
 class Order {
  public:
   explicit Order(std::span<const Rule* const> rules) : rules_(rules) {}

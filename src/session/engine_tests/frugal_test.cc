@@ -82,7 +82,7 @@ std::string failure(Session& session, const Value& x) {
   return {};
 }
 
-TEST(Budget, ARunThatNeedsMoreSaysWhatAndWhereAndTheNextRunWorks) {
+TEST(Budget, ARunThatNeedsMoreFailsWithADetailedErrorAndTheNextWorks) {
   const Softmax t;
   SessionOptions options;
   options.config["session.memory_budget_bytes"] = std::to_string(8 * kMiB);
