@@ -49,7 +49,7 @@ CONFIGURE = mkdir -p $(BUILD)/$(1) && cmake --preset $(1) -B $(BUILD)/$(1) -DCMA
   > $(BUILD)/$(1).log 2>&1 || { cat $(BUILD)/$(1).log; exit 1; }
 INSTALL = cmake --install $(RELEASE) --prefix "$(abspath $(OUT))" $(1) > $(RELEASE)/install.log || { cat $(RELEASE)/install.log; exit 1; }
 
-# All that make run needs, from fewer packages; an existing build of everything also serves.
+# Builds the parts that make run needs, with fewer packages; an existing build of all parts is used as well.
 library:
 	@tools/setup.sh library
 	@[[ -f $(RELEASE)/build.ninja ]] || { $(call CONFIGURE,release,-DRETORT_ONLY_LIBRARY=ON); }
@@ -105,7 +105,7 @@ test-tools: venv
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
-	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of others: their tests will be skipped"
+	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of other vendors: their tests will be skipped"
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"
 	@tools/setup.sh dist || echo "no debhelper, lintian or mmdebstrap: the stage dist will skip or fail"
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"

@@ -2,7 +2,7 @@
 # The drop-in must not need a second file, because clients copy or link it alone.
 set(retort_rooms)
 get_property(rooms GLOBAL PROPERTY RETORT_ROOMS)
-list(REVERSE rooms)  # who uses others before them
+list(REVERSE rooms)  # a room comes before the rooms that it uses
 foreach(room IN LISTS rooms)
   get_target_property(type retort_${room} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")

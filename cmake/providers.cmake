@@ -1,7 +1,7 @@
 # Plug-in providers: separate libraries that use only the C interface, for any engine that has it. Each is built if the
 # library that it uses is installed.
 option(RETORT_PROVIDERS "build the plug-in providers whose libraries are found" ON)
-if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE MATCHES "thread" OR CMAKE_CROSSCOMPILING)  # thread pools of others: tools/sanitizers.py
+if(NOT RETORT_PROVIDERS OR RETORT_SANITIZE MATCHES "thread" OR CMAKE_CROSSCOMPILING)  # their thread pools: see tools/sanitizers.py
   return()
 endif()
 

@@ -23,7 +23,7 @@ function(retort_room name)
     add_library(retort_${name} STATIC ${sources})
     target_include_directories(retort_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     set(scope PUBLIC)
-    set(parses_headers base)  # the room of the same options whose precompiled headers are used
+    set(parses_headers base)  # the room with the same options whose precompiled headers are used
     if(arg_LOADS)
       target_compile_options(retort_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
       set(parses_headers ir)
@@ -50,7 +50,7 @@ function(retort_room name)
   elseif(RETORT_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are compiled more often than they run
-    if(RETORT_SANITIZE)  # g++ 12 sees uninitialised members in std::regex that are not there (GCC bug 105562)
+    if(RETORT_SANITIZE)  # g++ 12 warns of uninitialised members in std::regex without cause (GCC bug 105562)
       target_compile_options(${name}_test PRIVATE -Wno-maybe-uninitialized)
     endif()
     target_link_libraries(${name}_test PRIVATE retort_${name} GTest::gtest_main)

@@ -6,15 +6,15 @@
 function(retort_ready_room name libraries)
   set(archive ${RETORT_READY_BUILD}/libretort_${name}.a)
   if(NOT EXISTS ${archive})
-    message(FATAL_ERROR "${archive} is not there, and RETORT_READY names the room ${name}: make build compiles it")
+    message(FATAL_ERROR "${archive} does not exist, but RETORT_READY names the room ${name}; run make build")
   endif()
   add_library(retort_${name} STATIC IMPORTED)
   set_target_properties(retort_${name} PROPERTIES IMPORTED_LOCATION ${archive} INTERFACE_LINK_LIBRARIES "${libraries}"
                         INTERFACE_INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/src)
 endfunction()
 
-# Test programs: sanitized rooms, and the tests as they were compiled for the other build. Those that ask whether they
-# are sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
+# Test programs: sanitized rooms, and the objects of tests from the other build. Tests that check whether they are
+# sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
 # that comes first. So all objects of sanitized rooms come before those of tests, and before the archives, which would
 # otherwise precede those of the rooms that they use.
 function(retort_ready_test name)

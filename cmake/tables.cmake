@@ -1,6 +1,6 @@
-# retort_table(TABLE DECLARATION ROW PATTERN...): a source with a table of what files export under their own names, so that
-# nothing is registered by hand. @name@ in DECLARATION and ROW is the name of each file that fits a PATTERN (no tests),
-# without folder and ending. ${dir}/TABLE.cc.in has the rest. Appends to `sources`; to be called where a room is made.
+# retort_table(TABLE DECLARATION ROW PATTERN...): generates a source with a table of the objects that files export, so that
+# nothing is registered by hand. @name@ in DECLARATION and ROW is the name of each file that matches a PATTERN (no tests),
+# without folder and extension. ${dir}/TABLE.cc.in has the rest of the source. Appends it to `sources` of a room.
 function(retort_table table declaration row)
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   list(FILTER files EXCLUDE REGEX "_test\\.cc$")
@@ -15,7 +15,7 @@ function(retort_table table declaration row)
   endforeach()
   set(made ${CMAKE_BINARY_DIR}/generated/${name}/${table}.cc)
   configure_file(${dir}/${table}.cc.in ${made} @ONLY)
-  # Alone in its object, so that a program of tests may bring a table of its own (tests/recipes).
+  # The table is alone in its object, so that a test program may link another table (tests/recipes).
   set_source_files_properties(${made} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(sources ${sources} ${made} PARENT_SCOPE)
 endfunction()

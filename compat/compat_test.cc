@@ -86,7 +86,7 @@ TEST_F(Files, FstatAndFstatat) {
   close(folder);
 }
 
-TEST_F(Files, WhatIsNotThere) {
+TEST_F(Files, MissingFiles) {
   struct stat s {};
   errno = 0;
   EXPECT_EQ(stat((folder_ / "absent").c_str(), &s), -1);
@@ -113,7 +113,7 @@ TEST(Random, NumbersDiffer) {
   EXPECT_NE(uint64_t(device()) << 32 | device(), uint64_t(device()) << 32 | device());
 }
 
-TEST(Random, EveryByteIsFilledAndNoneBehind) {
+TEST(Random, EveryByteIsFilledAndNoneAfter) {
   std::vector<unsigned char> any(1000, 0);
   for (int round = 0; round < 16; ++round) {
     std::vector<unsigned char> bytes(any.size() + 1, 0);
@@ -188,7 +188,7 @@ TEST_P(Waits, ByTheClockOfDays) {
   pthread_mutex_unlock(&mutex_);
 }
 
-TEST_P(Waits, RefusesWhatIsNoTime) {
+TEST_P(Waits, RejectsInvalidTimes) {
   pthread_mutex_lock(&mutex_);
   for (const long nanoseconds : {-1L, 1000000000L}) {
     const timespec until = {time_of(Clock::now()).tv_sec, nanoseconds};

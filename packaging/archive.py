@@ -21,7 +21,7 @@ class Wrong(Exception):
 
 
 def strip(tool, prefix):
-    """Without debug information and names that no one asks for. The static archive keeps the names that linking needs."""
+    """Removes debug information and names that are not needed. The static archive keeps the names that linking needs."""
     for path in binaries(prefix):
         subprocess.run([tool, "--strip-debug" if path.endswith(".a") else "--strip-unneeded", path], check=True)
 
@@ -38,7 +38,7 @@ def check_machine(path, arch):
 
 
 def check_symbols(prefix, glibc):
-    """Checks that every file loads on systems as old as the build declares."""
+    """Checks that every file loads on the oldest systems that the build supports."""
     done = subprocess.run([sys.executable, os.path.join(linked.ROOT, "tools", "check_symbols.py"), "--glibc", glibc, prefix],
                           capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
@@ -46,7 +46,7 @@ def check_symbols(prefix, glibc):
 
 
 def check_providers(prefix):
-    """A release for this machine has all providers; CMake leaves out a provider whose library it does not find."""
+    """Checks that a release for this machine has all providers: CMake leaves out a provider whose library it does not find."""
     for name in PROVIDERS:
         path = os.path.join(prefix, "lib", "providers", f"libretort_{name}.so")
         if not os.path.exists(path):
@@ -79,7 +79,7 @@ def stage(build, prefix, version, arch, glibc, to, strip_tool):
 
 
 def pack(folder, path, epoch, level):
-    """folder as the file path (.tar.xz): names sorted, one owner, one time, modes that depend on x alone."""
+    """Packs the folder into the file `path` (.tar.xz): sorted names, one owner, one time, modes that depend only on executability."""
     def plain(entry):
         entry.uid = entry.gid = 0
         entry.uname = entry.gname = "root"

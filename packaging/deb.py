@@ -13,12 +13,12 @@ EXPAT = os.path.join(linked.ROOT, "LICENSE")
 
 
 def maintainer():
-    """As Debian's tools take it from the environment."""
+    """The maintainer, from the environment variables that Debian's tools read."""
     return email.utils.formataddr((os.environ.get("DEBFULLNAME", "The Retort authors"), os.environ.get("DEBEMAIL", "maintainers@retort.example")))
 
 
 def expat():
-    """The text of our licence as a paragraph of a copyright file, without its heading and copyright line."""
+    """The text of the project's licence as a paragraph of a copyright file, without its heading and copyright line."""
     with open(EXPAT, encoding="utf-8") as f:
         body = f.read().split("\n\n", 2)[2]
     return "\n".join(" " + (line or ".") for line in body.rstrip("\n").split("\n"))
@@ -36,7 +36,7 @@ def fill(path):
 
 
 def stage(build, prefix, version, epoch, tree):
-    """A source tree for dpkg-buildpackage: debian/, the installation, and what differs from it in Debian's layout."""
+    """Makes a source tree for dpkg-buildpackage: debian/, the installation, and the files that differ in Debian's layout."""
     shutil.rmtree(os.path.dirname(tree), ignore_errors=True)
     shutil.copytree(HERE, os.path.join(tree, "debian"))
     shutil.copytree(prefix, os.path.join(tree, "stage"), symlinks=True, ignore=shutil.ignore_patterns("dist"))
@@ -51,7 +51,7 @@ def stage(build, prefix, version, epoch, tree):
 
 
 def build(build_folder, prefix, work, version, epoch, level, to):
-    """Makes the packages, packed at that level of xz; answers their paths in the folder `to`."""
+    """Makes the packages, packed at that level of xz; returns their paths in the folder `to`."""
     tree = os.path.join(work, "deb", "retort-" + version)
     stage(build_folder, prefix, version, epoch, tree)
     subprocess.run(["dpkg-buildpackage", "-b", "-us", "-uc", "-d"], cwd=tree, check=True, capture_output=True, encoding="utf-8",

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Release archives and Debian packages of what a build installed.
+"""Makes release archives and Debian packages from the installed files of a build.
 
     dist.py archive --build DIR --prefix DIR --arch x86_64|aarch64 --to DIR [--strip TOOL]
     dist.py deb     --build DIR --prefix DIR --to DIR
-    dist.py sums    --to DIR       SHA256SUMS of what is there
+    dist.py sums    --to DIR       SHA256SUMS of all archives and packages in DIR
 
 Version: PROJECT_VERSION of the build. Times: SOURCE_DATE_EPOCH, or the commit's.
 """
@@ -57,7 +57,7 @@ def make_debs(a):
 
 
 def sums(a):
-    """Of all archives and packages in the folder, in the form of sha256sum."""
+    """Writes the sums of all archives and packages in the folder, in the form of sha256sum."""
     path = os.path.join(a.to, "SHA256SUMS")
     with open(path, "w", encoding="utf-8") as f:
         for name in sorted(n for n in os.listdir(a.to) if n.endswith((".tar.xz", ".deb"))):
@@ -70,12 +70,12 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("what", choices=("archive", "deb", "sums"))
     ap.add_argument("--build", default="build/release")
-    ap.add_argument("--prefix", default="out", help="where the build was installed")
+    ap.add_argument("--prefix", default="out", help="the folder into which the build was installed")
     ap.add_argument("--arch", default="x86_64", choices=sorted(archive.MACHINES))
     ap.add_argument("--to", default="out/dist")
     ap.add_argument("--work", default="", help="where they are put together (default: dist in the build)")
     ap.add_argument("--strip", default="strip", help="the program of that name for the processor")
-    ap.add_argument("--level", type=int, default=9, choices=range(10), metavar="0-9", help="how hard xz tries")
+    ap.add_argument("--level", type=int, default=9, choices=range(10), metavar="0-9", help="the compression level of xz")
     a = ap.parse_args()
     a.build, a.prefix, a.to, a.work = (os.path.abspath(p) for p in (a.build, a.prefix, a.to, a.work or os.path.join(a.build, "dist")))
     os.makedirs(a.to, exist_ok=True)

@@ -20,7 +20,7 @@ def table():
 
 
 def components(build):
-    """[(name, licence, parts, file of the text, folder of its package)] of all code from elsewhere. Fails where the table
+    """[(name, licence, parts, file of the text, folder of its package)] of all code of other projects. Fails if the table
     lacks one."""
     inside = {}
     for part, paths in linked.files(build).items():
@@ -57,7 +57,7 @@ def collect(build, folder, common=True):
             shutil.copyfile(os.path.join("/usr/share/common-licenses", licence), os.path.join(folder, "common", licence))
     where = "`common`" if common else "that folder, and long texts are compressed (`.gz`)"
     with open(os.path.join(folder, "README.md"), "w", encoding="utf-8") as f:
-        f.write("# Code of others inside\nRetort itself is under the MIT licence. This is whose code was compiled or linked into its files, and the text of each\n"
-                f"licence, as Debian's package of it has it. Texts named `/usr/share/common-licenses/...` are in {where}.\n\n"
+        f.write("# Third-party code\nRetort itself is under the MIT licence. This table lists the code of other projects that was compiled or linked into its files. The text of each\n"
+                f"licence is that of Debian's package. Texts named `/usr/share/common-licenses/...` are in {where}.\n\n"
                 "| project | in | licence | text |\n|---|---|---|---|\n" + "\n".join(sorted(rows, key=str.lower)) + "\n")
     return sorted(set(os.listdir(folder)) - {"README.md", "common"})

@@ -1,6 +1,6 @@
-"""Which packages of the system have code in the files of a build: headers that were compiled, archives that were linked.
+"""Finds the packages of the system that have code in the files of a build: headers that were compiled, archives that were linked.
 
-Asked of ninja's own records, so that a library that is added to a link line cannot be forgotten here.
+It reads ninja's own records, so that a library that is added to a link line cannot be missed.
 """
 import glob
 import os
@@ -23,7 +23,7 @@ def run(*command, **options):
 
 
 def targets(build):
-    """Those of TARGETS that this build has, by part."""
+    """The entries of TARGETS that this build has, by part."""
     names = {line.split(":")[0] for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines()}
     return {part: found for part, wanted in TARGETS.items() if (found := [t for t in wanted if t in names])}
 
@@ -41,12 +41,12 @@ def headers_of_objects(build):
 
 def compiler_archives(build):
     """The compiler's own libraries, which no link line names, and those of the C library that it adds."""
-    found, = glob.glob(os.path.join(build, "CMakeFiles", "*", "CMakeCXXCompiler.cmake"))  # the cache does not know that of a toolchain file
+    found, = glob.glob(os.path.join(build, "CMakeFiles", "*", "CMakeCXXCompiler.cmake"))  # the cache does not have the compiler of a toolchain file
     with open(found, encoding="utf-8") as f:
         compiler = re.search(r'^set\(CMAKE_CXX_COMPILER "(.*)"\)$', f.read(), re.M).group(1)
     for name in ("libgcc.a", "libstdc++.a", "libc_nonshared.a"):
         path = run(compiler, "-print-file-name=" + name).strip()
-        if os.path.isabs(path):  # otherwise the compiler has none
+        if os.path.isabs(path):  # otherwise the compiler has no such file
             yield path
 
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Check who includes what, how long files and functions are, and whether rooms and pages say what is there.
+"""Check which room includes which, how long files and functions are, and whether pages name files that exist.
 
     check_layers.py [--root DIR] [--update]
 
-- The rooms keep to what retort_room() in the root CMakeLists.txt says of them (rooms.py).
-- Files that are compiled together give no two things one name in unnamed namespaces (shared_names.py).
+- A room includes only the rooms that retort_room() in the root CMakeLists.txt lists for it (rooms.py).
+- Files that are compiled together do not define the same name twice in unnamed namespaces (shared_names.py).
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines).
 - A room with sources has a README.md.
-- Markdown pages are whole and name what exists (pages.py).
-- Nothing depends on the machine, its user or its locale where portable.py can see it.
+- Markdown pages are well-formed and name only files that exist (pages.py).
+- No source depends on the machine, its user or its locale (portable.py).
 - Pages, comments and strings contain none of the phrases in phrases.tsv (prose.py).
-- An operator that uses a kernel of products (PRODUCTS) says what it costs.
+- An operator that uses a kernel for matrix products (PRODUCTS) defines cost().
 
---update takes rows that nothing needs out of the tables of exceptions and lowers the sizes. It adds nothing.
+--update removes rows that are no longer needed from the tables of exceptions, and lowers the sizes. It never adds a row.
 
-The last line is "N passed, N failed": the files looked at, and the complaints.
+The last line is "N passed, N failed": the numbers of checked files and of complaints.
 """
 import argparse
 import ast
@@ -51,7 +51,7 @@ def listed(root, *options):
 
 
 def sources(root):
-    """Tracked and new files, without what is generated."""
+    """Tracked and new files, except generated ones."""
     for path in listed(root, "--cached", "--others"):
         if path.endswith((*CPP, *BRACES, ".py", ".sh")) and os.path.isfile(os.path.join(root, path)):
             text = read(root, path)
@@ -60,12 +60,12 @@ def sources(root):
 
 
 def cost_errors(texts):
-    """Complaints about operators without cost() that use a kernel of products, themselves or by a header of src/ops that they include. `texts`: {path: text}."""
+    """Complaints about operators without cost() that use a kernel for matrix products, directly or through a header of src/ops. `texts`: {path: text}."""
     def reached(path, seen):
         if path in texts and path not in seen:
             seen.add(path)
             for header in rooms.INCLUDE.findall(texts[path]):
-                if re.match(r"ops/\w+/", header):  # of the operators, not what all see
+                if re.match(r"ops/\w+/", header):  # a header of one family of operators, not of all
                     reached("src/" + header, seen)
                     own = re.compile(rf"src/{header[:-2]}(_\w+)?\.cc")  # matrix.cc, matrix_wide.cc
                     for other in filter(own.fullmatch, texts):
@@ -77,7 +77,7 @@ def cost_errors(texts):
             reach = reached(path, set())
             multiplies = any(PRODUCTS.match(h) for p in reach for h in rooms.INCLUDE.findall(texts[p]))
             if multiplies and not any(re.search(r"\bCost cost\(", texts[p]) for p in reach):
-                yield f"{path} uses a kernel of products: it needs a cost() (src/ops/cost.h)"
+                yield f"{path} uses a kernel for matrix products; define cost() (src/ops/cost.h)"
 
 
 def is_function(head):
@@ -133,7 +133,7 @@ def too_long(path, text):
 
 
 def read_rows(root, path):
-    """Rows of a table of exceptions; none where the file is not there."""
+    """Rows of a table of exceptions; empty if the file does not exist."""
     try:
         rows = read(root, path).splitlines()
     except FileNotFoundError:

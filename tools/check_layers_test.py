@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That check_layers.py finds what it is there to find."""
+"""Tests that check_layers.py finds each kind of error."""
 import os
 import subprocess
 import tempfile
@@ -56,7 +56,7 @@ class CheckLayers(unittest.TestCase):
         operator = '#include "ops/nn/common/matrix.h"\nstruct Op {%s};\nconst OpDef op_a = define<Op>({});\n'
         self.write("src/ops/nn/common/matrix.cc", '#include "kernels/gemm/gemm.h"\n')
         self.write("src/ops/nn/common/matrix.h", "")
-        self.finds("src/ops/nn/a.cc", operator % "", "src/ops/nn/a.cc uses a kernel of products: it needs a cost()")
+        self.finds("src/ops/nn/a.cc", operator % "", "src/ops/nn/a.cc uses a kernel for matrix products; define cost()")
         self.assertEqual(self.errors("src/ops/nn/a.cc", operator % " Cost cost(const CostContext&) const; "), [])
         self.write("src/ops/nn/common/matrix.cc", "")
         self.assertEqual(self.errors("src/ops/nn/a.cc", operator % ""), [])
@@ -74,7 +74,7 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.errors("src/abi/a.cc", '#include "retort/onnxruntime_c_api.h"\n'), [])
 
     def test_programs_see_the_c_interface_only(self):
-        self.finds("apps/a.cc", '#include "tensor/shape.h"\n', "include/retort only")
+        self.finds("apps/a.cc", '#include "tensor/shape.h"\n', "only through include/retort")
 
     def test_a_room_introduces_itself(self):
         os.remove(os.path.join(self.root, "src/tensor/README.md"))

@@ -3,8 +3,8 @@
 
     check_symbols.py [--glibc 2.28] FILE|FOLDER ...
 
-Each ELF file in the folders is looked at (links and archives are not) and counts as one test: versions of symbols that it asks for,
-relocations that an old loader does not know, and symbols that no library is named for. cmake/compat.cmake links files so that they pass.
+Each ELF file in the folders, except links and archives, counts as one test. A file fails if it needs a newer version of a symbol, has
+relocations that an old loader does not know, or needs a symbol of a library that it does not name. Files that cmake/compat.cmake links pass.
 """
 import argparse
 import os
@@ -16,7 +16,7 @@ import sys
 import elf_tables as elf
 import glibc_stubs
 
-# Of gcc 8, by the first part of a version's name.
+# The newest versions in gcc 8, by the first part of a version's name.
 GCC_8 = {"GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0), "GOMP": (4, 5), "OMP": (4, 5)}
 # All of their symbols have versions.
 VERSIONED = r"(libc|libm|libpthread|libdl|librt|libgcc_s|libstdc\+\+|libgomp|ld-linux[\w-]*)\.so\.\d+"
@@ -24,9 +24,9 @@ ADVICE = "link it by retort_ship() of cmake/compat.cmake"
 
 
 def too_new(version, limits):
-    """Whether a version is none that the oldest system has."""
+    """Whether the oldest system lacks a version."""
     if version.startswith("GLIBC_") and elf.number(version) is None:
-        return True  # GLIBC_PRIVATE, and what GLIBC_ABI_* stands for
+        return True  # GLIBC_PRIVATE, and GLIBC_ABI_*, which stands for features of newer loaders
     limit, number = limits.get(version.split("_")[0]), elf.number(version)
     return limit is not None and number is not None and number > limit
 
@@ -40,7 +40,7 @@ def versions(path, symbols, limits):
         if too_new(needed.version, limits):
             users = sorted(s.name for s in symbols if s.version == needed.version and not s.defined)
             what = f"{named(users)} of version {needed.version}" if users else f"version {needed.version}"
-            yield f"asks {needed.file} for {what}: {ADVICE}, or give what is missing a function in compat/"
+            yield f"asks {needed.file} for {what}: {ADVICE}, or add the missing function to compat/"
 
 
 def apart(symbols, libraries):
@@ -51,7 +51,7 @@ def apart(symbols, libraries):
 
 
 def place_of(library):
-    """Where this system has a library of that name; "" if nowhere."""
+    """The path of the library of that name on this system; "" if it has none."""
     program = shutil.which("ldconfig") or "/sbin/ldconfig"
     listed = subprocess.run([program, "-p"], capture_output=True, encoding="utf-8", check=True).stdout if os.path.exists(program) else ""
     found = re.search(rf"^\s*{re.escape(library)} \(.*=> (\S+)$", listed, re.M)
@@ -59,17 +59,17 @@ def place_of(library):
 
 
 def without_version(symbols, libraries):
-    """Symbols that any library may give, but that none of those named has."""
+    """Complaints about symbols without a version that no named library defines."""
     wanted = {s.name for s in symbols if not s.defined and not s.version and s.binding != "WEAK"}
     others = [name for name in libraries if not re.fullmatch(VERSIONED, name)]
     for name in others if wanted else []:
         place = place_of(name)
         if not place:
-            yield f"asks for {named(sorted(wanted))}, and {name}, which might have them, is not on this system: install it, or link with what is"
+            yield f"asks for {named(sorted(wanted))}, and {name}, which might have them, is not on this system: install it, or link with an installed library"
             return
         wanted -= {s.name for s in elf.symbols(place) if s.defined}
     if wanted:
-        yield f"asks for {named(sorted(wanted))} of no version, which none of {', '.join(libraries) or 'no libraries'} has: link it with -Wl,-z,defs"
+        yield f"asks for {named(sorted(wanted))} without a version, which no library that it names ({', '.join(libraries) or 'none'}) has: link it with -Wl,-z,defs"
 
 
 def relocations(tags):

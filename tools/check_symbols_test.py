@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That check_symbols.py finds what would not load, in libraries that the compiler of this machine makes; and glibc_stubs.py."""
+"""Tests check_symbols.py and glibc_stubs.py with libraries that the compiler of this machine makes."""
 import contextlib
 import io
 import os
@@ -20,7 +20,7 @@ THREADS = "#include <pthread.h>\nint f(void) { return pthread_join(pthread_self(
 
 
 def own_glibc():
-    """(2, 36), or None where the compiler's C library is another."""
+    """The version of the compiler's glibc as in (2, 36); None if its C library is another one."""
     if not COMPILER or not gs.print_file_name([COMPILER], "libc.so.6"):
         return None
     versions = {elf.number(s.version) for s in elf.symbols(gs.print_file_name([COMPILER], "libc.so.6")) if s.version.startswith("GLIBC_")}
@@ -70,7 +70,7 @@ class LinkedNormally(Folder):
 
     def test_what_no_library_has(self):
         [problem] = cs.problems(self.compiled("int nobody(void); int f(void) { return nobody(); }\n"), OLD)
-        self.assertIn("asks for nobody of no version", problem)
+        self.assertIn("asks for nobody without a version", problem)
 
     def test_weak_symbols_may_be_missing(self):
         self.assertEqual(cs.problems(self.compiled("__attribute__((weak)) int nobody(void); int f(void) { return nobody ? nobody() : 0; }\n"), OLD), [])

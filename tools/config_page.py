@@ -19,7 +19,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FACTS = os.path.join(ROOT, "abi", "config_keys.tsv")
 PAGE = os.path.join(ROOT, "docs", "config.md")
-SCOPES = {  # of entries that a program gives: a chapter each
+SCOPES = {  # of entries that a program sets; each has a chapter
     "session": ("Sessions", "`AddSessionConfigEntry` before the session is made."),
     "run": ("Runs", "`AddRunConfigEntry`."),
     "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`; the first environment of a process counts."),

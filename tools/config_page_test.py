@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That docs/config.md is what abi/config_keys.tsv says, and that the table says what the sources do."""
+"""Tests that docs/config.md agrees with abi/config_keys.tsv, and that the table agrees with the sources."""
 import glob
 import os
 import re
@@ -26,18 +26,18 @@ def engine_sources():
 
 
 def owners(rows):
-    """What keys with a dot begin with: texts that begin so are keys."""
+    """The first parts of keys with a dot. A text that begins with one of them is a key."""
     return {r["key"].split(".")[0] for r in rows if r["scope"] in cp.SCOPES and "." in r["key"]}
 
 
 def keys_read(text):
-    """By calls, as text or by the name of a constant of the same file."""
+    """Keys in calls that read entries, as text or by the name of a constant of the same file."""
     named = dict(NAMED.findall(text))
     return {key or named.get(name) for key, name in READ.findall(text)} - {None}
 
 
 def keys_in(text, begins):
-    """Those that are read, and other texts that look like keys."""
+    """Keys that are read, and other texts that look like keys."""
     return keys_read(text) | {k for k in LITERAL.findall(text) if k.split(".")[0] in begins}
 
 
@@ -61,7 +61,7 @@ class ConfigPage(unittest.TestCase):
             self.assertIn(r["scope"], {**cp.SCOPES, **cp.METADATA}, r["key"])
             self.assertIn(r["deed"], cp.DEEDS if r["scope"] in cp.SCOPES else ("metadata",), r["key"])
             self.assertTrue(r["what"] and r["values"] and r["default"], r["key"])
-            self.assertTrue(r["otherwise"] or not r["form"], f"{r['key']}: what do other values lead to?")
+            self.assertTrue(r["otherwise"] or not r["form"], f"{r['key']}: the effect of other values is missing")
 
     def test_what_the_sources_read_is_in_the_table(self):
         deeds = {r["key"]: r["deed"] for r in self.rows}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That docs/differences.md is what the lists of the tests say, and that it is made as it should be."""
+"""Tests that docs/differences.md agrees with the lists of the tests, and that differences_page.py writes it correctly."""
 import unittest
 
 import differences_page as dp

@@ -21,12 +21,12 @@ def is_elf(path):
 
 
 def readelf(path, options, program="readelf"):
-    # In the language of another locale than C, the patterns below would find nothing.
+    # The patterns below match the output of readelf in the locale C only.
     return subprocess.run([program, "-W", *options, path], capture_output=True, encoding="utf-8", check=True, env={**os.environ, "LC_ALL": "C"}).stdout
 
 
 def symbols(path, program="readelf"):
-    """The symbols of the dynamic table, but local ones."""
+    """The symbols of the dynamic table, except local ones."""
     found = []
     for line in readelf(path, ["--dyn-syms"], program).splitlines():
         words = line.split()
@@ -54,7 +54,7 @@ def tags(path, program="readelf"):
 
 
 def needed_versions(path, program="readelf"):
-    """The versions that the file asks other files for."""
+    """The versions that the file needs from other files."""
     found, asks, file = [], False, ""
     for line in readelf(path, ["-V"], program).splitlines():
         if line.startswith("Version "):
@@ -69,6 +69,6 @@ def needed_versions(path, program="readelf"):
 
 
 def number(version):
-    """(2, 28) of GLIBC_2.28; None of names like GLIBC_PRIVATE."""
+    """(2, 28) for GLIBC_2.28; None for names like GLIBC_PRIVATE."""
     found = re.fullmatch(r"[A-Z]+_(\d+(?:\.\d+)*)", version)
     return tuple(map(int, found.group(1).split("."))) if found else None

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Run test stages where nothing is as on the machine of who wrote them, with what was built here.
+"""Run test stages in an unusual environment, with the files that were built here.
 
     elsewhere.py [--copies N] [--build DIR] [--out DIR] [--digits PROGRAM] [--work DIR] [STAGE ...]
 
-A copy of the sources and of what was built lies in a folder with a space and letters that are not ASCII in its name. There
-the stages run on one processor, as another user (where root starts this) who has no home, under a German locale and the
-time zone ZONE, without standard input, and with umask 077. Before them the build is configured there, and a part of it made.
-With N copies the stages run in all of them at once, with one folder for temporary files and one user.
+A copy of the sources and of the built files lies in a folder whose name has a space and letters that are not ASCII. There
+the stages run on one processor, as another user who has no home (only if root starts this), in a German locale and the
+time zone ZONE, without standard input, and with umask 077. Before that, the build is configured there, and a part of it is made.
+With N copies, the stages run in all of them at once, with one folder for temporary files and one user.
 
-The locale is made for this in WORK where localedef can; else the system's locale "C" is used, without UTF-8.
-The last line is "N passed, N failed", of all copies together.
+The locale is made in WORK if localedef is installed; otherwise the system's locale "C" is used, without UTF-8.
+The last line is "N passed, N failed", the sum over all copies.
 """
 import argparse
 import contextlib
@@ -29,7 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ZONE, USER = "Pacific/Kiritimati", "nobody"
 STAGES = "layers conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
 PROGRAMS = ("*.so*", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
-# Some of each kind: a program, what generators write, what asks git.
+# One target of each kind: a program, generated files, a target that calls git.
 PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/cli/web_files.h", "run_cases")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
@@ -42,7 +42,7 @@ def copy_files(paths, source, target):
 
 
 def copy(a, target):
-    """Sources as git knows them, and what the stages need of the build."""
+    """Copies the files that git lists, and the parts of the build that the stages need."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, encoding="utf-8", check=True)
     copy_files(listed.stdout.split("\0")[:-1], ROOT, target)
     subprocess.run("git init -q . && git add -A", shell=True, cwd=target, check=True)
@@ -56,22 +56,22 @@ def locale_of(folder):
     """Variables of the locale, made in a folder."""
     made = made_locale.made_locale(folder)
     if not made:
-        print(f"no locale {made_locale.NAME} (Debian: locales); C in its place", flush=True)
+        print(f"no locale {made_locale.NAME} (Debian: locales); C is used instead", flush=True)
         return {"LC_ALL": "C"}
     return {"LC_ALL": made_locale.NAME, "LOCPATH": made}
 
 
 def other_user():
-    """Options of subprocess for the other user; none where this one is not root."""
+    """Options of subprocess for the other user; none if this one is not root."""
     if os.geteuid() != 0:
-        print("only root can start programs as another user: it stays the same", flush=True)
+        print("only root can start programs as another user; the stages run as this one", flush=True)
         return {}
     entry = pwd.getpwnam(USER)
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 def interpreter(folder, who):
-    """A Python with our packages that the other user may start: this one, or the system's in an environment of the copy."""
+    """A Python with the project's packages that the other user may start: this one, or the system's in a .venv of the copy."""
     def starts(program, *arguments):
         with contextlib.suppress(OSError):
             done = subprocess.run([program, *arguments, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, encoding="utf-8", cwd="/", **who)
@@ -81,7 +81,7 @@ def interpreter(folder, who):
         return sys.executable
     system = "/usr/bin/python3"
     if not starts(system):
-        sys.exit(f"user {USER} cannot start {sys.executable}, and {system} is none of its version: build .venv with a Python that all may start")
+        sys.exit(f"user {USER} cannot start {sys.executable}, and {system} has another version; build .venv with a Python that all users may start")
     subprocess.run([system, "-m", "venv", "--without-pip", os.path.join(folder, ".venv")], check=True)
     packages = sysconfig.get_path("purelib")
     with open(os.path.join(folder, ".venv", os.path.relpath(packages, sys.prefix), "outer.pth"), "w", encoding="utf-8") as f:
@@ -107,7 +107,7 @@ class Copy:
         return subprocess.Popen(command, cwd=self.folder, env=self.variables, stdout=log, stderr=subprocess.STDOUT, umask=0o077, preexec_fn=on_one_processor, **self.who)
 
     def build(self, log):
-        """Whether a part of the build is made there."""
+        """Configures the build there and makes a part of it. Returns whether that worked."""
         configure = ["cmake", "--preset", "release", "-B", "build/fresh", f"-DCMAKE_INSTALL_PREFIX={self.folder}/fresh out"]
         steps = [configure, ["cmake", "--build", "build/fresh", "--target", *PARTS], ["build/fresh/base_test", "--gtest_brief=1"]]
         return all(self.start(step, log).wait() == 0 for step in steps)
@@ -121,7 +121,7 @@ def show(work, number, name):
 
 
 def build_copies(copies, work):
-    """The number of those in which the build fails, each shown."""
+    """Builds in each copy and prints the log of each failure. Returns the number of failures."""
     failed = 0
     for number, c in enumerate(copies):
         with open(os.path.join(work, f"{number}.build.log"), "wb") as log:

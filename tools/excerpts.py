@@ -36,7 +36,7 @@ def part(text, name):
 
 
 def filled(text, root=ROOT):
-    """A page whose blocks are the excerpts of the programs."""
+    """The page with the current excerpts in its blocks."""
     def block(match):
         with open(os.path.join(root, match[2]), encoding="utf-8") as f:
             source = f.read()
@@ -61,7 +61,7 @@ def main():
             with open(path, "w", encoding="utf-8") as f:
                 f.write(now)
         elif now != text:
-            print(f"FAIL {os.path.relpath(path, ROOT)} is not what the programs say; run tools/excerpts.py --update")
+            print(f"FAIL {os.path.relpath(path, ROOT)} does not agree with the programs; run tools/excerpts.py --update")
             stale = 1
     return stale
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That the excerpts in the documentation are what the programs say, and that they are found as they should be."""
+"""Tests that the excerpts in the documentation agree with the programs, and that excerpts.py finds them."""
 import glob
 import os
 import tempfile

@@ -3,7 +3,7 @@ import csv
 import os
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Facts kept in the tables, but without a place in the inference headers.
+# Facts that the tables keep, but that do not appear in the inference headers.
 FOREIGN_TABLES = {"OrtTrainingApi", "OrtDmlApi"}
 FOREIGN_TYPES = {"OrtDmlDeviceOptions", "OrtDmlPerformancePreference", "OrtDmlDeviceFilter", "OrtPropertyType",
                  "OrtCheckpointState", "OrtTrainingSession"}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Make the libraries that shipped files are linked with in place of the C library of this machine.
+"""Make stub libraries: shipped files are linked with them in place of the C library of this machine.
 
     glibc_stubs.py --compiler CC --readelf PROGRAM --newest 2.28 --archive libretort_compat.a FOLDER
 
-A stub has names, versions and sizes, and no code: all that a linker reads of a shared library. Of each symbol of the compiler's
-own C library it has the newest version up to --newest, so that what is linked asks for that one, and no symbol that came later;
-those come from the archive (compat/), or the link fails and names them. libpthread, libdl and librt, which are parts of libc.so.6
-since glibc 2.34, are files of their own again.
+A stub has the names, versions and sizes of symbols, but no code: a linker reads nothing else from a shared library. For each
+symbol of the compiler's own C library, it has the newest version up to --newest, so that linked files need that one. It has no
+symbol that is newer: the archive (compat/) defines those, or the link fails and names them. libpthread, libdl and librt, which
+are parts of libc.so.6 since glibc 2.34, are separate files again.
 """
 import argparse
 import os
@@ -39,13 +39,13 @@ def print_file_name(compiler, name):
 
 
 def chosen(symbols, newest):
-    """Of each name, the newest version up to `newest`: {name: symbol}. Of glibc also what later versions no longer link with."""
+    """{name: symbol}: the newest version of each name up to `newest`, also if later versions of glibc no longer link with it."""
     best = {}
     for s in symbols:
         version = elf.number(s.version)
         gcc = s.version.startswith("GCC_")
         limit = NEWEST_GCC if gcc else newest
-        if gcc and s.old:  # before gcc 8, too
+        if gcc and s.old:  # gcc 8 does not link with it either
             continue
         # The new files that remain for old programs contain only placeholders.
         if not s.defined or version is None or version > limit or s.kind not in KINDS or "version_placeholder" in s.name:
@@ -77,7 +77,7 @@ def distributed(tables, newest):
 
 
 def assembly(symbols):
-    """Symbols at one address stay at one: if a program has a copy of `environ`, `__environ` is the same."""
+    """Assembly of the symbols. Those that share an address keep sharing one: a program's copy of `environ` is also `__environ`."""
     text, places = [], {}
     for s in symbols.values():
         places.setdefault((s.kind == "TLS", s.kind in ("FUNC", "IFUNC"), s.value), []).append(s)
@@ -108,7 +108,7 @@ def changed(path, text):
 
 
 def make_stub(compiler, folder, file, symbols):
-    """FOLDER/<file>, written only if its content changes: a new file causes new links of everything that uses it."""
+    """Makes FOLDER/<file>, and writes it only if its content changes, because everything that uses it is then linked again."""
     path = os.path.join(folder, file)
     sources = [changed(path + ".s", assembly(symbols)), changed(path + ".map", version_script(symbols))]
     if any(sources) or not os.path.exists(path):
@@ -117,12 +117,12 @@ def make_stub(compiler, folder, file, symbols):
 
 
 def linker_scripts(compiler, paths, loader, archive):
-    """What -lc, -lm and so on find: the stub, or for -lc all that belongs to a C library."""
+    """The files that -lc, -lm and so on find: a linker script that names the stub, and for -lc all parts of a C library."""
     scripts = {name + ".so": f'INPUT("{paths[file]}")\n' for file, name in LIBRARIES.items() if file != "libc.so.6"}
     whole = [paths["libc.so.6"], archive, print_file_name(compiler, "libc_nonshared.a")]
     apart = [paths["libpthread.so.0"], paths["libdl.so.2"], paths["librt.so.1"], loader]
     together, needed = (" ".join(f'"{path}"' for path in group if path) for group in (whole, apart))
-    scripts["libgcc_s.so"] = f'GROUP("{paths["libgcc_s.so.1"]}" -lgcc)\n'  # the compiler names no other
+    scripts["libgcc_s.so"] = f'GROUP("{paths["libgcc_s.so.1"]}" -lgcc)\n'  # the only name that the compiler uses
     scripts["libc.so"] = f"GROUP({together} AS_NEEDED({needed}))\n"
     return scripts
 
@@ -152,7 +152,7 @@ def main():
     ap.add_argument("--compiler", required=True, help="command of the C compiler, words separated by ;")
     ap.add_argument("--readelf", default="readelf")
     ap.add_argument("--newest", required=True, help="version of glibc, for example 2.28")
-    ap.add_argument("--archive", required=True, help="the library of what is newer")
+    ap.add_argument("--archive", required=True, help="the archive with newer functions")
     ap.add_argument("folder")
     a = ap.parse_args()
     newest = elf.number("GLIBC_" + a.newest)

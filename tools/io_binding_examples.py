@@ -1,6 +1,6 @@
-"""The programs of examples/io_binding, for the stage `package` of run_tests.py: each in C and in C++, on the installed library
-and on official ONNX Runtime, must print what expected/ says. Both libraries answer alike, so one text serves four runs.
-any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, by the plug-in of WebGPU."""
+"""Runs the programs of examples/io_binding, for the stage `package` of run_tests.py. Each program, in C and in C++, must print
+the text in expected/, both on the installed library and on official ONNX Runtime.
+any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, through WebGPU's plug-in."""
 import glob
 import os
 import re
@@ -21,7 +21,7 @@ def programs(examples):
 
 
 def on_a_device(start, examples, build):
-    """[whether the program in each language runs in the memory of a device, and computes there what the processor does]"""
+    """[whether the program in each language runs in the memory of a device, and gets the same results as on the processor]"""
     why = foreign.missing(WEBGPU)
     if why:
         print("    any_device runs on no device: " + why)
@@ -42,13 +42,13 @@ def on_a_device(start, examples, build):
 
 
 def run(start, examples, prefix, oracle):
-    """`start` runs a command into a log and answers (exit code, output), `examples` is a copy of the folder; [whether each run was right]"""
+    """[whether each run was right]. `start` runs a command with a log and returns (exit code, output); `examples` is a copy of the folder."""
     source = os.path.join(examples, "io_binding")
     build = os.path.join(source, "build")
     steps = (["cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release"], ["cmake", "--build", build])
     if any(start(f"package.io_binding.cmake{i}", step)[0] for i, step in enumerate(steps)):
         return [False]
-    # A program that is linked with libretort.so.1 takes the interface from the library that is loaded before.
+    # A program that is linked with libretort.so.1 uses the library that is preloaded.
     engines = {"retort": []} | ({"official": ["LD_PRELOAD=" + oracle]} if oracle else {})
     results = []
     for name in programs(examples):
@@ -58,7 +58,7 @@ def run(start, examples, prefix, oracle):
             for engine, preload in engines.items():
                 command = ["env", "-u", "RETORT_LIBRARY", *preload, os.path.join(build, f"{name}_{language}"), os.path.join(examples, MODELS.get(name, MODEL))]
                 code, printed = start(f"package.io_binding.{name}_{language}.{engine}", command)
-                printed = "".join(line for line in printed.splitlines(True) if "[W:onnxruntime" not in line)  # of devices it cannot read
+                printed = "".join(line for line in printed.splitlines(True) if "[W:onnxruntime" not in line)  # warnings about devices that it cannot read
                 results.append(code == 0 and printed == expected)
                 if code == 0 and printed != expected:
                     print(f"    FAIL {name}_{language} printed on the {engine} library\n{printed}    in place of\n{expected}", end="")

@@ -3,9 +3,9 @@
 
     levels.py --tool RETORT [--level NAME ...] -- RUN_TESTS_OPTION... [STAGE ...]
 
-RETORT_ISA bounds the engine and ONEDNN_MAX_CPU_ISA oneDNN. A level that the processor does not have is told and left out.
-XNNPACK has no such bound: it always computes with what the processor has. What stands behind "--" goes to run_tests.py;
-its logs are those of the last level. The last line is "N passed, N failed", of all levels together.
+RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported and
+skipped. XNNPACK has no such limit: it always uses all instructions of the processor. Arguments after "--" go to run_tests.py,
+whose logs are those of the last level. The last line is "N passed, N failed", the sum over all levels.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ def problem_of(tool, level):
 
 
 def run(level, words):
-    """(passed, failed) of the stages at a level; one that ends badly without a count has failed."""
+    """(passed, failed) of the stages at a level. A run that fails without printing a count counts as one failure."""
     print(f"=== {level}", flush=True)
     with subprocess.Popen([sys.executable, os.path.join(ROOT, "tools", "run_tests.py"), *words], stdout=subprocess.PIPE, encoding="utf-8", errors="replace",
                           env=environment(level)) as p:

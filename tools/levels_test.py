@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That levels.py counts what ran at each level, and tells what did not."""
+"""Tests that levels.py counts the stages that ran at each level, and reports skipped levels."""
 import contextlib
 import io
 import os

@@ -1,4 +1,4 @@
-"""A locale that the system need not have: German, whose decimal point is a comma. For tests of what must not depend on it."""
+"""Makes a German locale, whose decimal point is a comma, for tests of code that must not depend on the locale."""
 import os
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ NAME = "de_DE.UTF-8"
 
 
 def made_locale(folder):
-    """Makes the locale in `folder`, for LOCPATH; answers the folder, or "" where localedef (Debian: locales) is not installed."""
+    """Makes the locale in `folder`, for LOCPATH. Returns the folder, or "" if localedef (Debian: locales) is not installed."""
     path, program = os.path.join(folder, NAME), shutil.which("localedef")
     language, _, charset = NAME.partition(".")
     if os.path.exists(os.path.join(path, "LC_NUMERIC")):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That new_op says of operators what the hand-written files say, and that what it writes compiles."""
+"""Tests that new_op writes what the hand-written files of operators have, and that its files compile."""
 import glob
 import importlib.machinery
 import importlib.util
@@ -28,18 +28,18 @@ def field(text, name):
 
 
 def letters(text, key):
-    """["T", "int64"] of {"X: T?", "axes: int64..."}"""
+    """["T", "int64"] for {"X: T?", "axes: int64..."}"""
     return [formal.split(": ")[1].rstrip("?.") for formal in re.findall(r'"([^"]*)"', field(text, key) or "")]
 
 
 def told_of(text):
-    """Name, domain, class of an operator's file."""
+    """Name, domain and class in an operator's file."""
     return (re.search(r'\.name = "(\w+)"', text)[1], (re.search(r'\.domain = "([\w.]+)"', text) or [0, ""])[1],
             re.search(r"define<(.*?)>\(\{", text, re.S)[1])
 
 
 def operators():
-    """(path below src/ops without ending, text) of every operator."""
+    """(path below src/ops without extension, text) of every operator."""
     for path in sorted(glob.glob(os.path.join(ROOT, "src", "ops", "*", "*.cc"))):
         with open(path, encoding="utf-8") as f:
             text = f.read()
@@ -48,8 +48,8 @@ def operators():
 
 
 def difference(written, wanted):
-    """"" where the letters of an operator's file are those that new_op gives. T and types like int64 mean something; other letters only
-    say which parameters share a type. An operator without T chooses no kernel by a type: there T is a letter like others."""
+    """How the letters of an operator's file differ from those that new_op writes; "" if they agree. T and types like int64 have a
+    meaning; other letters only show which parameters share a type. An operator without T chooses no kernel by a type: T is then a letter like others."""
     def free(letter):
         return not letter[0].islower() and (letter != "T" or "T" not in written)
     there, back = {}, {}
@@ -82,7 +82,7 @@ class NewOp(unittest.TestCase):
             name, domain, of_class = told_of(text)
             with self.subTest(operator=f"{domain}.{name}"):
                 self.assertEqual((places.family(name, domain), places.file_name(name, domain)), (folder, file))
-                if re.search(rf"^struct {re.escape(of_class)}\b", text, re.M):  # else it is a family's, with parameters
+                if re.search(rf"^struct {re.escape(of_class)}\b", text, re.M):  # otherwise the class is that of a family, with parameters
                     self.assertEqual(of_class, places.class_name(name, domain, ROOT))
             found += 1
             used.add(next((pattern for _, pattern in places.FAMILIES if re.search(pattern, name)), ""))
@@ -93,7 +93,7 @@ class NewOp(unittest.TestCase):
         for (_, _), text in operators():
             name, domain, _ = told_of(text)
             if domain == "retort":
-                continue  # made by passes: no schema says anything of them
+                continue  # operators that passes make have no schema
             with self.subTest(operator=f"{domain}.{name}"):
                 said = generated(name, domain)
                 self.assertEqual(field(text, "since"), field(said, "since"))
@@ -117,7 +117,7 @@ class NewOp(unittest.TestCase):
     def test_com_microsoft(self):
         text = generated("QuickGelu", "com.microsoft")
         self.assertIn("float alpha = 1.702f;", text)
-        self.assertIn("c.shape(0)", text)  # ONNX Runtime was asked
+        self.assertIn("c.shape(0)", text)  # inferred with ONNX Runtime
         self.assertEqual([field(text, k) for k in ("domain", "since", "inputs", "outputs", "types")],
                          ['"com.microsoft"', "{1}", '{"X: T"}', '{"Y: T"}', "kFloats"])
         self.assertIn('required("groups", &GroupNorm::groups)', generated("GroupNorm", "com.microsoft"))
@@ -184,7 +184,7 @@ class NewOp(unittest.TestCase):
             self.assertRegex(done.stderr, r"has \d+ inputs.* 16 .*src/ops/op.h")
 
     def test_the_python_of_the_venv_takes_over(self):
-        """A venv links to the Python that it was made by, and that one has no onnx."""
+        """Starts new_op with the Python that the venv was made from, which has no package onnx of its own."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
             path, = glob.glob(os.path.join(folder, "lib", "python3*", "site-packages"))

@@ -1,6 +1,6 @@
-"""Where an operator belongs in src/ops, and what its file, its class and its type constraints are called. Everything follows
-from rules, so that they also hold for an operator that nobody has written yet; new_op_test.py compares them with all that are
-there."""
+"""Finds the folder of an operator in src/ops, and the names of its file, its class and its type constraints. Everything follows
+from rules, so that they also hold for an operator that does not exist yet; new_op_test.py compares them with all existing
+operators."""
 import functools
 import glob
 import os
@@ -9,7 +9,7 @@ import re
 import operator_schema
 from operator_schema import tensor_type
 
-# The folder by the name of an operator: the first pattern that is found. Nearer patterns come first.
+# Folders by a pattern of operator names. The first pattern that matches counts, so narrower patterns come first.
 FAMILIES = [
     ("control", r"^(If|Loop|Scan|SequenceMap|External)$|Search$|Sampling$"),
     ("quant", r"[Qq]uantize|Integer|^QLinear|^QGemm|^QAttention|NBits|Bnb4|FpQ4|BFP"),
@@ -25,21 +25,21 @@ FAMILIES = [
     ("math", r"^(Reduce|Arg|Cast|Is)[A-Z]|^Bit(Cast|Shift|wise)|^Cast$|(Add|Sub|Mul|Div)(Conj)?$|Inverse|Dist$|Warping$|Hash\d*$"),
     ("shape", r"^(Expand|Constant|Flatten|EyeLike|Range|Unfold|DynamicSlice)|Padding$"),
 ]
-# The folder of a whole domain, and else by the folder in which ONNX has the operator.
+# The folder of a whole domain; for other operators, the one that corresponds to the operator's folder in ONNX.
 DOMAINS = {"ai.onnx.ml": "ml", "retort": "fused"}
 ORIGINS = {"math": "math", "tensor": "shape", "nn": "nn", "logical": "logic", "text": "text", "sequence": "sequence"}
 
-JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe"}  # one word in file names
-# An operator that ai.onnx has under the same name is another form of it, which its file and its class name first.
+JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe"}  # each is one word in file names
+# An operator that has the same name in ai.onnx is another form of that one. The names of its file and class begin with the form.
 FORMS = {"retort": "nhwc", "com.microsoft": "microsoft"}
 FORM_OF = {("retort", "Attention"): "strided"}
-# Kernels of these take the constraints that allow the same types as one, and keep caches in the type of what is cached.
+# Kernels of these operators treat constraints with the same types as one, and keep a cache in the type of the cached values.
 ONE_TYPE = re.compile(r"Attention$|^(And|Or|Xor)$")
 HEADERS = ("base", "tensor", "memory", "ir", "ops")
 
 
 def family(name, domain, schema=None):
-    """The folder; "" where nothing says it."""
+    """The folder; "" if no rule names one."""
     by_name = next((folder for folder, pattern in FAMILIES if re.search(pattern, name)), "")
     if domain in DOMAINS:
         return "control" if by_name == "control" else DOMAINS[domain]
@@ -62,13 +62,13 @@ def form(name, domain):
 
 
 def file_name(name, domain):
-    """Without folder and ending."""
+    """The name of the operator's file, without folder and extension."""
     return "_".join(filter(None, (form(name, domain), snake(name))))
 
 
 @functools.cache
 def types_of_headers(root):
-    """The types that headers of src define outside of kernels: an operator's class may not have such a name."""
+    """The types that headers of src define outside kernels. An operator's class may not have one of these names."""
     found = set()
     for room in HEADERS:
         for path in glob.glob(os.path.join(root, "src", room, "**", "*.h"), recursive=True):
@@ -88,8 +88,8 @@ def is_of_tensors(types):
 
 
 def dispatch_constraint(schema):
-    """The constraint that kernels are chosen by: the first that allows several types of tensors, or else the first if all
-    constraints are of tensors, or else None."""
+    """The constraint by which kernels are chosen: the first that allows several types of tensors; otherwise the first, if all
+    constraints are of tensors; otherwise None."""
     used = [p.type for p in (*schema.inputs, *schema.outputs) if p.type in schema.constraints]
     tensors = [c for c in used if is_of_tensors(schema.constraints[c])]
     several = [c for c in tensors if len(schema.constraints[c]) > 1]
@@ -97,7 +97,7 @@ def dispatch_constraint(schema):
 
 
 def letters(schema):
-    """{type of a port: what stands behind the colon of a parameter}. T is the constraint that kernels are chosen by; a constraint of
+    """{type of a port: the text after the colon of a parameter}. T is the constraint by which kernels are chosen; a constraint of
     a single type is that type; other constraints keep their names, but T becomes U."""
     dispatch = dispatch_constraint(schema)
     told = {}

@@ -1,5 +1,5 @@
-"""Schemas of operators as new_op needs them: of ONNX from the package onnx; of other domains, and of operators that exporters
-put into ai.onnx without ONNX, from the package onnxruntime."""
+"""Schemas of operators in the form that new_op needs. Those of ONNX come from the package onnx. Those of other domains, and of
+operators that exporters put into ai.onnx though ONNX does not have them, come from the package onnxruntime."""
 import dataclasses
 import os
 import re
@@ -36,7 +36,7 @@ class Schema:
     attributes: list
     min_input: int
     max_input: int
-    folder: str  # where ONNX has it: math, nn, tensor, ...; "" of onnxruntime
+    folder: str  # its folder in ONNX: math, nn, tensor, ...; "" for onnxruntime's
 
     def is_variadic(self):
         return any(p.mark == "..." for p in (*self.inputs, *self.outputs))
@@ -82,11 +82,11 @@ def onnxruntime_schema(name, domain):
 
 
 def find(name, domain=""):
-    """The newest schema of an operator; None: neither package has one."""
+    """The newest schema of an operator; None if neither package has one."""
     return onnx_schema(name, domain) or onnxruntime_schema(name, domain)
 
 
 def tensor_type(text):
-    """"float" of "tensor(float)"; None: a sequence, an optional, a map."""
+    """"float" for "tensor(float)"; None for a sequence, an optional or a map."""
     found = re.fullmatch(r"tensor\((\w+)\)", text)
     return found and found.group(1)

@@ -7,8 +7,8 @@
 - The page was not damaged by a formatter of another language: it begins with a title, headings have a blank after their
   #, no line consists of punctuation alone, code blocks end and contain no Markdown, code spans close, and the rows of a
   table have as many cells as its head.
-- Prose wraps at WIDTH columns, except in GENERATED pages. Tables, headings, code and HTML may be longer, and so may a
-  line that is too long only because of a link.
+- Prose wraps at WIDTH columns, except in GENERATED pages. Tables, headings, code, HTML and lines with a long link may be
+  longer.
 """
 import fnmatch
 import os
@@ -38,7 +38,7 @@ class Tree:
                 parts = path.split("/")
                 self.ends.update("/".join(parts[i:]) for i in range(len(parts)))
                 path = os.path.dirname(path)
-        self.tops = {p for p in self.paths if "/" not in p} - {"."}  # and the rooms, whose headers are named without src/
+        self.tops = {p for p in self.paths if "/" not in p} - {"."}  # pages name headers of rooms without src/
         self.tops |= {p.removeprefix("src/") for p in self.paths if re.fullmatch(r"src/\w+", p)}
 
     def has(self, name):
@@ -116,7 +116,7 @@ def is_too_long(line):
 
 
 def shape_errors(text):
-    """(line number, complaint) about what a formatter does to a page that it takes for source code."""
+    """(line number, complaint) about damage by a formatter that took the page for source code."""
     lines = list(with_kinds(text))
     if not text.startswith("# "):
         yield 1, "a page begins with its title: # TITLE"
@@ -141,7 +141,7 @@ def width_errors(text):
 
 
 def anchors(text):
-    """What links to headings of a page may name."""
+    """The anchors of a page's headings."""
     found = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
     for line, kind in with_kinds(text):
         if kind == "prose" and line.startswith("#"):
@@ -183,12 +183,12 @@ def named_paths(lines, tree):
 
 
 def is_placeholder(name, tree):
-    """Whether the reader puts something else for a part of the path: LANG/run.sh."""
+    """Whether the reader replaces a part of the path, as in LANG/run.sh."""
     return any(re.fullmatch(r"[A-Z]{2,}", os.path.splitext(part)[0]) and not tree.has(part) for part in name.split("/"))
 
 
 def names(pages, files):
-    """{name: pages} of all that looks like a path of the project."""
+    """{name: pages} of all names that look like paths of the project."""
     tree, found = Tree(files), {}
     for page, text in sorted(pages.items()):
         for name in set(named_paths(list(with_kinds(text)), tree)):
@@ -197,7 +197,7 @@ def names(pages, files):
 
 
 def path_errors(named, tree, absent, shown):
-    """Complaints about names in pages that are no paths, and about rows of the table that nothing needs. `shown`: {page: Tree of the
+    """Complaints about names in pages that are not paths, and about rows of the table that are not needed. `shown`: {page: Tree of the
     files that it shows}."""
     for name, where in sorted(named.items()):
         for page in where:
@@ -208,7 +208,7 @@ def path_errors(named, tree, absent, shown):
 
 
 def complaints(pages, files, absent):
-    """What is wrong in the pages, a sentence each. `pages`: {path: text}; `files`: paths of the project; `absent`: names
+    """The errors in the pages, one sentence each. `pages`: {path: text}; `files`: paths of the project; `absent`: names
     that need not exist."""
     tree = Tree(files)
     for page, text in sorted(pages.items()):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That pages.py finds pages that a formatter mangled and names that lead nowhere, and nothing else."""
+"""Tests that pages.py finds pages that a formatter damaged and names of missing files, and nothing else."""
 import unittest
 
 import pages

@@ -1,10 +1,10 @@
 """Finds what makes sources or tests depend on the machine, its user or its locale; check_layers.py prints the complaints.
 
-- Python: files and output of programs are read with an encoding that is named, not with that of the locale.
-- The engine and what is shipped ask for environment variables in a few places only (ENVIRONMENT): each is documented in
-  docs/config.md and answers wrong values with an error.
+- Python reads files and the output of programs with an explicit encoding, not with that of the locale.
+- The engine and the shipped programs read environment variables in a few places only (ENVIRONMENT). docs/config.md
+  documents each; a wrong value is an error.
 - The engine and the providers convert numbers and letters as the locale "C" has them (src/base/c_locale.h).
-- Temporary files have names that no second process chooses: mkdtemp(), mkstemp(), or a process number.
+- Temporary files have unique names: from mkdtemp(), mkstemp(), or with the number of the process.
 """
 import ast
 import re
@@ -59,13 +59,13 @@ def shipped_complaints(path, text):
         yield f"{path} reads the environment; only {', '.join(sorted(ENVIRONMENT))} do"
     if path.startswith(("src/", "providers/")) and path != OF_LOCALE:
         for found in LOCALE.finditer(text):
-            yield f"{path}:{line_of(text, found.start())}: {found.group(1)}() depends on the locale of the host; src/base/c_locale.h has what does not"
+            yield f"{path}:{line_of(text, found.start())}: {found.group(1)}() depends on the locale of the host; use src/base/c_locale.h"
 
 
 def temporary_complaints(path, text):
     for found in TEMPORARY.finditer(text):
         if not OWN_NAME.search(text[found.start():found.end() + 120].split(";")[0]):
-            yield f"{path}:{line_of(text, found.start())}: a temporary file whose name a second process chooses, too; use mkdtemp() or getpid()"
+            yield f"{path}:{line_of(text, found.start())}: another process may use the same temporary file; use mkdtemp() or getpid()"
     for found in IN_TMP.finditer(text):
         yield f"{path}:{line_of(text, found.start())}: a fixed name in /tmp; use mktemp or TMPDIR"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That portable.py finds what depends on the machine, and nothing else."""
+"""Tests that portable.py finds code that depends on the machine, and nothing else."""
 import unittest
 
 import portable

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Worked examples in docs/: files that the reader would write. A block of code below a line
+"""Worked examples in docs/: files that the reader writes. A block of code below a line
 
     <!-- file: src/passes/rules/double_neg.cc -->
 
-is such a file, and one below `<!-- row: abi/functions.tsv -->` stands behind the last row of that table that begins as it does.
+is such a file. A block below `<!-- row: abi/functions.tsv -->` is a row of that table. It follows the last row with the same first cell.
 
     recipes.py                list the files and rows of all pages
-    recipes.py write DIR      write them into DIR, tables with their rows, and what tools/gen_abi.py generates from these (DIR/include,
-                              DIR/abi); files whose text has not changed are left alone. Prints the paths of sources. Files that the
-                              tree has are left out: recipes_test.py asks for another example then
-    recipes.py filters        print the test programs and filters that the pages tell to run: "ops_test *BiasSplitGelu*"
+    recipes.py write DIR      write into DIR the files, the tables with the new rows, and what tools/gen_abi.py generates from these
+                              tables (DIR/include, DIR/abi). Prints the paths of sources. Does not write files whose text has not
+                              changed, or files that exist in the tree (recipes_test.py then fails and asks for another example)
+    recipes.py filters        print the test programs and filters that the pages tell the reader to run: "ops_test *BiasSplitGelu*"
 """
 import glob
 import os
@@ -41,7 +41,7 @@ def blocks(text):
 
 
 def with_row(table, row):
-    """The text of a table with the row behind the last one of the same first cell."""
+    """The text of a table with the row inserted after the last one that has the same first cell."""
     lines = table.splitlines(True)
     kind = row.split("\t")[0] + "\t"
     last = max((i for i, line in enumerate(lines) if line.startswith(kind)), default=len(lines) - 1)
@@ -60,7 +60,7 @@ def put(path, text):
 
 
 def generate_abi(rows, folder, root=ROOT):
-    """What gen_abi.py makes of the tables with these rows."""
+    """Runs gen_abi.py on the tables with these rows."""
     with tempfile.TemporaryDirectory() as tree:
         shutil.copytree(os.path.join(root, "abi"), os.path.join(tree, "abi"))
         os.mkdir(os.path.join(tree, "tools"))
@@ -76,7 +76,7 @@ def generate_abi(rows, folder, root=ROOT):
 
 
 def remove_others(folder, kept):
-    """Files of examples that the pages no longer have."""
+    """Removes files of examples that the pages no longer have."""
     for path in glob.glob(os.path.join(folder, "**", "*.*"), recursive=True):
         made = os.path.relpath(path, folder).split(os.sep)[0] in GENERATED
         if not made and path not in kept and os.path.isfile(path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That the pages' examples can be followed: their files are not there yet, lie where the tools would write them, and are found whole."""
+"""Tests the examples in the pages: their files do not exist yet, lie where the tools would write them, and are read completely."""
 import importlib.machinery
 import importlib.util
 import os
@@ -39,7 +39,7 @@ class Recipes(unittest.TestCase):
                 written = f.read()
         def below_the_class(text):
             return re.search(r"extern const OpDef.*", text, re.S)[0].split()
-        self.assertEqual(below_the_class(text), below_the_class(written), "what the page shows, and what new_op writes")
+        self.assertEqual(below_the_class(text), below_the_class(written), "the page and new_op differ")
 
     def test_form(self):
         if not shutil.which("clang-format"):

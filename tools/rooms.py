@@ -1,11 +1,11 @@
-"""The rooms of src/ and what each may know of the others; check_layers.py shows what is found.
+"""Checks which rooms of src/ use which others; check_layers.py prints the complaints.
 
 - A room includes headers of the rooms that it names in the root CMakeLists.txt, and of no other.
-- Some headers belong to some rooms only (OWNED). Programs outside src/ see the engine through include/retort alone
+- Only some rooms may include some headers (OWNED). Programs outside src/ use the engine through include/retort alone
   (OUTSIDE).
-- A room declares no type of a room that it may not include. tools/upward_references.tsv lists the declarations that are
-  there (room, type, room that defines it, why). The list may only shrink.
-- A room names no other room of which it includes no header and mentions no type.
+- A room declares no type of a room that it may not include. tools/upward_references.tsv lists the exceptions (room,
+  type, room that defines it, why). The list may only shrink.
+- A room lists another room only if it includes one of its headers or mentions one of its types.
 """
 import re
 
@@ -27,12 +27,12 @@ NAMESPACES = r"(?:namespace\s+[\w:]+\s*\{\s*)*"
 # Members of classes are indented; they are defined where their class is.
 DEFINED = re.compile(rf"^{NAMESPACES}(?:template\s*<[^;{{}}]*>\s*)?{KIND}\s+(?:alignas\([^)]*\)\s*)?(\w+)(?:\s+final)?\s*(?::[^:;{{][^;{{]*|<[^;{{]*>\s*)?\{{", re.M)
 ALIAS = re.compile(r"^using\s+(\w+)\s*=", re.M)
-OWN = re.compile(rf"\b(?:{KIND}|using|typename)\s+(\w+)")  # at any depth, so that a name of one's own is not another room's type
+OWN = re.compile(rf"\b(?:{KIND}|using|typename)\s+(\w+)")  # at any depth, so that a room's own type is not taken for another room's
 DECLARED = re.compile(rf"^{NAMESPACES}(?:template\s*<[^;{{}}]*>\s*)?{KIND}\s+(\w+)(?:\s*:\s*[\w:]+)?\s*;|\bfriend\s+{KIND}\s+(\w+)\s*;|\b{KIND}\s+(\w+)(?:\s+const)?\s*[*&]", re.M)
 
 
 def read_rooms(text):
-    """{room: set of rooms it may include}, itself among them, from the text of the root CMakeLists.txt"""
+    """{room: set of rooms that it may include, with itself}, from the text of the root CMakeLists.txt"""
     rows = re.findall(r"^retort_room\((\w+)(?:\s+LOADS)?(?:\s+TOGETHER \d+)?(?:\s+USES\s+([\w\s]+))?\)", text, re.M)
     return {name: {name, *uses.split()} for name, uses in rows}
 
@@ -43,12 +43,12 @@ def room_of(path):
 
 
 def blank(match):
-    """Text of the same lines with nothing in it."""
+    """As many empty lines as the match has."""
     return "\n" * match.group(0).count("\n")
 
 
 def code_of(text):
-    """Without comments, strings and characters; lines stay where they are."""
+    """The code without comments, strings and characters; line numbers do not change."""
     return NOISE.sub(blank, text)
 
 
@@ -61,7 +61,7 @@ def include_errors(path, text, rooms):
         target = header.split("/")[0] if "/" in header else None
         if path.startswith(OUTSIDE):
             if target in rooms:
-                yield f"{path} includes {header}: it may see the engine through include/retort only"
+                yield f"{path} includes {header}: it may use the engine only through include/retort"
             continue
         if room is None:
             continue
@@ -73,7 +73,7 @@ def include_errors(path, text, rooms):
 
 
 def defined_types(codes):
-    """{type: rooms that define it}. A definition in a header goes before those of the same name in sources."""
+    """{type: rooms that define it}. If a header defines a type, definitions of that name in sources do not count."""
     headers, others = {}, {}
     for path, code in codes.items():
         where = headers if path.endswith(".h") else others
@@ -96,7 +96,7 @@ def upward_references(codes, rooms):
 
 
 def reference_errors(found, allowed):
-    """Complaints about upward references that the table does not have, and about rows that nothing needs."""
+    """Complaints about upward references that the table does not have, and about rows that are not needed."""
     for (room, name, home), path in sorted(found.items()):
         if (room, name, home) not in allowed:
             yield f"{path} declares {name} of room {home}, which room {room} may not use"

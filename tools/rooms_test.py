@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That rooms.py finds references and edges that the table of rooms does not have, and nothing else."""
+"""Tests that rooms.py finds references that the table of rooms does not allow and edges that no room needs, and nothing else."""
 import unittest
 
 import rooms
@@ -31,8 +31,8 @@ class Rooms(unittest.TestCase):
                 self.assertEqual(self.references(ops_op=definition, ir_graph=declaration), {("ir", "OpDef", "ops"): "src/ir/graph.h"}, definition + declaration)
 
     def test_what_is_not_above(self):
-        for files in ({"ir_graph": "class Graph {\n};\n", "ops_op": "class Graph;\n"},  # below
-                      {"ir_graph": "class Graph {\n};\n", "ir_use": "class Graph;\n"},  # at home
+        for files in ({"ir_graph": "class Graph {\n};\n", "ops_op": "class Graph;\n"},  # a lower room
+                      {"ir_graph": "class Graph {\n};\n", "ir_use": "class Graph;\n"},  # the same room
                       {"ops_op": "struct Plan {\n};\n", "ir_graph": "class A {\n  struct Plan;\n};\n"},  # a member of its own
                       {"ops_op": "class A {\n  struct Plan {\n  };\n};\n", "ir_graph": "struct Plan;\n"},  # a member of another class
                       {"ops_op": "struct OpDef {\n};\n", "ir_graph": "// struct OpDef;\n/*\nstruct OpDef;\n*/\n"},  # words

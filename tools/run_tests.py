@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Run the test stages and print what each took and counted; the last line is "N passed, N failed", the sum.
+"""Run the test stages and print the time and the counts of each; the last line is "N passed, N failed", the sum.
 
     run_tests.py [--build DIR] [--out DIR] [--work DIR] [--library LIB] [--threads N] [--sanitizer NAME] [--emulator COMMAND]
                  [--together N] [STAGE ...]
 
-Without a STAGE all of them run, or those of tools/sanitizers.py with --sanitizer; N of them at once. A stage whose tool, toolchain or data is absent says so in one line
-and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repeated on the terminal.
+Without a STAGE all of them run, or with --sanitizer those that tools/sanitizers.py lists; N of them at once. A stage whose tool, toolchain or data is missing prints one
+line that says so, and counts as skipped. WORK/<stage>*.log has the full output; failures are repeated on the terminal.
 
-  layers       which room includes what, sizes of files and functions, and the tests of the tools
+  layers       checks of the sources (tools/check_layers.py, clang-format) and the tests of the tools
   unit         every ctest program of the build: unit tests of the rooms, C ABI against the official library
   sanitized    the rooms up to session under AddressSanitizer and UndefinedBehaviorSanitizer, with their unit tests (make test-san: the suite)
   neon         unit tests of the kernels, cross-compiled for AArch64, on its emulator (make test-neon tests more)
@@ -16,13 +16,13 @@ and counts as skipped. Full output lies in WORK/<stage>*.log; failures are repea
   ort_format   the same cases as this library and official ONNX Runtime save them in ORT format
   runs         whole models of bench/zoo: allocations and copies of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
-  errors       what mistakes are answered with, beside official ONNX Runtime: docs/errors.md
-  models       real models of ../shared/models, where that folder lies beside the checkout
-  providers    what tools/new_provider makes, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
-  plugins      plug-in providers of others, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
+  errors       the messages for mistakes, beside those of official ONNX Runtime: docs/errors.md
+  models       real models of ../shared/models, if that folder exists beside the checkout
+  providers    a provider made by tools/new_provider, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
+  plugins      plug-in providers of other vendors, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
-  package      what is installed: the other examples built from a copy of it alone (those of io_binding run on both libraries), its size,
-               and the systems that it loads on
+  package      the installed files: the other examples, built from a copy of these files alone (those of io_binding run on both libraries);
+               their size; and the systems that they load on
   dist         the release archive and the Debian packages: contents, licences, lintian, a fresh system; the library under a Python package
   cli          the command-line tool
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
@@ -51,10 +51,10 @@ def options():
     ap.add_argument("--library", default="", help="test this library in place of those in --out")
     ap.add_argument("--threads", type=int, default=1, help="intra-op threads of the conformance runs")
     ap.add_argument("--sanitizer", default="", choices=("", "asan", "tsan", "ubsan"),
-                    help="of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
-    ap.add_argument("--tree", default="", help="what sanitizers.py tree printed before the build: clean stages go into tests/sanitizers.tsv")
-    ap.add_argument("--emulator", default="", help="the build is for another processor: what runs its programs, with arguments")
-    ap.add_argument("--together", type=int, default=1, help="stages at once; with more than one, each stage is told when it has ended")
+                    help="the sanitizer of the build, which is slow: longer limits, no heavy models in the stage runs, fewer mutants")
+    ap.add_argument("--tree", default="", help="the text that sanitizers.py tree printed before the build; clean stages are recorded in tests/sanitizers.tsv")
+    ap.add_argument("--emulator", default="", help="the command, with arguments, that runs programs of a build for another processor")
+    ap.add_argument("--together", type=int, default=1, help="number of stages at once; with more than one, a stage is reported when it has ended")
     ap.add_argument("stages", nargs="*", metavar="STAGE")
     a = ap.parse_args()
     unknown = set(a.stages) - set(STAGES)
@@ -83,7 +83,7 @@ def at_once(a, stages, report):
 
     def ended(stage, status, text, cost):
         count = stage_count(status, text)
-        body = text.split("\n   " + stage, 1)[0]  # without the rows of that process
+        body = text.split("\n   " + stage, 1)[0]  # without the table of that process
         print(f"{body}\n   {report.add(stage, count, cost)}", flush=True)
 
     os.makedirs(a.work, exist_ok=True)
@@ -91,7 +91,7 @@ def at_once(a, stages, report):
 
 
 def stage_count(status, text):
-    """What the process of a stage counted. One that ended badly without a failed test counts as a failure."""
+    """The counts of a stage's process. A process that failed without a failed test counts as a failure."""
     found = re.fullmatch(r"(\d+) passed, (\d+) failed", (text.splitlines() or [""])[-1])
     skipped = re.findall(r"^(\d+) skipped$", text, re.M)
     if not found:
@@ -104,19 +104,19 @@ def stage_count(status, text):
 def main():
     a = options()
     for stream in sys.stdout, sys.stderr:
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # as what the stages print is
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # like the output of the stages
     with surroundings.settled(a.work):
         return run(a)
 
 
 def run(a):
-    os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is of this machine's processor
+    os.environ.setdefault("RETORT_ORACLE", "" if a.emulator else oracle())  # it is for this machine's processor
     watch, report = together.Stopwatch(), together.Report(STAGES, Count())
     if a.sanitizer:
         recorder = sanitizers.recorder(a.sanitizer, a.tree)
         stages = a.stages or (recorder.missing() if recorder else list(sanitizers.STAGES["asan"]))
         if not stages:
-            print(f"every stage was clean on these files already: {sanitizers.RECORD}")
+            print(f"every stage has already been clean with these files: {sanitizers.RECORD}")
             return 0
         one_by_one(a, stages, report, recorder)
     else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That run_tests.py counts what happened, above all when something goes wrong."""
+"""Tests that run_tests.py counts correctly, above all when a stage fails."""
 import argparse
 import contextlib
 import io

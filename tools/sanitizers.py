@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which stages run under which sanitizer, and when all of them last ran without a finding: tests/sanitizers.tsv.
+"""Lists the stages that run under each sanitizer, and records in tests/sanitizers.tsv when all of them last ran without a finding.
 
-    sanitizers.py last    tells the last clean run of the whole
-    sanitizers.py tree    the fingerprint of the checkout; nothing where it has uncommitted changes, whose runs are not recorded
+    sanitizers.py last    prints the last clean run of the whole suite
+    sanitizers.py tree    prints the fingerprint of the checkout; nothing if it has uncommitted changes, because such runs are not recorded
 
-A run of the whole takes hours, so it may be done in parts: a sanitizer, an instruction level and some stages at a time.
-Each row of the file is a sanitizer at a level on one tree, with the stages that were clean there. The whole is all stages of
+A run of the whole suite takes hours, so it may be done in parts: a sanitizer, an instruction level and some stages at a time.
+Each row of the file has a sanitizer, a level, a tree, and the stages that were clean there. The whole suite is all stages of
 STAGES under each sanitizer, at AVX2 and at the highest level of the machine, on the same tree.
 """
 import argparse
@@ -22,24 +22,24 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORD = "tests/sanitizers.tsv"
 COMMON = ("unit", "conformance", "saved", "ort_format", "runs", "models", "errors", "robustness", "cli")
 STAGES = {"asan": (*COMMON, "providers", "extensions"), "tsan": COMMON}
-# Each of the other stages, and why it does not run under sanitizers.
+# The other stages, each with the reason why it does not run under sanitizers.
 LEFT_OUT = {
-    "sanitized": "it is a choice of the stage unit of asan",
+    "sanitized": "the stage unit runs the same tests under asan",
     "layers": "it runs nothing that is compiled",
     "neon": "it is compiled for another processor",
     "digits": "its model is among those of the stages cli and unit",
-    "package": "it is about the installed library of the release build",
+    "package": "it tests the installed library of the release build",
     "dist": "as package",
     "plugins": "most of what runs is compiled by others, without sanitizers",
     "clients": "the host programs (JVM, Node, Go) take signals and memory for themselves as sanitizers do; C++ is in unit",
     "bindings": "as clients",
 }
 TSAN_ONLY_LEFT_OUT = {
-    "providers": "oneDNN and XNNPACK bring thread pools that are not compiled for it, whose every hand-over it reports",
-    "extensions": "the library of others is not compiled for it",
+    "providers": "oneDNN and XNNPACK have thread pools that are not compiled with it, so it reports all their synchronisation",
+    "extensions": "the libraries of other projects are not compiled with it",
 }
 LEVELS = {"avx512": {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"}, "avx2": {"avx2", "fma", "f16c", "bmi2"}}
-LOWER = "avx2"  # the level that the whole has beside the highest
+LOWER = "avx2"  # the level at which the suite runs besides the highest
 
 
 @dataclasses.dataclass
@@ -84,7 +84,7 @@ def git(*words):
 
 
 def tree():
-    """Of all committed files but the record itself, which may be written and committed between two parts of a run."""
+    """The fingerprint of all committed files except the record itself, which may change between two parts of a run."""
     changed, files = git("status", "--porcelain", "--untracked-files=all"), git("ls-tree", "-r", "HEAD")
     if changed is None or files is None or any(line[3:] != RECORD for line in changed.splitlines()):
         return ""
@@ -100,7 +100,7 @@ def read(path):
 
 
 def is_whole(rows):
-    """Whether these rows, which are of one tree, are a run of the whole."""
+    """Whether these rows, which are of one tree, are a run of the whole suite."""
     def clean(sanitizer, level_fits):
         done = set().union(*(r.done() for r in rows if r.sanitizer == sanitizer and level_fits(r)))
         return done >= set(STAGES[sanitizer])
@@ -135,7 +135,7 @@ class Recorder:
         return [s for s in STAGES[self.sanitizer] if s not in done]
 
     def add(self, stage, count):
-        """Returns whether the stage was recorded: it passed, all of it, and the files are still those that were built."""
+        """Returns whether the stage was recorded: all of it passed, and the files have not changed since the build."""
         if count.failed or not count.passed or not self.tree or stage not in self.missing() or tree() != self.tree:
             return False
         rows = read(self.path)
@@ -156,7 +156,7 @@ class Recorder:
 
 
 def recorder(sanitizer, built):
-    """None for a sanitizer of which the whole does not consist, or where what was built has changes that are not committed."""
+    """A Recorder; None if the suite does not use this sanitizer, or if the built sources had uncommitted changes."""
     if sanitizer not in STAGES or not built:
         print(f"this run is not recorded in {RECORD}: " + ("no tree of committed files was named (--tree)" if sanitizer in STAGES else "the whole goes without " + sanitizer))
         return None
@@ -164,7 +164,7 @@ def recorder(sanitizer, built):
 
 
 def environment():
-    """What tools/sanitizers.sh exports."""
+    """The variables that tools/sanitizers.sh exports."""
     with open(os.path.join(ROOT, "tools", "sanitizers.sh"), encoding="utf-8") as f:
         return dict(re.findall(r'^export (\w+)="([^"]*)"$', f.read(), re.M))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That tests/sanitizers.tsv says of nothing that it was clean which was not run."""
+"""Tests that tests/sanitizers.tsv lists only stages that ran and were clean."""
 import os
 import subprocess
 import tempfile
@@ -73,7 +73,7 @@ class Levels(unittest.TestCase):
 
 
 class InACheckout(unittest.TestCase):
-    """The record of a repository of its own."""
+    """Tests the record in a separate repository."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Finds what people read in source files: comments, and strings that contain a space. prose.py searches it for phrases.
+"""Finds the prose in source files: comments, and strings that contain a space. prose.py searches it for phrases.
 
 sentences() returns a text of the same length and with the same lines, in which everything else is NUL characters. Marks
 of comments (//, *, #) and quotes are spaces, so that a sentence that continues in the next line or in the next part of
@@ -6,8 +6,8 @@ a string stays one sentence.
 
 - C, C++, Java, Rust: comments and strings.
 - Python: comments and strings, docstrings among them.
-- CMake, make, shell: lines that begin with #, the rest of a line behind a # outside quotes, and quoted strings that end
-  in their line. Here-documents are not recognised.
+- CMake, make, shell: lines that begin with #, the rest of a line after a # outside quotes, and quoted strings that end
+  in the same line. Here-documents are not recognised.
 """
 import io
 import os
@@ -16,7 +16,7 @@ import tokenize
 
 BRACES = {".c", ".cc", ".cpp", ".h", ".hpp", ".java", ".rs"}
 HASHES = {".sh", ".cmake"}
-HASH_NAMES = {"CMakeLists.txt", "Makefile", "new_op", "new_provider", "rules", "run"}  # and Python, if the first line says so
+HASH_NAMES = {"CMakeLists.txt", "Makefile", "new_op", "new_provider", "rules", "run"}  # Python if the first line names it
 COMMENT = r"//[^\n]*|/\*.*?\*/"
 CHARACTER = r"(?<![0-9A-Za-z_])'(?:\\[^\n']+|[^'\\\n])'"
 STRINGS = {  # by ending
@@ -31,7 +31,7 @@ HASH = re.compile(r"[ \t]*#|(?:[^\"'#]|\"(?:\\.|[^\"\\])*\"|'[^']*'|(?<!\s)#)*?\
 
 
 def blank(text, by="\0"):
-    """Another character in place of each, in the same lines."""
+    """The text with each character replaced, except line ends."""
     return re.sub(r"[^\n]", by, text)
 
 
@@ -41,12 +41,12 @@ def spaced(marks, text):
 
 
 def of_string(text):
-    """What a string says; nothing if it is no sentence."""
+    """The text of a string; empty if it is not a sentence."""
     return spaced(QUOTES, text) if " " in text else blank(text)
 
 
 def assembled(text, parts):
-    """The text of the same lines that consists of parts, (begin, end, text). White space between two of them stays."""
+    """A text with the same lines that consists of `parts`, (begin, end, text). White space between two parts stays."""
     out, at = [], 0
     for begin, end, part in parts:
         between = text[at:begin]
@@ -98,7 +98,7 @@ def is_source(path):
 
 
 def sentences(path, text):
-    """What people read in a source file, in its lines."""
+    """The prose of a source file, in its lines."""
     ending = os.path.splitext(path)[1]
     if ending in BRACES:
         parts = of_braces(text, ending)

@@ -14,7 +14,7 @@
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh fuzz VENV      a virtual environment with what tools/fuzz_ops runs with (requirements-fuzz.txt)
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
-#   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
+#   tools/setup.sh plugins VENV   into it, plug-in providers of other vendors (requirements-plugins.txt)
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
@@ -148,6 +148,6 @@ case ${1:-} in
     ;;
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
-  plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
+  plugins) libraries plugins "plug-in providers of other vendors" "${2:?a folder}" ;;
   *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

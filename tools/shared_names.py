@@ -1,8 +1,8 @@
-"""Names in unnamed namespaces that two files of a folder define although files of that folder are compiled several at a time;
-check_layers.py shows what is found.
+"""Finds names that two files of a folder define in unnamed namespaces, although files of that folder are compiled several at a
+time; check_layers.py prints the complaints.
 
-Which files are compiled together changes with every file that is added: two files with a name in common may compile for years
-until a third one brings them together. A name here is a type, a constant, or a function with the types of its parameters.
+A new file changes which files are compiled together, so two files with a common name may compile for years before it becomes
+an error. A name here is a type, a constant, or a function with the types of its parameters.
 """
 import re
 
@@ -17,7 +17,7 @@ FUNCTION = re.compile(r"^((?:template\s*<.*?>\s*(?:requires\b.*?\n)?)?)[\w:<>,&*
 
 
 def statements(code):
-    """What stands at the level of an unnamed namespace: the text up to a body, an initialiser or a semicolon."""
+    """The declarations in unnamed namespaces: each is the text up to a body, an initialiser or a semicolon."""
     inside, depth, head = [], 0, ""  # depths of the unnamed namespaces
     for ch in DIRECTIVE.sub("", code):
         if ch == "{":
@@ -56,7 +56,7 @@ def parameter_types(text):
 
 
 def key_of(statement):
-    """What must be the only one; None for other statements."""
+    """The kind and name that must be unique; None for other statements."""
     declares = statement.endswith(";")
     for pattern in (TYPE, CONSTANT):
         found = pattern.match(statement)
@@ -69,7 +69,7 @@ def key_of(statement):
 
 
 def group_of(path, together):
-    """Whose files are compiled together with this one; None: it is compiled alone."""
+    """The group of files that this one is compiled with; None if it is compiled alone."""
     if not path.endswith(".cc") or re.search(r"_test(?:ing)?\.cc$", path):
         return None
     if path.startswith(APPS):
@@ -86,4 +86,4 @@ def complaints(texts, cmake):
         for key in dict.fromkeys(filter(None, map(key_of, statements(rooms.code_of(text))))) if group else ():
             other = first.setdefault((group, *key), path)
             if other != path:
-                yield f"{path} and {other} both define {key[1]}, and files of {group} are compiled together: give one another name"
+                yield f"{path} and {other} both define {key[1]}, and files of {group} are compiled together; rename one of them"

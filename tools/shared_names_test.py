@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That names which two files of a folder share are found, and nothing else."""
+"""Tests that shared_names.py finds names that two files of a folder share, and nothing else."""
 import unittest
 
 import shared_names

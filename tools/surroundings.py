@@ -1,7 +1,7 @@
-"""What the tests find around them, so that they pass wherever and by whomever they are started.
+"""The environment of the tests, so that they pass on any machine and for any user.
 
-The user's locale, time zone, processors and RETORT_ISA stay: results must not depend on them. What would change the
-question is taken away or replaced: variables that name another library, temporary files that two suites would share.
+The user's locale, time zone, processors and RETORT_ISA stay, because results must not depend on them. Variables that name
+another library are removed, and temporary files get a folder that no other suite uses.
 """
 import contextlib
 import fcntl
@@ -9,10 +9,10 @@ import os
 import pwd
 import tempfile
 
-# Names, or beginnings of names with a "*", of variables that point elsewhere than the build under test.
+# Variables that refer to other files than those of the build under test; names that end in "*" are prefixes.
 DROPPED = ("RETORT_LIBRARY", "RETORT_OUT", "RETORT_LOOPBACK", "RETORT_CLI", "RETORT_DIGITS", "RETORT_CPP", "RETORT_ABI", "ORT_*", "ONNXRUNTIME_*",
            "PYTHONPATH", "PYTHONHOME", "GTEST_*", "CTEST_*", "NO_COLOR", "ONEDNN_VERBOSE", "DNNL_VERBOSE")
-ENGINES = ("libretort.so", "libonnxruntime.so")  # a folder of libraries that has one would win over what programs were linked with
+ENGINES = ("libretort.so", "libonnxruntime.so")  # a library path with one of these would replace the library that programs were linked with
 
 
 def is_dropped(name):
@@ -27,7 +27,7 @@ def has_engine(folder):
 
 
 def kept(variables):
-    """The variables that stay; of LD_LIBRARY_PATH the folders without an engine."""
+    """The variables that stay, with the folders of LD_LIBRARY_PATH that contain no engine."""
     left = {name: value for name, value in variables.items() if not is_dropped(name)}
     if "LD_LIBRARY_PATH" in left:
         left["LD_LIBRARY_PATH"] = ":".join(f for f in left["LD_LIBRARY_PATH"].split(":") if f and not has_engine(f))
@@ -35,7 +35,7 @@ def kept(variables):
 
 
 def home_of(variables, work):
-    """Variables of a home in `work` for compilers and package clients, where the user has none that can be written to."""
+    """Variables of the home folder: the user's, or one in `work` for compilers and package clients if the user's is not writable."""
     home = variables.get("HOME", "")
     if not home:
         with contextlib.suppress(KeyError):  # a user without a name, as in containers
@@ -50,23 +50,23 @@ def home_of(variables, work):
 
 @contextlib.contextmanager
 def settled(work):
-    """The environment of this process, as tests want it, while the context lasts."""
+    """Gives this process the environment that tests need, as long as the context lasts."""
     try:
         os.fstat(0)
     except OSError:
-        os.open(os.devnull, os.O_RDONLY)  # or the next file would be taken for standard input
+        os.open(os.devnull, os.O_RDONLY)  # otherwise the next opened file would become standard input
     before = dict(os.environ)
     variables = kept(before)
     variables.update(home_of(variables, work))
-    variables["PYTHONUTF8"] = "1"  # sources and logs are UTF-8, whatever the locale says
+    variables["PYTHONUTF8"] = "1"  # sources and logs are UTF-8 in every locale
     mask = os.umask(0o022)
-    # Short, because names of sockets are bounded; of this suite alone, because others may run.
+    # The path is short, because names of sockets have a limit; each suite has its own folder, because several may run at once.
     with tempfile.TemporaryDirectory(prefix="retort-", ignore_cleanup_errors=True) as folder:
         variables["TMPDIR"] = folder
         variables["TEST_TMPDIR"] = folder + os.sep  # googletest's name for it
         os.environ.clear()
         os.environ.update(variables)
-        tempfile.tempdir = None  # ask again
+        tempfile.tempdir = None  # makes tempfile read TMPDIR again
         try:
             yield
         finally:
@@ -78,7 +78,7 @@ def settled(work):
 
 @contextlib.contextmanager
 def maven_alone():
-    """Of all suites of this user one lets Maven write to its store of downloads, which it does not lock itself."""
+    """Lets one suite of this user at a time start Maven, which does not lock its store of downloads."""
     store = os.path.join(os.environ["HOME"], ".m2")
     os.makedirs(store, exist_ok=True)
     with open(os.path.join(store, ".retort-tests.lock"), "w", encoding="utf-8") as f:
@@ -87,5 +87,5 @@ def maven_alone():
 
 
 def processors():
-    """Of the machine those that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

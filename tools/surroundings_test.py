@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""That tests find the same around them wherever they are started."""
+"""Tests that surroundings.py gives tests the same environment wherever they are started."""
 import os
 import subprocess
 import sys

@@ -23,7 +23,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
 class Unit:
-    """One compilation: `command` is its entry for clang-tidy, `files` are its contents, the project's headers among them."""
+    """One compilation: `command` is its entry for clang-tidy; `files` are its sources and the project's headers."""
 
     def __init__(self, command):
         self.command = command
@@ -48,7 +48,7 @@ class Unit:
 
 
 def units(build):
-    """The compilations of the project's own sources, without what clang does not know; examples have builds of their own."""
+    """The compilations of the project's own sources, without options that clang does not know; examples have builds of their own."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
         entries = json.load(f)
     mine = {}

@@ -1,4 +1,4 @@
-"""Runs the stages of run_tests.py as processes, several at once, and tells how much time each took."""
+"""Runs the stages of run_tests.py as processes, several at once, and reports how much time each took."""
 import collections
 import dataclasses
 import os
@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-# Stages that would disturb each other: both let Maven and cargo fill the same folders of downloads.
+# Stages that must not run at once: in both, Maven and cargo download into the same folders.
 APART = ({"clients", "bindings"},)
 # Stages that take longest start first, so that none of them runs alone at the end.
 FIRST = ("sanitized", "bindings", "clients", "plugins", "providers", "dist", "neon")
@@ -21,7 +21,7 @@ class Cost:
 
 
 class Stopwatch:
-    """What a part of this process costs, with the processes that it starts and waits for."""
+    """Measures the time of a part of this process, with the processes that it starts and waits for."""
 
     def __init__(self):
         self.wall, self.processor = time.monotonic(), self.used()
@@ -36,7 +36,7 @@ class Stopwatch:
 
 
 def run_process(command, log):
-    """Runs a command into a log; answers (exit status, its output, its cost). The cost includes the processes that it waited for."""
+    """Runs a command, writes its output to a log, and returns (exit status, output, cost). The cost includes the processes that it waited for."""
     began = time.monotonic()
     with open(log, "wb") as f:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT)
@@ -48,7 +48,7 @@ def run_process(command, log):
 
 
 def next_stage(waiting, running):
-    """The first that may start beside those that run; None where each has to wait."""
+    """The first stage that may start beside those that run; None if all have to wait."""
     return next((s for s in waiting if not any(s in pair and pair & running for pair in APART)), None)
 
 
@@ -56,8 +56,8 @@ class Together:
     """A few threads that start one stage after the other."""
 
     def __init__(self, stages, command, log, ended):
-        """command(stage) and log(stage): what runs and the file that takes its output; ended(stage, status, text, cost) is
-        called under a lock as each ends."""
+        """command(stage) is the command of a stage and log(stage) the file for its output. ended(stage, status, text, cost) is
+        called with a lock held when a stage ends."""
         self.waiting = collections.deque(sorted(stages, key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST)))
         self.running, self.changed = set(), threading.Condition()
         self.command, self.log, self.ended = command, log, ended
@@ -89,7 +89,7 @@ class Together:
 
 
 def options_of(args, names):
-    """The options of a command line again, for a process that has the same; those without a value are left out."""
+    """The options of a command line, for a process that takes the same ones. Options without a value are omitted."""
     given = ((name, getattr(args, name)) for name in names)
     return [part for name, value in given if value for part in ("--" + name, str(value))]
 

@@ -11,7 +11,7 @@
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  retort inspect model.onnx                          what it wants, gives and consists of
+  retort inspect model.onnx                          its inputs, outputs and nodes
   retort run model.onnx                              one run on random inputs
   retort run model.onnx -i image=cat.jpg --save out  inputs from files, outputs to out/NAME.npy
   retort bench model.onnx --threads 1,2              latency, load time, memory

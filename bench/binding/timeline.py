@@ -75,7 +75,7 @@ def page(engines):
 <p>A hundred runs of a model whose input and output have 25.2 MB each, on the loopback provider (<code>examples/providers/loopback</code>) whose copies
 take as long as over PCIe: 12 GB/s and 10 µs. Without binding, each run copies its input to the device and its result back. With
 binding, the input is copied once before the first run, and the result once after the last. Made by <code>make bench-binding</code>.</p>
-<table><tr><th>library</th><th>how</th><th>copies</th><th>MB</th><th>copying, ms</th><th>in all, ms</th><th>of the copying without</th></tr>{rows}</table>
+<table><tr><th>library</th><th>how</th><th>copies</th><th>MB</th><th>copying, ms</th><th>in all, ms</th><th>share of the copying without binding</th></tr>{rows}</table>
 {pictures}
 </body></html>
 """

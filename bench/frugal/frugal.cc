@@ -1,4 +1,4 @@
-// Measures how much memory and processor time an engine takes and gives back, through the C interface: one scenario per
+// Measures how much memory and processor time an engine uses and frees, through the C interface: one scenario per
 // process, one line of JSON.
 //
 //   frugal LIBRARY give_back MODEL       memory after small runs, and after a large one between them; x [n] -> y

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory and processor time that Retort and ONNX Runtime use and give back: one table, each figure from a fresh
+"""Measures memory and processor time that Retort and ONNX Runtime use and free: one table, each figure from a fresh
 process.
 
     frugal.py OUT --programs DIR [--json FILE] [FIGURE ...]

@@ -5,7 +5,7 @@
 // and a shape that is given, are also measured with 16-bit B.
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts, as the machine may be shared.
-// "cold" products use another matrix B each time, out of so many that no cache holds them.
+// "cold" products use another matrix B each time, from a set that is larger than every cache.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #else

@@ -7,7 +7,7 @@ import os
 
 
 def library(package, pattern):
-    """Its path; "" if the package is not installed."""
+    """The path of a package's library; "" if the package is not installed."""
     spec = importlib.util.find_spec(package)
     found = glob.glob(os.path.join(os.path.dirname(spec.origin), *pattern)) if spec and spec.origin else []
     return found[0] if found else ""

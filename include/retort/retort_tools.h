@@ -56,7 +56,7 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortWriteModel)(const char* from, const cha
  *   total_bytes
  *   copies [{tensor, cause, direction, from, to, bytes, count}], in the order of the first copies
  * cause: "bind_input" (bound in another memory than the plan reads it from), "run_input" (the same for an argument of a
- * run, or an argument at an address that does not suit its elements), "border" (made by one provider, read by another),
+ * run, or an argument at an address that is not aligned for its elements), "border" (made by one provider, read by another),
  * "output" (bound in another memory than it is made in), "alias" (bound over an input that is still needed), "dynamic"
  * (its size depends on data, and it did not fit in place). direction: "host_to_host", "host_to_device",
  * "device_to_host" or "device_to_device". */

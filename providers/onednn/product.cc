@@ -59,7 +59,7 @@ Product::Shapes Product::shapes(const Dims& a, const Dims& b) const {
   if (form_.transpose_b) std::swap(s.b[0], s.b[1]);
   const int64_t m = s.a[s.a.size() - 2], n = s.b.back(), k = s.a.back();
   if (k != s.b[s.b.size() - 2])
-    throw Error(text("shapes ", shape_text(a), " and ", shape_text(b), " do not multiply"), ORT_INVALID_ARGUMENT);
+    throw Error(text("shapes ", shape_text(a), " and ", shape_text(b), " cannot be multiplied"), ORT_INVALID_ARGUMENT);
   const Dims batch = broadcast({s.a.begin(), s.a.end() - 2}, {s.b.begin(), s.b.end() - 2});
   s.result = batch;
   if (!vector_a) s.result.push_back(m);

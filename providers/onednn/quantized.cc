@@ -93,7 +93,7 @@ class IntProduct : public Operation {
     const Desc view = transposed_ ? plain(w, DataType::s8).permute_axes({1, 0}) : plain(w, DataType::s8);
     if (transposed_) std::swap(w[0], w[1]);
     if (x.dims.back() != w[0])
-      throw Error(text("shapes ", shape_text(x.dims), " and ", shape_text(w), " do not multiply"),
+      throw Error(text("shapes ", shape_text(x.dims), " and ", shape_text(w), " cannot be multiplied"),
                   ORT_INVALID_ARGUMENT);
     result.back() = w[1];
     check_sizes(q_, w[1]);

@@ -183,7 +183,8 @@ void Definition::add(const Step& s) {
   const uint32_t in = id(s.in[0]);
   if (s.kind == Kind::product) {
     const Dims& w = dims(s.in[1]);
-    if (x[1] != w[1]) throw Error(text("shapes do not multiply; the last axis must be ", w[1]), ORT_INVALID_ARGUMENT);
+    if (x[1] != w[1])
+      throw Error(text("shapes cannot be multiplied; the last axis must be ", w[1]), ORT_INVALID_ARGUMENT);
     const uint32_t filter = id(s.in[1], true), bias = id(s.in[2], true), out = result(s, {x[0], w[0]});
     return check(xnn_define_fully_connected(graph(), s.low, s.high, in, filter, bias, out, 0), "a product");
   }

@@ -110,7 +110,7 @@ Operand source_of(const Value* real) {
   return {maker->in[0], providers::dequantization(*maker)};
 }
 
-// Finds the integers behind the inputs of a float32 operator; false if an input is not dequantized.
+// Finds the integers from which the inputs of a float32 operator are dequantized; false if an input is not dequantized.
 bool find_operands(Unit& u) {
   const Node& node = *u.node;
   u.x = source_of(node.in[0]);
@@ -236,7 +236,7 @@ std::optional<std::vector<int32_t>> sums_of(const Unit& u, const std::vector<flo
 Agreements::Agreements(const providers::Graph& graph) {
   for (const Node& node : graph.nodes())
     for (const Operand& o : spoken(node)) scales_.emplace(o.value, o.scale);
-  // Operators that only move values use the same scale before and behind.
+  // Operators that only move values use the same scale for input and output.
   for (size_t known = 0; known != scales_.size();) {
     known = scales_.size();
     for (const Node& node : graph.nodes()) {

@@ -10,5 +10,5 @@ add_custom_command(OUTPUT ${abi_outputs}
 add_custom_target(retort_abi_sources DEPENDS ${abi_outputs})  # no dependencies: built before the room
 list(APPEND sources ${abi_generated}/slots.h ${abi_generated}/tables.cc ${abi_generated}/stubs.cc)
 list(APPEND tests ${abi_generated}/layout_test.cc ${abi_generated}/slots_test.cc)
-# Alone in its object, so that a program of tests may bring a table of its own (tests/recipes).
+# The tables are alone in their object, so that a test program may link others (tests/recipes).
 set_source_files_properties(${abi_generated}/tables.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

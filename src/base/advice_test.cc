@@ -25,7 +25,7 @@ TEST(Advice, NearestToleratesOneSlipInThreeLetters) {
   EXPECT_EQ(nearest(std::string(100000, 'x'), names), "");
 }
 
-TEST(Advice, NamesWhatThereIs) {
+TEST(Advice, NamesTheExistingChoices) {
   EXPECT_EQ(use_one_of("imgae", {"image", "size"}), "use 'image'");
   EXPECT_EQ(use_one_of("pixels", {"image", "size"}), "use one of 'image', 'size'");
   EXPECT_EQ(use_one_of("pixels", {"image"}), "use 'image'");

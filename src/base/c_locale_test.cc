@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-TEST(CLocale, NumbersHaveAPointWhateverTheHostChose) {
+TEST(CLocale, NumbersHaveAPointInEveryLocale) {
   const CommaLocale locale;
   if (!locale.found()) GTEST_SKIP() << "no locale with a decimal comma (Debian: locales)";
   char* end = nullptr;

@@ -64,7 +64,7 @@ TEST_F(Machine, Version1) {
 }
 
 // As in a container without a cgroup namespace: its own group is mounted, but the path is that of the host.
-TEST_F(Machine, AMountedGroupIsTheRootOfWhatIsSeen) {
+TEST_F(Machine, AMountedGroupIsTheVisibleRoot) {
   write("/proc/self/mountinfo", "33 22 0:30 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu");
   write("/proc/self/cgroup", "4:cpu:/docker/abc");
   write("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");

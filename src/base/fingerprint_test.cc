@@ -7,7 +7,7 @@
 namespace retort {
 namespace {
 
-TEST(Fingerprint, TellsEveryBitAndEveryCutApart) {
+TEST(Fingerprint, DistinguishesEveryBitAndEveryCut) {
   std::set<std::string> seen;
   const auto insert = [&](const Fingerprint& f) { EXPECT_TRUE(seen.insert(f.text()).second); };
   insert({});

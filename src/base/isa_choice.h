@@ -11,8 +11,7 @@ struct IsaChoice {
   std::string problem;  ///< the error in the given name; `isa` is then the best level of the processor
 };
 
-/// The level that `wanted`, the value of RETORT_ISA (null or empty: none), names, for a processor whose best level is
-/// `best`.
+/// Reads `wanted`, the value of RETORT_ISA (null or empty: not set), on a processor whose best level is `best`.
 IsaChoice choose_isa(const char* wanted, Isa best);
 
 /// Throws invalid_argument if RETORT_ISA names a level that does not exist or that the processor does not support.

@@ -12,7 +12,7 @@ constexpr const char* kChannelsLastDomain = "com.ms.internal.nhwc";
 
 /// Moves those nodes of `claims` that `provider` wants with channels last to that domain, and inserts transposes around
 /// them. `graph` is the model's, or a body. Transposes between nodes that agree are left out, and transposes move
-/// behind elementwise nodes, whatever provider runs those. Returns the nodes that changed their domain; if there are
+/// past elementwise nodes of any provider. Returns the nodes that changed their domain; if there are
 /// none, the graph is unchanged.
 std::vector<NodeId> to_channels_last(Model& model, Graph& graph, const Provider& provider,
                                      const std::vector<Claim>& claims);

@@ -102,7 +102,7 @@ TEST_F(ChannelsLast, RegionsOfResizeHaveTwoEntriesForEachAxis) {
   EXPECT_EQ(floats(resize, 1), (std::vector<float>{1, 3, 4, 2, 5, 7, 8, 6}));
 }
 
-TEST_F(ChannelsLast, WhatIsBroadcastIsTransposedToo) {
+TEST_F(ChannelsLast, BroadcastInputsAreTransposedToo) {
   const NodeId pool = add("AveragePool", {x_});
   const NodeId slope = add("PRelu", {made(pool), constant({4, 1, 1}, {1, 2, 3, 4})});
   const NodeId added = add("Add", {constant({6, 1}, {1, 2, 3, 4, 5, 6}), made(slope)});
@@ -150,7 +150,7 @@ TEST_F(ChannelsLast, TheProviderHasTheLastWord) {
   EXPECT_EQ(change(made(shrink)), std::vector{shrink});
 }
 
-TEST_F(ChannelsLast, LeavesWhatWouldMeanSomethingElse) {
+TEST_F(ChannelsLast, LeavesNodesWhoseMeaningWouldChange) {
   const NodeId pool = add("MaxPool", {x_}, 2);  // its indices count elements in order
   // The scales are only known during a run.
   const NodeId resize = add("Resize", {made(pool), ValueId::none, graph().add_value("scales")});
@@ -167,7 +167,7 @@ TEST_F(ChannelsLast, ModelsOfOtherDomainsOnlyAreLeft) {
   EXPECT_FALSE(model_.opsets.contains(""));
 }
 
-TEST_F(ChannelsLast, NamesWhatIsNotClaimedAgain) {
+TEST_F(ChannelsLast, NamesNodesThatAreNotClaimedAgain) {
   const NodeId pool = add("MaxPool", {x_});
   const std::vector<NodeId> changed = change(made(pool));
   try {

@@ -132,7 +132,7 @@ TEST_F(System, NvidiaPlatformGpu) {
   EXPECT_EQ(found(), "gpu 10de:0000 card_idx=0 Discrete=0");
 }
 
-TEST_F(System, TheBusIsScannedWhenNoCardIsThere) {
+TEST_F(System, TheBusIsScannedIfNoCardExists) {
   device("0000:03:00.0", "0x10de\n", "0x1eb8\n");
   device("0000:02:00.0", "0x1002\n", "0x73bf\n", "", "0x030200\n");
   device("0000:04:00.0", "0x1\n", "0x2\n", "", "0x038000\n");

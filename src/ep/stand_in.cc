@@ -24,7 +24,7 @@ class StandInOp : public ExternalOp {
   }
   std::unique_ptr<State> prepare(const ExternalNode&, PrepareContext&) const override { return nullptr; }
   void run(const ExternalNode& node, RunContext&) const override {
-    fail(ErrorCode::ep_fail, "node '{}' ({}) was made to be saved", node.name, node.type);
+    fail(ErrorCode::ep_fail, "node '{}' ({}) can be saved, but not run", node.name, node.type);
   }
 
  private:
@@ -139,7 +139,7 @@ class Putter {
     require(found != part.made.end(), ErrorCode::ep_fail, "{}, with '{}' as an output, which no node of the part makes",
             part.who(), names[i]);
     require(std::count(names.begin(), names.begin() + ptrdiff_t(i), names[i]) == 0, ErrorCode::ep_fail,
-            "{}, with '{}' as an output twice; it must be one", part.who(), names[i]);
+            "{}, with '{}' as an output twice; list it once", part.who(), names[i]);
     return found->second;
   }
 

@@ -134,7 +134,7 @@ TEST_F(StandIns, OfProvidersThatWantChannelsLast) {
 
 TEST_F(StandIns, AreChecked) {
   const std::string who = "provider 'one' made node 'kept' (EPContext) of part 'one_0', with";
-  EXPECT_EQ(error_of([](StandIn& s) { s.outputs = {"b", "b"}; }), who + " 'b' as an output twice; it must be one");
+  EXPECT_EQ(error_of([](StandIn& s) { s.outputs = {"b", "b"}; }), who + " 'b' as an output twice; list it once");
   EXPECT_EQ(error_of([](StandIn& s) {
               s.outputs = {"b", "z"};
             }),

@@ -9,7 +9,7 @@
 namespace retort {
 namespace {
 
-TEST(JsonWriter, QuotesWhatJsonCannotSay) {
+TEST(JsonWriter, EscapesSpecialCharacters) {
   EXPECT_EQ(JsonWriter::quoted("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\u000a\\u0001\"");
   EXPECT_EQ(JsonWriter::quoted("z\u017c\U0001f600"), "\"z\u017c\U0001f600\"");
   for (const char* broken : {"\x80", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
@@ -70,12 +70,12 @@ TEST(Arithmetic, CountsElementsOfFunctionsAndNoMoves) {
   EXPECT_EQ(OneNode("BiasGelu", {{5, 3}, {3}}, {}, "com.microsoft").operations(), 30);
 }
 
-TEST(Arithmetic, IsUnknownWhereAShapeIs) {
+TEST(Arithmetic, IsUnknownIfAShapeIsUnknown) {
   OneNode n("MatMul", {{5, 7}, {7, 3}});
   EXPECT_EQ(count_operations(n.g, n.g.node(n.node), [](Dim) { return std::nullopt; }), std::nullopt);
 }
 
-TEST(Arithmetic, IsUnknownWhereAnExtentIsNegative) {
+TEST(Arithmetic, IsUnknownIfAnExtentIsNegative) {
   OneNode n("Conv", {{1, 4, 8}, {6, 4, 3}});
   const auto short_input = [&](Dim d) { return d == Dim(6) ? -2 : n.dims->evaluate(d, {}); };
   EXPECT_EQ(count_operations(n.g, n.g.node(n.node), short_input), std::nullopt);

@@ -305,7 +305,7 @@ TEST(Lift, InternalOperatorsStandInNoModel) {
   }
 }
 
-TEST(Lift, DropoutStaysWhereItMayTrain) {
+TEST(Lift, DropoutStaysIfItMayTrain) {
   const auto g = graph_of(13, "Dropout", {f32({2}), f32({}), ValueType::tensor(DType::boolean, Shape{})});
   lift(*g);
   EXPECT_EQ(g->node(g->order()[0]).type, "Dropout");

@@ -60,7 +60,7 @@ TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
   EXPECT_EQ(sum(all), kBytes);
 }
 
-TEST(Mapping, AllPagesOfAMappingGo) {
+TEST(Mapping, AllPagesOfAMappingAreReleased) {
   constexpr size_t kBytes = 1 << 20;
   const std::shared_ptr<void> mapping = mapping_of(std::string(kBytes, 1));
   ASSERT_TRUE(mapping);
@@ -121,7 +121,7 @@ TEST(BlockPool, UnderAddressSanitizerNoPieceReachesIntoTheNext) {
   EXPECT_DEATH(*end = 1, "heap-buffer-overflow");
 }
 
-TEST(Access, UnderAddressSanitizerWhatIsForbiddenIsFound) {
+TEST(Access, UnderAddressSanitizerForbiddenMemoryIsReported) {
   if (!kAccessIsChecked) GTEST_SKIP();
   const std::shared_ptr<void> memory = allocate_block(128);
   volatile char* const bytes = static_cast<char*>(memory.get());
@@ -144,7 +144,7 @@ TEST(BlockPool, SmallPiecesFillBlocks) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.allocate(kSmall).get()), base + 3 * kLarge);
 }
 
-TEST(BlockPool, WhatIsExpectedIsOneBlock) {
+TEST(BlockPool, ExpectedBytesAreOneBlock) {
   if (kAccessIsChecked) GTEST_SKIP();
   constexpr size_t kBytes = size_t(1) << 20;
   BlockPool pool;
@@ -166,7 +166,7 @@ TEST(BlockPool, PiecesOutliveThePool) {
   std::memset(piece.get(), 1, 100);
 }
 
-TEST(BlockPool, WhatIsGivenBackIsUsedAgainAsZeros) {
+TEST(BlockPool, ReturnedPiecesAreReusedAsZeros) {
   if (kAccessIsChecked) GTEST_SKIP();
   constexpr size_t kBytes = size_t(1) << 20;
   BlockPool pool;
@@ -216,7 +216,7 @@ TEST(SharedBlocks, OneByteMakesADifference) {
   }
 }
 
-TEST(SharedBlocks, RangesOfFilesAreToldApart) {
+TEST(SharedBlocks, DifferentRangesOfFilesAreDistinct) {
   SharedBlocks shared;
   const FileRange range{{1, 2, 3, 1000}, 100, 50};
   FileRange newer = range, later = range, longer = range;
@@ -231,7 +231,7 @@ TEST(SharedBlocks, RangesOfFilesAreToldApart) {
   EXPECT_EQ(shared.find(range), nullptr);
 }
 
-TEST(SharedBlocks, ThreadsGetWhatTheyGave) {
+TEST(SharedBlocks, ThreadsGetEqualContent) {
   constexpr size_t kBytes = 50000;
   SharedBlocks shared;
   std::vector<std::shared_ptr<void>> kept(400);

@@ -228,7 +228,7 @@ TEST(ReadSparse, IndicesAreChecked) {
   expect_unreadable(with_sparse(sparse({0, 0, 0, 0, 0, 0}, {2, 3}, {2, 2})), code, "have indices of shape [2,3]");
 }
 
-TEST(ReadSparse, HugeDenseFormsAreRefused) {
+TEST(ReadSparse, HugeDenseFormsAreRejected) {
   expect_unreadable(with_sparse(sparse({0, 1}, {2}, {int64_t(1) << 40})), ErrorCode::invalid_graph, "of memory");
   expect_unreadable(with_sparse(sparse({0, 1}, {2}, {int64_t(1) << 40, int64_t(1) << 40})), ErrorCode::invalid_argument,
                     "overflows");

@@ -79,7 +79,7 @@ TEST(Wire, FieldsOfOneListInARun) {
   EXPECT_LT(runs, 12);
 }
 
-TEST(Wire, RunsEndWhereBytesAreMissing) {
+TEST(Wire, RunsEndAtMissingBytes) {
   for (const std::string_view bytes :
        {std::string_view("\x08\x05\x08", 3), std::string_view("\x08\x05\x08\xff", 4),
         std::string_view("\x15\0\0\0\0\x15\0\0\0", 9), std::string_view("\x1a\x01z\x1a\x05zzz", 8)}) {

@@ -313,7 +313,7 @@ std::vector<Row> all_rows() {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-TEST(Cost, IsWhatTheShapesSay) {
+TEST(Cost, FollowsFromShapes) {
   for (const Row& row : all_rows()) {
     SCOPED_TRACE(row.name);
     const OpRun run(row.domain, row.name, row.attributes, row.inputs, row.outputs);
@@ -345,7 +345,7 @@ TEST(Cost, OfOtherOperatorsIsOneForEachElementOrNothing) {
 
 TEST(Cost, CountsAMultiplyAddTwice) { EXPECT_EQ((Cost{.multiply_adds = 3, .operations = 1}).arithmetic(), 7); }
 
-TEST(Cost, IsUnknownWhereAnExtentIs) {
+TEST(Cost, IsUnknownIfAnExtentIsUnknown) {
   const OpRun run("", "MatMul", {}, {of({5, 7}), of({7, 3})}, 1);
   DimTable dims;
   std::vector<Slot> in = run.input_slots();

@@ -138,7 +138,7 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
   for (size_t i = 0; i < std::max(own, op.info.inputs.size()); ++i) {
     const std::string_view name = constraint(op.info.inputs, i, optional, variadic);
     if (name.empty()) {
-      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, the operator takes {}; remove the others", own, i);
+      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, but the operator takes {}; remove the others", own, i);
       break;
     }
     if (i >= own || !inputs[i]) {
@@ -154,7 +154,7 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
            "input {} is not a tensor, but the operator takes only tensors; give an element of it", i);
     if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
     if (name == "T" && !contains(op.info.types, type))
-      fail(ErrorCode::not_implemented, "input {} is of type {}, the operator takes {}; cast it to one of these", i,
+      fail(ErrorCode::not_implemented, "input {} is of type {}, but the operator takes {}; cast it to one of these", i,
            dtype_name(type), types_text(op.info.types));
     if (const auto wanted = named_type(name); wanted && *wanted != type)
       fail(ErrorCode::invalid_graph, "input {} is of type {}, expected {}; {}", i, dtype_name(type), name,

@@ -111,12 +111,12 @@ TEST(WriteOrt, ReadsBackAsTheSame) {
   }
 }
 
-TEST(WriteOrt, WhatWasReadCanBeWrittenAgain) {
+TEST(WriteOrt, ReadModelsCanBeWrittenAgain) {
   const auto once = load(bytes_of(*everything())), twice = load(bytes_of(*once));
   EXPECT_EQ(print(*twice->graph), print(*once->graph));
 }
 
-TEST(WriteOrt, SaysWhatOnnxRuntimeChoosesKernelsBy) {
+TEST(WriteOrt, HasTheTypesByWhichOnnxRuntimeChoosesKernels) {
   const std::string bytes = bytes_of(*everything());
   const fbs::InferenceSession& root = *fbs::GetInferenceSession(bytes.data());
   EXPECT_EQ(root.version()->str(), "6");
@@ -144,7 +144,7 @@ TEST(WriteOrt, SaysWhatOnnxRuntimeChoosesKernelsBy) {
   EXPECT_EQ(edges.Get(2)->from()->Get(0)->input(), 1);
 }
 
-TEST(WriteOrt, ExpandsWhatIsAFunctionElsewhere) {
+TEST(WriteOrt, ExpandsOperatorsThatAreFunctionsInOnnxRuntime) {
   Model m;
   Graph& g = *m.graph;
   m.opsets = {{"", 24}};
@@ -187,7 +187,7 @@ TEST(WriteOrt, WeightsAreUsedInPlace) {
   unlink(file.c_str());
 }
 
-TEST(WriteOrt, RefusesWhatTheFormatCannotSay) {
+TEST(WriteOrt, RejectsTypesThatTheFormatLacks) {
   auto m = everything();
   m->graph->value(m->graph->inputs[2]).type = ValueType::optional_of(ValueType::tensor(DType::f32));
   EXPECT_NE(refusal(*m, ErrorCode::not_implemented).find("value 'list' optional"), std::string::npos);

@@ -68,7 +68,7 @@ class JsonReader {
       skip_space();
       std::string key = string();
       skip_space();
-      if (!take(':')) wrong("':' is missing behind a key");
+      if (!take(':')) wrong("':' is missing after a key");
       JsonValue member = value(depth + 1);
       const auto [place, is_new] = places.emplace(key, made.members.size());
       if (is_new)
@@ -150,7 +150,7 @@ class JsonReader {
     for (size_t i = 0; i < text.size();) {
       const auto byte = [&](size_t k) { return i + k < text.size() ? uint8_t(text[i + k]) : uint8_t(0); };
       const uint8_t first = byte(0);
-      if (first < 0x20) wrong("a string holds a control character");
+      if (first < 0x20) wrong("a string has a control character");
       const size_t more = first < 0x80   ? 0
                           : first < 0xc2 ? 4
                           : first < 0xe0 ? 1
@@ -180,7 +180,7 @@ class JsonReader {
     constexpr std::string_view kLetters = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
     if (!take('u')) {
       const size_t letter = kLetters.find(peek());
-      if (letter == std::string_view::npos || at_ == text_.size()) wrong("no such escape in a string");
+      if (letter == std::string_view::npos || at_ == text_.size()) wrong("a string has an unknown escape");
       ++at_;
       made += kMeant[letter];
       return;
@@ -189,7 +189,7 @@ class JsonReader {
     if (code >= 0xd800 && code < 0xe000) {
       const bool pair = code < 0xdc00 && take('\\') && take('u');
       const uint32_t low = pair ? code_unit() : 0;
-      if (low < 0xdc00 || low > 0xdfff) wrong("half of a surrogate pair in a string");
+      if (low < 0xdc00 || low > 0xdfff) wrong("a string has half of a surrogate pair");
       code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
     append_code(made, code);

@@ -32,14 +32,14 @@ TEST(Json, ReadsValues) {
   EXPECT_EQ(all.find("nobody"), nullptr);
 }
 
-TEST(Json, OfEqualKeysTheLastValueStaysInTheFirstPlace) {
+TEST(Json, LastValueOfAKeyStaysInTheFirstPlace) {
   const JsonValue all = parse_json(R"({"a": 1, "b": 2, "a": 3})");
   ASSERT_EQ(all.members.size(), 2u);
   EXPECT_EQ(all.members[0].key, "a");
   EXPECT_EQ(all.members[0].value.integer, 3);
 }
 
-TEST(Json, SaysWhatIsWrongAndWhere) {
+TEST(Json, ErrorsNameTheMistakeAndItsPlace) {
   EXPECT_NE(complaint("{\n\"a\":\n}").find("line 3"), std::string::npos);
   EXPECT_NE(complaint("{\"a\": 1} x").find("follows the end"), std::string::npos);
   EXPECT_NE(complaint("\"a").find("the end of a string"), std::string::npos);
@@ -49,7 +49,7 @@ TEST(Json, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(complaint(std::string("{}\0", 3)).find("follows the end"), std::string::npos);
 }
 
-TEST(Json, DeepNestingIsRefusedBeforeTheStackEnds) {
+TEST(Json, DeepNestingIsRejectedBeforeTheStackOverflows) {
   const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_EQ(complaint(nested(200)), "");
   EXPECT_NE(complaint(nested(1000000)).find("too deeply"), std::string::npos);

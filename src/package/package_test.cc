@@ -60,13 +60,13 @@ TEST_F(PackageTest, MessagesNameComponentVariantAndMember) {
   expect_says({"manifest.json", "line 3"});
 }
 
-TEST_F(PackageTest, WhatIsNoFileIsNotRead) {
+TEST_F(PackageTest, OnlyFilesAreRead) {
   expect_says({"manifest.json", "is not a file"});
   ASSERT_EQ(mkfifo((root_ / "manifest.json").c_str(), 0600), 0);
   expect_says({"is not a file"});  // reading it would wait forever
 }
 
-TEST_F(PackageTest, LargeDescriptionsAreRefused) {
+TEST_F(PackageTest, LargeDescriptionsAreRejected) {
   write("manifest.json", "{}");
   fs::resize_file(root_ / "manifest.json", uintmax_t(1) << 40);  // sparse: takes no memory and no disk
   expect_says({"larger than"});
@@ -93,7 +93,7 @@ TEST_F(PackageTest, ALinkInPlaceOfAnAssetStaysInside) {
   EXPECT_EQ(ModelPackage(root_).resolve(nullptr, asset + "/etc/passwd", true), "/etc/passwd");
 }
 
-TEST_F(PackageTest, SelectionSaysWhatThereIs) {
+TEST_F(PackageTest, SelectionErrorsListTheVariants) {
   write_variant(R"({"ep": "CPUExecutionProvider", "device": "npu"})");
   const ModelPackage package(root_);
   try {

@@ -25,7 +25,7 @@ TEST(ConstantFolding, KeepsToTheBytesOfResults) {
   EXPECT_EQ(negations_left({.most_bytes = 0}), 0u);
 }
 
-TEST(ConstantFolding, KeepsToTheBytesOfResultsWhoseExtentsAreInTheirContents) {
+TEST(ConstantFolding, LimitsResultsWhoseExtentsAreInTheirContents) {
   for (const size_t most : {79u, 80u}) {
     TestGraph t;
     const ValueId where = t.add("NonZero", {t.floats({10}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1})});
@@ -35,7 +35,7 @@ TEST(ConstantFolding, KeepsToTheBytesOfResultsWhoseExtentsAreInTheirContents) {
   }
 }
 
-TEST(ConstantFolding, QuantizesConstantsUnlessToldNotTo) {
+TEST(ConstantFolding, QuantizesConstantsUnlessSwitchedOff) {
   for (const bool quantize : {true, false}) {
     TestGraph t;
     const ValueId q = t.add("QuantizeLinear", {t.weight("w", {16}), t.scalar(0.1f)});

@@ -60,8 +60,8 @@ enum class RuleStage : uint8_t {
 /// A local rewrite around a node of type `root` in `domain`. `match` returns a patch, or nullopt if the rule does not
 /// apply; it never changes the graph.
 ///
-/// Rules of one root compete: the first that matches a node changes it. A rule stands behind those of its stage that
-/// `after` names, and else where its file stands in the alphabet.
+/// Rules of one root compete: the first that matches a node changes it. A rule comes after those of its stage that
+/// `after` names, and otherwise in alphabetical order of the file names.
 struct Rule {
   std::string_view name;
   std::string_view root;

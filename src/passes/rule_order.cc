@@ -11,7 +11,7 @@ bool is_in(const Rule& rule, RuleStage stage) {
   return std::find(rule.stages.begin(), rule.stages.end(), stage) != rule.stages.end();
 }
 
-/// Puts rules behind those that they name, each after the rules that it waits for.
+/// Sorts rules so that each comes after the rules that it names.
 class Order {
  public:
   explicit Order(std::span<const Rule* const> rules) : rules_(rules) {}
@@ -25,7 +25,7 @@ class Order {
   void place(const Rule& rule) {
     if (std::find(placed_.begin(), placed_.end(), &rule) != placed_.end()) return;
     require(waiting_.insert(&rule).second, ErrorCode::fail,
-            "optimizer rules: '{}' comes after itself; break the circle of `after`", rule.name);
+            "optimizer rules: '{}' comes after itself; break the cycle of `after`", rule.name);
     for (const std::string_view name : rule.after) {
       for (const Rule* other : rules_) {
         if (other->name == name) place(*other);

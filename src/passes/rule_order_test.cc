@@ -19,7 +19,7 @@ std::vector<std::string_view> names_of(std::span<const Rule* const> rules, std::
 
 using Names = std::vector<std::string_view>;
 
-TEST(RuleOrder, RulesStandBehindThoseThatTheyName) {
+TEST(RuleOrder, RulesComeAfterThoseThatTheyName) {
   const Rule a{.name = "a", .after = {"c"}}, b{.name = "b"}, c{.name = "c", .after = {"d", "not in this stage"}},
       d{.name = "d"};
   const Rule* const rules[] = {&a, &b, &c, &d};
@@ -39,7 +39,7 @@ void expect_order(RuleStage stage, std::string_view root, const Names& wanted) {
   EXPECT_EQ(found, wanted);
 }
 
-TEST(RuleOrder, WhereItDecides) {
+TEST(RuleOrder, OrderOfCompetingRules) {
   expect_order(RuleStage::cleanup, "Cast", {"noop_cast", "cast_chain"});
   expect_order(RuleStage::cleanup, "Reshape", {"constant_reshape", "reshape_chain", "noop_reshape"});
   expect_order(RuleStage::cleanup, "Transpose", {"transpose_chain", "noop_transpose", "transpose_unit"});
@@ -56,7 +56,7 @@ bool meet(const Rule& a, const Rule& b) {
   });
 }
 
-TEST(RuleOrder, EveryRuleHasAStageAndANameOfItsOwn) {
+TEST(RuleOrder, EveryRuleHasAStageAndAUniqueName) {
   const std::vector<const Rule*> all = all_rules();
   std::set<std::string_view> names;
   for (const Rule* rule : all) {

@@ -54,7 +54,7 @@ TEST(WidenHalf, LargeWeightsAreWidenedOnce) {
 )");
 }
 
-TEST(WidenHalf, WhatOnlyMovesStaysAndCastsReadWhatIsWide) {
+TEST(WidenHalf, NodesThatOnlyMoveDataStayAndCastsReadWideValues) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 4}, DType::f16);
   t.output(t.add("Transpose", {x}), "moved");

@@ -58,7 +58,7 @@ TEST_F(Planned, ViewsRunNoStep) {
   EXPECT_EQ(value("y").root, slot_of(*plan, "y"));
 }
 
-TEST_F(Planned, OutputsShareNoMemoryThatIsNotThePlans) {
+TEST_F(Planned, OutputsShareOnlyMemoryOfThePlan) {
   const ValueId x = graph.input("x", {4}), to = graph.ints("to", {1, 4});
   const ValueId y = graph.add("y", "Neg", {x});
   graph.output(graph.add("of_input", "Reshape", {x, to}));
@@ -87,7 +87,7 @@ TEST_F(Planned, WeightsThatKernelsHavePackedAreDropped) {
   EXPECT_EQ(plan->constant_bytes, 64u * 64 * 4);
 }
 
-TEST_F(Planned, KernelsGoByTheElementType) {
+TEST_F(Planned, KernelsAreChosenByElementType) {
   const ValueId x = graph.input("x", {4}), n = graph.input("n", {4}, DType::i64);
   graph.output(graph.add("floats", "Neg", {x}));
   graph.output(graph.add("ints", "Neg", {n}));
@@ -97,7 +97,7 @@ TEST_F(Planned, KernelsGoByTheElementType) {
   EXPECT_NE(step("floats").kernel.fn, step("ints").kernel.fn);
 }
 
-TEST_F(Planned, InputsThatNobodyReadsAreTold) {
+TEST_F(Planned, UnusedInputsAreReported) {
   const ValueId x = graph.input("x", {4});
   graph.input("idle", {4});
   graph.output(graph.add("y", "Neg", {x}));

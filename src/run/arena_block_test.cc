@@ -79,7 +79,7 @@ TEST_F(Block, TooLargeAPlanIsNotKept) {
   EXPECT_EQ(allocations, 0);
 }
 
-TEST_F(Block, GoesBackWhenNoRunNeededHalfOfIt) {
+TEST_F(Block, IsFreedIfNoRunNeededHalfOfIt) {
   const std::vector<ArenaRequest> large{{4 * kWorthTrimming, 0, 1}}, small{{100, 0, 1}};
   fit(large);
   fit(small);

@@ -91,7 +91,7 @@ TEST_F(Towers, MemoryOfAForkIsKeptToItsEnd) {
   EXPECT_EQ(requests[1].last, y);
 }
 
-TEST_F(Towers, WhatTheOtherBranchReadsIsReadBeside) {
+TEST_F(Towers, KnowsValuesThatAnotherBranchReads) {
   find();
   const SlotIndex x = slot_of(*plan, "x"), a = slot_of(*plan, "a");
   EXPECT_TRUE(branches.is_read_beside(*table, step_of(*plan, "a"), x));
@@ -100,7 +100,7 @@ TEST_F(Towers, WhatTheOtherBranchReadsIsReadBeside) {
   EXPECT_FALSE(branches.is_read_beside(*table, step_of(*plan, "y"), a));
 }
 
-TEST_F(Towers, EachBranchHasScratchOfItsOwn) {
+TEST_F(Towers, EachBranchHasSeparateScratch) {
   find();
   const uint32_t b = step_of(*plan, "b"), c = step_of(*plan, "c");
   const size_t bytes = branches.seat_scratch([&](uint32_t step) { return step == b ? 100 : step == c ? 70 : 10; });

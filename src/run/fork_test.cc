@@ -36,7 +36,7 @@ TEST(Forks, TowersInAnyOrder) {
   EXPECT_EQ(deep[0].end, 106u);
 }
 
-TEST(Forks, BetweenWherePartsAndJoins) {
+TEST(Forks, BetweenSplitAndJoin) {
   // 0 → 1 → {2, 3 → 4} → 5 → {6, 7} → 8
   const auto forks = find_forks(steps_that_need({{}, {0}, {1}, {1}, {3}, {2, 4}, {5}, {5}, {6, 7}}), 2);
   ASSERT_EQ(forks.size(), 2u);
@@ -55,7 +55,7 @@ TEST(Forks, NoneWithoutGain) {
   EXPECT_EQ(find_forks(steps_that_need({{}, {}, {0, 1}}), 2).size(), 1u);
 }
 
-TEST(Forks, AroundWhatDoesNotFit) {
+TEST(Forks, AroundStepsThatCannotFork) {
   std::vector<ForkStep> steps = steps_that_need({{}, {}, {0}, {1}, {3}, {2}, {4, 5}});
   steps[2].fits = false;
   const auto forks = find_forks(steps, 2);

@@ -50,7 +50,7 @@ TEST_F(Chain, GivesTheSameForEveryShape) {
   EXPECT_EQ(frame->runs(), 4u);
 }
 
-TEST_F(Chain, HoldsMemoryBetweenRunsUntilItIsGivenBack) {
+TEST_F(Chain, HoldsMemoryBetweenRunsUntilItIsFreed) {
   make();
   EXPECT_EQ(frame->workspace_bytes(), 0u);
   run({of(std::vector<float>(1000))});
@@ -60,7 +60,7 @@ TEST_F(Chain, HoldsMemoryBetweenRunsUntilItIsGivenBack) {
   EXPECT_EQ(floats(run({of({0, 0})})[0]), (std::vector<float>{0.5f, 0.5f}));
 }
 
-TEST_F(Chain, EndsAtTheNextStepWhenTheCallerSaysSo) {
+TEST_F(Chain, EndsAtTheNextStepIfTheCallerTerminatesIt) {
   make();
   std::atomic<bool> cancel{true};
   request.cancel = &cancel;
@@ -116,7 +116,7 @@ TEST_F(Run, BranchesGiveTheSameBits) {
   EXPECT_EQ(floats(run({in})[0]), want);
 }
 
-TEST_F(Run, BodiesReadWhatTheyCapture) {
+TEST_F(Run, BodiesReadTheirCaptures) {
   PlanGraph yes, no;
   const ValueId in_yes = yes.input("x", {2}), in_no = no.input("x", {2});
   yes.output(yes.add("twice", "Add", {in_yes, in_yes}));

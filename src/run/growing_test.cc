@@ -49,7 +49,7 @@ TEST(Growing, RowsAreAddedInTheSameBlock) {
   EXPECT_EQ(more->rows(), 5u);
 }
 
-TEST(Growing, RestsWhereTheCallerReadsThePresent) {
+TEST(Growing, PausesIfTheCallerReadsThePresent) {
   Growing cache;
   const Tensor first = dense(3);
   cache.remember(first);

@@ -28,7 +28,7 @@ struct Inferred : testing::Test {
   std::optional<Inference> inference;
 };
 
-TEST_F(Inferred, SameTypesAreTold) {
+TEST_F(Inferred, SameTypesAreRecognised) {
   const ValueId x = graph.input("x", {graph.symbol("n"), 3});
   graph.output(graph.add("y", "Neg", {x}));
   make();

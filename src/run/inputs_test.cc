@@ -101,7 +101,7 @@ TEST_F(Given, PinnedMemoryIsReadWhereItLies) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-TEST_F(Given, StringsAndWhatIsLeftOutAreBoxed) {
+TEST_F(Given, StringsAndOmittedInputsAreBoxed) {
   const ValueId x = graph.input("x", {2}, DType::string), low = graph.input("low", {});
   graph.output(graph.add("s", "Concat", {x, x}, {{"axis", int64_t(0)}}));
   graph.output(graph.add("y", "Neg", {low}));

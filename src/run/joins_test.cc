@@ -95,7 +95,7 @@ TEST_F(Joined, ViewsMoveWithTheirRoot) {
   EXPECT_FALSE(joins->is_in_place(step_of(*plan, "whole")));  // the constant must be copied
 }
 
-TEST_F(Joined, WhatIsCutLiesInTheWhole) {
+TEST_F(Joined, PartsOfASplitLieInTheWhole) {
   const ValueId x = graph.add("x", "Neg", {graph.input("in", {4, 3})});
   const auto parts = graph.add_multi("part", "Split", {x, graph.ints("sizes", {1, 3})}, {{"axis", int64_t(0)}}, 2);
   graph.output(graph.add("y", "Neg", {parts[0]}));

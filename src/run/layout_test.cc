@@ -70,7 +70,7 @@ TEST_F(Products, GivesMemoryBack) {
   EXPECT_GE(layout->bytes(), 2 * 256u);
 }
 
-TEST_F(Products, TrimsWhatRunsOutgrew) {
+TEST_F(Products, TrimsMemoryThatIsTooLarge) {
   make();
   begin({floats({1024, 1024})});
   const size_t most = layout->bytes();
@@ -99,7 +99,7 @@ TEST_F(Products, StaysWithinTheBudget) {
   EXPECT_NE(slot("a").data, nullptr);
 }
 
-TEST_F(LaidOut, StepsWhoseContentIsKnownAreNotLeftToRun) {
+TEST_F(LaidOut, StepsWhoseContentIsKnownDoNotRun) {
   const ValueId x = graph.input("x", {graph.symbol("n"), 3});
   const ValueId shape = graph.add("shape", "Shape", {x});
   graph.output(graph.add("y", "Expand", {graph.floats("one", {1, 1}), shape}));

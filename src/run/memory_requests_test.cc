@@ -43,7 +43,7 @@ TEST_F(Requests, LastFromTheWriterToTheLastReader) {
   EXPECT_EQ(of("x"), nullptr);
 }
 
-TEST_F(Requests, OutputsTakeOverInputsThatNobodyNeedsAnyMore) {
+TEST_F(Requests, OutputsReplaceInputsThatAreNotNeededAgain) {
   const ValueId x = graph.input("x", {8, 8});
   const ValueId a = graph.add("a", "Sin", {x}), b = graph.add("b", "Cos", {a});
   graph.output(graph.add("y", "MatMul", {b, x}));
@@ -73,7 +73,7 @@ TEST_F(Requests, NothingIsTakenOverThatOnlySomeImagesHaveMemoryFor) {
   EXPECT_EQ(of("b")->bytes, 256u);
 }
 
-TEST_F(Requests, WhatAStretchLeavesBehindIsKeptAllTheTime) {
+TEST_F(Requests, ResultsOfAStretchAreKeptThroughout) {
   const ValueId x = graph.input("x", {8, 8});
   const ValueId a = graph.add("a", "MatMul", {x, x}), b = graph.add("b", "MatMul", {a, x});
   const ValueId c = graph.add("c", "MatMul", {b, x});

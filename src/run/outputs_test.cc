@@ -65,7 +65,7 @@ TEST_F(One, LiesInTheCallersBuffer) {
   EXPECT_EQ(values[0].tensor()->data(), y.data());
 }
 
-TEST_F(One, IsMadeWhereNoneIsGiven) {
+TEST_F(One, IsAllocatedIfNoneIsGiven) {
   const Value x = Tensor(DType::f32, {4});
   bind({x});
   ASSERT_NE(floats("y"), nullptr);
@@ -95,7 +95,7 @@ TEST_F(One, TakesTheSpareOfTheCaller) {
   EXPECT_NE(floats("y"), first);
 }
 
-TEST_F(One, RefusesABufferOfAnotherShape) {
+TEST_F(One, RejectsABufferOfAnotherShape) {
   values[0] = Tensor(DType::f32, {5});
   const Value x = Tensor(DType::f32, {4});
   try {
@@ -121,7 +121,7 @@ TEST_F(One, AFailedRunLeavesEmptyValuesEmpty) {
   EXPECT_EQ(values[0].tensor()->data(), own.data());
 }
 
-TEST_F(One, IsStagedWhereItLiesOverWhatIsStillToBeRead) {
+TEST_F(One, IsStagedIfItOverlapsAnInputThatIsStillNeeded) {
   float memory[6] = {};
   const Value x = Tensor(DType::f32, {4}, memory, nullptr);
   values[0] = Tensor(DType::f32, {4}, memory + 1, nullptr);
@@ -143,7 +143,7 @@ TEST_F(One, MayLieOverItsInput) {
   EXPECT_EQ(floats("y"), memory);
 }
 
-TEST_F(Wanted, AnOutputThatIsWantedTwiceIsCopied) {
+TEST_F(Wanted, AnOutputThatIsRequestedTwiceIsCopied) {
   const ValueId y = graph.add("y", "Neg", {graph.input("x", {4})});
   graph.output(y);
   graph.output(y);

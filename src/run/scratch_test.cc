@@ -20,7 +20,7 @@ TEST(Scratch, Grows) {
   EXPECT_EQ(scratch.bytes(), 100u);
 }
 
-TEST(Scratch, IsGivenBackBeforeMoreIsTaken) {
+TEST(Scratch, IsFreedBeforeMoreIsAllocated) {
   Scratch scratch;
   std::weak_ptr<void> first;
   scratch.grow(100, [&](size_t bytes) {
@@ -39,7 +39,7 @@ TEST(Scratch, IsGivenBackBeforeMoreIsTaken) {
   EXPECT_EQ(scratch.data(), nullptr);
 }
 
-TEST(Scratch, GoesBackWhereLessThanHalfWasNeeded) {
+TEST(Scratch, IsFreedIfLessThanHalfWasNeeded) {
   Scratch scratch;
   scratch.grow(4 * kWorthTrimming, make);
   EXPECT_FALSE(scratch.trim(2 * kWorthTrimming));

@@ -19,7 +19,7 @@ struct Table : testing::Test {
   std::shared_ptr<const Plan> plan;
 };
 
-TEST_F(Table, ConstantsAreThereFromTheStart) {
+TEST_F(Table, HasConstantsFromTheStart) {
   const SlotTable table(*plan);
   const Slot& w = table[slot_of(*plan, "w")];
   EXPECT_EQ(w.data, plan->values[slot_of(*plan, "w")].constant.data());
@@ -52,7 +52,7 @@ TEST_F(Table, StepsSeeTheSlotsOfTheirValues) {
   EXPECT_EQ(table.reads_of(plan->steps[step], slot_of(*plan, "x")), 0u);
 }
 
-TEST_F(Table, ErrorsTellTheInputsOfAStep) {
+TEST_F(Table, ErrorsNameTheInputsOfAStep) {
   SlotTable table(*plan);
   const uint32_t step = step_of(*plan, "sum");
   EXPECT_EQ(table.what_to_check(step), "check its inputs 'x', 'w' float32[2,3]");

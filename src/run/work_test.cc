@@ -67,7 +67,7 @@ TEST(Work, OfLargeStepsFallsWithThreads) {
   EXPECT_EQ(small.all, small.alone);
 }
 
-TEST(Work, OfPicksAndPartsIsWhatTheyTake) {
+TEST(Work, OfGathersAndPartsCountsTheElementsTaken) {
   const auto gather = [](int64_t rows) { return OneStep("Gather", {{rows, 64}, {8}}, {8, 64}).work().alone; };
   EXPECT_EQ(gather(1'000'000), gather(10));
   const auto slice = [](int64_t rows) { return OneStep("Slice", {{rows, 64}, {1}, {1}}, {8, 64}).work().alone; };

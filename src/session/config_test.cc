@@ -98,7 +98,7 @@ TEST(Config, KeysOfOtherPlaces) {
   EXPECT_CONTAINS(told(ConfigScope::session, {{"gpu_graph_id", "x"}}).at(0), "give it to runs by AddRunConfigEntry");
 }
 
-TEST(Config, ValuesThatDoNotCountAndThoseThatAreRefused) {
+TEST(Config, IgnoredAndRejectedValues) {
   EXPECT_EQ(told(ConfigScope::session, {{"session.strict", "true"}}).at(0),
             "session.strict is 'true' and counts as 0; set it to 0 or 1");
   EXPECT_CONTAINS(told(ConfigScope::session, {{"session.intra_op.spin_duration_us", "-1"}}).at(0),
@@ -111,7 +111,7 @@ TEST(Config, ValuesThatDoNotCountAndThoseThatAreRefused) {
   expect_refused(ConfigScope::session, {{"session.max_shape_override", "x"}}, ErrorCode::fail, "set it to");
 }
 
-TEST(Config, WhatCannotBeDoneIsRejectedUnlessItIsTheStandard) {
+TEST(Config, UnsupportedValuesAreRejectedUnlessTheyAreTheDefault) {
   expect_refused(ConfigScope::session, {{"session.enable_moe_expert_counting", "1"}}, ErrorCode::not_implemented,
                  "experts of a mixture are not counted");
   EXPECT_TRUE(told(ConfigScope::session, {{"session.enable_moe_expert_counting", "0"}}).empty());
@@ -124,7 +124,7 @@ TEST(Config, KeysWithoutEffectSayWhyAsInformation) {
   EXPECT_CONTAINS(told(ConfigScope::session, entries, LogLevel::info).at(0), "mlas.use_lut_gemm has no effect: ");
 }
 
-TEST(Config, AWatchTellsOnceAndDoesNotGrowForEver) {
+TEST(Config, AWatchReportsOnceAndIsBounded) {
   Lines lines;
   const Logger logger = lines.logger();
   ConfigWatch watch;
@@ -136,7 +136,7 @@ TEST(Config, AWatchTellsOnceAndDoesNotGrowForEver) {
       << "errors are reported every time";
 }
 
-TEST(Config, SessionsRunsAndEnvironmentsTellTheirLoggers) {
+TEST(Config, SessionsRunsAndEnvironmentsWarnTheirLoggers) {
   TestGraph t;
   t.output(t.add("Add", {t.input("x", {4}), t.scalar(1)}), "y");
   Lines lines;
@@ -246,7 +246,7 @@ TEST(Config, FilesInMemoryAreCopiedUnlessTheCallerKeepsThem) {
 }
 
 // Also tests that the spinning time is kept to: if threads do not rest, workers spin for two seconds.
-TEST(Config, SessionsWhoseRunsRestTheirThreads) {
+TEST(Config, SessionsThatPauseTheirThreadsAfterRuns) {
   TestGraph t;
   t.output(t.add("Relu", {t.input("x", {1 << 20})}), "y");
   SessionOptions options;

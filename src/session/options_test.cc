@@ -64,7 +64,7 @@ std::vector<std::string> files_with(const std::string& folder, const std::string
   return found;
 }
 
-TEST(Options, EachProfiledRunWritesAProfileOfItsOwn) {
+TEST(Options, EachProfiledRunWritesASeparateProfile) {
   TestGraph t;
   half(t);
   SessionOptions options;
@@ -92,7 +92,7 @@ TEST(Options, EachProfiledRunWritesAProfileOfItsOwn) {
   }
 }
 
-TEST(Options, TheLogTellsWhatHasNoEffect) {
+TEST(Options, TheLogNamesOptionsWithoutEffect) {
   TestGraph t;
   half(t);
   SessionOptions options;
@@ -110,7 +110,7 @@ TEST(Options, TheLogTellsWhatHasNoEffect) {
   EXPECT_CONTAINS(log, "pattern");
 }
 
-TEST(Options, TheLogTellsOfPassesThatThereAreNot) {
+TEST(Options, TheLogNamesUnknownPasses) {
   TestGraph t;
   half(t);
   SessionOptions options;

@@ -130,7 +130,7 @@ TEST_F(OverridableModel, ABindingMayGiveOneAndTakeItBack) {
   EXPECT_EQ(first(), 14);
 }
 
-TEST_F(OverridableModel, AWrongValueIsRefusedAndNamed) {
+TEST_F(OverridableModel, AWrongValueIsRejectedByName) {
   Session session(environment_, path_, {});
   try {
     session.check_input(size_t(session.input_index("w")), Value(Tensor(DType::f32, {3})));

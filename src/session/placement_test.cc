@@ -66,7 +66,7 @@ TEST_F(PlacementTest, OneLinePerSession) {
   EXPECT_EQ(std::ranges::count(log, "1 node: 1 on the CPU"), 1);
 }
 
-TEST_F(PlacementTest, InTheLogWhateverItsLevel) {
+TEST_F(PlacementTest, IsLoggedAtEveryLevel) {
   control.why_not["Neg"] = "no kernel for it";
   session(mixed(), logging(LogLevel::error, "1"));
   EXPECT_TRUE(has_line("5 nodes: 2 on TestProvider"));

@@ -196,7 +196,7 @@ TEST_F(Square, WithoutMemoryNamesNodeAndShapeAndRunsAgain) {
   }
 }
 
-TEST(Binding, MemoryOfAResultThatNobodyHoldsIsUsedAgain) {
+TEST(Binding, MemoryOfAResultThatIsNotHeldIsUsedAgain) {
   OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
   const std::shared_ptr<Session> session = m.session(m.node("Softmax", {m.x()}));
   Binding binding(session);

@@ -213,7 +213,7 @@ class Diff(ToolTest):
         self.assertIn("inside Loop 'grow', in its body, in iteration 2 (the first is 0)\n", out)
 
     def test_bodies_that_cannot_be_shown(self):
-        """In two nested loops: the report names the node around them, and the reason."""
+        """For bodies in two nested loops, the report names the node around them, and the reason."""
         right, wrong = (self.growing(name, [1, 0, third, 0], "Loop") for name, third in (("a.onnx", 2), ("b.onnx", 3)))
         first = self.first(right, "--against-model", wrong)
         self.assertEqual((first["node"], first["op"], first["inside"][0]["iteration"]), ("grow", "Loop", 0))

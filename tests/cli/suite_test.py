@@ -279,7 +279,7 @@ class Suite(Reports):
         self.fails(2, ["bench", "--from", report, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")
-        self.fails(1, ["bench", "--suite", self.folder], "no .onnx file")
+        self.fails(1, ["bench", "--suite", self.folder], "there is no .onnx file")
 
 
 class Check(Reports):

@@ -82,7 +82,7 @@ TEST(Compare, GivesBfloat16ItsOwnPrecision) {
   EXPECT_EQ(reason(one, tensor<uint16_t>(Elem::bf16, {1}, {0x3F84})), "value");
 }
 
-TEST(Compare, NamesWhatDiffers) {
+TEST(Compare, NamesTheDifference) {
   const Value two = floats({1, 2});
   EXPECT_EQ(reason(two, floats({1, 2, 3})), "shape");
   EXPECT_EQ(reason(two, tensor<int32_t>(Elem::i32, {2}, {1, 2})), "dtype");
@@ -144,7 +144,7 @@ TEST(ReadValue, TakesTypedAndRawData) {
   EXPECT_EQ(reason(a, read_value(write_file(raw), FileKind::tensor)), "");
 }
 
-TEST(ReadValue, RefusesDataOfAnotherSize) {
+TEST(ReadValue, RejectsDataOfAnotherSize) {
   std::string bytes;
   protozero::pbf_writer w(bytes);
   w.add_int64(1, 3);
@@ -153,7 +153,7 @@ TEST(ReadValue, RefusesDataOfAnotherSize) {
   EXPECT_THROW(read_value(write_file(bytes), FileKind::tensor), std::runtime_error);
 }
 
-TEST(ReadValue, TellsAnEmptyOptionalFromAnEmptySequence) {
+TEST(ReadValue, DistinguishesAnEmptyOptionalFromAnEmptySequence) {
   std::string none;
   protozero::pbf_writer(none).add_string(1, "o");
   EXPECT_EQ(read_value(write_file(none), FileKind::optional).kind, Value::Kind::none);

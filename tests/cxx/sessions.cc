@@ -74,7 +74,7 @@ void runs() {
   stopped.adapter(from_bytes).terminate();
   expect_error(ORT_FAIL, "", "a terminated run", [&] { (void)session.run({{"x", in}}, {out}, stopped); });
   stopped.reset();
-  expect(session.run({{"x", in}}, {out}, stopped).size() == 1, "and one that may go on");
+  expect(session.run({{"x", in}}, {out}, stopped).size() == 1, "a run that may continue");
 }
 
 void environments() {

@@ -5,7 +5,7 @@ import shutil
 import unittest
 from unittest import mock
 
-import made  # which sets the path of the next two
+import made  # sets the path of the next two
 
 import licences
 import linked
@@ -79,7 +79,7 @@ class Licences(made.DistTest):
 
 
 class Moved(made.DistTest):
-    """Without the checkout, except for copies of examples."""
+    """Tests the archive without the checkout, except for copies of examples."""
 
     def example(self, name):
         folder = os.path.join(made.fresh("example." + name), name)

@@ -7,7 +7,7 @@ import subprocess
 import made
 
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
-# What dpkg needs, and what the packages depend on: a third of a usual system, made in a third of the time.
+# The packages that dpkg needs and those that ours depend on: a third of a usual system, made in a third of the time.
 INCLUDE = "base-files,base-passwd,bash,coreutils,dash,debianutils,diffutils,dpkg,findutils,grep,libc-bin,sed,tar,libstdc++6,libgcc-s1"
 # Files that dpkg and ldconfig keep for themselves.
 THEIRS = ("var/lib/dpkg", "var/log", "var/cache/ldconfig", "etc/ld.so.cache")

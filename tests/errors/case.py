@@ -9,7 +9,7 @@ CASES = []
 class Case:
     chapter: str
     title: str
-    says: tuple  # pieces of text that Retort's message must contain
+    says: tuple  # parts that Retort's message must contain
     body: typing.Callable  # of a Program; the step that must fail is its last
     starts: bool = True  # whether the program has an environment before its body begins
 

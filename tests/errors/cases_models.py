@@ -4,7 +4,7 @@ from program import parse
 
 operators = Chapter("Operators and attributes")
 operators.model("operator misspelt", "'act' Rellu Relu opset 21", "g (float[2] x) => (float[2] y) { [act] y = Rellu(x) }")
-operators.model("operator that nobody knows", "'act' Frobnicate `retort", "g (float[2] x) => (float[2] y) { [act] y = Frobnicate(x) }")
+operators.model("operator that does not exist", "'act' Frobnicate `retort", "g (float[2] x) => (float[2] y) { [act] y = Frobnicate(x) }")
 operators.model("operator newer than the model's opset", "", '<ir_version: 8, opset_import: ["" : 13]> g (float[2] x) => (float[2] y) { [act] y = Gelu(x) }')
 operators.model("domain that the model does not import", "'mine' com.example.Frobnicate", "g (float[2] x) => (float[2] y) { [mine] y = com.example.Frobnicate(x) }")
 operators.model("custom operator that is not registered", "'mine' com.example.Frobnicate",

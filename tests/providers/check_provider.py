@@ -31,7 +31,7 @@ import run_cases as conformance
 ZOO = {"mobilenet_v2": "b1", "resnet50": "b1", "minilm_l6": "b1s16"}
 INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 # Minimum number of official cases that a provider takes part in, on either engine; its options; graphs in which it
-# claims nothing.
+# claims no node.
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
@@ -112,7 +112,7 @@ class Check:
                 taken = not claims or (nodes > 0) != (name in self.about["nothing"])
                 self.verdict(f"{engine} {label} {name}", "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
                 if not claims:
-                    self.skip(f"{engine} {label} {name}, that nodes are claimed", "the processor does not multiply bytes (VNNI)")
+                    self.skip(f"{engine} {label} {name}, claims", "the processor has no instructions for products of bytes (VNNI)")
                 if "counts" in self.about["has"] and name in graphs.COUNTS:
                     self.verdict(f"{engine} {label} {name}, numbers of operators", miscounted(graphs.COUNTS[name], said))
 
@@ -235,7 +235,7 @@ def instruction_sets():
 
 
 def processor():
-    """The instruction sets of this machine without those that a bound on oneDNN takes away."""
+    """The instruction sets of this machine without those that a limit on oneDNN disables."""
     gone = TAKEN_AWAY.get(os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper(), "(?!)")
     return {f for f in instruction_sets() if not re.match(gone, f)}
 

@@ -13,10 +13,10 @@ class Plugin:
     package: str
     file: str
     provider: str
-    every: int  # one of so many official cases is run
+    every: int  # N: every N-th official case is run
     # Entries for Retort's environment that declare a device.
     environment: dict = dataclasses.field(default_factory=dict)
-    # What other_processor.cc presents to it, for hosts in which no device can be declared.
+    # The processor that other_processor.cc shows to it, for hosts in which no device can be declared.
     processor: dict = dataclasses.field(default_factory=dict)
     options: tuple = ()
     vulkan: bool = False
@@ -40,7 +40,7 @@ PLUGINS = {
 
 
 def library(plugin):
-    """Its path, or None."""
+    """The path of a plug-in's library, or None."""
     found = importlib.util.find_spec(plugin.package)
     folders = found.submodule_search_locations if found else []
     paths = [os.path.join(folder, plugin.file) for folder in folders]

@@ -41,7 +41,7 @@ void check(OrtStatus* status) {
 
 /// The message of a call that must fail.
 std::string refused(OrtStatus* status, const char* what) {
-  if (!status) throw std::runtime_error(std::string(what) + " is not refused");
+  if (!status) throw std::runtime_error(std::string(what) + " is not rejected");
   const std::string message = api->GetErrorMessage(status);
   api->ReleaseStatus(status);
   return message;
@@ -226,7 +226,7 @@ class Uses {
       check(api->EpAssignedSubgraph_GetEpName(parts[i], &name));
       mine += a_.provider == name;
     }
-    require(mine > 0, "the plug-in takes nothing of " + a_.model);
+    require(mine > 0, "the plug-in claims no node of " + a_.model);
     for (int i = 0; i < 3; ++i) compare(run(session_.get()));
   }
 
@@ -284,7 +284,7 @@ class Uses {
     copy(x.get(), first.get(), nullptr);
     copy(first.get(), second.get(), nullptr);
     copy(second.get(), result.get(), nullptr);
-    require(found == in_, "what was copied to the device, on it and back is something else");
+    require(found == in_, "a tensor that was copied to the device, on it and back has other elements");
   }
 
   bool streams(const OrtMemoryInfo* own) {
@@ -305,13 +305,13 @@ class Uses {
     if (a_.keeps) {
       refused(api->RegisterExecutionProviderLibrary(env, "plug-in", a_.plugin.c_str()), "the same name again");
       const std::string message = refused(api->UnregisterExecutionProviderLibrary(env, "plug-in"), "a library in use");
-      require(message.find("in use") != std::string::npos, "of a library in use it says: " + message);
+      require(message.find("in use") != std::string::npos, "the message for a library in use is: " + message);
       compare(run(session_.get()));
     }
     session_.reset();
     check(api->UnregisterExecutionProviderLibrary(env, "plug-in"));
     require(!find(), "its device is still offered");
-    refused(api->UnregisterExecutionProviderLibrary(env, "plug-in"), "what is not registered");
+    refused(api->UnregisterExecutionProviderLibrary(env, "plug-in"), "a library that is not registered");
   }
 
   void again() {

@@ -34,7 +34,7 @@ Values inputs(const Host& host, const OrtNode* node) {
   return listed(host, node, host.api->Node_GetNumInputs, host.api->Node_GetInputs);
 }
 
-/// What the model says of a value's type; an extent that it leaves free has a name, or none.
+/// The type of a value in the model. Free extents may have names.
 struct Type {
   bool floats = false, ranked = false;
   std::vector<int64_t> extents;
@@ -113,7 +113,7 @@ bool can_do(const Host& host, const OrtNode* node) {
   const Values values = inputs(host, node);
   if (since < op.since || since > op.until || values.size() != op.inputs) return false;
   const Type first = type_of(host, values[0]);
-  // Types first: a node of other elements is not ours. Then what this provider has no code for: broadcasting.
+  // Nodes of other element types are not claimed, nor nodes that broadcast: this provider has no code for these.
   return std::all_of(values.begin(), values.end(), [&](const OrtValueInfo* value) {
     const Type type = type_of(host, value);
     return type.floats && (values.size() == 1 || same_shape(type, first));

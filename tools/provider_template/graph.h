@@ -18,7 +18,7 @@ std::vector<std::string> outputs_of(const Host& host, const OrtNode* node);
 std::vector<std::string> captures_of(const Host& host, const OrtNode* node);
 
 /// Whether the provider can run the node. It must be sure: what it claims and then cannot run is an error of the session,
-/// since nobody else has the node any more.
+/// because no other provider gets the node then.
 bool can_do(const Host& host, const OrtNode* node);
 
 /// An option of this provider for this session; "" where it is not set.

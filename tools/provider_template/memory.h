@@ -6,7 +6,7 @@
 
 namespace sample_provider {
 
-/// One per factory. Where the memory is the host's, there is nothing to do and the pointers that it gives are null.
+/// One per factory. If the provider uses memory of the host, it does nothing and the pointers that it gives are null.
 class Memory {
  public:
   explicit Memory(const Host& host);

@@ -1,4 +1,4 @@
-// What the provider computes. A new operator is a row in operators.cc; what it can take is said in can_do (graph.cc).
+// What the provider computes. A new operator is a row in operators.cc; can_do (graph.cc) checks its types and shapes.
 #pragma once
 #include <map>
 #include <string>

@@ -4,7 +4,7 @@
 
 namespace sample_provider {
 
-/// What of a kernel lies on the host, whatever memory the provider has.
+/// Inputs and outputs of a kernel that always lie on the host.
 enum class Side { none, input, output };
 
 struct KernelSpec {

@@ -1,4 +1,4 @@
-"""The stages of run_tests.py, each a function that takes a Context and answers a Count."""
+"""The stages of run_tests.py, each a function that takes a Context and returns a Count."""
 from stages.models import conformance, errors, models, ort_format, robustness, runs, saved
 from stages.programs import layers, neon, sanitized, unit
 from stages.shipped import bindings, cli, clients, digits, dist, extensions, package, plugins, providers

@@ -1,4 +1,4 @@
-"""What stages count and how they start programs."""
+"""The counts of stages, and functions that start programs."""
 import dataclasses
 import glob
 import os
@@ -42,7 +42,7 @@ class Context:
         os.makedirs(self.work, exist_ok=True)
 
     def start(self, name, command, **env):
-        """Runs a command into a log; answers (exit code, output). Output of a failure is repeated on the terminal."""
+        """Runs a command, writes its output to a log, and returns (exit code, output). The output of a failure is repeated on the terminal."""
         log = os.path.join(self.work, name + ".log")
         with open(log, "wb") as f:
             code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT, cwd=ROOT, env={**os.environ, **env}).returncode
@@ -54,7 +54,7 @@ class Context:
         return code, text
 
     def counted(self, name, command, **env):
-        """Runs a command; its last count line has the result."""
+        """Runs a command. Returns the count in its last line with a count."""
         code, text = self.start(name, command, **env)
         found = COUNTS.findall(text)
         count = Count(*(int(n or 0) for n in found[-1])) if found else Count()
@@ -85,7 +85,7 @@ def python_tests(c, name, path, **env):
 
 
 def in_python(c):
-    """Environment in which Python can load the library: a sanitizer wants its run-time first, and behind it the C++ library,
+    """Environment in which Python can load the library: a sanitizer needs its run-time first, followed by the C++ library,
     without which exceptions end the process. Python itself leaks."""
     if not c.sanitizer:
         return {}
@@ -95,7 +95,7 @@ def in_python(c):
 
 
 def run_cases(c):
-    """The program that runs cases; if that needs an emulator, a script that starts both."""
+    """The program run_cases; if it needs an emulator, a script that starts both."""
     program = os.path.join(c.build, "run_cases")
     if not c.emulator:
         return program

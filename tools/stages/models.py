@@ -8,8 +8,8 @@ from stages.context import ROOT, Count, in_python, run_cases, skip
 # Rule and tolerances of run_cases for real models. ONNX Runtime computes models of 16-bit floats in 32 bits throughout,
 # as we do when optimising; without that we round between nodes, as the model says, and differ by a few units of 2^-11.
 MODEL, HALF_MODEL, HALF_ROUNDED = ("scale", "1e-3", "0"), ("close", "2e-3", "2e-4"), ("close", "5e-3", "5e-4")
-ORT_LEVELS = ("0", "1")  # as the model says, and with what every engine understands
-LEVELS = ("99", "0")  # optimised, and as the model says
+ORT_LEVELS = ("0", "1")  # no optimisation, and only operators that every engine has
+LEVELS = ("99", "0")  # full optimisation, and none
 
 
 def conformance(c):
@@ -42,7 +42,7 @@ def saved(c):
 
 
 def ort_format(c):
-    """Models as this library and official ONNX Runtime save them in ORT format."""
+    """Runs models that this library and official ONNX Runtime saved in ORT format."""
     total = Count()
     for saver, level in [(c.library, "99")] + [(os.environ["RETORT_ORACLE"], level) for level in ORT_LEVELS]:
         if not saver:
@@ -68,7 +68,7 @@ def robustness(c):
 def errors(c):
     oracle_library = "" if c.sanitizer else os.environ["RETORT_ORACLE"]
     if not oracle_library:
-        print("    no official ONNX Runtime: what it says is taken from docs/errors.md")
+        print("    no official ONNX Runtime: its messages are taken from docs/errors.md")
     return c.counted("errors", [sys.executable, "tests/errors/check_errors.py", "--library", c.library, "--oracle", oracle_library], **in_python(c))
 
 
@@ -99,7 +99,7 @@ def models_at(c, level, folder, names, known):
         rows = [line.rstrip("\n").split("\t") for line in f]
     failing = {r[0]: r for r in rows if r[1] != "pass"}
     wrong = [f"FAIL {r[0]} at level {level}: {r[2]}: {r[6]}" for n, r in failing.items() if n not in known]
-    wrong += [f"FAIL {n} passes: take it off tests/models_expected_failures.tsv" for n in sorted(known - set(failing))]
+    wrong += [f"FAIL {n} passes: remove it from tests/models_expected_failures.tsv" for n in sorted(known - set(failing))]
     for line in wrong:
         print("    " + line)
     return Count(len(rows) - len(failing), len(wrong), len(known & set(failing)))

@@ -27,7 +27,7 @@ def layers(c):
 
 
 def formatted(c):
-    """That clang-format would change nothing; another release than the one of .clang-format has other opinions."""
+    """Checks that clang-format would change nothing. Only the release of .clang-format is used: others format differently."""
     program = shutil.which("clang-format")
     version = program and subprocess.run([program, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     if not version or f"version {CLANG_FORMAT}." not in version:
@@ -47,7 +47,7 @@ def count_unit(statuses, reports):
         skipped = sum(t.get("result") == "SKIPPED" for s in r["testsuites"] for t in s["testsuite"])
         total += Count(r["tests"] - r["disabled"] - bad - skipped, bad, skipped)
         broken += bad > 0
-    dead = max(0, statuses.count("fail") - broken)  # ended badly without saying which test
+    dead = max(0, statuses.count("fail") - broken)  # crashed without naming a test
     return total + Count(max(0, len(statuses) - len(paths) - dead), dead)
 
 

@@ -38,7 +38,7 @@ def plugins(c):
     for name in PLUGINS:
         started = time.time()
         at = os.path.join(c.work, "plugins")
-        # The bound that tools/levels.py sets is for our provider: OpenVINO, with a oneDNN of its own, crashes under it.
+        # The limit that tools/levels.py sets is for our provider: OpenVINO, which contains a oneDNN, crashes with it.
         count = c.counted("plugins." + name, ["env", "-u", "ONEDNN_MAX_CPU_ISA", sys.executable, "tests/providers/check_plugins.py", name, c.library, "--oracle", os.environ["RETORT_ORACLE"],
                                               "--programs", c.build, "--cases", os.path.join(c.work, "cases"), "--zoo", os.path.join(at, "zoo"),
                                               "--work", os.path.join(at, name)])
@@ -54,7 +54,7 @@ def digits(c):
 
 
 def build_example(c, name, source, prefix):
-    """Builds one of the examples against an installed Retort; the program, or None."""
+    """Builds one of the examples with an installed Retort. Returns the program, or None."""
     build = os.path.join(source, "build")
     steps = [["cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release"], ["cmake", "--build", build]]
     if os.path.exists(os.path.join(source, "Makefile")):
@@ -74,7 +74,7 @@ def run_example(c, name, program, model):
 
 
 def package(c):
-    """A user's view: the installed files, moved elsewhere, and copies of the examples; nothing else of the checkout."""
+    """Tests the installed files as a user has them: moved to another folder, with copies of the examples, without the checkout."""
     area = os.path.join(c.work, "package")
     prefix, examples = os.path.join(area, "prefix"), os.path.join(area, "examples")
     shutil.rmtree(area, ignore_errors=True)
@@ -94,7 +94,7 @@ def package(c):
 
 
 def loads_on_old_systems(c, prefix):
-    """One test per file that is installed."""
+    """Tests that each installed file loads on old systems."""
     with open(os.path.join(c.build, "CMakeCache.txt"), encoding="utf-8") as f:
         oldest = re.search(r"^RETORT_GLIBC:\w+=(.*)$", f.read(), re.M)
     if not oldest or not oldest.group(1):
@@ -151,7 +151,7 @@ def expect(client, count, c):
         failed = set(re.findall(r"^FAIL ([^:\s]+)", f.read(), re.M))
     surprises = listed - failed
     for test in sorted(surprises):
-        print(f"    {client}: {test} passes: take it off tests/clients/expected_failures.tsv", flush=True)
+        print(f"    {client}: {test} passes: remove it from tests/clients/expected_failures.tsv", flush=True)
     known = len(listed & failed)
     return Count(count.passed, count.failed - known + len(surprises), count.skipped + known)
 

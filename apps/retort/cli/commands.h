@@ -26,7 +26,7 @@ inline const CLI::Validator kPositive(
     },
     "");
 
-/// Accepts a text with "=" behind a key or name; `form` is the form that the error message shows, for example
+/// Accepts a text with "=" after a key or name; `form` is the form that the error message shows, for example
 /// "KEY=VALUE".
 CLI::Validator has_form(const char* form);
 

@@ -42,7 +42,7 @@ struct Checks {
   std::optional<StrictRun> strict;
 };
 
-/// Below this, differences of a process's memory are noise, and ratios mean nothing.
+/// Below this, differences of a process's memory are noise, and ratios of them have no meaning.
 constexpr double kLeastMib = 0.1;
 
 double memory_ratio(double peer, double ours) { return std::max(peer, kLeastMib) / std::max(ours, kLeastMib); }

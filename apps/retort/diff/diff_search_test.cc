@@ -46,7 +46,7 @@ TEST(DiffSearch, FollowsTheBranchThatDiffers) {
   EXPECT_EQ(result.agreeing, std::vector<size_t>{4});
 }
 
-TEST(DiffSearch, NamesWhatIsFusedAwayWhenLookingHidesTheDifference) {
+TEST(DiffSearch, NamesFusedNodesIfInspectionHidesTheDifference) {
   // The engine is wrong if it fuses 5, 6 and 7, which it does as long as neither 5 nor 6 is shown.
   const auto result = DiffSearch::run(chain(20), 19, 4, [](const std::vector<size_t>& shown) {
     std::set<size_t> bad;

@@ -48,7 +48,7 @@ std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, con
   std::erase_if(brought, [&](auto& n) { return std::find(before.begin(), before.end(), n) != before.end(); });
   if (brought.empty())
     throw Failure("the plug-in " + file + " has no device here; retort devices --plugin " + name + "=" + file +
-                  " shows existing devices, --vulkan finds more, and --virtual declares some");
+                  " lists devices; --vulkan finds more, and --virtual declares some");
   return plugins_[name] = std::move(brought);
 }
 

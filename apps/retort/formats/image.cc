@@ -27,7 +27,8 @@ struct Picture {
 
 void allocate(Picture& p) {
   if (p.width <= 0 || p.height <= 0 || size_t(p.width) * size_t(p.height) > kMostPixels)
-    throw Failure("a picture of " + std::to_string(p.width) + " x " + std::to_string(p.height) + " pixels");
+    throw Failure("a picture of " + std::to_string(p.width) + " x " + std::to_string(p.height) +
+                  " pixels is empty or too large");
   p.pixels.resize(size_t(p.width) * size_t(p.height) * size_t(p.channels));
 }
 
@@ -65,7 +66,7 @@ Picture resized(const Picture& from, int width, int height) {
   if (!stbir_resize_uint8_generic(from.pixels.data(), from.width, from.height, 0, to.pixels.data(), width, height, 0,
                                   from.channels, from.channels == 4 ? 3 : STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
                                   STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, nullptr))
-    throw Failure("no memory to resize the picture");
+    throw Failure("there is not enough memory to resize the picture");
   return to;
 }
 

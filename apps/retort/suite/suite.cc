@@ -26,7 +26,7 @@ struct Ended {
   std::string out, err;
 };
 
-/// Standard error goes to a file, so that a child with much output never waits for a reader.
+/// Starts this program again. Standard error goes to a file, so that a child with much output never waits for a reader.
 Ended run_self(const std::vector<std::string>& arguments) {
   std::vector<char*> argv{const_cast<char*>("retort")};
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -119,7 +119,7 @@ std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, co
   for (const std::string& folder : folders) {
     const bool listed = std::filesystem::exists(std::filesystem::path(folder) / "index.json");
     std::vector<Scenario> some = listed ? listed_scenarios(folder) : found_scenarios(folder);
-    if (some.empty()) throw Failure("no .onnx file in " + folder);
+    if (some.empty()) throw Failure("there is no .onnx file in " + folder);
     std::move(some.begin(), some.end(), std::back_inserter(all));
     places += (places.empty() ? "" : ", ") + folder;
   }

@@ -85,7 +85,7 @@ class Session : public Owner<OrtSession, &OrtApi::ReleaseSession> {
     return ports(api().SessionGetOutputCount, api().SessionGetOutputName, api().SessionGetOutputTypeInfo);
   }
 
-  /// Computes the outputs of those names, each in memory of the library.
+  /// Computes the outputs with these names, each in memory of the library.
   std::vector<Value> run(std::span<const NamedValue> inputs, std::span<const char* const> outputs,
                          const OrtRunOptions* options = nullptr) {
     std::vector<OrtValue*> results(outputs.size());

@@ -128,7 +128,7 @@ class DeviceFlow : public ::testing::Test {
   OrtSessionOptions* session_options = nullptr;
 };
 
-TEST_F(DeviceFlow, DevicesTellWhatTheyAre) {
+TEST_F(DeviceFlow, DevicesDescribeThemselves) {
   const OrtEpDevice* d = device();
   EXPECT_STREQ(EpDevice_EpName(d), "TestProvider");
   EXPECT_STREQ(EpDevice_EpVendor(d), "Retort tests");

@@ -100,7 +100,7 @@ template <typename F>
 void fill(const OrtSession& session, const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count,
           const char* what, F space_of) {
   need(devices, what);
-  require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count,
+  require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "there is room for {} of {} ports", count,
           ports.size());
   for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? &session.device_of(space_of(i)) : nullptr;
 }

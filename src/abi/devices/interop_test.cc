@@ -50,7 +50,7 @@ class Interop : public testing::Test {
   OrtExternalResourceImporter importer_{impl_};
 };
 
-TEST_F(Interop, WhatIsAskedReachesTheImporter) {
+TEST_F(Interop, RequestsReachTheImporter) {
   bool supported = false;
   EXPECT_EQ(code_of(api::CanImportMemory(&importer_, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_MEMORY_OPAQUE_FD, &supported)),
             ORT_OK);

@@ -16,7 +16,7 @@
 #include "ir/graph.h"
 #include "onnx/reader.h"
 
-/// A node that a caller made has `input_names` and `output_names`; a node of a view has the fields behind them.
+/// A node that a caller made has `input_names` and `output_names`; a node of a view has the fields after them.
 struct OrtNode : retort::abi::Handle<retort::abi::tag_of("node")> {
   std::string type, domain, name;
   size_t id = 0;

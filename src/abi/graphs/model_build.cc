@@ -95,7 +95,8 @@ class Merger {
     std::vector<std::string_view> known;
     for (const auto& [n, id] : names_) known.push_back(n);
     const std::string_view near = nearest(name, known);
-    return near.empty() ? "add what makes it, or correct the name" : cat("use '{}', or add what makes it", near);
+    return near.empty() ? "add a node that makes it, or correct the name"
+                        : cat("use '{}', or add a node that makes it", near);
   }
 
   /// A value that is no longer an input needs another source.
@@ -145,8 +146,8 @@ class Merger {
     const Tensor& given = *initializer.value->value.tensor();
     const ValueType is = ValueType::tensor(given.dtype(), given.shape());
     require(admits(v.type, Value(given)) && extents_fit(v.type, Value(given)), ErrorCode::fail,
-            "initializer '{}' is {}, the input of that name {}; declare one as the other", name, type_text(graph_, is),
-            type_text(graph_, v.type));
+            "initializer '{}' is {}, but the input of that name is {}; make the types equal", name,
+            type_text(graph_, is), type_text(graph_, v.type));
     graph_.defaults[id] = kept(initializer);
   }
 
@@ -224,7 +225,8 @@ class Merger {
       if (has || graph_.use_count(ValueId(i)) == 0) continue;
       const std::string reader = v.uses.empty() ? "the graph's output" : describe(graph_, graph_.node(v.uses[0].node));
       fail(ErrorCode::invalid_argument,
-           "'{}', which {} reads, is not a graph input, an initializer or the output of a node; add what makes it",
+           "'{}', which {} reads, is not a graph input, an initializer or the output of a node; add a node that makes "
+           "it",
            v.name, reader);
     }
   }

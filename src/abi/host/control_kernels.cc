@@ -16,8 +16,8 @@ T read_single(const Tensor& t, std::string_view type, std::string_view what) {
           "{} of {} lies in {}; the kernel's definition must have it in memory of the CPU "
           "(KernelDefBuilder_SetInputMemType)",
           what, type, to_string(t.space()));
-  require(t.dtype() == dtype_of<T> && t.count() == 1, ErrorCode::invalid_argument, "{} is {}{}, {} wants one {}", what,
-          dtype_name(t.dtype()), to_string(t.shape()), type, dtype_name(dtype_of<T>));
+  require(t.dtype() == dtype_of<T> && t.count() == 1, ErrorCode::invalid_argument, "{} is {}{}, but {} expects one {}",
+          what, dtype_name(t.dtype()), to_string(t.shape()), type, dtype_name(dtype_of<T>));
   return *t.data<T>();
 }
 
@@ -38,7 +38,7 @@ class IfKernel : public ControlKernel {
     const bool is = read_single<bool>(*condition, "If", "the condition");
     const size_t branch = call.bodies().index(is ? "then_branch" : "else_branch");
     std::vector<Value> results(call.bodies().output_count(branch));
-    require(results.size() >= call.outputs(), ErrorCode::invalid_graph, "a branch of {} outputs, If has {}",
+    require(results.size() >= call.outputs(), ErrorCode::invalid_graph, "a branch has {} outputs, but If has {}",
             results.size(), call.outputs());
     std::vector<MemorySpace> spaces(results.size());
     for (size_t i = 0; i < call.outputs(); ++i) spaces[i] = call.space(i);
@@ -62,7 +62,7 @@ class LoopKernel : public ControlKernel {
     const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
     require(
         taken >= 2 && taken == std::max<size_t>(call.inputs(), 2) && given + 1 >= taken && call.outputs() + 1 <= given,
-        ErrorCode::invalid_graph, "Loop has {} inputs and {} outputs, but a body of {} and {}", call.inputs(),
+        ErrorCode::invalid_graph, "Loop has {} inputs and {} outputs, but its body has {} and {}", call.inputs(),
         call.outputs(), taken, given);
     const size_t carried = taken - 2;
     std::vector<Value> in(taken), out(given);

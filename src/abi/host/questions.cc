@@ -50,7 +50,7 @@ void check_compiled_model(std::span<const OrtEpDevice* const> devices, const Mod
           "the model was compiled for '{}', which provider '{}' cannot run here; compile it again for this device",
           note->second, name);
   require(!optimal || answer != OrtCompiledModelCompatibility_EP_SUPPORTED_PREFER_RECOMPILATION, ErrorCode::fail,
-          "the model was compiled for '{}', provider '{}' would run it faster if it were compiled again, and "
+          "the model was compiled for '{}'; provider '{}' would run it faster if it were compiled again, and "
           "session.fail_on_suboptimal_compiled_model is set; compile it again for this device",
           note->second, name);
 }

@@ -33,7 +33,7 @@ class ScanKernel : public ControlKernel {
     require(taken == call.inputs() && scanned_ >= 1 && scanned_ <= taken && given + scanned_ >= taken &&
                 call.outputs() <= given,
             ErrorCode::invalid_graph,
-            "Scan has {} inputs, {} of them scanned, and {} outputs, but a body of {} inputs and {} outputs",
+            "Scan has {} inputs, {} of them scanned, and {} outputs, but its body has {} inputs and {} outputs",
             call.inputs(), scanned_, call.outputs(), taken, given);
     const size_t states = taken - scanned_;
     std::vector<Tensor> scans;

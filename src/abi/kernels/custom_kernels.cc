@@ -147,7 +147,7 @@ class CustomOp : public ExternalOp {
       if (arity) least = formals - 1 + size_t(std::max(arity(&op_), 0));
     }
     require(given >= least && (variadic || given <= formals), ErrorCode::invalid_graph,
-            "the node has {} {}, the custom operator takes {}{}", given, what, least,
+            "the node has {} {}, but the custom operator takes {}{}", given, what, least,
             variadic          ? " or more"
             : formals > least ? cat(" to {}", formals)
                               : "");
@@ -165,7 +165,7 @@ class CustomOp : public ExternalOp {
     if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED || !given.is_tensor() || given.dtype == DType::undefined)
       return;
     require(given.dtype == from_onnx(type), ErrorCode::invalid_graph,
-            "input {} is {}, the custom operator takes {}; cast it", i, dtype_name(given.dtype),
+            "input {} is {}, but the custom operator takes {}; cast it", i, dtype_name(given.dtype),
             dtype_name(from_onnx(type)));
   }
 

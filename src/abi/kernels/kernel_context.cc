@@ -185,7 +185,7 @@ OrtStatusPtr ORT_API_CALL ShapeInferContext_GetInputTypeShape(const OrtShapeInfe
     OrtShapeInferContext& c = const_cast<OrtShapeInferContext&>(handle(context, "context"));
     need(info, "info");
     check_index(index, c.infer->input_count(), "input");
-    require(c.infer->has(index), ErrorCode::invalid_argument, "input {} is left out in this node", index);
+    require(c.infer->has(index), ErrorCode::invalid_argument, "input {} is omitted in this node", index);
     const OrtTypeInfo type = type_of(c.infer->type(index), c.infer->dims());
     require(type.tensor != nullptr, ErrorCode::invalid_argument, "input {} is not a tensor", index);
     c.infos.push_back(*type.tensor);

@@ -12,8 +12,8 @@ namespace {
 
 const OrtKernelInfo& of(const OrtKernelInfo* info) { return handle(info, "info"); }
 
-/// An attribute of the node of kind T. Throws `fail` if it is missing, as the official library does, or of another
-/// kind.
+/// The node's attribute of that name, of kind T. Like the official library, throws `fail` if it is missing or of
+/// another kind.
 template <typename T>
 const T& attribute(const OrtKernelInfo* info, const char* name) {
   const ExternalNode& node = of(info).node;
@@ -47,8 +47,8 @@ const std::string& name_of(const std::vector<std::string>& names, size_t index, 
 void give_type(const OrtKernelInfo& info, const std::vector<std::optional<ValueType>>& types, size_t index,
                const char* what, OrtTypeInfo** out) {
   require(index < types.size(), ErrorCode::invalid_argument, "{} {} of {} does not exist", what, index, types.size());
-  require(types[index].has_value(), ErrorCode::invalid_argument, "{} {} is left out in this node: it has no type", what,
-          index);
+  require(types[index].has_value(), ErrorCode::invalid_argument, "{} {} is omitted in this node, so it has no type",
+          what, index);
   give(out, "type_info", std::make_unique<OrtTypeInfo>(type_of(*types[index], *info.node.dims)));
 }
 

@@ -12,7 +12,7 @@ namespace retort::abi {
 namespace {
 
 // On whichever thread the body throws, no exception leaves the thread, and the pool still runs the next loop.
-TEST(KernelLoop, WhatItsBodyThrowsIsAStatus) {
+TEST(KernelLoop, ExceptionsOfItsBodyBecomeAStatus) {
   ThreadPool pool({.threads = 2});
   const Parallel parallel(&pool, nullptr);
   RunContext run({}, {}, nullptr, nullptr, parallel);

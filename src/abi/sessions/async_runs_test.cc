@@ -10,7 +10,7 @@
 namespace retort::abi {
 namespace {
 
-TEST(AsyncRuns, FinishesWhatWasBegunBeforeItIsGone) {
+TEST(AsyncRuns, FinishesStartedRunsBeforeItIsDestroyed) {
   std::atomic<int> done{0};
   {
     AsyncRuns runs(2);
@@ -30,7 +30,7 @@ TEST(AsyncRuns, MayBeDestroyedByOneOfItsRuns) {
   EXPECT_EQ(gone.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
 
-TEST(AsyncRuns, AForkedChildHasThreadsOfItsOwn) {
+TEST(AsyncRuns, AForkedChildHasSeparateThreads) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
 #endif

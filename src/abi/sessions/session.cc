@@ -80,7 +80,7 @@ OrtTensorTypeAndShapeInfo tensor_info_of(const ValueType& type, const DimTable& 
 template <typename F>
 void fill_infos(const std::vector<Port>& ports, const OrtMemoryInfo** infos, size_t count, const char* what,
                 F space_of) {
-  require(count >= ports.size(), ErrorCode::invalid_argument, "room for {} of {} ports", count, ports.size());
+  require(count >= ports.size(), ErrorCode::invalid_argument, "there is room for {} of {} ports", count, ports.size());
   if (count) need(infos, what);
   for (size_t i = 0; i < count; ++i) infos[i] = i < ports.size() ? &info_of(space_of(i)) : nullptr;
 }

@@ -77,7 +77,7 @@ Tensor wrap_tensor(const OrtMemoryInfo& info, void* data, size_t bytes, std::spa
           "strings cannot lie in memory of the caller; use CreateTensorAsOrtValue and FillStringTensor");
   const size_t needed = dtype_bytes(type, element_count(shape));
   require(bytes >= needed, ErrorCode::invalid_argument,
-          "the memory has {} bytes, {}{} needs {}; give more, or a smaller shape", bytes, dtype_name(type),
+          "the memory has {} bytes, but {}{} needs {}; give more, or a smaller shape", bytes, dtype_name(type),
           to_string(shape), needed);
   if (needed) need(static_cast<char*>(data), "p_data");
   return Tensor(type, Shape(shape), data, std::move(owner), info.space);
@@ -201,7 +201,7 @@ OrtStatusPtr ORT_API_CALL TensorAt(OrtValue* value, const int64_t* location_valu
     const size_t bits = dtype_bits(tensor.dtype());
     require(tensor.dtype() != DType::string && bits % 8 == 0, ErrorCode::invalid_argument,
             "elements of type {} have no address", dtype_name(tensor.dtype()));
-    require(location_values_count == shape.rank(), ErrorCode::invalid_argument, "{} indices for shape {}",
+    require(location_values_count == shape.rank(), ErrorCode::invalid_argument, "{} indices were given for shape {}",
             location_values_count, to_string(shape));
     if (shape.rank()) need(location_values, "location_values");
     size_t offset = 0;

@@ -202,7 +202,7 @@ TEST_P(BinaryKernel, InPlace) {
   for (size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i], 2 * before[i]);
 }
 
-TEST(BroadcastPlan, MergesWhatBelongsTogether) {
+TEST(BroadcastPlan, MergesAdjacentDimensions) {
   const Dims a{8, 1, 3, 4, 5}, b{3, 4, 5};
   const auto plan = BroadcastPlan<2>::make({a, b});
   EXPECT_EQ(plan->rank, 2u);
@@ -211,7 +211,7 @@ TEST(BroadcastPlan, MergesWhatBelongsTogether) {
   EXPECT_EQ(plan->strides[1][0], 0u);
 }
 
-TEST(BroadcastPlan, TellsWhenTooManyDimensionsRemain) {
+TEST(BroadcastPlan, ReportsTooManyDimensions) {
   Dims a, b;
   for (int i = 0; i < 17; ++i) {
     a.push_back(i % 2 ? 2 : 1);

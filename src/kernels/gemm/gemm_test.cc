@@ -163,7 +163,7 @@ TEST(Gemm, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Gemm, ACancelledBlockLeavesTheRestAsItIs) {
+TEST(Gemm, ACancelledBlockDoesNotChangeTheRest) {
   const std::atomic<bool> cancel{true};
   const Parallel cancelled(nullptr, &cancel);
   const size_t m = 20, n = 100, k = 600;

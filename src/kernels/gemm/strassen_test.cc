@@ -187,14 +187,14 @@ TEST(Strassen, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(Strassen, ACancelledProductLeavesTheRestAsItIs) {
+TEST(Strassen, ACancelledProductDoesNotChangeTheRest) {
   const std::atomic<bool> cancel{true};
   const std::vector<float> got = run(Data({.m = 300, .n = 128, .k = 64}), Parallel(nullptr, &cancel));
   EXPECT_EQ(std::count(got.begin(), got.end(), kGuard), int(got.size()));
 }
 
 /// gemm() with scratch uses it only for products that are large enough.
-TEST(Strassen, IsTakenWhereItPays) {
+TEST(Strassen, IsUsedWhereItIsFaster) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     EXPECT_GT(gemm_scratch_bytes(128, 768, 768, 1), 0u);

@@ -83,7 +83,7 @@ TYPED_TEST(GatherKernel, GathersAndScattersElements) {
   }
 }
 
-TEST(Gather, TellsTheFirstBadIndex) {
+TEST(Gather, ReportsTheFirstBadIndex) {
   const std::vector<int32_t> x(12, 1);
   std::vector<int32_t> y(12);
   const std::vector<int64_t> indices{0, -4, 4, 9};

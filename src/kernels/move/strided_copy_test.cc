@@ -171,13 +171,13 @@ TEST_P(TransposeLevels, AllSizesUpToTwoVectors) {
 }
 INSTANTIATE_TEST_SUITE_P(Levels, TransposeLevels, testing::all_isas(), testing::isa_label);
 
-TEST(StridedCopy, MergesWhatMovesTogether) {
+TEST(StridedCopy, MergesDimensionsThatMoveTogether) {
   EXPECT_EQ(StridedCopy::transpose(Dims{2, 3, 4, 5}, Dims{2, 3, 0, 1})->rank, 2u);
   EXPECT_EQ(StridedCopy::transpose(Dims{2, 3, 4}, Dims{0, 1, 2})->rank, 1u);
   EXPECT_EQ(StridedCopy::slice(Dims{2, 3, 4}, Dims{0, 1, 0}, Dims{1, 1, 1}, Dims{2, 2, 4})->rank, 2u);
 }
 
-TEST(StridedCopy, TellsWhenTooManyDimensionsRemain) {
+TEST(StridedCopy, ReportsTooManyDimensions) {
   Dims shape(17, 2), perm(17);
   std::iota(perm.rbegin(), perm.rend(), 0);
   EXPECT_FALSE(StridedCopy::transpose(shape, perm));

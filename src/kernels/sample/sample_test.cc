@@ -72,7 +72,7 @@ TEST(Sample, PlanesPointsTaps) {
   }
 }
 
-TEST(Sample, NanSpoilsOnlyWhatReadsIt) {
+TEST(Sample, NanAffectsOnlyItsReaders) {
   Table table(5, 40, 4);
   table.input[0] = std::numeric_limits<float>::quiet_NaN();  // taps with index -1 must not read this element
   table.input[37 + 5] = std::numeric_limits<float>::quiet_NaN();

@@ -14,7 +14,8 @@ void spatial(Rewriter& r) {
 
 void outputs(Rewriter& r) {
   for (size_t i = 1; i < r.node().outputs.size(); ++i)
-    require(!r.output_used(i), ErrorCode::not_implemented, "output {} (training statistics) is used", i);
+    require(!r.output_used(i), ErrorCode::not_implemented,
+            "output {} (training statistics) is used; export the model for inference", i);
   for (size_t i = 1; i < r.node().outputs.size(); ++i) r.drop_output(i);
 }
 

@@ -77,7 +77,7 @@ struct Loop {
     BodyRunner& bodies = c.bodies();
     const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
     check_arity(taken, c.output_count(), taken, given);
-    require(taken <= c.input_count(), ErrorCode::invalid_graph, "the node has {} inputs, but its body {}",
+    require(taken <= c.input_count(), ErrorCode::invalid_graph, "the node has {} inputs, but its body has {}",
             c.input_count(), taken);
     const size_t carried = taken - 2, stacked = given - taken + 1;
     const auto limit = single<int64_t>(c, 0, "the trip count", INT64_MAX);

@@ -33,12 +33,12 @@ struct Scan {
     size_t states, inputs, stacked;
   };
   Counts counts(size_t own, size_t taken, size_t given, size_t outputs) const {
-    require(
-        own == taken && own >= size_t(scanned) && given >= own - size_t(scanned) && outputs <= given,
-        ErrorCode::invalid_graph,
-        "the node has {} inputs, {} of them scanned, and {} outputs, but its body {} inputs and {} outputs; correct "
-        "num_scan_inputs or the body",
-        own, scanned, outputs, taken, given);
+    require(own == taken && own >= size_t(scanned) && given >= own - size_t(scanned) && outputs <= given,
+            ErrorCode::invalid_graph,
+            "the node has {} inputs, {} of them scanned, and {} outputs, but its body has {} inputs and {} outputs; "
+            "correct "
+            "num_scan_inputs or the body",
+            own, scanned, outputs, taken, given);
     const size_t states = own - size_t(scanned);
     check_length(output_axes, given - states, "scan_output_axes");
     check_length(output_directions, given - states, "scan_output_directions");

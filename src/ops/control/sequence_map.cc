@@ -12,7 +12,7 @@ struct SequenceMap {
             "attribute 'body' is required and missing; set it to a graph");
     const Graph& body = *c.node()->bodies[0].graph;
     require(c.output_count() <= body.outputs.size(), ErrorCode::invalid_graph,
-            "the node has {} outputs, but its body {}", c.output_count(), body.outputs.size());
+            "the node has {} outputs, but its body has {}", c.output_count(), body.outputs.size());
     for (size_t i = 0; i < c.output_count(); ++i)
       c.set(i, ValueType::sequence_of(ValueType::tensor(body.value(body.outputs[i]).type.dtype)));
   }
@@ -22,8 +22,8 @@ struct SequenceMap {
     const size_t body = bodies.index("body"), taken = bodies.input_count(body);
     const size_t length = sequence_at(c, 0).items.size();
     require(taken <= c.input_count() && c.output_count() <= bodies.output_count(body), ErrorCode::invalid_graph,
-            "the node has {} inputs and {} outputs, but its body {} and {}", c.input_count(), c.output_count(), taken,
-            bodies.output_count(body));
+            "the node has {} inputs and {} outputs, but its body has {} and {}", c.input_count(), c.output_count(),
+            taken, bodies.output_count(body));
     std::vector<Value> in(taken), out(bodies.output_count(body));
     std::vector<Sequence> results(out.size());
     for (size_t i = 0; i < out.size(); ++i) results[i].dtype = bodies.output_type(body, i).dtype;

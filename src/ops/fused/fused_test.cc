@@ -276,7 +276,7 @@ const OpTest attention(
       .output_count = 1}},
     kPlain);
 
-TEST(Attention, RefusesAMaskForFewerKeys) {
+TEST(Attention, RejectsAMaskForFewerKeys) {
   const auto run = [](Tensor mask) {
     OpRun("retort", "Attention", heads(1, 1, 2, 2),
           {random({1, 3, 2}), random({1, 5, 2}, 2), random({1, 5, 2}, 3), std::move(mask)}, 1)

@@ -137,7 +137,7 @@ const OpTest dict("DictVectorizer", {},
 const OpTest cast_map("CastMap", {},
                       {.domain = "ai.onnx.ml", .own_test = "CastMap in session/engine_tests/map_test.cc"});
 
-TEST(Features, WhatTheOperatorsRefuse) {
+TEST(Features, RejectInvalidInputs) {
   const Tensor x = f32({2, 2}, {1, 2, 3, 4});
   const auto refuses = [](const char* op, const Attributes& attributes, std::vector<Tensor> inputs, const char* why) {
     try {

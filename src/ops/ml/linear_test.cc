@@ -77,7 +77,7 @@ const OpTest regressor("LinearRegressor",
                          .inputs = {random({200, 70}, 6)}}},
                        {.domain = "ai.onnx.ml"});
 
-TEST(LinearModels, WhatTheyRefuse) {
+TEST(LinearModels, RejectInvalidInputs) {
   const auto refuses = [](const char* op, const Attributes& attributes, Shape x, const char* why) {
     try {
       OpRun("ai.onnx.ml", op, attributes, {random(std::move(x))}, 2).run();

@@ -135,7 +135,7 @@ TEST(SvmKernel, EqualsItsMeaningForEveryDegree) {
   }
 }
 
-TEST(SupportVectorMachines, WhatTheyRefuse) {
+TEST(SupportVectorMachines, RejectInvalidInputs) {
   const auto refuses = [](const char* op, const Attributes& attributes, const char* why, Shape x = {2, 2}) {
     try {
       OpRun("ai.onnx.ml", op, attributes, {random(std::move(x))}, op == std::string("SVMRegressor") ? 1 : 2).run();

@@ -213,7 +213,7 @@ void expect_refused(const Attributes& attributes, std::string_view word) {
   }
 }
 
-TEST(TreeEnsemble, RefusesWhatIsNoTree) {
+TEST(TreeEnsemble, RejectsInvalidTrees) {
   expect_refused(regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
   expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
   expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");

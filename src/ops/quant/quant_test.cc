@@ -301,7 +301,7 @@ const OpTest q_linear_conv(
                      .fixed_types = true}});
 
 // The parameters have the right number of elements but the wrong shape.
-TEST(CodesMatMul, ParametersOfAnotherShapeAreRefused) {
+TEST(CodesMatMul, ParametersOfAnotherShapeAreRejected) {
   const auto run = [](const Tensor& a_zero, const Tensor& b_zero) {
     return OpRun("", "MatMulInteger", {}, {codes({3, 3, 4}), codes({3, 4, 2}), a_zero, b_zero}, 1).run();
   };

@@ -84,7 +84,7 @@ void expect_error(const char* op, std::vector<Tensor> inputs, const char* part, 
   }
 }
 
-TEST(Views, ErrorsSayWhatIsWrong) {
+TEST(Views, ErrorsNameTheMistake) {
   expect_error("Reshape", {kSix, i64({2}, {4, 2})}, "shape [2,3] cannot be reshaped to [4,2]");
   expect_error("Reshape", {kSix, i64({2}, {-1, 4})}, "no extent for -1");
   expect_error("Reshape", {kSix, i64({2}, {-1, -1})}, "more than one -1");

@@ -56,7 +56,7 @@ TEST(Regex, MatchesWholeTexts) {
     EXPECT_EQ(Regex(e.pattern).matches(e.text), e.matches) << e.pattern << " " << e.text;
 }
 
-TEST(Regex, SaysWhatIsWrongAndWhere) {
+TEST(Regex, ErrorsNameTheMistakeAndItsPlace) {
   const std::pair<const char*, const char*> patterns[] = {
       {"a(b", "missing ) at byte 3"},      {"a)b", "unexpected ) at byte 1"},
       {"[a", "missing ] at byte 2"},       {"*a", "nothing to repeat at byte 1"},

@@ -32,7 +32,7 @@ TEST(MinCut, CutsTheThinPlaces) {
   EXPECT_EQ(c.solve(), (std::vector<bool>{true, false, true, false}));
 }
 
-TEST(MinCut, TakesMoreThanItMustWhereThatCostsNothing) {
+TEST(MinCut, TakesMoreNodesThanNecessaryIfThatIsFree) {
   MinCut c;
   const uint32_t a = c.add_node(), b = c.add_node(), apart = c.add_node();
   c.add_edge(MinCut::kSource, a, 2);

@@ -1,4 +1,4 @@
-// Moves a Transpose behind nodes for which the order of rows does not matter: a Linear (if the last axis stays last),
+// Moves a Transpose past nodes for which the order of rows does not matter: a Linear (if the last axis stays last),
 // and a Reshape that only splits or merges trailing axes that the Transpose does not move. There it meets its inverse
 // or the views of attention. Speeds up ViT and other models with torch's sequence-first attention.
 #include "passes/match.h"

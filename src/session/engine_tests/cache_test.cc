@@ -42,7 +42,7 @@ std::vector<const Value*> pointers(const std::vector<Value>& values) {
   return result;
 }
 
-TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
+TEST(Cache, IsWrittenInPlaceIfBoundOverThePast) {
   for (const bool known_total : {true, false}) {
     SCOPED_TRACE(known_total);
     const Decode model(known_total);
@@ -65,7 +65,7 @@ TEST(Cache, IsWrittenInPlaceWhereItIsBoundOverThePast) {
   }
 }
 
-TEST(Cache, IsZeroBehindTheNewRowsWhereThePastIsAnInnerValue) {
+TEST(Cache, IsZeroAfterTheNewRowsIfThePastIsAnInnerValue) {
   const Decode model(true, true);
   const auto session = make_session(model.g, {});
   const std::vector<Value> in =

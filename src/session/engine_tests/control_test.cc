@@ -49,7 +49,7 @@ TEST(If, TakesTheBranchThatTheConditionNames) {
   }
 }
 
-TEST(If, RefusesWhatIsNotOneBool) {
+TEST(If, RejectsOtherConditionsThanOneBool) {
   const Choice t;
   EXPECT_CONTAINS(failure(t.g, {Tensor::of<bool>({2}, {true, true}), vector({1})}), "bool[2], but If expects one bool");
   EXPECT_CONTAINS(failure(t.g, {Tensor(DType::boolean, {0}), vector({1})}), "bool[0], but If expects one bool");
@@ -57,7 +57,7 @@ TEST(If, RefusesWhatIsNotOneBool) {
 }
 
 // A float kernel after it would read bytes of another type.
-TEST(If, RefusesBranchesOfDifferentTypes) {
+TEST(If, RejectsBranchesOfDifferentTypes) {
   TestGraph t, yes(t.g.shared_dims()), no(t.g.shared_dims());
   const ValueId c = t.input("c", {}, DType::boolean), x = t.input("x", {3});
   yes.output(yes.add("Cast", {yes.input("x", {3})}, {{"to", int64_t(DType::i8)}}), "y");
@@ -104,7 +104,7 @@ TEST(Loop, EndsWithTheTripCountOrTheCondition) {
   }
 }
 
-TEST(Loop, WithoutIterationsGivesWhatItGot) {
+TEST(Loop, WithoutIterationsReturnsItsInputs) {
   const Count t;
   for (const OptimizationLevel level : kLevels) {
     for (const auto& [count, go] : {std::pair(int64_t(0), true), std::pair(int64_t(5), false)}) {
@@ -115,13 +115,13 @@ TEST(Loop, WithoutIterationsGivesWhatItGot) {
   }
 }
 
-TEST(Loop, RefusesATripCountThatIsNotOneNumber) {
+TEST(Loop, RejectsATripCountThatIsNotOneNumber) {
   const Count t;
   EXPECT_CONTAINS(failure(t.g, {Tensor(DType::i64, {0}), flag(true), vector({0, 5}), vector({1, 1})}),
                   "the trip count is int64[0], but Loop expects one int64");
 }
 
-TEST(Loop, RefusesAnotherTypeThanItsBodyTakes) {
+TEST(Loop, RejectsTypesThatItsBodyDoesNotTake) {
   for (const bool given : {true, false}) {
     TestGraph t, body(t.g.shared_dims());
     const ValueId m = t.input("m", {}, DType::i64), c = t.input("c", {}, DType::boolean);
@@ -208,7 +208,7 @@ TEST(Scan, RunsOverABatchInItsOldForm) {
   }
 }
 
-TEST(Scan, RefusesInputsOfDifferentLengths) {
+TEST(Scan, RejectsInputsOfDifferentLengths) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n")}), y = t.input("y", {t.symbol("m")});
   TestGraph body(t.g.shared_dims());

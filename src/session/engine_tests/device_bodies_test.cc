@@ -79,7 +79,7 @@ TEST_F(DeviceBodies, ErrorsNameTheNodeAndItsBody) {
   EXPECT_EQ(content(run(*s, {host({-1, 2})})[0]), (Floats{2, -4}));
 }
 
-TEST_F(DeviceBodies, CopiesOfRoundsAreTold) {
+TEST_F(DeviceBodies, CopiesOfIterationsAreReported) {
   SessionOptions o = options();
   o.config["session.disallow_implicit_copies"] = "1";
   const std::string error = error_of([&] { session(Rounds(3).model, o); });

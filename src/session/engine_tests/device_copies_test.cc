@@ -68,7 +68,7 @@ TEST_F(DeviceCopies, PinnedInputsStayUntilTheDeviceHasReadThem) {
   EXPECT_EQ(content(a), (Floats{-5, -6}));
 }
 
-TEST_F(DeviceCopies, InputsThatAreOutputsGoOutAsTheyAre) {
+TEST_F(DeviceCopies, InputsThatAreOutputsAreReturnedUnchanged) {
   const auto s = session(model_of({"a", "b"}, {"y = Add a b"}, {"y", "a"}));
   const Tensor a = on_device({1, 5});
   Binding binding(s);
@@ -93,7 +93,7 @@ TEST_F(DeviceCopies, InputsThatAreOutputsGoOutAsTheyAre) {
   EXPECT_EQ(control.copies_down, 1) << "y";
 }
 
-TEST_F(DeviceCopies, ValuesForInputsThatHaveOneGoWhereTheyAreRead) {
+TEST_F(DeviceCopies, DefaultsOfInputsLieWhereTheyAreRead) {
   auto model = model_of({"a", "b"}, {"y = Add a b"}, {"y"});
   model->graph->defaults[model->graph->inputs[1]] = Tensor::of<float>({1}, {10});
   const auto s = session(model);
@@ -120,7 +120,7 @@ struct Replacing {
   int together, apart;
 };
 
-TEST_F(DeviceCopies, AnOutputReplacesAnInputThatNobodyNeedsAnyMore) {
+TEST_F(DeviceCopies, AnOutputReplacesAnInputThatIsNotNeededAgain) {
   const std::vector<Replacing> cases{
       {{"y = Mul a two"}, {"y"}, 0, 0},
       {{"c = Mul a two", "y = Relu c"}, {"y"}, 0, 0},
@@ -151,7 +151,7 @@ TEST_F(DeviceCopies, AnOutputReplacesAnInputThatNobodyNeedsAnyMore) {
   }
 }
 
-TEST_F(DeviceCopies, WhatBothSidesReadIsAnOutputOfBoth) {
+TEST_F(DeviceCopies, ValuesThatBothSidesReadAreOutputsOfBoth) {
   const auto s = session(model_of({"a"}, {"c = Add a two", "y = Neg c"}, {"y", "c"}));
   const auto results = run(*s, {on_device({1})});
   EXPECT_EQ(content(results[1]), (Floats{3}));
@@ -161,7 +161,7 @@ TEST_F(DeviceCopies, WhatBothSidesReadIsAnOutputOfBoth) {
   EXPECT_EQ(content(results[1]), (Floats{3})) << "a held result is not overwritten";
 }
 
-TEST_F(DeviceCopies, WhatFollowsOfConstantsIsNoWorkForAnybody) {
+TEST_F(DeviceCopies, ResultsOfConstantsAreNotComputedInRuns) {
   for (const auto level : {OptimizationLevel::none, OptimizationLevel::all}) {
     SessionOptions o = options();
     o.optimization = level;
@@ -176,7 +176,7 @@ TEST_F(DeviceCopies, WhatFollowsOfConstantsIsNoWorkForAnybody) {
 }
 
 // Runs by name: new memory would be allocated by the system page by page while the device copies into it.
-TEST_F(DeviceCopies, ResultsComeDownWhereTheLastOnesDid) {
+TEST_F(DeviceCopies, ResultsAreCopiedToTheSameMemoryAgain) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   const auto result = [&](float a) { return run(*s, {on_device({a})})[0]; };
   const void* const first = result(1).tensor()->data();
@@ -206,7 +206,7 @@ TEST_F(DeviceCopies, ConstantsGoToADeviceOnce) {
   EXPECT_EQ(control.copies_up, 1);
 }
 
-TEST_F(DeviceCopies, ConstantsAreFoundWhereTheyAre) {
+TEST_F(DeviceCopies, UploadsAreFoundByConstantAndMemory) {
   Uploads uploads(environment->devices());
   const Tensor weight = Tensor::of<float>({1}, {1});
   EXPECT_FALSE(uploads.find(weight, control.space));

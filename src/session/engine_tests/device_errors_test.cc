@@ -95,7 +95,7 @@ TEST_F(DeviceTest, FailuresNameProviderAndPart) {
   EXPECT_EQ(control.run_begins, control.run_ends);
 }
 
-TEST_F(DeviceTest, MemoryThatNobodyHas) {
+TEST_F(DeviceTest, MemoryOfNoProvider) {
   const auto s = session(model_of({"a"}, {"y = Neg a"}, {"y"}));
   char elsewhere[8];
   const Tensor lost(DType::f32, {2}, elsewhere, nullptr, {DeviceType::npu, MemoryKind::device, 0x1234, 3, 0});
@@ -128,7 +128,7 @@ TEST_F(DeviceTest, EveryFunctionMayFail) {
 }
 
 // The caller receives the part's own error, not one of the cleanup.
-TEST_F(DeviceTest, TheFirstErrorIsTold) {
+TEST_F(DeviceTest, TheFirstErrorIsReported) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   control.fail_run = "device lost";
   control.lost = true;

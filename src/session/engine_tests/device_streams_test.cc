@@ -42,7 +42,7 @@ TEST_F(DeviceTest, RunsNeedNotWait) {
     waited = allowed.wait_for(std::chrono::seconds(10)) != std::future_status::ready;
   });
   for (int i = 0; i < 3; ++i) binding.run(&run_options);
-  may_work.set_value();  // none of their work is done before
+  may_work.set_value();  // before this, the streams do no work
   synchronize(*stream);
   EXPECT_FALSE(waited) << "a run waited for work that the device had not started";
   EXPECT_EQ(content(y), (Floats{3}));

@@ -70,7 +70,7 @@ TEST_F(DeviceTest, HostInputsAreCopiedOnceWhenTheyAreBound) {
   EXPECT_EQ(content(binding.output_value(0)), (Floats{103, 6}));
 }
 
-TEST_F(DeviceTest, MemoryOfResultsIsUsedAgainUnlessSomebodyHoldsIt) {
+TEST_F(DeviceTest, MemoryOfResultsIsUsedAgainUnlessItIsHeld) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
   Binding binding(s);
   binding.bind_output("y", control.space);
@@ -111,7 +111,7 @@ TEST_F(DeviceTest, CpuAndDeviceTakeTurns) {
   EXPECT_EQ(control.copies_down, 1);  // c
 }
 
-TEST_F(DeviceTest, OutputsGoWhereTheyAreWanted) {
+TEST_F(DeviceTest, OutputsLieInTheRequestedMemory) {
   const auto s = session(model_of({"a"}, {"y = Add a two", "z = Neg a"}, {"y", "z", "a"}));
   Binding binding(s);
   binding.bind_input("a", on_device({1, 5}));
@@ -139,7 +139,7 @@ TEST_F(DeviceTest, OutputOverAnInputIsStaged) {
   EXPECT_EQ(control.copies_across, 1);
 }
 
-TEST_F(DeviceTest, BodiesReadWhatDevicesMade) {
+TEST_F(DeviceTest, BodiesReadValuesOfDevices) {
   // y = if any(c > 0) then c * 2 else -c; both bodies capture c
   auto model = model_of({"a"}, {"c = Add a two"}, {});
   Graph& g = *model->graph;
@@ -259,7 +259,7 @@ TEST_F(DeviceTest, CopiesAreWrittenToFiles) {
   EXPECT_CONTAINS(all, "\"cause\":\"bind_input\"");
 }
 
-TEST_F(DeviceTest, ProfilesTellProvidersAndCopies) {
+TEST_F(DeviceTest, ProfilesNameProvidersAndCopies) {
   SessionOptions o = options();
   o.profiling = true;
   o.profile_prefix = cat("{}device_profile_{}", ::testing::TempDir(), getpid());

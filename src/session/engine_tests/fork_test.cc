@@ -201,7 +201,7 @@ TEST(Branches, EndsWhenTheRunIsTerminated) {
 void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 // Alone, Relu may overwrite its input after the last reader; here the other branch has not read it yet.
-TEST(Branches, NoBranchWritesOverWhatAnotherReads) {
+TEST(Branches, NoBranchOverwritesAValueThatAnotherReads) {
   ForkGraph t;
   const ValueId x = t.input("x", kLarge), doubled = t.add("Add", {x, x});
   t.output(t.add("Sub", {t.act(doubled, 0), t.add("Sin", {doubled})}), "y");
@@ -303,7 +303,7 @@ TEST(Branches, BesideSizesThatOnlyTheDataTells) {
   for (int i = 0; i < 3; ++i) expect_same_bits(run(*want, inputs), run(*got, inputs));
 }
 
-TEST(Branches, OneAfterAnotherWhereMemoryIsShort) {
+TEST(Branches, RunOneAfterAnotherIfMemoryIsShort) {
   ForkGraph t;
   const ValueId x = t.input("x", kLarge);
   std::vector<ValueId> sums;

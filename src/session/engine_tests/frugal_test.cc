@@ -38,7 +38,7 @@ Value ones(int64_t n) {
 
 float last(const Value& v) { return v.tensor()->data<float>()[v.tensor()->count() - 1]; }
 
-TEST(GiveBack, MemoryOfALargeResultGoesAfterSomeSmallOnes) {
+TEST(Trim, MemoryOfALargeResultIsFreedAfterSmallOnes) {
   const Softmax t;
   const std::shared_ptr<Session> session = make_session(t.g, {});
   Binding binding(session);
@@ -54,7 +54,7 @@ TEST(GiveBack, MemoryOfALargeResultGoesAfterSomeSmallOnes) {
   EXPECT_LT(binding.spare_bytes(), kMiB);
 }
 
-TEST(GiveBack, ARunMayGiveItsWorkspaceBackAtOnce) {
+TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
   const Softmax t;
   const auto session = make_session(t.g, {});
   const Value x = ones(kMiB);
@@ -82,7 +82,7 @@ std::string failure(Session& session, const Value& x) {
   return {};
 }
 
-TEST(Budget, ARunThatNeedsMoreSaysWhatAndWhereAndTheNextRunWorks) {
+TEST(Budget, ARunThatNeedsMoreFailsWithADetailedErrorAndTheNextWorks) {
   const Softmax t;
   SessionOptions options;
   options.config["session.memory_budget_bytes"] = std::to_string(8 * kMiB);
@@ -257,7 +257,7 @@ TEST_F(SharedModel, LoadsInSeveralThreadsAtOnce) {
 }
 
 // A caller may write to memory that it lends.
-TEST_F(SharedModel, SharesNothingThatWasLent) {
+TEST_F(SharedModel, DoesNotShareMemoryOfTheCaller) {
   TestGraph t;
   const ValueId x = t.input("x", {2}), k = t.weight("k", {2048});
   t.output(t.add("Add", {t.add("Gather", {k, t.add("Cast", {x}, {{"to", int64_t(DType::i64)}})}), x}), "y");

@@ -129,7 +129,7 @@ TEST_F(GrowingCache, ReadingEndsIt) {
   EXPECT_LT(blocks, 5u);
 }
 
-TEST_F(GrowingCache, WhatACallerWritesIsThePast) {
+TEST_F(GrowingCache, AnElementThatTheCallerWritesIsPartOfThePast) {
   State want = empty_state(), got = empty_state();
   for (unsigned i = 0; i < 12; ++i) {
     want = step_apart(*plain_, token(i), want), got = step(*session_, token(i), got);

@@ -189,7 +189,7 @@ TEST(Joined, ResultsOfTheCaller) {
   expect(0, 100);
 }
 
-TEST(Joined, PiecesAreWrittenOverByNobody) {
+TEST(Joined, PiecesAreNotOverwritten) {
   TestGraph t;
   const ValueId x = t.input("x", {6, 5});
   for (const ValueId whole : {x, t.add("Sin", {x})}) {

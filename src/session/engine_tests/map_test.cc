@@ -104,7 +104,7 @@ TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
                   "\"TO_BOOL\" is not one of TO_FLOAT");
 }
 
-TEST(CastMap, NumbersHaveAPointWhateverTheHostChose) {
+TEST(CastMap, NumbersHaveAPointInEveryLocale) {
   const CommaLocale locale;
   if (!locale.found()) GTEST_SKIP() << "no locale with a decimal comma (Debian: locales)";
   const auto cast = [](DType value, const char* to) {

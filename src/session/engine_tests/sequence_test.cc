@@ -103,7 +103,7 @@ TEST(Sequence, SplitIntoParts) {
   EXPECT_CONTAINS(bad.failure({numbers({3}, {7, 8, 9})}), "does not add up to the 3 elements");
 }
 
-TEST(Sequence, PositionsOutsideAreRefused) {
+TEST(Sequence, PositionsOutOfRangeAreRejected) {
   Model m;
   m.output(m.add("SequenceAt", {m.add("SequenceConstruct", {m.input("x", {1})}), m.number(1)}), "y");
   EXPECT_CONTAINS(m.failure({numbers({1}, {1})}), "position 1 is outside of [-1, 1)");

@@ -153,7 +153,7 @@ TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
 INSTANTIATE_TEST_SUITE_P(Threads, Terminate, testing::Values(1, 2));
 
 // A kernel may have seen the flag before it was reset.
-TEST(TerminateFlag, EndsTheRunAlsoWhenItIsTakenBack) {
+TEST(TerminateFlag, EndsTheRunEvenIfItIsResetLater) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("m"), 1024});
   t.output(t.add("MatMul", {x, t.weight("w", {1024, 1024})}), "y");

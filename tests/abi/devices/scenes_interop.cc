@@ -16,7 +16,7 @@ const OrtEpDevice* first_device(Scene& s) {
   return count ? devices[0] : nullptr;
 }
 
-// These are not used behind a null importer.
+// A call with a null importer does not use these.
 template <typename T>
 T* something() {
   static std::byte bytes[sizeof(void*) * 16] = {};

@@ -53,7 +53,7 @@ struct Life {
     CALL(CreateSessionFromArray, env, model.data(), model.size(), options, &session);
     OrtRunOptions* how = nullptr;
     CALL(CreateRunOptions, &how);
-    std::optional<scenes::Folder> folder;  // the official library, which ends before, leaves it behind
+    std::optional<scenes::Folder> folder;  // the official library ends the process earlier, and the folder remains
     if (profiles) CALL(RunOptionsEnableProfiling, how, (folder.emplace() / "profile").c_str());
     float data[2] = {1, 2};
     const OrtValue* x = scenes::floats(s, data, {2});

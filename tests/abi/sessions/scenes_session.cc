@@ -7,7 +7,7 @@ using namespace scenes;
 
 namespace {
 
-/// By reference: the text is set only by the call that returns the code.
+/// `text` is a reference, because the call that returns the code sets it.
 void note_text(Scene& s, std::string_view key, OrtErrorCode code, char* const& text) {
   if (code != ORT_OK) return;
   s.note(key, text);

@@ -152,7 +152,7 @@ void terminated() {
   options.SetRunTag("stopped").SetTerminate();
   expect_error(ORT_FAIL, "a terminated run", [&] { run(session, "x", {1, 2, 3}, {1, 3}, options); });
   options.UnsetTerminate();
-  expect(run(session, "x", {1, 2, 3}, {1, 3}, options).size() == 2, "one that may go on");
+  expect(run(session, "x", {1, 2, 3}, {1, 3}, options).size() == 2, "a run that may continue");
 }
 
 void model_editor() {

@@ -10,10 +10,10 @@ KEY=/usr/share/keyrings/debian-archive-keyring.gpg
 HEADERS=$W/x/usr/include/onnxruntime
 if [ ! -f "$HEADERS/onnxruntime_cxx_api.h" ]; then
   [ -f "$KEY" ] || { echo "no $KEY"; echo "0 passed, 0 failed, 1 skipped"; exit; }
-  # From where the system itself has its packages.
+  # The archive from which the system has its packages.
   MIRROR=$(apt-get indextargets --format '$(REPO_URI)' 'Identifier: Packages' | grep -v security | head -1 || true)
-  [ -n "$MIRROR" ] || { echo "apt knows no archive"; echo "0 passed, 0 failed, 1 skipped"; exit; }
-  # Lists and archives of its own: the system's are left as they are, and nothing is installed.
+  [ -n "$MIRROR" ] || { echo "apt has no package archive"; echo "0 passed, 0 failed, 1 skipped"; exit; }
+  # Uses separate lists and archives: the system's do not change, and nothing is installed.
   mkdir -p state/lists/partial cache/archives/partial
   echo "deb [signed-by=$KEY] $MIRROR $SUITE main" > sources.list
   APT=(apt-get -qq -o Dir::Etc::sourcelist="$W/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State="$W/state" -o Dir::Cache="$W/cache"
@@ -22,7 +22,7 @@ if [ ! -f "$HEADERS/onnxruntime_cxx_api.h" ]; then
   dpkg -x libonnxruntime-dev_*.deb x
 fi
 mkdir -p lib; ln -sfn "$SO" lib/libonnxruntime.so.1
-# The same headers, but for the C ones, which are this project's: a program of theirs compiles with either.
+# The same headers, except that the C headers are this project's: programs compile with either.
 rm -rf mixed; cp -r "$HEADERS" mixed; cp "$HERE"/../../../include/retort/onnxruntime_*.h mixed/
 passed=0; failed=0
 for headers in "$HEADERS" "$W/mixed"; do
@@ -30,8 +30,8 @@ for headers in "$HEADERS" "$W/mixed"; do
     "${CXX:-c++}" -std=c++20 -Wall -Wno-unused-parameter -isystem "$headers" -c "$HERE/$part.cc" -o "$part.o"
   done
   "${CXX:-c++}" main.o binding.o model.o -o client "-L$W/lib" -l:libonnxruntime.so.1 -pthread
-  # A library that has another name inside is loaded under this one before it is asked for.
-  # By relative names: a space or a colon in that of the folder would part these lists.
+  # A library with another SONAME is loaded under this name first.
+  # Names are relative, because a space or a colon in the name of the folder would separate entries of these lists.
   LD_LIBRARY_PATH="lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="lib/libonnxruntime.so.1" \
     timeout "${TEST_TIMEOUT:-300}" ./client "${DATA:-$HERE/../data}" > out.txt 2> err.txt || true
   grep -v ' passed, ' out.txt || true

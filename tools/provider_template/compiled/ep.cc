@@ -65,7 +65,7 @@ struct Step {
 
 class Part : public OrtNodeComputeInfo {
  public:
-  /// The graphs go away after compiling: everything that runs need is taken out of them here.
+  /// The graphs are freed after compiling, so everything that runs need is copied from them here.
   Part(const Host& host, const OrtGraph* graph, const OrtNode* fused) : OrtNodeComputeInfo{}, host_(host) {
     std::vector<std::string> values = inputs_of(host, fused);
     inputs_ = values.size();
@@ -82,7 +82,7 @@ class Part : public OrtNodeComputeInfo {
     }
     for (const std::string& name : outputs_of(host, fused)) outputs_.push_back(number(name));
     ort_version_supported = ORT_API_VERSION;
-    // A part may run in several threads at once. What a run needs for itself would be made here; this one needs nothing.
+    // A part may run in several threads at once. State of a single run would be made here; this part needs none.
     CreateState = [](OrtNodeComputeInfo* p, OrtNodeComputeContext*, void** state) noexcept -> OrtStatus* {
       *state = p;
       return nullptr;

@@ -28,7 +28,7 @@ struct Allocator : OrtAllocator {
 
   explicit Allocator(const OrtMemoryInfo* info) : OrtAllocator{}, info(info) {
     version = ORT_API_VERSION;
-    // There is no status to answer with: null says that there is no memory.
+    // The function returns no status: null means that the allocation failed.
     Alloc = [](OrtAllocator*, size_t size) -> void* { return device_allocate(size); };
     Reserve = Alloc;
     Free = [](OrtAllocator*, void* p) { device_release(p); };

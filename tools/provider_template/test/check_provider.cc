@@ -196,7 +196,7 @@ class Engine {
 
 int passed = 0, failed = 0;
 
-/// `test` answers what is wrong; "": nothing.
+/// `test` returns the error; "" if there is none.
 void verdict(const std::string& name, const std::function<std::string()>& test) {
   std::string wrong;
   try {
@@ -231,7 +231,7 @@ void check_engine(const std::string& library, const std::string& plugin) {
   verdict("without the processor", [&] {
     try {
       engine->run("", false);
-      return std::string("the session was made, though nobody else runs 'minus' and 'broadcast'");
+      return std::string("the session was made, though no other provider runs 'minus' and 'broadcast'");
     } catch (const std::exception&) {
       return std::string();
     }

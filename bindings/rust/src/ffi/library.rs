@@ -59,7 +59,7 @@ pub(crate) fn api_version() -> Result<u32> {
 }
 
 /// Gets the newest version of the interface that both sides know. A library prints an error when it is asked for a
-/// newer version than its own, so it is not asked for one beyond its version.
+/// newer version than its own, so this function requests no version beyond the library's.
 fn negotiate(base: *const OrtApiBase) -> Result<(*const OrtApi, u32)> {
     // SAFETY: OrtGetApiBase returned the base, and both functions may be called at any time.
     unsafe {

@@ -199,7 +199,7 @@ impl Value {
         unsafe { describe(memory_of(&self.handle)?) }
     }
 
-    /// Returns the elements; an error if they have a different type than the wanted one.
+    /// Returns the elements; an error if their type is not `wanted`.
     #[inline]
     fn elements(&self, wanted: Option<ONNXTensorElementDataType>) -> Result<Elements> {
         match (self.elements.get(), wanted) {

@@ -236,7 +236,7 @@ fn asynchronous_runs() {
     let builder = builder.with_config_entry("session.intra_op.allow_spinning", "0").unwrap();
     let model = Model::new().input("x", FLOAT, &["n"]).output("y", FLOAT, &["n"]).node("Neg", &["x"], &["y"], &[]);
     let (session, x) = (builder.commit_from_memory(&model.bytes()).unwrap(), Arc::new(four()));
-    stays_flat("runs that nobody waits for", |i| {
+    stays_flat("runs whose results are dropped", |i| {
         let future = session.run_async(&[("x", x.clone())], &["y"]).unwrap();
         match i % 4 {
             0 => drop(future.wait().unwrap()),

@@ -35,8 +35,8 @@ inline constexpr TypeSet kIntegerCodes =
 inline constexpr TypeSet kFloatCodes =
     types({DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f4e2m1});
 
-/// The scales as floats and the zero points as integers, in the scratch memory of a kernel. Zero points are 0 if there
-/// are none, or if codes are floats, whose zero point must be 0.
+/// The scales as floats and the zero points as integers, in the scratch memory of a kernel. Zero points are 0 if the
+/// input is omitted, or if codes are floats, whose zero point must be 0.
 struct Scales {
   const float* scale;
   const int32_t* zero;

@@ -29,7 +29,7 @@ public final class AnyDevice {
   }
 
   // [place]
-  /** One tensor to another place, wherever both are; also within the host. */
+  /** Copies one tensor to another place, on any device or within the host. */
   private static void copy(OrtEnvironmentFFM env, OrtValueRef from, OrtValueRef to) {
     env.copyTensors(List.of(from), List.of(to), null);
   }

@@ -61,7 +61,7 @@ public final class KvCache {
       System.out.printf(Locale.ROOT, "step %d: %.4f %.4f %.4f%n", step, Digit.shade(y, 0), Digit.shade(y, 1), Digit.shade(y, 2));
     }
     // [end]
-    // Rows of the cache that nobody wrote are still zero.
+    // Rows of the cache that no step wrote are still zero.
     boolean six = Digit.shade(keys, 5 * WIDTH / HEADS) != 0 && Digit.shade(keys, 6 * WIDTH / HEADS) == 0;
     System.out.printf(Locale.ROOT, "%s of %d rows taken%n", six ? "6" : "not 6", ROOM);
   }

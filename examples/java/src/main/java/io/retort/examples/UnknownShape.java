@@ -32,7 +32,7 @@ public final class UnknownShape {
       for (int clear = 0; clear < 3; ++clear) {
         Digit.drawTwo(image, 0);
         image.asSlice(0, 4 * 16 * clear).fill((byte) 0);  // fewer dark pixels each time
-        binding.bindOutputToDevice("places", DeviceSpec.CPU);  // anew where the shape may have changed
+        binding.bindOutputToDevice("places", DeviceSpec.CPU);  // again, because the shape may have changed
         try (Arena step = Arena.ofConfined(); OrtValues results = binding.runWithBindings(null)) {  // references, no copies
           MemorySegment places = results.get("places").asSegment(step);
           long found = results.get("places").shape()[1];  // [2, found]: rows, then columns

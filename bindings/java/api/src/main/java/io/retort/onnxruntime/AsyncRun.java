@@ -23,7 +23,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
 
   private AsyncRun(RunOptions options) {
     this.options = options;
-    // If something else completes the future, nobody will get the results of the run, so the run is terminated.
+    // If something else completes the future, no caller will get the results of the run, so the run is terminated.
     whenComplete((values, failure) -> end());
   }
 
@@ -52,7 +52,7 @@ final class AsyncRun extends CompletableFuture<OrtValues> {
     over = true;
     if (ownOptions) options.close();
     if (failure != null) completeExceptionally(failure);
-    // The future was completed by something else, so nobody else will close the results.
+    // The future was completed by something else, so no caller will close the results.
     else if (!complete(values)) values.close();
   }
 

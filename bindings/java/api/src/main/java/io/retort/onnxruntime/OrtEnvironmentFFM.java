@@ -62,7 +62,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
     boolean own = threads.address() == 0;
     LogSink log = options.log();
     if (log == null) return own ? c.createEnv(level, name, out) : c.createEnvWithGlobalThreadPools(level, name, threads, out);
-    // The global arena, because the library may log until the process ends, from threads that nobody joins.
+    // The global arena, because the library may log until the process ends, from threads that are never joined.
     MemorySegment sink = Upcalls.logging((l, category, id, at, text) -> log.log(LogLevel.of(l), category, id, at, text), Arena.global());
     return own ? c.createEnvWithCustomLogger(sink, MemorySegment.NULL, level, name, out)
         : c.createEnvWithCustomLoggerAndGlobalThreadPools(sink, MemorySegment.NULL, level, name, threads, out);

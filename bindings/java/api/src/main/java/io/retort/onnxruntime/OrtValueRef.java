@@ -214,7 +214,7 @@ public final class OrtValueRef extends NativeObject {
    * program, this is that segment. Otherwise it is a view for the threads that may use the arena. The arena keeps the
    * value alive until it is closed, even if all references are closed earlier.
    *
-   * @param arena the lifetime of the view. A confined arena costs next to nothing. The global arena keeps the value
+   * @param arena the lifetime of the view. A confined arena costs almost nothing. The global arena keeps the value
    * until the process ends
    * @return the bytes of the tensor, in the order of its elements
    * @throws OrtException if the value is not a tensor, holds strings, or is on a device

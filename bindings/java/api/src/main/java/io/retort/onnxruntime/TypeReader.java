@@ -50,7 +50,7 @@ final class TypeReader {
     if (info.address() == 0) return new TypeInfo.Opaque();
     ElementType element = ElementType.of(api.integer(out -> api.c.getTensorElementType(info, out)));
     long[] shape = shape(info);
-    // Before version 24, the interface does not tell a tensor without a shape from a scalar.
+    // Before version 24, the interface does not distinguish a tensor without a shape from a scalar.
     boolean hasShape = api.apiVersion() >= 24 ? api.c.tensorTypeAndShape_HasShape(info) : shape.length > 0;
     List<String> names = new ArrayList<>();
     if (shape.length > 0) {
