@@ -9,7 +9,7 @@ namespace retort {
 /// DequantizeLinear of input `x` with one scale and one zero point, which may be omitted. Throws invalid_graph where
 /// `x` is of a float type, and where scale or zero point are known to have more than one element.
 ValueId real_numbers(Rewriter& r, size_t x, size_t scale, size_t zero);
-/// Output 0 becomes QuantizeLinear of `y` with the scale and zero point of those inputs, and the node goes away.
+/// Output 0 becomes QuantizeLinear of `y` with the scale and zero point of those inputs, and the node is removed.
 /// Without a zero point the codes have the type of input 0.
 void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero);
 /// Throws invalid_graph where input i is known to have more than one element.

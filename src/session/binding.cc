@@ -61,11 +61,10 @@ void Binding::bind_output(const std::string& name, Value value) {
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
   const bool is_host = space.host_readable() && !session_->devices().devices->find_allocator(space);
-  require(
-      is_host || session_->devices().devices->find_allocator(space), ErrorCode::invalid_argument,
-      "output '{}': nobody has memory of {}; add the provider whose memory it is, or bind the output to that of the "
-      "CPU",
-      name, to_string(space));
+  require(is_host || session_->devices().devices->find_allocator(space), ErrorCode::invalid_argument,
+          "output '{}': no provider has memory of {}; add the provider that has it, or bind the output to that of the "
+          "CPU",
+          name, to_string(space));
   Output& o = output(name);
   o.given = false;
   o.value = Value();

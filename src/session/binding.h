@@ -19,11 +19,11 @@ class Binding {
 
   /// Keeps the value. If a plan reads it in another memory, copies it there now, and later changes of the original have no
   /// effect. Replaces a value bound to the same name before. Throws if there is no such input, or if the value lies in memory
-  /// that nobody can copy from; run() checks whether the value fits.
+  /// that cannot be copied from; run() checks whether the value fits.
   void bind_input(const std::string& name, Value value);
   /// The run writes into this value's memory. Names are checked by run().
   void bind_output(const std::string& name, Value value);
-  /// The run allocates in this space. It uses the memory again, unless somebody holds the last result.
+  /// The run allocates in this space. It uses the memory again, unless the last result is still held.
   void bind_output(const std::string& name, MemorySpace space);
   void clear_inputs();
   void clear_outputs();

@@ -14,7 +14,7 @@
 
 namespace retort {
 
-/// Thread-safe. What it is made from must outlive it. A caller chooses a recorded run by a number, gpu_graph_id; runs with a
+/// Thread-safe. The arguments of the constructor must outlive it. A caller chooses a recorded run by a number, gpu_graph_id; runs with a
 /// negative number are not recorded. The entries of a call must have been checked.
 class Captures {
  public:

@@ -27,7 +27,7 @@ class TestCapture : public RunCapture {
   }
   void replay(int) override { ++replays; }
   void release(int id) override { see(id, 0); }
-  /// There were so many runs with this number.
+  /// This many runs had this number.
   void see(int id, int runs) {
     const std::lock_guard lock(mutex_);
     runs_[id] = runs;

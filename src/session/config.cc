@@ -86,7 +86,7 @@ bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) 
   return std::ranges::count(owners, owner) || !nearest(owner, owners).empty();
 }
 
-// A warning about an unknown key; empty if the key belongs to somebody else.
+// A warning about an unknown key; empty if the key is not one of ours.
 std::string about_unknown(ConfigScope scope, std::string_view key) {
   std::vector<std::string_view> keys, owners;
   for (const ConfigKey& known : config_keys()) {

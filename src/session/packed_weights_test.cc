@@ -183,7 +183,7 @@ TEST_F(Packed, FoldersThatAreNoneAreErrors) {
       EXPECT_CONTAINS(std::string(e.what()), "session.packed_weights_cache is '" + wrong + "', which is not a folder");
     }
   }
-  options_.config["session.packed_weights_cache"] = "/proc/self";  // nobody can write there
+  options_.config["session.packed_weights_cache"] = "/proc/self";  // not writable
   EXPECT_EQ(compute(*load(model)), expected(model));
   EXPECT_CONTAINS(log_, "packed weights are not saved: cannot create '/proc/self/");
 }

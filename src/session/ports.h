@@ -77,7 +77,7 @@ class Ports {
   void check_input(size_t index, const Value& value) const;
   /// Throws invalid_argument if output `index` is another kind of value. The run checks whether a tensor fits.
   void check_output(size_t index, const Value& value) const;
-  /// Throws fail if the tensor of an input or output lies in memory that nobody can copy from. `what`: "input" or "output".
+  /// Throws fail if the tensor of an input or output lies in memory that cannot be copied from. `what`: "input" or "output".
   void check_memory(std::string_view what, std::string_view name, const Value& value) const;
 
   /// All memories that input `index` is read in, and the memory that output `index` is made in. On the host before

@@ -35,7 +35,7 @@ class Route {
   /// The memory that the plan reads its input at `position` in.
   const MemorySpace& space(size_t position) const;
   /// The value that a run of `call` reads at `position`: the one that the caller gave, its copy in the right memory, or the
-  /// model's own; null for an optional input or one that nobody reads. Throws fail for a required input that is not given.
+  /// model's own; null for an optional input or one that no step reads. Throws fail for a required input that is not given.
   const Value* read(const RunCall& call, size_t position) const;
   /// Writes the values that a run of `call` reads to `ordered`, by position. `views` holds those that the route has to
   /// reshape, and must be empty; both must stay until the run ends. Throws as read() does.

@@ -20,7 +20,7 @@ struct ChosenRoute {
   std::shared_ptr<Route> general;  ///< keeps the route, since a later call may replace it; null for the first route
 };
 
-/// Thread-safe after make_first(). What it is made from must outlive it.
+/// Thread-safe after make_first(). The arguments of the constructor must outlive it.
 class Routes {
  public:
   Routes(const Ports& ports, const SessionOptions& options, const Logger& logger, const PlanMaker& plans,

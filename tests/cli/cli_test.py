@@ -52,7 +52,7 @@ class Cli(ToolTest):
         for words in (["run", DIGITS], ["bench", DIGITS, "--seconds", "0.1"], ["devices"]):
             done = subprocess.run([TOOL, *words], env={**os.environ, "RETORT_ISA": "avx-512"}, capture_output=True, encoding="utf-8")
             self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-            self.assertIn("RETORT_ISA is 'avx-512', which is not an instruction level here; set it to v2, avx2 or avx512 on x86-64", done.stderr)
+            self.assertIn("RETORT_ISA is 'avx-512', which is not an instruction level; set it to v2, avx2 or avx512 on x86-64", done.stderr)
         level = "v2" if platform.machine() == "x86_64" else "neon"
         for name in (level, ""):
             done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_ISA": name}, capture_output=True, encoding="utf-8")

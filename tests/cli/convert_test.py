@@ -168,7 +168,7 @@ class Convert(ToolTest):
         os.mkfifo(self.path("pipe"))
         os.symlink("pipe", self.path("link"))
         for words in ([self.path("pipe")], [self.path("link")], [self.path("a.onnx"), "--external", "pipe"], [self.folder]):
-            self.fails(1, ["convert", self.wide(), *words], "it is no regular file", "choose another name")
+            self.fails(1, ["convert", self.wide(), *words], "it is not a regular file", "choose another name")
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
         self.assertFalse(os.path.exists(self.path("a.onnx")))
 

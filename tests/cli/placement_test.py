@@ -85,7 +85,7 @@ class Placement(ToolTest):
 
     def test_wrong_plugins(self):
         self.fails(1, ["inspect", self.border(), "--plugin", "loop=/nowhere/lib.so"], "'/nowhere/lib.so' cannot be opened")
-        self.fails(1, ["inspect", self.border(), *PLUGIN, "--provider", "lopback"], "no provider 'lopback'", "'loopback', 'loopback2'")
+        self.fails(1, ["inspect", self.border(), *PLUGIN, "--provider", "lopback"], "provider 'lopback' does not exist", "'loopback', 'loopback2'")
         self.fails(2, ["run", self.border(), "--plugin", "loop"], "NAME=FILE")
         self.fails(2, ["inspect", self.border(), *PLUGIN, "--provider", "loopback:claim"], "KEY=VALUE")
 

@@ -279,7 +279,7 @@ class Suite(Reports):
         self.fails(2, ["bench", "--from", report, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")
-        self.fails(1, ["bench", "--suite", self.folder], "there is no .onnx file")
+        self.fails(1, ["bench", "--suite", self.folder], "no .onnx file")
 
 
 class Check(Reports):
@@ -291,7 +291,7 @@ class Check(Reports):
         before = self.report([scenario("a/1", (1.0, 2.0)), scenario("b/1", (1.0, 1.0)), scenario("c/1", (1.0, 1.0)), scenario("d/1", (1.0, 1.0))], "before.json")
         code, out = self.check(before)
         self.assertEqual(code, 2)
-        self.assertIn("--update writes one", out)
+        self.assertIn("--update writes it", out)
         self.assertEqual(self.check(before, "--update")[0], 0)
         self.assertEqual(self.check(before)[0], 0)
         after = self.report([scenario("a/1", (0.95, 1.7)), scenario("b/1", (1.3, 1.05)), scenario("c/1", (1.0, 1.0), differs=True), scenario("e/1", (1.0, 1.0))])

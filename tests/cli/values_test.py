@@ -197,7 +197,7 @@ class Values(ToolTest):
         code, out, err = retort("run", model, "-i", self.npy("x.npy", np.full((2, 3), b"caf\xe9")), "--json")  # bytes that are not UTF-8
         self.assertEqual((code, json.loads(out)["outputs"]["y"]["values"]), (0, ["caf\ufffd"] * 6), err)
         header = b"\x93NUMPY\x01\x00\x76\x00" + b"{'descr': '<U1', 'fortran_order': False, 'shape': (2,3), }".ljust(0x75) + b"\n"
-        self.fails(1, ["run", model, "-i", self.write("x.npy", header + b"\xff" * 24)], "no Unicode")
+        self.fails(1, ["run", model, "-i", self.write("x.npy", header + b"\xff" * 24)], "not Unicode")
         self.fails(1, ["run", model, "-i", self.write("x.npy", header + b"a\0\0\0")], "cut off")
         np.save(self.path("o.npy"), np.array([["a"]], object), allow_pickle=True)
         self.fails(1, ["run", model, "-i", self.path("o.npy")], "element type |O is not supported")

@@ -96,7 +96,7 @@ def read_faults(path=FAULTS):
 
 
 def names_of(case, found, theirs):
-    """What the conditions of oracle_faults.tsv speak of."""
+    """What the conditions of oracle_faults.tsv refer to."""
     arrays = [g.value for g in case.inputs if g is not None and isinstance(g.value, np.ndarray)]
     floats = [a for a in arrays if a.dtype.kind == "f"]
     return {"opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],

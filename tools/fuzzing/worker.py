@@ -117,7 +117,7 @@ class Engine(Api):
         address = self.make("GetTensorMutableData", value)
         data = ctypes.string_at(address, size) if size else b""
         spare = size * 8 - count * BITS[element]
-        if spare:  # bits after the last element mean nothing
+        if spare:  # bits after the last element are undefined
             data = data[:-1] + bytes([data[-1] & 0xFF >> spare])
         return "tensor", element, shape, data
 

@@ -67,7 +67,7 @@ inline std::vector<float> drawn(std::normal_distribution<float>& normal, std::mt
   return v;
 }
 
-/// Memory that starts at a cache line, as packed weights and scratch want it.
+/// Memory that starts at a cache line, as packed weights and scratch require.
 class Lines {
  public:
   explicit Lines(size_t bytes) : memory_(bytes / sizeof(Line) + 1) {}

@@ -103,7 +103,7 @@ TEST_F(DeviceTest, MemoryOfNoProvider) {
   Binding binding(s);
   EXPECT_CONTAINS(error_of([&] { binding.bind_input("a", lost); }), "NPU 3 (vendor 0x1234)");
   EXPECT_CONTAINS(error_of([&] { binding.bind_output("y", lost.space()); }),
-                  "output 'y': nobody has memory of NPU 3 (vendor 0x1234)");
+                  "output 'y': no provider has memory of NPU 3 (vendor 0x1234)");
 }
 
 // Whatever fails, the run reports it, its results stay empty, and the next run works.
