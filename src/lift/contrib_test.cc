@@ -76,6 +76,19 @@ TEST(Contrib, OptimisersAreArithmetic) {
             "y1 = Add(%3, %2)\n%4 = CastLike(x0, x2)\n%5 = Mul(%4, y1)\ny = Sub(x2, %5)\n");
 }
 
+TEST(Contrib, SparseInitializersAreDenseFactors) {
+  EXPECT_EQ(microsoft("SparseToDenseMatMul", {f32({2, 3}), f32({4, 3})}, {{"transB", int64_t(1)}, {"alpha", 2.0f}}),
+            "%0 = Transpose(x1) perm=[1,0]\n%1 = MatMul(x0, %0)\ny = Mul(%1, 2f)\n");
+  EXPECT_THROW(microsoft("SparseToDenseMatMul", {f32({2}), f32({2, 3})}), Error);
+}
+
+TEST(Contrib, ThoseOfOtherProcessors) {
+  EXPECT_EQ(microsoft("TorchEmbedding", {f32({5, 2}), i64({1}, {3})}), "y = Gather(x0, [3])\n");
+  EXPECT_EQ(
+      microsoft("IsAllFinite", {f32({5, 2})}, {{"isnan_only", int64_t(1)}}),
+      "%0 = Reshape(x0, [-1])\n%1 = IsNaN(%0)\n%2 = Cast(%1) to=7\n%3 = ReduceSum(%2) keepdims=0\ny = Equal(%3, 0)\n");
+}
+
 size_t count_of(const std::string& text, const std::string& word) {
   size_t count = 0;
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
