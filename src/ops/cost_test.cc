@@ -41,6 +41,7 @@ std::vector<Row> products() {
       {"MatMul", {of({5, 7}), of({7})}, {.multiply_adds = 5 * 7, .tiles = true}},
       {"Gemm", {of({7, 5}), of({7, 3})}, {.multiply_adds = 5 * 7 * 3, .tiles = true}, trans_a},
       {"Gemm", {of({5, 7}), of({7, 3}), of({3})}, {.multiply_adds = 5 * 7 * 3, .operations = 15, .tiles = true}},
+      {"CDist", {of({5, 7}), of({3, 7})}, {.multiply_adds = 5 * 7 * 3, .operations = 5 * 7 * 3}, {}, "com.microsoft"},
       {"FusedMatMul",
        {of({2, 7, 5}), of({2, 7, 3})},
        {.multiply_adds = 2 * 5 * 7 * 3, .tiles = true},
@@ -157,6 +158,12 @@ std::vector<Row> sequences() {
       recurrent("RNN", 1),
       recurrent("GRU", 3),
       recurrent("LSTM", 4),
+      {"AttnLSTM",
+       {of({3, 2, 5}), of({1, 16, 11}), of({1, 16, 4}), kNone, kNone, kNone, kNone, kNone, of({1, 4, 7}), of({1, 6, 7}),
+        of({1, 7}), of({2, 9, 6})},
+       {.multiply_adds = 2 * (3 * (16 * 11 + 16 * 4 + 4 * 7 + 9 * (7 + 6)) + 9 * 6 * 7), .rounds = 3},
+       {},
+       "com.microsoft"},
       batch_major,
       {"Attention", {of({1, 2, 5, 4}), of({1, 2, 9, 4}), of({1, 2, 9, 6})}, {.multiply_adds = 2 * 5 * (4 + 6) * 9}},
       {"Attention",
@@ -224,6 +231,21 @@ std::vector<Row> windows() {
       {"AffineGrid", {of({1, 2, 3}), i64({4}, {1, 3, 5, 6})}, {.operations = 2 * (5 * 6 * 2) * 3}},
       {"Col2Im", {of({1, 12, 9}), i64({2}, {4, 4}), i64({2}, {2, 2})}, {.operations = 108}},
       {"RoiAlign", {of({1, 2, 4, 4}), of({3, 4}), i64({3}, {0, 0, 0})}, {.operations = kUnknown}},
+      {"CropAndResize",
+       {of({1, 2, 4, 4}), of({3, 4}), of({3}, DType::i32), Tensor::of<int32_t>({2}, {5, 6})},
+       {.operations = 3 * 2 * 5 * 6 * 9},
+       {},
+       "com.microsoft"},
+      {"WordConvEmbedding",
+       {of({3, 6}, DType::i32), of({4, 1, 2, 5}), of({4}), of({9, 5})},
+       {.multiply_adds = 3 * 5 * 4 * 2 * 5, .operations = 3 * 4},
+       {},
+       "com.microsoft"},
+      {"MaxpoolWithMask",
+       {of({1, 2, 4, 4}), of({1, 2, 4, 4}, DType::i32)},
+       {.operations = 2 * 2 * 3 * 6},
+       {{"kernel_shape", std::vector<int64_t>{3, 2}}},
+       "com.microsoft"},
       {"MaxRoiPool",
        {of({1, 2, 4, 4}), of({3, 5})},
        {.operations = kUnknown},
@@ -238,6 +260,7 @@ std::vector<Row> rows_of_reductions() {
     rows.push_back({name, {of({5, 3}), i64({1}, {1})}, {.operations = 15}});
   for (const char* name : {"CumSum", "CumProd"}) rows.push_back({name, {of({5, 3}), i64({}, {1})}, {.operations = 15}});
   rows.push_back({"Det", {of({2, 3, 3})}, {.operations = 2 * 2 * 27 / 3}});
+  rows.push_back({"Inverse", {of({2, 3, 3})}, {.operations = 2 * 2 * 27}, {}, "com.microsoft"});
   return rows;
 }
 

@@ -80,6 +80,8 @@ def of_oracle(schema):
 
 def add_versions(operators, domain, name, versions):
     """Versions in order, each with the last opset that has it."""
+    if domain not in LAST_OPSET:
+        return
     versions = sorted(versions, key=lambda v: v.since)
     ends = [v.since - 1 for v in versions[1:]] + [LAST_OPSET[domain]]
     found = [dataclasses.replace(v, until=end) for v, end in zip(versions, ends) if end >= v.since and not v.deprecated]
@@ -94,8 +96,10 @@ def load(oracle):
         if schema.domain in ("", "ai.onnx.ml"):
             histories.setdefault((schema.domain, schema.name), []).append(of_onnx(schema))
     for schema in oracle.get_all_operator_schema():
-        if schema.domain in ("com.microsoft", "com.microsoft.nchwc"):
-            histories.setdefault((schema.domain, schema.name), []).append(of_oracle(schema))
+        versions = histories.setdefault((schema.domain, schema.name), [])
+        experimental = schema.domain == "" and all(v.since != schema.since_version for v in versions)  # what onnx forgot
+        if experimental or schema.domain in ("com.microsoft", "com.microsoft.nchwc"):
+            versions.append(of_oracle(schema))
     operators = {}
     for (domain, name), versions in sorted(histories.items()):
         add_versions(operators, domain, name, versions)

@@ -35,7 +35,8 @@ OPERATORS = {
             "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DFT STFT DeformConv Col2Im "
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
             "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
-            "com.microsoft:MoEGroupRouter", (64, 16)),
+            "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv "
+            "com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:WordConvEmbedding com.microsoft:Inverse", (64, 16)),
     # Normalisations divide by what they summed.
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
             "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
@@ -47,7 +48,7 @@ OPERATORS = {
             "ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
             "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
             "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
-            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
+            "com.microsoft:DynamicQuantizeLSTM com.microsoft:GridSample com.microsoft.nchwc:Upsample", (512, 128)),
 }
 # Steps by which quantised results may differ: a product that lies between two integers rounds either way.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "

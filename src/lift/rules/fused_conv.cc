@@ -1,29 +1,10 @@
 // com.microsoft.FusedConv: a Conv, the addition of a tensor Z and an activation, from models that ONNX Runtime has
 // optimised. The separate operators are fused again by this engine's passes.
-#include "base/error.h"
+#include "lift/fused_activation.h"
 #include "lift/rewriter.h"
 
 namespace retort {
 namespace {
-
-ValueId activated(Rewriter& r, ValueId x, const std::string& name, const std::vector<float>& parameters) {
-  const auto parameter = [&](size_t i) {
-    require(i < parameters.size(), ErrorCode::invalid_graph,
-            "activation {} needs {} activation_params, but there are {}", name, i + 1, parameters.size());
-    return parameters[i];
-  };
-  if (name.empty()) return x;
-  if (name == "Relu" || name == "Tanh" || name == "Sigmoid") return r.add({.type = name, .inputs = {x}});
-  if (name == "LeakyRelu") return r.add({.type = name, .inputs = {x}, .attributes = {{"alpha", parameter(0)}}});
-  if (name == "HardSigmoid") {
-    return r.add({.type = name, .inputs = {x}, .attributes = {{"alpha", parameter(0)}, {"beta", parameter(1)}}});
-  }
-  require(name == "Clip", ErrorCode::not_implemented, "activation {} is not supported", name);
-  const DType type = r.type(0).dtype;
-  return r.add(
-      {.type = name,
-       .inputs = {x, r.constant(float_scalar(type, parameter(0))), r.constant(float_scalar(type, parameter(1)))}});
-}
 
 void apply_fused_conv(Rewriter& r) {
   const auto name = r.attributes().get_or<std::string>("activation", "");

@@ -72,16 +72,35 @@ def engram_gate(case):
 @recipe("com.microsoft:NGramHashMapping com.microsoft:VarlenNGramHashMapping")
 def ngram_hash(case):
     varlen = case.operator.name.startswith("Varlen")
-    most, heads = case.dim(2, 3), case.dim(1, 3)
+    most, heads = case.dim(2, 4), case.dim(1, 3)
     of = np.int64 if case.elem("M") == 7 else np.int32
-    case.attr("max_ngram_size", most), case.attr("n_head_per_ngram", heads), case.attr("pad_id", 0), case.attr("reset_on_eos", 0, 0.3)
-    g, length = case.numbers.generator, case.dim(1, 6)
-    case.give(g.integers(0, 50, (length,) if varlen else (case.dim(1, 2), length)).astype(of))
-    case.give((2 * g.integers(1, 99, (most,)) + 1).astype(of))
-    case.give(g.integers(5, 50, ((most - 1) * heads,)).astype(of))
+    case.attr("max_ngram_size", most), case.attr("n_head_per_ngram", heads), case.attr("pad_id", case.dim(-1, 3))
+    case.attr("reset_on_eos", case.dim(0, 1), 0.6)
+    g, batch, length = case.numbers.generator, case.dim(1, 3), case.dim(0, 6)
+    ends = np.cumsum([0] + [case.dim(1, 4) for _ in range(batch)])
+    ids = (int(ends[-1]),) if varlen else (batch, length)
+    width = (most - 1) * heads
+
+    def maybe(array):
+        case.give(array) if case.maybe(0.4) else case.skip()
+
+    case.give(g.integers(0, 6, ids).astype(of))
+    case.give(g.integers(-2 ** 31, 2 ** 31, (most + case.dim(0, 1),)).astype(of))
+    case.give(g.integers(0 if case.odd() else 1, 50, (width,)).astype(of))
     if varlen:
-        case.give(np.array([0, length], np.int32))
-    case.want(True)
+        case.give(ends.astype(np.int32))
+    maybe(g.integers(0, 6, (batch, most - 1)).astype(of))
+    maybe(g.integers(0, 99, (width,)).astype(of))
+    maybe(np.asarray(g.integers(0, 6), of))
+    segments = case.maybe()
+    case.give(g.integers(0, 2, ids).astype(np.int32)) if segments else case.skip()
+    if not varlen:
+        return
+    case.give(g.integers(0, 2, (batch, most - 1)).astype(np.int32)) if segments and case.maybe() else case.skip()
+    captures = case.attr("state_update_capacity", case.dim(0, 3), 0.5)
+    if captures:
+        case.give(g.integers(-1, 5, (batch,)).astype(np.int32))
+    case.want(True, case.maybe(), segments and case.maybe(), bool(captures) and case.maybe())
 
 
 @recipe("SwiGLU")

@@ -254,7 +254,8 @@ def qlinear_pool(case):
 @recipe("com.microsoft.nchwc:Conv com.microsoft.nchwc:AveragePool com.microsoft.nchwc:MaxPool com.microsoft.nchwc:GlobalAveragePool "
         "com.microsoft.nchwc:GlobalMaxPool com.microsoft.nchwc:Upsample com.microsoft.nchwc:ReorderInput com.microsoft.nchwc:ReorderOutput")
 def nchwc(case):
-    """Blocks of 8 and of 16 channels: which of them holds depends on the processor."""
+    """Blocks of 8 and of 16 channels: which of them holds depends on the processor. The optimiser makes these nodes where shapes are known."""
+    case.form = "fixed"
     name, block, n, image = case.operator.name, 16, case.dim(1, 2), [case.dim(3, 8), case.dim(3, 8)]
     channels = block * case.dim(1, 2)
     if name in ("ReorderInput", "ReorderOutput"):
@@ -265,8 +266,8 @@ def nchwc(case):
         return
     if name == "Upsample":
         case.attr("scales", [1, 1, case.dim(1, 3), case.dim(1, 3)])
-        case.attr("mode", case.pick("nearest", "linear"), 0.5)
-        case.attr("coordinate_transformation_mode", case.pick("asymmetric", "align_corners", "half_pixel"), 0.5)
+        linear = case.attr("mode", case.pick("nearest", "linear"), 0.7) == "linear"
+        case.attr("coordinate_transformation_mode", case.pick("asymmetric", "align_corners", "half_pixel") if linear else "asymmetric", 0.6)
     window = Window(case, spatial=2) if not name.startswith("Global") and name != "Upsample" else None
     if window:
         image = window.image

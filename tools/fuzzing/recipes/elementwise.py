@@ -109,3 +109,10 @@ def bit_cast(case):
     case.input("T1", case.shape())
 
 
+
+
+@recipe("Affine Scale ScaledTanh ParametricSoftplus")
+def scaled(case):
+    for name in ("alpha", "beta", "scale"):
+        case.attr(name, case.pick(0.5, 1.0, -2.0), 0.95 if case.operator.name in ("ScaledTanh", "ParametricSoftplus") else 0.6)
+    case.input("T", case.shape(), "normal")

@@ -80,3 +80,20 @@ def affine_grid(case):
 def image_decoder(case):
     case.attr("pixel_format", case.pick("RGB", "BGR", "Grayscale"), 0.7)
     case.give(case.numbers.array(2, (case.dim(0, 64),)))
+
+
+@recipe("ImageScaler")
+def image_scaler(case):
+    shape = (case.dim(1, 2), case.dim(1, 4), case.dim(0, 5), case.dim(1, 5))
+    case.attr("scale", case.pick(0.5, 2.0), 0.6)
+    case.attr("bias", [float(case.dim(-3, 3)) for _ in range(shape[1] + case.odd())])
+    case.input("T", shape, "normal")
+
+
+@recipe("Crop")
+def crop(case):
+    height, width = case.dim(1, 7), case.dim(1, 7)
+    left, top = case.dim(0, width - 1), case.dim(0, height - 1)
+    case.attr("border", [left, top, case.dim(0, width - left), case.dim(0, height - top) + case.odd()])
+    case.attr("scale", [case.dim(0, height - top) + case.odd(), case.dim(0, width - left)], 0.4)
+    case.input("T", (case.dim(1, 2), case.dim(1, 3), height, width))

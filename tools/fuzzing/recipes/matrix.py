@@ -62,9 +62,10 @@ def gemm(case):
     m, k, n = extents(case)
     turned = [case.attr(name, case.dim(0, 1), 0.7) for name in ("transA", "transB")]
     alpha, beta = (case.attr(name, case.pick(0.5, 1.0, 0.0, -1.5), 0.6) for name in ("alpha", "beta"))
-    activation = case.attr("activation", case.pick("Relu", "LeakyRelu", "Tanh", "Sigmoid"))
-    if activation == "LeakyRelu":
-        case.attr("activation_alpha", 0.1)
+    case.attr("activation", case.pick("Celu", "Elu", "HardSigmoid", "LeakyRelu", "ParametricSoftplus", "Relu", "ScaledTanh", "Selu", "Sigmoid",
+                                      "Softplus", "Softsign", "Tanh", "ThresholdedRelu"))
+    for name, value in (("alpha", 0.2), ("beta", 0.3), ("gamma", 1.1)):
+        case.attr(f"activation_{name}", value, 0.98)
     a = case.input("T", (k, m) if turned[0] else (m, k), "normal")
     b = case.input("T", (n, k + case.odd()) if turned[1] else (k + case.odd(), n), "normal")
     bound(case, k * max(1, abs(alpha or 1)), a, b)
@@ -74,6 +75,8 @@ def gemm(case):
             case.attr("broadcast", int(shape != (m, n)))
         c = case.input("T", shape, "normal")
         case.scale += magnitude(c) * max(1, abs(beta or 1))
+    if case.operator.domain:
+        case.scale = max(case.scale, 1.0)
 
 
 def zero_point(case, of, share=0.6, shape=()):
@@ -188,6 +191,8 @@ def square(case):
     n = case.dim(1, 5)
     x = case.input("T" if "T" in case.version.types else case.version.inputs[0].type, (*case.extents(0, 2, 3), n, n + case.odd()), "normal")
     case.scale = 24 * max(1, magnitude(x)) ** n
+    if case.operator.name == "Inverse" and x.size and x.shape[-1] == x.shape[-2]:
+        case.scale = float(min(np.max(np.linalg.cond(x.astype(np.float64)) ** 2), 1e30))  # an error of the matrix, and the size of the inverse
 
 
 @recipe("com.microsoft:MatMulNBits")

@@ -418,3 +418,22 @@ def cast(case):
     if case.operator.name == "CastLike":
         case.input("T2", case.shape(0, 2))
     case.chosen["T2"] = to
+
+
+@recipe("DynamicSlice")
+def dynamic_slice(case):
+    shape = case.extents(1, 4)
+    axes = case.r.sample(range(len(shape)), case.r.randint(1, len(shape)))
+    of = np.int32 if case.elem("Tind") == 6 else np.int64
+    given = case.maybe(0.7)
+    axes = axes if given else list(range(len(axes)))
+    case.input("T", shape)
+    for _ in range(2):
+        case.int64([case.r.randint(-shape[a] - 2, shape[a] + 2) for a in axes], dtype=of)
+    if given:
+        case.int64([a - len(shape) if case.maybe(0.3) else a for a in axes], dtype=of)
+
+
+@recipe("MemcpyFromHost MemcpyToHost")
+def memcpy(case):
+    case.input("T", case.shape())

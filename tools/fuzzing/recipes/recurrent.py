@@ -50,23 +50,31 @@ def recurrent(case):
 
 @recipe("com.microsoft:AttnLSTM")
 def attention_lstm(case):
-    length, batch, size, hidden = case.dim(1, 3), case.dim(1, 2), case.dim(1, 4), case.pick(2, 4)
-    memory, depth, scores = case.dim(1, 4), case.pick(2, 3), case.pick(2, 4)
+    length, batch, size, hidden = case.dim(1, 4), case.dim(1, 3), case.dim(1, 5), case.pick(1, 2, 4, 7)
+    places, depth, attention = case.dim(1, 5), case.dim(1, 4), case.dim(1, 4)
+    layer = case.dim(1, 4) if case.maybe() else 0
+    state = layer or depth
     direction = case.attr("direction", case.pick("forward", "reverse", "bidirectional"), 0.7) or "forward"
-    ways, attended = 2 if direction == "bidirectional" else 1, case.pick(2, 3)
-    has_layer = case.maybe()
+    ways = 2 if direction == "bidirectional" else 1
     case.attr("hidden_size", hidden)
+    if case.maybe(0.2):
+        case.attr("activations", [case.pick(*ACTIVATIONS[:3]) for _ in range(3 * ways)])
+    case.attr("clip", 1.5, 0.15)
+    case.attr("input_forget", 1, 0.1)
     case.input("T", (length, batch, size), "normal")
-    case.input("T", (ways, 4 * hidden, size + (attended if has_layer else depth)), "normal")
-    case.input("T", (ways, 4 * hidden, hidden), "normal")
-    case.input("T", (ways, 8 * hidden), "normal") if case.maybe() else case.skip()
-    for _ in range(4):
-        case.skip()
-    case.input("T", (ways, hidden, scores), "normal")
-    case.input("T", (ways, depth, scores), "normal")
-    case.input("T", (ways, scores), "normal")
-    case.input("T", (batch, memory, depth), "normal")
-    case.give(case.numbers.generator.integers(1, memory + 1, batch).astype(np.int32))
-    if has_layer:
-        case.input("T", (ways, depth + hidden, attended), "normal")
-    case.want(True, True, True)
+    case.input("T", (ways, 4 * hidden, size + state), "normal")
+    case.input("T", (ways, 4 * hidden, hidden + case.odd()), "normal")
+    case.input("T", (ways, 8 * hidden), "normal") if case.maybe(0.7) else case.skip()
+    lengths = case.numbers.generator.integers(1, length + 1, batch).astype(np.int32)
+    case.give(lengths) if case.maybe(0.4) else case.skip()
+    for _ in range(2):
+        case.input("T", (ways, batch, hidden), "normal") if case.maybe() else case.skip()
+    case.input("T", (ways, 3 * hidden), "normal") if case.maybe(0.3) else case.skip()
+    case.input("T", (ways, hidden, attention), "normal")
+    case.input("T", (ways, depth, attention), "normal")
+    case.input("T", (ways, attention), "normal")
+    case.input("T", (batch, places, depth), "normal")
+    case.give(case.numbers.generator.integers(0 if case.odd() else 1, places + 1, batch).astype(np.int32)) if case.maybe() else case.skip()
+    if layer:
+        case.input("T", (ways, depth + hidden, layer), "normal")
+    case.want(True, case.maybe(0.8), case.maybe(0.8))  # the oracle reads the attention's query from output 0

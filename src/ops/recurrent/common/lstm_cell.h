@@ -1,6 +1,7 @@
-// The cell of LSTM: i, o, f = f(x·Wᵀ + h·Rᵀ + b + p·c), n = g(x·Wᵀ + h·Rᵀ + b), c' = f·c + i·n, h' = o·h(c'); o sees
-// c'. Peepholes p may be missing; with input_forget f = 1 - i.
+// The cell of LSTM: i, o, f = f(x·Wᵀ + h·Rᵀ + b + p·c), n = g(x·Wᵀ + h·Rᵀ + b), c' = f·c + i·n, h' = o·h(c'); o uses
+// c'. Peepholes p are optional; with input_forget f = 1 - i.
 #pragma once
+#include "ops/recurrent/common/lstm_row.h"
 #include "ops/recurrent/common/recurrent_op.h"
 
 namespace retort::ops {
@@ -22,35 +23,7 @@ struct LstmCell : Recurrent<Op> {
         {.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = width, .residual = s.x, .rounded = s.rounded},
         s.parallel);
     for (size_t b = 0; b < s.s.batch; ++b)
-      if (!s.ended(b)) row<Math>(s, s.gates + b * width, s.h + b * hidden, s.c + b * hidden);
-  }
-
- private:
-  template <class Math, typename T>
-  void row(const CellStep<T>& s, T* gates, T* h, T* c) const {
-    const size_t hidden = s.s.hidden;
-    T *i = gates, *o = i + hidden, *f = o + hidden, *n = f + hidden;
-    peep(s, 0, c, i);
-    peep(s, 2, c, f);
-    gate<Math>(s, s.functions[0], i, hidden);
-    gate<Math>(s, s.functions[0], f, hidden);
-    gate<Math>(s, s.functions[1], n, hidden);
-    for (size_t j = 0; j < hidden; ++j) c[j] = (input_forget ? T(1) - i[j] : f[j]) * c[j] + i[j] * n[j];
-    peep(s, 1, c, o);
-    gate<Math>(s, s.functions[0], o, hidden);
-    std::copy_n(c, hidden, h);
-    Math::apply(s.functions[2], h, hidden);
-    for (size_t j = 0; j < hidden; ++j) h[j] *= o[j];
-  }
-  template <class Math, typename T>
-  static void gate(const CellStep<T>& s, const CellFunction& f, T* v, size_t n) {
-    s.limit(v, n);
-    Math::apply(f, v, n);
-  }
-  template <typename T>
-  static void peep(const CellStep<T>& s, size_t which, const T* c, T* v) {
-    if (!s.peepholes) return;
-    for (size_t j = 0; j < s.s.hidden; ++j) v[j] += s.peepholes[which * s.s.hidden + j] * c[j];
+      if (!s.ended(b)) lstm_row<Math>(s, input_forget != 0, s.gates + b * width, s.h + b * hidden, s.c + b * hidden);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/c_locale.h"
 #include "base/error.h"
+#include "ops/text/common/regex_place.h"
 #include "ops/text/common/regex_reach.h"
 #include "ops/text/common/regex_table.h"
 
@@ -332,34 +333,6 @@ class Parser {
   int depth_ = 0;
 };
 
-bool is_word(uint32_t c) {
-  return c < 128 &&
-         ((c >= '0' && c <= '9') || (small_letter(char(c)) >= 'a' && small_letter(char(c)) <= 'z') || c == '_');
-}
-
-/// A position between two characters; kNoCode stands for those outside of the text.
-struct Place {
-  uint32_t before, after;
-  bool begin, end;
-  bool operator()(Kind kind) const {
-    const bool edge = is_word(before) != is_word(after);
-    switch (kind) {
-      case Kind::text_begin:
-        return begin;
-      case Kind::text_end:
-        return end;
-      case Kind::line_begin:
-        return begin || before == '\n';
-      case Kind::line_end:
-        return end || after == '\n';
-      case Kind::word_edge:
-        return edge;
-      default:
-        return !edge;
-    }
-  }
-};
-
 }  // namespace
 
 bool Regex::Set::contains(uint32_t code) const {
@@ -385,14 +358,14 @@ bool Regex::matches(std::string_view text) const {
     return at < text.size() ? first_code_point(text.substr(at)) : CodePoint{kNoCode, 0};
   };
   CodePoint c = decode(0);
-  reach(program_, 0, seen, states, Place{kNoCode, c.code, true, text.empty()});
+  reach(program_, 0, seen, states, RegexPlace{kNoCode, c.code, true, text.empty()});
   for (size_t at = 0; at < text.size() && !states.empty();) {
     at += c.length;
     const CodePoint after = decode(at);
     std::ranges::fill(seen, char(0));
     for (const uint32_t s : states) {
       if (s < program_.size() && sets_[program_[s].set].contains(c.code))
-        reach(program_, s + 1, seen, next, Place{c.code, after.code, false, at == text.size()});
+        reach(program_, s + 1, seen, next, RegexPlace{c.code, after.code, false, at == text.size()});
     }
     states.swap(next);
     next.clear();

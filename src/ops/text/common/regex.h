@@ -1,6 +1,7 @@
-// Regular expressions in the syntax of RE2, for matches of whole texts.
+// Regular expressions in the syntax of RE2, for matches of whole texts and for the first, longest one in a text.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +21,13 @@ class Regex {
   explicit Regex(std::string_view pattern);
   /// Bytes that are not UTF-8 match no character.
   bool matches(std::string_view text) const;
+  /// A part of a text in bytes.
+  struct Part {
+    size_t begin, end;
+  };
+  /// The longest of the matches that begin first, at byte `from` or behind it; nullopt: there is none. What lies before
+  /// `from` counts for ^ and \b.
+  std::optional<Part> find(std::string_view text, size_t from) const;
 
   struct Set {
     std::vector<std::pair<uint32_t, uint32_t>> ranges;  ///< first and last

@@ -1,0 +1,150 @@
+// Operators of com.microsoft, com.microsoft.nchwc and ONNX's experiments that are others of ai.onnx, or are made of them.
+#include "lift/lift_testing.h"
+
+namespace retort {
+namespace {
+
+using namespace lift_testing;  // NOLINT: the words of these tests
+
+std::string microsoft(const char* type, std::vector<Input> inputs, Attributes attributes = {}, size_t outputs = 1) {
+  return lifted(1, type, std::move(inputs), std::move(attributes), outputs, "com.microsoft");
+}
+std::string nchwc(const char* type, std::vector<Input> inputs, Attributes attributes = {}) {
+  return lifted(1, type, std::move(inputs), std::move(attributes), 1, "com.microsoft.nchwc");
+}
+Input i32(Shape shape, const std::vector<int32_t>& v) { return Tensor::of<int32_t>(std::move(shape), v); }
+
+TEST(Contrib, ThoseThatMovedToOnnx) {
+  EXPECT_EQ(microsoft("GatherND", {f32({2, 2}), i64({1, 1}, {1})}), "y = GatherND(x0, [1])\n");
+  EXPECT_EQ(microsoft("Trilu", {f32({2, 2})}, {{"upper", int64_t(0)}}), "y = Trilu(x0) upper=0\n");
+  EXPECT_EQ(microsoft("SampleOp", {f32({2})}), "y = Identity(x0)\n");
+  EXPECT_EQ(microsoft("TransposeMatMul", {f32({2, 3}), f32({3, 4})}), "y = FusedMatMul(x0, x1)\n");
+  EXPECT_EQ(microsoft("GridSample", {f32({1, 1, 4, 4}), f32({1, 2, 2, 2})}, {{"mode", std::string("bicubic")}}),
+            "y = GridSample(x0, x1) mode=cubic\n");
+  EXPECT_EQ(microsoft("Pad", {f32({2}), i64({1, 2}, {1, 0}), f32({1})}),
+            "%0 = Reshape([1,0], [-1])\n%1 = Reshape(x2, [])\ny = Pad(x0, %0, %1)\n");
+  EXPECT_EQ(microsoft("ExpandDims", {f32({2, 3}), i32({}, {-1})}),
+            "%0 = Cast() to=7\n%1 = Reshape(%0, [1])\ny = Unsqueeze(x0, %1)\n");
+  EXPECT_EQ(microsoft("Range", {f32({}), f32({})}), "%0 = CastLike(1, x0)\ny = Range(x0, x1, %0)\n");
+  EXPECT_EQ(microsoft("Unique", {f32({5})}, {}, 3), "y, _, y1, y2 = Unique(x0) sorted=0\n");
+}
+
+TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
+  EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
+                      {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),
+            "%0 = Gemm(x0, x1) transA=0\ny = LeakyRelu(%0) alpha=0.5\n");
+  EXPECT_EQ(
+      microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
+                {{"activation", std::string("ScaledTanh")}, {"activation_alpha", 2.0f}, {"activation_beta", 0.5f}}),
+      "%0 = Gemm(x0, x1)\n%1 = Mul(%0, 0.5f)\n%2 = Tanh(%1)\ny = Mul(%2, 2f)\n");
+  EXPECT_THROW(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})}, {{"activation", std::string("Elu")}}), Error);
+}
+
+TEST(Contrib, DynamicPadsAreThoseOfAConvTransposeOrCutOff) {
+  const std::vector<Input> known = {f32({1, 1, 4}), f32({1, 1, 3}), i64({2}, {1, 0})};
+  EXPECT_EQ(microsoft("ConvTransposeWithDynamicPads", known), "y = ConvTranspose(x0, x1) pads=[1,0]\n");
+  EXPECT_EQ(microsoft("ConvTransposeWithDynamicPads",
+                      {f32({1, 1, 4}), f32({1, 1, 3}), ValueType::tensor(DType::i64, Shape{2})}),
+            "%0 = ConvTranspose(x0, x1)\n%1 = Neg(x2)\n%2 = Shape(x2)\n%3 = Div(%2, [2])\n%4 = Slice(%1, [0], %3)\n"
+            "%5 = Slice(%1, %3, %2)\n%6 = Concat([0,0], %4, [0,0], %5) axis=0\ny = Pad(%0, %6)\n");
+  EXPECT_THROW(microsoft("ConvTransposeWithDynamicPads", {f32({1, 1, 4}), f32({1, 1, 3}), i64({2}, {1, -1})}), Error);
+}
+
+TEST(Contrib, ExperimentsOfTheFirstOpsets) {
+  EXPECT_EQ(lifted(7, "Affine", {f32({2})}, {{"alpha", 2.0f}}), "%0 = Mul(x0, 2f)\ny = Add(%0, 0f)\n");
+  EXPECT_EQ(lifted(7, "ParametricSoftplus", {f32({2})}, {{"alpha", 2.0f}, {"beta", 0.5f}}),
+            "%0 = Mul(x0, 0.5f)\n%1 = Softplus(%0)\ny = Mul(%1, 2f)\n");
+  EXPECT_EQ(lifted(7, "ImageScaler", {f32({1, 2, 3, 3})}, {{"scale", 3.0f}, {"bias", std::vector<float>{1, 2}}}),
+            "%0 = Mul(x0, 3f)\n%1 = CastLike([1,2]f, %0)\ny = Add(%0, %1)\n");
+  EXPECT_EQ(lifted(7, "Crop", {f32({1, 2, 5, 7})}, {{"border", std::vector<int64_t>{1, 2, 3, 0}}}),
+            "y = Slice(x0, [2,1], [9223372036854775807,-3], [2,3])\n");
+  EXPECT_EQ(lifted(7, "Crop", {f32({1, 2, 5, 7})},
+                   {{"border", std::vector<int64_t>{1, 2, 3, 0}}, {"scale", std::vector<int64_t>{2, 4}}}),
+            "y = Slice(x0, [2,1], [4,5], [2,3])\n");
+  EXPECT_EQ(lifted(7, "DynamicSlice", {f32({5}), i64({1}, {1}), i64({1}, {2})}), "y = Slice(x0, [1], [2])\n");
+  EXPECT_EQ(lifted(13, "MemcpyFromHost", {f32({5})}), "y = Identity(x0)\n");
+  EXPECT_THROW(lifted(10, "Affine", {f32({2})}), Error);  // withdrawn
+  EXPECT_THROW(lifted(7, "Crop", {f32({1, 2, 5, 7})}, {{"border", std::vector<int64_t>{4, 0, 4, 0}}}), Error);
+}
+
+TEST(Contrib, OptimisersAreArithmetic) {
+  const std::vector<Input> inputs = {f32({}), ValueType::tensor(DType::i64, Shape{}), f32({3}), f32({3}), f32({3})};
+  EXPECT_EQ(lifted(1, "Momentum", inputs,
+                   {{"alpha", 0.5f}, {"beta", 0.25f}, {"mode", std::string("standard")}, {"norm_coefficient", 0.0f}}, 2,
+                   "ai.onnx.preview.training"),
+            "%0 = Greater(x1, 0)\n%1 = Where(%0, 0.25f, 1f)\n%2 = Mul(%1, x3)\n%3 = Mul(x4, 0.5f)\n"
+            "y1 = Add(%3, %2)\n%4 = CastLike(x0, x2)\n%5 = Mul(%4, y1)\ny = Sub(x2, %5)\n");
+}
+
+TEST(Contrib, SparseInitializersAreDenseFactors) {
+  EXPECT_EQ(microsoft("SparseToDenseMatMul", {f32({2, 3}), f32({4, 3})}, {{"transB", int64_t(1)}, {"alpha", 2.0f}}),
+            "%0 = Transpose(x1) perm=[1,0]\n%1 = MatMul(x0, %0)\ny = Mul(%1, 2f)\n");
+  EXPECT_THROW(microsoft("SparseToDenseMatMul", {f32({2}), f32({2, 3})}), Error);
+}
+
+TEST(Contrib, ThoseOfOtherProcessors) {
+  EXPECT_EQ(microsoft("TorchEmbedding", {f32({5, 2}), i64({1}, {3})}), "y = Gather(x0, [3])\n");
+  EXPECT_EQ(
+      microsoft("IsAllFinite", {f32({5, 2})}, {{"isnan_only", int64_t(1)}}),
+      "%0 = Reshape(x0, [-1])\n%1 = IsNaN(%0)\n%2 = Cast(%1) to=7\n%3 = ReduceSum(%2) keepdims=0\ny = Equal(%3, 0)\n");
+}
+
+size_t count_of(const std::string& text, const std::string& word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// Weights of 24 outputs tell that the blocks have 8 channels.
+TEST(Contrib, BlockedChannelsAreFoldedAway) {
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  const auto value = [&](const char* name, Shape shape) {
+    const ValueId id = g->add_value(name, ValueType::tensor(DType::f32, std::move(shape)));
+    g->inputs.push_back(id);
+    return id;
+  };
+  const auto add = [&](const char* type, std::vector<ValueId> inputs, Attributes attributes, const char* domain) {
+    const NodeId id = g->add({.type = type,
+                              .inputs = std::move(inputs),
+                              .attributes = std::move(attributes),
+                              .domain = domain,
+                              .version = 1});
+    return g->node(id).outputs[0];
+  };
+  constexpr const char* kNchwc = "com.microsoft.nchwc";
+  const ValueId x = value("x", {1, 8, 5, 5}), w = value("w", {24, 8, 1, 1}), v = value("v", {24, 24, 3, 3});
+  ValueId y = add("ReorderInput", {x}, {}, kNchwc);
+  y = add("Conv", {y, w}, {{"activation", std::string("Relu")}}, kNchwc);
+  y = add("Sigmoid", {y}, {}, "");
+  y = add("Conv", {y, v}, {}, kNchwc);
+  y = add("MaxPool", {y}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}, kNchwc);
+  y = add("ReorderOutput", {y}, {{"channels", int64_t(20)}}, kNchwc);
+  g->outputs.push_back(y);
+  lift(*g);
+  verify(*g);
+  // The output needs the images only: nothing of it is brought into blocks, or out of them.
+  std::string needed;
+  std::vector<ValueId> open = {g->outputs[0]};
+  while (!open.empty()) {
+    const Node* n = g->producer(open.back());
+    open.pop_back();
+    if (!n) continue;
+    needed += n->type + " ";
+    for (const ValueId input : n->inputs) open.push_back(input);
+  }
+  EXPECT_EQ(count_of(needed, "Conv"), 2u) << needed;
+  EXPECT_EQ(count_of(needed, "Transpose"), 2u) << needed;  // of the two weights
+  EXPECT_EQ(count_of(needed, "Shape "), 0u) << needed;
+  EXPECT_EQ(to_string(g->value(g->outputs[0]).type.shape), "[1,20,2,2]");
+}
+
+TEST(Contrib, BlockedWeightsAreBroughtIntoOrder) {
+  const std::string both = nchwc("Conv", {f32({1, 8, 5, 5}), f32({24, 8, 1, 1})});
+  EXPECT_NE(both.find("Transpose(%4) perm=[0,5,1,4,2,3]"), both.npos) << both;
+  const std::string outputs = nchwc("Conv", {f32({1, 3, 5, 5}), f32({24, 3, 1, 1})});
+  EXPECT_NE(outputs.find("perm=[0,4,1,2,3]"), outputs.npos) << outputs;
+  EXPECT_NE(outputs.find("Conv(x0, "), outputs.npos) << outputs;  // a plain image
+}
+
+}  // namespace
+}  // namespace retort

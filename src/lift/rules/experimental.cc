@@ -1,0 +1,110 @@
+// Experimental operators of ai.onnx that opset 10 withdrew and ONNX Runtime still runs.
+#include "base/error.h"
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+float needed(Rewriter& r, const char* name) {
+  const float* value = r.attributes().get<float>(name);
+  require(value, ErrorCode::invalid_graph, "the attribute {} is missing", name);
+  return *value;
+}
+
+ValueId with_number(Rewriter& r, const char* type, ValueId x, float number) {
+  return r.add({.type = type, .inputs = {x, r.constant(float_scalar(r.type(0).dtype, number))}});
+}
+
+void replace_by(Rewriter& r, ValueId y) {
+  r.replace_output(0, y);
+  r.remove();
+}
+
+// alpha · x + beta
+void affine(Rewriter& r) {
+  const ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("alpha", 1));
+  replace_by(r, with_number(r, "Add", product, r.attributes().get_or<float>("beta", 0)));
+}
+
+void scale(Rewriter& r) { replace_by(r, with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1))); }
+
+// alpha · F(beta · x)
+template <const char* function>
+void scaled_function(Rewriter& r) {
+  const float alpha = needed(r, "alpha");
+  const ValueId x = with_number(r, "Mul", r.input(0), needed(r, "beta"));
+  replace_by(r, with_number(r, "Mul", r.add({.type = function, .inputs = {x}}), alpha));
+}
+
+// [N, C, H, W] · scale + bias by channel
+void image_scaler(Rewriter& r) {
+  const ValueType x = r.type(0);
+  const auto bias = r.attributes().get_or<std::vector<float>>("bias", {});
+  require(
+      !bias.empty() && (!x.ranked || (x.rank() == 4 && (!is_known(x.shape[1]) || x.shape[1] == int64_t(bias.size())))),
+      ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, [N, C, H, W] and C are wanted",
+      x.ranked ? to_string(x.shape) : "unknown", bias.size());
+  const ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
+  const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
+  const ValueId typed = r.add({.type = "CastLike", .inputs = {r.constant(line), product}});
+  replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));
+}
+
+// One spatial axis of Crop: where it ends, from the front or, negative, from the back. `size` -1: up to the border.
+int64_t crop_end(const ValueType& x, size_t axis, int64_t begin, int64_t border, int64_t size) {
+  const int64_t needs = begin + (size < 0 ? border : size);
+  require(!x.ranked || !is_known(x.shape[axis]) || x.shape[axis] >= needs, ErrorCode::invalid_argument,
+          "axis {} of input of shape {} is too short: border and scale need {}", axis, to_string(x.shape), needs);
+  return size >= 0 ? begin + size : border > 0 ? -border : INT64_MAX;
+}
+
+// border: left, top, right, bottom; scale: height, width of what remains
+void crop(Rewriter& r) {
+  const ValueType x = r.type(0);
+  const auto border = r.attributes().get_or<Ints>("border", {}), scale = r.attributes().get_or<Ints>("scale", {});
+  require((!x.ranked || x.rank() == 4) && border.size() == 4 && (scale.empty() || scale.size() == 2),
+          ErrorCode::invalid_argument,
+          "input of shape {}, border {}, scale {}; [N, C, H, W], 4 and 2 numbers are wanted",
+          x.ranked ? to_string(x.shape) : "unknown", to_string(border), to_string(scale));
+  for (const Ints* list : {&border, &scale}) {
+    for (const int64_t v : *list)
+      require(v >= 0 && v <= INT32_MAX, ErrorCode::invalid_argument, "border {} or scale {} holds {}",
+              to_string(border), to_string(scale), v);
+  }
+  const int64_t height = scale.empty() ? -1 : scale[0], width = scale.empty() ? -1 : scale[1];
+  const Ints ends = {crop_end(x, 2, border[1], border[3], height), crop_end(x, 3, border[0], border[2], width)};
+  replace_by(r, r.add({.type = "Slice",
+                       .inputs = {r.input(0), r.constant(Ints{border[1], border[0]}), r.constant(ends),
+                                  r.constant(Ints{2, 3})}}));
+}
+
+void dynamic_slice(Rewriter& r) {
+  r.node().type = "Slice";
+  r.node().version = 0;
+}
+
+// Copies to and from a device, which the models of sessions with one hold.
+void memcpy_node(Rewriter& r) {
+  r.node().type = "Identity";
+  r.node().version = 0;
+}
+
+constexpr char kScaledTanh[] = "Tanh", kScaledSoftplus[] = "Softplus";
+constexpr LiftRule kExperimentalRules[] = {{"Affine", 10, affine},
+                                           {"Scale", 10, scale},
+                                           {"ScaledTanh", 10, scaled_function<kScaledTanh>},
+                                           {"ParametricSoftplus", 10, scaled_function<kScaledSoftplus>},
+                                           {"ImageScaler", 10, image_scaler},
+                                           {"Crop", 10, crop},
+                                           {"DynamicSlice", 10, dynamic_slice},
+                                           {"MemcpyFromHost", kAlways, memcpy_node},
+                                           {"MemcpyToHost", kAlways, memcpy_node}};
+
+}  // namespace
+
+extern const LiftRules lift_experimental;
+constinit const LiftRules lift_experimental{kExperimentalRules};
+
+}  // namespace retort

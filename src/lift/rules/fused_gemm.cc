@@ -1,0 +1,72 @@
+// com.microsoft.FusedGemm: a Gemm and an activation. The parts are what the passes of this engine fuse again.
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+struct Activation {
+  std::string_view name;
+  std::array<std::string_view, 2> parameters{};  // names without "activation_"
+};
+constexpr Activation kActivations[] = {{"Celu", {"alpha"}},
+                                       {"Elu", {"alpha"}},
+                                       {"HardSigmoid", {"alpha", "beta"}},
+                                       {"LeakyRelu", {"alpha"}},
+                                       {"ParametricSoftplus", {"alpha", "beta"}},
+                                       {"Relu"},
+                                       {"ScaledTanh", {"alpha", "beta"}},
+                                       {"Selu", {"alpha", "gamma"}},
+                                       {"Sigmoid"},
+                                       {"Softplus"},
+                                       {"Softsign"},
+                                       {"Tanh"},
+                                       {"ThresholdedRelu", {"alpha"}}};
+
+// alpha · F(beta · x).
+ValueId scaled_activation(Rewriter& r, const char* function, ValueId x, const Attributes& parameters) {
+  const DType type = r.type(0).dtype;
+  const auto times = [&](ValueId value, const char* name) {
+    const ValueId factor = r.constant(float_scalar(type, *parameters.get<float>(name)));
+    return r.add({.type = "Mul", .inputs = {value, factor}});
+  };
+  return times(r.add({.type = function, .inputs = {times(x, "beta")}}), "alpha");
+}
+
+ValueId with_activation(Rewriter& r, ValueId x, const std::string& name, const Attributes& given) {
+  const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                   [&](const Activation& a) { return a.name == name; });
+  require(found != std::end(kActivations), ErrorCode::not_implemented, "activation \"{}\" is not known", name);
+  Attributes parameters;
+  for (const std::string_view parameter : found->parameters) {
+    if (parameter.empty()) continue;
+    const std::string attribute = "activation_" + std::string(parameter);
+    const float* value = given.get<float>(attribute);
+    require(value, ErrorCode::invalid_graph, "activation {} needs the attribute {}", name, attribute);
+    parameters.set(std::string(parameter), *value);
+  }
+  if (name == "ScaledTanh") return scaled_activation(r, "Tanh", x, parameters);
+  if (name == "ParametricSoftplus") return scaled_activation(r, "Softplus", x, parameters);
+  return r.add({.type = name, .inputs = {x}, .attributes = parameters});
+}
+
+void apply_fused_gemm(Rewriter& r) {
+  const Attributes given = r.attributes();
+  r.erase({"activation", "activation_alpha", "activation_beta", "activation_gamma"});
+  const ValueId product = r.add({.type = "Gemm", .inputs = r.node().inputs, .attributes = r.attributes()});
+  const auto name = given.get_or<std::string>("activation", "");
+  r.replace_output(0, given.find("activation") ? with_activation(r, product, name, given) : product);
+  r.remove();
+}
+
+constexpr LiftRule kFusedGemmRules[] = {{"FusedGemm", kAlways, apply_fused_gemm, "com.microsoft"}};
+
+}  // namespace
+
+extern const LiftRules lift_fused_gemm;
+constinit const LiftRules lift_fused_gemm{kFusedGemmRules};
+
+}  // namespace retort

@@ -1,0 +1,108 @@
+// Operators of com.microsoft that ai.onnx took over later, or that have another name there.
+#include "base/error.h"
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+// The node is one of ai.onnx in its newest form from here on.
+void move_to(Rewriter& r, const char* type, const char* domain = "") {
+  r.node().type = type;
+  r.node().domain = domain;
+  r.node().version = 0;
+}
+
+template <const char* type>
+void move_same(Rewriter& r) {
+  move_to(r, type);
+}
+
+// Indices may be int32.
+void move_gather_nd(Rewriter& r) {
+  if (r.type(1).dtype == DType::i32)
+    r.set_input(1, r.add({.type = "Cast", .inputs = {r.input(1)}, .attributes = {{"to", int64_t(DType::i64)}}}));
+  move_to(r, "GatherND");
+}
+
+void move_fused_mat_mul(Rewriter& r) { move_to(r, "FusedMatMul", "com.microsoft"); }
+
+void move_grid_sample(Rewriter& r) {
+  const auto mode = r.attributes().get_or<std::string>("mode", "bilinear");
+  r.attributes().set("mode", mode == "bilinear"  ? std::string("linear")
+                             : mode == "bicubic" ? std::string("cubic")
+                                                 : mode);
+  move_to(r, "GridSample");
+}
+
+/// Input i, a vector of one element or a scalar, as a scalar.
+void make_scalar(Rewriter& r, size_t i) {
+  if (!r.has(i)) return;
+  const ValueType type = r.type(i);
+  require(!type.ranked || type.rank() == 0 || (type.rank() == 1 && (!is_known(type.shape[0]) || type.shape[0] == 1)),
+          ErrorCode::invalid_argument, "input {} of shape {} is no single element", i, to_string(type.shape));
+  if (type.ranked && type.rank() == 0) return;
+  r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
+}
+
+// Pads may be a matrix of one row.
+void move_pad(Rewriter& r) {
+  const ValueType pads = r.type(1);
+  require(!pads.ranked || pads.rank() == 1 || (pads.rank() == 2 && (!is_known(pads.shape[0]) || pads.shape[0] == 1)),
+          ErrorCode::invalid_argument, "pads have shape {}, [n] or [1, n] is wanted", to_string(pads.shape));
+  if (!pads.ranked || pads.rank() != 1) {
+    r.set_input(1, r.add({.type = "Reshape", .inputs = {r.input(1), r.constant(std::vector<int64_t>{-1})}}));
+  }
+  make_scalar(r, 2);
+  move_to(r, "Pad");
+}
+
+void move_range(Rewriter& r) {
+  if (!r.has(2)) {
+    const ValueId one = r.constant(Tensor::of<int64_t>({}, {1}));
+    r.set_input(2, r.add({.type = "CastLike", .inputs = {one, r.input(0)}}));
+  }
+  for (size_t i = 0; i < 3; ++i) make_scalar(r, i);
+  move_to(r, "Range");
+}
+
+void move_expand_dims(Rewriter& r) {
+  const ValueId axis = r.add({.type = "Cast", .inputs = {r.input(1)}, .attributes = {{"to", int64_t(DType::i64)}}});
+  r.set_input(1, r.add({.type = "Reshape", .inputs = {axis, r.constant(std::vector<int64_t>{1})}}));
+  move_to(r, "Unsqueeze");
+}
+
+// uniques, indices of the inverse, counts: in the order of appearance, of a vector.
+void move_unique(Rewriter& r) {
+  const ValueType x = r.type(0);
+  require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, a vector is wanted",
+          to_string(x.shape));
+  Graph& graph = r.graph();
+  const NodeId id = r.node().id;
+  std::vector<ValueId> outputs = r.node().outputs;
+  outputs.insert(outputs.begin() + 1, ValueId::none);
+  for (size_t i = 2; i < outputs.size(); ++i) {
+    if (outputs[i] != ValueId::none) graph.value(outputs[i]).producer_slot = uint32_t(i);
+  }
+  graph.node(id).outputs = std::move(outputs);
+  r.attributes().set("sorted", int64_t(0));
+  move_to(r, "Unique");
+}
+
+constexpr char kMovedTrilu[] = "Trilu", kMovedIdentity[] = "Identity";
+constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr LiftRule kMovedRules[] = {{"GatherND", kAlways, move_gather_nd, kMicrosoft},
+                                    {"Trilu", kAlways, move_same<kMovedTrilu>, kMicrosoft},
+                                    {"SampleOp", kAlways, move_same<kMovedIdentity>, kMicrosoft},
+                                    {"TransposeMatMul", kAlways, move_fused_mat_mul, kMicrosoft},
+                                    {"GridSample", kAlways, move_grid_sample, kMicrosoft},
+                                    {"Pad", kAlways, move_pad, kMicrosoft},
+                                    {"Range", kAlways, move_range, kMicrosoft},
+                                    {"ExpandDims", kAlways, move_expand_dims, kMicrosoft},
+                                    {"Unique", kAlways, move_unique, kMicrosoft}};
+
+}  // namespace
+
+extern const LiftRules lift_moved_to_onnx;
+constinit const LiftRules lift_moved_to_onnx{kMovedRules};
+
+}  // namespace retort

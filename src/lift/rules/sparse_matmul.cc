@@ -1,0 +1,35 @@
+// com.microsoft.SparseToDenseMatMul: the sparse matrix is an initializer, which the reader of the model made dense; then it is
+// a product like any other.
+#include "base/error.h"
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+ValueId turned_matrix(Rewriter& r, size_t i, const char* attribute) {
+  if (r.attributes().get_or<int64_t>(attribute, 0) == 0) return r.input(i);
+  return r.add({.type = "Transpose", .inputs = {r.input(i)}, .attributes = {{"perm", std::vector<int64_t>{1, 0}}}});
+}
+
+void sparse_to_dense_matmul(Rewriter& r) {
+  const ValueType a = r.type(0), b = r.type(1);
+  require(a.is_tensor(), ErrorCode::not_implemented, "a sparse matrix that is no initializer; make it one");
+  require((!a.ranked || a.rank() == 2) && (!b.ranked || b.rank() == 2), ErrorCode::invalid_argument,
+          "A and B of shapes {} and {} are no matrices", to_string(a.shape), to_string(b.shape));
+  const bool floats = a.dtype == DType::f32 || a.dtype == DType::f64;
+  const float alpha = r.attributes().get_or<float>("alpha", 1);
+  require(floats || alpha == 1, ErrorCode::not_implemented, "alpha {} for {}, 1 is wanted", alpha, dtype_name(a.dtype));
+  ValueId y = r.add({.type = "MatMul", .inputs = {turned_matrix(r, 0, "transA"), turned_matrix(r, 1, "transB")}});
+  if (alpha != 1) y = r.add({.type = "Mul", .inputs = {y, r.constant(float_scalar(a.dtype, alpha))}});
+  r.replace_output(0, y);
+  r.remove();
+}
+
+constexpr LiftRule kSparseMatmulRules[] = {{"SparseToDenseMatMul", kAlways, sparse_to_dense_matmul, "com.microsoft"}};
+
+}  // namespace
+
+extern const LiftRules lift_sparse_matmul;
+constinit const LiftRules lift_sparse_matmul{kSparseMatmulRules};
+
+}  // namespace retort

@@ -1,0 +1,59 @@
+// com.microsoft.CDist: the distance, squared or not, of each row of A from each row of B. Differences are squared as they
+// are, so that rows that lie close together and far from the origin keep their digits.
+#include <cmath>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+namespace {
+
+struct CDist {
+  std::string metric = "sqeuclidean";
+  static constexpr std::tuple attributes{attr("metric", &CDist::metric)};
+
+  void check() const {
+    require(metric == "sqeuclidean" || metric == "euclidean", ErrorCode::not_implemented,
+            "metric \"{}\"; sqeuclidean and euclidean are there", metric);
+  }
+  void infer(InferContext& c) const {
+    c.set(0, c.dtype(0));
+    const Shape &a = c.shape(0), &b = c.shape(1);
+    require(a.rank() == 2 && b.rank() == 2 && may_equal(a[1], b[1]), ErrorCode::invalid_argument,
+            "A and B of shapes {} and {}, matrices with rows of one length are wanted", c.dims().text(a),
+            c.dims().text(b));
+    require(!is_known(a[1]) || a[1] > 0, ErrorCode::invalid_argument, "rows of A have no elements");
+    c.set(0, c.dtype(0), {a[0], b[0]});
+  }
+  Cost cost(const CostContext& c) const {
+    const double sums = c.out_count() * c.extent(0, 1);
+    return {.multiply_adds = sums, .operations = sums + (metric == "euclidean" ? c.out_count() : 0)};
+  }
+
+  template <std::floating_point T>
+  void reference(RunContext& c) const {
+    const size_t width = size_t(c.shape(0)[1]), columns = size_t(c.shape(1)[0]);
+    c.parallel().for_each(size_t(c.shape(0)[0]), [&](size_t i, int) {
+      const T *a = c.input<T>(0).data() + i * width, *b = c.input<T>(1).data();
+      T* y = c.output<T>().data() + i * columns;
+      for (size_t j = 0; j < columns; ++j, b += width) {
+        T sum = 0;
+        for (size_t k = 0; k < width; ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+        y[j] = metric == "euclidean" ? std::sqrt(sum) : sum;
+      }
+    });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_cdist;
+constinit const OpDef op_cdist = define<CDist>({
+    .name = "CDist",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"A: T", "B: T"},
+    .outputs = {"C: T"},
+    .types = types({DType::f32, DType::f64}),
+});
+
+}  // namespace retort::ops
