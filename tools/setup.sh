@@ -12,6 +12,7 @@
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh locale         what locales are made of, for tests under another one (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
+#   tools/setup.sh fuzz VENV      a virtual environment with what tools/fuzz_ops runs with (requirements-fuzz.txt)
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of others (requirements-plugins.txt)
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
@@ -55,18 +56,19 @@ packages() {
 
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
+# A virtual environment with the packages of a file (requirements.txt).
 python_tools() {
-  local venv=$1 stamp python
+  local venv=$1 requirements=${2:-requirements.txt} stamp python
   stamp="$venv/.requirements"
-  cmp -s requirements.txt "$stamp" && return
+  cmp -s "$requirements" "$stamp" && return
   for python in python3 python3.14 python3.13 python3.12 python3.11; do
     new_enough "$python" && break
   done
   new_enough "$python" || { echo "python 3.11 or newer is needed" >&2; exit 1; }
   echo "installing the Python tools into $venv"
   [[ -x $venv/bin/python ]] || "$python" -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
-  cp requirements.txt "$stamp"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$requirements"
+  cp "$requirements" "$stamp"
 }
 
 # The packages of requirements-NAME.txt, without their dependencies: only their C libraries are used.
@@ -132,6 +134,7 @@ case ${1:-} in
   arm64) arm64_libraries "${2:?a folder}" ;;
   browser) packages "${BROWSER[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
+  fuzz) python_tools "${2:?a folder}" requirements-fuzz.txt ;;
   vulkan) packages "${VULKAN[@]}" ;;
   bench) libraries bench "the engines to measure beside" "${2:?a folder}" ;;
   locale) packages "${LOCALE[@]}" ;;
@@ -146,5 +149,5 @@ case ${1:-} in
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of others" "${2:?a folder}" ;;
-  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

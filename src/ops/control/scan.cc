@@ -46,7 +46,9 @@ struct Scan {
 
   // The kernel sizes the outputs; the types, ranks and extents that the body fixes are known before.
   void infer(InferContext& c) const {
-    if (!c.node() || c.node()->bodies.empty()) return;
+    if (!c.node()) return;
+    require(c.node()->bodies.size() == 1, ErrorCode::invalid_graph,
+            "attribute 'body' is required and missing; set it to a graph");
     const Graph& body = *c.node()->bodies[0].graph;
     const size_t own = c.node()->inputs.size() - c.node()->captures;
     const Counts n = counts(own, body.inputs.size() - body.captures, body.outputs.size(), c.output_count());

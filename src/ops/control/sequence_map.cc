@@ -7,7 +7,9 @@ namespace {
 
 struct SequenceMap {
   void infer(InferContext& c) const {
-    if (!c.node() || c.node()->bodies.empty()) return;
+    if (!c.node()) return;
+    require(c.node()->bodies.size() == 1, ErrorCode::invalid_graph,
+            "attribute 'body' is required and missing; set it to a graph");
     const Graph& body = *c.node()->bodies[0].graph;
     require(c.output_count() <= body.outputs.size(), ErrorCode::invalid_graph, "{} outputs, but a body of {}",
             c.output_count(), body.outputs.size());

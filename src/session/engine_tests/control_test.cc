@@ -223,6 +223,12 @@ TEST(Scan, RefusesInputsOfDifferentLengths) {
   EXPECT_CONTAINS(failure(t.g, {vector({1, 2, 3}), vector({1, 2})}), "scan inputs 0 and 1 have 3 and 2 elements");
 }
 
+TEST(Scan, WithoutABodyIsRefused) {
+  TestGraph t;
+  t.output(t.add("Scan", {t.input("x", {2})}, {{"num_scan_inputs", int64_t(1)}}), "y");
+  EXPECT_CONTAINS(failure(t.g, {vector({1, 2})}), "attribute 'body' is required and missing");
+}
+
 TEST(ZipMap, RowsBecomeMaps) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 2});

@@ -127,6 +127,12 @@ TEST(SequenceMap, RunsItsBodyOnEachElement) {
   }
 }
 
+TEST(SequenceMap, WithoutABodyIsRefused) {
+  Model m;
+  m.output(m.add("SequenceMap", {m.add("SequenceConstruct", {m.input("a", {2})})}), "y");
+  EXPECT_CONTAINS(m.failure({numbers({2}, {1, 2})}), "attribute 'body' is required and missing");
+}
+
 TEST(Optional, HoldsAValueOrNone) {
   Model m;
   const ValueId x = m.input("x", {m.symbol("n")});

@@ -1,0 +1,102 @@
+"""Worker processes, which survive what the engine in them does."""
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import wire
+
+WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
+LAST_WORDS = 400
+
+
+class Reader:
+    """Whole messages from a pipe, with a limit of time for each."""
+
+    def __init__(self, pipe):
+        self.pipe, self.buffer = pipe, bytearray()
+
+    def exactly(self, count, seconds):
+        while len(self.buffer) < count:
+            if not select.select([self.pipe], [], [], seconds)[0]:
+                raise TimeoutError
+            data = os.read(self.pipe.fileno(), 1 << 20)
+            if not data:
+                raise EOFError
+            self.buffer += data
+        data = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        return data
+
+    def message(self, seconds):
+        return wire.pickle.loads(self.exactly(wire.struct.unpack("<Q", self.exactly(8, seconds))[0], seconds))
+
+
+class Worker:
+    """One library in a process of its own. `configurations`: (level of optimisation, threads). Not thread-safe: one thread uses it."""
+
+    def __init__(self, library, configurations, seconds):
+        self.command = [sys.executable, WORKER, library, *(f"{level}:{threads}" for level, threads in configurations)]
+        self.configurations, self.seconds, self.process = configurations, seconds, None
+
+    def start(self):
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
+        self.reader = Reader(self.process.stdout)
+        try:
+            self.reader.message(60)
+        except (EOFError, TimeoutError):
+            raise RuntimeError(f"{' '.join(self.command)} does not start: {self.last_words()}") from None
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.errors.close()
+            self.process = None
+
+    def last_words(self):
+        self.errors.seek(0)
+        return self.errors.read().decode("utf-8", "replace")[-LAST_WORDS:]
+
+    def send(self, batch):
+        """In a thread of its own, as a worker answers before it has read everything."""
+        def write():
+            try:
+                wire.write(self.process.stdin, batch)
+            except (OSError, ValueError):
+                pass  # it has ended, which the reader sees
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        return thread
+
+    def run(self, batch):
+        """{key: outcomes of the configurations} of a list of cases; a case that ends the worker has ("crash", signal, last words) for
+        each, one that takes too long ("hang", seconds)."""
+        answers, left = {}, list(batch)
+        while left:
+            if not self.process:
+                self.start()
+            sender, done = self.send(left), 0
+            try:
+                while done < len(left):
+                    key, found = self.reader.message(self.seconds * len(self.configurations))
+                    answers[key] = [found[o[1]] if o[0] == "same" else o for o in found]
+                    done += 1
+            except EOFError:
+                code = self.process.wait()
+                name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                answers[left[done][0]] = [("crash", name, self.last_words())] * len(self.configurations)
+            except TimeoutError:
+                answers[left[done][0]] = [("hang", self.seconds)] * len(self.configurations)
+            if done < len(left):
+                self.stop()
+                done += 1
+            sender.join()
+            left = left[done:]
+        return answers

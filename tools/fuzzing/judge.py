@@ -1,0 +1,116 @@
+"""What the outcomes of the engines for one case mean."""
+import csv
+import dataclasses
+import os
+import re
+
+import numpy as np
+
+import compare
+import numbers_of
+import schemas
+import tolerances
+
+FAULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle_faults.tsv")
+NOT_IMPLEMENTED = 9
+NO_KERNEL = re.compile(r"Could not find an implementation|NOT_IMPLEMENTED|not implemented|is not a registered function/op|No Op registered|"
+                       r"[Uu]nsupported|not supported|does not support \w+ yet|MLDataType for|must be a multiple of 8|is till opset|is under development|Type Error: Type .* is invalid")
+
+
+@dataclasses.dataclass
+class Verdict:
+    """`state`: valid (the oracle ran it), beyond (it has no kernel for it), invalid (both refuse), oracle (it broke). `kind`: of the
+    finding, empty if there is none; `group` gathers findings that look alike."""
+    state: str
+    kind: str = ""
+    group: str = ""
+    detail: str = ""
+    fault: str = ""  # reason, where oracle_faults.tsv explains the difference
+
+
+def plain(message):
+    """A message without what differs between cases of one kind."""
+    message = re.sub(r"'[^']*'|\"[^\"]*\"|/\S+", "_", message)
+    message = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "[]", message)
+    return re.sub(r"-?\d[\d.e+x]*", "N", message)[:160]
+
+
+def broken(outcome):
+    return outcome[0] in ("crash", "hang")
+
+
+def told(outcome):
+    """An outcome in a line."""
+    if outcome[0] == "ok":
+        return "ok: " + ", ".join(compare.describe(v) for v in outcome[1])
+    if outcome[0] == "error":
+        return f"{outcome[1]} error {outcome[2]}: {outcome[3]}"
+    return " ".join(map(str, outcome))
+
+
+def among(label, configurations, ours, scale):
+    """(kind, group, detail) of a difference among the configurations of Retort, or None. One number of threads has the bits of another."""
+    first = ours[0]
+    for configuration, other in zip(configurations[1:], ours[1:]):
+        name = f"level {configuration[0]}, {configuration[1]} threads"
+        if first[0] != other[0]:
+            return "configurations", f"{first[0]} and {other[0]}", f"{name}: {told(other)}, first: {told(first)}"
+        if first[0] == "ok" and first != other:
+            same_level = [o for c, o in zip(configurations, ours) if c[0] == configuration[0]]
+            if any(o != same_level[0] for o in same_level) and not tolerances.is_random(label):
+                return "threads", "bits", f"{name} has other bits than one thread"
+            if found := compare.outputs(label, first[1], other[1], scale):
+                return "optimised", found[0], f"{name}: {found[1]}"
+    return None
+
+
+def verdict(case, theirs, ours, configurations):
+    """Verdict on a case by the oracle's outcome and those of Retort's configurations."""
+    label = case.operator.label
+    for outcome in ours:
+        if broken(outcome):
+            return Verdict("valid", outcome[0], plain(str(outcome[1])), told(outcome))
+    if broken(theirs):
+        return Verdict("oracle", "oracle " + theirs[0], theirs[1] if theirs[0] == "crash" else "", told(theirs))
+    found = among(label, configurations, ours, case.scale)
+    if theirs[0] == "error" and (theirs[2] == NOT_IMPLEMENTED or NO_KERNEL.search(theirs[3])):
+        return Verdict("beyond", *(found or ()))
+    first = ours[0]
+    if theirs[0] == "error":
+        if first[0] == "ok":
+            return Verdict("valid", "accepted", plain(theirs[3]), f"{told(first)}; the oracle: {told(theirs)}")
+        return Verdict("invalid", "code" if theirs[2] != first[2] else "", f"{theirs[2]} beside {first[2]}", f"{told(theirs)}; here: {told(first)}")
+    if first[0] == "error":
+        kind = "missing" if first[2] == NOT_IMPLEMENTED else "refused"
+        return Verdict("valid", kind, plain(first[3]), told(first))
+    if different := compare.outputs(label, theirs[1], first[1], case.scale):
+        return Verdict("valid", "value", different[0], different[1])
+    return Verdict("valid", *(found or ()))
+
+
+def read_faults(path=FAULTS):
+    """Known faults of the oracle: rows of operator, kind, condition, reason."""
+    with open(path, encoding="utf-8", newline="") as f:
+        rows = list(csv.DictReader((line for line in f if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [(row["operator"], row["kind"], compile(row["condition"] or "True", path, "eval"), row["reason"]) for row in rows]
+
+
+def names_of(case, found, theirs):
+    """What the conditions of oracle_faults.tsv speak of."""
+    arrays = [g.value for g in case.inputs if g is not None and isinstance(g.value, np.ndarray)]
+    floats = [a for a in arrays if a.dtype.kind == "f"]
+    return {"opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],
+            "types": [schemas.NAMES[numbers_of.element(a)] for a in arrays], "shapes": [a.shape for a in arrays],
+            "constant": [bool(g and g.constant) for g in case.inputs], "message": theirs[3] if theirs[0] == "error" else "",
+            "group": found.group, "detail": found.detail, "nan": any(np.isnan(a).any() for a in floats), "empty": any(a.size == 0 for a in arrays),
+            "np": np, "any": any, "all": all, "len": len, "list": list, "max": max, "min": min}
+
+
+def explained(case, found, theirs, faults):
+    """The reason of a row that explains a finding; empty if none does."""
+    names = names_of(case, found, theirs)
+    for operator, kind, condition, reason in faults:
+        named = operator == "*" or case.operator.label in operator.split()
+        if named and found.kind in kind.split("|") and eval(condition, {"__builtins__": {}, **names}):
+            return reason
+    return ""

@@ -1,0 +1,208 @@
+"""The program fuzz_ops."""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import glob
+import json
+import os
+import sys
+import time
+
+import onnx
+
+import judge
+import model
+import recipes
+import schemas
+from case import Case, Refused
+from engines import Worker
+from recipes.plain import plain
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONFIGURATIONS = ((0, 1), (0, 3), (99, 1), (99, 3))
+BATCH = 200
+ATTEMPTS = 20  # draws until a recipe takes the types and the version
+
+
+def official():
+    """(the module with schemas and kernels, path of the library) of the installed package."""
+    import onnxruntime.capi.onnxruntime_pybind11_state as state
+    found = glob.glob(os.path.join(os.path.dirname(state.__file__), "libonnxruntime.so*"))
+    return state, found[0] if found else ""
+
+
+def make_case(operator, seed, number, table):
+    """(case, (model bytes, inputs, outputs)); (case, None) if the recipe has none for what was drawn."""
+    function = table.get(operator.label, plain)
+    for attempt in range(ATTEMPTS):
+        case = Case(operator, seed, number if not attempt else f"{number}+{attempt}")
+        case.number = number
+        try:
+            function(case)
+            made, inputs, outputs = model.build(case.finish())
+            return case, (made.SerializeToString(), inputs, outputs)
+        except Refused:
+            continue
+    return case, None
+
+
+class Fuzzer:
+    """`table`: recipes by label; `engines`: (oracle, Retort) as Workers."""
+
+    def __init__(self, table, engines, faults):
+        self.table, self.engines, self.faults = table, engines, faults
+        self.pool = concurrent.futures.ThreadPoolExecutor(2)
+
+    def outcomes(self, cases):
+        """(the oracle's, Retort's) outcomes by number of [(case, (model, inputs, outputs))]."""
+        batch = [(case.number, *made) for case, made in cases]
+        return [future.result() for future in [self.pool.submit(engine.run, batch) for engine in self.engines]]
+
+    def run(self, operator, seed, numbers):
+        """Yields (case, Verdict) of the cases with these numbers."""
+        numbers = list(numbers)
+        for at in range(0, len(numbers), BATCH):
+            cases = [make_case(operator, seed, n, self.table) for n in numbers[at:at + BATCH]]
+            yield from ((case, judge.Verdict("invalid")) for case, made in cases if not made)
+            cases = [(case, made) for case, made in cases if made]
+            theirs, ours = self.outcomes(cases)
+            for case, _ in cases:
+                first = theirs[case.number][0]
+                found = judge.verdict(case, first, ours[case.number], self.engines[1].configurations)
+                if found.kind:
+                    found.fault = judge.explained(case, found, first, self.faults)
+                yield case, found
+
+    def close(self):
+        for engine in self.engines:
+            engine.stop()
+        self.pool.shutdown()
+
+
+class Tally:
+    """Counts of one operator, and its findings in groups that look alike."""
+
+    def __init__(self, label):
+        self.label, self.states, self.groups = label, collections.Counter(), {}
+
+    def add(self, case, found):
+        self.states[found.state] += 1
+        if found.kind:
+            group = self.groups.setdefault((found.kind, found.group, found.fault), {"count": 0, "first": case.id, "detail": found.detail})
+            group["count"] += 1
+
+    def kinds(self):
+        kinds = collections.Counter()
+        for (kind, _, fault), group in self.groups.items():
+            kinds[kind if not fault else "fault of the oracle"] += group["count"]
+        return kinds
+
+    def line(self):
+        total = sum(self.states.values())
+        shares = " ".join(f"{state} {100 * self.states[state] / total:3.0f}%" for state in ("valid", "beyond", "invalid"))
+        return f"{self.label:44} {shares}  {', '.join(f'{kind} {n}' for kind, n in sorted(self.kinds().items()))}"
+
+    def findings(self):
+        for (kind, name, fault), group in sorted(self.groups.items(), key=lambda g: -g[1]["count"]):
+            yield {"operator": self.label, "kind": kind, "group": name, "fault": fault, **group}
+
+
+def chosen(operators, wanted, known):
+    """Operators that names and patterns choose; all of those in `known` without any."""
+    if not wanted:
+        return [o for o in operators.values() if o.label in known]
+    found = []
+    for pattern in wanted:
+        fit = [o for o in operators.values() if fnmatch.fnmatchcase(o.label, pattern)]
+        if not fit:
+            raise SystemExit(f"fuzz_ops: no operator is named {pattern}")
+        found += [o for o in fit if o not in found and (o.label == pattern or o.label in known or o.kernels)]
+    return found
+
+
+def operators_of_retort(library):
+    """Labels that `retort ops` lists; empty if the tool is not beside the library."""
+    import subprocess
+    tool = os.path.join(os.path.dirname(os.path.dirname(library)), "bin", "retort")
+    if not os.path.exists(tool):
+        return set()
+    rows = json.loads(subprocess.run([tool, "ops", "--json"], capture_output=True, check=True).stdout)
+    rows = rows["operators"] if isinstance(rows, dict) else rows
+    return {row["name"] if row["domain"] in ("", "ai.onnx") else f"{row['domain']}:{row['name']}" for row in rows}
+
+
+def reproduce(fuzzer, operators, text, folder):
+    """Writes a case into a folder and prints both answers."""
+    import reproduction
+    seed, label, number = text.split("/")
+    operator = next((o for o in operators.values() if o.label == label), None)
+    if not operator:
+        raise SystemExit(f"fuzz_ops: no operator is named {label}")
+    return reproduction.show(fuzzer, make_case(operator, int(seed), int(number), fuzzer.table), folder)
+
+
+def arguments(doc):
+    ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--seed", type=int, default=0)
+    ap.add_argument("--cases", type=int, default=200, help="of each operator (200)")
+    ap.add_argument("--first", type=int, default=0, help="number of the first case")
+    ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
+    ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
+    ap.add_argument("--seconds", type=float, default=10, help="limit for a case on an engine with one setting (10)")
+    ap.add_argument("--json", default="", help="write findings and counts into this file")
+    ap.add_argument("--details", type=int, default=8, help="groups of findings to print for an operator (8)")
+    ap.add_argument("--reproduce", metavar="SEED/OP/CASE", default="")
+    ap.add_argument("--to", default="", help="folder for the model and the inputs of --reproduce (a new one)")
+    ap.add_argument("operators", nargs="*", metavar="OP")
+    return ap.parse_args()
+
+
+def fuzz(fuzzer, wanted, args):
+    """All tallies."""
+    tallies = []
+    for operator in wanted:
+        tally = Tally(operator.label)
+        for case, found in fuzzer.run(operator, args.seed, range(args.first, args.first + args.cases)):
+            tally.add(case, found)
+        tallies.append(tally)
+        print(tally.line(), flush=True)
+        for finding in list(tally.findings())[:args.details]:
+            mark = "  known" if finding["fault"] else "  FIND"
+            print(f"{mark} {finding['kind']} ({finding['count']}) {finding['first']} {finding['group']}\n        "
+                  f"{finding['fault'] or finding['detail'][:300]}", flush=True)
+    return tallies
+
+
+def write_json(path, args, tallies, seconds):
+    report = {"seed": args.seed, "cases": args.cases, "seconds": seconds, "onnx": onnx.__version__,
+              "operators": [{"operator": t.label, **t.states} for t in tallies], "findings": [f for t in tallies for f in t.findings()]}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(report, f, indent=1)
+
+
+def main(doc):
+    args = arguments(doc)
+    state, library = official()
+    operators = schemas.load(state)
+    engines = Worker(args.oracle or library, ((0, 1),), args.seconds), Worker(args.library, CONFIGURATIONS, args.seconds)
+    fuzzer = Fuzzer(recipes.load(), engines, judge.read_faults())
+    try:
+        if args.reproduce:
+            return reproduce(fuzzer, operators, args.reproduce, args.to)
+        begin = time.monotonic()
+        tallies = fuzz(fuzzer, chosen(operators, args.operators, operators_of_retort(args.library)), args)
+    finally:
+        fuzzer.close()
+    seconds = time.monotonic() - begin
+    if args.json:
+        write_json(args.json, args, tallies, seconds)
+    findings = sum(n for t in tallies for kind, n in t.kinds().items() if kind not in ("code", "fault of the oracle"))
+    low = [t.label for t in tallies if t.states["valid"] + t.states["beyond"] < t.states["invalid"]]
+    print(f"{len(tallies)} operators, {args.cases} cases each in {seconds:.0f} s; less than half valid: {', '.join(low) or 'none'}")
+    print(f"{findings} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__))

@@ -1,0 +1,360 @@
+"""Attention and what belongs to it."""
+import numpy as np
+
+import numbers_of
+
+from . import recipe
+
+
+class Heads:
+    """Extents of attention: batch, heads of queries and of keys, sizes of heads, lengths."""
+
+    def __init__(self, case, grouped=True, even=False):
+        self.batch = case.dim(1, 3)
+        self.kv = case.dim(1, 3)
+        self.heads = self.kv * (case.pick(1, 1, 2, 3) if grouped else 1)
+        self.size = case.pick(2, 4, 8, 16) if even else case.pick(1, 2, 4, 5, 8, 16)
+        self.value_size = self.size if case.maybe(0.7) else case.pick(2, 4, 8)
+        self.queries, self.keys = case.dim(1, 5), case.dim(1, 7)
+        self.past = case.pick(0, 0, case.dim(1, 6))
+
+
+def bias(case, variable, *shapes):
+    """An additive mask: some of it minus infinity, but nothing whole."""
+    array = case.numbers.array(case.elem(variable) if isinstance(variable, str) else variable, case.r.choice(shapes), "normal")
+    return case.give(array)
+
+
+def int32(case, values):
+    return case.give(np.asarray(values, np.int32))
+
+
+@recipe("Attention")
+def attention(case):
+    h = Heads(case)
+    flat = case.maybe(0.4)
+    if flat:
+        case.attr("q_num_heads", h.heads), case.attr("kv_num_heads", h.kv)
+    case.attr("is_causal", case.dim(0, 1), 0.4)
+    case.attr("scale", case.pick(0.5, 1.0), 0.3)
+    case.attr("softcap", case.pick(0.0, 2.0), 0.3)
+    case.attr("qk_matmul_output_mode", case.dim(0, 3), 0.3)
+    case.attr("left_window_size", case.dim(0, 4), 0.3), case.attr("right_window_size", case.dim(0, 4), 0.2)
+    wide = lambda heads, length, size: (h.batch, length, heads * size) if flat else (h.batch, heads, length, size)  # noqa: E731
+    case.input("T1", wide(h.heads, h.queries, h.size), "normal")
+    case.input("T1", wide(h.kv, h.keys, h.size), "normal")
+    case.input("T2", wide(h.kv, h.keys, h.value_size), "normal")
+    total = h.keys + h.past
+    if case.maybe(0.5):
+        of = case.elem("U")
+        shapes = ((h.queries, total), (1, 1, h.queries, total), (h.batch, 1, h.queries, total), (h.batch, h.heads, h.queries, total), (h.batch, h.heads, 1, total))
+        mask = case.numbers.array(of, case.r.choice(shapes), "normal")
+        if of == 9:
+            mask[..., 0] = True  # no row is masked whole
+        case.give(mask)
+    else:
+        case.skip()
+    if h.past:
+        case.input("T1", (h.batch, h.kv, h.past, h.size), "normal")
+        case.input("T2", (h.batch, h.kv, h.past, h.value_size), "normal")
+    both = bool(h.past) or case.maybe(0.3)
+    case.want(True, both, both, case.maybe(0.3))
+
+
+def caches(case, variable, positions, size):
+    for _ in range(2):
+        case.input(variable, (positions, size), "unit")
+
+
+@recipe("RotaryEmbedding com.microsoft:RotaryEmbedding")
+def rotary_embedding(case):
+    ms = bool(case.operator.domain)
+    h = Heads(case, even=True)
+    length, most = h.queries, h.queries + case.dim(0, 5)
+    flat = case.maybe()
+    part = case.attr("rotary_embedding_dim", h.size // 2, 0.2) if h.size >= 4 else None
+    if part or flat:
+        case.attr("num_heads", h.heads)
+    case.attr("interleaved", case.dim(0, 1), 0.6)
+    size = (part or h.size) // 2
+    case.input("T", (h.batch, length, h.heads * h.size) if flat else (h.batch, h.heads, length, h.size), "normal")
+    positions = np.asarray(case.numbers.generator.integers(0, most - length + 1, (h.batch, 1)) + np.arange(length), np.int64)
+    if ms:
+        case.give(positions if case.maybe(0.7) else positions[0, :1])
+        caches(case, "T", most, size)
+    elif case.maybe():
+        caches(case, "T", most, size)
+        case.give(positions)
+    else:
+        for _ in range(2):
+            case.input("T", (h.batch, length, size), "unit")
+
+
+@recipe("com.microsoft:MRotaryEmbedding")
+def mrotary(case):
+    h = Heads(case, even=True)
+    half = h.size // 2
+    first = case.r.randint(0, half)
+    case.attr("mrope_section", [first, 0, half - first]), case.attr("num_heads", h.heads), case.attr("interleaved", case.dim(0, 1), 0.3)
+    case.input("T", (h.batch, h.queries, h.heads * h.size), "normal")
+    case.give(case.numbers.generator.integers(0, 8, (3, h.batch, h.queries)).astype(np.int64))
+    caches(case, "T", 8, half)
+
+
+@recipe("com.microsoft:Attention com.microsoft:QAttention")
+def ms_attention(case):
+    quantised = case.operator.name == "QAttention"
+    h = Heads(case, grouped=False)
+    hidden, width = h.heads * h.size, case.pick(4, 8, 16)
+    case.attr("num_heads", h.heads)
+    unidirectional = case.attr("unidirectional", case.dim(0, 1), 0.4)
+    case.attr("scale", 0.5, 0.2), case.attr("mask_filter_value", -1000.0, 0.2)
+    values = hidden
+    if not quantised and not h.past and case.maybe(0.2):
+        values = h.heads * h.value_size
+        case.attr("qkv_hidden_sizes", [hidden, hidden, values])
+    variable = "T1" if quantised else "T"
+    case.input(variable, (h.batch, h.queries, width), "normal")
+    case.input("T2" if quantised else "T", (width, 2 * hidden + values), "normal", constant=case.maybe(0.7))
+    of = "T3" if quantised else "T"
+    case.input(of, (2 * hidden + values,), "normal")
+    if quantised:
+        for _ in range(2):
+            case.give(np.asarray(case.r.uniform(0.005, 0.03), np.float32))
+    total = h.queries + h.past
+    if case.maybe(0.4):
+        kind = case.dim(0, 2)
+        g = case.numbers.generator
+        int32(case, g.integers(1, total + 1, h.batch) if kind == 0 else g.integers(0, 2, (h.batch, total)) if kind == 1 else
+              g.integers(0, 2, (h.batch, h.queries, total)))
+    else:
+        case.skip()
+    if quantised:
+        case.input("T1", (), "small"), case.input("T2", (), "small")
+    if h.past:
+        case.input(of, (2, h.batch, h.heads, h.past, h.size), "normal")
+    elif not quantised:
+        case.skip()
+    if not quantised and case.maybe(0.3):
+        bias(case, "T", (h.batch, h.heads, h.queries, total), (1, h.heads, h.queries, total), (1, 1, h.queries, total))
+    del unidirectional
+    case.want(True, bool(h.past) or case.maybe(0.3))
+
+
+def packed_or_apart(case, h, packed):
+    """Query, key and value of MultiHeadAttention: three inputs, or what `packed` says."""
+    hidden = h.heads * h.size
+    if packed == "qkv":
+        case.input("T", (h.batch, h.queries, h.heads, 3, h.size), "normal"), case.skip(), case.skip()
+    elif packed == "kv":
+        case.input("T", (h.batch, h.queries, hidden), "normal"), case.input("T", (h.batch, h.keys, h.heads, 2, h.size), "normal"), case.skip()
+    elif packed == "cross":
+        case.input("T", (h.batch, h.queries, hidden), "normal")
+        case.input("T", (h.batch, h.heads, h.keys, h.size), "normal"), case.input("T", (h.batch, h.heads, h.keys, h.value_size), "normal")
+    else:
+        case.input("T", (h.batch, h.queries, hidden), "normal"), case.input("T", (h.batch, h.keys, hidden), "normal")
+        case.input("T", (h.batch, h.keys, h.heads * h.value_size), "normal")
+
+
+@recipe("com.microsoft:MultiHeadAttention")
+def multi_head_attention(case):
+    h = Heads(case, grouped=False)
+    packed = case.pick("", "", "", "qkv", "kv", "cross")
+    if packed in ("qkv", "kv"):
+        h.value_size = h.size
+    if packed == "qkv":
+        h.keys = h.queries
+    if packed:
+        h.past = 0
+    case.attr("num_heads", h.heads), case.attr("scale", 0.5, 0.2), case.attr("mask_filter_value", -1000.0, 0.2)
+    case.attr("unidirectional", case.dim(0, 1), 0.3)
+    packed_or_apart(case, h, packed)
+    total = h.keys + h.past
+    case.input("T", (h.heads * (2 * h.size + h.value_size),), "normal") if case.maybe(0.4) and packed in ("", "qkv") else case.skip()
+    if case.maybe(0.3):
+        g = case.numbers.generator
+        int32(case, case.pick(g.integers(1, total + 1, h.batch), g.integers(0, 2, (h.batch, total)), g.integers(0, 2, (h.batch, h.queries, total))))
+    else:
+        case.skip()
+    if case.maybe(0.3):
+        bias(case, "T", (h.batch, h.heads, h.queries, total), (1, h.heads, h.queries, total), (1, 1, h.queries, total))
+    else:
+        case.skip()
+    if h.past:
+        case.input("T", (h.batch, h.heads, h.past, h.size), "normal"), case.input("T", (h.batch, h.heads, h.past, h.value_size), "normal")
+    both = bool(h.past) or case.maybe(0.3)
+    case.want(True, both, both)
+
+
+@recipe("com.microsoft:DecoderMaskedMultiHeadAttention")
+def decoder_attention(case):
+    h = Heads(case, grouped=False)
+    hidden, most = h.heads * h.size, h.past + case.dim(1, 4)
+    case.attr("num_heads", h.heads), case.attr("past_present_share_buffer", 1)
+    for _ in range(3):
+        case.input("T", (h.batch, 1, hidden), "normal")
+    case.skip(), case.skip()
+    for _ in range(2):
+        case.input("T", (h.batch, h.heads, most, h.size), "normal", constant=False)
+    int32(case, [h.past])
+    case.want(True, True, True)
+
+
+@recipe("com.microsoft:GroupQueryAttention")
+def group_query_attention(case):
+    h = Heads(case, even=True)
+    rotary = case.attr("do_rotary", case.dim(0, 1), 0.6)
+    if rotary:
+        h.size = case.pick(16, 32)
+    case.attr("num_heads", h.heads), case.attr("kv_num_heads", h.kv), case.attr("scale", 0.5, 0.2)
+    case.attr("rotary_interleaved", case.dim(0, 1), 0.4), case.attr("local_window_size", case.dim(1, 4), 0.3)
+    case.attr("softcap", 5.0, 0.2), case.attr("smooth_softmax", case.dim(0, 1), 0.2)
+    case.chosen["T_CACHE"] = of = case.elem("T")
+    prompt = case.maybe()
+    length, past = (h.queries, 0) if prompt else (1, h.past)
+    g, packed = case.numbers.generator, case.maybe(0.3)
+    total = length + past
+    if packed:
+        case.input("T", (h.batch, length, (h.heads + 2 * h.kv) * h.size), "normal", False), case.skip(), case.skip()
+    else:
+        case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
+        for _ in range(2):
+            case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
+    for _ in range(2):
+        case.input(of, (h.batch, h.kv, past + (case.number % 3 if past else 0), h.size), "normal", False)
+    int32(case, np.full(h.batch, total - 1) if prompt or case.maybe() else g.integers(0, total, h.batch))
+    case.give(np.asarray(total if case.maybe() else [total], np.int32))
+    if rotary:
+        caches(case, of, total + 3, h.size // 2)
+    case.want(True, True, True)
+
+
+@recipe("com.microsoft:SparseAttention")
+def sparse_attention(case):
+    h = Heads(case, even=True)
+    h.size, length, most = 16, case.pick(1, 4, 16), 32
+    case.attr("num_heads", h.heads), case.attr("kv_num_heads", h.kv), case.attr("sparse_block_size", 16)
+    case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
+    for _ in range(2):
+        case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
+    for _ in range(2):
+        case.input("T", (h.batch, h.kv, most, h.size), "normal", False)
+    int32(case, [[0, 1, 3]]), int32(case, [[0, 0, 1]])
+    total = length if length > 1 else case.dim(1, most)
+    int32(case, [total]), int32(case, np.full(h.batch, total))
+    case.want(True, True, True)
+
+
+@recipe("LinearAttention com.microsoft:LinearAttention")
+def linear_attention(case):
+    h = Heads(case)
+    case.attr("q_num_heads", h.heads), case.attr("kv_num_heads", h.kv)
+    rule = case.attr("update_rule", case.pick("linear", "gated", "delta", "gated_delta"))
+    case.attr("scale", 0.5, 0.3), case.attr("chunk_size", case.pick(1, 2, 64), 0.4)
+    first = case.version.inputs[0].type
+    if "S" in case.version.types:
+        case.chosen["S"] = case.elem("T")
+    case.input(first, (h.batch, h.queries, h.heads * h.size), "normal")
+    case.input(first, (h.batch, h.queries, h.kv * h.size), "unit")
+    case.input(first, (h.batch, h.queries, h.kv * h.value_size), "normal")
+    state = case.version.inputs[3].type
+    case.input(state, (h.batch, h.kv, h.size, h.value_size), "normal") if case.maybe() else case.skip()
+    if rule and "gated" in rule:
+        width = case.pick(h.kv, h.kv * h.size)
+        case.give((-np.abs(case.numbers.array(11, (h.batch, h.queries, width), "unit"))).astype(numbers_of.dtype(case.elem(first))))
+    else:
+        case.skip()
+    if rule and "delta" in rule:
+        case.input(first, (h.batch, h.queries, case.pick(h.kv, 1)), "unit")
+
+
+@recipe("CausalConvWithState com.microsoft:CausalConvWithState")
+def causal_conv(case):
+    batch, channels, length, k = case.dim(1, 3), case.dim(1, 5), case.dim(1, 6), case.dim(1, 4)
+    case.attr("activation", case.pick("none", "silu", "swish"), 0.7)
+    case.attr("ndim", 1, 0.2)
+    case.input("T", (batch, channels, length), "normal")
+    case.input("T", (channels, 1, k), "normal")
+    case.input("T", (channels,), "normal") if case.maybe() else case.skip()
+    if case.maybe():
+        case.input("T", (batch, channels, k - 1), "normal")
+    case.want(True, True)
+
+
+@recipe("com.microsoft:LinearAttentionGate")
+def linear_attention_gate(case):
+    heads, lead = case.dim(1, 4), (case.dim(1, 3), case.dim(1, 4))
+    case.input("T", (*lead, heads), "normal"), case.input("TF", (heads,), "normal"), case.input("TF", (heads,), "normal")
+    with_b = case.maybe()
+    if with_b:
+        case.input("T", (*lead, heads), "normal")
+    case.want(True, with_b)
+
+
+@recipe("com.microsoft:GatedDeltaNet")
+def gated_delta_net(case):
+    heads, size, values, lengths = case.dim(1, 3), case.pick(4, 8), case.pick(4, 8), [case.dim(0, 4) for _ in range(case.dim(1, 3))]
+    total = max(1, sum(lengths))
+    lengths[0] += total - sum(lengths)
+    case.attr("update_rule", rule := case.pick("linear", "gated", "delta", "gated_delta"), 1)
+    case.attr("qk_l2_norm", case.dim(0, 1), 0.5), case.attr("scale", 0.5, 0.3)
+    for width in (size, size, values):
+        case.input("T", (total, heads, width), "normal")
+    int32(case, np.cumsum([0, *lengths]))
+    if "gated" in rule:
+        case.give((-np.abs(case.numbers.array(11, (total, heads), "unit"))).astype(numbers_of.dtype(case.elem("TG"))))
+    else:
+        case.skip()
+    case.input("TG", (total, heads), "unit") if "delta" in rule else case.skip()
+    case.input("TS", (len(lengths), heads, values, size), "normal") if case.maybe() else case.skip()
+    case.want(True, case.maybe())
+
+
+@recipe("com.microsoft:VarlenCausalConvWithState")
+def varlen_causal_conv(case):
+    channels, k, lengths = case.dim(1, 5), case.dim(1, 4), [case.dim(1, 4) for _ in range(case.dim(1, 3))]
+    case.attr("activation", case.pick("none", "silu", "swish"), 0.7)
+    case.input("T", (sum(lengths), channels), "normal"), case.input("T", (channels, 1, k), "normal")
+    int32(case, np.cumsum([0, *lengths]))
+    case.input("T", (channels,), "normal") if case.maybe() else case.skip()
+    case.input("T", (len(lengths), channels, k - 1), "normal")
+    case.want(True, True)
+
+
+@recipe("com.microsoft:MoE")
+def moe(case):
+    tokens, hidden, inner, experts = case.dim(1, 5), case.pick(4, 8, 16), case.pick(4, 8, 16), case.dim(1, 4)
+    kind = case.attr("activation_type", case.pick("relu", "gelu", "silu", "identity", "swiglu"))
+    fused = 2 if kind == "swiglu" else 1
+    case.attr("swiglu_fusion", 1) if fused == 2 else None
+    case.attr("k", case.dim(1, experts)), case.attr("normalize_routing_weights", case.dim(0, 1), 0.6)
+    case.input("T", (tokens, hidden) if case.maybe() else (1, tokens, hidden), "normal")
+    case.input("T", (tokens, experts), "normal")
+    case.input("T", (experts, fused * inner, hidden), "normal")
+    case.input("T", (experts, fused * inner), "normal") if case.maybe() else case.skip()
+    case.input("T", (experts, hidden, inner), "normal")
+    if case.maybe():
+        case.input("T", (experts, hidden), "normal")
+
+
+@recipe("com.microsoft:QMoE")
+def qmoe(case):
+    tokens, hidden, inner, experts, bits = case.dim(1, 4), case.pick(16, 32), case.pick(16, 32), case.dim(1, 3), case.pick(4, 8)
+    case.attr("expert_weight_bits", bits), case.attr("k", case.dim(1, experts))
+    case.attr("activation_type", case.pick("relu", "gelu", "silu", "identity"))
+    block = case.attr("block_size", 16, 0.4)
+    case.chosen["T2"] = of = case.elem("T")
+    case.input("T", (tokens, hidden), "normal", False), case.input("T", (tokens, experts), "normal", False)
+    for rows, columns in ((inner, hidden), (hidden, inner)):
+        case.give(case.numbers.array(2, (experts, rows, columns * bits // 8)), True)
+        case.give(case.numbers.array(of, (experts, rows, columns // block) if block else (experts, rows), "unit"), True)
+        case.input("T", (experts, rows), "normal", True) if case.maybe(0.3) else case.skip()
+
+
+@recipe("com.microsoft:MoEGroupRouter")
+def moe_group_router(case):
+    groups, each = case.dim(1, 3), case.dim(2, 4)
+    case.attr("n_group", groups), case.attr("topk_group", case.dim(1, groups)), case.attr("top_k", case.dim(1, 2)), case.attr("group_topk", case.dim(1, 2))
+    case.input("T", (case.dim(1, 5), groups * each), "normal"), case.input("TF", (groups * each,), "normal")
+    both = case.maybe()
+    case.want(True, both, both)

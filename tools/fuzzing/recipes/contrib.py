@@ -1,0 +1,83 @@
+"""Operators of com.microsoft that belong to no larger family."""
+import numpy as np
+
+from . import recipe
+
+
+@recipe("com.microsoft:CDist")
+def cdist(case):
+    width = case.dim(1, 9)
+    case.attr("metric", case.pick("sqeuclidean", "euclidean"))
+    for _ in range(2):
+        x = case.input("T", (case.dim(1, 7), width), "normal")
+    case.scale = width * float(np.max(np.abs(x), initial=1)) ** 2 * 8
+
+
+@recipe("com.microsoft:SampleOp")
+def sample(case):
+    case.input("T", case.shape())
+
+
+@recipe("com.microsoft:DynamicTimeWarping")
+def dynamic_time_warping(case):
+    case.input("F", (case.dim(1, 6), case.dim(1, 6)) if case.maybe() else (1, case.dim(1, 6), case.dim(1, 6)), "unit")
+
+
+@recipe("com.microsoft:BifurcationDetector")
+def bifurcation_detector(case):
+    source = case.numbers.generator.integers(0, 4, case.dim(1, 12)).astype(np.int64)
+    case.attr("min_ngram_size", 1, 0.5), case.attr("max_ngram_size", case.dim(1, 3), 0.5)
+    case.give(source)
+    case.give(case.numbers.generator.integers(0, 4, case.dim(1, 6)).astype(np.int64))
+    at = case.dim(0, len(source) - 1)
+    case.give(np.asarray(at, np.int64))
+    if case.maybe():
+        case.give(case.numbers.generator.integers(0, 4, len(source) - at + 1).astype(np.int64))
+
+
+@recipe("com.microsoft:GatedAdd")
+def gated_add(case):
+    shape = (case.dim(1, 3), case.dim(1, 3), case.pick(1, 4, 8, 33))
+    case.input("T", shape, "normal"), case.input("T", shape, "normal")
+    case.input("T", case.pick(shape, (*shape[:-1], 1)), "normal")
+
+
+@recipe("com.microsoft:HyperConnectionPreMix com.microsoft:HyperConnectionPostMix")
+def hyper_connection(case):
+    lead, branches, hidden = (case.dim(1, 2), case.dim(1, 3)), case.dim(1, 4), case.pick(1, 4, 8)
+    case.attr("num_branches", branches)
+    case.input("T", (*lead, branches * hidden), "normal")
+    if case.operator.name.endswith("PostMix"):
+        case.input("T", (*lead, hidden), "normal")
+    case.input("M", (*lead, branches), "normal")
+    if case.operator.name.endswith("PostMix") and case.maybe():
+        case.input("M", (*lead, branches, branches), "normal")
+
+
+@recipe("com.microsoft:EngramGate")
+def engram_gate(case):
+    shape = (case.dim(1, 2), case.dim(1, 3), case.dim(1, 3), case.pick(4, 8))
+    case.attr("epsilon", 1e-3, 0.4)
+    case.input("T", shape, "normal"), case.input("T", shape, "normal")
+    case.input("T", (*shape[:2], shape[3]), "normal")
+    for _ in range(2):
+        case.input("T", shape[2:], "normal")
+    with_norm = case.maybe()
+    if with_norm:
+        case.input("T", shape[2:], "normal")
+    case.want(True, with_norm)
+
+
+@recipe("com.microsoft:NGramHashMapping com.microsoft:VarlenNGramHashMapping")
+def ngram_hash(case):
+    varlen = case.operator.name.startswith("Varlen")
+    most, heads = case.dim(2, 3), case.dim(1, 3)
+    of = np.int64 if case.elem("M") == 7 else np.int32
+    case.attr("max_ngram_size", most), case.attr("n_head_per_ngram", heads), case.attr("pad_id", 0), case.attr("reset_on_eos", 0, 0.3)
+    g, length = case.numbers.generator, case.dim(1, 6)
+    case.give(g.integers(0, 50, (length,) if varlen else (case.dim(1, 2), length)).astype(of))
+    case.give((2 * g.integers(1, 99, (most,)) + 1).astype(of))
+    case.give(g.integers(5, 50, ((most - 1) * heads,)).astype(of))
+    if varlen:
+        case.give(np.array([0, length], np.int32))
+    case.want(True)

@@ -1,0 +1,146 @@
+"""Quantisation and elementwise operators on quantised values."""
+import numpy as np
+
+import numbers_of
+from case import Refused
+
+from . import recipe
+from .matrix import scale
+
+
+def granularity(case, shape):
+    """(shape of scales, block size): for a tensor, an axis or blocks of it. Sets axis and block_size."""
+    kind = case.pick("tensor", "tensor", "axis", "block")
+    if not shape or kind == "tensor" or case.version.since < 13 and case.operator.domain == "":
+        return (), 0
+    axis = case.attr("axis", case.r.randrange(-len(shape), len(shape)))
+    if kind == "axis" or not case.has_attr("block_size") or not shape[axis]:
+        return (shape[axis],), 0
+    block = case.attr("block_size", case.dim(1, shape[axis]))
+    each = list(shape)
+    each[axis] = -(-shape[axis] // block)
+    return tuple(each), block
+
+
+def scales(case, of, shape):
+    value = case.numbers.generator.uniform(0.01, 0.5, shape)
+    if case.maybe(0.3):
+        value = np.exp2(np.round(np.log2(value)))  # products are exact, so that ties are met
+    return case.give(np.asarray(value).astype(numbers_of.dtype(of)), case.maybe(0.6))
+
+
+@recipe("QuantizeLinear com.microsoft:QuantizeLinear")
+def quantize(case):
+    ms = bool(case.operator.domain)
+    shape = case.extents(0, 4)
+    each, _ = granularity(case, shape)
+    source = "T1" if "T1" in case.version.types else "float"
+    target = "T2" if "T2" in case.version.types and not (case.version.since >= 23 and not ms) else "T3" if "T3" in case.version.types else "T2"
+    if case.version.since < 13 and not ms:
+        source = case.version.inputs[0].type
+    of = case.elem(source)
+    x = case.numbers.array(of, shape, case.pick("normal", "any"))
+    if of == 6:
+        x = case.numbers.array(of, shape, "normal")
+    if case.maybe(0.3) and x.dtype.kind == "f":
+        x = (np.round(x.astype(np.float64) * 4) / 4).astype(x.dtype)
+    case.give(np.nan_to_num(x) if x.dtype.kind == "f" else x)  # what NaN becomes is not defined
+    scale_type = case.version.inputs[1].type
+    scales(case, case.elem(scale_type) if scale_type in case.version.types and scale_type != source else (1 if of == 6 or not "T1" in case.chosen else of), each)
+    to = case.elem(target)
+    if case.maybe(0.8) or to != 2:
+        case.give(case.numbers.array(to, each, "small") if to not in range(17, 21) and to != 23 else np.zeros(each, numbers_of.dtype(to)))
+    case.attr("saturate", case.dim(0, 1), 0.2)
+    case.chosen[case.version.outputs[0].type] = to
+
+
+@recipe("DequantizeLinear com.microsoft:DequantizeLinear")
+def dequantize(case):
+    shape = case.extents(0, 4)
+    each, _ = granularity(case, shape)
+    source = case.version.inputs[0].type
+    of = case.elem(source)
+    case.input(source, shape)
+    scale_type = case.version.inputs[1].type
+    scales(case, case.elem(scale_type) if scale_type in case.version.types else 1, each)
+    if case.maybe() and of != 6:
+        case.give(case.numbers.array(of, each, "small") if of not in range(17, 21) and of != 23 else np.zeros(each, numbers_of.dtype(of)))
+
+
+@recipe("DynamicQuantizeLinear")
+def dynamic_quantize(case):
+    case.input("float", case.shape(0, 4), case.pick("normal", "small", "positive"))
+
+
+@recipe("com.microsoft:QLinearAdd com.microsoft:QLinearMul")
+def binary(case):
+    for shape in case.broadcasting(2):
+        case.input("T", shape)
+        scale(case)
+        if case.maybe(0.1):
+            case.skip()
+        else:
+            case.input("T", (), "small")
+    scale(case)
+    if case.maybe(0.9):
+        case.input("T", (), "small")
+
+
+@recipe("com.microsoft:QLinearSigmoid com.microsoft:QLinearLeakyRelu")
+def unary(case):
+    case.attr("alpha", case.pick(0.01, 0.5), 0.6)
+    case.input("T", case.shape())
+    for _ in range(2):
+        scale(case)
+        if case.maybe(0.1):
+            case.skip()
+        else:
+            case.input("T", (), "small")
+
+
+@recipe("com.microsoft:QLinearWhere")
+def where(case):
+    condition, a, b = case.broadcasting(3)
+    case.input("bool", condition)
+    for shape in (a, b):
+        case.input("T", shape)
+        scale(case)
+        case.input("T", (), "small")
+    scale(case)
+    case.input("T", (), "small")
+
+
+@recipe("com.microsoft:QLinearReduceMean")
+def reduce_mean(case):
+    raise Refused("the oracle has no kernel")
+
+
+@recipe("com.microsoft:GatherBlockQuantized")
+def gather_block_quantized(case):
+    of, block = case.elem("T1", "int4", "uint4", "uint8"), case.pick(16, 32)
+    rows, columns = case.dim(1, 6), block * case.dim(1, 3)
+    bits = case.attr("bits", case.pick(4, 8), 1) if of == 2 else 4
+    case.attr("block_size", block), case.attr("quantize_axis", 1), case.attr("gather_axis", 0)
+    if of == 2:
+        case.give(case.numbers.array(2, (rows, columns * bits // 8)), True)
+    else:
+        case.input("T1", (rows, columns), constant=True)
+    index = case.numbers.generator.integers(0, rows, case.extents(0, 2, 3, empty=0))
+    case.give(np.asarray(index).astype(numbers_of.dtype(case.elem("Tind"))))
+    blocks = columns // block
+    case.input("T2", (rows, blocks), "unit")
+    if case.maybe():
+        case.give(case.numbers.array(of, (rows, (blocks * bits + 7) // 8 if of == 2 else blocks)), True)
+
+
+@recipe("com.microsoft:GatherPacked")
+def gather_packed(case):
+    kind = case.attr("packed_type", case.pick(21, 22, 23))
+    bits, k = 4, case.pick(8, 16, 32)
+    case.attr("K", k)
+    case.attr("output_dtype", case.elem("T2"))
+    del kind
+    rows = case.dim(1, 6)
+    case.give(case.numbers.array(2, (rows, k * bits // 8)), case.maybe(0.7))
+    index = case.numbers.generator.integers(0, rows, case.extents(0, 2, 3, empty=0))
+    case.give(np.asarray(index).astype(numbers_of.dtype(case.elem("Tind"))))

@@ -1,0 +1,177 @@
+"""Runs cases on one library of the C ABI and answers on standard output; a crash ends this process and nothing else.
+
+    worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS, the level of graph optimisation and the threads of a run
+
+Reads messages of wire.py: lists of (key, model bytes, [(name, value)], outputs wanted). Answers each case with
+(key, [outcome of each configuration]): ("ok", [values]), ("same", index of the configuration that has the same bits), or
+("error", "load" or "run", code, message).
+"""
+import ctypes
+import os
+import resource
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, os.pardir, os.pardir, "tests")]
+import wire  # noqa: E402
+from c_api import Api, ApiError  # noqa: E402
+
+TENSOR, SEQUENCE, MAP, OPTIONAL = 1, 2, 3, 6
+STRING = 8
+BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8,
+        20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
+OF_ABI, TO_ABI = {24: 25, 25: 26, 26: 24}, {25: 24, 26: 25, 24: 26}  # the C ABI counts these otherwise than ONNX
+MEMORY = 12 << 30  # of address space: a model that asks for more is answered with an error of the allocator
+SIZE, INT, I64, PTR = ctypes.c_size_t, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
+
+
+class Engine(Api):
+    def __init__(self, library):
+        super().__init__(library)
+        self.environment, self.memory, self.allocator = PTR(), PTR(), PTR()
+        self.call("CreateEnv", INT(4), ctypes.c_char_p(b"fuzz"), ctypes.byref(self.environment))
+        self.call("CreateCpuMemoryInfo", INT(0), INT(0), ctypes.byref(self.memory))
+        self.call("GetAllocatorWithDefaultOptions", ctypes.byref(self.allocator))
+        self.options = {}
+
+    def release(self, what, handle):
+        self.function("Release" + what, None, PTR)(handle)
+
+    def options_for(self, level, threads):
+        key = level, threads
+        if key not in self.options:
+            options = self.make("CreateSessionOptions")
+            self.call("SetIntraOpNumThreads", options, INT(threads))
+            self.call("SetSessionGraphOptimizationLevel", options, INT(level))
+            self.call("SetSessionLogSeverityLevel", options, INT(4))
+            self.call("AddSessionConfigEntry", options, ctypes.c_char_p(b"session.intra_op.allow_spinning"), ctypes.c_char_p(b"0"))
+            self.options[key] = options
+        return self.options[key]
+
+    def session(self, model, configuration):
+        return self.make("CreateSessionFromArray", self.environment, ctypes.c_char_p(model), SIZE(len(model)), self.options_for(*configuration))
+
+    def value(self, given, kept):
+        """An OrtValue of what travelled; `kept` receives the memory that must outlive it."""
+        kind = given[0]
+        if kind in ("sequence", "map"):
+            parts = [self.value(v, kept) for v in (given[1] if kind == "sequence" else given[1:])]
+            array = (PTR * max(1, len(parts)))(*[p.value for p in parts])
+            kept.append(array)
+            return self.make("CreateValue", array, SIZE(len(parts)), INT(SEQUENCE if kind == "sequence" else MAP))
+        if kind == "none":
+            return PTR()
+        dims = given[1] if kind == "strings" else given[2]
+        shape = (I64 * max(1, len(dims)))(*dims)
+        if kind == "strings":
+            value = self.make("CreateTensorAsOrtValue", self.allocator, shape, SIZE(len(dims)), INT(STRING))
+            texts = (ctypes.c_char_p * max(1, len(given[2])))(*given[2])
+            self.call("FillStringTensor", value, texts, SIZE(len(given[2])))
+            return value
+        data = ctypes.create_string_buffer(given[3], max(1, len(given[3])))
+        kept.append(data)
+        return self.make("CreateTensorWithDataAsOrtValue", self.memory, data, SIZE(len(given[3])), shape, SIZE(len(dims)),
+                         INT(TO_ABI.get(given[1], given[1])))
+
+    def taken(self, value):
+        """What an OrtValue holds, as it travels."""
+        if not value:
+            return ("none",)
+        kind = self.number("GetValueType", INT, value)
+        if kind == TENSOR:
+            return self.tensor(value)
+        if kind == SEQUENCE:
+            count = self.number("GetValueCount", SIZE, value)
+            return "sequence", [self.part(value, i) for i in range(count)]
+        if kind == MAP:
+            return "map", self.part(value, 0), self.part(value, 1)
+        return "kind", kind
+
+    def part(self, value, index):
+        part = self.make("GetValue", value, INT(index), self.allocator)
+        taken = self.taken(part)
+        self.release("Value", part)
+        return taken
+
+    def number(self, name, kind, handle):
+        number = kind()
+        self.call(name, handle, ctypes.byref(number))
+        return number.value
+
+    def tensor(self, value):
+        has = self.number("HasValue", INT, value)
+        if not has:
+            return ("none",)
+        info = self.make("GetTensorTypeAndShape", value)
+        element = self.number("GetTensorElementType", INT, info)
+        element, rank = OF_ABI.get(element, element), self.number("GetDimensionsCount", SIZE, info)
+        dims = (I64 * max(1, rank))()
+        self.call("GetDimensions", info, dims, SIZE(rank))
+        count = self.number("GetTensorShapeElementCount", SIZE, info)
+        self.release("TensorTypeAndShapeInfo", info)
+        shape = tuple(dims[:rank])
+        if element == STRING:
+            return "strings", shape, self.strings(value, count)
+        size = (count * BITS[element] + 7) // 8
+        data = self.make("GetTensorMutableData", value)
+        return "tensor", element, shape, ctypes.string_at(data, size) if size else b""
+
+    def strings(self, value, count):
+        size = self.number("GetStringTensorDataLength", SIZE, value)
+        text, offsets = ctypes.create_string_buffer(max(1, size)), (SIZE * max(1, count))()
+        self.call("GetStringTensorContent", value, text, SIZE(size), offsets, SIZE(count))
+        ends = [*offsets[1:count], size]
+        return [text.raw[offsets[i]:ends[i]] for i in range(count)]
+
+    def run(self, session, inputs, outputs):
+        kept, given, made = [], [], (PTR * max(1, len(outputs)))()
+        try:
+            given.extend(self.value(v, kept) for _, v in inputs)
+            names = (ctypes.c_char_p * max(1, len(inputs)))(*[name.encode() for name, _ in inputs])
+            wanted = (ctypes.c_char_p * max(1, len(outputs)))(*[name.encode() for name in outputs])
+            values = (PTR * max(1, len(given)))(*[v.value for v in given])
+            self.call("Run", session, None, names, values, SIZE(len(given)), wanted, SIZE(len(outputs)), made)
+            return [self.taken(PTR(v)) for v in made[:len(outputs)]]
+        finally:
+            for handle in [*given, *(PTR(v) for v in made)]:
+                if handle:
+                    self.release("Value", handle)
+
+    def outcome(self, model, configuration, inputs, outputs):
+        stage = "load"
+        try:
+            session = self.session(model, configuration)
+            try:
+                stage = "run"
+                return "ok", self.run(session, inputs, outputs)
+            finally:
+                self.release("Session", session)
+        except ApiError as e:
+            return "error", stage, e.code, str(e)
+
+
+def outcomes(engine, configurations, case):
+    """Outcome of each configuration; bits that an earlier one has are not sent again."""
+    found = []
+    for configuration in configurations:
+        one = engine.outcome(case[1], configuration, case[2], case[3])
+        same = next((i for i, other in enumerate(found) if other == one), None)
+        found.append(one if same is None else ("same", same))
+    return found
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints does not get among the answers
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    engine = Engine(sys.argv[1])
+    configurations = [tuple(map(int, c.split(":"))) for c in sys.argv[2:]]
+    wire.write(answers, "ready")
+    while (batch := wire.read(sys.stdin.buffer)) is not None:
+        for case in batch:
+            wire.write(answers, (case[0], outcomes(engine, configurations, case)))
+
+
+if __name__ == "__main__":
+    main()
