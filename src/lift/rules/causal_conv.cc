@@ -2,6 +2,7 @@
 // com.microsoft also has taps that lie apart, and channels in the last axes.
 #include "base/error.h"
 #include "lift/rewriter.h"
+#include "ops/op.h"
 
 namespace retort {
 namespace {
@@ -41,8 +42,10 @@ class ChannelsLast {
 
 void check_shapes(Rewriter& r, bool last, int64_t kept) {
   const ValueType &x = r.type(0), &w = r.type(1);
-  require(x.ranked && (last ? x.rank() >= 3 : x.rank() == 3), ErrorCode::invalid_argument,
-          "input has {} axes; 3 are wanted, or more with channels last", x.ranked ? x.rank() : 0);
+  require(x.ranked || !last, ErrorCode::not_implemented, "the number of axes of input must be known");
+  if (!x.ranked) return;
+  require(last ? x.rank() >= 3 : x.rank() == 3, ErrorCode::invalid_argument,
+          "input has {} axes; 3 are wanted, or more with channels last", x.rank());
   bool known = true;
   int64_t channels = 1;
   for (size_t i = last ? 2 : 1; i < (last ? x.rank() : 2); ++i) {
@@ -50,7 +53,7 @@ void check_shapes(Rewriter& r, bool last, int64_t kept) {
     if (known) channels *= x.shape[i];
   }
   require(known || x.rank() == 3, ErrorCode::not_implemented, "the extents of several axes of channels must be known");
-  require(!known || (channels == w.shape[0] && w.shape[1] == 1), ErrorCode::invalid_argument,
+  require(!known || (channels == w.shape[0] && may_equal(w.shape[1], 1)), ErrorCode::invalid_argument,
           "{} channels for weights of shape {}", channels, to_string(w.shape));
   if (r.has(2) && r.type(2).is_static()) {
     require(r.type(2).shape == Shape{w.shape[0]}, ErrorCode::invalid_argument, "bias has shape {}, [{}] is wanted",

@@ -56,10 +56,9 @@ void apply_heads(Rewriter& r) {
   Attributes a{{"q_num_heads", heads}, {"kv_num_heads", heads}, {"is_causal", int64_t(causal)}};
   if (const float scale = r.attributes().get_or<float>("scale", 0); scale != 0) a.set("scale", scale);
   const size_t outputs = r.output_used(1) || r.output_used(2) ? 3 : 1;
-  const auto made = add_all(r, {.type = "Attention",
-                                .inputs = {qkv[0], qkv[1], qkv[2], r.input(5), r.input(6), r.input(7)},
-                                .attributes = a,
-                                .outputs = outputs});
+  std::vector<ValueId> inputs = {qkv[0], qkv[1], qkv[2], r.input(5), r.input(6), r.input(7)};
+  while (inputs.back() == ValueId::none) inputs.pop_back();
+  const auto made = add_all(r, {.type = "Attention", .inputs = inputs, .attributes = a, .outputs = outputs});
   for (size_t i = 0; i < outputs; ++i) r.replace_output(i, made[i]);
   r.remove();
 }
