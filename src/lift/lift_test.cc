@@ -21,6 +21,32 @@ TEST(Lift, AxesBecomeInputs) {
   EXPECT_EQ(lifted(18, "ReduceMean", {f32({2, 3}), i64({1}, {0})}), "y = ReduceMean(x0, [0])\n");
 }
 
+TEST(Lift, AttentionOfMicrosoftIsAProductAndThatOfOnnx) {
+  const Attributes heads{{"num_heads", int64_t(2)}};
+  EXPECT_EQ(lifted(1, "Attention", {f32({1, 3, 4}), f32({4, 12}), f32({12})}, heads, 1, "com.microsoft"),
+            "%0 = MatMul(x0, x1)\n"
+            "%1 = Add(%0, x2)\n"
+            "%2, %3, %4 = Split(%1) axis=2 num_outputs=3\n"
+            "y = Attention(%2, %3, %4) is_causal=0 kv_num_heads=2 q_num_heads=2\n");
+  const Input x = f32({1, 3, 4});
+  EXPECT_EQ(lifted(1, "MultiHeadAttention", {x, x, x}, heads, 1, "com.microsoft"),
+            "y = Attention(x0, x1, x2) is_causal=0 kv_num_heads=2 q_num_heads=2\n");
+  const Attributes wide{{"num_heads", int64_t(2)}, {"qkv_hidden_sizes", Ints{4, 4, 6}}};
+  EXPECT_THROW(lifted(1, "Attention", {x, f32({4, 12})}, wide, 1, "com.microsoft"), Error);
+}
+
+TEST(Lift, OperatorsOfImageGenerationAreThoseOfOnnx) {
+  const Input x = f32({1, 2, 4}), c = f32({4});
+  EXPECT_EQ(lifted(1, "BiasAdd", {x, c, x}, {}, 1, "com.microsoft"), "%0 = Add(x0, x1)\ny = Add(%0, x2)\n");
+  const Attributes norm{{"groups", int64_t(2)}, {"activation", int64_t(0)}, {"channels_last", int64_t(0)}};
+  EXPECT_EQ(lifted(1, "GroupNorm", {f32({1, 4, 2, 2}), c, c}, norm, 1, "com.microsoft"),
+            "%0 = CastLike(x1, x0)\n"
+            "%1 = CastLike(x2, x0)\n"
+            "y = GroupNormalization(x0, %0, %1) epsilon=1e-05 num_groups=2\n");
+  EXPECT_EQ(lifted(1, "Rfft", {f32({8})}, {}, 1, "com.microsoft"),
+            "%0 = Unsqueeze(x0, [-1])\ny = DFT(%0, _, -2) inverse=0 onesided=1\n");
+}
+
 TEST(Lift, SliceSplitTopKReshapePadClip) {
   EXPECT_EQ(lifted(9, "Slice", {f32({4, 5})}, {{"starts", Ints{1}}, {"ends", Ints{3}}, {"axes", Ints{0}}}),
             "y = Slice(x0, [1], [3], [0])\n");

@@ -291,6 +291,49 @@ std::vector<Row> normalisations() {
   return rows;
 }
 
+std::vector<Row> heads_and_gates() {
+  constexpr DType i = DType::i32;
+  const Attributes heads{{"num_heads", int64_t(2)}}, one{{"q_num_heads", int64_t(1)}, {"kv_num_heads", int64_t(1)}};
+  const Tensor x = of({3, 4}), row = of({4}), tokens = of({2, 3, 4}), gates = of({2, 3, 1});
+  const Tensor positions = of({1, 5}, DType::i64), caches = of({5, 2});
+  const Tensor streams = of({5, 2, 4}), block = of({5, 4}), branches = of({5, 2}), mix = of({5, 2, 2});
+  const Tensor engram = of({1, 3, 2, 4}), scale = of({2, 4}), ids = of({2, 3}, i);
+  std::vector<Row> rows{
+      {"MultiHeadAttention", {of({1, 5, 8}), of({1, 7, 8}), of({1, 7, 8})}, {.multiply_adds = 2 * 5 * 8 * 7}, heads},
+      {"DecoderMaskedMultiHeadAttention",
+       {of({1, 1, 8}), of({1, 2, 7, 4}), of({1, 2, 7, 4})},
+       {.multiply_adds = 2 * 8 * 7},
+       heads},
+      {"RotaryEmbedding", {of({1, 5, 8}), positions, caches, caches}, {.operations = 3 * 40}, heads},
+      {"MRotaryEmbedding",
+       {of({1, 2, 5, 4}), of({3, 1, 5}, DType::i64), caches, caches},
+       {.operations = 3 * 40},
+       {{"mrope_section", std::vector<int64_t>{2, 0, 0}}}},
+      {"LinearAttention", {tokens, tokens, tokens, kNone, gates, gates}, {.multiply_adds = 6 * 16 * 3.5}, one},
+      {"GatedDeltaNet",
+       {of({6, 1, 4}), of({6, 1, 4}), of({6, 1, 4}), of({3}, i), of({6, 1}), of({6, 1})},
+       {.multiply_adds = 6 * 16 * 3.5}},
+      {"VarlenCausalConvWithState",
+       {x, of({4, 1, 3}), of({2}, i), kNone, of({1, 4, 2})},
+       {.multiply_adds = 3 * 12},
+       {},
+       "",
+       2},
+      {"GatedAdd", {x, x, of({3, 1})}, {.operations = 2 * 12 + 3}},
+      {"ScaledSiLU", {x}, {.operations = 3 * 12}},
+      {"BranchwiseRMSNorm", {x}, {.operations = 5 * 12}},
+      {"GatedRMSNorm", {x, row, x}, {.operations = 7 * 12}},
+      {"LinearAttentionGate", {x, row, row}, {.operations = 4 * 12}},
+      {"HyperConnectionPreMix", {streams, branches}, {.multiply_adds = 40}},
+      {"HyperConnectionPostMix", {streams, block, branches, mix}, {.multiply_adds = 40 * 3}},
+      {"EngramGate", {engram, engram, of({1, 3, 4}), scale, scale}, {.operations = 12 * 24}},
+      {"EmbedLayerNormalization", {ids, kNone, x, x, kNone, row, row}, {.operations = 8 * 24}}};
+  for (Row& r : rows) r.domain = "com.microsoft";
+  for (Row& r : rows) r.outputs = std::max<size_t>(r.outputs, r.name == "LinearAttention" ? 2 : 1);
+  rows.push_back({"LinearAttention", {tokens, tokens, tokens, kNone, gates, gates}, rows[4].cost, one, "", 2});
+  return rows;
+}
+
 std::vector<Row> others() {
   const Tensor x = of({2, 4}), scale = of({}), zero = of({}, DType::u8), index = of({3}, DType::i64);
   const Attributes add{{"reduction", std::string("add")}}, shape{{"shape", std::vector<int64_t>{2, 4}}};
@@ -329,7 +372,7 @@ std::vector<Row> others() {
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (std::vector<Row> some : {products(), packed_products(), convolutions(), sequences(), windows(),
-                                rows_of_reductions(), normalisations(), others()})
+                                rows_of_reductions(), normalisations(), heads_and_gates(), others()})
     rows.insert(rows.end(), some.begin(), some.end());
   return rows;
 }

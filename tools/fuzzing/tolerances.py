@@ -29,25 +29,27 @@ OPERATORS = {
     # Approximations of functions differ in their last places.
     **named("Exp Log Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf Sigmoid Tanh Softplus Softsign Elu Selu Celu Mish Gelu HardSwish "
             "Swish LogSoftmax Softmax Pow HannWindow HammingWindow BlackmanWindow com.microsoft:Gelu com.microsoft:FastGelu com.microsoft:QuickGelu "
-            "com.microsoft:BiasGelu com.microsoft:ScaledSiLU", (32, 8)),
+            "com.microsoft:BiasGelu com.microsoft:ScaledSiLU com.microsoft:LinearAttentionGate", (32, 8)),
     # Sums: the scale is a bound of the sum of magnitudes.
     **named("MatMul Gemm Conv ConvTranspose Einsum Sum Mean ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp "
             "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DFT STFT DeformConv Col2Im "
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
             "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
             "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv "
-            "com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:WordConvEmbedding com.microsoft:Inverse", (64, 16)),
+            "com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:WordConvEmbedding com.microsoft:Inverse "
+            "com.microsoft:HyperConnectionPreMix com.microsoft:HyperConnectionPostMix", (64, 16)),
     # Normalisations divide by what they summed.
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
             "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
-            "com.microsoft:QEmbedLayerNormalization", (256, 64)),
+            "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (256, 64)),
     # The oracle runs through sums of squares, and loses digits of the small ones.
     **named("LRN MeanVarianceNormalization", (4096, 4096)),
     # Long chains of the above.
     **named("LSTM GRU RNN Upsample Range com.microsoft:Range Attention RotaryEmbedding CausalConvWithState LinearAttention AffineGrid ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor "
             "ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
             "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
-            "com.microsoft:GatedDeltaNet com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
+            "com.microsoft:GatedDeltaNet com.microsoft:RotaryEmbedding com.microsoft:MRotaryEmbedding com.microsoft:CausalConvWithState "
+            "com.microsoft:VarlenCausalConvWithState com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
             "com.microsoft:DynamicQuantizeLSTM com.microsoft:GridSample com.microsoft.nchwc:Upsample", (512, 128)),
 }
 # Steps by which quantised results may differ: a product that lies between two integers rounds either way.

@@ -25,6 +25,12 @@ def bias(case, variable, *shapes):
     return case.give(array)
 
 
+def shown(mask):
+    """A mask that shows each query a key: the softmax of scores that are all masked depends on how -10000 was added to them."""
+    mask[..., -1] = 1
+    return mask
+
+
 def int32(case, values):
     return case.give(np.asarray(values, np.int32))
 
@@ -125,8 +131,8 @@ def ms_attention(case):
     if case.maybe(0.4):
         kind = case.dim(0, 2)
         g = case.numbers.generator
-        int32(case, g.integers(1, total + 1, h.batch) if kind == 0 else g.integers(0, 2, (h.batch, total)) if kind == 1 else
-              g.integers(0, 2, (h.batch, h.queries, total)))
+        int32(case, g.integers(1, total + 1, h.batch) if kind == 0 else shown(g.integers(0, 2, (h.batch, total))) if kind == 1 else
+              shown(g.integers(0, 2, (h.batch, h.queries, total))))
     else:
         case.skip()
     if quantised:
@@ -135,7 +141,7 @@ def ms_attention(case):
         case.input(of, (2, h.batch, h.heads, h.past, h.size), "normal")
     elif not quantised:
         case.skip()
-    if not quantised and case.maybe(0.3):
+    if not quantised and case.maybe(0.3) and (not h.past or case.odd()):
         bias(case, "T", (h.batch, h.heads, h.queries, total), (1, h.heads, h.queries, total), (1, 1, h.queries, total))
     del unidirectional
     case.want(True, bool(h.past) or case.maybe(0.3))
@@ -160,7 +166,7 @@ def packed_or_apart(case, h, packed):
 def multi_head_attention(case):
     h = Heads(case, grouped=False)
     packed = case.pick(*[""] * 6, "qkv", "kv", "cross", "cross")
-    if packed in ("qkv", "kv"):
+    if (packed or h.past) and not case.odd():
         h.value_size = h.size
     if packed == "qkv":
         h.keys = h.queries
@@ -173,7 +179,7 @@ def multi_head_attention(case):
     case.input("T", (h.heads * (2 * h.size + h.value_size),), "normal") if case.maybe(0.4) and packed in ("", "qkv") else case.skip()
     if case.maybe(0.3):
         g = case.numbers.generator
-        int32(case, case.pick(g.integers(1, total + 1, h.batch), g.integers(0, 2, (h.batch, total)), g.integers(0, 2, (h.batch, h.queries, total))))
+        int32(case, case.pick(g.integers(1, total + 1, h.batch), shown(g.integers(0, 2, (h.batch, total))), shown(g.integers(0, 2, (h.batch, h.queries, total)))))
     else:
         case.skip()
     if case.maybe(0.3):
@@ -307,6 +313,7 @@ def gated_delta_net(case):
     case.attr("update_rule", rule := case.pick("linear", "gated", "delta", "gated_delta"), 1)
     case.chosen["TG"] = case.pick(case.elem("T"), 1)
     case.attr("qk_l2_norm", case.dim(0, 1), 0.5), case.attr("scale", 0.5, 0.3)
+    case.chosen["TG"] = case.pick(1, case.elem("T"))
     for width in (size, size, values):
         case.input("T", (total, heads, width), "normal")
     int32(case, np.cumsum([0, *lengths]))

@@ -1,0 +1,71 @@
+// com.microsoft's operators of image generation: BiasAdd, GroupNorm and SkipGroupNorm.
+#include "base/error.h"
+#include "lift/rewriter.h"
+
+namespace retort {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+ValueId add(Rewriter& r, ValueId a, ValueId b) { return r.add({.type = "Add", .inputs = {a, b}}); }
+
+void apply_bias_add(Rewriter& r) {
+  r.replace_output(0, add(r, add(r, r.input(0), r.input(1)), r.input(2)));
+  r.remove();
+}
+
+ValueId transpose(Rewriter& r, ValueId x, const Ints& order) {
+  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", order}}});
+}
+
+// The norm of x, in its layout.
+ValueId group_norm(Rewriter& r, ValueId x) {
+  const int64_t groups = r.attributes().get_or<int64_t>("groups", 0);
+  const int64_t activation = r.attributes().get_or<int64_t>("activation", -1);
+  require(groups > 0, ErrorCode::invalid_argument, "groups is {}, a positive number is wanted", groups);
+  require(activation == 0 || activation == 1, ErrorCode::invalid_argument, "activation is {}, 0 or 1 is wanted",
+          activation);
+  require(r.rank(0, "GroupNorm") == 4, ErrorCode::invalid_argument, "X has {} axes, 4 are wanted", r.type(0).rank());
+  const bool last = r.attributes().get_or<int64_t>("channels_last", 1) != 0;
+  std::vector<ValueId> inputs = {last ? transpose(r, x, {0, 3, 1, 2}) : x};
+  for (const size_t i : {1, 2}) inputs.push_back(r.add({.type = "CastLike", .inputs = {r.input(i), x}}));
+  ValueId y =
+      r.add({.type = "GroupNormalization",
+             .inputs = inputs,
+             .attributes = {{"num_groups", groups}, {"epsilon", r.attributes().get_or<float>("epsilon", 1e-5f)}}});
+  if (activation == 1) y = r.add({.type = "Swish", .inputs = {y}});
+  return last ? transpose(r, y, {0, 2, 3, 1}) : y;
+}
+
+void apply_group_norm(Rewriter& r) {
+  r.replace_output(0, group_norm(r, r.input(0)));
+  r.remove();
+}
+
+void apply_skip_group_norm(Rewriter& r) {
+  const bool last = r.attributes().get_or<int64_t>("channels_last", 1) != 0;
+  // [N, C] and [C] with axes of one where X has its height and width.
+  const auto spread = [&](ValueId x, bool batch) {
+    Ints axes = last ? Ints{1, 2} : Ints{2, 3};
+    if (!batch) axes = last ? Ints{0, 1, 2} : Ints{0, 2, 3};
+    return r.add({.type = "Unsqueeze", .inputs = {x, r.constant(axes)}});
+  };
+  const size_t rank = r.rank(3, "SkipGroupNorm");
+  require(rank == 2 || rank == 4, ErrorCode::invalid_argument, "skip has {} axes, 2 or 4 are wanted", rank);
+  ValueId sum = add(r, r.input(0), rank == 4 ? r.input(3) : spread(r.input(3), true));
+  if (r.has(4)) sum = add(r, sum, spread(r.input(4), false));
+  r.replace_output(0, group_norm(r, sum));
+  if (r.output_used(1)) r.replace_output(1, sum);
+  r.remove();
+}
+
+constexpr LiftRule kDiffusionRules[] = {{"BiasAdd", kAlways, apply_bias_add, "com.microsoft"},
+                                        {"GroupNorm", kAlways, apply_group_norm, "com.microsoft"},
+                                        {"SkipGroupNorm", kAlways, apply_skip_group_norm, "com.microsoft"}};
+
+}  // namespace
+
+extern const LiftRules lift_diffusion;
+constinit const LiftRules lift_diffusion{kDiffusionRules};
+
+}  // namespace retort

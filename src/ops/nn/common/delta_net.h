@@ -1,0 +1,63 @@
+// What GatedDeltaNet works on. Queries, keys and values are [tokens, heads, size], [batch, rows, heads, size], or side by
+// side in [tokens, all] or [batch, rows, all], whose sizes the state tells.
+#pragma once
+#include "ops/nn/common/linear_recurrence.h"
+#include "ops/nn/common/load.h"
+#include "ops/nn/common/rounded.h"
+
+namespace retort::ops {
+
+struct DeltaExtents {
+  size_t requests, tokens, q_heads, heads, keys, values;
+  bool packed, each;  ///< Q, K and V side by side; a decay for each key
+  size_t decay_width() const { return heads * (each ? keys : 1); }
+  size_t update_width() const { return decay_width() + q_heads * keys + heads * values; }
+  /// The state, decays, rates, a row of q and k for each head of a request, and what was added.
+  size_t working_floats() const {
+    const size_t all = requests * heads;
+    return all * keys * values + tokens * decay_width() + tokens * heads + all * (2 * keys + values);
+  }
+};
+
+/// Where it lies. Rows of tokens are `*_row` elements apart.
+struct DeltaTensors {
+  const float *q, *k, *v;
+  size_t q_row, k_row, v_row;
+  float* y;
+  float *state, *decay, *beta, *work;
+  float* update;                     ///< null: not wanted
+  const int32_t *starts, *captured;  ///< null: as many tokens for each request; none is captured
+};
+
+struct DeltaNet {
+  enum Input : size_t { kQ, kK, kV, kStarts, kDecay, kBeta, kState, kLog, kBias, kCount, kActive };
+  int64_t chunk_size = 64, state_update_capacity = 0;
+  bool qk_l2_norm = false;
+  float scale = 0, gate_lower_bound = -5;
+  std::string update_rule = "gated_delta", gate_activation = "none", beta_activation = "none";
+  static constexpr std::tuple attributes{attr("beta_activation", &DeltaNet::beta_activation),
+                                         attr("chunk_size", &DeltaNet::chunk_size),
+                                         attr("gate_activation", &DeltaNet::gate_activation),
+                                         attr("gate_lower_bound", &DeltaNet::gate_lower_bound),
+                                         attr("qk_l2_norm", &DeltaNet::qk_l2_norm),
+                                         attr("scale", &DeltaNet::scale),
+                                         attr("state_update_capacity", &DeltaNet::state_update_capacity),
+                                         attr("update_rule", &DeltaNet::update_rule)};
+
+  void check() const;
+  void infer(InferContext& c) const;
+  Cost cost(const CostContext& c) const;
+
+  DeltaExtents extents(const RunContext& c) const;
+  DeltaTensors tensors(const RunContext& c, const DeltaExtents& e, float* memory) const;
+  /// One head of values of one request.
+  void run_head(const DeltaExtents& e, const DeltaTensors& t, size_t head) const;
+
+ private:
+  LinearRule rule() const { return LinearRule::of(update_rule); }
+  void fill_decay(const RunContext& c, const DeltaExtents& e, const DeltaTensors& t) const;
+  void keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t head, size_t slot, const float* k,
+                   const float* added, size_t token) const;
+};
+
+}  // namespace retort::ops

@@ -1,0 +1,29 @@
+// Results that an operator rounds on the way, while its reference computes with floats.
+#pragma once
+#include <cmath>
+
+#include "ops/op.h"
+
+namespace retort::ops {
+
+/// x as an element of type `type` has it: float32, float16 or bfloat16.
+inline float rounded(DType type, float x) {
+  if (type == DType::f16) return float(float16(x));
+  if (type == DType::bf16) return float(bfloat16(x));
+  return x;
+}
+
+inline float sigmoid(float x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+
+inline constexpr TypeSet kSingleFloats = types({DType::f32, DType::f16, DType::bf16});
+
+/// Throws unless both shapes may be equal.
+inline void expect_shape(const InferContext& c, size_t i, std::string_view name, const Shape& wanted) {
+  const Shape& s = c.shape(i);
+  bool fits = s.rank() == wanted.rank();
+  for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
+  require(fits, ErrorCode::invalid_argument, "{} has shape {}, {} is wanted", name, c.dims().text(s),
+          c.dims().text(wanted));
+}
+
+}  // namespace retort::ops

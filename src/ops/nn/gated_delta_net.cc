@@ -1,0 +1,32 @@
+// com.microsoft.GatedDeltaNet: linear attention of requests whose tokens lie one after the other. States are kept by value,
+// [requests, heads, values, keys], in float32. Heads of values share those of queries and keys.
+#include "ops/nn/common/delta_net.h"
+
+namespace retort::ops {
+namespace {
+
+struct GatedDeltaNet : DeltaNet {
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    const DeltaExtents e = extents(c);
+    std::vector<float> memory(e.working_floats());
+    const DeltaTensors t = tensors(c, e, memory.data());
+    c.parallel().for_each(e.requests * e.heads, [&](size_t head, int) { run_head(e, t, head); });
+  }
+};
+
+}  // namespace
+
+extern const OpDef op_gated_delta_net;
+constinit const OpDef op_gated_delta_net = define<GatedDeltaNet>({
+    .name = "GatedDeltaNet",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {"query: T", "key: T?", "value: T?", "cu_seqlens: int32?", "decay: TG?", "beta: TG?",
+               "initial_state: float?", "a_log: float?", "dt_bias: float?", "capture_count: int32?",
+               "state_update_active: int32?"},
+    .outputs = {"output: T", "final_state: float?", "state_update: float?"},
+    .types = kSingleFloats,
+});
+
+}  // namespace retort::ops
