@@ -45,7 +45,7 @@ void check_shapes(Rewriter& r, bool last, int64_t kept) {
   require(x.ranked || !last, ErrorCode::not_implemented, "the number of axes of input must be known");
   if (!x.ranked) return;
   require(last ? x.rank() >= 3 : x.rank() == 3, ErrorCode::invalid_argument,
-          "input has {} axes; 3 are wanted, or more with channels last", x.rank());
+          "input has {} axes, expected 3, or more with channels last", x.rank());
   bool known = true;
   int64_t channels = 1;
   for (size_t i = last ? 2 : 1; i < (last ? x.rank() : 2); ++i) {
@@ -56,7 +56,7 @@ void check_shapes(Rewriter& r, bool last, int64_t kept) {
   require(!known || (channels == w.shape[0] && may_equal(w.shape[1], 1)), ErrorCode::invalid_argument,
           "{} channels for weights of shape {}", channels, to_string(w.shape));
   if (r.has(2) && r.type(2).is_static()) {
-    require(r.type(2).shape == Shape{w.shape[0]}, ErrorCode::invalid_argument, "bias has shape {}, [{}] is wanted",
+    require(r.type(2).shape == Shape{w.shape[0]}, ErrorCode::invalid_argument, "bias has shape {}, expected [{}]",
             to_string(r.type(2).shape), w.shape[0]);
   }
   if (!r.has(3) || !r.type(3).ranked) return;
@@ -69,7 +69,7 @@ void check_shapes(Rewriter& r, bool last, int64_t kept) {
 void check_attributes(Rewriter& r) {
   const auto number = [&](const char* name, int64_t usual) { return r.attributes().get_or<int64_t>(name, usual); };
   require(number("ndim", 1) == 1, ErrorCode::not_implemented, "ndim is {}, 1 is supported", number("ndim", 1));
-  require(number("dilation", 1) >= 1, ErrorCode::invalid_argument, "dilation is {}, a number from 1 on is wanted",
+  require(number("dilation", 1) >= 1, ErrorCode::invalid_argument, "dilation is {}, expected a number from 1 on",
           number("dilation", 1));
   for (const char* name :
        {"input_channel_offset", "input_channels", "state_length", "state_update_capacity", "state_window"})

@@ -11,7 +11,7 @@ using Ints = std::vector<int64_t>;
 Ints checked_pads(const Tensor& pads) {
   const Ints list(pads.data<int64_t>(), pads.data<int64_t>() + pads.count());
   for (const int64_t pad : list)
-    require(pad >= 0, ErrorCode::invalid_argument, "pads are {}, 0 or more is wanted", to_string(list));
+    require(pad >= 0, ErrorCode::invalid_argument, "pads are {}, expected 0 or more", to_string(list));
   return list;
 }
 
@@ -30,7 +30,7 @@ ValueId cut_pads(Rewriter& r, ValueId whole, ValueId pads) {
 void check_count(Rewriter& r) {
   const ValueType &x = r.type(0), &pads = r.type(2);
   require(!x.ranked || !pads.is_static() || (pads.rank() == 1 && pads.shape[0] + 4 == int64_t(2 * x.rank())),
-          ErrorCode::invalid_argument, "Pads has shape {} for X of rank {}, two for each spatial axis are wanted",
+          ErrorCode::invalid_argument, "Pads has shape {} for X of rank {}, expected two for each spatial axis",
           to_string(pads.shape), x.rank());
 }
 

@@ -22,10 +22,10 @@ ValueId transpose(Rewriter& r, ValueId x, const Ints& order) {
 ValueId group_norm(Rewriter& r, ValueId x) {
   const int64_t groups = r.attributes().get_or<int64_t>("groups", 0);
   const int64_t activation = r.attributes().get_or<int64_t>("activation", -1);
-  require(groups > 0, ErrorCode::invalid_argument, "groups is {}, a positive number is wanted", groups);
-  require(activation == 0 || activation == 1, ErrorCode::invalid_argument, "activation is {}, 0 or 1 is wanted",
+  require(groups > 0, ErrorCode::invalid_argument, "groups is {}, expected a positive number", groups);
+  require(activation == 0 || activation == 1, ErrorCode::invalid_argument, "activation is {}, expected 0 or 1",
           activation);
-  require(r.rank(0, "GroupNorm") == 4, ErrorCode::invalid_argument, "X has {} axes, 4 are wanted", r.type(0).rank());
+  require(r.rank(0, "GroupNorm") == 4, ErrorCode::invalid_argument, "X has {} axes, expected 4", r.type(0).rank());
   const bool last = r.attributes().get_or<int64_t>("channels_last", 1) != 0;
   std::vector<ValueId> inputs = {last ? transpose(r, x, {0, 3, 1, 2}) : x};
   for (const size_t i : {1, 2}) inputs.push_back(r.add({.type = "CastLike", .inputs = {r.input(i), x}}));
@@ -51,7 +51,7 @@ void apply_skip_group_norm(Rewriter& r) {
     return r.add({.type = "Unsqueeze", .inputs = {x, r.constant(axes)}});
   };
   const size_t rank = r.rank(3, "SkipGroupNorm");
-  require(rank == 2 || rank == 4, ErrorCode::invalid_argument, "skip has {} axes, 2 or 4 are wanted", rank);
+  require(rank == 2 || rank == 4, ErrorCode::invalid_argument, "skip has {} axes, expected 2 or 4", rank);
   ValueId sum = add(r, r.input(0), rank == 4 ? r.input(3) : spread(r.input(3), true));
   if (r.has(4)) sum = add(r, sum, spread(r.input(4), false));
   r.replace_output(0, group_norm(r, sum));

@@ -44,7 +44,7 @@ void image_scaler(Rewriter& r) {
   const auto bias = r.attributes().get_or<std::vector<float>>("bias", {});
   require(
       !bias.empty() && (!x.ranked || (x.rank() == 4 && (!is_known(x.shape[1]) || x.shape[1] == int64_t(bias.size())))),
-      ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, [N, C, H, W] and C are wanted",
+      ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, expected [N, C, H, W] and C",
       x.ranked ? to_string(x.shape) : "unknown", bias.size());
   const ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
   const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
@@ -65,8 +65,7 @@ void crop(Rewriter& r) {
   const ValueType x = r.type(0);
   const auto border = r.attributes().get_or<Ints>("border", {}), scale = r.attributes().get_or<Ints>("scale", {});
   require((!x.ranked || x.rank() == 4) && border.size() == 4 && (scale.empty() || scale.size() == 2),
-          ErrorCode::invalid_argument,
-          "input of shape {}, border {}, scale {}; [N, C, H, W], 4 and 2 numbers are wanted",
+          ErrorCode::invalid_argument, "input of shape {}, border {}, scale {}; [N, C, H, W], expected 4 and 2 numbers",
           x.ranked ? to_string(x.shape) : "unknown", to_string(border), to_string(scale));
   for (const Ints* list : {&border, &scale}) {
     for (const int64_t v : *list)

@@ -24,7 +24,7 @@ class Splice {
   Splice(Rewriter& r, const Body& body) : r_(r), inner_(*body.graph) {
     const Node& node = r.node();
     require(inner_.inputs.size() == 1 + node.captures && inner_.outputs.size() == 1, ErrorCode::invalid_graph,
-            "{} has {} inputs and {} outputs, one of each is wanted", body.attribute,
+            "{} has {} inputs and {} outputs, expected one of each", body.attribute,
             inner_.inputs.size() - std::min<size_t>(node.captures, inner_.inputs.size()), inner_.outputs.size());
     const size_t own = node.inputs.size() - node.captures;
     for (size_t i = 0; i < node.captures; ++i) enter(inner_.inputs[1 + i], node.inputs[own + i]);
@@ -91,7 +91,7 @@ ValueId spread_heads(Rewriter& r, size_t i) {
 void apply_products(Rewriter& r) {
   const DType type = r.type(0).dtype, usual = type == DType::f64 ? DType::f64 : DType::f32;
   const auto precision = DType(r.attributes().get_or<int64_t>("softmax_precision", int64_t(usual)));
-  require(is_float(precision), ErrorCode::invalid_argument, "softmax_precision is {}, that of a float type is wanted",
+  require(is_float(precision), ErrorCode::invalid_argument, "softmax_precision is {}, expected that of a float type",
           int64_t(precision));
   const Dim size = r.type(0).shape[3];
   float scale = r.attributes().get_or<float>("scale", 0);
@@ -113,7 +113,7 @@ void apply_products(Rewriter& r) {
 
 void apply_flex_attention(Rewriter& r) {
   for (const size_t i : {0, 1, 2})
-    require(r.rank(i, "FlexAttention") == 4, ErrorCode::invalid_argument, "input {} has {} axes, 4 are wanted", i,
+    require(r.rank(i, "FlexAttention") == 4, ErrorCode::invalid_argument, "input {} has {} axes, expected 4", i,
             r.type(i).rank());
   if (!r.node().bodies.empty()) return apply_products(r);
   Attributes a;

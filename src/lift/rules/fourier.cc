@@ -40,7 +40,7 @@ void apply_complex_mul_conj(Rewriter& r) { multiply(r, true); }
 void check_fourier(Rewriter& r) {
   const auto number = [&](const char* name, int64_t usual) { return r.attributes().get_or<int64_t>(name, usual); };
   require(number("normalized", 0) == 0 && number("onesided", 1) == 1, ErrorCode::invalid_argument,
-          "normalized is {}, onesided {}; 0 and 1 are wanted", number("normalized", 0), number("onesided", 1));
+          "normalized is {}, onesided {}; expected 0 and 1", number("normalized", 0), number("onesided", 1));
   require(number("signal_ndim", 1) == 1, ErrorCode::not_implemented, "signal_ndim is {}, 1 is supported",
           number("signal_ndim", 1));
 }

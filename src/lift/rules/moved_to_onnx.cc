@@ -48,7 +48,7 @@ void make_scalar(Rewriter& r, size_t i) {
 void move_pad(Rewriter& r) {
   const ValueType pads = r.type(1);
   require(!pads.ranked || pads.rank() == 1 || (pads.rank() == 2 && (!is_known(pads.shape[0]) || pads.shape[0] == 1)),
-          ErrorCode::invalid_argument, "pads have shape {}, [n] or [1, n] is wanted", to_string(pads.shape));
+          ErrorCode::invalid_argument, "pads have shape {}, expected [n] or [1, n]", to_string(pads.shape));
   if (!pads.ranked || pads.rank() != 1) {
     r.set_input(1, r.add({.type = "Reshape", .inputs = {r.input(1), r.constant(std::vector<int64_t>{-1})}}));
   }
@@ -74,7 +74,7 @@ void move_expand_dims(Rewriter& r) {
 // uniques, indices of the inverse, counts: in the order of appearance, of a vector.
 void move_unique(Rewriter& r) {
   const ValueType x = r.type(0);
-  require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, a vector is wanted",
+  require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, expected a vector",
           to_string(x.shape));
   Graph& graph = r.graph();
   const NodeId id = r.node().id;

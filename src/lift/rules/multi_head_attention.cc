@@ -1,5 +1,5 @@
 // com.microsoft.Attention: a product that makes Q, K and V, then MultiHeadAttention, whose caches are two tensors.
-// com.microsoft.MultiHeadAttention: the Attention of ai.onnx where nothing speaks of padding or of buffers.
+// com.microsoft.MultiHeadAttention: the Attention of ai.onnx if there is no padding and no buffer.
 #include "base/error.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
@@ -67,7 +67,7 @@ void apply_heads(Rewriter& r) {
 std::vector<ValueId> split_rows(Rewriter& r, ValueId all) {
   const Ints given = r.attributes().get_or<Ints>("qkv_hidden_sizes", {});
   const ValueType& w = r.type(1);
-  require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, 2 are wanted", w.rank());
+  require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, expected 2", w.rank());
   const bool known = w.ranked && is_known(w.shape[1]);
   const int64_t width = known ? w.shape[1] : 0;
   NodeSpec split{.type = "Split", .inputs = {all}, .attributes = {{"axis", int64_t(2)}}, .outputs = 3};
@@ -97,14 +97,14 @@ void check_attention(Rewriter& r) {
           "do_rotary is not supported; use RotaryEmbedding and MultiHeadAttention");
   require(!r.has(4) || !r.has(5), ErrorCode::invalid_argument, "past and attention_bias exclude each other");
   const ValueType &x = r.type(0), &w = r.type(1);
-  require(!x.ranked || x.rank() == 3, ErrorCode::invalid_argument, "input has {} axes, 3 are wanted", x.rank());
+  require(!x.ranked || x.rank() == 3, ErrorCode::invalid_argument, "input has {} axes, expected 3", x.rank());
   require(!r.has(2) || !r.type(2).ranked || !w.ranked ||
               (r.type(2).rank() == 1 && may_equal(r.type(2).shape[0], w.shape.back())),
           ErrorCode::invalid_argument, "bias does not fit to the columns of the weights");
   if (!r.has(4) || !r.type(4).ranked) return;
   const Shape& past = r.type(4).shape;
   require(past.rank() == 5 && may_equal(past[0], 2), ErrorCode::invalid_argument,
-          "past has shape {}, [2, batch, heads, rows, size] is wanted", r.graph().dims().text(past));
+          "past has shape {}, expected [2, batch, heads, rows, size]", r.graph().dims().text(past));
 }
 
 void apply_attention(Rewriter& r) {

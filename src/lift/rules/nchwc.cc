@@ -64,19 +64,19 @@ void nchwc_upsample(Rewriter& r) {
   const Attributes attributes = nchwc_attributes(r);
   const auto given = attributes.get_or<Ints>("scales", {});
   require(given.size() == 4 && given[0] == 1 && given[1] == 1 && given[2] > 0 && given[3] > 0,
-          ErrorCode::invalid_argument, "scales are {}, [1, 1, h, w] is wanted", to_string(given));
+          ErrorCode::invalid_argument, "scales are {}, expected [1, 1, h, w]", to_string(given));
   const std::vector<float> scales(given.begin(), given.end());
   const auto mode = attributes.get_or<std::string>("mode", "nearest");
   const auto coordinates = attributes.get_or<std::string>("coordinate_transformation_mode", "asymmetric");
   require(mode != "nearest" || coordinates == "asymmetric", ErrorCode::not_implemented,
-          "mode nearest with coordinate_transformation_mode {}, asymmetric is wanted", coordinates);
+          "mode nearest with coordinate_transformation_mode {}, expected asymmetric", coordinates);
   const ValueId x = plain_image(r, r.input(0)), factors = r.constant(Tensor::of<float>({4}, scales));
   Attributes resize{{"mode", mode}, {"coordinate_transformation_mode", coordinates}};
   if (mode == "nearest") resize.set("nearest_mode", std::string("floor"));
   finish_blocked(r, r.add({.type = "Resize", .inputs = {x, ValueId::none, factors}, .attributes = resize}));
 }
 
-// The last block is filled up with zeros.
+// The last block is padded with zeros.
 void nchwc_reorder_input(Rewriter& r) {
   const int64_t block = channel_block(r);
   ValueId x = r.input(0);

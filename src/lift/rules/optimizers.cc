@@ -37,7 +37,7 @@ class Step {
 size_t tensors(Rewriter& r, size_t kinds) {
   const size_t inputs = r.node().inputs.size(), count = inputs > 2 ? (inputs - 2) / kinds : 0;
   require(count > 0 && inputs == 2 + count * kinds, ErrorCode::invalid_graph,
-          "{} inputs; 2 and {} for each tensor are wanted", inputs, kinds);
+          "{} inputs; expected 2 and {} for each tensor", inputs, kinds);
   require(r.node().outputs.size() <= count * (kinds - 1), ErrorCode::invalid_graph, "{} outputs, {} are made",
           r.node().outputs.size(), count * (kinds - 1));
   return count;

@@ -18,7 +18,7 @@ void sparse_to_dense_matmul(Rewriter& r) {
           "A and B of shapes {} and {} are no matrices", to_string(a.shape), to_string(b.shape));
   const bool floats = a.dtype == DType::f32 || a.dtype == DType::f64;
   const float alpha = r.attributes().get_or<float>("alpha", 1);
-  require(floats || alpha == 1, ErrorCode::not_implemented, "alpha {} for {}, 1 is wanted", alpha, dtype_name(a.dtype));
+  require(floats || alpha == 1, ErrorCode::not_implemented, "alpha {} for {}, expected 1", alpha, dtype_name(a.dtype));
   ValueId y = r.add({.type = "MatMul", .inputs = {turned_matrix(r, 0, "transA"), turned_matrix(r, 1, "transB")}});
   if (alpha != 1) y = r.add({.type = "Mul", .inputs = {y, r.constant(float_scalar(a.dtype, alpha))}});
   r.replace_output(0, y);

@@ -19,7 +19,7 @@ struct CDist {
     c.set(0, c.dtype(0));
     const Shape &a = c.shape(0), &b = c.shape(1);
     require(a.rank() == 2 && b.rank() == 2 && may_equal(a[1], b[1]), ErrorCode::invalid_argument,
-            "A and B of shapes {} and {}, matrices with rows of one length are wanted", c.dims().text(a),
+            "A and B of shapes {} and {}, expected matrices with rows of one length", c.dims().text(a),
             c.dims().text(b));
     require(!is_known(a[1]) || a[1] > 0, ErrorCode::invalid_argument, "rows of A have no elements");
     c.set(0, c.dtype(0), {a[0], b[0]});

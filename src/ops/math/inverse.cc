@@ -13,7 +13,7 @@ struct Inverse {
     const Shape& x = c.shape(0);
     const size_t rank = x.rank();
     require(rank >= 2 && may_equal(x[rank - 1], x[rank - 2]), ErrorCode::invalid_argument,
-            "X has shape {}, square matrices are wanted", c.dims().text(x));
+            "X has shape {}, expected square matrices", c.dims().text(x));
     c.set(0, c.dtype(0), x);
   }
   Cost cost(const CostContext& c) const { return {.operations = c.count(0) * c.extent(0, -1) * 2}; }

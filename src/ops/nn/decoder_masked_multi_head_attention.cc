@@ -16,7 +16,7 @@ struct DecoderMaskedMultiHeadAttention {
                                          attr("scale", &Self::scale)};
 
   void check() const {
-    require(num_heads > 0, ErrorCode::invalid_argument, "num_heads is {}, a positive number is wanted", num_heads);
+    require(num_heads > 0, ErrorCode::invalid_argument, "num_heads is {}, expected a positive number", num_heads);
   }
   HeadAttention attention() const {
     return {.in = {.q = 0,

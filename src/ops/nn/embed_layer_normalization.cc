@@ -14,20 +14,20 @@ struct EmbedLayerNormalization {
   enum Input : size_t { kIds, kSegments, kWords, kPlaces, kSegmentTable, kGamma, kBeta, kMask, kPositions };
 
   void check() const {
-    require(epsilon >= 0, ErrorCode::invalid_argument, "epsilon is {}, a number from 0 on is wanted", epsilon);
+    require(epsilon >= 0, ErrorCode::invalid_argument, "epsilon is {}, expected a number from 0 on", epsilon);
   }
   void infer(InferContext& c) const {
     for (const size_t i : {0, 2}) c.set(i, c.dtype(kWords));
     c.set(1, DType::i32);
     const Shape &ids = c.shape(kIds), &words = c.shape(kWords);
     require(ids.rank() == 2 && words.rank() == 2, ErrorCode::invalid_argument,
-            "input_ids and word_embedding have {} and {} axes, 2 are wanted", ids.rank(), words.rank());
+            "input_ids and word_embedding have {} and {} axes, expected 2", ids.rank(), words.rank());
     const Shape sum{ids[0], ids[1], words[1]};
     c.set(0, c.dtype(kWords), sum);
     c.set(1, DType::i32, {ids[0]});
     c.set(2, c.dtype(kWords), sum);
     const auto table = [&](size_t i, std::string_view name) {
-      require(c.rank(i) == 2, ErrorCode::invalid_argument, "{} has {} axes, 2 are wanted", name, c.rank(i));
+      require(c.rank(i) == 2, ErrorCode::invalid_argument, "{} has {} axes, expected 2", name, c.rank(i));
       expect_shape(c, i, name, {c.shape(i)[0], words[1]});
     };
     table(kPlaces, "position_embedding");

@@ -15,7 +15,7 @@ struct EngramGate {
     c.set(0, c.dtype(kKey));
     c.set(1, c.dtype(kKey));
     const Shape& k = c.shape(kKey);
-    require(k.rank() == 4, ErrorCode::invalid_argument, "key has {} axes, 4 are wanted", k.rank());
+    require(k.rank() == 4, ErrorCode::invalid_argument, "key has {} axes, expected 4", k.rank());
     require(!c.wants(1) || c.has(kScale), ErrorCode::invalid_argument, "gated_value_normed needs conv_norm_scale");
     c.set(0, c.dtype(kKey), k);
     c.set(1, c.dtype(kKey), k);

@@ -11,7 +11,7 @@ struct GatedAdd {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kX));
     const Shape& x = c.shape(kX);
-    require(!x.empty(), ErrorCode::invalid_argument, "X is a scalar, at least one axis is wanted");
+    require(!x.empty(), ErrorCode::invalid_argument, "X is a scalar, expected at least one axis");
     c.set(0, c.dtype(kX), x);
     expect_shape(c, kY, "Y", x);
     Shape gate = x;
@@ -56,7 +56,7 @@ constinit const OpDef op_gated_add = define<GatedAdd>({
     .inputs = {"X: T", "Y: T", "gate: T", "gate_weight: T?"},
     .outputs = {"output: T"},
     .types = kSingleFloats,
-    .traits = kConverts,  // it rounds on the way
+    .traits = kConverts,  // it rounds intermediate results
 });
 
 }  // namespace retort::ops

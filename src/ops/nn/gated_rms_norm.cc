@@ -14,12 +14,12 @@ struct GatedRmsNorm {
 
   void check() const {
     require(activation == "silu" || activation == "swish" || activation == "sigmoid", ErrorCode::invalid_argument,
-            "activation \"{}\" is none of silu, swish, sigmoid", activation);
+            "activation \"{}\" is not one of silu, swish, sigmoid", activation);
   }
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     const Shape& x = c.shape(0);
-    require(!x.empty(), ErrorCode::invalid_argument, "X is a scalar, at least one axis is wanted");
+    require(!x.empty(), ErrorCode::invalid_argument, "X is a scalar, expected at least one axis");
     c.set(0, c.dtype(0), x);
     expect_shape(c, 2, "gate", x);
     if (!all_known(c.shape(1))) return;

@@ -102,7 +102,7 @@ const OpTest decoder_masked_multi_head_attention(
                  f32({2, 1, 2, 1}, {0, 0, 0, 0}), f32({2, 1, 2, 1}, {2, 0, 8, 0}), i32({1}, {1}), i32({1}, {2}),
                  i32({1, 2, 2}, {1, 0, 0, 0})},
       .outputs = {f32({2, 1, 1}, {6, 4}), f32({2, 1, 2, 1}, {0, 0, 0, 0}), f32({2, 1, 2, 1}, {2, 4, 8, 6})}},
-     {.about = "Q, K and V one behind the other, with a bias",
+     {.about = "Q, K and V one after the other, with a bias",
       .attributes = heads(1),
       .inputs = {f32({1, 1, 3}, {0, 0, 4}), kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
                  f32({3}, {0, 0, 1})},

@@ -14,7 +14,7 @@ struct InverseLinearAttention : LinearAttentionBase {
   void check() const {
     check_attributes();
     require(state_window >= 0 && state_window <= 8, ErrorCode::invalid_argument,
-            "state_window is {}, a number from 0 to 8 is wanted", state_window);
+            "state_window is {}, expected a number from 0 to 8", state_window);
     require(state_window == 0, ErrorCode::not_implemented, "state_window is not supported");
   }
   template <std::same_as<float> T>

@@ -13,7 +13,7 @@ struct LinearAttention : LinearAttentionBase {
   void check() const {
     check_attributes();
     require(q_num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-            "q_num_heads is {}, a multiple of kv_num_heads {} is wanted", q_num_heads, kv_num_heads);
+            "q_num_heads is {}, expected a multiple of kv_num_heads {}", q_num_heads, kv_num_heads);
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {

@@ -11,7 +11,7 @@ struct LinearAttentionGate {
     c.set(0, c.dtype(kA));
     c.set(1, c.dtype(kA));
     const Shape& a = c.shape(kA);
-    require(!a.empty(), ErrorCode::invalid_argument, "a is a scalar, at least one axis is wanted");
+    require(!a.empty(), ErrorCode::invalid_argument, "a is a scalar, expected at least one axis");
     require(!c.wants(1) || c.has(kB), ErrorCode::invalid_argument, "beta needs the input b");
     c.set(0, c.dtype(kA), a);
     c.set(1, c.dtype(kA), a);

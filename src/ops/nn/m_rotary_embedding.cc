@@ -21,9 +21,9 @@ struct MRotaryEmbedding : RotaryOp {
     check_rotary();
     const auto fits = [](int64_t n) { return n >= 0 && n <= std::numeric_limits<int32_t>::max(); };
     require(mrope_section.size() == 3 && std::all_of(mrope_section.begin(), mrope_section.end(), fits),
-            ErrorCode::invalid_argument, "mrope_section has {} entries, three numbers from 0 on are wanted",
+            ErrorCode::invalid_argument, "mrope_section has {} entries, expected three numbers from 0 on",
             mrope_section.size());
-    require(mrope_layout == 0 || mrope_layout == 1, ErrorCode::invalid_argument, "mrope_layout is {}, 0 or 1 is wanted",
+    require(mrope_layout == 0 || mrope_layout == 1, ErrorCode::invalid_argument, "mrope_layout is {}, expected 0 or 1",
             mrope_layout);
   }
   void infer(InferContext& c) const {

@@ -17,7 +17,7 @@ struct PositionRotaryEmbedding : RotaryOp {
     const Shape &x = c.shape(kX), &p = c.shape(kPositions);
     if (p.rank() == 2) return expect_shape(c, kPositions, "position_ids", {x[0], x[x.rank() == 3 ? 1 : 2]});
     require(p.empty() || (p.rank() == 1 && may_equal(p[0], 1)), ErrorCode::invalid_argument,
-            "position_ids have shape {}, one number or [batch, rows] is wanted", c.dims().text(p));
+            "position_ids have shape {}, expected one number or [batch, rows]", c.dims().text(p));
   }
 
   template <std::same_as<float> T>

@@ -42,7 +42,7 @@ constinit const OpDef op_scaled_silu = define<ScaledSilu>({
     .inputs = {"X: T", "scale: M?"},
     .outputs = {"Y: T"},
     .types = kSingleFloats,
-    .traits = kConverts,  // it rounds on the way
+    .traits = kConverts,  // it rounds intermediate results
 });
 
 }  // namespace retort::ops

@@ -17,10 +17,10 @@ struct VarlenCausalConvWithState {
 
   void check() const {
     require(activation == "none" || activation == "silu" || activation == "swish", ErrorCode::invalid_argument,
-            "activation \"{}\" is none of none, silu, swish", activation);
-    require(dilation >= 1, ErrorCode::invalid_argument, "dilation is {}, a number from 1 on is wanted", dilation);
+            "activation \"{}\" is not one of none, silu, swish", activation);
+    require(dilation >= 1, ErrorCode::invalid_argument, "dilation is {}, expected a number from 1 on", dilation);
     require(state_update_capacity >= 0 && state_update_capacity <= 8, ErrorCode::invalid_argument,
-            "state_update_capacity is {}, a number from 0 to 8 is wanted", state_update_capacity);
+            "state_update_capacity is {}, expected a number from 0 to 8", state_update_capacity);
   }
   void infer(InferContext& c) const {
     for (const size_t i : {0, 1, 2}) c.set(i, c.dtype(kX));
@@ -31,11 +31,11 @@ struct VarlenCausalConvWithState {
             c.has(kCount) ? "given" : "missing");
     const Shape &x = c.shape(kX), &w = c.shape(kWeight), &starts = c.shape(kStarts);
     require(x.rank() == 2 && w.rank() == 3 && starts.rank() == 1, ErrorCode::invalid_argument,
-            "input, weight and cumulative_sequence_length have {}, {} and {} axes; 2, 3 and 1 are wanted", x.rank(),
+            "input, weight and cumulative_sequence_length have {}, {} and {} axes; 2, expected 3 and 1", x.rank(),
             w.rank(), starts.rank());
     require(!is_known(w[2]) || w[2] > 0, ErrorCode::invalid_argument, "weight has no taps");
     require(!is_known(starts[0]) || starts[0] > 0, ErrorCode::invalid_argument,
-            "cumulative_sequence_length is empty, [sequences + 1] is wanted");
+            "cumulative_sequence_length is empty, expected [sequences + 1]");
     c.set(0, c.dtype(kX), x);
     DimTable& d = c.dims();
     const Dim sequences = d.sub(starts[0], 1), kept = d.mul(d.sub(w[2], 1), dilation);

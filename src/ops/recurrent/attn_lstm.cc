@@ -36,7 +36,7 @@ struct AttnLstm : RecurrentAttributes {
     const Shape &x = c.shape(kX), &w = c.shape(kW), &r = c.shape(kR), &memory = c.shape(kMemory),
                 &keys = c.shape(kKeys);
     require(x.rank() == 3 && w.rank() == 3 && r.rank() == 3 && memory.rank() == 3 && keys.rank() == 3,
-            ErrorCode::invalid_argument, "X, W, R, M and MW have shapes {}, {}, {}, {} and {}, rank 3 is wanted",
+            ErrorCode::invalid_argument, "X, W, R, M and MW have shapes {}, {}, {}, {} and {}, expected rank 3",
             c.dims().text(x), c.dims().text(w), c.dims().text(r), c.dims().text(memory), c.dims().text(keys));
     require(!hidden_size || may_equal(r[2], *hidden_size), ErrorCode::invalid_argument,
             "hidden_size is {}, R has shape {}", hidden_size.value_or(0), c.dims().text(r));
@@ -93,7 +93,7 @@ struct AttnLstm : RecurrentAttributes {
     if (!c.has(i) || !c.ranked(i)) return;
     bool fits = c.rank(i) == wanted.rank();
     for (size_t d = 0; fits && d < wanted.rank(); ++d) fits = may_equal(c.shape(i)[d], wanted[d]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, {} is wanted", i, c.dims().text(c.shape(i)),
+    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.dims().text(c.shape(i)),
             c.dims().text(wanted));
   }
   static void check_lengths(const RunContext& c, size_t i, size_t most) {

@@ -13,7 +13,7 @@ struct DynamicTimeWarping {
     c.set(0, DType::i32);
     const Shape& x = c.shape(0);
     require(x.rank() == 2 || (x.rank() == 3 && may_equal(x[0], 1)), ErrorCode::invalid_argument,
-            "input of shape {}, [M, N] or [1, M, N] is wanted", c.dims().text(x));
+            "input of shape {}, expected [M, N] or [1, M, N]", c.dims().text(x));
     c.set(0, DType::i32, {2, c.unknown_extent()});
   }
 

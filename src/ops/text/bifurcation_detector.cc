@@ -32,8 +32,8 @@ struct BifurcationDetector {
   }
 
   void run(RunContext& c) const {
-    require(c.count(kMatch) == 1, ErrorCode::invalid_argument,
-            "prev_suffix_match_idx of shape {}, one number is wanted", to_string(c.shape(kMatch)));
+    require(c.count(kMatch) == 1, ErrorCode::invalid_argument, "prev_suffix_match_idx of shape {}, expected one number",
+            to_string(c.shape(kMatch)));
     const Tokens source = c.input<int64_t>(kSource), before = c.input<int64_t>(kTokens);
     const Tokens taken = c.has(kPredicted) ? accepted(c, source) : Tokens{};
     const size_t count = before.size() + taken.size();
@@ -48,7 +48,7 @@ struct BifurcationDetector {
     require(from >= 0 && from <= length, ErrorCode::invalid_argument,
             "prev_suffix_match_idx {} is outside of the source of {} tokens", from, length);
     const Tokens predicted = c.input<int64_t>(kPredicted), rest = source.subspan(size_t(from));
-    require(predicted.size() == rest.size() + 1, ErrorCode::invalid_argument, "{} predicted tokens, {} are wanted",
+    require(predicted.size() == rest.size() + 1, ErrorCode::invalid_argument, "{} predicted tokens, expected {}",
             predicted.size(), rest.size() + 1);
     const auto same = std::mismatch(rest.begin(), rest.end(), predicted.begin()).first - rest.begin();
     return predicted.first(size_t(same) + 1);

@@ -17,7 +17,7 @@ struct NGramRepeatBlock {
     c.set(0, c.dtype(1));
     const Shape &ids = c.shape(0), &scores = c.shape(1);
     require(ids.rank() == 2 && scores.rank() == 2 && may_equal(ids[0], scores[0]), ErrorCode::invalid_argument,
-            "input_ids and scores of shapes {} and {}, two matrices with as many rows are wanted", c.dims().text(ids),
+            "input_ids and scores of shapes {} and {}, expected two matrices with as many rows", c.dims().text(ids),
             c.dims().text(scores));
     c.set(0, c.dtype(1), scores);
   }
@@ -36,7 +36,7 @@ struct NGramRepeatBlock {
   }
 
  private:
-  // The place of a banned token that is none of the words, or -1.
+  // The place of a banned token that is not one of the words, or -1.
   int64_t ban(std::span<const int64_t> ids, float* scores, size_t words) const {
     const auto length = int64_t(ids.size());
     if (size > length) return -1;

@@ -54,7 +54,7 @@ const OpTest varlen_ngram_hash(
                  i32({3}, {1, 2, 3}), i32({2, 1}, {1, 1})},
       .outputs = {i64({3, 1}, {5001, 9002, 9003}), i64({2, 1}, {1, 3}), i32({2, 1}, {1, 3})},
       .output_count = 3},
-     {.about = "histories on the way",
+     {.about = "histories that are captured",
       .attributes = with_capacity(sizes(3, 1, 9), 2),
       .inputs = {i64({3}, {1, 2, 3}), i64({3}, {1, 0, 0}), i64({2}, {100, 100}), i32({3}, {0, 1, 3}), kNone, kNone,
                  kNone, i32({3}, {0, 0, 0}), kNone, i32({2}, {5, 1})},

@@ -1,5 +1,5 @@
 // com.microsoft.Tokenizer: the tokens of each string along a new last axis, as many as the string with the most has; the
-// others are filled up. Tokens are what lies between separators, what an expression matches, or single characters.
+// others are padded. Tokens are what lies between separators, what an expression matches, or single characters.
 #include <optional>
 
 #include "ops/op.h"
@@ -11,7 +11,7 @@ namespace {
 using Text = std::string_view;
 using Texts = std::vector<std::string_view>;
 
-/// Characters of UTF-8. Throws invalid_argument where the bytes are none.
+/// Characters of UTF-8. Throws invalid_argument if the bytes are not UTF-8.
 int64_t characters(Text text) {
   int64_t count = 0;
   for (Text rest = text; !rest.empty(); ++count) {
@@ -53,13 +53,13 @@ struct Tokenizer {
     require(least > 0 && (!by_character() || least < 2), ErrorCode::invalid_argument,
             "mincharnum is {}; 1 is the least, and all that single characters can have", least);
     require(separators ? !separators->empty() : !expression.empty(), ErrorCode::invalid_argument,
-            "separators and tokenexp are missing or empty; one of them is wanted");
+            "separators and tokenexp are missing or empty; expected one of them");
     Compiled{patterns()};
   }
   void infer(InferContext& c) const {
     c.set(0, DType::string);
     Shape y = c.shape(0);
-    require(y.rank() == 1 || y.rank() == 2, ErrorCode::invalid_argument, "X of shape {}, [C] or [N, C] is wanted",
+    require(y.rank() == 1 || y.rank() == 2, ErrorCode::invalid_argument, "X of shape {}, expected [C] or [N, C]",
             c.dims().text(y));
     y.push_back(c.unknown_extent());
     c.set(0, DType::string, y);

@@ -15,7 +15,7 @@ Attributes separated(std::vector<std::string> by, int64_t least = 1, int64_t mar
 }
 
 const OpTest tokenizer("Tokenizer",
-                       {{.about = "words between spaces, filled up",
+                       {{.about = "words between spaces, padded",
                          .attributes = separated({" "}),
                          .inputs = {strings({2}, {"Hello World", "I love it"})},
                          .outputs = {strings({2, 3}, {"Hello", "World", "#", "I", "love", "it"})}},

@@ -1,4 +1,4 @@
-// com.microsoft.VarlenNGramHashMapping: NGramHashMapping of sequences that lie one behind the other, each with a history
+// com.microsoft.VarlenNGramHashMapping: NGramHashMapping of sequences that lie one after the other, each with a history
 // of ids and segments of its own; and on request the histories behind each of the first ids of a sequence.
 #include "ops/text/common/ngram_hash.h"
 
@@ -26,7 +26,7 @@ struct VarlenNGramHashMapping : NGramAttributes {
             "past_segment_ids and present_segment_ids need segment_ids");
     const Shape ids = c.shape(kIds), ends = c.shape(kEnds);
     require(ids.rank() == 1 && ends.rank() == 1 && (!is_known(ends[0]) || ends[0] >= 2), ErrorCode::invalid_argument,
-            "input_ids and cumulative_sequence_length of shapes {} and {}, [tokens] and [2 or more] are wanted",
+            "input_ids and cumulative_sequence_length of shapes {} and {}, expected [tokens] and [2 or more]",
             c.dims().text(ids), c.dims().text(ends));
     const Dim batch = c.dims().sub(ends[0], 1);
     infer_weights(c, kMultipliers, kSizes);

@@ -23,8 +23,8 @@ struct WordConvEmbedding {
                 table.rank() == 2 && may_equal(table[1], w[3]) &&
                 (!is_known(words[1]) || !is_known(w[2]) || w[2] <= words[1]),
             ErrorCode::invalid_argument,
-            "words, W, B and C of shapes {}, {}, {} and {}; [words, length], [M, 1, window, width], [M] and "
-            "[characters, width] are wanted, window up to length",
+            "words, W, B and C of shapes {}, {}, {} and {}; expected [words, length], [M, 1, window, width], [M] and "
+            "[characters, width], with a window of at most length",
             c.dims().text(words), c.dims().text(w), c.dims().text(b), c.dims().text(table));
     require(fits(filters, w[0]) && fits(window, w[2]) && fits(width, table[1]), ErrorCode::invalid_argument,
             "embedding_size {}, conv_window_size {} and char_embedding_size {} do not fit to W of shape {}", filters,

@@ -11,7 +11,7 @@ bool is_sigmoid(std::string_view gate) { return gate == "sigmoid" || gate == "kd
 Shape token_axes(const InferContext& c, size_t own) {
   const Shape& q = c.shape(DeltaNet::kQ);
   require(q.rank() == own + 1 || q.rank() == own + 2, ErrorCode::invalid_argument,
-          "query has {} axes, {} or {} are wanted", q.rank(), own + 1, own + 2);
+          "query has {} axes, expected {} or {}", q.rank(), own + 1, own + 2);
   Shape axes;
   for (size_t i = 0; i + own < q.rank(); ++i) axes.push_back(q[i]);
   return axes;
@@ -54,12 +54,12 @@ void DeltaNet::check() const {
   rule();
   require(gate_activation == "none" || gate_activation == "softplus" || gate_activation == "qwen" ||
               is_sigmoid(gate_activation),
-          ErrorCode::invalid_argument, "gate_activation \"{}\" is none of none, softplus, qwen, sigmoid, kda",
+          ErrorCode::invalid_argument, "gate_activation \"{}\" is not one of none, softplus, qwen, sigmoid, kda",
           gate_activation);
   require(beta_activation == "none" || beta_activation == "sigmoid", ErrorCode::invalid_argument,
           "beta_activation \"{}\" is neither none nor sigmoid", beta_activation);
   require(state_update_capacity >= 0 && state_update_capacity <= 8, ErrorCode::invalid_argument,
-          "state_update_capacity is {}, a number from 0 to 8 is wanted", state_update_capacity);
+          "state_update_capacity is {}, expected a number from 0 to 8", state_update_capacity);
 }
 
 void DeltaNet::infer(InferContext& c) const {
@@ -85,8 +85,7 @@ void DeltaNet::infer(InferContext& c) const {
   if (c.has(kBeta)) expect_shape(c, kBeta, "beta", with(axes, {s.heads}));
   for (const size_t i : {kDecay, kBeta})
     require(!c.has(i) || c.dtype(i) == DType::f32 || c.dtype(i) == c.dtype(kQ), ErrorCode::invalid_argument,
-            "decay and beta are of type {}, that of query or float32 is wanted",
-            c.has(i) ? dtype_name(c.dtype(i)) : "");
+            "decay and beta are of type {}, expected that of query or float32", c.has(i) ? dtype_name(c.dtype(i)) : "");
   const bool gated = gate_activation != "none";
   require(c.has(kLog) == gated && c.has(kBias) == gated, ErrorCode::invalid_argument,
           "gate_activation {}: a_log is {}, dt_bias {}", gate_activation, c.has(kLog) ? "given" : "missing",
@@ -100,7 +99,7 @@ void DeltaNet::infer(InferContext& c) const {
   Dim requests = axes[0];
   if (c.has(kStarts)) {
     require(c.rank(kStarts) == 1 && may_equal(c.shape(kStarts)[0], std::max<Dim>(c.shape(kStarts)[0], 1)),
-            ErrorCode::invalid_argument, "cu_seqlens have shape {}, [requests + 1] is wanted",
+            ErrorCode::invalid_argument, "cu_seqlens have shape {}, expected [requests + 1]",
             c.dims().text(c.shape(kStarts)));
     requests = c.dims().sub(c.shape(kStarts)[0], 1);
   } else if (axes.rank() == 1) {

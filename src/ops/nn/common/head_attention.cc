@@ -14,9 +14,9 @@ template <typename Context>
 Form form_of(const Context& c, const HeadAttention& a) {
   const size_t rank = c.shape(a.in.q).rank();
   if (c.has(a.in.k)) {
-    require(rank == 3, ErrorCode::invalid_argument, "query has {} axes, beside a key 3 are wanted", rank);
+    require(rank == 3, ErrorCode::invalid_argument, "query has {} axes, expected beside a key 3", rank);
     const size_t keys = c.shape(a.in.k).rank();
-    require(keys >= 3 && keys <= 5, ErrorCode::invalid_argument, "key has {} axes, 3, 4 or 5 are wanted", keys);
+    require(keys >= 3 && keys <= 5, ErrorCode::invalid_argument, "key has {} axes, 3, expected 4 or 5", keys);
     require(c.has(a.in.v) == (keys != 5), ErrorCode::invalid_argument, "key has {} axes, value is {}", keys,
             c.has(a.in.v) ? "given" : "missing");
     require(keys == 5 || c.shape(a.in.v).rank() == keys, ErrorCode::invalid_argument, "key has {} axes, value {}", keys,
@@ -40,7 +40,7 @@ Dims dims_of(InferContext& c, const HeadAttention& a, Form form) {
     const Shape& s = c.shape(i);
     bool fits = s.rank() == wanted.rank();
     for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, {} is wanted", i, d.text(s), d.text(wanted));
+    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, d.text(s), d.text(wanted));
   };
   const auto divide = [&](Dim hidden, std::string_view name) {
     require(!is_known(hidden) || hidden % a.heads == 0, ErrorCode::invalid_argument, "{} elements of {} for {} heads",
@@ -78,7 +78,7 @@ Dims dims_of(InferContext& c, const HeadAttention& a, Form form) {
   }
   if (c.has(a.in.past_k)) {
     require(c.rank(a.in.past_k) == 4 && form != Form::split, ErrorCode::invalid_argument,
-            "past_key has {} axes, 4 are wanted, and a key of other than 4", c.rank(a.in.past_k));
+            "past_key has {} axes, expected 4, with a key that does not have 4", c.rank(a.in.past_k));
     const Dim past = c.shape(a.in.past_k)[2];
     expect(a.in.past_k, {q[0], a.heads, past, s.size});
     expect(a.in.past_v, {q[0], a.heads, past, s.size});
@@ -97,7 +97,7 @@ struct Extents {
 };
 
 int64_t one_number(const RunContext& c, size_t i, std::string_view name) {
-  require(c.count(i) == 1, ErrorCode::invalid_argument, "{} has {} elements, 1 is wanted", name, c.count(i));
+  require(c.count(i) == 1, ErrorCode::invalid_argument, "{} has {} elements, expected 1", name, c.count(i));
   return c.input<int32_t>(i)[0];
 }
 
@@ -184,7 +184,7 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
     const Shape& s = c.shape(a.in.bias);
     const bool fits = s.rank() == 4 && (s[0] == 1 || size_t(s[0]) == e.batch) && (s[1] == 1 || s[1] == a.heads) &&
                       size_t(s[2]) == e.rows && size_t(s[3]) == e.total();
-    require(fits, ErrorCode::invalid_argument, "attention_bias has shape {}, [{} or 1,{} or 1,{},{}] is wanted", s,
+    require(fits, ErrorCode::invalid_argument, "attention_bias has shape {}, expected [{} or 1,{} or 1,{},{}]", s,
             e.batch, e.heads, e.rows, e.total());
   }
   Mask m;
@@ -201,7 +201,7 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
   m.by_row = is({b, e.rows, e.total()});
   if (is({b}) || is({2 * b}) || is({3 * b + 2})) m.ends = size_t(s[0]);
   require(m.ends > 0 || m.by_row || is({b, e.total()}) || b == 0, ErrorCode::invalid_argument,
-          "a mask of shape {}; [{}], [{}], [{}], [{},{}] or [{},{},{}] is wanted", s, b, 2 * b, 3 * b + 2, b, e.total(),
+          "a mask of shape {}; [{}], [{}], [{}], expected [{},{}] or [{},{},{}]", s, b, 2 * b, 3 * b + 2, b, e.total(),
           b, e.rows, e.total());
   m.heads = has_bias && c.shape(a.in.bias)[1] != 1 ? e.heads : 1;
   m.rows = has_bias || m.by_row ? e.rows : 1;
@@ -392,7 +392,7 @@ void HeadAttention::infer(InferContext& c) const {
   require(c.has(in.past_k) == c.has(in.past_v), ErrorCode::invalid_argument, "past_key and past_value come together");
   const Form form = form_of(c, *this);
   const Dims s = dims_of(c, *this, form);
-  require(!one_row || may_equal(s.rows, 1), ErrorCode::invalid_argument, "query has {} rows, 1 is wanted",
+  require(!one_row || may_equal(s.rows, 1), ErrorCode::invalid_argument, "query has {} rows, expected 1",
           c.dims().text(s.rows));
   c.set(kY, c.dtype(in.q), {s.batch, s.rows, s.v_hidden});
   DimTable& d = c.dims();

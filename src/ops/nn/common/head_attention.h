@@ -17,7 +17,7 @@ struct HeadAttention {
   float filter = -10000, scale = 0;
   bool causal = false;      ///< with more than one query
   bool one_row = false;     ///< only one query
-  bool flat_packs = false;  ///< Q, K and V may lie one behind the other in [B, S, 3 * hidden]
+  bool flat_packs = false;  ///< Q, K and V may lie one after the other in [B, S, 3 * hidden]
 
   void infer(InferContext& c) const;
   Cost cost(const CostContext& c) const;

@@ -15,13 +15,13 @@ struct LinearAttentionBase {
 
   void check_attributes() const {
     require(q_num_heads > 0 && kv_num_heads > 0, ErrorCode::invalid_argument,
-            "q_num_heads is {}, kv_num_heads {}; positive numbers are wanted", q_num_heads, kv_num_heads);
+            "q_num_heads is {}, kv_num_heads {}; expected positive numbers", q_num_heads, kv_num_heads);
     LinearRule::of(update_rule);
   }
   static Dim divide(InferContext& c, size_t i, Dim parts) {
     const Dim whole = c.shape(i)[2];
     require(!is_known(whole) || !is_known(parts) || (parts > 0 && whole % parts == 0), ErrorCode::invalid_argument,
-            "input {} has rows of {} elements, a multiple of {} is wanted", i, c.dims().text(whole),
+            "input {} has rows of {} elements, expected a multiple of {}", i, c.dims().text(whole),
             c.dims().text(parts));
     return c.dims().div(whole, parts);
   }
@@ -30,7 +30,7 @@ struct LinearAttentionBase {
     c.set(1, c.has(kState) ? c.dtype(kState) : c.dtype(kQ));
     DimTable& d = c.dims();
     for (const size_t i : {kQ, kK, kV})
-      require(c.rank(i) == 3, ErrorCode::invalid_argument, "input {} has {} axes, 3 are wanted", i, c.rank(i));
+      require(c.rank(i) == 3, ErrorCode::invalid_argument, "input {} has {} axes, expected 3", i, c.rank(i));
     const Shape q = c.shape(kQ);
     const Dim keys = divide(c, kQ, q_num_heads), values = divide(c, kV, kv_num_heads);
     if (is_known(keys)) divide(c, kK, keys);

@@ -14,7 +14,7 @@ struct LinearRule {
 
   static LinearRule of(std::string_view name) {
     require(name == "linear" || name == "gated" || name == "delta" || name == "gated_delta",
-            ErrorCode::invalid_argument, "update_rule \"{}\" is none of linear, gated, delta, gated_delta", name);
+            ErrorCode::invalid_argument, "update_rule \"{}\" is not one of linear, gated, delta, gated_delta", name);
     return {name == "gated" || name == "gated_delta", name == "delta" || name == "gated_delta"};
   }
 };

@@ -17,15 +17,15 @@ struct RotaryOp {
     require(num_heads >= 0 && rotary_embedding_dim >= 0, ErrorCode::invalid_argument,
             "num_heads is {}, rotary_embedding_dim {}", num_heads, rotary_embedding_dim);
     require(rotary_embedding_dim == 0 || num_heads > 0, ErrorCode::invalid_argument,
-            "rotary_embedding_dim is {}, num_heads is wanted beside it", rotary_embedding_dim);
+            "rotary_embedding_dim is {}, expected num_heads beside it", rotary_embedding_dim);
   }
   void infer_rotary(InferContext& c) const {
     c.set(0, c.dtype(kX));
     const Shape& x = c.shape(kX);
-    require(x.rank() == 3 || x.rank() == 4, ErrorCode::invalid_argument, "input has {} axes, 3 or 4 are wanted",
+    require(x.rank() == 3 || x.rank() == 4, ErrorCode::invalid_argument, "input has {} axes, expected 3 or 4",
             x.rank());
     c.set(0, c.dtype(kX), x);
-    require(c.rank(kCos) == 2, ErrorCode::invalid_argument, "cos_cache has {} axes, 2 are wanted", c.rank(kCos));
+    require(c.rank(kCos) == 2, ErrorCode::invalid_argument, "cos_cache has {} axes, expected 2", c.rank(kCos));
     expect_shape(c, kSin, "sin_cache", c.shape(kCos));
   }
   // Two products and their sum for each element.

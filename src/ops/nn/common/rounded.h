@@ -1,4 +1,4 @@
-// Results that an operator rounds on the way, while its reference computes with floats.
+// Results that an operator rounds intermediate results, while its reference computes with floats.
 #pragma once
 #include <cmath>
 
@@ -22,7 +22,7 @@ inline void expect_shape(const InferContext& c, size_t i, std::string_view name,
   const Shape& s = c.shape(i);
   bool fits = s.rank() == wanted.rank();
   for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
-  require(fits, ErrorCode::invalid_argument, "{} has shape {}, {} is wanted", name, c.dims().text(s),
+  require(fits, ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, c.dims().text(s),
           c.dims().text(wanted));
 }
 

@@ -8,11 +8,11 @@ struct Streams {
   size_t rows = 0, branches = 0, width = 0;
 };
 
-/// Axes before those of the streams; throws invalid_argument where there are none of them. `branches` 0: grouped.
+/// Number of axes before those of the streams; throws invalid_argument if the streams have too few axes. `branches` 0: grouped.
 inline size_t leading_axes(const Shape& s, int64_t branches) {
   const size_t own = branches ? 1 : 2;
-  require(branches >= 0, ErrorCode::invalid_argument, "num_branches is {}, a positive number is wanted", branches);
-  require(s.rank() >= own, ErrorCode::invalid_argument, "streams have {} axes, at least {} are wanted", s.rank(), own);
+  require(branches >= 0, ErrorCode::invalid_argument, "num_branches is {}, expected a positive number", branches);
+  require(s.rank() >= own, ErrorCode::invalid_argument, "streams have {} axes, expected at least {}", s.rank(), own);
   return s.rank() - own;
 }
 /// [C, H] of streams whose extents may be symbols.

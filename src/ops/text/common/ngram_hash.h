@@ -29,7 +29,7 @@ struct NGramAttributes {
     const Shape &m = c.shape(multipliers), &v = c.shape(sizes);
     require(m.rank() == 1 && (!is_known(m[0]) || m[0] >= most) && v.rank() == 1 && may_equal(v[0], width()),
             ErrorCode::invalid_argument,
-            "multipliers of shape {} and vocab_sizes of shape {}, [{} or more] and [{}] are wanted", c.dims().text(m),
+            "multipliers of shape {} and vocab_sizes of shape {}, expected [{} or more] and [{}]", c.dims().text(m),
             c.dims().text(v), most, width());
   }
   /// Throws unless input i, if it is there, has that shape.
@@ -37,7 +37,7 @@ struct NGramAttributes {
     if (!c.has(i) || !c.ranked(i)) return;
     bool fits = c.rank(i) == wanted.rank();
     for (size_t d = 0; fits && d < wanted.rank(); ++d) fits = may_equal(c.shape(i)[d], wanted[d]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, {} is wanted", i, c.dims().text(c.shape(i)),
+    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.dims().text(c.shape(i)),
             c.dims().text(wanted));
   }
 };
@@ -79,7 +79,7 @@ struct NGramHash {
   /// `most` and `heads` of the attributes; throws where a size is not positive.
   static NGramHash of(const NGramAttributes& a, const M* multipliers, const M* sizes, const M* offsets) {
     for (int64_t i = 0; i < a.width(); ++i)
-      require(sizes[i] > 0, ErrorCode::invalid_argument, "vocab_sizes[{}] is {}, more than 0 is wanted", i, sizes[i]);
+      require(sizes[i] > 0, ErrorCode::invalid_argument, "vocab_sizes[{}] is {}, expected more than 0", i, sizes[i]);
     return {a.most, a.heads, multipliers, sizes, offsets};
   }
 
@@ -107,7 +107,7 @@ struct NGramHash {
   }
 };
 
-/// `pad` as an id. Throws where it is none.
+/// `pad` as an id. Throws if it is not an id.
 template <typename M>
 M ngram_pad(const NGramAttributes& a) {
   require(a.pad >= std::numeric_limits<M>::min() && a.pad <= std::numeric_limits<M>::max(), ErrorCode::invalid_argument,
