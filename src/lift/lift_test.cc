@@ -177,6 +177,15 @@ TEST(Lift, GroupNormalizationPerChannel) {
             "y = GroupNormalization(x0, %5, %8) num_groups=2\n");
 }
 
+TEST(Lift, CausalConvOfWeightsOfUnknownShape) {
+  const Input free{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(lifted(28, "CausalConvWithState", {f32({1, 2, 5}), free}, {}, 2),
+            "%0 = Shape(x1) end=3 start=2\n%1 = Sub(%0, [1])\n%2 = Concat([0,0], %1, [0,0,0]) axis=0\n"
+            "%3 = Pad(x0, %2)\ny = Conv(%3, x1) group=2\n%4 = Shape(%3) end=3 start=2\n%5 = Sub(%4, %1)\n"
+            "y1 = Slice(%3, %5, [9223372036854775807], [2])\n");
+  EXPECT_THROW(lifted(28, "CausalConvWithState", {free, free}, {}, 2), Error);
+}
+
 TEST(Lift, FusedConvTakenApart) {
   const auto g = graph_of(1, "FusedConv", {f32({1, 3, 4, 4}), f32({2, 3, 1, 1}), f32({2}), f32({1, 2, 4, 4})},
                           {{"activation", std::string("LeakyRelu")},
@@ -195,6 +204,9 @@ TEST(Lift, UpsampleAndResize) {
       "y = Resize(x0, _, [1,1,2,3]f) coordinate_transformation_mode=asymmetric mode=nearest nearest_mode=floor\n");
   EXPECT_EQ(lifted(10, "Resize", {f32({1, 1, 4, 4}), floats({1, 1, 0.5f, 0.5f})}),
             "y = Resize(x0, _, [1,1,0.5,0.5]f) coordinate_transformation_mode=asymmetric nearest_mode=ceil\n");
+  EXPECT_EQ(lifted(10, "Resize", {f32({1, 1, 4, 4}), floats({1, 1, 0.5f, 2})}),
+            "%0 = Resize(x0, _, [1,1,0.5,1]f) coordinate_transformation_mode=asymmetric nearest_mode=ceil\n"
+            "y = Resize(%0, _, [1,1,1,2]f) coordinate_transformation_mode=asymmetric nearest_mode=floor\n");
   EXPECT_EQ(lifted(11, "Resize", {f32({1, 1, 4, 4}), floats({}), floats({}), i64({4}, {1, 1, 8, 8})}),
             "y = Resize(x0, _, _, [1,1,8,8])\n");
 }
