@@ -4,7 +4,8 @@
     differences_page.py            checks that the page agrees with the lists
     differences_page.py --update   writes it
 
-The lists: tests/abi/differences.tsv, tests/errors/other_codes.tsv, tests/conformance/expected_failures.tsv and abi/pending.tsv.
+The lists: tests/abi/differences.tsv, tests/errors/other_codes.tsv, abi/pending.tsv, and expected_failures.tsv and
+operator_differences.tsv in tests/conformance.
 """
 import argparse
 import csv
@@ -40,7 +41,7 @@ In short, for a program that changes the library:
 - Null arguments and handles of another session are errors, not crashes.
 - Some error codes and all texts differ: test for success, not for a certain code.
 
-`tools/differences_page.py` makes this page from the lists of the tests; a row that is no longer true fails a test.
+`tools/differences_page.py` makes this page from the lists of the tests; a row with a scene or a mistake that is no longer true fails a test.
 """
 LOADER = """
 ## The loader's note about versions
@@ -114,6 +115,13 @@ def code_chapter(rows):
     return text
 
 
+def operator_chapter(rows):
+    text = "\n## Operators\nDifferences in results that `tools/fuzz_ops` finds with models of one operator; "
+    text += "`tools/fuzzing/oracle_faults.tsv` lists all.\n"
+    text += "\n| operators | condition | Retort | ONNX Runtime | reason |\n|---|---|---|---|---|\n"
+    return text + "".join("| " + " | ".join("".join(CELLS.get(c, c) for c in cell) for cell in row.values()) + " |\n" for row in rows)
+
+
 def operator_of(case, operators):
     """The operator in the name of an official case; if there is none, the case."""
     name = re.sub(r"^\w+/test_", "", case)
@@ -152,6 +160,7 @@ def page():
     operators = {s.name for s in onnx.defs.get_all_schemas()}
     return (HEAD.format(scenes=f"more than {count_scenes() // 50 * 50}") + scene_chapters(rows_of("tests", "abi", "differences.tsv"))
             + code_chapter(rows_of("tests", "errors", "other_codes.tsv"))
+            + operator_chapter(rows_of("tests", "conformance", "operator_differences.tsv"))
             + absent_chapter(read_failures(), rows_of("abi", "pending.tsv"), operators) + LOADER)
 
 

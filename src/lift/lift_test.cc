@@ -122,6 +122,9 @@ TEST(Lift, UpsampleAndResize) {
       "y = Resize(x0, _, [1,1,2,3]f) coordinate_transformation_mode=asymmetric mode=nearest nearest_mode=floor\n");
   EXPECT_EQ(lifted(10, "Resize", {f32({1, 1, 4, 4}), floats({1, 1, 0.5f, 0.5f})}),
             "y = Resize(x0, _, [1,1,0.5,0.5]f) coordinate_transformation_mode=asymmetric nearest_mode=ceil\n");
+  EXPECT_EQ(lifted(10, "Resize", {f32({1, 1, 4, 4}), floats({1, 1, 0.5f, 2})}),
+            "%0 = Resize(x0, _, [1,1,0.5,1]f) coordinate_transformation_mode=asymmetric nearest_mode=ceil\n"
+            "y = Resize(%0, _, [1,1,1,2]f) coordinate_transformation_mode=asymmetric nearest_mode=floor\n");
   EXPECT_EQ(lifted(11, "Resize", {f32({1, 1, 4, 4}), floats({}), floats({}), i64({4}, {1, 1, 8, 8})}),
             "y = Resize(x0, _, _, [1,1,8,8])\n");
 }

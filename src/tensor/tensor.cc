@@ -58,6 +58,8 @@ std::shared_ptr<void> allocate_host(size_t bytes) {
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), count_(element_count(shape)), shape_(std::move(shape)) {
   owner_ = allocate_elements(dtype_, count_, shape_);
+  // Kernels write elements only; the unused bits after an odd number of them are zeros in any run.
+  if (is_packed(dtype_) && count_ > 0) static_cast<std::byte*>(owner_.get())[dtype_bytes(dtype_, count_) - 1] = {};
   data_ = owner_.get();
 }
 

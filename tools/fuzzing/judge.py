@@ -13,6 +13,7 @@ import tolerances
 
 FAULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle_faults.tsv")
 NOT_IMPLEMENTED = 9
+FLOATS = numbers_of.FLOATS | numbers_of.SMALL_FLOATS
 NO_KERNEL = re.compile(r"Could not find an implementation|NOT_IMPLEMENTED|not implemented|is not a registered function/op|No Op registered|"
                        r"[Uu]nsupported|not supported|does not support \w+ yet|MLDataType for|must be a multiple of 8|is till opset|is under development|Type Error: Type .* is invalid")
 
@@ -98,7 +99,7 @@ def read_faults(path=FAULTS):
 def names_of(case, found, theirs):
     """What the conditions of oracle_faults.tsv refer to."""
     arrays = [g.value for g in case.inputs if g is not None and isinstance(g.value, np.ndarray)]
-    floats = [a for a in arrays if a.dtype.kind == "f"]
+    floats = [a.astype(np.float64) for a in arrays if numbers_of.element(a) in FLOATS]
     return {"opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],
             "types": [schemas.NAMES[numbers_of.element(a)] for a in arrays], "shapes": [a.shape for a in arrays],
             "constant": [bool(g and g.constant) for g in case.inputs], "message": theirs[3] if theirs[0] == "error" else "",

@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-ValueId cast(Rewriter& r, ValueId x, DType to) {
+ValueId as_type(Rewriter& r, ValueId x, DType to) {
   if (r.graph().value(x).type.dtype == to) return x;
   return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(to)}}});
 }
@@ -100,14 +100,14 @@ void apply_products(Rewriter& r) {
     scale = float(1 / std::sqrt(double(std::max<Dim>(size, 1))));
   }
   const ValueId keys = r.add({.type = "Transpose",
-                              .inputs = {cast(r, spread_heads(r, 1), precision)},
+                              .inputs = {as_type(r, spread_heads(r, 1), precision)},
                               .attributes = {{"perm", Ints{0, 1, 3, 2}}}});
-  const ValueId products = r.add({.type = "MatMul", .inputs = {cast(r, r.input(0), precision), keys}});
+  const ValueId products = r.add({.type = "MatMul", .inputs = {as_type(r, r.input(0), precision), keys}});
   ValueId x = r.add({.type = "Mul", .inputs = {products, r.constant(float_scalar(precision, scale))}});
   if (const Body* body = find_body(r, "score_mod")) x = Splice(r, *body).apply(x);
   x = r.add({.type = "Softmax", .inputs = {x}, .attributes = {{"axis", int64_t(-1)}}});
   if (const Body* body = find_body(r, "prob_mod")) x = Splice(r, *body).apply(x);
-  r.replace_output(0, r.add({.type = "MatMul", .inputs = {cast(r, x, type), spread_heads(r, 2)}}));
+  r.replace_output(0, r.add({.type = "MatMul", .inputs = {as_type(r, x, type), spread_heads(r, 2)}}));
   r.remove();
 }
 

@@ -6,18 +6,43 @@
 namespace retort {
 namespace {
 
-bool shrinks(const Tensor* scales) {
-  if (!scales || scales->dtype() != DType::f32) return false;
-  return std::any_of(scales->data<float>(), scales->data<float>() + scales->count(), [](float s) { return s < 1; });
+using Scales = std::vector<float>;
+
+// The scales, if they are constant.
+Scales scales_of(const Tensor* t) {
+  return t && t->dtype() == DType::f32 ? Scales(t->data<float>(), t->data<float>() + t->count()) : Scales();
+}
+bool shrinks(float scale) { return scale < 1; }
+bool enlarges(float scale) { return scale > 1; }
+
+ValueId constant(Rewriter& r, const Scales& scales) {
+  return r.constant(Tensor::of<float>({int64_t(scales.size())}, scales));
 }
 
-// Opset 10 did not specify the nearest neighbour; implementations take the lower one when enlarging and the upper one
-// when shrinking.
+// The input after only those axes that shrink were resized; `scales` keeps the others.
+ValueId shrunk(Rewriter& r, Scales& scales) {
+  Scales shrinking = scales;
+  for (size_t i = 0; i < scales.size(); ++i) (shrinks(scales[i]) ? scales : shrinking)[i] = 1;
+  return r.add({.type = "Resize",
+                .inputs = {r.input(0), ValueId::none, constant(r, shrinking)},
+                .attributes = {{"coordinate_transformation_mode", std::string("asymmetric")},
+                               {"nearest_mode", std::string("ceil")}}});
+}
+
+// Opset 10 did not specify the nearest neighbour; implementations take the lower one along axes that they enlarge and
+// the upper one along those that they shrink.
 void only_scales(Rewriter& r) {
-  const ValueId scales = r.input(1);
-  const bool up = shrinks(r.constant_input(1));
+  ValueId to = r.input(1);
+  Scales scales = scales_of(r.constant_input(1));
+  bool up = std::ranges::any_of(scales, shrinks);
+  if (up && std::ranges::any_of(scales, enlarges) &&
+      r.attributes().get_or<std::string>("mode", "nearest") == "nearest") {
+    r.set_input(0, shrunk(r, scales));
+    to = constant(r, scales);
+    up = false;
+  }
   r.set_input(1, ValueId::none);
-  r.set_input(2, scales);
+  r.set_input(2, to);
   r.attributes().set("coordinate_transformation_mode", std::string("asymmetric"));
   r.attributes().set("nearest_mode", up ? std::string("ceil") : std::string("floor"));
 }

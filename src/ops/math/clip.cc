@@ -1,6 +1,7 @@
 // Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and if low is above high, high wins. A bound that is
-// not given is the lowest or highest finite number of the type that computes, so infinities become these. 16-bit floats
-// are computed in 32 bits, so their infinities are unchanged.
+// not given is the lowest or highest finite number of the type, so infinities become these.
+#include <bit>
+
 #include "ops/math/unary.h"
 
 namespace retort::ops {
@@ -15,14 +16,27 @@ struct Clip : UnaryElementwise {
       return x > high ? high : x;
     }
   };
+  // The highest number of the type of the tensors, which C computes.
+  template <typename C>
+  static C highest(DType type) {
+    if constexpr (std::is_same_v<C, float>) {
+      if (type == DType::f16) return 65504.0f;
+      if (type == DType::bf16) return std::bit_cast<float>(0x7f7f0000u);
+    }
+    return std::numeric_limits<C>::max();
+  }
+  template <typename C>
+  static C lowest(DType type) {
+    return std::is_floating_point_v<C> ? C(-highest<C>(type)) : std::numeric_limits<C>::lowest();
+  }
   // C is the type that computes, T that of the tensors.
   template <typename C, typename T = C>
   static Bounds<C> bounds(const RunContext& c) {
     for (size_t i : {1, 2})
       require(!c.has(i) || c.count(i) == 1, ErrorCode::invalid_argument, "bound {} has {} elements, expected 1", i,
               c.count(i));
-    return {c.has(1) ? C(c.input<T>(1)[0]) : std::numeric_limits<C>::lowest(),
-            c.has(2) ? C(c.input<T>(2)[0]) : std::numeric_limits<C>::max()};
+    return {c.has(1) ? C(c.input<T>(1)[0]) : lowest<C>(c.carried_type(0)),
+            c.has(2) ? C(c.input<T>(2)[0]) : highest<C>(c.carried_type(0))};
   }
 
   template <typename T>

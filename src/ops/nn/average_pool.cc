@@ -48,7 +48,7 @@ struct AveragePool : PoolAttributes {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const size_t rank = c.shape(0).rank();
-    if (rank < 3 || rank > 5) return reference<float>(c);
+    if (rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
     using enum kernels::PoolKind;
     kernels::pool_nchw(pool_arguments(c, *this, count_include_pad ? average_include_pad : average, false),
                        c.parallel());

@@ -63,8 +63,8 @@ struct ConvTranspose : WindowAttributes {
     DimTable none;
     for (size_t d = 0; d < win.rank; ++d) {
       if (output_shape.empty() && !same()) continue;
-      const int64_t total = std::max<int64_t>(full_extent(none, d, x[d + 2], w[d + 2]) - y[d + 2], 0);
-      win.axes[d].pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      const int64_t total = full_extent(none, d, x[d + 2], w[d + 2]) - y[d + 2];  // negative: zeros are added
+      win.axes[d].pad_begin = padding_at_begin(total, auto_pad != "SAME_UPPER");
     }
     return win;
   }

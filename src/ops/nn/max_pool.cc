@@ -1,5 +1,5 @@
 // MaxPool: largest element of a window, and optionally its index in the flattened input. Of equal elements, the first
-// is chosen.
+// is chosen; NaN is larger than all others.
 #include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
@@ -33,6 +33,13 @@ struct MaxPool : PoolAttributes {
     return index;
   }
 
+  // NaN is the largest of all.
+  template <typename T>
+  static bool exceeds(T x, T best) {
+    if constexpr (std::is_floating_point_v<T>) return x > best || (std::isnan(x) && !std::isnan(best));
+    return x > best;
+  }
+
   template <typename T>
   void reference(RunContext& c) const {
     const Window w = window(c);
@@ -45,7 +52,7 @@ struct MaxPool : PoolAttributes {
       for_each_position(w, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
         int64_t best = -1;
         for_each_tap(w, at, [&](int64_t, int64_t pixel) {
-          if (best < 0 || x[pixel] > x[best]) best = pixel;
+          if (best < 0 || exceeds(x[pixel], x[best])) best = pixel;
         });
         y[p] = best < 0 ? least : x[best];
         if (indices) *indices++ = (x - start) + (storage_order == 1 && best >= 0 ? column_major(w, best) : best);
@@ -55,7 +62,7 @@ struct MaxPool : PoolAttributes {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const size_t rank = c.shape(0).rank();
-    if (c.wants(1) || rank < 3 || rank > 5) return reference<float>(c);
+    if (c.wants(1) || rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
 };

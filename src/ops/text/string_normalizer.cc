@@ -1,5 +1,5 @@
-// StringNormalizer: drops stop words and changes the case of the remaining words, by Unicode's simple mappings. If no
-// word remains, the result is one empty string.
+// StringNormalizer: drops stop words and changes the case of the remaining words, by Unicode's simple mappings, or in
+// the locale C those of ASCII. If no word remains, the result is one empty string.
 
 #include <algorithm>
 #include <unordered_set>
@@ -44,8 +44,18 @@ struct StringNormalizer {
     c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
   }
 
+  /// In the locale of C only the letters of ASCII have a case.
+  std::string in_case(const std::string& word, bool upper) const {
+    if (locale != "C" && locale != "POSIX") return with_case(word, upper);
+    std::string result = word;
+    for (char& letter : result) {
+      if (letter >= (upper ? 'a' : 'A') && letter <= (upper ? 'z' : 'Z')) letter ^= 'a' ^ 'A';
+    }
+    return result;
+  }
+
   /// Words that differ only in case have the same key, unless the search is case-sensitive.
-  std::string key(const std::string& word) const { return case_sensitive ? word : with_case(word, false); }
+  std::string key(const std::string& word) const { return case_sensitive ? word : in_case(word, false); }
 
   std::unique_ptr<StopWords> stops() const {
     auto result = std::make_unique<StopWords>();
@@ -67,8 +77,7 @@ struct StringNormalizer {
     const auto n = int64_t(std::max<size_t>(kept.size(), 1));
     auto* y = static_cast<std::string*>(c.allocate(0, DType::string, c.shape(0).rank() == 1 ? Shape{n} : Shape{1, n}));
     const Case to = change();
-    for (size_t i = 0; i < kept.size(); ++i)
-      y[i] = to == Case::none ? *kept[i] : with_case(*kept[i], to == Case::upper);
+    for (size_t i = 0; i < kept.size(); ++i) y[i] = to == Case::none ? *kept[i] : in_case(*kept[i], to == Case::upper);
   }
 };
 

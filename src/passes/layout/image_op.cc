@@ -47,8 +47,17 @@ std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {
   return op;
 }
 
+// With SAME, windows of long strides leave out elements at the beginning, which the channels-last kernels cannot do.
+bool may_leave_out(const Node& n) {
+  using Ints = std::vector<int64_t>;
+  const Ints* strides = n.attributes.get<Ints>("strides");
+  return strides && n.attributes.get_or<std::string>("auto_pad", "").starts_with("SAME") &&
+         std::ranges::any_of(*strides, [](int64_t s) { return s > 2; });
+}
+
 std::optional<ImageOp> pool(const Graph& g, const Node& n) {
-  if (!is_float32(g, n.inputs[0]) || n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0)
+  if (!is_float32(g, n.inputs[0]) || n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 ||
+      may_leave_out(n))
     return std::nullopt;
   return single_image(g, n);
 }

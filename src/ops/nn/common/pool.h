@@ -22,7 +22,27 @@ struct PoolAttributes : WindowAttributes {
   }
   Window window(const RunContext& c) const {
     const Shape &x = c.shape(0), &y = c.out_shape();
-    return resolve_window(*this, {x.begin() + 2, x.end()}, kernel_shape, {y.begin() + 2, y.end()});
+    Window w = resolve_window(*this, {x.begin() + 2, x.end()}, kernel_shape, {y.begin() + 2, y.end()});
+    if (auto_pad.starts_with("SAME")) leave_out(w);
+    return w;
+  }
+  /// Whether windows of SAME may begin after the first element of the input: only window() resolves these.
+  static bool may_leave_out(const WindowAttributes& a) {
+    for (size_t d = 0; d < a.strides.size() && d < a.kernel_shape.size() && a.auto_pad.starts_with("SAME"); ++d) {
+      const int64_t reach = (a.kernel_shape[d] - 1) * (a.dilations.empty() ? 1 : a.dilations.at(d)) + 1;
+      if (a.strides[d] > reach + 1) return true;
+    }
+    return false;
+  }
+
+ private:
+  // The formula of SAME for pools, unlike that for convolutions, has no lower limit: where strides are longer than
+  // windows, what is left out is divided between both ends.
+  static void leave_out(Window& w) {
+    for (WindowAxis& a : std::span(w.axes).first(w.rank)) {
+      const int64_t total = (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1 - a.in;
+      if (total < 0) a.pad_begin = padding_at_begin(total, false);
+    }
   }
 };
 

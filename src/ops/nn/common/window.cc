@@ -118,7 +118,7 @@ Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, st
     const int64_t reach = (x.out - 1) * x.stride + (x.kernel - 1) * x.dilation + 1;
     if (same(a)) {
       const int64_t total = std::max<int64_t>(reach - x.in, 0);
-      x.pad_begin = a.auto_pad == "SAME_LOWER" ? total - total / 2 : total / 2;
+      x.pad_begin = padding_at_begin(total, a.auto_pad == "SAME_LOWER");
     } else if (a.auto_pad != "VALID" && !a.pads.empty()) {
       x.pad_begin = a.pads[i];
     }
