@@ -159,8 +159,8 @@ std::vector<Row> sequences() {
       recurrent("GRU", 3),
       recurrent("LSTM", 4),
       {"AttnLSTM",
-       {of({3, 2, 5}), of({1, 16, 11}), of({1, 16, 4}), kNone, kNone, kNone, kNone, kNone, of({1, 4, 7}), of({1, 6, 7}),
-        of({1, 7}), of({2, 9, 6})},
+       {of({3, 2, 5}), of({1, 16, 11}), of({1, 16, 4}), kNoInput, kNoInput, kNoInput, kNoInput, kNoInput, of({1, 4, 7}),
+        of({1, 6, 7}), of({1, 7}), of({2, 9, 6})},
        {.multiply_adds = 2 * (3 * (16 * 11 + 16 * 4 + 4 * 7 + 9 * (7 + 6)) + 9 * 6 * 7), .rounds = 3},
        {},
        "com.microsoft"},
@@ -309,12 +309,12 @@ std::vector<Row> heads_and_gates() {
        {of({1, 2, 5, 4}), of({3, 1, 5}, DType::i64), caches, caches},
        {.operations = 3 * 40},
        {{"mrope_section", std::vector<int64_t>{2, 0, 0}}}},
-      {"LinearAttention", {tokens, tokens, tokens, kNone, gates, gates}, {.multiply_adds = 6 * 16 * 3.5}, one},
+      {"LinearAttention", {tokens, tokens, tokens, kNoInput, gates, gates}, {.multiply_adds = 6 * 16 * 3.5}, one},
       {"GatedDeltaNet",
        {of({6, 1, 4}), of({6, 1, 4}), of({6, 1, 4}), of({3}, i), of({6, 1}), of({6, 1})},
        {.multiply_adds = 6 * 16 * 3.5}},
       {"VarlenCausalConvWithState",
-       {x, of({4, 1, 3}), of({2}, i), kNone, of({1, 4, 2})},
+       {x, of({4, 1, 3}), of({2}, i), kNoInput, of({1, 4, 2})},
        {.multiply_adds = 3 * 12},
        {},
        "",
@@ -327,10 +327,10 @@ std::vector<Row> heads_and_gates() {
       {"HyperConnectionPreMix", {streams, branches}, {.multiply_adds = 40}},
       {"HyperConnectionPostMix", {streams, block, branches, mix}, {.multiply_adds = 40 * 3}},
       {"EngramGate", {engram, engram, of({1, 3, 4}), scale, scale}, {.operations = 12 * 24}},
-      {"EmbedLayerNormalization", {ids, kNone, x, x, kNone, row, row}, {.operations = 8 * 24}}};
+      {"EmbedLayerNormalization", {ids, kNoInput, x, x, kNoInput, row, row}, {.operations = 8 * 24}}};
   for (Row& r : rows) r.domain = "com.microsoft";
   for (Row& r : rows) r.outputs = std::max<size_t>(r.outputs, r.name == "LinearAttention" ? 2 : 1);
-  rows.push_back({"LinearAttention", {tokens, tokens, tokens, kNone, gates, gates}, rows[4].cost, one, "", 2});
+  rows.push_back({"LinearAttention", {tokens, tokens, tokens, kNoInput, gates, gates}, rows[4].cost, one, "", 2});
   return rows;
 }
 
