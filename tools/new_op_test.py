@@ -61,6 +61,13 @@ def difference(written, wanted):
     return ""
 
 
+# The onnxruntime that new_op reads schemas from is older than these operators, or than their present parameters.
+NEWER = {"GatherPacked", "MoEGroupRouter", "GatedAdd", "GatedDeltaNet", "VarlenCausalConvWithState"}
+# Kernels that are not chosen by the first constraint of several types: T is another one here, or all types are fixed.
+OWN_LETTERS = {"DynamicQuantizeLSTM", "BifurcationDetector", "NGramRepeatBlock", "WordConvEmbedding"}
+WITHOUT_ALL_INPUTS = {"QMoE"}  # OpInfo holds 16
+
+
 class NewOp(unittest.TestCase):
     def test_file_and_class_names(self):
         for name, file in {"LeakyRelu": "leaky_relu", "MatMul": "matmul", "LRN": "lrn", "RMSNormalization": "rms_normalization",
@@ -72,7 +79,7 @@ class NewOp(unittest.TestCase):
             self.assertEqual((places.file_name(name, domain), places.class_name(name, domain, ROOT)), (file, of_class))
 
     def test_families_of_operators_that_are_not_there(self):
-        for name, domain, folder in (("BifurcationDetector", "com.microsoft", ""), ("CDist", "com.microsoft", "math"), ("QMoE", "com.microsoft", "nn"), ("MatMulNBits", "com.microsoft", "quant"), ("GatherND", "com.microsoft", "shape"),
+        for name, domain, folder in (("BifurcationDetector", "com.microsoft", "text"), ("CDist", "com.microsoft", "math"), ("QMoE", "com.microsoft", "quant"), ("MatMulNBits", "com.microsoft", "quant"), ("GatherND", "com.microsoft", "shape"),
                                      ("BiasSplitGelu", "com.microsoft", "nn"), ("SomethingNew", "ai.onnx.ml", "ml"), ("Anything", "retort", "fused")):
             self.assertEqual(places.family(name, domain), folder, name)
 
@@ -90,14 +97,19 @@ class NewOp(unittest.TestCase):
         self.assertEqual({pattern for _, pattern in places.FAMILIES} - used, set(), "patterns that no operator has")
 
     def test_it_knows_versions_and_constraints_of_every_operator(self):
+        listed = set()
         for (_, _), text in operators():
             name, domain, _ = told_of(text)
             if domain == "retort":
                 continue  # operators that passes make have no schema
+            if name in NEWER | OWN_LETTERS | WITHOUT_ALL_INPUTS:
+                listed.add(name)
+                continue
             with self.subTest(operator=f"{domain}.{name}"):
                 said = generated(name, domain)
                 self.assertEqual(field(text, "since"), field(said, "since"))
                 self.assertEqual(difference(*(letters(of, "inputs") + letters(of, "outputs") for of in (text, said))), "")
+        self.assertEqual(listed, NEWER | OWN_LETTERS | WITHOUT_ALL_INPUTS, "operators that do not exist")
 
     def test_what_the_comparison_sees(self):
         self.assertEqual(difference(["T", "S", "S", "int64"], ["T", "T2", "T2", "int64"]), "")
@@ -169,12 +181,12 @@ class NewOp(unittest.TestCase):
 
     def test_an_operator_without_a_family(self):
         with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, os.path.join(HERE, "new_op"), "BifurcationDetector", "--domain", "com.microsoft", "--root", folder]
+            command = [sys.executable, os.path.join(HERE, "new_op"), "Snpe", "--domain", "com.microsoft", "--root", folder]
             done = subprocess.run(command, capture_output=True, encoding="utf-8")
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, "--family, one of .*math.*shape")
             done = subprocess.run([*command, "--family", "text"], capture_output=True, encoding="utf-8")
-            self.assertEqual(done.stdout.split(), [os.path.join("src", "ops", "text", f) for f in ("bifurcation_detector.cc", "bifurcation_detector_test.cc")])
+            self.assertEqual(done.stdout.split(), [os.path.join("src", "ops", "text", f) for f in ("snpe.cc", "snpe_test.cc")])
 
     def test_an_operator_with_more_inputs_than_there_is_room_for(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -12,29 +12,30 @@ from operator_schema import tensor_type
 # Folders by a pattern of operator names. The first pattern that matches counts, so narrower patterns come first.
 FAMILIES = [
     ("control", r"^(If|Loop|Scan|SequenceMap|External)$|Search$|Sampling$"),
-    ("quant", r"[Qq]uantize|Integer|^QLinear|^QGemm|^QAttention|NBits|Bnb4|FpQ4|BFP"),
+    ("recurrent", r"(RNN|GRU|LSTM)$"),
+    ("quant", r"[Qq]uantize|Integer|^GatherPacked$|^QMoE$|^QLinear|^QGemm|^QAttention|NBits|Bnb4|FpQ4|BFP"),
     ("loss", r"Loss$"),
     ("random", r"^Random|^Bernoulli$|^Multinomial$|Dropout"),
-    ("signal", r"Window$|^S?T?FT$|^DFT$|^STFT$|^I?[Rr]fft$|^MelWeight"),
-    ("recurrent", r"(RNN|GRU|LSTM)$"),
+    ("signal", r"Window$|^S?T?FT$|^DFT$|^STFT$|^I?[Rr]fft$|^MelWeight|Warping$"),
     ("image", r"Grid|Roi|^Col2Im$|^CropAndResize$"),
     ("sequence", r"^Sequence|(From|To)Sequence$|^Optional"),
-    ("text", r"String|Regex|TfIdf|Tokenizer|NGram"),
+    ("text", r"String|Regex|TfIdf|Tokenizer|NGram|Hash\d*$|^Word[A-Z]|Bifurcation"),
     ("logic", r"^(And|Or|Xor|Not|Where|Equal|Greater|Less)(OrEqual)?$"),
-    ("nn", r"[RGECS]elu$|Elu$|[Ss]oftmax|Hardmax|Sigmoid|Soft(plus|sign)$|Swish|SiLU$|Mish$|^Tanh$|^Shrink$|Conv|[Pp]ool|Norm|^LRN$|Gemm|MatMul|Attention|Embedding|Resize|Suppression|MoE|Delta|Gate$|PositionBias"),
-    ("math", r"^(Reduce|Arg|Cast|Is)[A-Z]|^Bit(Cast|Shift|wise)|^Cast$|(Add|Sub|Mul|Div)(Conj)?$|Inverse|Dist$|Warping$|Hash\d*$"),
+    ("nn", r"[RGECS]elu$|Elu$|[Ss]oftmax|Hardmax|Sigmoid|Soft(plus|sign)$|Swish|SiLU$|Mish$|^Tanh$|^Shrink$|Conv|[Pp]ool|Norm|^LRN$|Gemm|MatMul|Attention|Embedding|Resize|Suppression|MoE|Delta|^Gated|Gate$|^HyperConnection|PositionBias"),
+    ("math", r"^(Reduce|Arg|Cast|Is)[A-Z]|^Bit(Cast|Shift|wise)|^Cast$|(Add|Sub|Mul|Div)(Conj)?$|Inverse|Dist$"),
     ("shape", r"^(Expand|Constant|Flatten|EyeLike|Range|Unfold|DynamicSlice)|Padding$"),
 ]
 # The folder of a whole domain; for other operators, the one that corresponds to the operator's folder in ONNX.
 DOMAINS = {"ai.onnx.ml": "ml", "retort": "fused"}
 ORIGINS = {"math": "math", "tensor": "shape", "nn": "nn", "logical": "logic", "text": "text", "sequence": "sequence"}
 
-JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe"}  # each is one word in file names
+JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe", "SiLU": "Silu", "NGram": "Ngram"}  # each is one word in file names
 # An operator that has the same name in ai.onnx is another form of that one. The names of its file and class begin with the form.
 FORMS = {"retort": "nhwc", "com.microsoft": "microsoft"}
 FORM_OF = {("retort", "Attention"): "strided"}
-# Kernels of these operators treat constraints with the same types as one, and keep a cache in the type of the cached values.
-ONE_TYPE = re.compile(r"Attention$|^(And|Or|Xor)$")
+# Kernels of these operators treat constraints with the same types as one (but QK, that of the scores), and keep a cache in the
+# type of the cached values.
+ONE_TYPE = re.compile(r"(?<!Linear)Attention$|^(And|Or|Xor)$")
 HEADERS = ("base", "tensor", "memory", "ir", "ops")
 
 
@@ -104,6 +105,6 @@ def letters(schema):
     for port in (*schema.inputs, *schema.outputs):
         allowed = schema.constraints.get(port.type, {port.type})
         single = tensor_type(next(iter(allowed))) if len(allowed) == 1 else None
-        same = ONE_TYPE.search(schema.name) and (allowed == schema.constraints.get(dispatch) or port.type.endswith("_CACHE"))
+        same = ONE_TYPE.search(schema.name) and port.type != "QK" and (allowed == schema.constraints.get(dispatch) or port.type.endswith("_CACHE"))
         told[port.type] = "T" if port.type == dispatch or same else single or ("U" if port.type == "T" else port.type)
     return told

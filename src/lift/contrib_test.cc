@@ -23,6 +23,7 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
             "y = GridSample(x0, x1) mode=cubic\n");
   EXPECT_EQ(microsoft("Pad", {f32({2}), i64({1, 2}, {1, 0}), f32({1})}),
             "%0 = Reshape([1,0], [-1])\n%1 = Reshape(x2, [])\ny = Pad(x0, %0, %1)\n");
+  EXPECT_EQ(microsoft("Gelu", {f32({2, 3})}), "y = Gelu(x0)\n");
   EXPECT_EQ(microsoft("ExpandDims", {f32({2, 3}), i32({}, {-1})}),
             "%0 = Cast() to=7\n%1 = Reshape(%0, [1])\ny = Unsqueeze(x0, %1)\n");
   EXPECT_EQ(microsoft("Range", {f32({}), f32({})}), "%0 = CastLike(1, x0)\ny = Range(x0, x1, %0)\n");

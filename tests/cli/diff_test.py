@@ -59,7 +59,7 @@ class Diff(ToolTest):
         code, out, _ = retort("diff", self.chain("right"), "--against-model", self.chain("wrong", 4))
         self.assertEqual(code, WRONG)
         self.assertRegex(out, r"they first differ at node 'product4' \(MatMul\), value 'm4'")
-        self.assertRegex(out, r"the largest difference is at \[0,5\]: \S+ here, \S+ there")
+        self.assertRegex(out, r"the largest difference is at \[0,5\]: \S+ in the first, \S+ in the second")
         self.assertIn("its inputs agree: 'r3'", out)
 
     def test_external_data(self):

@@ -88,11 +88,12 @@ void move_unique(Rewriter& r) {
   move_to(r, "Unique");
 }
 
-constexpr char kMovedTrilu[] = "Trilu", kMovedIdentity[] = "Identity";
+constexpr char kMovedTrilu[] = "Trilu", kMovedIdentity[] = "Identity", kMovedGelu[] = "Gelu";
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr LiftRule kMovedRules[] = {{"GatherND", kAlways, move_gather_nd, kMicrosoft},
                                     {"Trilu", kAlways, move_same<kMovedTrilu>, kMicrosoft},
                                     {"SampleOp", kAlways, move_same<kMovedIdentity>, kMicrosoft},
+                                    {"Gelu", kAlways, move_same<kMovedGelu>, kMicrosoft},
                                     {"TransposeMatMul", kAlways, move_fused_mat_mul, kMicrosoft},
                                     {"GridSample", kAlways, move_grid_sample, kMicrosoft},
                                     {"Pad", kAlways, move_pad, kMicrosoft},

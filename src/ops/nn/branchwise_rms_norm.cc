@@ -6,11 +6,11 @@
 namespace retort::ops {
 namespace {
 
-struct BranchwiseRmsNorm {
+struct BranchwiseRMSNorm {
   float epsilon = 1e-5f;
   int64_t num_branches = 0;
-  static constexpr std::tuple attributes{attr("epsilon", &BranchwiseRmsNorm::epsilon),
-                                         attr("num_branches", &BranchwiseRmsNorm::num_branches)};
+  static constexpr std::tuple attributes{attr("epsilon", &BranchwiseRMSNorm::epsilon),
+                                         attr("num_branches", &BranchwiseRMSNorm::num_branches)};
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
@@ -43,7 +43,7 @@ struct BranchwiseRmsNorm {
 }  // namespace
 
 extern const OpDef op_branchwise_rms_norm;
-constinit const OpDef op_branchwise_rms_norm = define<BranchwiseRmsNorm>({
+constinit const OpDef op_branchwise_rms_norm = define<BranchwiseRMSNorm>({
     .name = "BranchwiseRMSNorm",
     .domain = "com.microsoft",
     .since = {1},

@@ -6,11 +6,11 @@
 namespace retort::ops {
 namespace {
 
-struct GatedRmsNorm {
+struct GatedRMSNorm {
   std::string activation = "silu";
   float epsilon = 1e-5f;
-  static constexpr std::tuple attributes{attr("activation", &GatedRmsNorm::activation),
-                                         attr("epsilon", &GatedRmsNorm::epsilon)};
+  static constexpr std::tuple attributes{attr("activation", &GatedRMSNorm::activation),
+                                         attr("epsilon", &GatedRMSNorm::epsilon)};
 
   void check() const {
     require(activation == "silu" || activation == "swish" || activation == "sigmoid", ErrorCode::invalid_argument,
@@ -49,7 +49,7 @@ struct GatedRmsNorm {
 }  // namespace
 
 extern const OpDef op_gated_rms_norm;
-constinit const OpDef op_gated_rms_norm = define<GatedRmsNorm>({
+constinit const OpDef op_gated_rms_norm = define<GatedRMSNorm>({
     .name = "GatedRMSNorm",
     .domain = "com.microsoft",
     .since = {1},

@@ -50,7 +50,7 @@ std::vector<OpCase> common_cases() {
                       random({2, 2, 8, 6}, 4), random({2, 9, 2}, 5, -1, 0), random({2, 9, 2}, 6, 0, 1)}}};
 }
 
-std::vector<OpCase> inverse_cases() {
+std::vector<OpCase> microsoft_cases() {
   std::vector<OpCase> cases = common_cases();
   cases.push_back({.about = "two states for a head of queries and keys",
                    .attributes = heads(1, 2, "linear"),
@@ -61,7 +61,8 @@ std::vector<OpCase> inverse_cases() {
 }
 
 const OpTest linear_attention("LinearAttention", common_cases(), {.tolerance = 4});
-const OpTest inverse_linear_attention("LinearAttention", inverse_cases(), {.domain = "com.microsoft", .tolerance = 4});
+const OpTest microsoft_linear_attention("LinearAttention", microsoft_cases(),
+                                        {.domain = "com.microsoft", .tolerance = 4});
 
 const OpTest gated_delta_net(
     "GatedDeltaNet",

@@ -5,9 +5,9 @@
 namespace retort::ops {
 namespace {
 
-struct ScaledSilu {
+struct ScaledSiLU {
   float alpha = 1;
-  static constexpr std::tuple attributes{attr("alpha", &ScaledSilu::alpha)};
+  static constexpr std::tuple attributes{attr("alpha", &ScaledSiLU::alpha)};
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
@@ -35,7 +35,7 @@ struct ScaledSilu {
 }  // namespace
 
 extern const OpDef op_scaled_silu;
-constinit const OpDef op_scaled_silu = define<ScaledSilu>({
+constinit const OpDef op_scaled_silu = define<ScaledSiLU>({
     .name = "ScaledSiLU",
     .domain = "com.microsoft",
     .since = {1},

@@ -14,17 +14,17 @@ struct AttentionSizes {
   size_t elements() const { return memory * size + size + memory + depth + state; }
 };
 
-struct AttnLstm : RecurrentAttributes {
+struct AttnLSTM : RecurrentAttributes {
   static constexpr size_t kGates = 4;
   static constexpr std::array<const char*, 3> kFunctions{"Sigmoid", "Tanh", "Tanh"};
   int64_t input_forget = 0;
-  static constexpr std::tuple attributes{attr("activation_alpha", &AttnLstm::activation_alpha),
-                                         attr("activation_beta", &AttnLstm::activation_beta),
-                                         attr("activations", &AttnLstm::activations),
-                                         attr("clip", &AttnLstm::clip),
-                                         attr("direction", &AttnLstm::direction),
-                                         attr("hidden_size", &AttnLstm::hidden_size),
-                                         attr("input_forget", &AttnLstm::input_forget)};
+  static constexpr std::tuple attributes{attr("activation_alpha", &AttnLSTM::activation_alpha),
+                                         attr("activation_beta", &AttnLSTM::activation_beta),
+                                         attr("activations", &AttnLSTM::activations),
+                                         attr("clip", &AttnLSTM::clip),
+                                         attr("direction", &AttnLSTM::direction),
+                                         attr("hidden_size", &AttnLSTM::hidden_size),
+                                         attr("input_forget", &AttnLSTM::input_forget)};
   enum Attention : size_t { kQuery = kPeepholes + 1, kKeys, kV, kMemory, kMemoryLengths, kLayer };
 
   void check() const { RecurrentAttributes::check(kFunctions); }
@@ -203,7 +203,7 @@ struct AttnLstm : RecurrentAttributes {
 }  // namespace
 
 extern const OpDef op_attn_lstm;
-constinit const OpDef op_attn_lstm = define<AttnLstm>({
+constinit const OpDef op_attn_lstm = define<AttnLSTM>({
     .name = "AttnLSTM",
     .domain = "com.microsoft",
     .since = {1},

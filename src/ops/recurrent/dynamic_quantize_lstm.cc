@@ -26,7 +26,7 @@ struct LstmCodes {
   }
 };
 
-struct DynamicQuantizeLstm : LstmCell<DynamicQuantizeLstm> {
+struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
   enum Quantization : size_t { kWScale = 8, kWZero, kRScale, kRZero };
 
   void infer(InferContext& c) const {
@@ -114,7 +114,7 @@ struct DynamicQuantizeLstm : LstmCell<DynamicQuantizeLstm> {
     ScratchParts parts;
     float *cells, *floats = nullptr;
     char* packed = nullptr;
-    Memory(const RunContext& c, const DynamicQuantizeLstm& op, void* base) : parts(base) {
+    Memory(const RunContext& c, const DynamicQuantizeLSTM& op, void* base) : parts(base) {
       const RecurrentShape s = op.sizes(c);
       cells =
           reinterpret_cast<float*>(parts.take<char>(checked_mul(s.directions, CellMemory<float>::bytes(s), "gates")));
@@ -170,7 +170,7 @@ struct DynamicQuantizeLstm : LstmCell<DynamicQuantizeLstm> {
 }  // namespace
 
 extern const OpDef op_dynamic_quantize_lstm;
-constinit const OpDef op_dynamic_quantize_lstm = define<DynamicQuantizeLstm>({
+constinit const OpDef op_dynamic_quantize_lstm = define<DynamicQuantizeLSTM>({
     .name = "DynamicQuantizeLSTM",
     .domain = "com.microsoft",
     .since = {1},

@@ -46,8 +46,8 @@ struct CDist {
 
 }  // namespace
 
-extern const OpDef op_cdist;
-constinit const OpDef op_cdist = define<CDist>({
+extern const OpDef op_c_dist;
+constinit const OpDef op_c_dist = define<CDist>({
     .name = "CDist",
     .domain = "com.microsoft",
     .since = {1},

@@ -4,8 +4,8 @@
 namespace retort::ops {
 namespace {
 
-struct PositionRotaryEmbedding : RotaryOp {
-  using Self = PositionRotaryEmbedding;
+struct MicrosoftRotaryEmbedding : RotaryOp {
+  using Self = MicrosoftRotaryEmbedding;
   static constexpr std::tuple attributes{
       attr("interleaved", &Self::interleaved), attr("is_packed_batching", &Self::is_packed_batching),
       attr("num_heads", &Self::num_heads), attr("rotary_embedding_dim", &Self::rotary_embedding_dim),
@@ -48,8 +48,8 @@ struct PositionRotaryEmbedding : RotaryOp {
 
 }  // namespace
 
-extern const OpDef op_position_rotary_embedding;
-constinit const OpDef op_position_rotary_embedding = define<PositionRotaryEmbedding>({
+extern const OpDef op_microsoft_rotary_embedding;
+constinit const OpDef op_microsoft_rotary_embedding = define<MicrosoftRotaryEmbedding>({
     .name = "RotaryEmbedding",
     .domain = "com.microsoft",
     .since = {1},

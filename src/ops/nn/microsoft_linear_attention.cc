@@ -4,8 +4,8 @@
 namespace retort::ops {
 namespace {
 
-struct InverseLinearAttention : LinearAttentionBase {
-  using Self = InverseLinearAttention;
+struct MicrosoftLinearAttention : LinearAttentionBase {
+  using Self = MicrosoftLinearAttention;
   int64_t state_window = 0;
   static constexpr std::tuple attributes{
       attr("chunk_size", &Self::chunk_size),       required("kv_num_heads", &Self::kv_num_heads),
@@ -25,8 +25,8 @@ struct InverseLinearAttention : LinearAttentionBase {
 
 }  // namespace
 
-extern const OpDef op_inverse_linear_attention;
-constinit const OpDef op_inverse_linear_attention = define<InverseLinearAttention>({
+extern const OpDef op_microsoft_linear_attention;
+constinit const OpDef op_microsoft_linear_attention = define<MicrosoftLinearAttention>({
     .name = "LinearAttention",
     .domain = "com.microsoft",
     .since = {1},
