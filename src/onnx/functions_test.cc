@@ -233,7 +233,8 @@ TEST(Functions, NestingIsBounded) {
     all.push_back(
         {"F" + std::to_string(i), {"a"}, {"b"}, {branches(call("F" + std::to_string(i - 1), {"a"}, {"t"}), "t")}});
   }
-  expect_refused({call("F150", {"x"}, {"y"})}, all, "results in more than");  // two branches double the size at each level
+  expect_refused({call("F150", {"x"}, {"y"})}, all,
+                 "results in more than");  // two branches double the size at each level
   for (FunctionSpec& f : all) {
     if (f.name == "F0") continue;
     const std::string inner = "F" + std::to_string(std::stoi(f.name.substr(1)) - 1);

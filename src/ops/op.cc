@@ -138,7 +138,8 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
   for (size_t i = 0; i < std::max(own, op.info.inputs.size()); ++i) {
     const std::string_view name = constraint(op.info.inputs, i, optional, variadic);
     if (name.empty()) {
-      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, but the operator takes {}; remove the others", own, i);
+      require(i >= own, ErrorCode::invalid_graph, "has {} inputs, but the operator takes {}; remove the others", own,
+              i);
       break;
     }
     if (i >= own || !inputs[i]) {
