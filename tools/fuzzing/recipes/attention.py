@@ -107,7 +107,7 @@ def mrotary(case):
     caches(case, "T", 8, half)
 
 
-@recipe("com.microsoft:Attention com.microsoft:QAttention")
+@recipe("com.microsoft:Attention")
 def ms_attention(case):
     quantised = case.operator.name == "QAttention"
     h = Heads(case, grouped=False)
@@ -335,43 +335,3 @@ def varlen_causal_conv(case):
     case.input("T", (channels,), "normal") if case.maybe() else case.skip()
     case.input("T", (len(lengths), channels, k - 1), "normal")
     case.want(True, True)
-
-
-@recipe("com.microsoft:MoE")
-def moe(case):
-    tokens, hidden, inner, experts = case.dim(1, 5), case.pick(4, 8, 16), case.pick(4, 8, 16), case.dim(1, 4)
-    kind = case.attr("activation_type", case.pick("relu", "gelu", "silu", "identity", "swiglu"))
-    fused = 2 if kind == "swiglu" else 1
-    case.attr("swiglu_fusion", 1) if fused == 2 else None
-    case.attr("k", case.dim(1, experts)), case.attr("normalize_routing_weights", case.dim(0, 1), 0.6)
-    case.input("T", (tokens, hidden) if case.maybe() else (1, tokens, hidden), "normal")
-    case.input("T", (tokens, experts), "normal")
-    case.input("T", (experts, fused * inner, hidden), "normal")
-    case.input("T", (experts, fused * inner), "normal") if case.maybe() else case.skip()
-    case.input("T", (experts, hidden, inner), "normal")
-    if case.maybe():
-        case.input("T", (experts, hidden), "normal")
-
-
-@recipe("com.microsoft:QMoE")
-def qmoe(case):
-    tokens, hidden, inner, experts, bits = case.dim(1, 4), case.pick(16, 32), case.pick(16, 32), case.dim(1, 3), case.pick(4, 8)
-    case.attr("expert_weight_bits", bits), case.attr("k", case.dim(1, experts))
-    case.attr("activation_type", case.pick("relu", "gelu", "silu", "identity"))
-    block = case.attr("block_size", 16, 0.4)
-    case.chosen["T2"] = of = case.elem("T", "float", "float16") if case.maybe(0.9) else case.elem("T")
-    case.input("T", (tokens, hidden), "normal", False), case.input("T", (tokens, experts), "normal", False)
-    for rows, columns in ((inner, hidden), (hidden, inner)):
-        case.give(case.numbers.array(2, (experts, rows, columns * bits // 8)), True)
-        case.give(case.numbers.array(of, (experts, rows, columns // block) if block else (experts, rows), "unit"), True)
-        case.input("T", (experts, rows), "normal", True) if case.maybe(0.3) else case.skip()
-
-
-@recipe("com.microsoft:MoEGroupRouter")
-def moe_group_router(case):
-    groups, each = case.dim(1, 3), case.dim(2, 4)
-    full = case.maybe()
-    groups = 1 if full else groups
-    case.attr("n_group", groups), case.attr("topk_group", case.dim(1, groups)), case.attr("top_k", case.dim(1, 2)), case.attr("group_topk", case.dim(1, 2))
-    case.input("T", (case.dim(1, 5), groups * each), "normal"), case.input("TF", (groups * each,), "normal")
-    case.want(*((False, True, True) if full else (True,)))

@@ -91,7 +91,7 @@ def conv_integer(case):
     zero_point(case, "T2", 0.5, case.pick((), (), (filters,)))
 
 
-@recipe("QLinearConv com.microsoft:QLinearConv")
+@recipe("QLinearConv")
 def qlinear_conv(case):
     window = Window(case)
     group, channels, filters = groups(case, case.dim(1, 4), case.dim(1, 4))
@@ -111,7 +111,7 @@ def qlinear_conv(case):
         case.input("T4", (filters,), "normal")
 
 
-@recipe("AveragePool LpPool MaxPool com.microsoft:NhwcMaxPool")
+@recipe("AveragePool LpPool MaxPool")
 def pool(case):
     window = Window(case, spatial=2 if case.operator.name == "NhwcMaxPool" else None)
     case.attr("kernel_shape", window.kernel)
@@ -231,24 +231,6 @@ def max_pool_with_mask(case):
     n, c = case.dim(1, 2), case.dim(1, 3)
     case.input("T", (n, c, *window.image), "normal")
     case.give(case.numbers.generator.integers(0, 2, (n, c, *window.image)).astype(np.int32))
-
-
-@recipe("com.microsoft:QLinearAveragePool com.microsoft:QLinearGlobalAveragePool")
-def qlinear_pool(case):
-    last = case.attr("channels_last", case.dim(0, 1), 0.5)
-    n, c = case.dim(1, 2), case.dim(1, 5)
-    if case.operator.name == "QLinearAveragePool":
-        window = Window(case)
-        case.attr("kernel_shape", window.kernel)
-        case.attr("ceil_mode", case.dim(0, 1), 0.4)
-        case.attr("count_include_pad", case.dim(0, 1), 0.5)
-        image = window.image
-    else:
-        image = case.extents(1, 3)
-    case.input("T", (n, *image, c) if last else (n, c, *image))
-    for _ in range(2):
-        scale(case)
-        case.input("T", (), "small")
 
 
 @recipe("com.microsoft.nchwc:Conv com.microsoft.nchwc:AveragePool com.microsoft.nchwc:MaxPool com.microsoft.nchwc:GlobalAveragePool "

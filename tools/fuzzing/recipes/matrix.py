@@ -87,7 +87,7 @@ def zero_point(case, of, share=0.6, shape=()):
         case.skip()
 
 
-@recipe("MatMulInteger com.microsoft:MatMulInteger16")
+@recipe("MatMulInteger")
 def mat_mul_integer(case):
     m, k, n = extents(case)
     a, b = stacks(case, m, k, n)
@@ -120,54 +120,6 @@ def qlinear_mat_mul(case):
     case.input("T3", (), "small")
 
 
-@recipe("com.microsoft:MatMulIntegerToFloat")
-def mat_mul_integer_to_float(case):
-    m, k, n = extents(case)
-    a, b = stacks(case, m, k, n)
-    each = (n,) if case.maybe(0.3) and len(b) == 2 else ()
-    bound(case, k, case.input("T1", a), case.input("T2", b))
-    scale(case)
-    scale(case, each)
-    zero_point(case, "T1")
-    zero_point(case, "T2", shape=each)
-    if case.maybe():
-        case.input("T3", (n,), "normal")
-
-
-@recipe("com.microsoft:DynamicQuantizeMatMul")
-def dynamic_quantize_mat_mul(case):
-    m, k, n = extents(case)
-    a, b = stacks(case, m, k, n)
-    each = (n,) if case.maybe(0.3) and len(b) == 2 else ()
-    bound(case, k, case.input("T1", a, "normal"), case.input("T2", b))
-    scale(case, each)
-    zero_point(case, "T2", shape=each)
-    if case.maybe():
-        case.input("T1", (n,), "normal")
-
-
-@recipe("com.microsoft:QGemm")
-def qgemm(case):
-    m, k, n = (max(1, e) for e in extents(case))
-    turned = [case.attr(name, case.dim(0, 1), 0.7) for name in ("transA", "transB")]
-    case.attr("alpha", case.pick(0.5, 1.0), 0.4)
-    each = (n,) if case.maybe(0.3) else ()
-    for variable, shape, per in (("TA", (k, m) if turned[0] else (m, k), ()), ("TB", (n, k) if turned[1] else (k, n), each)):
-        case.input(variable, shape)
-        scale(case, per)
-        case.input(variable, per, "small")
-    if case.maybe(0.6):
-        case.input("TC", case.pick((n,), (m, n), (1, n)), "normal")
-    else:
-        case.skip()
-    if case.maybe(0.7):
-        scale(case)
-        case.input("TYZ", (), "small")
-        case.output_types[0] = ""
-    else:
-        case.output_types[0] = "tensor(float)"
-
-
 @recipe("Einsum")
 def einsum(case):
     letters = {c: case.dim(1, 5) for c in "abcdij"}
@@ -193,61 +145,3 @@ def square(case):
     case.scale = 24 * max(1, magnitude(x)) ** n
     if case.operator.name == "Inverse" and x.size and x.shape[-1] == x.shape[-2]:
         case.scale = float(min(np.max(np.linalg.cond(x.astype(np.float64)) ** 2), 1e30))  # an error of the matrix, and the size of the inverse
-
-
-@recipe("com.microsoft:MatMulNBits")
-def mat_mul_nbits(case):
-    bits, block = case.pick(2, 4, 4, 4, 8), case.pick(16, 32, 64, 128)
-    m, k, n = case.dim(1, 5), case.pick(16, 32, 64, 128, 40, 100, 256), case.pick(1, 3, 8, 16, 17, 33)
-    blocks = -(-k // block)
-    case.attr("K", k), case.attr("N", n), case.attr("bits", bits, 1 if bits != 4 else 0.5), case.attr("block_size", block)
-    case.attr("accuracy_level", case.pick(0, 1, 4), 0.5)
-    a = case.input("T1", (*case.extents(0, 1, 3), m, k), "normal", constant=False)
-    fixed = case.maybe(0.8)
-    case.give(case.numbers.array(2, (n, blocks, block * bits // 8)), fixed)
-    s = case.input("T1", case.pick((n, blocks), (n * blocks,)), "unit", fixed)
-    if case.maybe():
-        packed = -(-blocks * bits // 8)
-        if case.maybe(0.7) or "T3" not in case.version.types:
-            case.give(case.numbers.array(2, case.pick((n, packed), (n * packed,))), fixed)
-        else:
-            case.give(case.numbers.array(case.elem("T1"), (n, blocks), "normal"), fixed)
-    else:
-        case.skip()
-    if case.maybe(0.2):
-        order = np.arange(k, dtype=np.int32) // block
-        case.give(case.numbers.generator.permutation(order) if case.maybe() else order, fixed)
-    else:
-        case.skip()
-    if case.maybe(0.4):
-        case.input("T1", (n,), "normal")
-    case.scale = k * magnitude(a) * magnitude(s) * 2 ** bits
-
-
-@recipe("com.microsoft:MatMulBnb4")
-def mat_mul_bnb4(case):
-    block, k, n = case.pick(16, 32, 64, 128), case.pick(16, 32, 64, 100), case.pick(1, 4, 8, 17)
-    case.attr("K", k), case.attr("N", n), case.attr("block_size", block), case.attr("quant_type", case.dim(0, 1))
-    a = case.input("T1", (*case.extents(0, 1, 3), case.dim(1, 5), k), "normal", constant=False)
-    case.give(case.numbers.array(2, ((n * k + 1) // 2,)), True)
-    case.input("T1", (-(-n * k // block),), "unit", True)
-    case.scale = k * magnitude(a) * 2
-
-
-
-
-@recipe("com.microsoft:MatMulFpQ4")
-def mat_mul_fpq4(case):
-    """Each block of a column is its scale, a zero point in type 1, and half a byte for an element."""
-    kind = case.pick(0, 1, 1, 2, 4)
-    block = {0: 32, 1: 32, 2: 64, 4: 128}[kind]
-    m, k, n = case.dim(1, 4), block * case.dim(1, 2), case.pick(1, 4, 8, 17)
-    case.attr("blk_quant_type", kind, 0.5 if kind == 1 else 1)
-    a = case.input("float", (m, k), "normal", False)
-    scales = case.numbers.array(1, (n * (k // block), 1), "unit")
-    parts = [scales.view(np.uint8)]
-    parts += [case.numbers.array(2, (len(scales), 1), "small")] if kind == 1 else []
-    parts.append(case.numbers.array(2, (len(scales), block // 2)))
-    case.give(np.concatenate(parts, 1).ravel(), True)
-    case.give(np.array([k, n], np.int64), True)
-    bound(case, 16 * k, a, scales)

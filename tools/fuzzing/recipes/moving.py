@@ -64,7 +64,7 @@ def squeeze(case):
         case.int64(axes)
 
 
-@recipe("Concat com.microsoft:QLinearConcat")
+@recipe("Concat")
 def concat(case):
     shape = list(case.extents(1, 4))
     axis = case.axis(len(shape)) if case.version.since >= 11 or case.operator.domain else case.r.randrange(len(shape))

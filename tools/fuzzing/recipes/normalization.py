@@ -101,7 +101,7 @@ def skip_layer_normalization(case):
     case.want(True, False, False, case.maybe())
 
 
-@recipe("com.microsoft:EmbedLayerNormalization com.microsoft:QEmbedLayerNormalization")
+@recipe("com.microsoft:EmbedLayerNormalization")
 def embed_layer_normalization(case):
     batch, length, hidden, words = case.dim(1, 3), case.dim(1, 5), case.pick(4, 8, 16, 33), case.dim(2, 9)
     quantised = case.operator.name.startswith("Q")

@@ -29,7 +29,7 @@ def scales(case, of, shape):
     return case.give(np.asarray(value).astype(numbers_of.dtype(of)), case.maybe(0.6))
 
 
-@recipe("QuantizeLinear com.microsoft:QuantizeLinear")
+@recipe("QuantizeLinear")
 def quantize(case):
     ms = bool(case.operator.domain)
     shape = case.extents(0, 4)
@@ -54,7 +54,7 @@ def quantize(case):
     case.chosen[case.version.outputs[0].type] = to
 
 
-@recipe("DequantizeLinear com.microsoft:DequantizeLinear")
+@recipe("DequantizeLinear")
 def dequantize(case):
     shape = case.extents(0, 4)
     each, _ = granularity(case, shape)
@@ -72,69 +72,6 @@ def dynamic_quantize(case):
     case.input("float", case.shape(0, 4), case.pick("normal", "small", "positive"))
 
 
-@recipe("com.microsoft:QLinearAdd com.microsoft:QLinearMul")
-def binary(case):
-    for shape in case.broadcasting(2):
-        case.input("T", shape)
-        scale(case)
-        case.skip() if case.odd() else case.input("T", (), "small")
-    scale(case)
-    if not case.odd():
-        case.input("T", (), "small")
-
-
-@recipe("com.microsoft:QLinearSigmoid com.microsoft:QLinearLeakyRelu")
-def unary(case):
-    case.attr("alpha", case.pick(0.01, 0.5), 0.6)
-    case.input("T", case.shape())
-    for _ in range(2):
-        scale(case)
-        if case.maybe(0.1):
-            case.skip()
-        else:
-            case.input("T", (), "small")
-
-
-@recipe("com.microsoft:QLinearWhere")
-def where(case):
-    condition, a, b = case.broadcasting(3)
-    case.input("bool", condition)
-    for shape in (a, b):
-        case.input("T", shape)
-        scale(case)
-        case.input("T", (), "small")
-    scale(case)
-    case.input("T", (), "small")
-
-
 @recipe("com.microsoft:QLinearReduceMean")
 def reduce_mean(case):
     raise Refused("the oracle has no kernel")
-
-
-@recipe("com.microsoft:GatherBlockQuantized")
-def gather_block_quantized(case):
-    of, block = case.elem("T1", "int4", "uint4", "uint8"), case.pick(16, 32)
-    rows, columns = case.dim(1, 6), block * case.dim(1, 3)
-    bits = case.attr("bits", case.pick(4, 8), 1) if of == 2 else 4
-    case.attr("block_size", block), case.attr("quantize_axis", 1), case.attr("gather_axis", 0)
-    if of == 2:
-        case.give(case.numbers.array(2, (rows, columns * bits // 8)), True)
-    else:
-        case.input("T1", (rows, columns), constant=True)
-    index = case.numbers.generator.integers(0, rows, case.extents(0, 2, 3, empty=0))
-    case.give(np.asarray(index).astype(numbers_of.dtype(case.elem("Tind"))))
-    blocks = columns // block
-    case.input("T2", (rows, blocks), "unit")
-    if case.maybe():
-        case.give(case.numbers.array(of, (rows, (blocks * bits + 7) // 8 if of == 2 else blocks)), True)
-
-
-@recipe("com.microsoft:GatherPacked")
-def gather_packed(case):
-    kind, size, block = case.pick((2, 18, 32), (3, 20, 32), (6, 22, 32), (7, 24, 32), (8, 34, 32), (12, 144, 256), (13, 176, 256), (14, 210, 256))
-    blocks, rows = case.dim(1, 2), case.dim(1, 6)
-    case.attr("packed_type", kind), case.attr("K", blocks * block), case.attr("output_dtype", case.elem("T2"))
-    case.give(case.numbers.array(2, (rows, blocks * size), "small"), case.maybe(0.7))
-    index = case.numbers.generator.integers(0, rows, case.extents(0, 2, 3, empty=0))
-    case.give(np.asarray(index).astype(numbers_of.dtype(case.elem("Tind"))))

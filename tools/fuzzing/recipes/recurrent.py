@@ -6,7 +6,7 @@ from . import recipe
 ACTIVATIONS = ("Tanh", "Sigmoid", "HardSigmoid", "Softsign")  # bounded: others let the state, and with it errors, grow with each step
 
 
-@recipe("LSTM GRU RNN com.microsoft:DynamicQuantizeLSTM")
+@recipe("LSTM GRU RNN")
 def recurrent(case):
     name = case.operator.name
     gates, each = {"GRU": (3, 2), "RNN": (1, 1)}.get(name, (4, 3))
