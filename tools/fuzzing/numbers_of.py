@@ -3,7 +3,6 @@ the limits of integers."""
 import numpy as np
 import onnx
 
-import schemas
 
 FLOATS = {1, 10, 11, 16}
 SMALL_FLOATS = {17, 18, 19, 20, 23, 24}

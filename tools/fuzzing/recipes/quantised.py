@@ -5,7 +5,6 @@ import numbers_of
 from case import Refused
 
 from . import recipe
-from .matrix import scale
 
 
 def granularity(case, shape):
