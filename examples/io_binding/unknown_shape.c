@@ -8,7 +8,7 @@
 static void print_places(OrtIoBinding* binding) {
   /* [results] */
   OrtAllocator* allocator = NULL;
-  OrtValue** values = NULL; /* an array of the allocator's, of handles that are the program's */
+  OrtValue** values = NULL; /* memory of the allocator; the program owns each handle in it */
   OrtTensorTypeAndShapeInfo* info = NULL;
   const void* data = NULL;
   size_t count = 0;

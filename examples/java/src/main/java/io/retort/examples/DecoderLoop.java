@@ -44,9 +44,9 @@ public final class DecoderLoop implements AutoCloseable {
     binding.bindOutput("logits", logits, new long[] {1, 1, vocabulary}, ElementType.FLOAT, DeviceSpec.CPU);
     for (ValueInfo input : session.inputs()) {
       if (!input.name().startsWith("past_")) continue;
-      long[] extents = shape(input);  // [1, heads, room, size of a head]; the room is ours to say
+      long[] extents = shape(input);  // [1, heads, room, size of a head]; the program chooses the room
       MemoryDescriptor what = new MemoryDescriptor(ElementType.FLOAT, 1, extents[1], ROOM, extents[3]);
-      MemorySegment cache = arena.allocate(what.bytes(), 64);  // of zeros
+      MemorySegment cache = arena.allocate(what.bytes(), 64);  // filled with zeros
       try (OrtValueRef value = OrtValueRef.wrap(env, cache, what, DeviceSpec.CPU)) {
         binding.bindInput(input.name(), value);
         binding.bindOutput(input.name().replace("past", "present"), value);  // the same memory
@@ -55,7 +55,7 @@ public final class DecoderLoop implements AutoCloseable {
   }
 
   // [step]
-  /** Takes a token; the likeliest next one. */
+  /** Runs the decoder on a token and returns the likeliest next one. */
   private long step(long next) {
     token.set(ValueLayout.JAVA_LONG, 0, next);
     last.set(ValueLayout.JAVA_INT, 0, taken);

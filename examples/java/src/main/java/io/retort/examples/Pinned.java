@@ -24,7 +24,7 @@ public final class Pinned {
   private Pinned() {}
 
   // [allocator]
-  /** For memory that the host writes and this device reads; ordinary memory where the device has none of the kind. */
+  /** For memory that the host writes and this device reads; ordinary memory if the device has no such memory. */
   private static OrtAllocatorFFM staging(OrtEnvironmentFFM env, EpDevice device) {
     Optional<DeviceSpec> pinned = device == null ? Optional.empty() : device.memory(MemoryKind.HOST_ACCESSIBLE);
     if (pinned.isEmpty()) return env.sharedAllocator(DeviceSpec.CPU);
@@ -53,7 +53,7 @@ public final class Pinned {
         binding.bindOutput("probabilities", probabilities);
         for (int down = 0; down < 3; ++down) {
           Digit.drawTwo(pixels, down);
-          binding.bindInput("image", image);  // where that is ordinary memory, a device reads a copy, which is made here
+          binding.bindInput("image", image);  // if it is ordinary memory, a device reads a copy, which is made here
           binding.run();
           binding.synchronizeOutputs();
           System.out.printf(Locale.ROOT, "moved down by %d: a %d%n", down, Digit.bestOf(probabilities.asSegment()));

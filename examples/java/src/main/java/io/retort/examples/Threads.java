@@ -33,9 +33,9 @@ public final class Threads {
   private static void several(OrtSessionFFM session) {
     List<OrtIoBindingFFM> bindings = new ArrayList<>();
     List<CompletableFuture<OrtValues>> runs = new ArrayList<>();
-    try (Arena arena = Arena.ofShared()) {  // of runs in other threads; a confined one would be refused
+    try (Arena arena = Arena.ofShared()) {  // for runs in other threads; a confined one would be refused
       for (int down = 0; down < 3; ++down) {
-        bindings.add(bound(session, arena, down));  // one for each run at a time
+        bindings.add(bound(session, arena, down));  // one for each concurrent run
         runs.add(bindings.get(down).runAsync(null, null));
       }
       for (CompletableFuture<OrtValues> run : runs) {
