@@ -1,4 +1,4 @@
-"""Whether two engines gave the same values."""
+"""Compares the outputs of two engines."""
 import numpy as np
 
 import numbers_of
@@ -21,7 +21,7 @@ def wide(array):
 
 
 def apart(expected, actual, relative, absolute):
-    """Where two arrays of numbers differ by more than a tolerance."""
+    """A boolean array: where two arrays of numbers differ by more than a tolerance."""
     if expected.dtype.kind in "iub":
         if not absolute:
             return expected != actual
@@ -71,7 +71,7 @@ def describe(value):
 
 
 def values(label, expected, actual, scale=0.0):
-    """(class of the difference, description) of two values as they travel, or None."""
+    """(class of the difference, description) of two values in the form of wire.py, or None."""
     if expected[0] != actual[0]:
         return "type", f"{describe(expected)} beside {describe(actual)}"
     if expected[0] in ("tensor", "strings"):

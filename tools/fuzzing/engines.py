@@ -1,4 +1,4 @@
-"""Worker processes, which survive what the engine in them does."""
+"""Runs cases in worker processes, which are restarted if the engine in them crashes or hangs."""
 import os
 import select
 import signal
@@ -14,7 +14,7 @@ LAST_WORDS = 400
 
 
 class Reader:
-    """Whole messages from a pipe, with a limit of time for each."""
+    """Reads whole messages from a pipe, each within a time limit."""
 
     def __init__(self, pipe):
         self.pipe, self.buffer = pipe, bytearray()
@@ -65,7 +65,7 @@ class Worker:
         return self.errors.read().decode("utf-8", "replace")[-LAST_WORDS:]
 
     def send(self, batch):
-        """In a thread of its own, as a worker answers before it has read everything."""
+        """Sends a batch in a separate thread, because the worker writes results before it has read the whole batch."""
         def write():
             try:
                 wire.write(self.process.stdin, batch)
@@ -76,8 +76,8 @@ class Worker:
         return thread
 
     def run(self, batch):
-        """{key: outcomes of the configurations} of a list of cases; a case that ends the worker has ("crash", signal, last words) for
-        each, one that takes too long ("hang", seconds)."""
+        """Runs a list of cases and returns {key: [outcome of each configuration]}. If a case ends the worker, all its outcomes are
+        ("crash", signal, end of standard error); if it takes too long, ("hang", seconds)."""
         answers, left = {}, list(batch)
         while left:
             if not self.process:

@@ -1,4 +1,4 @@
-"""What the outcomes of the engines for one case mean."""
+"""Classifies the outcomes of a case on both engines."""
 import csv
 import dataclasses
 import os
@@ -20,17 +20,17 @@ NO_KERNEL = re.compile(r"Could not find an implementation|NOT_IMPLEMENTED|not im
 
 @dataclasses.dataclass
 class Verdict:
-    """`state`: valid (the oracle ran it), beyond (it has no kernel for it), invalid (both refuse), oracle (it broke). `kind`: of the
-    finding, empty if there is none; `group` gathers findings that look alike."""
+    """`state`: valid (an engine ran the case), beyond (the oracle has no kernel for it), invalid (both returned errors), oracle (the
+    oracle crashed or hung). `kind`: the kind of the finding; empty if there is none. Similar findings have the same `group`."""
     state: str
     kind: str = ""
     group: str = ""
     detail: str = ""
-    fault: str = ""  # reason, where oracle_faults.tsv explains the difference
+    fault: str = ""  # the reason in oracle_faults.tsv, if a row explains the finding
 
 
 def plain(message):
-    """A message without what differs between cases of one kind."""
+    """A message without names, shapes and numbers, so that similar messages become equal."""
     message = re.sub(r"'[^']*'|\"[^\"]*\"|/\S+", "_", message)
     message = re.sub(r"\{[^}]*\}|\[[^\]]*\]", "[]", message)
     return re.sub(r"-?\d[\d.e+x]*", "N", message)[:160]
@@ -41,7 +41,7 @@ def broken(outcome):
 
 
 def told(outcome):
-    """An outcome in a line."""
+    """One line about an outcome."""
     if outcome[0] == "ok":
         return "ok: " + ", ".join(compare.describe(v) for v in outcome[1])
     if outcome[0] == "error":
@@ -50,7 +50,7 @@ def told(outcome):
 
 
 def among(label, configurations, ours, scale):
-    """(kind, group, detail) of a difference among the configurations of Retort, or None. One number of threads has the bits of another."""
+    """(kind, group, detail) of a difference between configurations of Retort, or None. Results must have the same bits on any number of threads."""
     first = ours[0]
     for configuration, other in zip(configurations[1:], ours[1:]):
         name = f"level {configuration[0]}, {configuration[1]} threads"
@@ -66,7 +66,7 @@ def among(label, configurations, ours, scale):
 
 
 def verdict(case, theirs, ours, configurations):
-    """Verdict on a case by the oracle's outcome and those of Retort's configurations."""
+    """The Verdict on a case, from the oracle's outcome and the outcomes of Retort's configurations."""
     label = case.operator.label
     for outcome in ours:
         if broken(outcome):
@@ -97,7 +97,7 @@ def read_faults(path=FAULTS):
 
 
 def names_of(case, found, theirs):
-    """What the conditions of oracle_faults.tsv refer to."""
+    """The variables of the conditions in oracle_faults.tsv."""
     arrays = [g.value for g in case.inputs if g is not None and isinstance(g.value, np.ndarray)]
     floats = [a.astype(np.float64) for a in arrays if numbers_of.element(a) in FLOATS]
     return {"opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],

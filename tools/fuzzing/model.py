@@ -1,4 +1,4 @@
-"""The model of a case."""
+"""Builds the model of a case."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -21,7 +21,7 @@ def tensor_proto(name, array):
 
 
 def type_of(text):
-    """A TypeProto of a type as schemas write it: seq(tensor(float)), map(int64,tensor(float)), optional(tensor(float))."""
+    """The TypeProto of a type in the notation of schemas: seq(tensor(float)), map(int64,tensor(float)), optional(tensor(float))."""
     if text.startswith("tensor("):
         return helper.make_tensor_type_proto(schemas.element_of(text), None)
     if text.startswith("seq("):
@@ -54,7 +54,7 @@ def input_info(given, form):
 
 
 def output_type(case, index):
-    """The type of an output as a string, if the operator's schema and the inputs' types tell it; else empty."""
+    """The type of an output as a string, if it follows from the schema and the types of the inputs; otherwise an empty string."""
     formal = case.version.outputs[min(index, len(case.version.outputs) - 1)]
     if index in case.output_types:
         return case.output_types[index]
@@ -66,7 +66,7 @@ def output_type(case, index):
 
 
 def build(case):
-    """What a worker runs: (model bytes, [(input name, value)], output names, [(output, input that it shares memory with)])"""
+    """The message for a worker: (model bytes, [(input name, value)], output names, [(output, input whose memory it is bound to)])"""
     fed = [g for g in case.inputs if g and not g.constant]
     constants = [tensor_proto(g.name, g.value) for g in case.inputs if g and g.constant]
     outputs = [f"o{i}" if wanted else "" for i, wanted in enumerate(case.outputs)]

@@ -1,5 +1,5 @@
-"""Random elements of every type, with the values at which implementations part: NaN, infinities, zeros of both signs, denormals and
-the limits of integers."""
+"""Draws elements of every type, among them the values for which implementations often differ: NaN, infinities, zeros of both signs,
+denormals and the limits of integers."""
 import numpy as np
 import onnx
 
@@ -30,7 +30,7 @@ def limits(of):
 
 
 def specials(of):
-    """Values of a float type that are not ordinary."""
+    """Special values of a float type."""
     tiny, most, least = {1: (1e-40, 3.4e38, 1.17549435e-38), 11: (5e-324, 1.79e308, 2.2250738585072014e-308), 10: (6e-8, 65504, 6.1e-5),
                          16: (1e-40, 3.38e38, 1.1754944e-38)}[of]
     return [np.nan, np.inf, -np.inf, 0.0, -0.0, tiny, -tiny, most, -most, least, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5]
@@ -55,7 +55,7 @@ def unpacked(data, of, shape):
 
 
 def to_wire(value):
-    """An array, a list (a sequence) or None (an optional without a value) as it travels to a worker."""
+    """An array, a list (a sequence) or None (an empty optional) in the form of wire.py."""
     if value is None:
         return ("none",)
     if isinstance(value, tuple):
@@ -70,7 +70,7 @@ def to_wire(value):
 
 
 def from_wire(value):
-    """The array that travelled; sequences as lists, maps as pairs, sub-byte elements as int8."""
+    """The array of a value in the form of wire.py; sequences become lists, maps pairs, and sub-byte elements int8."""
     if value[0] == "tensor":
         _, of, shape, data = value
         if of in SUB_BYTE:

@@ -25,18 +25,18 @@ from recipes.plain import plain
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONFIGURATIONS = ((0, 1), (0, 3), (99, 1), (99, 3))
 BATCH = 200
-ATTEMPTS = 20  # draws until a recipe takes the types and the version
+ATTEMPTS = 20  # times that types and version are drawn again if a recipe raises Refused
 
 
 def official():
-    """(the module with schemas and kernels, path of the library) of the installed package."""
+    """(the module with schemas and kernels, path of the library) of the installed package onnxruntime."""
     import onnxruntime.capi.onnxruntime_pybind11_state as state
     found = glob.glob(os.path.join(os.path.dirname(state.__file__), "libonnxruntime.so*"))
     return state, found[0] if found else ""
 
 
 def make_case(operator, seed, number, table):
-    """(case, what model.build() makes of it); (case, None) if the recipe has none for what was drawn."""
+    """(case, result of model.build()); (case, None) if the recipe refused all attempts."""
     function = table.get(operator.label, plain)
     for attempt in range(ATTEMPTS):
         case = Case(operator, seed, number if not attempt else f"{number}+{attempt}")
@@ -57,12 +57,12 @@ class Fuzzer:
         self.pool = concurrent.futures.ThreadPoolExecutor(2)
 
     def outcomes(self, cases):
-        """(the oracle's, Retort's) outcomes by number of [(case, what model.build() makes)]."""
+        """[the oracle's outcomes, Retort's outcomes], both by number of the case. `cases`: [(case, result of model.build())]."""
         batch = [(case.number, *made) for case, made in cases]
         return [future.result() for future in [self.pool.submit(engine.run, batch) for engine in self.engines]]
 
     def verdict(self, one):
-        """Verdict on one (case, what model.build() makes)."""
+        """The Verdict on one (case, result of model.build())."""
         theirs, ours = self.outcomes([one])
         number = one[0].number
         return judge.verdict(one[0], theirs[number][0], ours[number], self.engines[1].configurations)
@@ -89,7 +89,7 @@ class Fuzzer:
 
 
 class Tally:
-    """Counts of one operator, and its findings in groups that look alike."""
+    """The counts of one operator, and its findings, similar ones in one group."""
 
     def __init__(self, label):
         self.label, self.states, self.groups = label, collections.Counter(), {}
@@ -117,7 +117,7 @@ class Tally:
 
 
 def chosen(operators, wanted, known):
-    """Operators that names and patterns choose; all of those in `known` without any."""
+    """The operators that names and patterns select; without any, all whose label is in `known`."""
     if not wanted:
         return [o for o in operators.values() if o.label in known]
     found = []
@@ -130,7 +130,7 @@ def chosen(operators, wanted, known):
 
 
 def operators_of_retort(library):
-    """Labels that `retort ops` lists; empty if the tool is not beside the library."""
+    """The labels of the operators that `retort ops` lists; empty if the tool does not lie in ../bin beside the library."""
     tool = os.path.join(os.path.dirname(os.path.dirname(library)), "bin", "retort")
     if not os.path.exists(tool):
         return set()
@@ -140,7 +140,7 @@ def operators_of_retort(library):
 
 
 def reproduce(fuzzer, operators, text, folder, small):
-    """Writes a case, or with `small` a smaller one with the same finding, into a folder and prints both answers."""
+    """Writes a case into a folder and prints the results of both engines. With `small`, it is a smaller case with the same finding."""
     seed, label, number = text.split("/")
     operator = next((o for o in operators.values() if o.label == label), None)
     if not operator:
@@ -155,22 +155,22 @@ def reproduce(fuzzer, operators, text, folder, small):
 def arguments(doc):
     ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--seed", type=int, default=0)
-    ap.add_argument("--cases", type=int, default=200, help="of each operator (200)")
+    ap.add_argument("--cases", type=int, default=200, help="number of cases of each operator (200)")
     ap.add_argument("--first", type=int, default=0, help="number of the first case")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
-    ap.add_argument("--seconds", type=float, default=10, help="limit for a case on an engine with one setting (10)")
+    ap.add_argument("--seconds", type=float, default=10, help="time limit of a case on one engine with one setting (10)")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--details", type=int, default=8, help="groups of findings to print for an operator (8)")
     ap.add_argument("--reproduce", metavar="SEED/OP/CASE", default="")
-    ap.add_argument("--shrink", action="store_true", help="with --reproduce: of a finding, a smaller case that has it, too")
+    ap.add_argument("--shrink", action="store_true", help="with --reproduce: search for a smaller case with the same finding")
     ap.add_argument("--to", default="", help="folder for the model and the inputs of --reproduce (a new one)")
     ap.add_argument("operators", nargs="*", metavar="OP")
     return ap.parse_args()
 
 
 def fuzz(fuzzer, wanted, args):
-    """All tallies."""
+    """Fuzzes the operators, prints their findings, and returns their tallies."""
     tallies = []
     for operator in wanted:
         tally = Tally(operator.label)

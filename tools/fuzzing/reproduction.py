@@ -1,4 +1,4 @@
-"""A case as files, and what both engines say of it."""
+"""Writes a case into files and prints the results of both engines."""
 import os
 import tempfile
 
@@ -12,7 +12,7 @@ SHOWN = 12  # elements of a value that are printed
 
 
 def write(folder, case, made):
-    """model.onnx, and inputs.npz with the inputs that are tensors (elements that numpy has no type for as int8 or float32)."""
+    """Writes model.onnx, and inputs.npz with the inputs that are tensors (as int8 or float32 if numpy lacks their element type)."""
     with open(os.path.join(folder, "model.onnx"), "wb") as f:
         f.write(made[0])
     arrays = {}
@@ -26,14 +26,14 @@ def write(folder, case, made):
 
 
 def readable(array):
-    """An array of a type that numpy can save."""
+    """The array, converted to a type that numpy can save."""
     if array.dtype != object:
         return array.astype(np.float32)
     return np.array([s.decode() for s in array.ravel()], str).reshape(array.shape)
 
 
 def text(value):
-    """A value in a line, with its first elements."""
+    """One line about a value: type, shape and the first elements."""
     if value[0] not in ("tensor", "strings"):
         return str(value)
     elements = numbers_of.from_wire(value).ravel()
@@ -41,10 +41,10 @@ def text(value):
 
 
 def show(fuzzer, made_case, folder):
-    """Exit code: 1 if there is a finding."""
+    """Writes and prints a case. Returns the exit code: 1 for a finding, 2 if there is no case, otherwise 0."""
     case, made = made_case
     if not made:
-        print("the recipe has no case for what was drawn")
+        print("the recipe makes no case with the types and the version that were drawn")
         return 2
     folder = folder or tempfile.mkdtemp(prefix="fuzz-")
     os.makedirs(folder, exist_ok=True)
@@ -59,7 +59,7 @@ def show(fuzzer, made_case, folder):
     for i, (configuration, outcome) in enumerate(zip(configurations, ours)):
         name = f"level {configuration[0]}, threads {configuration[1]}"
         if outcome in ours[:i]:
-            print(f"  {name}: as the first with these bits")
+            print(f"  {name}: the same bits as above")
         else:
             told(name, outcome)
     found = judge.verdict(case, theirs, ours, configurations)

@@ -13,7 +13,7 @@ NAMES = {number: name for name, number in ELEMENTS.items()}
 
 
 def element_of(text):
-    """The element type of "tensor(float)" and of "optional(tensor(float))"; 0 if it has none that is one."""
+    """The element type of "tensor(float)" or "optional(tensor(float))"; 0 if it is not a tensor."""
     found = re.search(r"tensor\((\w+)\)", text)
     return ELEMENTS.get(found.group(1), 0) if found else 0
 
@@ -79,7 +79,7 @@ def of_oracle(schema):
 
 
 def add_versions(operators, domain, name, versions):
-    """Versions in order, each with the last opset that has it."""
+    """Adds an operator with its versions in order, each with the last opset in which it is valid."""
     if domain not in LAST_OPSET:
         return
     versions = sorted(versions, key=lambda v: v.since)

@@ -1,11 +1,11 @@
-"""A smaller case with the same finding: without attributes and inputs that it does not need, with smaller extents and simpler values."""
+"""Searches for a smaller case with the same finding: fewer attributes and inputs, smaller extents, simpler values."""
 import copy
 
 import numpy as np
 
 import model
 
-ROUNDS = 4  # of all attempts, as one makes others possible
+ROUNDS = 4  # repetitions of all steps, since one step may make another possible
 
 
 def without_attributes(case):
@@ -39,7 +39,7 @@ def changed(case, change):
 
 
 def with_smaller_extents(case):
-    """Every axis of an extent cut to a smaller one, in all inputs at once, as extents depend on each other."""
+    """Cuts all axes that have the same extent to a smaller one, in all inputs at once, because extents depend on each other."""
     extents = {d for g in case.inputs if g is not None and isinstance(g.value, np.ndarray) for d in g.value.shape if d > 1}
     for extent in sorted(extents, reverse=True):
         for to in sorted({1, extent // 2, extent - 1} - {0, extent}):
@@ -58,7 +58,7 @@ def with_simpler_values(case):
 
 
 def plainer(case):
-    """Shapes that are fixed, inputs that are all fed or all constant."""
+    """Declares fixed shapes, and makes initializers inputs of the graph, one at a time."""
     if case.form != "fixed":
         smaller = copy.copy(case)
         smaller.form = "fixed"
@@ -74,7 +74,7 @@ STEPS = (without_attributes, without_inputs, with_smaller_extents, with_simpler_
 
 
 def shrink(case, judge):
-    """The smallest case found with the finding that `judge` has for it. judge: (case, what model.build() makes) to a Verdict."""
+    """The smallest case that was found with the same finding. `judge` returns the Verdict on a pair (case, result of model.build())."""
     wanted = judge((case, model.build(case)))
     for _ in range(ROUNDS):
         before = case

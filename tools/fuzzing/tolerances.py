@@ -1,9 +1,9 @@
-"""How far the values of two engines may be apart. Everything that is not declared here is compared as DEFAULT says.
+"""Defines how much the values of two engines may differ. Operators that are not listed have the tolerance DEFAULT.
 
-A tolerance is (relative, absolute), both in units of the spacing of the output's type at 1 (its epsilon): values agree if they differ by at
-most epsilon * (relative * |expected| + absolute * scale). The scale is that of the case: recipes of sums of products set it to a bound of the
-sum of the terms' magnitudes, so that `absolute` is the number of roundings by which two orders of summation may differ; elsewhere it is 1.
-Integers, strings and booleans are equal unless INTEGERS says by how many steps they may differ.
+A tolerance is (relative, absolute), both in units of epsilon, the distance of 1 to the next number of the output's type. Two values agree if they
+differ by at most epsilon * (relative * |expected| + absolute * scale). The scale is Case.scale: for a sum, the recipe sets it to a bound of the sum
+of the absolute values of its terms, so that `absolute` is the number of roundings by which two orders of summation may differ. Otherwise it is 1.
+Integers, strings and booleans must be equal, except that integers of the operators in INTEGERS may differ by that many steps.
 """
 import schemas
 
@@ -18,10 +18,10 @@ def named(text, tolerance):
 
 
 OPERATORS = {
-    # One rounding, or none: every engine has the same bits.
+    # Results are rounded once or not at all, so every engine computes the same bits.
     **named("Abs Neg Ceil Floor Round Sign Relu Identity Not And Or Xor Equal Less LessOrEqual Greater GreaterOrEqual Max Min Clip Where Sqrt "
             "Add Sub Mul Div Reciprocal Mod IsNaN IsInf BitShift BitwiseAnd BitwiseOr BitwiseNot BitwiseXor BitCast", EXACT),
-    # Data that moves, or is counted.
+    # These move, compare or count elements, and round nothing.
     **named("Reshape Transpose Flatten Squeeze Unsqueeze Concat Split Slice Gather GatherElements GatherND ScatterElements Pad Tile Expand "
             "DepthToSpace SpaceToDepth Compress ReverseSequence Trilu CenterCropPad OneHot NonZero Unique Shape Size EyeLike TopK ArgMax ArgMin "
             "Constant ConstantOfShape MaxPool GlobalMaxPool MaxUnpool Cast CastLike NonMaxSuppression TensorScatter com.microsoft:ExpandDims "
@@ -42,7 +42,7 @@ OPERATORS = {
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
             "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
             "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (256, 64)),
-    # The oracle runs through sums of squares, and loses digits of the small ones.
+    # The oracle adds squares one after the other, and loses digits of the small ones.
     **named("LRN MeanVarianceNormalization", (4096, 4096)),
     # Long chains of the above.
     **named("LSTM GRU RNN Upsample Range com.microsoft:Range Attention RotaryEmbedding CausalConvWithState LinearAttention AffineGrid ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor "
@@ -52,7 +52,7 @@ OPERATORS = {
             "com.microsoft:VarlenCausalConvWithState com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
             "com.microsoft:DynamicQuantizeLSTM com.microsoft:GridSample com.microsoft.nchwc:Upsample", (512, 128)),
 }
-# Steps by which quantised results may differ: a product that lies between two integers rounds either way.
+# The number of steps by which quantised results may differ: a value in the middle between two integers may round to either.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
                  "com.microsoft:QLinearAveragePool com.microsoft:QLinearGlobalAveragePool com.microsoft:QLinearLeakyRelu com.microsoft:QLinearSoftmax "
                  "com.microsoft:QLinearConcat com.microsoft:QLinearConv com.microsoft:QLinearWhere DynamicQuantizeLinear Resize Upsample "
@@ -60,7 +60,7 @@ INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microso
 # The oracle computes doubles of these in float, as stash_type allows or because its tables are of floats.
 IN_FLOAT = set("GroupNormalization LayerNormalization RMSNormalization DFT STFT HannWindow HammingWindow BlackmanWindow Gelu HardSwish "
                "Shrink com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())
-# Elements are drawn at random: only types and shapes are compared.
+# The elements are random: only types and shapes are compared.
 RANDOM = set("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
 
 

@@ -1,8 +1,8 @@
-"""Values as they travel between the fuzzer and its workers: plain tuples, so that a worker needs neither numpy nor onnx.
+"""The form of messages between the fuzzer and its workers. Values are plain tuples, so that a worker needs neither numpy nor onnx:
 
     ("tensor", element type of ONNX, dims, bytes)    sub-byte elements are packed, the first in the low bits
     ("strings", dims, [bytes])
-    ("sequence", [value])    ("map", keys, values)    ("none",) an optional that holds nothing
+    ("sequence", [value])    ("map", keys, values)    ("none",) an empty optional
 """
 import pickle
 import struct
@@ -15,7 +15,7 @@ def write(stream, thing):
 
 
 def read(stream):
-    """The next thing; None at the end of the stream."""
+    """The next message; None at the end of the stream."""
     head = stream.read(8)
     if len(head) < 8:
         return None

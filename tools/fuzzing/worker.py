@@ -1,11 +1,10 @@
-"""Runs cases on one library of the C ABI and answers on standard output; a crash ends this process and nothing else.
+"""Runs cases on one library with ONNX Runtime's C interface, in a process of its own, so that a crash ends nothing else.
 
     worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS, the level of graph optimisation and the threads of a run
 
-Reads messages of wire.py: lists of (key, model bytes, [(name, value)], outputs wanted,
-[(output, input that it shares memory with)]). Answers each case with
-(key, [outcome of each configuration]): ("ok", [values]), ("same", index of the configuration that has the same bits), or
-("error", "load" or "run", code, message).
+It reads messages in the form of wire.py from standard input: lists of cases (key, model bytes, [(name, value)], names of the outputs,
+[(output, input whose memory it is bound to)]). For each case, it writes (key, [outcome of each configuration]) to standard output. An outcome is
+("ok", [values]), ("same", index of an earlier configuration with the same outcome), or ("error", "load" or "run", code, message).
 """
 import ctypes
 import os
@@ -21,8 +20,8 @@ TENSOR, SEQUENCE, MAP, OPTIONAL = 1, 2, 3, 6
 STRING = 8
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8,
         20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
-OF_ABI, TO_ABI = {24: 25, 25: 26, 26: 24}, {25: 24, 26: 25, 24: 26}  # the C ABI counts these otherwise than ONNX
-MEMORY = 12 << 30  # of address space: a model that asks for more is answered with an error of the allocator
+OF_ABI, TO_ABI = {24: 25, 25: 26, 26: 24}, {25: 24, 26: 25, 24: 26}  # the C interface has other numbers for these types than ONNX
+MEMORY = 12 << 30  # limit of the address space: if a model needs more, its allocation fails
 SIZE, INT, I64, PTR = ctypes.c_size_t, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 
 
@@ -53,7 +52,7 @@ class Engine(Api):
         return self.make("CreateSessionFromArray", self.environment, ctypes.c_char_p(model), SIZE(len(model)), self.options_for(*configuration))
 
     def value(self, given, kept):
-        """An OrtValue of what travelled; `kept` receives the memory that must outlive it."""
+        """The OrtValue of a value in the form of wire.py; `kept` receives the memory that must outlive it."""
         kind = given[0]
         if kind in ("sequence", "map"):
             parts = [self.value(v, kept) for v in (given[1] if kind == "sequence" else given[1:])]
@@ -75,7 +74,7 @@ class Engine(Api):
                          INT(TO_ABI.get(given[1], given[1])))
 
     def taken(self, value):
-        """What an OrtValue holds, as it travels."""
+        """The content of an OrtValue, in the form of wire.py."""
         if not value:
             return ("none",)
         kind = self.number("GetValueType", INT, value)
@@ -157,7 +156,7 @@ class Engine(Api):
 
 
 def outcomes(engine, configurations, case):
-    """Outcome of each configuration; bits that an earlier one has are not sent again."""
+    """The outcome of each configuration; an outcome that is equal to an earlier one is not sent again."""
     found = []
     for configuration in configurations:
         one = engine.outcome(configuration, *case[1:])
@@ -168,7 +167,7 @@ def outcomes(engine, configurations, case):
 
 def main():
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints does not get among the answers
+    os.dup2(2, 1)  # output that a library prints must not mix with the messages
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     engine = Engine(sys.argv[1])

@@ -1,5 +1,5 @@
-"""Recipes: how to make a case of an operator. A recipe is a function of a Case (case.py) that sets attributes and gives inputs; it is
-found by the names that it is registered with. Operators without one go by recipes/plain.py, which knows only their schema."""
+"""A recipe is a function that makes cases of the operators that it is registered for: it sets the attributes and adds the inputs of a Case
+(case.py). For an operator without a recipe, recipes/plain.py makes cases from the schema alone."""
 import importlib
 import pkgutil
 

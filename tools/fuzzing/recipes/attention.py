@@ -1,4 +1,4 @@
-"""Attention and what belongs to it."""
+"""Attention, positions and caches."""
 import numpy as np
 
 import numbers_of
@@ -20,13 +20,13 @@ class Heads:
 
 
 def bias(case, variable, *shapes):
-    """An additive mask: some of it minus infinity, but nothing whole."""
+    """An additive mask with some elements of minus infinity, but with no row of minus infinity alone."""
     array = case.numbers.array(case.elem(variable) if isinstance(variable, str) else variable, case.r.choice(shapes), "normal")
     return case.give(array)
 
 
 def shown(mask):
-    """A mask that shows each query a key: the softmax of scores that are all masked depends on how -10000 was added to them."""
+    """A mask that leaves at least one key to each query: if all scores of a query are masked, its softmax depends on how -10000 was added to them."""
     mask[..., -1] = 1
     return mask
 
@@ -56,7 +56,7 @@ def attention(case):
         shapes = ((h.queries, total), (1, 1, h.queries, total), (h.batch, 1, h.queries, total), (h.batch, h.heads, h.queries, total), (h.batch, h.heads, 1, total))
         mask = case.numbers.array(of, case.r.choice(shapes), "normal")
         if of == 9:
-            mask[..., 0] = True  # no row is masked whole
+            mask[..., 0] = True  # no row is masked completely
         case.give(mask)
     else:
         case.skip()
@@ -148,7 +148,7 @@ def ms_attention(case):
 
 
 def packed_or_apart(case, h, packed):
-    """Query, key and value of MultiHeadAttention: three inputs, or what `packed` says."""
+    """Adds query, key and value of MultiHeadAttention as three inputs, or packed into fewer as `packed` names it."""
     hidden = h.heads * h.size
     if packed == "qkv":
         case.input("T", (h.batch, h.queries, h.heads, 3, h.size), "normal"), case.skip(), case.skip()
@@ -228,7 +228,7 @@ def group_query_attention(case):
         for _ in range(2):
             case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
     lengths = np.full(h.batch, total) if prompt or case.maybe() else g.integers(1, total + 1, h.batch)
-    shares = case.maybe(0.3)  # the caller's cache, which is longer than what it holds
+    shares = case.maybe(0.3)  # a cache of the caller, which has more rows than are in use
     for _ in range(2):
         cache = case.numbers.array(of, (h.batch, h.kv, total + 2 if shares else past + (case.number % 3 if past else 0), h.size), "normal")
         for row, held in zip(cache, lengths - length):

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that belong to no larger family."""
+"""Operators of com.microsoft without a family of their own."""
 import numpy as np
 
 from . import recipe

@@ -23,11 +23,11 @@ def unary_with_attributes(case):
     case.attr("approximate", case.r.choice(("none", "tanh")), 0.6)
     of = case.elem(case.version.inputs[0].type)
     x = case.input(of, case.shape(0, 5), "any" if of in (1, 10, 11, 16) else "small")
-    case.scale = magnitude(x) if case.operator.name == "QuickGelu" else 0  # which multiplies the error of a sigmoid
+    case.scale = magnitude(x) if case.operator.name == "QuickGelu" else 0  # it multiplies the error of a sigmoid by x
 
 
 def broadcast_axis(case, shape):
-    """For versions before 7, which broadcast the second input to a part of the first: (its shape)."""
+    """The shape of the second input for versions before 7, which broadcast it to a part of the first."""
     if not case.maybe():
         return shape
     case.attr("broadcast", 1)
@@ -54,7 +54,7 @@ def binary(case):
     case.input(case.version.inputs[1].type, b, "positive" if divides and case.elem(case.version.inputs[1].type) not in (1, 10, 11, 16) else
                "small" if name == "Pow" and case.maybe(0.7) else "any")
     if name == "Pow" and case.inputs[0].value.dtype.kind in "iu":
-        base, exponent = case.inputs  # powers that an int32 holds
+        base, exponent = case.inputs  # powers that fit into an int32
         base.value = base.value % 9 - 4
         exponent.value = np.floor(np.nan_to_num(exponent.value, posinf=1, neginf=1) % 5).astype(exponent.value.dtype)
 

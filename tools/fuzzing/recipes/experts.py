@@ -16,7 +16,7 @@ def common(case):
     case.attr("activation_type", activation)
     case.attr("k", r.randint(1, experts) + (1 if case.maybe(0.02) else 0))
     case.attr("normalize_routing_weights", r.randint(0, 1), 0.6)
-    fusion = 1 if activation in GATED else 0  # the oracle reads what it has not written where others are fused
+    fusion = 1 if activation in GATED else 0  # the oracle reads memory that it has not written if others are fused
     if activation in GATED and case.maybe(0.1):
         fusion = r.choice((0, 2))
     case.attr("swiglu_fusion", fusion)

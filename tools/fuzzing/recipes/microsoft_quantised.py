@@ -107,7 +107,7 @@ def q_linear_unary(case):
         case.give(np.array(1 / 256, np.float32))
     else:
         scale(case)
-    quantization_zero(case, "T")  # the oracle ends where this one is omitted
+    quantization_zero(case, "T")  # the oracle crashes if this one is omitted
 
 
 @recipe("com.microsoft:QLinearSoftmax")
@@ -159,7 +159,7 @@ def window(case, extents, dilates):
     if case.maybe():
         case.attr("pads", [case.dim(0, k - 1) for k in kernel] * 2)
     else:
-        # The oracle pads wrongly where these operators have "SAME_...".
+        # The oracle pads wrongly if auto_pad of these operators is "SAME_...".
         pooling = case.operator.name in ("NhwcMaxPool", "QLinearAveragePool")
         case.attr("auto_pad", case.r.choice(("NOTSET", "VALID") if pooling else ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")), 0.6)
     return kernel

@@ -107,7 +107,7 @@ def coefficients(case, count):
 
 
 def labels(case, count):
-    """Class labels of either type; answers which."""
+    """Sets the class labels, integers or strings, and returns their element type."""
     if case.maybe():
         case.attr("classlabels_ints" if case.has_attr("classlabels_ints") else "classlabels_int64s", list(range(10, 10 + count)))
         return 7

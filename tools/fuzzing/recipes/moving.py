@@ -191,7 +191,7 @@ def scatter_nd(case):
     reduction = case.attr("reduction", case.pick("none", "add", "mul", "max", "min"), 0.7)
     flat = np.unique((where % np.array([max(1, d) for d in shape[:width]])).reshape(-1, width), axis=0)
     if reduction in (None, "none") and len(flat) < where.size // max(1, width):
-        where, prefix = np.asarray(flat, np.int64), (len(flat),)  # which of two equal indices wins is not defined
+        where, prefix = np.asarray(flat, np.int64), (len(flat),)  # it is undefined which of two equal indices is written last
     case.input("T", shape, "small")
     case.give(where)
     case.input("T", (*prefix, *shape[width:]), "small")

@@ -23,7 +23,7 @@ def batch_normalization(case):
     case.input(second, (c,), "normal")
     case.input(third, (c,), "normal")
     case.input(third, (c,), "positive")
-    case.scale = 1e4 if training else 0  # of few elements the variance may be 0, and its root divides
+    case.scale = 1e4 if training else 0  # the variance of few elements may be 0, and its root is a divisor
     case.want(True, *[True, True] if training else [])
 
 
@@ -33,7 +33,7 @@ def instance_normalization(case):
     epsilon(case)
     case.attr("consumed_inputs", [0, 0, 0], 0.3)
     x = case.input("T", (n, c, *case.extents(1, 3, 5)), "normal")
-    case.scale = 1e4 if x.size <= n * c else 0  # of one element the variance is 0, and the root of epsilon divides
+    case.scale = 1e4 if x.size <= n * c else 0  # the variance of one element is 0, and the divisor is the root of epsilon
     for _ in range(2):
         case.input("T", (c + case.odd(),), "normal")
 

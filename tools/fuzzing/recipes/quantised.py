@@ -24,7 +24,7 @@ def granularity(case, shape):
 def scales(case, of, shape):
     value = case.numbers.generator.uniform(0.01, 0.5, shape)
     if case.maybe(0.3):
-        value = np.exp2(np.round(np.log2(value)))  # products are exact, so that ties are met
+        value = np.exp2(np.round(np.log2(value)))  # products are exact, so that ties occur
     return case.give(np.asarray(value).astype(numbers_of.dtype(of)), case.maybe(0.6))
 
 
@@ -43,7 +43,7 @@ def quantize(case):
         x = case.numbers.array(of, shape, "normal")
     if case.maybe(0.3) and x.dtype.kind == "f":
         x = (np.round(x.astype(np.float64) * 4) / 4).astype(x.dtype)
-    case.give(np.nan_to_num(x) if x.dtype.kind == "f" else x)  # what NaN becomes is not defined
+    case.give(np.nan_to_num(x) if x.dtype.kind == "f" else x)  # the result for NaN is undefined
     scale_type = case.version.inputs[1].type
     scales(case, case.elem(scale_type) if scale_type in case.version.types and scale_type != source else (1 if of == 6 or not "T1" in case.chosen else of), each)
     to = case.elem(target)

@@ -3,7 +3,7 @@ import numpy as np
 
 from . import recipe
 
-ACTIVATIONS = ("Tanh", "Sigmoid", "HardSigmoid", "Softsign")  # bounded: others let the state, and with it errors, grow with each step
+ACTIVATIONS = ("Tanh", "Sigmoid", "HardSigmoid", "Softsign")  # bounded ones only: with others, the state and its errors grow with each step
 
 
 @recipe("LSTM GRU RNN")

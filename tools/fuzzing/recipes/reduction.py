@@ -54,7 +54,7 @@ def top_k(case):
     axis = case.r.randrange(-len(shape) if case.version.since >= 11 else 0, len(shape))
     case.attr("axis", axis, 0.8 if axis in (-1, len(shape) - 1) else 1)
     case.attr("largest", case.dim(0, 1), 0.6)
-    case.attr("sorted", 1, 0.6)  # without an order there is no one answer
+    case.attr("sorted", 1, 0.6)  # without it, the order of the results is undefined
     k = case.r.randint(0, shape[axis] + case.odd())
     if case.version.since < 10:
         case.attr("k", k)

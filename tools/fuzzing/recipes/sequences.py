@@ -119,7 +119,7 @@ def value(name, of=TensorProto.FLOAT):
 
 @recipe("If")
 def if_(case):
-    """The branches see nothing of the graph: each has a constant of its own."""
+    """The branches read no values of the outer graph: each has a constant of its own."""
     shape = case.shape(0, 3)
 
     def branch(op):

@@ -15,7 +15,7 @@ def normalizer(case):
     case.attr("case_change_action", case.pick("LOWER", "UPPER", "NONE"), 0.7)
     case.attr("is_case_sensitive", case.dim(0, 1), 0.7)
     case.attr("stopwords", ["a", "Ab", "x"], 0.5)
-    case.attr("locale", "C", 0.95)  # others depend on what is installed
+    case.attr("locale", "C", 0.95)  # other locales may not be installed
     n = case.dim(0 if case.odd() else 1, 6)
     case.input("string", (n,) if case.maybe() else (1, n))
 

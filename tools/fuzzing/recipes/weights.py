@@ -11,7 +11,7 @@ def codes(case, shape):
 
 
 def scales(case, element, shape):
-    """Scales of weights: large enough that float16 does not lose them."""
+    """Scales of weights that are large enough for float16."""
     return case.numbers.generator.uniform(0.01, 0.5, shape).astype(numbers_of.dtype(element))
 
 
@@ -32,7 +32,7 @@ def matmul_n_bits(case):
     blocks, zero = -(-k // block), r.choice(("none", "packed", "real"))
     if bits == 8 and zero == "real":
         zero = "none"  # the oracle has no kernel
-    groups = bits == 4 and zero == "none" and case.maybe(0.1)  # what the oracle makes of other g_idx is a fault
+    groups = bits == 4 and zero == "none" and case.maybe(0.1)  # the oracle computes other g_idx wrongly
     for name, value in (("K", k), ("N", n), ("bits", bits), ("block_size", block)):
         case.attr(name, value)
     case.attr("accuracy_level", r.choice((0, 1)), 0.5)
