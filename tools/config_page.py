@@ -22,7 +22,7 @@ PAGE = os.path.join(ROOT, "docs", "config.md")
 SCOPES = {  # of entries that a program sets; each has a chapter
     "session": ("Sessions", "`AddSessionConfigEntry` before the session is made."),
     "run": ("Runs", "`AddRunConfigEntry`."),
-    "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`; the first environment of a process counts."),
+    "env": ("Environments", "`OrtEnvCreationOptions.config_entries` of `CreateEnvWithOptions`. Only the first\nenvironment of a process reads them."),
     "ep_dynamic": ("Sessions that run", "`SetEpDynamicOptions`."),
 }
 METADATA = {
@@ -33,24 +33,29 @@ METADATA = {
 DEEDS = ("honoured", "rejected", "no effect")
 CELLS = {"|": "&#124;", "<": "&lt;", ">": "&gt;", "*": "&#42;"}
 HEAD = """# Config keys
-Programs set keys by the functions of ONNX Runtime; Retort knows all keys of release 1.31 and some of its own. This page lists how each is
-handled: **honoured**; **rejected**, with an error that gives the reason, since a result or a file would be missing; or without effect, since Retort
-always does what it requests, or since it is for a provider or a kernel library that Retort does not have. The latter are logged as information, with the reason.
+Programs set keys by the functions of ONNX Runtime. Retort knows all keys of release 1.31 and some of its own. This page
+lists how Retort handles each of them:
+- **honoured**: the column "what Retort does" describes the effect;
+- **rejected**: the call fails with an error that gives the reason, because a result or a file would be missing;
+- **no effect**: Retort always does what the key requests, or the key is for a provider or a kernel library that Retort
+  does not have. Retort logs such keys as information, with the reason.
 
 | | {heads} |
 |---|{rules}|
 {counts}
 
-- Invalid values are an error if ONNX Runtime rejects them; otherwise they are ignored with a warning. Keys with the values `0` and `1` read
-  every other value as 0.
-- An unknown key causes one warning, which names the nearest known key: `session.dissable_prepacking`, `optimisation.x`, `verbose`. So does a
-  key that was given to the wrong object, such as a session's key to a run.
-- Other keys cause no warning: options of providers, `ep.<name>.<option>`, and keys whose prefix is not one of ONNX Runtime's,
-  such as `my_app.tag`. All of them can be read back.
+- An invalid value is an error if ONNX Runtime rejects it; otherwise it is ignored with a warning. Keys with the values
+  `0` and `1` read every other value as 0.
+- An unknown key causes one warning, which names the nearest known key. Examples are `session.dissable_prepacking`,
+  `optimisation.x` and `verbose`. A key that was given to the wrong object, such as a session's key to a run, also
+  causes a warning.
+- Other keys cause no warning: options of providers, `ep.<name>.<option>`, and keys whose prefix is not one of ONNX
+  Runtime's, such as `my_app.tag`. Programs can read all of them back.
 - Warnings go to the logger of the session (also for runs) or of the environment.
 - Environment variables are listed [at the end](#environment-variables).
 
-`tools/config_page.py` makes this page, and the engine's own table, from `abi/config_keys.tsv`; tests compare both with the keys that the sources read.
+`tools/config_page.py` makes this page, and the engine's own table, from `abi/config_keys.tsv`. Tests compare both with
+the keys that the sources read.
 """
 
 TAIL = """
@@ -59,11 +64,11 @@ An empty variable counts as not set.
 
 | variable | read by | values | otherwise |
 |---|---|---|---|
-| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | making an environment fails (INVALID_ARGUMENT), also if the processor does not have the level: Retort does not choose another |
-| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | the engine to open, path or name | opening it fails; no other is tried |
-| `NO_COLOR` | the tool | anything: no colours | |
+| `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best | creating an environment fails (INVALID_ARGUMENT), also if the processor lacks the level: Retort does not choose another one |
+| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | path or name of the engine's library | opening it fails, and no other library is tried |
+| `NO_COLOR` | the tool | any: the tool prints no colours | |
 
-[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) list the other variables of those two.
+[`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) list the other variables that these bindings read.
 """
 
 
@@ -110,7 +115,7 @@ def page(rows):
     text = HEAD.format(heads=" | ".join(DEEDS), rules="|".join("---" for _ in DEEDS), counts=counted(rows))
     for scope, (title, how) in SCOPES.items():
         mine = [r for r in rows if r["scope"] == scope]
-        text += f"\n## {title}\nGiven by {how}\n"
+        text += f"\n## {title}\nPrograms set these keys by {how}\n"
         for owner, name in ("retort", "Retort's own"), ("onnxruntime", "Of ONNX Runtime"):
             of = [r for r in mine if r["of"] == owner]
             if of:

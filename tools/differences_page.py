@@ -30,29 +30,39 @@ CHAPTERS = {
     "Arguments": "env null",
 }
 HEAD = """# Differences from ONNX Runtime
-Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) run on both libraries
-(ONNX Runtime 1.31.1), and each result, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. There are
-three kinds: Retort returns a result where ONNX Runtime crashes or overwrites memory in use; it rejects calls with undefined results; or it
-returns another code where ONNX Runtime has several for one mistake. An example stands for all cases of a row; its last column names scenes in `tests/abi`.
+Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes (short test programs on the C interface) and the
+error cases of [errors.md](errors.md) run on both libraries (ONNX Runtime 1.31.1), and each result, code and untouched
+out-parameter must be equal. This page lists the exceptions, each with its reason. There are three kinds. Retort returns
+a result where ONNX Runtime crashes or overwrites memory that is in use. It rejects calls with undefined results. It
+returns a different code where ONNX Runtime has several codes for one mistake. Each row shows one example; its last
+column names all scenes in `tests/abi` that have this difference.
 
 In short, for a program that changes the library:
-- Results of a binding are never overwritten while the program holds a handle, and outputs that are bound to a device may change their shape between runs.
-- Memory that overlaps may be bound: if an output cannot be written in place, it is computed elsewhere and copied, unless `session.disallow_implicit_copies` is set.
+- Results of a binding are never overwritten while the program holds a handle, and outputs that are bound to a device
+  may change their shape between runs.
+- Inputs and outputs that overlap in memory may be bound. If an output cannot be written in place, it is computed
+  elsewhere and copied, unless `session.disallow_implicit_copies` is set.
 - Null arguments and handles of another session are errors, not crashes.
 - Some error codes and all texts differ: test for success, not for a certain code.
 
-`tools/differences_page.py` makes this page from the lists of the tests; a row with a scene or a mistake that is no longer true fails a test.
+`tools/differences_page.py` makes this page from the lists of the tests. A test fails if a row of the lists is no longer
+true.
 """
 LOADER = """
 ## The loader's note about versions
-The official library gives its functions a version that is named after its own (`VERS_1.31.1`), and a program that was linked with it requires that
-version. Retort's functions have none, so when such a program starts, the loader writes one line to standard error:
+The official library gives its functions a symbol version (`VERS_1.31.1`), and a program that was linked with it
+requires that version. Retort's functions have no version. When such a program starts on Retort, the dynamic loader
+therefore writes one line to standard error:
 
     ./program: …/libonnxruntime.so.1: no version information available (required by ./program)
 
-and continues: it finds the functions by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
-languages do), or were linked with Retort's, get no such line. This is intentional. If a library defines a version, programs that require another one do not
-start with it: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), but does on Retort.
+The program then runs as usual, because the loader finds the functions by their names. The line does not appear for
+programs that open the library themselves (`dlopen`, as most bindings for other languages do), or that were linked with
+Retort's library.
+
+This is intentional. If a library defines a version, programs that require another version do not start with it: a
+program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``),
+but it starts on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 
@@ -116,8 +126,8 @@ def code_chapter(rows):
 
 
 def operator_chapter(rows):
-    text = "\n## Operators\nDifferences in results that `tools/fuzz_ops` finds with models of one operator; "
-    text += "`tools/fuzzing/oracle_faults.tsv` lists all.\n"
+    text = "\n## Operators\nThese are the most important differences in results that `tools/fuzz_ops` finds with models of one\n"
+    text += "operator; `tools/fuzzing/oracle_faults.tsv` lists all.\n"
     text += "\n| operators | condition | Retort | ONNX Runtime | reason |\n|---|---|---|---|---|\n"
     return text + "".join("| " + " | ".join("".join(CELLS.get(c, c) for c in cell) for cell in row.values()) + " |\n" for row in rows)
 
@@ -142,7 +152,8 @@ def absent_chapter(failures, pending, operators):
     tables = list(dict.fromkeys(row["struct"] for row in pending))
     text = "\n## What is missing\n"
     text += f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
-    text += f"- Official cases whose numbers differ from the expected ones: {', '.join(other)}.\n" if other else ""
+    text += "- Official cases whose numbers differ from the expected ones:\n" if other else ""
+    text += "".join(f"  - {case}\n" for case in other)
     text += f"- Functions that return NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
     return text
 

@@ -3,9 +3,10 @@ import html
 import re
 
 HEAD = """# Errors, side by side
-{count} mistakes, and the error messages of Retort and of ONNX Runtime {version}. A message of Retort names the place (model, node, operator), the
-actual and the expected values, and, after the semicolon, what to do. `tests/errors` makes this page, and also checks that each message
-has what its case requires; the models lie in a folder `/models`.
+This page shows {count} mistakes, and the error messages of Retort and of ONNX Runtime {version}. A message of Retort
+names the place (model, node, operator), the actual and the expected values, and, after the semicolon, what to do.
+`tests/errors` makes this page, and checks that each message has what its case requires. The models of the cases lie in
+a folder that the page shows as `/models`.
 """
 HEADINGS = "| mistake | Retort | ONNX Runtime |\n|---|---|---|\n"
 SPECIAL = {c: f"&#{ord(c)};" for c in "|*`<>\\"}  # would end the cell, or be read as Markdown
