@@ -7,7 +7,7 @@
 #   RETORT_ORACLE    official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
 #   RETORT_OLD       official ONNX Runtime of a version between 1.17 and 1.20; skipped if it is not set
 #   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is
-#   missing
+#                    missing
 #   PYTHON           a Python; default: python3
 #
 # Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures this crate and crate ort on one library in one process, and prints the table of ratios for each library.
 #
-#   bench.sh [MILLISECONDS [NAME]]   measures each call for that time (default: 1000), or only calls whose names contain
-#   NAME
+#   bench.sh [MILLISECONDS [NAME]]   measures each call for that time (default: 1000); with NAME, only calls whose names
+#                                    contain it
 #   bench.sh criterion [ARGUMENTS]   measures the same calls with criterion; reports are in bench/target/criterion
 #
 #   RETORT_OUT      the installation to measure; default: out

@@ -6,10 +6,9 @@
 #   RETORT_OUT      the installation that programs are linked with; default: out
 #   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
 #   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; default: that of tools/setup.sh old,
-#   skipped
-#                   if it is missing
+#                   skipped if it is missing
 #   CXX             a C++20 compiler, for the program that must give the same bytes; default: c++, skipped if it is
-#   missing
+#                   missing
 #   PYTHON          a Python; default: python3
 #
 # Needs cargo with a Rust of version 1.85 or newer; reports it and skips if it is missing. Cargo needs the network until

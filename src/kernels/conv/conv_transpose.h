@@ -1,8 +1,9 @@
 // Transposed convolution of channels-last (NHWC) images in single precision: the gradient of a convolution as a forward
 // operation.
 //
-//   out[b, iy·stride_h - pad_top + i·dilation_h, …, o] += in[b, iy, ix, c] · w[c, o, i, j],  then bias, residual,
-//   activation
+//   out[b, iy·stride_h - pad_top + i·dilation_h, …, o] += in[b, iy, ix, c] · w[c, o, i, j]
+//
+// Then bias, residual and activation are applied.
 //
 // Output rows (and columns) that are congruent modulo the stride use the same taps and neighbouring inputs: each such
 // *phase* is a plain convolution of stride 1, computed by conv() with an output whose pixels lie `stride` apart.
