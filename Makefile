@@ -93,11 +93,11 @@ test: setup ## all tests, in stages, TOGETHER of them at once
 TESTED = --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/test --together $(TOGETHER)
 
 LEVEL_STAGES := unit conformance saved ort_format runs robustness errors models providers plugins digits cli extensions
-test-levels: programs digits test-tools ## the tests that depend on it at each instruction level that this processor has
+test-levels: programs digits test-tools ## tests whose results could depend on it, at each instruction level of this processor
 	@$(PYTHON) tools/levels.py --tool $(OUT)/bin/retort -- $(TESTED) $(or $(STAGES),$(LEVEL_STAGES))
 
 COPIES ?= 1
-test-elsewhere: programs digits test-tools ## tests as another user, in a folder with an odd name, another locale and time zone, on one processor; COPIES=2: twice at once
+test-elsewhere: programs digits test-tools ## tests as another user, in a folder with an unusual name, another locale and time zone, on one processor; COPIES=2: twice at once
 	@$(PYTHON) tools/elsewhere.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/elsewhere --copies $(COPIES) $(STAGES)
 
 test-tools: venv
@@ -111,9 +111,9 @@ test-tools: venv
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
-# Everything, in parts that are recorded one by one in tests/sanitizers.tsv; parts that are recorded for these sources
-# are not run again.
-test-san: ## the suite under both of the two that follow, at AVX2 and at the machine's highest level; tells when it last was clean
+# The whole suite, in parts. Each clean part is recorded in tests/sanitizers.tsv; parts that are recorded for these
+# sources are not run again.
+test-san: ## the suite under test-asan and test-tsan, at AVX2 and at the machine's highest level; prints when it was last clean
 	@for part in asan- tsan- asan-avx2 tsan-avx2; do $(MAKE) --no-print-directory test-$${part%-*} LEVEL=$${part#*-} || failed=1; done; \
 	  $(PYTHON) tools/sanitizers.py last; exit $${failed:-0}
 
@@ -125,12 +125,12 @@ $(SANITIZERS:%=test-%): test-%: venv $(BUILD)/%/.whole
 	  $(if $(LEVEL),RETORT_ISA=$(LEVEL)) $(PYTHON) tools/run_tests.py --build $(BUILD)/$* --library $(BUILD)/$*/libretort.so.1 \
 	  --threads 4 --sanitizer $* --tree "$$tree" --work $(BUILD)/$*/test $(SAN_STAGES)
 
-# A part of make test: the stage sanitized. Kernels, operators and the tests are those of the release build.
+# Built by the stage sanitized of make test. Kernels, operators and the tests are taken from the release build.
 sanitized-rooms:
 	@$(call CONFIGURE,sanitized,-DRETORT_READY_BUILD="$(abspath $(RELEASE))")
 	@$(call NINJA,$(BUILD)/sanitized)
 
-test-old-root: build venv ## what is installed, in the root of an old system (as root; SUITE=bullseye, of Debian)
+test-old-root: build venv ## test the installed files in the root of an old system (needs root; SUITE=bullseye chooses the release of Debian)
 	@$(call NINJA,$(RELEASE)) --target compat_test
 	@tools/setup.sh old-root $(VENV)
 	@tools/old_root.sh $(BUILD) $(OUT) $(VENV)
@@ -138,7 +138,7 @@ test-old-root: build venv ## what is installed, in the root of an old system (as
 setup-neon:
 	@tools/setup.sh neon
 
-# A part of make test if the compiler is installed.
+# Built by the stage neon of make test if the compiler is installed.
 neon-kernels: $(NEON)/.whole
 	@$(call NINJA,$(NEON)) --target kernels_test
 
@@ -146,7 +146,7 @@ test-neon: venv setup-neon $(NEON)/.whole ## unit tests and the official cases c
 	@$(call NINJA,$(NEON))
 	@$(PYTHON) tools/run_tests.py --build $(NEON) --library $(NEON)/libretort.so.1 --emulator '$(EMULATOR)' --work $(NEON)/test unit conformance
 
-# dist.py's options: the build, where it was installed, its processor.
+# Options of dist.py: command, folder of the build, folder of the installation, processor.
 DIST = python3 packaging/dist.py $(1) --build $(2) --prefix $(3) --arch $(4) --to $(OUT)/dist
 dist: ## release archives for x86-64 and AArch64 and Debian packages, into out/dist
 	@rm -rf $(OUT)/dist
@@ -175,23 +175,23 @@ zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
 REPORT ?= $(BUILD)/bench.json
-# Quoted for a shell, as names may be globs. Without names: the models that run in float32. NAMES='*': all.
+# Names are quoted for the shell, because they may be globs. Without names, the models in float32 are measured; NAMES='*' selects all.
 ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' --precision 'real models')
-# Real models with inputs, if they lie beside the checkout.
+# Real models with inputs, if there are any beside the checkout.
 MODELS ?= ../shared/models
 REAL = $(if $(wildcard $(MODELS)/*/model.onnx),$(BUILD)/real)
 SUITE = $(OUT)/bin/retort bench --suite $(ZOO) $(REAL:%=--suite %) --threads 1,2 --seconds 3 $$($(PYTHON) bench/zoo/peers.py)
 
-expected: programs zoo ## what the outputs of the zoo and of real models should be, in float64, for the errors that make bench tells
+expected: programs zoo ## compute the outputs of the zoo and of real models in float64, from which make bench measures errors
 	@$(PYTHON) bench/zoo/exact.py $(ZOO) $(foreach name,$(NAMES),'$(name)') $(REAL:%=--real $(MODELS) %) --retort $(OUT)/bin/retort
 
 bench: expected bench-engines ## run the float32 models of the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses others), into build/bench.json and .html
 	@$(SUITE) --ops --strict $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
 
-bench-extras: programs zoo ## what belongs to no model: one-node runs, a growing past, idle processor time
+bench-extras: programs zoo ## measure runs of one node, a growing past, and idle processor time
 	@$(PYTHON) bench/zoo/extras.py $(OUT) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/extras.json
 
-bench-check: programs zoo $(REPORT) ## hold build/bench.json (measured if absent) against bench/expected.json; what fell is measured again
+bench-check: programs zoo $(REPORT) ## compare build/bench.json (measured if absent) with bench/expected.json; scenarios that became slower are measured again
 	@$(PYTHON) bench/check.py $(REPORT) $(CHECK) --again $(SUITE)
 
 bench-docs: programs $(REPORT) ## write docs/benchmarks.md from build/bench.json (measured if absent)
@@ -200,25 +200,25 @@ bench-docs: programs $(REPORT) ## write docs/benchmarks.md from build/bench.json
 $(REPORT):
 	@$(MAKE) --no-print-directory bench || [[ -f $@ ]] # which holds what failed
 
-bench-frugal: programs venv ## memory, idle processor, cancellation, fork: what is taken and given back, beside ONNX Runtime
+bench-frugal: programs venv ## measure memory, idle processor time, cancellation and fork, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json
 
-# The two libraries in one process, on a device whose copies take as long as over PCIe.
+# Both libraries run in one process, on a device whose copies take as long as over PCIe.
 BINDING = $(RELEASE)/binding_bench $(RELEASE)/examples/providers/loopback/libloopback.so $(RELEASE)/libretort.so.1 $$($(PYTHON) bench/zoo/peers.py | tr ' ' '\n' | grep libonnxruntime)
-bench-binding: programs venv ## copies of a hundred runs on a device, without I/O binding and with, beside ONNX Runtime
+bench-binding: programs venv ## measure the copies of a hundred runs on a device, with and without I/O binding, beside ONNX Runtime
 	@set -o pipefail; $(BINDING) | grep -v '^{'
 
-bench-binding-docs: programs venv ## the same, into docs/binding_timeline.html and .png
+bench-binding-docs: programs venv ## the same, and write docs/binding_timeline.html and .png
 	@set -o pipefail; $(BINDING) | $(PYTHON) bench/binding/timeline.py docs/binding_timeline.html docs/binding_timeline.png
 
-bench-java: programs venv ## the binding for Java beside the official package and Python's, on both engines, into docs/java.md
+bench-java: programs venv ## measure the binding for Java beside the official package and Python's, on both engines, and write docs/java.md
 	@RETORT_OUT="$(abspath $(OUT))" PYTHON="$(abspath $(PYTHON))" bindings/java/bench.sh $(ROUNDS)
 
-bench-kernels: $(RELEASE)/.whole ## products, convolutions and vector kernels beside the limits of the processor
+bench-kernels: $(RELEASE)/.whole ## measure products, convolutions and vector kernels, compared with the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches
 	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench
 
-agree: programs zoo ## hold every output of the zoo against ONNX Runtime's
+agree: programs zoo ## compare every output of the zoo with ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases
 
 CASES ?= 200

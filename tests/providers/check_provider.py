@@ -155,7 +155,7 @@ class Check:
             self.hold("bf16", rows, BF16_RULE, "threads=2", "bf16=1")
         elif "bf16" in self.about["has"]:
             self.skip("bf16", "oneDNN multiplies 16-bit floats only on processors with AVX-512")
-        integers = models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO)
+        integers = models.zoo(os.path.join(self.a.work, "integer_zoo"), INTEGER_ZOO, standard.evaluator)
         if "counts" in self.about["has"]:
             self.hold("integer_model", integers, INTEGER_ZOO_RULE)
         self.at_levels("integer_model", integers, INTEGER_ZOO_RULE)

@@ -13,8 +13,7 @@ BUILDER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 
 
 def on_cpu(model):
-    """Official ONNX Runtime on the CPU. Nodes are not fused: between DequantizeLinear and QuantizeLinear it then
-    computes in float32, as in the standard, and not on integers, whose sums saturate on some processors."""
+    """Official ONNX Runtime on the CPU, without optimisation; for models in float32."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -32,8 +31,9 @@ def expect(model, folders, evaluator=on_cpu):
             onnx.save_tensor(onnx.numpy_helper.from_array(y), os.path.join(folder, f"output_{i}.pb"))
 
 
-def zoo(folder, chosen):
-    """Rows of name, model, folders of inputs for {model: scenario}; made in the folder if they do not exist."""
+def zoo(folder, chosen, evaluator=on_cpu):
+    """Rows of name, model, folders of inputs for {model: scenario}. If the folder has no models yet, makes them, with the results of
+    evaluator(model)."""
     done = os.path.join(folder, "expected")
     if not os.path.exists(done):
         subprocess.run([sys.executable, BUILDER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)
@@ -42,6 +42,6 @@ def zoo(folder, chosen):
     rows = [(r["model"], os.path.join(folder, r["path"]), [os.path.join(folder, r["inputs"])]) for r in index]
     if not os.path.exists(done):
         for _, model, folders in rows:
-            expect(model, folders)
+            expect(model, folders, evaluator)
         open(done, "w", encoding="utf-8").close()
     return rows
