@@ -1,4 +1,4 @@
-// Activations that optimised models of ONNX Runtime have as an attribute of a convolution.
+// Activations that models which ONNX Runtime has optimised name in an attribute of a convolution.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace retort {
 
-/// `x` after the activation `name` ("": none) with its activation_params, as nodes of its own. Throws invalid_graph where
-/// parameters are missing, not_implemented for other activations.
+/// Adds nodes that apply the activation `name` ("": none) with its activation_params to `x`, and returns their result.
+/// Throws invalid_graph if parameters are missing, and not_implemented for other activations.
 ValueId activated(Rewriter& r, ValueId x, const std::string& name, const std::vector<float>& parameters);
 
 }  // namespace retort

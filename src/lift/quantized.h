@@ -1,4 +1,4 @@
-// What rules for operators on codes share: the numbers that codes stand for, and the order of axes.
+// Shared by the rules for quantised operators: dequantised inputs, quantised outputs, and the order of axes.
 #pragma once
 #include "base/error.h"
 #include "lift/rewriter.h"
@@ -6,21 +6,21 @@
 
 namespace retort {
 
-/// DequantizeLinear of input `x` with one scale and one zero point, which may be omitted. Throws invalid_graph where
-/// `x` is of a float type, and where scale or zero point are known to have more than one element.
+/// DequantizeLinear of input `x` with one scale and one zero point, which may be omitted. Throws invalid_graph if `x`
+/// has a float type, or if scale or zero point are known to have more than one element.
 ValueId real_numbers(Rewriter& r, size_t x, size_t scale, size_t zero);
-/// Output 0 becomes QuantizeLinear of `y` with the scale and zero point of those inputs, and the node is removed.
-/// Without a zero point the codes have the type of input 0.
+/// Replaces output 0 by QuantizeLinear of `y` with the scale and zero point of those inputs, and removes the node.
+/// Without a zero point, the result has the type of input 0.
 void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero);
-/// Throws invalid_graph where input i is known to have more than one element.
+/// Throws invalid_graph if input i is known to have more than one element.
 void require_one(Rewriter& r, size_t i, std::string_view what);
-/// Input i, or none where it is omitted.
+/// Input i, or none if it is omitted.
 inline ValueId input_or_none(Rewriter& r, size_t i) { return r.has(i) ? r.input(i) : ValueId::none; }
 
 /// [N, C, …] to [N, …, C] and back; `rank` is that of `x`.
 ValueId channels_last(Rewriter& r, ValueId x, size_t rank);
 ValueId channels_first(Rewriter& r, ValueId x, size_t rank);
-/// The last two axes change places.
+/// Transposes the last two axes.
 ValueId transposed(Rewriter& r, ValueId x, size_t rank);
 ValueId cast(Rewriter& r, ValueId x, DType type);
 

@@ -1,5 +1,5 @@
-// com.microsoft.ConvTransposeWithDynamicPads: a ConvTranspose whose pads are an input. Pads that are no constant are cut
-// off the whole result.
+// com.microsoft.ConvTransposeWithDynamicPads: a ConvTranspose whose pads are an input. If they are not constant, the
+// result is computed without padding, and the pads are cut off.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -15,7 +15,7 @@ Ints checked_pads(const Tensor& pads) {
   return list;
 }
 
-// Pad with what lies behind the pads' signs: -begin and -end of the spatial axes, however many there are.
+// Cuts the pads off: a Pad with -begin and -end of each spatial axis, whose number may be unknown.
 ValueId cut_pads(Rewriter& r, ValueId whole, ValueId pads) {
   const ValueId less = r.add({.type = "Neg", .inputs = {pads}}), count = r.add({.type = "Shape", .inputs = {pads}});
   const ValueId middle = r.add({.type = "Div", .inputs = {count, r.constant(Ints{2})}});

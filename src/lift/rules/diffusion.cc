@@ -1,4 +1,4 @@
-// com.microsoft's operators of image generation: BiasAdd, GroupNorm and SkipGroupNorm.
+// Operators of com.microsoft for image generation: BiasAdd, GroupNorm and SkipGroupNorm.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -44,7 +44,7 @@ void apply_group_norm(Rewriter& r) {
 
 void apply_skip_group_norm(Rewriter& r) {
   const bool last = r.attributes().get_or<int64_t>("channels_last", 1) != 0;
-  // [N, C] and [C] with axes of one where X has its height and width.
+  // Adds axes of extent 1 to [N, C] or [C], at the positions of height and width in X.
   const auto spread = [&](ValueId x, bool batch) {
     Ints axes = last ? Ints{1, 2} : Ints{2, 3};
     if (!batch) axes = last ? Ints{0, 1, 2} : Ints{0, 2, 3};

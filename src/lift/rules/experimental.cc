@@ -1,4 +1,4 @@
-// Experimental operators of ai.onnx that opset 10 withdrew and ONNX Runtime still runs.
+// Experimental operators of ai.onnx that opset 10 removed and that ONNX Runtime still runs.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -52,7 +52,7 @@ void image_scaler(Rewriter& r) {
   replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));
 }
 
-// One spatial axis of Crop: where it ends, from the front or, negative, from the back. `size` -1: up to the border.
+// The end of one spatial axis of Crop; negative: counted from the back. `size` -1: the axis ends at the border.
 int64_t crop_end(const ValueType& x, size_t axis, int64_t begin, int64_t border, int64_t size) {
   const int64_t needs = begin + (size < 0 ? border : size);
   require(!x.ranked || !is_known(x.shape[axis]) || x.shape[axis] >= needs, ErrorCode::invalid_argument,
@@ -60,7 +60,7 @@ int64_t crop_end(const ValueType& x, size_t axis, int64_t begin, int64_t border,
   return size >= 0 ? begin + size : border > 0 ? -border : INT64_MAX;
 }
 
-// border: left, top, right, bottom; scale: height, width of what remains
+// border: left, top, right, bottom; scale: height and width of the result
 void crop(Rewriter& r) {
   const ValueType x = r.type(0);
   const auto border = r.attributes().get_or<Ints>("border", {}), scale = r.attributes().get_or<Ints>("scale", {});
@@ -84,7 +84,7 @@ void dynamic_slice(Rewriter& r) {
   r.node().version = 0;
 }
 
-// Copies to and from a device, which the models of sessions with one hold.
+// Copies to and from a device, in models that sessions with a device have saved.
 void memcpy_node(Rewriter& r) {
   r.node().type = "Identity";
   r.node().version = 0;

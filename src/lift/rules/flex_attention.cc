@@ -1,5 +1,5 @@
-// FlexAttention of ai.onnx.preview: the Attention of ai.onnx, or where bodies change the scores or the weights the products
-// and the Softmax that it is made of, with the nodes of the bodies between them.
+// FlexAttention of ai.onnx.preview becomes the Attention of ai.onnx. If bodies change the scores or the weights, it
+// becomes the products and the Softmax of which attention consists, with the nodes of the bodies between them.
 #include <cmath>
 #include <map>
 
@@ -18,7 +18,7 @@ ValueId as_type(Rewriter& r, ValueId x, DType to) {
   return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(to)}}});
 }
 
-/// The nodes of a body in the graph around it.
+/// Copies the nodes of a body into the outer graph.
 class Splice {
  public:
   Splice(Rewriter& r, const Body& body) : r_(r), inner_(*body.graph) {
@@ -29,7 +29,7 @@ class Splice {
     const size_t own = node.inputs.size() - node.captures;
     for (size_t i = 0; i < node.captures; ++i) enter(inner_.inputs[1 + i], node.inputs[own + i]);
   }
-  /// What the body makes of x.
+  /// The result of the body for input x.
   ValueId apply(ValueId x) {
     enter(inner_.inputs[0], x);
     lift(inner_);
@@ -75,7 +75,7 @@ const Body* find_body(Rewriter& r, std::string_view name) {
   return nullptr;
 }
 
-// K or V with a head for each of Q.
+// K or V, with heads repeated so that there is one for each head of Q.
 ValueId spread_heads(Rewriter& r, size_t i) {
   const Dim wanted = r.type(0).shape[1], heads = r.type(i).shape[1], size = r.type(i).shape[3];
   if (wanted == heads) return r.input(i);

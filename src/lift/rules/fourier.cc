@@ -1,4 +1,4 @@
-// com.microsoft's ComplexMul, ComplexMulConj, Rfft and Irfft: complex numbers are pairs on the last axis.
+// ComplexMul, ComplexMulConj, Rfft and Irfft of com.microsoft: complex numbers are pairs on the last axis.
 #include "base/error.h"
 #include "lift/rewriter.h"
 

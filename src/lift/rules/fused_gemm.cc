@@ -1,4 +1,4 @@
-// com.microsoft.FusedGemm: a Gemm and an activation. The parts are what the passes of this engine fuse again.
+// com.microsoft.FusedGemm: a Gemm and an activation. This engine's passes fuse the two nodes again.
 #include <algorithm>
 #include <array>
 

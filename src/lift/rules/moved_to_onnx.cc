@@ -1,11 +1,11 @@
-// Operators of com.microsoft that ai.onnx took over later, or that have another name there.
+// Operators of com.microsoft that were added to ai.onnx later, or that have another name there.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-// The node is one of ai.onnx in its newest form from here on.
+// Makes the node one of ai.onnx, in the newest form.
 void move_to(Rewriter& r, const char* type, const char* domain = "") {
   r.node().type = type;
   r.node().domain = domain;
@@ -71,7 +71,7 @@ void move_expand_dims(Rewriter& r) {
   move_to(r, "Unsqueeze");
 }
 
-// uniques, indices of the inverse, counts: in the order of appearance, of a vector.
+// Outputs: uniques in the order of their appearance in a vector, inverse indices, counts.
 void move_unique(Rewriter& r) {
   const ValueType x = r.type(0);
   require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, expected a vector",

@@ -20,7 +20,7 @@ bool has_rank(Rewriter& r, size_t i, size_t rank) {
   return !r.has(i) || (r.type(i).ranked && r.type(i).rank() == rank);
 }
 
-// Q, K and V with their bias, of which nothing but the sizes of Q and V is said.
+// Q, K and V with their bias. Of their sizes, only those of Q and V are known.
 bool add_bias(Rewriter& r, ValueId (&qkv)[3]) {
   if (!r.has(3)) return true;
   const Dim q = r.type(0).shape[2], v = r.type(2).shape[2];
@@ -46,7 +46,7 @@ void apply_heads(Rewriter& r) {
   if (!has_rank(r, 5, 4) || !has_rank(r, 6, 4) || !has_rank(r, 7, 4) || r.has(6) != r.has(7)) return;
   if (r.type(0).shape[2] != r.type(1).shape[2]) return;
   if (r.has(6) && r.type(0).shape[2] != r.type(2).shape[2]) return;
-  if (r.has(5)) {  // the kernel says what is wrong with others
+  if (r.has(5)) {  // the kernel reports errors of other forms
     const Shape& bias = r.type(5).shape;
     if (!is_known(bias[1]) || (bias[1] != 1 && bias[1] != heads) || bias[2] != rows) return;
     if (bias[3] == 1 || (!r.has(6) && bias[3] != keys)) return;

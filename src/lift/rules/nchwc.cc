@@ -1,5 +1,5 @@
-// com.microsoft.nchwc: convolutions and pools of images whose channels lie in blocks (channel_blocks.h), as models that ONNX
-// Runtime's optimiser saved have them. They become those of plain images.
+// com.microsoft.nchwc: convolutions and pools of images whose channels are stored in blocks (channel_blocks.h), from
+// models that ONNX Runtime's optimiser saved. They become the operators on plain images.
 #include "base/error.h"
 #include "lift/channel_blocks.h"
 #include "lift/fused_activation.h"
@@ -16,13 +16,13 @@ void finish_blocked(Rewriter& r, ValueId image) {
 }
 
 Attributes nchwc_attributes(Rewriter& r) {
-  channel_block(r);  // notes the block at all nodes that need it
+  channel_block(r);  // stores the block size at all nodes that need it
   Attributes attributes = r.attributes();
   attributes.erase("channel_block");
   return attributes;
 }
 
-// With fewer channels than a block and more than one of a group, the input is a plain image.
+// If there are fewer channels than a block has, but more than one per group, the input is a plain image.
 bool takes_plain(Rewriter& r, int64_t group) {
   const ValueType w = r.type(1);
   const int64_t block = channel_block(r);

@@ -1,4 +1,5 @@
-// Operators of com.microsoft that ONNX Runtime has on other processors only, and that are made of those of ai.onnx.
+// Operators of com.microsoft that ONNX Runtime has only on other devices than the CPU. Operators of ai.onnx replace
+// them.
 #include <cmath>
 
 #include "base/error.h"
@@ -9,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Shorter names for what the rules below are made of.
+/// Short names for the nodes that the rules below add.
 class Maker {
  public:
   explicit Maker(Rewriter& r) : r_(r) {}
@@ -28,7 +29,7 @@ class Maker {
   Rewriter& r_;
 };
 
-// padding_idx and scale_grad_by_freq are about training.
+// padding_idx and scale_grad_by_freq only matter in training.
 void torch_embedding(Rewriter& r) {
   r.replace_output(0, Maker(r)("Gather", {r.input(0), r.input(1)}));
   r.remove();
@@ -72,7 +73,7 @@ void bias_dropout(Rewriter& r) {
   r.remove();
 }
 
-// Places of the tokens that count, and of the others behind them.
+// Positions of the tokens that count, followed by those of the others.
 void remove_padding(Rewriter& r) {
   Maker make(r);
   const ValueId x = r.input(0), counts = make.cast(r.input(1), DType::i64);
@@ -110,7 +111,8 @@ void restore_padding(Rewriter& r) {
   r.remove();
 }
 
-// The bucket of each distance: exact up to half of them, then by its logarithm. The table lies by heads, whatever its shape.
+// The bucket of each distance: its own for the first half of the buckets, then by its logarithm. The table is ordered
+// by heads, whatever its shape.
 void relative_position_bias(Rewriter& r) {
   const ValueType table = r.type(0);
   const int64_t farthest = r.attributes().get_or<int64_t>("max_distance", 0);

@@ -1,12 +1,13 @@
-// ai.onnx.preview.training: a step of Adagrad, Adam or Momentum for any number of tensors, as arithmetic of ai.onnx. Inputs
-// are the learning rate R, the number T of steps so far, and for n tensors n values X, n gradients G and their states.
+// ai.onnx.preview.training: a step of Adagrad, Adam or Momentum for any number of tensors, as arithmetic of ai.onnx.
+// Inputs are the learning rate R, the number T of steps so far, and for n tensors n values X, n gradients G and their
+// states.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
 namespace retort {
 namespace {
 
-/// Builds the arithmetic. Numbers take the type of the tensor that they meet.
+/// Builds the arithmetic. Numbers have the type of the tensor that they are combined with.
 class Step {
  public:
   explicit Step(Rewriter& r) : r_(r) {}
@@ -22,7 +23,7 @@ class Step {
   ValueId blend(double factor, ValueId a, ValueId b) { return binary("Add", with("Mul", a, factor), b); }
   /// A scalar of inputs 0 or 1 in the type of `x`.
   ValueId number(size_t input, ValueId x) { return r_.add({.type = "CastLike", .inputs = {r_.input(input), x}}); }
-  /// Of scalars: a where T > 0, else b.
+  /// The scalar a if T > 0, else the scalar b.
   ValueId after_first(ValueId a, ValueId b) {
     const ValueId zero = r_.constant(Tensor::of<int64_t>({}, {0}));
     return r_.add({.type = "Where", .inputs = {binary("Greater", r_.input(1), zero), a, b}});

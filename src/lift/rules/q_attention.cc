@@ -1,5 +1,5 @@
-// com.microsoft.QAttention: attention whose projection of the input to queries, keys and values is a product of codes.
-// The projection is MatMulInteger; the rest is the standard Attention, with the mask as what is added to the scores.
+// com.microsoft.QAttention: attention whose projection of the input to queries, keys and values is a quantised product.
+// The projection becomes MatMulInteger; the rest is the Attention of ai.onnx, whose mask is added to the scores.
 #include "lift/quantized.h"
 
 namespace retort {
@@ -21,12 +21,12 @@ class QAttentionParts {
     return add("Add", {add("Mul", {sums, scale}), r_.input(kBias)});
   }
 
-  /// Keys (0) or values (1) of before, [batch, heads, rows, size].
+  /// Past keys (0) or values (1), [batch, heads, rows, size].
   ValueId past(int64_t which) {
     return add("Gather", {r_.input(kPast), r_.constant(Tensor::of<int64_t>({}, {which}))}, {{"axis", int64_t(0)}});
   }
 
-  /// What is added to scores [batch, heads, rows, all rows]; none without a mask.
+  /// The tensor that is added to the scores [batch, heads, rows, all rows]; none without a mask.
   ValueId score_mask() {
     if (!r_.has(kMask)) return ValueId::none;
     const float filter = r_.attributes().get_or<float>("mask_filter_value", -10000.0f);
@@ -44,7 +44,7 @@ class QAttentionParts {
     return add("Shape", {r_.input(input)}, {{"start", axis}, {"end", axis + 1}});
   }
 
-  /// Which of all rows each row sees, as booleans that broadcast to the scores.
+  /// Booleans that broadcast to the scores: whether a row may attend to each of all rows.
   ValueId kept() {
     const size_t rank = r_.rank(kMask, "the meaning of mask_index");
     if (rank == 1) return within_lengths();
@@ -66,7 +66,7 @@ class QAttentionParts {
     const ValueId ends = add("Unsqueeze", {add("Slice", {r_.input(kMask), first, batch}), behind});
     const ValueId before_end = add("Less", {positions, ends});
     if (has_no_starts()) return before_end;
-    // Without starts, zeros take their place.
+    // Without starts, they are zeros.
     const ValueId zeros = add("ConstantOfShape", {batch}, {{"value", Tensor::of<int32_t>({1}, {0})}});
     const ValueId all = add("Concat", {r_.input(kMask), zeros}, {{"axis", int64_t(0)}});
     const ValueId starts = add("Slice", {all, batch, add("Add", {batch, batch})});

@@ -1,11 +1,11 @@
-// com.microsoft.QEmbedLayerNormalization: rows of tables of codes for words, positions and segments, added and
-// normalised.
+// com.microsoft.QEmbedLayerNormalization: adds rows of quantised tables for words, positions and segments, and
+// normalises the sum.
 #include "lift/quantized.h"
 
 namespace retort {
 namespace {
 
-// Input `table`, or its rows `ids`, as numbers: scale and zero point are inputs 6 and 11 further on.
+// Dequantises input `table`, or its rows `ids`. The scale is input `table` + 6, the zero point input `table` + 11.
 ValueId embedding(Rewriter& r, size_t table, ValueId ids) {
   const size_t scale = table + 6, zero = table + 11;
   require_one(r, scale, "scale");
@@ -15,7 +15,7 @@ ValueId embedding(Rewriter& r, size_t table, ValueId ids) {
   return r.add({.type = "DequantizeLinear", .inputs = {codes, r.input(scale), r.input(zero)}});
 }
 
-// A negative index is one that is out of range here, not one from the end.
+// Negative indices are out of range here; they do not count from the end.
 ValueId not_from_the_end(Rewriter& r, ValueId ids) { return cast(r, cast(r, ids, DType::u32), DType::i64); }
 
 // 0, 1, … for each element of a row of input 0.

@@ -1,11 +1,11 @@
-// QLinear… of com.microsoft: operators on codes whose meaning is that of the operator on the numbers which the codes
-// stand for. DequantizeLinear makes these numbers, QuantizeLinear takes the result back.
+// QLinear… of com.microsoft: quantised operators. DequantizeLinear converts the inputs, the operator without QLinear
+// computes, and QuantizeLinear converts the result.
 #include "lift/quantized.h"
 
 namespace retort {
 namespace {
 
-// Of some operators, scales and zero points have no axes, and those of inputs are not optional.
+// For some operators, scales and zero points must be scalars, and those of the inputs are not optional.
 void require_scalars(Rewriter& r, std::initializer_list<size_t> scales_and_zeros) {
   const size_t last = scales_and_zeros.size() - 1, *indices = scales_and_zeros.begin();
   for (size_t k = 0; k <= last; ++k) {
@@ -84,7 +84,7 @@ void apply_q_linear_concat(Rewriter& r) {
   store_codes(r, r.add({.type = "Concat", .inputs = tensors, .attributes = r.attributes()}), 0, 1);
 }
 
-// Before opset 13, Softmax was that of all elements from `axis` on.
+// Before opset 13, Softmax was computed over all elements from `axis` on.
 void apply_q_linear_softmax(Rewriter& r) {
   const auto* opset = r.attributes().get<int64_t>("opset");
   require(opset, ErrorCode::invalid_graph, "the attribute opset is missing: it says over which axes the sums go");

@@ -1,4 +1,4 @@
-// Operators of com.microsoft that are those of ai.onnx but for the name, or for channels that come last.
+// Operators of com.microsoft that differ from those of ai.onnx only in their name, or in channels that come last.
 #include "lift/quantized.h"
 
 namespace retort {

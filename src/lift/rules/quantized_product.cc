@@ -1,5 +1,5 @@
-// Products of codes in com.microsoft: MatMulInteger, whose sums are scaled, get a bias or become codes again; and
-// integers of other widths.
+// Quantised products of com.microsoft. They become MatMulInteger, whose sums are then scaled, get a bias, or are
+// quantised again. Integers of other widths are converted before.
 #include "lift/quantized.h"
 
 namespace retort {

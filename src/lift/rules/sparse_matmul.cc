@@ -1,5 +1,5 @@
-// com.microsoft.SparseToDenseMatMul: the sparse matrix is an initializer, which the reader of the model made dense; then it is
-// a product like any other.
+// com.microsoft.SparseToDenseMatMul: the reader of the model has made the sparse matrix, an initializer, dense, so the
+// node becomes a MatMul.
 #include "base/error.h"
 #include "lift/rewriter.h"
 

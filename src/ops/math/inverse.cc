@@ -1,5 +1,5 @@
-// com.microsoft.Inverse: the inverse of each square matrix, by elimination with pivots in double precision. That of a
-// singular matrix is full of what the division by zero gives.
+// com.microsoft.Inverse: the inverse of each square matrix, by elimination with pivots in double precision. For a
+// singular matrix, its elements are those of a division by zero: infinities and NaN.
 #include <cmath>
 
 #include "ops/op.h"

@@ -1,4 +1,4 @@
-// com.microsoft.BiasGelu: with erf.
+// com.microsoft.BiasGelu: GELU(x + bias), exactly by erf.
 #include "ops/nn/common/biased_gelu.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// com.microsoft.BranchwiseRMSNorm: x / sqrt(mean of x² + epsilon) · scale for each branch of streams.
+// com.microsoft.BranchwiseRMSNorm: x / sqrt(mean of x² + epsilon) · scale for each branch of hyper-connections.
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/normalize.h"
 #include "ops/nn/common/streams.h"

@@ -1,4 +1,4 @@
-// com.microsoft.DecoderMaskedMultiHeadAttention: MultiHeadAttention of one query for each row of the batch, whose past
+// com.microsoft.DecoderMaskedMultiHeadAttention: MultiHeadAttention with one query per row of the batch, whose past
 // tokens may come from other beams.
 #include "ops/nn/common/head_attention.h"
 

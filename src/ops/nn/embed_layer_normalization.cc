@@ -1,5 +1,5 @@
-// com.microsoft.EmbedLayerNormalization: the sum of the embeddings of words, positions and segments, normalised. Output 1
-// counts the words that the mask shows, output 2 is the sum.
+// com.microsoft.EmbedLayerNormalization: the sum of the embeddings of words, positions and segments, normalised. Output
+// 1 is the number of words that the mask does not hide, output 2 is the sum.
 #include "ops/nn/common/normalize.h"
 #include "ops/nn/common/rounded.h"
 

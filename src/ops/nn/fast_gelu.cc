@@ -1,4 +1,4 @@
-// com.microsoft.FastGelu: with tanh.
+// com.microsoft.FastGelu: GELU(x + bias), approximated by tanh; the bias is optional.
 #include "ops/nn/common/biased_gelu.h"
 
 namespace retort::ops {

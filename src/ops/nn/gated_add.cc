@@ -1,5 +1,5 @@
-// com.microsoft.GatedAdd: X + Y · gate, where each row of the last axis has one gate; the product is rounded. With weights
-// the gate is the sigmoid of a product.
+// com.microsoft.GatedAdd: X + Y · gate, where each row of the last axis has one gate; the product is rounded. If there
+// are weights, the gate is the sigmoid of a product.
 #include "ops/nn/common/rounded.h"
 
 namespace retort::ops {

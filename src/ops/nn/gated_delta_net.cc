@@ -1,5 +1,5 @@
-// com.microsoft.GatedDeltaNet: linear attention of requests whose tokens lie one after the other. States are kept by value,
-// [requests, heads, values, keys], in float32. Heads of values share those of queries and keys.
+// com.microsoft.GatedDeltaNet: linear attention of several requests, whose tokens lie one after the other. States are
+// [requests, heads, values, keys] in float32. Several heads of values may share a head of queries and keys.
 #include "ops/nn/common/delta_net.h"
 
 namespace retort::ops {

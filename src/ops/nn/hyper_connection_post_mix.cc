@@ -1,4 +1,5 @@
-// com.microsoft.HyperConnectionPostMix: streams mixed by a matrix, plus the output of a block times the gate of each.
+// com.microsoft.HyperConnectionPostMix: mixes streams by a matrix, and adds the output of a block to each, times its
+// gate.
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/streams.h"
 

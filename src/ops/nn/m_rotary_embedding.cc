@@ -1,5 +1,6 @@
-// com.microsoft.MRotaryEmbedding: RotaryEmbedding of rows that have a position in time, height and width. mrope_section says
-// how many elements of the caches each of the three is for: behind each other, or taking turns.
+// com.microsoft.MRotaryEmbedding: RotaryEmbedding of rows that have a position in time, height and width. mrope_section
+// has, for each of the three, the number of elements of the caches that it determines: consecutive ones, or
+// interleaved.
 #include "ops/nn/common/rotary_op.h"
 
 namespace retort::ops {
@@ -33,7 +34,7 @@ struct MRotaryEmbedding : RotaryOp {
     expect_shape(c, kPositions, "position_ids", {3, x[0], x[x.rank() == 3 ? 1 : 2]});
   }
 
-  // Which of the three positions element i of the caches is read at.
+  // The position, of the three, at which element i of the caches is read.
   size_t stream(size_t i) const {
     const auto at = int64_t(i);
     if (mrope_layout == 0) return at < mrope_section[0] ? 0 : at < mrope_section[0] + mrope_section[1] ? 1 : 2;

@@ -1,6 +1,6 @@
-// com.microsoft.MaxpoolWithMask: the largest element of a window, of which a line ends where the mask is 0. The mask of plane
-// p begins (p · pixels) mod (planes of the mask) elements behind its start, and its first element counts in one spatial axis
-// only: models were made for what ONNX Runtime computes, and this is it.
+// com.microsoft.MaxpoolWithMask: the largest element of a window; in each line of the window, elements from the first 0
+// of the mask on do not count. The mask of plane p begins at element (p · pixels) mod (planes of the mask), and its
+// first element counts only if there is one spatial axis. ONNX Runtime computes it like this, and models rely on it.
 #include <limits>
 
 #include "ops/nn/common/pool.h"
@@ -55,7 +55,7 @@ struct MaxpoolWithMask : PoolAttributes {
   static T largest(const Window& w, std::span<const int64_t> at, const T* x, const int32_t* mask) {
     const int64_t line = w.axes[w.rank - 1].kernel;
     T most = std::numeric_limits<T>::lowest();
-    int64_t ended = -1;  // the line of the window that has met a 0
+    int64_t ended = -1;  // the line of the window in which a 0 was found
     for_each_tap(w, at, [&](int64_t tap, int64_t pixel) {
       if (tap / line == ended) return;
       if (mask[pixel] == 0 && (pixel > 0 || w.rank == 1))

@@ -45,7 +45,7 @@ struct MoE : ExpertAttributes {
   static ExpertRows rows(const RunContext& c, size_t i, size_t experts, size_t rows, size_t columns) {
     const Shape& own = c.shape(i);
     const Shape wanted{int64_t(experts), int64_t(rows), int64_t(columns)};
-    // Older models declare the last two axes the other way round.
+    // Older models declare the last two axes in the opposite order.
     const Shape older{wanted[0], wanted[2], wanted[1]};
     require(own == wanted || own == older, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, own,
             wanted);

@@ -1,7 +1,7 @@
-// com.microsoft.MoEGroupRouter: the sigmoid of router scores, for a mixture of experts. Of each token it keeps the
-// topk_group best groups of experts by the sum of their group_topk best scores (with a bias), and of these the top_k
-// best experts: their logarithms, and a sentinel elsewhere. Or it gives all scores, with and without the bias, maybe of
-// activations that it projects first.
+// com.microsoft.MoEGroupRouter: the sigmoid of router scores, for a mixture of experts. For each token, it selects the
+// topk_group groups of experts whose group_topk best scores (with a bias) have the largest sum, and among these the
+// top_k best experts. The output has the logarithms of their scores, and a sentinel for all others. Alternatively, it
+// returns all scores, with and without the bias. The scores may be computed from activations by a projection.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -84,7 +84,7 @@ struct MoEGroupRouter {
   }
 
  private:
-  // What is known of a token: by expert, and by group.
+  // Scores of a token: per expert, and per group.
   struct Token {
     std::vector<float> scores, biased, sums, sorted;
     std::vector<size_t> order, groups;
@@ -120,7 +120,7 @@ struct MoEGroupRouter {
     for (size_t i = 0; i < width; ++i) sum += double(x[i]) * double(w[i]);
     return float(sum);
   }
-  // The experts of the best groups: their number, and they themselves in t.order.
+  // Stores the experts of the best groups in t.order, and returns their number.
   size_t candidates(Token& t) const {
     const size_t size = t.sorted.size(), counted = std::min(size_t(group_topk), size);
     for (size_t g = 0; g < t.groups.size(); ++g) {

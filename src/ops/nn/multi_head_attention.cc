@@ -1,6 +1,7 @@
-// com.microsoft.MultiHeadAttention: softmax(scale · Q · Kᵀ + masks) · V of heads that lie side by side, with a bias of Q, K
-// and V, masks of padding, and caches: joined to the new rows, or buffers of which past_sequence_length rows are filled.
-// A causal query sees as many keys behind the past as there are queries up to it.
+// com.microsoft.MultiHeadAttention: softmax(scale · Q · Kᵀ + masks) · V for heads that lie side by side, with a bias of
+// Q, K and V, masks of padding, and caches. The new rows are appended to a cache, or written to a buffer of which
+// past_sequence_length rows are filled. If the attention is causal, query i attends to the past and to the new keys 0
+// to i.
 #include "ops/nn/common/head_attention.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// com.microsoft.SkipLayerNormalization
+// com.microsoft.SkipLayerNormalization: layer normalisation of input + skip + bias.
 #include "ops/nn/common/skip_normalization.h"
 
 namespace retort::ops {

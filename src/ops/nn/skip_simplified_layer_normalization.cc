@@ -1,4 +1,4 @@
-// com.microsoft.SkipSimplifiedLayerNormalization
+// com.microsoft.SkipSimplifiedLayerNormalization: RMS normalisation of input + skip + bias.
 #include "ops/nn/common/skip_normalization.h"
 
 namespace retort::ops {

@@ -1,5 +1,6 @@
-// com.microsoft.VarlenCausalConvWithState: a causal depthwise convolution of sequences whose tokens lie one after the other,
-// each behind the samples that its state keeps. Output 2 holds the first tokens of each sequence.
+// com.microsoft.VarlenCausalConvWithState: a causal depthwise convolution of several sequences, whose tokens lie one
+// after the other. The state of a sequence has the samples before its first token. Output 2 has the first tokens of
+// each sequence.
 #include "ops/nn/common/rounded.h"
 
 namespace retort::ops {

@@ -1,5 +1,5 @@
-// com.microsoft.GatherBlockQuantized: Gather from codes, which become floats: (code - zero point) · scale. Scales and
-// zero points are those of blocks along one axis. An index that is out of range gives zeros.
+// com.microsoft.GatherBlockQuantized: Gather from quantised data, with floats as result: (code - zero point) · scale.
+// Blocks along one axis have a scale and a zero point each. An index that is out of range gives zeros.
 #include <bit>
 
 #include "base/checked.h"
@@ -76,7 +76,7 @@ struct GatherBlockQuantized {
         }
       };
       kernels::for_chunks(c.parallel(), rows, gather, std::max<size_t>(1, kernels::kChunk / inner));
-      return std::optional<kernels::BadIndex>();  // what is out of range is zeros
+      return std::optional<kernels::BadIndex>();  // zeros if the index is out of range
     });
   }
 

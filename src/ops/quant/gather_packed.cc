@@ -1,5 +1,5 @@
 // com.microsoft.GatherPacked: rows of a table that is packed in one of the formats of GGUF files, as floats. An index
-// that is out of range means row 0.
+// that is out of range gives row 0.
 #include "base/half.h"
 #include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/chunks.h"

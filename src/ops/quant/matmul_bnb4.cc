@@ -97,7 +97,7 @@ struct MatMulBnb4 {
     const size_t columns = size_t(transposed ? N : K);
     return {c.out_count() / columns, columns, size_t(transposed ? K : N)};
   }
-  // Row j of B, or column j where B is not transposed.
+  // Row j of B, or column j if B is not transposed.
   void decode(const RunContext& c, size_t j, float* to) const {
     const float *table = quant_type == 0 ? kFp4 : kNf4, *scales = c.input<float>(kScales).data();
     const uint8_t* codes = c.input<uint8_t>(kB).data();

@@ -1,5 +1,5 @@
 // com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. The
-// product is computed in float whatever accuracy_level says: it is the least accuracy that the model asks for.
+// product is always computed in float, since accuracy_level is only a lower limit of the accuracy.
 #include <bit>
 
 #include "kernels/elementwise/cast.h"
@@ -66,7 +66,7 @@ struct MatMulNBits {
   }
 
  private:
-  // A, bias and Y in float where they are not, and the panels of the product.
+  // A, bias and Y converted to float if necessary, and the panels of the product.
   struct Memory {
     ScratchParts parts;
     float *a = nullptr, *bias = nullptr, *y = nullptr;
@@ -87,7 +87,7 @@ struct MatMulNBits {
     return to;
   }
 
-  // A parameter may come as a vector, too.
+  // A parameter may also be a vector.
   static void check_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {
     const Shape& own = c.shape(i);
     require(own == wanted || (own.rank() == 1 && c.count(i) == element_count(wanted)), ErrorCode::invalid_argument,

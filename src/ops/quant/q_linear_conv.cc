@@ -1,5 +1,6 @@
-// QLinearConv: the convolution of codes, with codes as result: that of ConvInteger plus a bias, times both scales
-// divided by that of y, rounded half to even. Scale and zero point of the weights are given per output channel or once.
+// QLinearConv: the convolution of quantised tensors, with a quantised result: the result of ConvInteger plus a bias,
+// times both scales divided by that of y, rounded half to even. The weights have one scale and zero point, or one per
+// output channel.
 #include "ops/quant/common/codes_conv.h"
 
 namespace retort::ops {

@@ -1,5 +1,5 @@
-// QLinearMatMul: the product of two matrices of codes, with codes as result: that of MatMulInteger, times both scales
-// divided by that of y, rounded half to even.
+// QLinearMatMul: the product of two quantised matrices, with a quantised result: the result of MatMulInteger, times
+// both scales divided by that of y, rounded half to even.
 #include "ops/quant/common/codes_matmul.h"
 
 namespace retort::ops {

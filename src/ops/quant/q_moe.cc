@@ -1,5 +1,5 @@
-// com.microsoft.QMoE: a mixture of experts, whose weights are codes of 2, 4 or 8 bits: (code - zero point) · scale,
-// with a scale for each row or for each block of a row.
+// com.microsoft.QMoE: a mixture of experts, whose weights have 2, 4 or 8 bits: (code - zero point) · scale, with a
+// scale for each row or for each block of a row.
 #include <bit>
 
 #include "kernels/elementwise/cast.h"
@@ -103,7 +103,7 @@ struct QMoE : ExpertAttributes {
             "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
     require(block_size == 0 || n % block_size == 0, ErrorCode::invalid_argument,
             "rows of {} weights are no whole blocks of {}", n, block_size);
-    const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // the last two axes declared the other way round
+    const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // with the last two axes exchanged
     if (!older) require_shape(c, layer, "weights", {e, r, n * b / 8});
     require_shape(c, layer + 1, "scales", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});
     ExpertCodes codes{{.bits = size_t(b),

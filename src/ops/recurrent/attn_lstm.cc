@@ -1,6 +1,6 @@
-// com.microsoft.AttnLSTM: an LSTM whose input goes on with the attention of the step before, zero at first. Attention is
-// Bahdanau's: the mean of the memory, weighted by the softmax of Σ V · tanh(memory · MW + h · QW); with a layer AW, that of
-// h and the mean multiplied by it.
+// com.microsoft.AttnLSTM: an LSTM whose input in each step is followed by the attention of the step before, zero at
+// first. Attention is Bahdanau's: the mean of the memory, weighted by the softmax of Σ V · tanh(memory · MW + h · QW).
+// With a layer AW, h and this mean are multiplied by it.
 #include <cmath>
 
 #include "ops/recurrent/common/lstm_row.h"
@@ -8,7 +8,7 @@
 namespace retort::ops {
 namespace {
 
-/// Sizes of the attention, and per item of a batch the elements that it works on.
+/// Sizes of the attention, and its memory for one item of the batch.
 struct AttentionSizes {
   size_t memory = 0, depth = 0, size = 0, state = 0;
   size_t elements() const { return memory * size + size + memory + depth + state; }
@@ -58,7 +58,7 @@ struct AttnLSTM : RecurrentAttributes {
     for (size_t i : {1, 2}) c.set(i, c.dtype(kX), {d, batch, hidden});
   }
 
-  // Weights are used once for each step and item of the batch, those of the keys once for each place of the memory.
+  // Weights are used once for each step and item of the batch, those of the keys once for each position of the memory.
   Cost cost(const CostContext& c) const {
     const double items = c.extent(kX, 1), places = c.extent(kMemory, 1);
     const double step = c.count(kW) + c.count(kR) + c.count(kQuery) + c.count(kLayer) +
@@ -117,7 +117,7 @@ struct AttnLSTM : RecurrentAttributes {
       const size_t sizes[] = {a.memory * a.size, a.size, a.memory, a.depth, a.state, s.width(), s.hidden, s.hidden};
       for (size_t i = 0; i < 8; ++i, at += sizes[i - 1]) *parts[i] = at;
     }
-    /// Input i of this direction; null where it is missing.
+    /// Input i of this direction; null if it is missing.
     const T* input(size_t i) const {
       const T* all = c.template optional<T>(i);
       return all ? all + d * (c.count(i) / s.directions) : nullptr;

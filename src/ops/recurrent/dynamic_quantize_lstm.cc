@@ -1,6 +1,6 @@
-// com.microsoft.DynamicQuantizeLSTM: LSTM whose weights are codes of 8 bits, [directions, inputs, gates], and whose
-// products are those of codes: X as a whole, and h in every step, are rounded to 8 bits by their range. The codes of
-// the weights become floats, which has the sums of products of codes up to rounding.
+// com.microsoft.DynamicQuantizeLSTM: LSTM whose weights have 8 bits, [directions, inputs, gates], and whose products
+// are quantised: X as a whole, and h in every step, are rounded to 8 bits by their range. Here, the weights are
+// converted to floats; up to rounding, the sums are those of the products of codes.
 #include "ops/quant/common/codes.h"
 #include "ops/quant/common/quantization.h"
 #include "ops/recurrent/common/lstm_cell.h"
@@ -12,7 +12,7 @@ namespace {
 struct LstmCodes {
   const void *data, *scales, *zeros;
   DType type;
-  size_t k, n, columns;  ///< rows; columns; of which each has a scale, or 1
+  size_t k, n, columns;  ///< rows; columns; number of scales (one per column, or 1)
   /// The transposed matrices of floats, [directions, n, k].
   void decode(size_t directions, float* to) const {
     for (size_t d = 0; d < directions; ++d) {

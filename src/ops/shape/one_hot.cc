@@ -1,5 +1,5 @@
 // OneHot: a new axis of `depth` elements, of which only the one that the index names is on. Negative indices count from
-// the end; indices outside [-depth, depth) turn nothing on.
+// the end; for indices outside [-depth, depth), no element is on.
 #include "kernels/elementwise/cast.h"
 #include "kernels/move/fill.h"
 #include "ops/integers.h"

@@ -1,5 +1,6 @@
-// com.microsoft.DynamicTimeWarping: the cheapest path from the first to the last element of a matrix of costs, by steps down,
-// right or both, as rows and columns. Of equal ways, the one to the right is taken.
+// com.microsoft.DynamicTimeWarping: the cheapest path from the first to the last element of a matrix of costs, in steps
+// down, right or both; the result is the rows and columns of its elements. Of steps with equal costs, the one to the
+// right is taken.
 #include <limits>
 
 #include "base/checked.h"
@@ -38,7 +39,7 @@ struct DynamicTimeWarping {
 
  private:
   enum Way : uint8_t { kBoth, kDown, kRight };
-  // The way by which the cheapest path comes to each element.
+  // For each element, the last step of the cheapest path to it.
   static std::vector<uint8_t> steps(const float* x, size_t rows, size_t columns, const Parallel& run) {
     constexpr float kFar = std::numeric_limits<float>::infinity();
     std::vector<uint8_t> ways(checked_mul(rows, columns, "elements"));

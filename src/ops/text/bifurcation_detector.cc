@@ -1,6 +1,7 @@
-// com.microsoft.BifurcationDetector: speculative decoding that copies the source. Predicted tokens are taken up to the first
-// that differs from the source behind the last match, that one included; then the last n-gram of the tokens is looked for
-// in the source, where it may stand only once. The place behind it is the next match, -1: none.
+// com.microsoft.BifurcationDetector: speculative decoding whose guesses are copied from the source. Predicted tokens
+// are accepted up to and including the first one that differs from the source after the last match. Then the last
+// n-gram of the tokens is searched in the source. If it occurs exactly once, the position after it is the next match;
+// otherwise -1.
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// com.microsoft.NGramHashMapping: hashes of the last 2, 3, … ids at each place of a batch of sequences.
+// com.microsoft.NGramHashMapping: hashes of the last 2, 3, … ids at each position of a batch of sequences.
 #include "ops/text/common/ngram_hash.h"
 
 namespace retort::ops {

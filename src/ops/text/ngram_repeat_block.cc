@@ -1,4 +1,4 @@
-// com.microsoft.NGramRepeatBlock: the scores, -inf for each token that would make an n-gram that the ids hold already.
+// com.microsoft.NGramRepeatBlock: the scores, with -inf for each token that would repeat an n-gram of the ids.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -24,7 +24,7 @@ struct NGramRepeatBlock {
 
   void run(RunContext& c) const {
     const auto words = size_t(c.shape(1)[1]), length = size_t(c.shape(0)[1]);
-    std::atomic<int64_t> wrong{-1};  // place of a token that is no word
+    std::atomic<int64_t> wrong{-1};  // position of a token that is not one of the words
     c.parallel().for_each(size_t(c.shape(0)[0]), [&](size_t row, int) {
       float* y = c.output<float>().data() + row * words;
       std::copy_n(c.input<float>(1).data() + row * words, words, y);
@@ -36,7 +36,7 @@ struct NGramRepeatBlock {
   }
 
  private:
-  // The place of a banned token that is not one of the words, or -1.
+  // The position of a banned token that is not one of the words, or -1.
   int64_t ban(std::span<const int64_t> ids, float* scores, size_t words) const {
     const auto length = int64_t(ids.size());
     if (size > length) return -1;

@@ -44,7 +44,7 @@ struct StringNormalizer {
     c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
   }
 
-  /// In the locale of C only the letters of ASCII have a case.
+  /// In the locale "C", only ASCII letters have a case.
   std::string in_case(const std::string& word, bool upper) const {
     if (locale != "C" && locale != "POSIX") return with_case(word, upper);
     std::string result = word;

@@ -1,5 +1,6 @@
-// com.microsoft.Tokenizer: the tokens of each string along a new last axis, as many as the string with the most has; the
-// others are padded. Tokens are what lies between separators, what an expression matches, or single characters.
+// com.microsoft.Tokenizer: the tokens of each string along a new last axis, whose extent is the largest number of
+// tokens; shorter lists are padded. Tokens are the texts between separators, the matches of an expression, or single
+// characters.
 #include <optional>
 
 #include "ops/op.h"
@@ -23,7 +24,7 @@ int64_t characters(Text text) {
   return count;
 }
 
-/// Where the next character begins, one behind the end of the text after the last.
+/// The byte where the next character begins; after the last character, the size of the text plus one.
 size_t next_character(Text text, size_t at) {
   return at < text.size() ? at + first_code_point(text.substr(at)).length : at + 1;
 }
@@ -101,7 +102,7 @@ struct Tokenizer {
     return tokens;
   }
 
-  // Each separator divides what those before it left.
+  // Each separator divides the parts that the separators before it made.
   Texts between(const std::vector<Regex>& list, Text text) const {
     Texts parts = {text};
     for (const Regex& separator : list) {
@@ -126,7 +127,7 @@ struct Tokenizer {
     if (at < text.size()) add(at, text.size());
   }
 
-  // A match that is too short is looked for again behind its first character.
+  // If a match is too short, the search continues after its first character.
   Texts matched(const Regex& token, Text text, int64_t count) const {
     Texts tokens;
     for (size_t at = 0; count >= least && at <= text.size();) {

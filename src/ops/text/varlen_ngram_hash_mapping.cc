@@ -1,5 +1,6 @@
-// com.microsoft.VarlenNGramHashMapping: NGramHashMapping of sequences that lie one after the other, each with a history
-// of ids and segments of its own; and on request the histories behind each of the first ids of a sequence.
+// com.microsoft.VarlenNGramHashMapping: NGramHashMapping of several sequences that lie one after the other. Each has
+// its own history of ids and segments. On request, the histories after each of the first ids of a sequence are returned
+// as well.
 #include "ops/text/common/ngram_hash.h"
 
 namespace retort::ops {

@@ -1,6 +1,6 @@
-// com.microsoft.WordConvEmbedding: a vector for each word of characters: the largest tanh of a convolution over the vectors
-// of its characters. The characters that count are as many as are above 0, and as the window has at least; a word whose
-// first is not has no characters, and its vector is 0.
+// com.microsoft.WordConvEmbedding: a vector for each word: the largest tanh of a convolution over the vectors of its
+// characters. The number of characters of a word is the number of elements above 0, but at least the length of the
+// window. A word whose first element is not above 0 has no characters, and its vector is 0.
 #include <algorithm>
 #include <cmath>
 
@@ -31,7 +31,7 @@ struct WordConvEmbedding {
             window, width, c.dims().text(w));
     c.set(0, c.dtype(kWeights), {words[0], w[0]});
   }
-  // As if all characters counted.
+  // The cost for words in which all characters count.
   Cost cost(const CostContext& c) const {
     return {.multiply_adds = c.extent(0, 0) * (c.extent(0, 1) - c.extent(1, 2) + 1) * c.count(1),
             .operations = c.out_count()};

@@ -7,7 +7,7 @@ float softplus(float x) { return std::max(x, 0.0f) + std::log1p(std::exp(-std::a
 
 bool is_sigmoid(std::string_view gate) { return gate == "sigmoid" || gate == "kda"; }
 
-/// The axes of tokens in front: [tokens] or [batch, rows].
+/// The leading axes, which count tokens: [tokens] or [batch, rows].
 Shape token_axes(const InferContext& c, size_t own) {
   const Shape& q = c.shape(DeltaNet::kQ);
   require(q.rank() == own + 1 || q.rank() == own + 2, ErrorCode::invalid_argument,
@@ -26,7 +26,7 @@ struct Sizes {
   Dim q_heads, heads, keys, values;
 };
 
-// Extents of heads; of packed ones by the state.
+// Numbers and sizes of heads; if Q, K and V are packed, they follow from the shape of the state.
 Sizes sizes_of(const InferContext& c) {
   using D = DeltaNet;
   DimTable& d = c.dims();

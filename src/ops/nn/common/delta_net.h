@@ -1,5 +1,5 @@
-// What GatedDeltaNet works on. Queries, keys and values are [tokens, heads, size], [batch, rows, heads, size], or side by
-// side in [tokens, all] or [batch, rows, all], whose sizes the state tells.
+// The tensors of GatedDeltaNet. Queries, keys and values are [tokens, heads, size] or [batch, rows, heads, size], or
+// packed side by side as [tokens, all] or [batch, rows, all]; their sizes then follow from the state.
 #pragma once
 #include "ops/nn/common/linear_recurrence.h"
 #include "ops/nn/common/load.h"
@@ -12,20 +12,20 @@ struct DeltaExtents {
   bool packed, each;  ///< Q, K and V side by side; a decay for each key
   size_t decay_width() const { return heads * (each ? keys : 1); }
   size_t update_width() const { return decay_width() + q_heads * keys + heads * values; }
-  /// The state, decays, rates, a row of q and k for each head of a request, and what was added.
+  /// Working memory of one head of a request: the state, decays, rates, a row of q and of k, and the added values.
   size_t working_floats() const {
     const size_t all = requests * heads;
     return all * keys * values + tokens * decay_width() + tokens * heads + all * (2 * keys + values);
   }
 };
 
-/// Where it lies. Rows of tokens are `*_row` elements apart.
+/// Addresses of the tensors. Rows of tokens are `*_row` elements apart.
 struct DeltaTensors {
   const float *q, *k, *v;
   size_t q_row, k_row, v_row;
   float* y;
   float *state, *decay, *beta, *work;
-  float* update;                     ///< null: not wanted
+  float* update;                     ///< null: not requested
   const int32_t *starts, *captured;  ///< null: as many tokens for each request; none is captured
 };
 

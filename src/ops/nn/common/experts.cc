@@ -14,7 +14,7 @@ namespace {
 float sigmoid_of(float x) { return 1 / (1 + std::exp(-x)); }
 float gelu_by_tanh(float x) { return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
 
-/// An activation by name; of a gated one, the product with its linear operand.
+/// The activation of that name; if it is gated, multiplied by its linear operand.
 class ExpertActivation {
  public:
   explicit ExpertActivation(const ExpertAttributes& op)
@@ -53,7 +53,7 @@ class ExpertActivation {
   int kind_ = 0;
 };
 
-/// The working memory of mix_experts(): rows of one expert, and what is chosen for each token.
+/// The working memory of mix_experts(): rows of one expert, and the experts that each token has chosen.
 struct ExpertMemory {
   ScratchParts parts;
   int32_t* chosen;         ///< [tokens, k]
@@ -77,7 +77,7 @@ struct ExpertMemory {
   }
 };
 
-// The k most probable experts of a token; of equal ones the last.
+// The k most probable experts of a token; among equally probable ones, the last.
 void choose(const ExpertAttributes& op, const ExpertMixture& m, size_t token, const ExpertMemory& memory) {
   const float* from = m.scores + token * m.experts;
   const float most = *std::max_element(from, from + m.experts);

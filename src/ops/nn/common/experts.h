@@ -1,5 +1,5 @@
-// Mixtures of experts: every token goes through the k experts that its router scores choose, each a small network of
-// two or three matrices, and the results are added with the weights of the choice.
+// Mixtures of experts. Each expert is a small network of two or three matrices. Every token is computed by the k
+// experts with the best router scores, and the results are added, weighted by the probabilities of these experts.
 #pragma once
 #include <optional>
 #include <string>
@@ -25,9 +25,9 @@ struct ExpertAttributes {
                                                 attr("swiglu_limit_after_activation", &ExpertAttributes::limit_after),
                                                 attr("use_sparse_mixer", &ExpertAttributes::sparse_mixer)};
   void check() const;
-  /// The activation has a second operand, of which the first layer computes both or the third one.
+  /// Whether the activation has a second operand, which the first or the third layer computes.
   bool gated() const { return activation == "swiglu" || activation == "geglu"; }
-  /// Rows of the first layer for each element of the second one's input.
+  /// Number of rows of the first layer for each element of the input of the second layer.
   int64_t fused() const { return gated() && fusion != 0 ? 2 : 1; }
 };
 
@@ -40,9 +40,9 @@ struct ExpertLayer {
 
 struct ExpertMixture {
   size_t tokens, hidden, inner, experts;
-  const float *x, *scores;  ///< [tokens, hidden]; [tokens, experts], which are made probabilities
-  const float* weights;     ///< in place of the probabilities chosen, [tokens, experts], or null
-  bool among_chosen;        ///< probabilities are those among the chosen experts
+  const float *x, *scores;  ///< [tokens, hidden]; [tokens, experts], the router scores
+  const float* weights;     ///< [tokens, experts], used instead of the probabilities; or null
+  bool among_chosen;        ///< probabilities are normalised over the chosen experts
   ExpertLayer first, second;
   const ExpertLayer* third;  ///< the linear operand of a gated activation that is not fused, or null
   float* y;                  ///< [tokens, hidden]
@@ -52,10 +52,11 @@ size_t mixture_scratch(const ExpertAttributes& op, const ExpertMixture& mixture,
 /// `scratch` is 64-byte aligned.
 void mix_experts(const ExpertAttributes& op, const ExpertMixture& mixture, void* scratch, const Parallel& parallel);
 
-/// Output 0 is like input 0, the tokens; input 1 has their scores. Throws invalid_argument where they do not fit.
+/// Infers output 0, which is like input 0, the tokens. Throws invalid_argument if input 1, their scores, does not
+/// match.
 void infer_experts(InferContext& c, const ExpertAttributes& op);
-/// Input i as floats, in scratch where it has another type; null where it is omitted. Without a base in `parts`, only
-/// room is taken.
+/// Input i as floats, converted into scratch if it has another type; null if it is omitted. If `parts` has no base,
+/// memory is only counted.
 const float* float_input(const RunContext& c, size_t i, ScratchParts& parts);
 
 /// The sizes of a call.
@@ -63,9 +64,9 @@ struct ExpertShape {
   size_t tokens, hidden, inner, experts;
 };
 
-/// Output 0 is `y`, unless it lies there.
+/// Copies `y` to output 0, unless it already lies there.
 void store_result(const RunContext& c, const float* y);
-/// The sizes by input and scores, and the elements of a row of the second layer.
+/// The sizes, from the input, its scores, and the number of elements in a row of the second layer.
 ExpertShape expert_shape(const RunContext& c, size_t inner);
 
 /// The tensors of a call, as floats. `Rows` are the weights of a layer: operator()(expert, row, to) writes a row.
@@ -96,7 +97,7 @@ struct ExpertCall {
                     .third = has_third ? &linear : nullptr,
                     .y = y});
   }
-  /// Room for the result, where output 0 is not of floats.
+  /// Memory for the result if the type of output 0 is not float32.
   void take_result(const RunContext& c) {
     y = c.out_dtype() == DType::f32 ? static_cast<float*>(c.out_data()) : parts.take<float>(c.out_count());
   }

@@ -6,8 +6,8 @@
 namespace retort::ops {
 namespace {
 
-/// Where Q, K and V lie: in three tensors, K and V split into heads (a cache), K beside V for each head, Q beside K beside V
-/// for each head, or all Q before all K before all V in a row.
+/// The layout of Q, K and V: three tensors; K and V split into heads (a cache); K and V side by side for each head; Q,
+/// K and V side by side for each head; or, in each row, all Q, then all K, then all V.
 enum class Form { apart, split, pairs, triples, rows };
 
 template <typename Context>
@@ -28,7 +28,7 @@ Form form_of(const Context& c, const HeadAttention& a) {
   return rank == 5 ? Form::triples : Form::rows;
 }
 
-/// Shapes as inference sees them.
+/// Shapes during inference, whose extents may be symbols.
 struct Dims {
   Dim batch, rows, size, fresh, v_size, v_hidden;
 };
@@ -90,7 +90,7 @@ Dims dims_of(InferContext& c, const HeadAttention& a, Form form) {
 struct Extents {
   Form form;
   size_t batch, rows, heads, size, v_size, fresh, past,
-      capacity;  // capacity: rows of the past that is a buffer, else 0
+      capacity;  // capacity: number of rows of the past if it is a buffer, else 0
   size_t total() const { return past + fresh; }
   size_t hidden() const { return heads * size; }
   size_t v_hidden() const { return heads * v_size; }
@@ -101,7 +101,8 @@ int64_t one_number(const RunContext& c, size_t i, std::string_view name) {
   return c.input<int32_t>(i)[0];
 }
 
-// With `most`, what a buffer of the past may hold in place of what it does: contents are not known while a run is laid out.
+// With `most`, the number of past rows is the capacity of the buffer: the actual number is unknown while a run is laid
+// out.
 Extents extents_of(const RunContext& c, const HeadAttention& a, bool most = false) {
   const Form form = form_of(c, a);
   const Shape& q = c.shape(a.in.q);
@@ -195,7 +196,7 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
     return s.rank() == wanted.size() &&
            std::equal(wanted.begin(), wanted.end(), s.begin(), [](size_t x, int64_t y) { return x == size_t(y); });
   };
-  if (is({b, 1}) && e.total() != 1) return m;  // stands for no mask
+  if (is({b, 1}) && e.total() != 1) return m;  // if there is no mask
   if (is({1, 1}) && e.total() != 1) return m;
   m.given = true;
   m.by_row = is({b, e.rows, e.total()});
@@ -214,11 +215,11 @@ size_t mask_elements(const RunContext& c, const HeadAttention& a, const Extents&
   return e.batch * (has_bias ? e.heads : 1) * (has_bias || by_row ? e.rows : 1) * e.total();
 }
 
-/// What a run works with.
+/// The tensors and sizes of a run.
 struct Work {
   float *q = nullptr, *k = nullptr, *v = nullptr;  // with their bias
   float* mask = nullptr;
-  float *old_k = nullptr, *old_v = nullptr;  // the past that the beams choose
+  float *old_k = nullptr, *old_v = nullptr;  // the past rows that the beams select
   void* rest = nullptr;
   size_t bytes = 0;
 
@@ -269,7 +270,7 @@ void project(const RunContext& c, const HeadAttention& a, const Extents& e, cons
   s.v = packed_heads(e.fresh, e.heads, e.v_size);
 }
 
-// What the mask adds to the score of key j for query i of batch b.
+// The number that the mask adds to the score of key j for query i of batch b.
 float masked(const RunContext& c, const HeadAttention& a, const Extents& e, const Mask& m, size_t b, size_t i,
              size_t j) {
   const auto values = c.input<int32_t>(a.in.mask);
@@ -310,7 +311,7 @@ ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extent
   return o;
 }
 
-// The part of a cache behind the rows of this run, as it was.
+// Copies the part of a cache that follows the rows of this run, unchanged.
 void keep_room(const RunContext& c, const Extents& e, size_t size, const float* from, float* to) {
   if (!to || !from || from == to || e.capacity == 0) return;
   c.parallel().for_each(e.batch * e.heads, [&](size_t head, int) {
@@ -319,7 +320,7 @@ void keep_room(const RunContext& c, const Extents& e, size_t size, const float* 
   });
 }
 
-// The past rows of each row of the batch, from the beams that its tokens come from.
+// Copies the past rows of each row of the batch from the beams that its tokens come from.
 void choose_beams(const RunContext& c, const HeadAttention& a, const Extents& e, std::pair<const float*, float*> what,
                   size_t size) {
   const Shape& s = c.shape(a.in.cache);
@@ -344,7 +345,7 @@ void choose_beams(const RunContext& c, const HeadAttention& a, const Extents& e,
   }
 }
 
-// Puts old and new rows into the present caches and takes the past from the beams.
+// Writes old and new rows to the present caches, and selects the past rows by the beams.
 void follow_beams(const RunContext& c, const HeadAttention& a, const Extents& e, const Work& w, AttentionShape& s,
                   AttentionData<float>& d) {
   if (!c.has(a.in.cache) || !d.past_k) return;
@@ -435,7 +436,7 @@ void HeadAttention::reference(RunContext& c) const {
     if (c.wants(kScores)) d.scores = scores.data();
     d.scores_mode = 2;
     attention_reference(s, d, r, c.parallel());
-    for (size_t i = 0; r.causal && i < scores.size(); ++i) {  // what lies ahead has the lowest of scores, not none
+    for (size_t i = 0; r.causal && i < scores.size(); ++i) {  // later keys get the lowest score; they are not left out
       const size_t row = i / s.total(), j = i % s.total(), b = row / (s.q_heads * s.q_len);
       if (j >= r.visible(s, b, row % s.q_len).second) scores[i] = std::numeric_limits<float>::lowest();
     }

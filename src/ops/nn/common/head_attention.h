@@ -1,12 +1,13 @@
-// The attention of com.microsoft's operators with heads side by side: MultiHeadAttention and DecoderMaskedMultiHeadAttention.
-// They differ in the order of their inputs. Masks of padding add `filter` to the scores of keys that they hide.
+// The attention of the operators of com.microsoft whose heads lie side by side: MultiHeadAttention and
+// DecoderMaskedMultiHeadAttention. They differ in the order of their inputs. A mask of padding adds `filter` to the
+// scores of the keys that it hides.
 #pragma once
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
 
 struct HeadAttention {
-  /// Which input is what.
+  /// The indices of the inputs.
   struct Inputs {
     size_t q, k, v, projection, mask, bias, past_k, past_v, past_rows, beam, cache;
   };

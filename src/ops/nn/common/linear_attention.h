@@ -1,5 +1,6 @@
-// LinearAttention of ai.onnx and of com.microsoft: heads side by side, a state for each head of keys and values. In
-// com.microsoft there may be more of these than of queries, and fewer keys than values.
+// LinearAttention of ai.onnx and of com.microsoft. Heads lie side by side, and each head of keys and values has a
+// state. In com.microsoft, there may be more heads of keys and values than of queries, and fewer heads of keys than of
+// values.
 #pragma once
 #include "ops/nn/common/linear_recurrence.h"
 #include "ops/nn/common/load.h"
@@ -62,7 +63,7 @@ struct LinearAttentionBase {
   struct Extents {
     size_t batch, tokens, q_heads, k_heads, heads, keys, values;
     size_t out_heads() const { return std::max(q_heads, heads); }
-    // The state, and the head of keys, that output head h reads.
+    // The state and the head of keys that output head h reads.
     size_t state_of(size_t h) const { return heads >= q_heads ? h : h / (q_heads / heads); }
   };
   Extents extents(const RunContext& c) const {

@@ -1,5 +1,5 @@
-// The recurrence of linear attention. A state S holds a matrix of keys by values; a token makes S := exp(decay) · S + k ⊗ d,
-// where d is its value v, or the part of it that S does not know yet, beta · (v - Sᵀ · k), and reads scale · Sᵀ · q.
+// The recurrence of linear attention. The state S is a matrix [keys, values]. Each token sets S := exp(decay) · S + k ⊗
+// d, where d is its value v or, with the delta rule, beta · (v - Sᵀ · k); its result is scale · Sᵀ · q.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -45,7 +45,7 @@ struct LinearState {
       for (size_t j = 0; j < values; ++j) at(i, j) += k[i] * d[j];
     }
   }
-  /// Adds a token; `d` gets what was added beside k.
+  /// Adds a token to the state, and stores its d.
   void learn(LinearRule rule, const float* k, const float* v, float beta, float* d) const {
     if (rule.corrects) read(k, 1, d);
     for (size_t j = 0; j < values; ++j) d[j] = rule.corrects ? beta * (v[j] - d[j]) : v[j];

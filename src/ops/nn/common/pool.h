@@ -36,8 +36,8 @@ struct PoolAttributes : WindowAttributes {
   }
 
  private:
-  // The formula of SAME for pools, unlike that for convolutions, has no lower limit: where strides are longer than
-  // windows, what is left out is divided between both ends.
+  // The formula of SAME for pools, unlike that for convolutions, has no lower limit: if strides are longer than
+  // windows, the elements that are left out are divided between both ends.
   static void leave_out(Window& w) {
     for (WindowAxis& a : std::span(w.axes).first(w.rank)) {
       const int64_t total = (a.out - 1) * a.stride + (a.kernel - 1) * a.dilation + 1 - a.in;

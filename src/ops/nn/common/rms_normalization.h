@@ -1,5 +1,5 @@
-// RMS normalisation, x / sqrt(mean of x² + epsilon) · scale over the axes from `axis` on, in the type of scale: what two
-// operators share. Output 1, of the one that has it, is the inverse deviation of each row.
+// RMS normalisation, x / sqrt(mean of x² + epsilon) · scale over the axes from `axis` on, in the type of scale; shared
+// by two operators. Output 1, which one of them has, is the inverse deviation of each row.
 #pragma once
 #include "kernels/norm/row_norm.h"
 #include "ops/nn/common/load.h"

@@ -1,4 +1,4 @@
-// Results that an operator rounds intermediate results, while its reference computes with floats.
+// Helpers for operators that round intermediate results to the element type, while their reference computes in float.
 #pragma once
 #include <cmath>
 

@@ -8,7 +8,8 @@ struct Streams {
   size_t rows = 0, branches = 0, width = 0;
 };
 
-/// Number of axes before those of the streams; throws invalid_argument if the streams have too few axes. `branches` 0: grouped.
+/// Number of axes before those of the streams; throws invalid_argument if the streams have too few axes. `branches` 0:
+/// grouped.
 inline size_t leading_axes(const Shape& s, int64_t branches) {
   const size_t own = branches ? 1 : 2;
   require(branches >= 0, ErrorCode::invalid_argument, "num_branches is {}, expected a positive number", branches);
@@ -50,7 +51,7 @@ inline void expect_gates(const InferContext& c, size_t i, int64_t branches, bool
     expect_shape(c, i, "gates", leading(s, lead, {whole ? s.back() : count}));
   }
 }
-/// Elements of a gate from one branch to the next, and from one element of a branch to the next.
+/// Strides of a gate: from one branch to the next, and from one element of a branch to the next.
 struct GateSteps {
   size_t branch = 1, element = 0;
 };

@@ -68,8 +68,8 @@ inline Cost transposed_convolution_cost(const CostContext& c, bool biased) {
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out);
 
-/// How much of a total padding lies at the beginning. What a window of long strides leaves out is negative padding; then
-/// an odd element is left out at the end.
+/// How much of the total padding lies at the beginning. Elements that long strides leave out are negative padding; if
+/// their number is odd, one more is left out at the end.
 inline int64_t padding_at_begin(int64_t total, bool lower) {
   return lower && total > 0 ? total - total / 2 : total / 2;
 }

@@ -21,7 +21,7 @@ struct CodesMatMul {
   std::unique_ptr<State> prepare(PrepareContext& c) const;
   MatMulShape shape(const RunContext& c) const { return matmul_shape(c.shape(a), c.shape(b)); }
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
-  /// The factors by which sums are multiplied to become codes.
+  /// The factors by which sums are multiplied before they are quantised.
   struct Scales {
     ScaleFactors a, b;
     float y;

@@ -1,5 +1,5 @@
-// The product of a matrix of floats with one whose columns are stored as codes and decoded in passing: n-bit weights
-// stay as small in memory as the file has them.
+// The product of a matrix of floats and a matrix whose columns are stored as codes. The codes are decoded during the
+// product, so n-bit weights need no more memory than in the file.
 #pragma once
 #include <cstdint>
 
@@ -34,10 +34,10 @@ struct CodeBlocks {
   DType scale_type = DType::f32;
   const uint8_t* zeros = nullptr;    ///< packed like the codes, a row from a byte on; null: half of the range
   size_t zero_bytes = 0;             ///< of a row of them
-  size_t zero_rows = 0;              ///< not 0: zero points of that many rows, a block each, lie side by side
+  size_t zero_rows = 0;              ///< not 0: for each block, the zero points of that many rows lie side by side
   const void* real_zeros = nullptr;  ///< in place of `zeros`: [rows, blocks] of a float type
   DType real_zero_type = DType::f32;
-  const int32_t* groups = nullptr;  ///< which block's scale and zero point each element has; null: that of its own
+  const int32_t* groups = nullptr;  ///< for each element, the block whose scale and zero point apply; null: its own
   void decode(size_t row, float* to) const;
 
  private:

@@ -99,7 +99,7 @@ void decode_levels4(const uint8_t* codes, float scale, float* to) {
   }
 }
 
-// IQ4_NL: as Q4_0, the codes numbering levels that lie closer about zero.
+// IQ4_NL: like Q4_0, but a code is the index of a level; levels are closer together near zero.
 void decode_iq4_nl(const uint8_t* from, float* to) { decode_levels4(from + 2, packed_half(from), to); }
 
 // IQ4_XS: eight of these with scales of 6 bits.
@@ -113,7 +113,7 @@ void decode_iq4_xs(const uint8_t* from, float* to) {
   }
 }
 
-// Coordinates of a point, some of them negative: bit i of `signs` says so of coordinate i.
+// The coordinates of a point; bit i of `signs` makes coordinate i negative.
 void decode_point2(uint16_t point, unsigned signs, float scale, float* to) {
   constexpr float kLevels[4] = {8, 25, 43, 0};
   for (size_t i = 0; i < 8; ++i) to[i] = scale * kLevels[point >> (2 * i) & 3] * (signs >> i & 1 ? -1.0f : 1.0f);
@@ -122,10 +122,10 @@ void decode_point3(uint16_t point, unsigned signs, float scale, float* to) {
   constexpr float kLevels[8] = {4, 12, 20, 28, 36, 44, 52, 62};
   for (size_t i = 0; i < 4; ++i) to[i] = scale * kLevels[point >> (3 * i) & 7] * (signs >> i & 1 ? -1.0f : 1.0f);
 }
-// The number of signs is even, so seven bits tell the eighth.
+// The number of negative signs is even, so the eighth bit follows from the other seven.
 unsigned even_signs(uint32_t seven) { return (seven & 127) | (unsigned(std::popcount(seven & 127)) & 1) << 7; }
 
-// IQ2_XXS: for 32 elements four bytes that number points, then four times seven signs and a scale of 4 bits.
+// IQ2_XXS: for 32 elements, four bytes with indices of points, then four times seven signs and a scale of 4 bits.
 void decode_iq2_xxs(const uint8_t* from, float* to) {
   for (size_t part = 0; part < 8; ++part) {
     const uint8_t* points = from + 2 + part * 8;
@@ -136,12 +136,12 @@ void decode_iq2_xxs(const uint8_t* from, float* to) {
   }
 }
 
-// The scale of 8 elements: one of 4 bits for each 16.
+// The scale of 8 elements; 16 elements share a scale of 4 bits.
 float scale_of_eight(const uint8_t* from, const uint8_t* scales, size_t eight) {
   return packed_half(from) * (0.5f + float(scales[eight / 4] >> (eight / 2 % 2 * 4) & 15)) * 0.25f;
 }
 
-// IQ2_XS: for 8 elements 9 bits that number a point and seven signs; scales at the end.
+// IQ2_XS: for 8 elements, an index of a point (9 bits) and seven signs; scales are at the end.
 void decode_iq2_xs(const uint8_t* from, float* to) {
   for (size_t i = 0; i < 32; ++i) {
     const auto code = packed_number<uint16_t>(from + 2 + i * 2);
@@ -149,7 +149,7 @@ void decode_iq2_xs(const uint8_t* from, float* to) {
   }
 }
 
-// IQ2_S: for 8 elements 8 bits of a number, then 8 signs; then the upper 2 bits of the numbers, and scales.
+// IQ2_S: for 8 elements, the lower 8 bits of an index, then 8 signs; then the upper 2 bits of the indices, and scales.
 void decode_iq2_s(const uint8_t* from, float* to) {
   for (size_t i = 0; i < 32; ++i) {
     const unsigned point = from[2 + i] | (from[66 + i / 4] >> (i % 4 * 2) & 3u) << 8;
@@ -157,7 +157,8 @@ void decode_iq2_s(const uint8_t* from, float* to) {
   }
 }
 
-// IQ3_XXS: for 4 elements a byte that numbers a point; then, for 32, four times seven signs and a scale of 4 bits.
+// IQ3_XXS: for 4 elements, a byte with the index of a point; then, for 32, four times seven signs and a scale of 4
+// bits.
 void decode_iq3_xxs(const uint8_t* from, float* to) {
   for (size_t part = 0; part < 8; ++part) {
     const auto signs = packed_number<uint32_t>(from + 66 + part * 4);

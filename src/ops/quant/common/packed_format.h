@@ -1,4 +1,4 @@
-// Rows of weights packed in blocks, as GGUF files have them. All numbers are little-endian.
+// Rows of weights that are packed in blocks in the formats of GGUF files. All numbers are little-endian.
 #pragma once
 #include <cstddef>
 #include <cstdint>

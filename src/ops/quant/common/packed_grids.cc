@@ -1,4 +1,4 @@
-// The grids of the packed formats IQ2 and IQ3: points by number, as GGUF files mean them.
+// The tables of points of the packed formats IQ2 and IQ3 of GGUF files.
 #include "ops/quant/common/packed_grids.h"
 
 namespace retort::ops {

@@ -1,5 +1,5 @@
-// Points that numbers of packed formats stand for. Eight coordinates of 2 bits, of levels 8, 25 and 43; or four of 3
-// bits, of levels 4, 12, … 52 and 62. The first lies in the lowest bits.
+// Tables of points, by the indices that packed formats store. A point has eight coordinates of 2 bits, for the levels
+// 8, 25 and 43, or four of 3 bits, for the levels 4, 12, … 52 and 62. The first coordinate is in the lowest bits.
 #pragma once
 #include <cstdint>
 

@@ -18,8 +18,8 @@ struct Matrix {
   const float* packed = nullptr;
 };
 
-/// The numbers nearest to `from` that have codes of 8 bits, as DynamicQuantizeLinear chooses scale and zero point.
-/// `to`.
+/// Writes to `to` the numbers of `from`, rounded to 8-bit codes whose scale and zero point are those of
+/// DynamicQuantizeLinear.
 template <typename T>
 const T* rounded_to_codes(const T* from, size_t count, T* to) {
   T low = 0, high = 0;
@@ -44,7 +44,7 @@ struct CellProduct {
   size_t c_stride = 0;
   const T* bias = nullptr;      ///< [n] or null
   const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
-  T* rounded = nullptr;         ///< not null: A is rounded to codes of 8 bits, into this room for its elements
+  T* rounded = nullptr;         ///< not null: A is first rounded to codes of 8 bits, into this memory
   const T* left() const { return rounded ? rounded_to_codes(a, m * b.k, rounded) : a; }
 };
 

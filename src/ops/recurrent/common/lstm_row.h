@@ -1,4 +1,4 @@
-// The cell of an LSTM for one item of a batch: what LSTM and AttnLSTM share.
+// The cell of an LSTM for one item of a batch, shared by LSTM and AttnLSTM.
 #pragma once
 #include "ops/recurrent/common/cell_step.h"
 

@@ -1,5 +1,5 @@
-// Hashes of the last n tokens at each place of a sequence, for n from 2 on: what NGramHashMapping and its form for packed
-// sequences share.
+// Hashes of the last n tokens at each position of a sequence, for n from 2 on; shared by NGramHashMapping and
+// VarlenNGramHashMapping.
 #pragma once
 #include <limits>
 #include <type_traits>
@@ -20,9 +20,9 @@ struct NGramAttributes {
             "max_ngram_size {} and n_head_per_ngram {}; 2 and 1 are the least", most, heads);
     checked_mul(history(), heads, "(max_ngram_size - 1) * n_head_per_ngram");
   }
-  /// Tokens before the current one that its n-grams reach.
+  /// Number of tokens before the current one that its n-grams contain.
   int64_t history() const { return most - 1; }
-  /// Hashes for each token.
+  /// Number of hashes per token.
   int64_t width() const { return history() * heads; }
 
   void infer_weights(InferContext& c, size_t multipliers, size_t sizes) const {
@@ -32,7 +32,7 @@ struct NGramAttributes {
             "multipliers of shape {} and vocab_sizes of shape {}, expected [{} or more] and [{}]", c.dims().text(m),
             c.dims().text(v), most, width());
   }
-  /// Throws unless input i, if it is there, has that shape.
+  /// Throws if input i is given and has another shape.
   static void check_shape(InferContext& c, size_t i, const Shape& wanted) {
     if (!c.has(i) || !c.ranked(i)) return;
     bool fits = c.rank(i) == wanted.rank();
@@ -42,30 +42,30 @@ struct NGramAttributes {
   }
 };
 
-/// The ids of a sequence behind those before it. Places count from the first of the history on.
+/// The ids of a sequence, preceded by its history. Positions count from the beginning of the history.
 template <typename M>
 struct NGramSequence {
   const M *past = nullptr, *ids = nullptr;  ///< [history] or null, [length]
   const int32_t *past_segments = nullptr, *segments = nullptr;
   int64_t history = 0, length = 0;
-  M missing = 0;        ///< stands for ids before the first, and before a boundary
-  bool resets = false;  ///< behind an id that is `missing`
+  M missing = 0;        ///< replaces ids before the first one, and before a boundary
+  bool resets = false;  ///< after an id that is `missing`
 
   M at(int64_t place) const {
     if (place >= history) return ids[place - history];
     return past ? past[place] : missing;
   }
-  /// Where nothing is known of the history, it belongs to the first segment.
+  /// Without segments for the history, it belongs to the first segment.
   int32_t segment(int64_t place) const {
     if (place >= history) return segments[place - history];
     return past_segments ? past_segments[place] : segments[0];
   }
-  /// Whether what lies before `place` does not count from there on.
+  /// Whether the ids before `place` do not count for the ids from `place` on.
   bool begins(int64_t place) const {
     if (place == 0) return false;
     return (resets && at(place - 1) == missing) || (segments && segment(place) != segment(place - 1));
   }
-  /// The history of a sequence that goes on behind the first `count` ids.
+  /// The history of a sequence that continues after the first `count` ids.
   void write_history(int64_t count, M* to) const {
     for (int64_t i = 0; i < history; ++i) to[i] = at(count + i);
   }
@@ -76,7 +76,7 @@ struct NGramHash {
   int64_t most, heads;
   const M *multipliers, *sizes, *offsets;  ///< `offsets` may be null
 
-  /// `most` and `heads` of the attributes; throws where a size is not positive.
+  /// Reads `most` and `heads` from the attributes; throws if a size is not positive.
   static NGramHash of(const NGramAttributes& a, const M* multipliers, const M* sizes, const M* offsets) {
     for (int64_t i = 0; i < a.width(); ++i)
       require(sizes[i] > 0, ErrorCode::invalid_argument, "vocab_sizes[{}] is {}, expected more than 0", i, sizes[i]);
@@ -85,7 +85,7 @@ struct NGramHash {
 
   /// to[length, (most - 1) · heads]
   void write(const NGramSequence<M>& s, M* to) const {
-    int64_t first = 0;  // place before which nothing counts
+    int64_t first = 0;  // position before which no ids count
     for (int64_t place = 0; place < s.history + s.length; ++place) {
       if (s.begins(place)) first = place;
       if (place < s.history) continue;

@@ -25,8 +25,8 @@ class Regex {
   struct Part {
     size_t begin, end;
   };
-  /// The longest of the matches that begin first, at byte `from` or behind it; nullopt: there is none. What lies before
-  /// `from` counts for ^ and \b.
+  /// The longest of the matches that begin first, at byte `from` or later; nullopt if there is none. ^ and \b also
+  /// depend on the text before `from`.
   std::optional<Part> find(std::string_view text, size_t from) const;
 
   struct Set {

@@ -1,4 +1,5 @@
-// The search for a match anywhere in a text: all beginnings at once, each state with the first that leads to it.
+// The search for a match anywhere in a text. All beginnings are tried at once, and each state keeps the first beginning
+// that leads to it.
 #include <algorithm>
 
 #include "ops/text/common/regex.h"
@@ -13,8 +14,8 @@ struct Thread {
   size_t begin;
 };
 
-/// The states at one place in the text. Threads come in the order of their beginnings, so the first to reach a state has
-/// the first beginning.
+/// The states at one position of the text. They are visited in the order of their beginnings, so the first visit of a
+/// state has the first beginning.
 class Threads {
  public:
   explicit Threads(std::span<const Regex::Instruction> program) : program_(program), seen_(program.size() + 1) {}

@@ -1,4 +1,4 @@
-// A place between two characters of a text, as the conditions of a regular expression see it.
+// A position between two characters of a text, for the position assertions of regular expressions (^, $, \b).
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -14,7 +14,7 @@ bool is_word_code(uint32_t code);
 struct RegexPlace {
   uint32_t before, after;
   bool begin, end;
-  /// Whether the place is of that kind, one of text_begin to no_word_edge.
+  /// Whether the assertion `kind` holds here; one of text_begin to no_word_edge.
   bool operator()(Regex::Kind kind) const;
 };
 
