@@ -25,7 +25,7 @@ class Joins {
   /// steps are kept.
   void find(const Steps& steps);
 
-  /// The outermost host of a root; the root itself if it is no guest.
+  /// The outermost host of a root; the root itself if it is not a guest.
   SlotIndex owner(SlotIndex root) const;
   bool is_guest(SlotIndex root) const { return guests_[root].host != kNoSlot; }
   /// The last step that uses a guest of a root, or a guest of a guest; 0 if there is none.

@@ -19,7 +19,7 @@ std::vector<int> first_processors(const std::string& affinity) {
     const auto [rest, error] = std::from_chars(affinity.data() + at, affinity.data() + end, id);
     const bool ends_well = rest == affinity.data() + end || *rest == ',' || *rest == '-';
     require(error == std::errc() && id >= 1 && ends_well, ErrorCode::invalid_argument,
-            "thread affinity '{}' is no list of processors; write numbers from 1, such as \"1,2;3-4\"", affinity);
+            "thread affinity '{}' is not a list of processors; write numbers from 1, such as \"1,2;3-4\"", affinity);
     processors.push_back(id - 1);
     at = end + 1;
   }

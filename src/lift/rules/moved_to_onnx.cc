@@ -39,7 +39,7 @@ void make_scalar(Rewriter& r, size_t i) {
   if (!r.has(i)) return;
   const ValueType type = r.type(i);
   require(!type.ranked || type.rank() == 0 || (type.rank() == 1 && (!is_known(type.shape[0]) || type.shape[0] == 1)),
-          ErrorCode::invalid_argument, "input {} of shape {} is no single element", i, to_string(type.shape));
+          ErrorCode::invalid_argument, "input {} has shape {}, expected one element", i, to_string(type.shape));
   if (type.ranked && type.rank() == 0) return;
   r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
 }

@@ -102,7 +102,7 @@ struct QMoE : ExpertAttributes {
     require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
             "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
     require(block_size == 0 || n % block_size == 0, ErrorCode::invalid_argument,
-            "rows of {} weights are no whole blocks of {}", n, block_size);
+            "rows of {} weights do not consist of whole blocks of {}", n, block_size);
     const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // with the last two axes exchanged
     if (!older) require_shape(c, layer, "weights", {e, r, n * b / 8});
     require_shape(c, layer + 1, "scales", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});

@@ -25,7 +25,7 @@ struct BifurcationDetector {
     c.set(0, DType::i64);
     c.set(1, DType::i64);
     for (size_t i : {kSource, kTokens, kPredicted}) {
-      require(!c.has(i) || c.rank(i) == 1, ErrorCode::invalid_argument, "input {} of shape {} is no vector", i,
+      require(!c.has(i) || c.rank(i) == 1, ErrorCode::invalid_argument, "input {} has shape {}, expected a vector", i,
               c.has(i) ? c.dims().text(c.shape(i)) : "");
     }
     c.set(1, DType::i64, c.shape(kMatch));

@@ -12,7 +12,8 @@ struct NGramHashMapping : NGramAttributes {
     c.set(0, c.dtype(kIds));
     c.set(1, c.dtype(kIds));
     const Shape ids = c.shape(kIds);
-    require(ids.rank() == 2, ErrorCode::invalid_argument, "input_ids of shape {} are no matrix", c.dims().text(ids));
+    require(ids.rank() == 2, ErrorCode::invalid_argument, "input_ids has shape {}, expected a matrix",
+            c.dims().text(ids));
     infer_weights(c, kMultipliers, kSizes);
     check_shape(c, kPast, {ids[0], history()});
     check_shape(c, kOffsets, {width()});

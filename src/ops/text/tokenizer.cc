@@ -17,7 +17,7 @@ int64_t characters(Text text) {
   int64_t count = 0;
   for (Text rest = text; !rest.empty(); ++count) {
     const CodePoint c = first_code_point(rest);
-    require(c.code != kNoCode, ErrorCode::invalid_argument, "a string is no UTF-8 at byte {}",
+    require(c.code != kNoCode, ErrorCode::invalid_argument, "a string is not UTF-8 at byte {}",
             text.size() - rest.size());
     rest.remove_prefix(c.length);
   }
