@@ -44,7 +44,7 @@ void replace_initializer(const std::string& name, Tensor& tensor, const SessionO
     if (found == given->end()) continue;
     const bool same = found->second.dtype() == tensor.dtype() && found->second.shape() == tensor.shape();
     require(same, ErrorCode::invalid_argument,
-            "initializer '{}' is {}{} in the model, {}{} was given; give what it is there", name,
+            "initializer '{}' is {}{} in the model, {}{} was given; give the type and shape of the model", name,
             dtype_name(tensor.dtype()), to_string(tensor.shape()), dtype_name(found->second.dtype()),
             to_string(found->second.shape()));
     // The tensor has no owner: the options keep the memory, and no other session shares it, since the caller may write to it.

@@ -65,11 +65,12 @@ void crop(Rewriter& r) {
   const ValueType x = r.type(0);
   const auto border = r.attributes().get_or<Ints>("border", {}), scale = r.attributes().get_or<Ints>("scale", {});
   require((!x.ranked || x.rank() == 4) && border.size() == 4 && (scale.empty() || scale.size() == 2),
-          ErrorCode::invalid_argument, "input of shape {}, border {}, scale {}; [N, C, H, W], expected 4 and 2 numbers",
+          ErrorCode::invalid_argument,
+          "input has shape {}, border is {}, scale {}; expected [N, C, H, W], 4 numbers and 2 numbers",
           x.ranked ? to_string(x.shape) : "unknown", to_string(border), to_string(scale));
   for (const Ints* list : {&border, &scale}) {
     for (const int64_t v : *list)
-      require(v >= 0 && v <= INT32_MAX, ErrorCode::invalid_argument, "border {} or scale {} holds {}",
+      require(v >= 0 && v <= INT32_MAX, ErrorCode::invalid_argument, "border is {} and scale {}; {} is out of range",
               to_string(border), to_string(scale), v);
   }
   const int64_t height = scale.empty() ? -1 : scale[0], width = scale.empty() ? -1 : scale[1];

@@ -32,7 +32,7 @@ struct VarlenCausalConvWithState {
             c.has(kCount) ? "given" : "missing");
     const Shape &x = c.shape(kX), &w = c.shape(kWeight), &starts = c.shape(kStarts);
     require(x.rank() == 2 && w.rank() == 3 && starts.rank() == 1, ErrorCode::invalid_argument,
-            "input, weight and cumulative_sequence_length have {}, {} and {} axes; 2, expected 3 and 1", x.rank(),
+            "input, weight and cumulative_sequence_length have {}, {} and {} axes, expected 2, 3 and 1", x.rank(),
             w.rank(), starts.rank());
     require(!is_known(w[2]) || w[2] > 0, ErrorCode::invalid_argument, "weight has no taps");
     require(!is_known(starts[0]) || starts[0] > 0, ErrorCode::invalid_argument,

@@ -52,7 +52,7 @@ struct QMoE : ExpertAttributes {
             "router_weights are {}, input {}", dtype_name(c.has(kWeights) ? c.dtype(kWeights) : DType::undefined),
             dtype_name(c.dtype(kX)));
     for (size_t i = kScale1; i < kScale1 + 6; ++i)
-      require(!c.has(i), ErrorCode::invalid_argument, "input {} goes with another quant_type than 'int'", i);
+      require(!c.has(i), ErrorCode::invalid_argument, "input {} is only used with another quant_type than 'int'", i);
   }
   // The products of the k experts of each token.
   Cost cost(const CostContext& c) const {

@@ -27,7 +27,7 @@ struct WordConvEmbedding {
             "[characters, width], with a window of at most length",
             c.dims().text(words), c.dims().text(w), c.dims().text(b), c.dims().text(table));
     require(fits(filters, w[0]) && fits(window, w[2]) && fits(width, table[1]), ErrorCode::invalid_argument,
-            "embedding_size {}, conv_window_size {} and char_embedding_size {} do not fit to W of shape {}", filters,
+            "embedding_size {}, conv_window_size {} and char_embedding_size {} do not match W of shape {}", filters,
             window, width, c.dims().text(w));
     c.set(0, c.dtype(kWeights), {words[0], w[0]});
   }

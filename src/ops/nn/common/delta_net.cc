@@ -44,7 +44,7 @@ Sizes sizes_of(const InferContext& c) {
   if (!is_known(width) || !is_known(own) || !is_known(s[3])) return {c.unknown_extent(), s[1], s[3], s[2]};
   const Dim rest = width - own;
   require(rest > 0 && s[3] > 0 && rest % (2 * s[3]) == 0, ErrorCode::invalid_argument,
-          "rows of {} elements for Q, K and V beside a state of shape {}", width, d.text(s));
+          "Q, K and V have rows of {} elements, which do not match the state of shape {}", width, d.text(s));
   return {rest / (2 * s[3]), s[1], s[3], s[2]};
 }
 

@@ -156,9 +156,9 @@ void run_expert(const ExpertAttributes& op, const ExpertMixture& m, size_t exper
 void ExpertAttributes::check() const {
   require(k >= 1, ErrorCode::invalid_argument, "k is {}, expected at least 1", k);
   require(fusion >= 0 && fusion <= 2, ErrorCode::invalid_argument, "swiglu_fusion is {}, expected 0, 1 or 2", fusion);
-  require(!sparse_mixer || k == 2, ErrorCode::invalid_argument, "use_sparse_mixer goes with k = 2, k is {}", k);
+  require(!sparse_mixer || k == 2, ErrorCode::invalid_argument, "use_sparse_mixer requires k = 2, k is {}", k);
   require(!limit_after || activation == "swiglu", ErrorCode::invalid_argument,
-          "swiglu_limit_after_activation goes with activation_type swiglu, which is {}", activation);
+          "swiglu_limit_after_activation requires activation_type swiglu, not {}", activation);
   for (const char* known : {"relu", "gelu", "silu", "identity", "relu2", "swiglu", "geglu"})
     if (activation == known) return;
   fail(ErrorCode::invalid_argument,

@@ -14,9 +14,9 @@ template <typename Context>
 Form form_of(const Context& c, const HeadAttention& a) {
   const size_t rank = c.shape(a.in.q).rank();
   if (c.has(a.in.k)) {
-    require(rank == 3, ErrorCode::invalid_argument, "query has {} axes, expected beside a key 3", rank);
+    require(rank == 3, ErrorCode::invalid_argument, "query has {} axes, expected 3 if there is a key", rank);
     const size_t keys = c.shape(a.in.k).rank();
-    require(keys >= 3 && keys <= 5, ErrorCode::invalid_argument, "key has {} axes, 3, expected 4 or 5", keys);
+    require(keys >= 3 && keys <= 5, ErrorCode::invalid_argument, "key has {} axes, expected 3, 4 or 5", keys);
     require(c.has(a.in.v) == (keys != 5), ErrorCode::invalid_argument, "key has {} axes, value is {}", keys,
             c.has(a.in.v) ? "given" : "missing");
     require(keys == 5 || c.shape(a.in.v).rank() == keys, ErrorCode::invalid_argument, "key has {} axes, value {}", keys,
@@ -73,12 +73,13 @@ Dims dims_of(InferContext& c, const HeadAttention& a, Form form) {
   s.v_hidden = form == Form::apart ? c.shape(a.in.v)[2] : d.mul(s.v_size, a.heads);
   if (c.has(a.in.projection)) {
     const Dim hidden = d.mul(s.size, a.heads);
-    require(form != Form::pairs, ErrorCode::invalid_argument, "a bias of Q, K and V beside packed K and V");
+    require(form != Form::pairs, ErrorCode::invalid_argument,
+            "a bias of Q, K and V is not supported with packed K and V");
     expect(a.in.projection, {d.add(d.add(hidden, hidden), s.v_hidden)});
   }
   if (c.has(a.in.past_k)) {
     require(c.rank(a.in.past_k) == 4 && form != Form::split, ErrorCode::invalid_argument,
-            "past_key has {} axes, expected 4, with a key that does not have 4", c.rank(a.in.past_k));
+            "past_key has {} axes, expected 4, and a key of another rank", c.rank(a.in.past_k));
     const Dim past = c.shape(a.in.past_k)[2];
     expect(a.in.past_k, {q[0], a.heads, past, s.size});
     expect(a.in.past_v, {q[0], a.heads, past, s.size});
@@ -202,8 +203,8 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
   m.by_row = is({b, e.rows, e.total()});
   if (is({b}) || is({2 * b}) || is({3 * b + 2})) m.ends = size_t(s[0]);
   require(m.ends > 0 || m.by_row || is({b, e.total()}) || b == 0, ErrorCode::invalid_argument,
-          "a mask of shape {}; [{}], [{}], [{}], expected [{},{}] or [{},{},{}]", s, b, 2 * b, 3 * b + 2, b, e.total(),
-          b, e.rows, e.total());
+          "the mask has shape {}, expected [{}], [{}], [{}], [{},{}] or [{},{},{}]", s, b, 2 * b, 3 * b + 2, b,
+          e.total(), b, e.rows, e.total());
   m.heads = has_bias && c.shape(a.in.bias)[1] != 1 ? e.heads : 1;
   m.rows = has_bias || m.by_row ? e.rows : 1;
   return m;

@@ -78,8 +78,9 @@ struct LinearAttentionBase {
     e.k_heads = e.keys ? size_t(c.shape(kK)[2]) / e.keys : e.heads;
     const bool fits =
         e.k_heads > 0 && e.heads % e.k_heads == 0 && (e.q_heads % e.heads == 0 || e.heads % e.q_heads == 0);
-    require(fits, ErrorCode::invalid_argument, "{} heads of queries, {} of keys and {} of values do not fit", e.q_heads,
-            e.k_heads, e.heads);
+    require(fits, ErrorCode::invalid_argument,
+            "{} heads of queries, {} of keys and {} of values are not multiples of each other", e.q_heads, e.k_heads,
+            e.heads);
     return e;
   }
 

@@ -17,7 +17,7 @@ struct RotaryOp {
     require(num_heads >= 0 && rotary_embedding_dim >= 0, ErrorCode::invalid_argument,
             "num_heads is {}, rotary_embedding_dim {}", num_heads, rotary_embedding_dim);
     require(rotary_embedding_dim == 0 || num_heads > 0, ErrorCode::invalid_argument,
-            "rotary_embedding_dim is {}, expected num_heads beside it", rotary_embedding_dim);
+            "rotary_embedding_dim is {}, which requires num_heads", rotary_embedding_dim);
   }
   void infer_rotary(InferContext& c) const {
     c.set(0, c.dtype(kX));
@@ -52,8 +52,9 @@ struct RotaryOp {
     }
     const auto turned = rotary_embedding_dim ? rotary_embedding_dim : int64_t(l.size);
     require(half == turned / 2 && size_t(turned) <= l.size, ErrorCode::invalid_argument,
-            "caches of shape {} for heads of {} elements, of which {} are turned", cos, l.size, turned);
-    require(rows <= cos[0], ErrorCode::invalid_argument, "{} rows, but caches of {} positions", rows, cos[0]);
+            "the caches have shape {}, but heads have {} elements, of which {} are rotated", cos, l.size, turned);
+    require(rows <= cos[0], ErrorCode::invalid_argument, "there are {} rows, but the caches have only {} positions",
+            rows, cos[0]);
     l.strides = packed ? packed_heads(l.rows, l.heads, l.size) : split_heads(l.rows, l.heads, l.size);
     return l;
   }
