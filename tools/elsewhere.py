@@ -27,8 +27,8 @@ import made_locale
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ZONE, USER = "Pacific/Kiritimati", "nobody"
-STAGES = "layers conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
-PROGRAMS = ("*.so*", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
+STAGES = "layers unit conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
+PROGRAMS = ("*.so*", "*_test", "abi_differential", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
 # One target of each kind: a program, generated files, a target that calls git.
 PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/cli/web_files.h", "run_cases")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
@@ -50,6 +50,17 @@ def copy(a, target):
     programs = [os.path.relpath(p, a.build) for pattern in PROGRAMS for p in glob.glob(os.path.join(a.build, pattern))]
     copy_files(programs, a.build, os.path.join(target, "build", "release"))
     copy_files([os.path.basename(a.digits)], os.path.dirname(a.digits), os.path.join(target, "build", "digits"))
+
+
+def list_unit_tests(a, folder, python):
+    """Writes the list of unit tests for ctest, with the paths of the copy and its interpreter."""
+    with open(os.path.join(a.build, "CTestTestfile.cmake"), encoding="utf-8") as f:
+        text = "".join(line for line in f if line.startswith("add_test(") or "SKIP_RETURN_CODE" in line)
+    text = re.sub(r' _BACKTRACE_TRIPLES "[^"]*"', "", text)
+    text = re.sub(r'"[^"]*/python[\d.]*"', f'"{python}"', text)
+    text = text.replace(a.build + "/", os.path.join(folder, "build", "release", "")).replace(ROOT + "/", folder + "/")
+    with open(os.path.join(folder, "build", "release", "CTestTestfile.cmake"), "w", encoding="utf-8") as f:
+        f.write(text)
 
 
 def locale_of(folder):
@@ -99,6 +110,7 @@ class Copy:
         self.folder, self.who, self.variables = os.path.join(around, f"Prüfstand +{number} älter"), who, variables
         copy(a, self.folder)
         self.python = interpreter(self.folder, who)
+        list_unit_tests(a, self.folder, self.python)
         for folder, folders, files in os.walk(around) if who else ():
             for name in [folder, *(os.path.join(folder, f) for f in folders + files)]:
                 os.chown(name, who["user"], who["group"], follow_symlinks=False)
