@@ -158,7 +158,7 @@ class Recorder:
 def recorder(sanitizer, built):
     """A Recorder; None if the suite does not use this sanitizer, or if the built sources had uncommitted changes."""
     if sanitizer not in STAGES or not built:
-        print(f"this run is not recorded in {RECORD}: " + ("no tree of committed files was named (--tree)" if sanitizer in STAGES else "the whole goes without " + sanitizer))
+        print(f"this run is not recorded in {RECORD}: " + ("no tree of committed files was named (--tree)" if sanitizer in STAGES else f"the whole suite does not use {sanitizer}"))
         return None
     return Recorder(built, sanitizer)
 
