@@ -197,7 +197,7 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
     return s.rank() == wanted.size() &&
            std::equal(wanted.begin(), wanted.end(), s.begin(), [](size_t x, int64_t y) { return x == size_t(y); });
   };
-  if (is({b, 1}) && e.total() != 1) return m;  // if there is no mask
+  if (is({b, 1}) && e.total() != 1) return m;  // such a tensor stands for a missing mask
   if (is({1, 1}) && e.total() != 1) return m;
   m.given = true;
   m.by_row = is({b, e.rows, e.total()});
