@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Lists the stages that run under each sanitizer, and records in tests/sanitizers.tsv when all of them last ran without a finding.
+"""Lists the stages that run under each sanitizer, and records in tests/sanitizers.tsv when each last ran without a finding.
 
-    sanitizers.py last    prints the last clean run of the whole suite
+    sanitizers.py last    prints when the whole suite was clean: the oldest and the newest of its last clean runs, and what never was
     sanitizers.py tree    prints the fingerprint of the checkout; nothing if it has uncommitted changes, because such runs are not recorded
 
-A run of the whole suite takes hours, so it may be done in parts: a sanitizer, an instruction level and some stages at a time.
-Each row of the file has a sanitizer, a level, a tree, and the stages that were clean there. The whole suite is all stages of
-STAGES under each sanitizer, at AVX2 and at the highest level of the machine, on the same tree.
+A run of the whole suite takes hours, so it may be done in parts, which may be of different commits: each row of the file is the last
+clean run of one stage under one sanitizer at one instruction level. The whole suite is all stages of STAGES under each sanitizer, at
+AVX2 and at the highest level of the machines that it ran on.
 """
 import argparse
 import csv
@@ -39,24 +39,25 @@ TSAN_ONLY_LEFT_OUT = {
     "extensions": "the libraries of other projects are not compiled with it",
 }
 LEVELS = {"avx512": {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"}, "avx2": {"avx2", "fma", "f16c", "bmi2"}}
+ORDER = ("v2", "avx2", "avx512")
 LOWER = "avx2"  # the level at which the suite runs besides the highest
 
 
 @dataclasses.dataclass
 class Row:
+    sanitizer: str
+    level: str
+    stage: str
     tree: str
     commit: str
     date: str
-    sanitizer: str
-    level: str
     highest: str  # level of that machine
     processor: str
-    stages: str  # separated by commas
     passed: int = 0
     skipped: int = 0
 
-    def done(self):
-        return set(filter(None, self.stages.split(",")))
+    def part(self):
+        return self.sanitizer, self.level, self.stage
 
 
 FIELDS = [f.name for f in dataclasses.fields(Row)]
@@ -74,8 +75,7 @@ def highest_level():
 
 def level_of(wanted, highest):
     """The level at which the library runs if RETORT_ISA is `wanted`: src/base/cpu.cc."""
-    order = ("v2", "avx2", "avx512")
-    return min(wanted, highest, key=order.index) if wanted in order else highest
+    return min(wanted, highest, key=ORDER.index) if wanted in ORDER else highest
 
 
 def git(*words):
@@ -99,24 +99,10 @@ def read(path):
         return [Row(**{**r, "passed": int(r["passed"]), "skipped": int(r["skipped"])}) for r in csv.DictReader(f, delimiter="\t")]
 
 
-def is_whole(rows):
-    """Whether these rows, which are of one tree, are a run of the whole suite."""
-    def clean(sanitizer, level_fits):
-        done = set().union(*(r.done() for r in rows if r.sanitizer == sanitizer and level_fits(r)))
-        return done >= set(STAGES[sanitizer])
-    return all(clean(s, lambda r: r.level == r.highest) and clean(s, lambda r: r.level == LOWER) for s in STAGES)
-
-
-def by_tree(rows):
-    groups = {}
-    for row in rows:
-        groups.setdefault(row.tree, []).append(row)
-    return groups
-
-
-def last_whole(rows):
-    whole = [group for group in by_tree(rows).values() if is_whole(group)]
-    return max(whole, key=lambda group: max(r.date for r in group), default=[])
+def whole(rows):
+    """The parts of the whole suite. Its highest level is that of the best machine among the rows."""
+    levels = dict.fromkeys((LOWER, max((LOWER, *(r.highest for r in rows)), key=ORDER.index)))
+    return [(sanitizer, level, stage) for sanitizer, stages in STAGES.items() for level in levels for stage in stages]
 
 
 class Recorder:
@@ -127,32 +113,28 @@ class Recorder:
         self.highest = highest_level()
         self.level = level_of(os.environ.get("RETORT_ISA", ""), self.highest)
 
-    def is_mine(self, row):
-        return (row.tree, row.sanitizer, row.level, row.highest) == (self.tree, self.sanitizer, self.level, self.highest)
-
     def missing(self):
-        done = set().union(*(r.done() for r in read(self.path) if self.is_mine(r)))
+        """The stages that have no clean run of these files."""
+        done = {r.stage for r in read(self.path) if (r.sanitizer, r.level, r.tree) == (self.sanitizer, self.level, self.tree)}
         return [s for s in STAGES[self.sanitizer] if s not in done]
 
     def add(self, stage, count):
-        """Returns whether the stage was recorded: all of it passed, and the files have not changed since the build."""
-        if count.failed or not count.passed or not self.tree or stage not in self.missing() or tree() != self.tree:
+        """Returns whether the stage was recorded: all of it passed, and the files have not changed since the build. After a finding, its
+        row goes until it is clean again."""
+        if not self.tree or stage not in STAGES[self.sanitizer] or tree() != self.tree:
             return False
-        rows = read(self.path)
-        mine = next((r for r in rows if self.is_mine(r)), None)
-        if mine is None:
-            mine = Row(self.tree, "", "", self.sanitizer, self.level, self.highest, cpu_info("model name"), "")
-            rows.append(mine)
-        done = mine.done() | {stage}
-        mine.stages = ",".join(s for s in STAGES[self.sanitizer] if s in done)
-        mine.commit, mine.date = (git("rev-parse", "--short=12", "HEAD") or "").strip(), time.strftime("%Y-%m-%d", time.gmtime())
-        mine.passed, mine.skipped = mine.passed + count.passed, mine.skipped + count.skipped
-        kept = {self.tree, *(r.tree for r in last_whole(rows))}
+        row = Row(self.sanitizer, self.level, stage, self.tree, (git("rev-parse", "--short=12", "HEAD") or "").strip(),
+                  time.strftime("%Y-%m-%d", time.gmtime()), self.highest, cpu_info("model name"), count.passed, count.skipped)
+        clean = count.passed > 0 and not count.failed
+        if clean or count.failed:
+            self.write([r for r in read(self.path) if r.part() != row.part()] + [row] * clean)
+        return clean
+
+    def write(self, rows):
         with open(self.path, "w", encoding="utf-8", newline="") as f:
             writer = csv.DictWriter(f, FIELDS, delimiter="\t", lineterminator="\n")
             writer.writeheader()
-            writer.writerows(dataclasses.asdict(r) for r in rows if r.tree in kept)
-        return True
+            writer.writerows(dataclasses.asdict(r) for r in sorted(rows, key=Row.part) if r.stage in STAGES.get(r.sanitizer, ()))
 
 
 def recorder(sanitizer, built):
@@ -169,28 +151,30 @@ def environment():
         return dict(re.findall(r'^export (\w+)="([^"]*)"$', f.read(), re.M))
 
 
-def ago(commit):
+def age(commit):
+    """The number of commits since this one; infinite if it is not in this history."""
     count = git("rev-list", "--count", f"{commit}..HEAD")
-    if count is None or git("merge-base", "--is-ancestor", commit, "HEAD") is None:
-        return "not in this history"
-    return f"{count.strip()} commits ago"
+    return float("inf") if count is None or git("merge-base", "--is-ancestor", commit, "HEAD") is None else int(count)
 
 
-def told(rows):
-    """One line about the rows of a tree."""
-    newest = max(rows, key=lambda r: r.date)
-    parts = ", ".join(f"{r.sanitizer} at {r.level}" + ("" if r.done() >= set(STAGES[r.sanitizer]) else f" ({r.stages.replace(',', ' ')})") for r in rows)
-    return f"on {newest.date} at {newest.commit} ({ago(newest.commit)}), {newest.processor}: {parts}; {sum(r.passed for r in rows)} tests"
+def told(row):
+    since = age(row.commit)
+    return f"{row.date} at {row.commit} ({'not in this history' if since == float('inf') else f'{since} commits ago'})"
 
 
 def last(path=None):
-    """Lines about the last clean run of the whole, and about parts of a later one."""
-    rows = read(path or os.path.join(ROOT, RECORD))
-    whole = last_whole(rows)
-    yield "last clean run of the whole suite under sanitizers: " + (told(whole) if whole else "none is recorded; make test-san runs it")
-    for group in by_tree(rows).values():
-        if group and group[0].tree not in {r.tree for r in whole}:
-            yield "clean parts of another, " + told(group)
+    """Lines about the last clean runs of the whole suite."""
+    rows = {r.part(): r for r in read(path or os.path.join(ROOT, RECORD))}
+    parts = whole(rows.values())
+    clean = sorted((rows[p] for p in parts if p in rows), key=lambda r: (-age(r.commit), r.date))
+    if clean:
+        yield (f"under sanitizers, {len(clean)} of {len(parts)} parts of the suite were clean when they last ran: the oldest on {told(clean[0])}, "
+               f"the newest on {told(clean[-1])}; {sum(r.passed for r in clean)} tests")
+    never = {}
+    for sanitizer, level, stage in (p for p in parts if p not in rows):
+        never.setdefault((sanitizer, level), []).append(stage)
+    for (sanitizer, level), stages in never.items():
+        yield f"no clean run is recorded of {sanitizer} at {level}: {' '.join(stages)} (make test-san runs them)"
 
 
 def main():

@@ -10,47 +10,20 @@ import run_tests
 import sanitizers as san
 from run_tests import Count
 
-ALL = {s: ",".join(stages) for s, stages in san.STAGES.items()}
-
-
-def row(sanitizer="asan", level="avx512", stages=None, tree="t1", highest="avx512", date="2030-01-02"):
-    return san.Row(tree, "c" + tree, date, sanitizer, level, highest, "a processor", ALL[sanitizer] if stages is None else stages, 5)
-
-
-def whole(**changes):
-    return [row(s, level, **changes) for s in san.STAGES for level in ("avx2", "avx512")]
-
 
 class Whole(unittest.TestCase):
-    def test_all_stages_under_each_sanitizer_at_both_levels(self):
-        self.assertTrue(san.is_whole(whole()))
+    def levels(self, *highest):
+        rows = [san.Row("asan", "avx2", "unit", "t", "c", "2030-01-02", h, "a processor") for h in highest]
+        return {level for _, level, _ in san.whole(rows)}
 
-    def test_no_row_can_be_missing(self):
-        for i in range(4):
-            rows = whole()
-            del rows[i]
-            self.assertFalse(san.is_whole(rows), i)
+    def test_both_levels(self):
+        self.assertEqual(self.levels("avx512", "avx2"), {"avx2", "avx512"})
+        self.assertEqual(self.levels("avx2"), {"avx2"})
+        self.assertEqual(self.levels("v2"), {"avx2"})
+        self.assertEqual(self.levels(), {"avx2"})
 
-    def test_no_stage_can_be_missing(self):
-        for i, r in enumerate(whole()):
-            for stage in r.done():
-                rows = whole()
-                rows[i].stages = ",".join(r.done() - {stage})
-                self.assertFalse(san.is_whole(rows), (i, stage))
-
-    def test_a_lower_level_is_not_the_highest_of_that_machine(self):
-        self.assertFalse(san.is_whole([row(s, "avx2") for s in san.STAGES]))
-        self.assertTrue(san.is_whole([row(s, "avx2", highest="avx2") for s in san.STAGES]))
-        self.assertFalse(san.is_whole([row(s, "v2", highest="v2") for s in san.STAGES]))
-
-    def test_parts_of_several_trees_are_none(self):
-        rows = whole()
-        rows[0].tree = "t2"
-        self.assertEqual(san.last_whole(rows), [])
-
-    def test_the_newest_is_the_last(self):
-        rows = whole(tree="new", date="2030-02-01") + whole(tree="old", date="2030-01-31")
-        self.assertEqual({r.tree for r in san.last_whole(rows)}, {"new"})
+    def test_all_stages_under_each_sanitizer(self):
+        self.assertEqual(set(san.whole([])), {(s, "avx2", stage) for s, stages in san.STAGES.items() for stage in stages})
 
     def test_each_stage_of_the_suite_runs_or_has_a_reason_not_to(self):
         self.assertEqual(set(run_tests.STAGES), set(san.STAGES["asan"]) | set(san.LEFT_OUT))
@@ -114,32 +87,40 @@ class InACheckout(unittest.TestCase):
     def test_parts_become_a_whole_also_when_the_record_is_committed_between_them(self):
         recorder = san.Recorder(san.tree(), "asan")
         self.assertTrue(recorder.add("unit", Count(3)))
-        self.assertIn("none is recorded", next(san.last()))
-        self.assertIn("asan at avx512 (unit)", list(san.last())[1])
+        count = 2 * sum(map(len, san.STAGES.values()))
+        told = list(san.last())
+        self.assertIn(f", 1 of {count} parts", told[0])
+        self.assertEqual(len(told), 5)
+        self.assertIn("of asan at avx2: unit conformance", told[1])
+        self.assertIn("of asan at avx512: conformance", told[2])
         self.commit("a part")
         self.all_parts()
         line, = san.last()
-        self.assertRegex(line, r"suite under sanitizers: on \d{4}-\d\d-\d\d at [0-9a-f]{12} \(0 commits ago\)")
-        self.assertIn("asan at avx512, asan at avx2, tsan at avx2, tsan at avx512;", line)
-        passed = 3 + 2 * (2 * sum(map(len, san.STAGES.values())) - 1)
-        self.assertTrue(line.endswith(f"; {passed} tests"), line)
+        self.assertRegex(line, rf", {count} of {count} parts .*: the oldest on \d{{4}}-\d\d-\d\d at [0-9a-f]{{12}} \(1 commits ago\), the newest on \S+ at [0-9a-f]{{12}} \(0 commits ago\)")
+        self.assertTrue(line.endswith(f"; {3 + 2 * (count - 1)} tests"), line)
 
-    def test_the_last_whole_is_kept_beside_parts_of_a_later_tree(self):
+    def test_only_parts_of_changed_files_run_again(self):
         self.all_parts()
-        for text in "int b;", "int c;":
-            self.write("a.cc", text)
-            self.commit("changed")
-            san.Recorder(san.tree(), "tsan").add("runs", Count(1))
-        whole_line, part = san.last()
-        self.assertIn("(2 commits ago)", whole_line)
-        self.assertIn("(0 commits ago)", part)
-        self.assertEqual(len(san.by_tree(san.read(self.path()))), 2)
+        self.assertEqual(san.Recorder(san.tree(), "tsan").missing(), [])
+        self.write("a.cc", "int b;")
+        self.commit("changed")
+        recorder = san.Recorder(san.tree(), "tsan")
+        self.assertEqual(set(recorder.missing()), set(san.STAGES["tsan"]))
+        self.assertTrue(recorder.add("runs", Count(1)))
+        self.assertNotIn("runs", recorder.missing())
+        line, = san.last()
+        self.assertRegex(line, r"the oldest on .* \(1 commits ago\), the newest on .* \(0 commits ago\)")
+
+    def test_a_finding_removes_the_row(self):
+        self.all_parts()
+        self.assertFalse(san.Recorder(san.tree(), "tsan").add("runs", Count(5, 1)))
+        self.assertEqual(list(san.last())[1:], ["no clean run is recorded of tsan at avx512: runs (make test-san runs them)"])
 
     def test_what_is_not_clean_is_not_recorded(self):
         recorder = san.Recorder(san.tree(), "asan")
         for stage, count in ("unit", Count(5, 1)), ("unit", Count(0, 0, 3)), ("unit", Count()), ("layers", Count(5)):
             self.assertFalse(recorder.add(stage, count))
-        self.assertFalse(os.path.exists(self.path()))
+        self.assertEqual(san.read(self.path()), [])
 
     def test_neither_is_what_was_built_of_changed_files(self):
         built = san.tree()
@@ -158,7 +139,7 @@ class InACheckout(unittest.TestCase):
     def test_a_commit_of_another_history(self):
         self.all_parts()
         rows = san.read(self.path())
-        self.assertIn("(not in this history)", san.told([san.dataclasses.replace(rows[0], commit="0123456789ab")]))
+        self.assertIn("(not in this history)", san.told(san.dataclasses.replace(rows[0], commit="0123456789ab")))
 
 
 class Options(unittest.TestCase):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/external.h"
 namespace retort {
 namespace {
 
@@ -18,7 +19,7 @@ void add_nodes(const Graph& graph, const AssignedNode::Path& around, std::vector
   }
   for (const NodeId id : graph.order()) {
     const Node& n = graph.node(id);
-    if (!n.is("Constant")) all.push_back({"CPUExecutionProvider", {{n.name, n.domain, n.type, path_to(id)}}});
+    if (!n.is("Constant")) all.push_back({kCpuProvider, {{n.name, n.domain, n.type, path_to(id)}}});
   }
 }
 

@@ -63,8 +63,8 @@ void Captures::Recorded::check(const char* what, const std::string& name, const 
           "another gpu_graph_id",
           what, name, now, id);
   require(t->space().readable_as(space), ErrorCode::invalid_argument,
-          "{} '{}' lies in {}, and the run that was captured as graph {} has it in {}: what was copied then is not "
-          "copied again; bind it there",
+          "{} '{}' lies in {}, and the run that was captured as graph {} has it in {}: a repeated run "
+          "does not copy it; bind it there",
           what, name, to_string(t->space()), id, to_string(space));
 }
 

@@ -8,17 +8,16 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "ir/describe.h"
+#include "ops/external.h"
 
 namespace retort {
 namespace {
 
 constexpr size_t kNowhere = size_t(-1);
 
-constexpr const char* kCpu = "CPUExecutionProvider";
-
 bool is_cpus(const Node& node) {
   const ExternalOp* op = external_op(node);
-  return !op || op->provider() == kCpu;
+  return !op || op->provider() == kCpuProvider;
 }
 
 std::string counted(size_t n, std::string_view what) { return cat("{} {}{}", n, what, n == 1 ? "" : "s"); }
@@ -151,7 +150,7 @@ void PlacementReport::take_spaces(const Graph& graph, const GraphSpaces& spaces)
 
 std::string PlacementReport::runs_on(const Entry& entry) {
   if (entry.gone) return "gone after optimisation";
-  return entry.provider.empty() ? kCpu : entry.provider;
+  return entry.provider.empty() ? kCpuProvider : entry.provider;
 }
 
 std::string PlacementReport::summary() const {
@@ -202,7 +201,7 @@ std::string PlacementReport::json() const {
   json.close(']').key("nodes").open('[');
   for (const Entry& entry : nodes_) {
     json.open('{').field("name", View(entry.name)).field("op", View(entry.type)).field("domain", View(entry.domain));
-    json.field("provider", entry.provider.empty() ? View(kCpu) : View(entry.provider));
+    json.field("provider", entry.provider.empty() ? View(kCpuProvider) : View(entry.provider));
     if (!entry.part.empty()) json.field("part", View(entry.part));
     if (entry.gone) json.field("gone", true);
     json.key("others").open('[');

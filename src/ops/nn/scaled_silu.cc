@@ -1,4 +1,5 @@
 // com.microsoft.ScaledSiLU: z · sigmoid(z) with z = scale · x; z and the sigmoid are rounded.
+#include "base/checked.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/rounded.h"
 
@@ -23,7 +24,7 @@ struct ScaledSiLU {
     const float scale = c.has(1) ? float(load_floats(c, 1)[0]) : alpha;
     const auto x = c.input<T>(0);
     const auto y = c.output<T>();
-    c.parallel().for_each((x.size() + kBlock - 1) / kBlock, [&](size_t task, int) {
+    c.parallel().for_each(ceil_div(x.size(), kBlock), [&](size_t task, int) {
       for (size_t i = task * kBlock; i < std::min(x.size(), (task + 1) * kBlock); ++i) {
         const float z = rounded(type, scale * x[i]);
         y[i] = z * rounded(type, sigmoid(z));

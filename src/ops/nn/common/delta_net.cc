@@ -54,10 +54,11 @@ void DeltaNet::check() const {
   rule();
   require(gate_activation == "none" || gate_activation == "softplus" || gate_activation == "qwen" ||
               is_sigmoid(gate_activation),
-          ErrorCode::invalid_argument, "gate_activation \"{}\" is not one of none, softplus, qwen, sigmoid, kda",
+          ErrorCode::invalid_argument,
+          "gate_activation is \"{}\", expected \"none\", \"softplus\", \"qwen\", \"sigmoid\" or \"kda\"",
           gate_activation);
   require(beta_activation == "none" || beta_activation == "sigmoid", ErrorCode::invalid_argument,
-          "beta_activation \"{}\" is neither none nor sigmoid", beta_activation);
+          "beta_activation is \"{}\", expected \"none\" or \"sigmoid\"", beta_activation);
   require(state_update_capacity >= 0 && state_update_capacity <= 8, ErrorCode::invalid_argument,
           "state_update_capacity is {}, expected a number from 0 to 8", state_update_capacity);
 }

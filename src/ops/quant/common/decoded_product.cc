@@ -51,7 +51,7 @@ size_t decoded_scratch(size_t k, int workers) {
 void multiply_decoded(const DecodedProduct& p, void* scratch, const Parallel& parallel) {
   if (p.m == 0 || p.n == 0) return;
   const size_t width = kernels::gemm_panel_width(), bytes = Panel(p.k, nullptr).parts.bytes();
-  parallel.for_each((p.n + width - 1) / width, [&](size_t task, int worker) {
+  parallel.for_each(ceil_div(p.n, width), [&](size_t task, int worker) {
     const Panel panel(p.k, static_cast<char*>(scratch) + size_t(worker) * bytes);
     const size_t first = task * width, n = std::min(width, p.n - first);
     for (size_t j = 0; j < n; ++j) p.decode(first + j, panel.rows + j * p.k);
