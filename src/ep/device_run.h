@@ -30,7 +30,7 @@ struct CopyBook {
 struct StreamUse {
   Stream* callers = nullptr;      ///< for the work of its device; null: the run makes a stream
   bool waits = true;              ///< whether the run returns after the devices have finished
-  const RunOptions* options = nullptr;  ///< for providers; must outlive the run
+  const void* outward = nullptr;  ///< the run's options as its caller knows them, for providers; null: none
 };
 
 /// Belongs to one run at a time; its streams are kept for the next.

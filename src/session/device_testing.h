@@ -326,11 +326,11 @@ class TestProvider : public Provider {
     return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay, &control_.faults.lost)
                             : nullptr;
   }
-  void run_begins(const RunOptions*) override {
+  void run_begins(const void*) override {
     control_.may_fail("run_begins");
     ++control_.run_begins;
   }
-  void run_ends(const RunOptions*, bool) override {
+  void run_ends(const void*, bool) override {
     ++control_.run_ends;
     control_.may_fail("run_ends");
   }
