@@ -7,6 +7,7 @@
 - Files that are compiled together do not define the same name twice in unnamed namespaces (shared_names.py).
 - Files have at most 600 lines, functions at most 80; tools/size_exceptions.tsv lists those that are longer (path,
   function or "-", lines).
+- Classes have at most 30 member functions and 20 data members (class_sizes.py).
 - A room with sources has a README.md.
 - Markdown pages are well-formed and name only files that exist (pages.py).
 - No source depends on the machine, its user or its locale (portable.py).
@@ -24,6 +25,7 @@ import re
 import subprocess
 import sys
 
+import class_sizes
 import pages
 import portable
 import prose
@@ -179,6 +181,16 @@ def with_references(root, found, update):
     yield from rooms.reference_errors(found, {row[:3] for row in rows})
 
 
+def with_classes(root, texts, update):
+    """Complaints about the sizes of classes after those that the table allows."""
+    rows = read_rows(root, class_sizes.EXCEPTIONS)
+    if update and rows:
+        large = class_sizes.too_large(texts)
+        rows = [row for row in rows if row[:2] in large]
+        write_rows(root, class_sizes.EXCEPTIONS, rows)
+    return class_sizes.complaints(texts, rows)
+
+
 def layer_errors(root, texts, update):
     """Complaints about the rooms. `texts`: {path: text} of all C++ sources."""
     known = rooms.read_rooms(read(root, "CMakeLists.txt"))
@@ -221,6 +233,7 @@ def check(root, update=False):
     errors += layer_errors(root, texts, update)
     errors += shared_names.complaints(texts, read(root, "CMakeLists.txt"))
     errors += with_exceptions(root, found, update)
+    errors += with_classes(root, texts, update)
     errors += page_errors(root, update)
     errors += prose.check(root, listed(root, "--cached", "--others"))
     return files, errors

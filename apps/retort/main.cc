@@ -1,6 +1,7 @@
 // The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 diff found a
 // difference.
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <vector>
 

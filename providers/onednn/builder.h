@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <unordered_map>
 
 #include "part.h"
 

@@ -1,5 +1,6 @@
 // Objects that only carry data.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <type_traits>
 
 #include "abi/slots.h"
 

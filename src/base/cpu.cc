@@ -36,7 +36,7 @@ std::string isa_names(Isa most) {
 }
 
 const IsaChoice& choice() {
-  static const IsaChoice chosen = choose_isa(std::getenv("RETORT_ISA"), detect());
+  static const IsaChoice chosen = choose_isa(std::getenv("RETORT_ISA"), processor_isa());
   return chosen;
 }
 
@@ -90,6 +90,11 @@ IsaChoice choose_isa(const char* wanted, Isa best) {
                       name, isa_name(best), isa_names(best))};
   }
   return {Isa(level), {}};
+}
+
+Isa processor_isa() {
+  static const Isa isa = detect();
+  return isa;
 }
 
 Isa best_isa() { return choice().isa; }

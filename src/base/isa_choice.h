@@ -6,6 +6,9 @@
 
 namespace retort {
 
+/// The best level of this processor, whatever RETORT_ISA says; determined once.
+Isa processor_isa();
+
 struct IsaChoice {
   Isa isa;
   std::string problem;  ///< the error in the given name; `isa` is then the best level of the processor

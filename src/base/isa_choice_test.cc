@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string_view>
+
+#include "base/cpu.h"
+
 namespace retort {
 namespace {
 
@@ -50,6 +55,13 @@ TEST(ChooseIsa, knows_no_levels_of_another_processor) {
   EXPECT_TRUE(says(choose_isa("v2", Isa::v2), "neon on AArch64"));
 }
 #endif
+
+TEST(ChooseIsa, limits_the_level_but_not_the_processor) {
+  EXPECT_EQ(best_isa(), choose_isa(std::getenv("RETORT_ISA"), processor_isa()).isa);
+  const ScopedIsa lowest(Isa::v2);
+  EXPECT_EQ(current_isa(), Isa::v2);
+  EXPECT_GE(processor_isa(), best_isa());
+}
 
 // Otherwise all tests would run at a level other than the one that was requested.
 TEST(ChooseIsa, the_environment_of_these_tests_names_a_level) { EXPECT_NO_THROW(require_chosen_isa()); }

@@ -55,7 +55,7 @@ void DeviceRun::begin(const SessionDevices* session, const CopyBook& book, const
   if (!session_) return;
   come_after_earlier_runs();
   for (const auto& provider : session_->providers) {
-    provider->run_begins(use_.options);
+    provider->run_begins(use_.outward);
     ++begun_;
   }
 }
@@ -93,7 +93,7 @@ void DeviceRun::end(bool failed) {
   for (const Own& own : own_) {
     if (own.stream) attempt([&] { own.stream->run_ends(); });
   }
-  for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(use_.options, waits); });
+  for (size_t i = 0; i < begun_; ++i) attempt([&] { session_->providers[i]->run_ends(use_.outward, waits); });
   begun_ = 0;
   if (error && !failed) std::rethrow_exception(error);
 }

@@ -9,6 +9,7 @@
 #include "ep/devices.h"
 #include "ep/uploads.h"
 #include "memory/copy_ledger.h"
+#include "ops/run_context.h"
 
 namespace retort {
 
@@ -27,13 +28,13 @@ struct CopyBook {
 
 /// How a run uses the streams of devices.
 struct StreamUse {
-  Stream* callers = nullptr;            ///< for the work of its device; null: the run makes a stream
-  bool waits = true;                    ///< whether the run returns after the devices have finished
-  const RunOptions* options = nullptr;  ///< for providers; must outlive the run
+  Stream* callers = nullptr;      ///< for the work of its device; null: the run makes a stream
+  bool waits = true;              ///< whether the run returns after the devices have finished
+  const void* outward = nullptr;  ///< the run's options as its caller knows them, for providers; null: none
 };
 
 /// Belongs to one run at a time; its streams are kept for the next.
-class DeviceRun {
+class DeviceRun : public RunDevices {
  public:
   DeviceRun() = default;
   DeviceRun(const DeviceRun&) = delete;
@@ -79,5 +80,8 @@ class DeviceRun {
   std::unique_ptr<Notification> point_;
   MemorySpace point_space_;  ///< the device of that stream
 };
+
+/// The use of devices by the run that a step belongs to; there must be one.
+inline DeviceRun& device_run(const RunContext& context) { return static_cast<DeviceRun&>(*context.devices()); }
 
 }  // namespace retort

@@ -43,7 +43,7 @@ class StepRun : public PartitionRun {
   const Parallel& parallel() const override { return context_.parallel(); }
   BodyRunner& bodies() const override { return context_.bodies(); }
   void copy(const Tensor& from, Tensor& to) const override {
-    context_.devices()->copy(CopyCause::border, "", from, to, !from.space().host_readable());
+    device_run(context_).copy(CopyCause::border, "", from, to, !from.space().host_readable());
   }
   void set_output(size_t i, const Tensor& tensor) override { context_.set_value(i, outputs_.at(i) = tensor); }
 
@@ -56,7 +56,7 @@ class StepRun : public PartitionRun {
       context_.set_value(i, std::move(shared));
     } else {
       context_.allocate_in(space, i, dtype, shape,
-                           [&](size_t bytes) { return context_.devices()->allocate(space, bytes); });
+                           [&](size_t bytes) { return device_run(context_).allocate(space, bytes); });
     }
     outputs_[i] = *context_.out_slot(i).boxed.tensor();
     return outputs_[i];
@@ -126,7 +126,7 @@ class PartitionOp : public ExternalOp {
   }
 
   void run(const ExternalNode& node, RunContext& context) const override {
-    Stream* const stream = context.devices()->stream(spec_.provider->space());
+    Stream* const stream = device_run(context).stream(spec_.provider->space());
     StepRun run(*spec_.compiled, context, stream);
     spec_.compiled->run(run);
     // Later steps read results on the host at once, and write where this step reads from the host.

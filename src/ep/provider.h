@@ -20,7 +20,6 @@
 namespace retort {
 
 class BodyRunner;
-struct RunOptions;
 class RunCapture;
 class Uploads;
 
@@ -124,10 +123,10 @@ class Provider {
   virtual bool runs_at_once() const { return true; }
   /// Options that may change between runs, in the order in which they were given; null-terminated.
   virtual void set_options(std::span<const char* const> /*keys*/, std::span<const char* const> /*values*/) {}
-  /// Called before and after every run of the session, on its caller's thread. `options` of the run, or null. `waits`:
-  /// whether the run returns after the device has finished.
-  virtual void run_begins(const RunOptions* /*options*/) {}
-  virtual void run_ends(const RunOptions* /*options*/, bool /*waits*/) {}
+  /// Called before and after every run of the session, on its caller's thread. `outward`: the options of the run as its
+  /// caller knows them; may be null. `waits`: whether the run returns after the device has finished.
+  virtual void run_begins(const void* /*outward*/) {}
+  virtual void run_ends(const void* /*outward*/, bool /*waits*/) {}
   /// Follows one profile, of the session or of a run, and adds the device's events; null: it has none.
   virtual std::unique_ptr<ProfileListener> make_listener() { return nullptr; }
   /// Captures runs; null: runs are not captured.

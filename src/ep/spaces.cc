@@ -26,7 +26,7 @@ class CopyOp : public ExternalOp {
   void run(const ExternalNode&, RunContext& context) const override {
     const Slot& in = context.in_slot(0);
     const Tensor from = in.boxed.tensor() ? *in.boxed.tensor() : Tensor(in.type.dtype, in.type.shape, in.data, nullptr);
-    DeviceRun& devices = *context.devices();
+    DeviceRun& devices = device_run(context);
     if (from.dtype() == DType::string)
       context.allocate(0, DType::string,
                        from.shape());  // on the host, even if only the run reveals that it holds strings

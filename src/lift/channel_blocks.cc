@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/isa_choice.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -11,10 +12,10 @@ namespace {
 using Ints = std::vector<int64_t>;
 constexpr std::string_view kDomain = "com.microsoft.nchwc", kBlock = "channel_block";
 
+// What ONNX Runtime chooses on this processor. It knows nothing of RETORT_ISA.
 int64_t own_block() {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") ? 16 : 8;
+  return processor_isa() == Isa::avx512 ? 16 : 8;
 #else
   return 16;
 #endif
@@ -34,9 +35,6 @@ int64_t find_block(const Graph& graph) {
 ValueId reshaped(Rewriter& r, ValueId x, const Ints& shape) {
   return r.add({.type = "Reshape", .inputs = {x, r.constant(shape)}});
 }
-ValueId transposed(Rewriter& r, ValueId x, const Ints& order) {
-  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", order}}});
-}
 
 int64_t channels_of(Rewriter& r, ValueId x, int64_t block) {
   const ValueType& type = r.graph().value(x).type;
@@ -52,7 +50,7 @@ int64_t channels_of(Rewriter& r, ValueId x, int64_t block) {
 ValueId reordered(Rewriter& r, ValueId x, const Ints& split) {
   const ValueId shape = r.add({.type = "Shape", .inputs = {x}});
   return r.add({.type = "Reshape",
-                .inputs = {transposed(r, reshaped(r, x, split), {0, 1, 3, 2}), shape},
+                .inputs = {transpose(r, reshaped(r, x, split), {0, 1, 3, 2}), shape},
                 .attributes = {{"allowzero", int64_t(1)}}});
 }
 
@@ -142,7 +140,7 @@ ValueId plain_weights(Rewriter& r, ValueId blocked) {
   const bool both = w[1] >= b;
   ValueId v = both ? reshaped(r, blocked, {w[0] / b, w[1] / b, w[2], w[3], b, b})
                    : reshaped(r, blocked, {w[0] / b, w[1], w[2], w[3], b});
-  v = both ? transposed(r, v, {0, 5, 1, 4, 2, 3}) : transposed(r, v, {0, 4, 1, 2, 3});
+  v = both ? transpose(r, v, {0, 5, 1, 4, 2, 3}) : transpose(r, v, {0, 4, 1, 2, 3});
   return reshaped(r, v, {w[0], w[1], w[2], w[3]});
 }
 

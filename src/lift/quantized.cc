@@ -8,9 +8,6 @@ std::vector<int64_t> axes_in_order(size_t rank) {
   for (size_t i = 0; i < rank; ++i) axes[i] = int64_t(i);
   return axes;
 }
-ValueId with_axes(Rewriter& r, ValueId x, std::vector<int64_t> axes) {
-  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", std::move(axes)}}});
-}
 
 }  // namespace
 
@@ -46,23 +43,19 @@ void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero) {
 ValueId channels_last(Rewriter& r, ValueId x, size_t rank) {
   std::vector<int64_t> axes = axes_in_order(rank);
   for (size_t i = 1; i < rank; ++i) axes[i] = i + 1 < rank ? int64_t(i + 1) : 1;
-  return with_axes(r, x, std::move(axes));
+  return transpose(r, x, std::move(axes));
 }
 
 ValueId channels_first(Rewriter& r, ValueId x, size_t rank) {
   std::vector<int64_t> axes = axes_in_order(rank);
   for (size_t i = 1; i < rank; ++i) axes[i] = i == 1 ? int64_t(rank - 1) : int64_t(i - 1);
-  return with_axes(r, x, std::move(axes));
+  return transpose(r, x, std::move(axes));
 }
 
 ValueId transposed(Rewriter& r, ValueId x, size_t rank) {
   std::vector<int64_t> axes = axes_in_order(rank);
   if (rank > 1) std::swap(axes[rank - 2], axes[rank - 1]);
-  return with_axes(r, x, std::move(axes));
-}
-
-ValueId cast(Rewriter& r, ValueId x, DType type) {
-  return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(type)}}});
+  return transpose(r, x, std::move(axes));
 }
 
 }  // namespace retort

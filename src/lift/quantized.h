@@ -22,6 +22,5 @@ ValueId channels_last(Rewriter& r, ValueId x, size_t rank);
 ValueId channels_first(Rewriter& r, ValueId x, size_t rank);
 /// Transposes the last two axes.
 ValueId transposed(Rewriter& r, ValueId x, size_t rank);
-ValueId cast(Rewriter& r, ValueId x, DType type);
 
 }  // namespace retort

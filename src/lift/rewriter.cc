@@ -1,5 +1,7 @@
 #include "lift/rewriter.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "ops/op.h"
 
@@ -66,6 +68,14 @@ void Rewriter::drop_output(size_t i) {
   ValueId& out = node().outputs[i];
   if (out != ValueId::none) graph_.value(out).producer = NodeId::none;
   out = ValueId::none;
+}
+
+ValueId transpose(Rewriter& r, ValueId x, std::vector<int64_t> axes) {
+  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", std::move(axes)}}});
+}
+
+ValueId cast(Rewriter& r, ValueId x, DType type) {
+  return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(type)}}});
 }
 
 Tensor float_scalar(DType type, float value) {

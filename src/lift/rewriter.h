@@ -66,6 +66,10 @@ inline constexpr int kAlways = 1 << 20;
 using LiftRules = std::span<const LiftRule>;
 std::span<const LiftRules* const> lift_rule_table();
 
+/// Adds the Transpose of `x` with these axes, or the Cast of `x`; returns its output.
+ValueId transpose(Rewriter& r, ValueId x, std::vector<int64_t> axes);
+ValueId cast(Rewriter& r, ValueId x, DType type);
+
 /// A scalar of a float type.
 Tensor float_scalar(DType type, float value);
 

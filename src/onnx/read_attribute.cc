@@ -47,13 +47,16 @@ Attribute empty_value(AttributeKind kind) {
   }
 }
 
+/// The list in `a`; an empty one with room for `fields` elements if there is none yet.
+template <typename T>
+std::vector<T>& list_of(ReadAttribute& a, size_t fields) {
+  if (auto* items = std::get_if<std::vector<T>>(&a.value)) return *items;
+  a.value.emplace<std::vector<T>>().reserve(std::min(fields, size_t(1) << 20));
+  return std::get<std::vector<T>>(a.value);
+}
+
 /// Reads the value in the current field of `m`; for lists also the values in the next fields, at most `fields` of them.
 void read_value(ReadContext& c, Message& m, ReadAttribute& a, size_t fields) {
-  const auto list = [&]<typename T>(std::type_identity<T>) -> std::vector<T>& {
-    if (auto* items = std::get_if<std::vector<T>>(&a.value)) return *items;
-    a.value.emplace<std::vector<T>>().reserve(std::min(fields, size_t(1) << 20));
-    return std::get<std::vector<T>>(a.value);
-  };
   switch (m.field()) {
     case tag::attribute::f:
       a.value = m.f32();
@@ -77,25 +80,25 @@ void read_value(ReadContext& c, Message& m, ReadAttribute& a, size_t fields) {
       a.value = read_sparse(c, m.child("SparseTensorProto"));
       break;
     case tag::attribute::floats:
-      for (auto& to = list(std::type_identity<float>());;) {
+      for (auto& to = list_of<float>(a, fields);;) {
         m.each_fixed<float>([&](float v) { to.push_back(v); });
         if (!m.next_alike()) break;
       }
       break;
     case tag::attribute::ints:
-      for (auto& to = list(std::type_identity<int64_t>());;) {
+      for (auto& to = list_of<int64_t>(a, fields);;) {
         m.each_varint([&](uint64_t v) { to.push_back(int64_t(v)); });
         if (!m.next_alike()) break;
       }
       break;
     case tag::attribute::strings:
-      for (auto& to = list(std::type_identity<std::string>());;) {
+      for (auto& to = list_of<std::string>(a, fields);;) {
         to.emplace_back(c.text(m));
         if (!m.next_alike()) break;
       }
       break;
     case tag::attribute::tensors:
-      list(std::type_identity<Tensor>()).push_back(aligned(read_tensor(c, m.child("TensorProto"))));
+      list_of<Tensor>(a, fields).push_back(aligned(read_tensor(c, m.child("TensorProto"))));
       break;
     default:
       fail(ErrorCode::not_implemented, "attributes of kind {} are not supported", int(a.kind));

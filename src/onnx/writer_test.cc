@@ -16,6 +16,23 @@ Tensor bytes_tensor(DType dtype, int64_t count, int seed = 0) {
 }
 
 /// x → Add(c) → If with bodies that capture → y, with an attribute of every kind.
+/// One attribute of each kind but graphs; `type` has a symbol.
+Attributes one_of_each(Dim n) {
+  return {{"i", int64_t(-1)},
+          {"f", 0.5f},
+          {"s", std::string("text\0x", 6)},
+          {"is", std::vector<int64_t>{1, INT64_MIN}},
+          {"fs", std::vector<float>{1, -2}},
+          {"ss", std::vector<std::string>{"", "b"}},
+          {"none", std::vector<int64_t>{}},
+          {"t", bytes_tensor(DType::i4, 3)},
+          {"ts", std::vector<Tensor>{bytes_tensor(DType::f16, 2)}},
+          {"type", ValueType::optional_of(ValueType::sequence_of(ValueType::tensor(DType::i64, {n})))},
+          {"sparse",
+           SparseTensor{
+               .dense_shape = {4}, .values = Tensor::of<float>({1}, {2}), .indices = Tensor::of<int64_t>({1}, {3})}}};
+}
+
 std::unique_ptr<Model> sample() {
   auto m = std::make_unique<Model>();
   m->ir_version = 9;
@@ -33,22 +50,9 @@ std::unique_ptr<Model> sample() {
   const NodeId add = g.add({.type = "Add", .inputs = {x, c}, .name = "add", .version = 17});
   const ValueId sum = g.node(add).outputs[0];
   g.value(sum) = {.name = "sum", .type = ValueType::tensor(DType::f32, {n, 3}), .producer = add};
-  Attributes a{{"i", int64_t(-1)},
-               {"f", 0.5f},
-               {"s", std::string("text\0x", 6)},
-               {"is", std::vector<int64_t>{1, INT64_MIN}},
-               {"fs", std::vector<float>{1, -2}},
-               {"ss", std::vector<std::string>{"", "b"}},
-               {"none", std::vector<int64_t>{}},
-               {"t", bytes_tensor(DType::i4, 3)},
-               {"ts", std::vector<Tensor>{bytes_tensor(DType::f16, 2)}},
-               {"type", ValueType::optional_of(ValueType::sequence_of(ValueType::tensor(DType::i64, {n})))},
-               {"sparse", SparseTensor{.dense_shape = {4},
-                                       .values = Tensor::of<float>({1}, {2}),
-                                       .indices = Tensor::of<int64_t>({1}, {3})}}};
   const NodeId custom = g.add({.type = "Op",
                                .inputs = {sum, ValueId::none, c},
-                               .attributes = a,
+                               .attributes = one_of_each(n),
                                .domain = "com.example",
                                .name = "op",
                                .outputs = 2,

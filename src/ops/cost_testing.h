@@ -25,7 +25,12 @@ inline Tensor of(Shape shape, DType type = DType::f32) {
 }
 inline const Tensor kNoInput;
 
+std::vector<Row> products();
+std::vector<Row> linear_models();
 /// Of weights of few bits and of mixtures of experts.
 std::vector<Row> packed_products();
+std::vector<Row> convolutions();
+std::vector<Row> recurrences();
+std::vector<Row> attentions();
 
 }  // namespace retort::ops::costs

@@ -143,6 +143,19 @@ size_t normalize_axis(int64_t axis, size_t rank) {
   return size_t(axis < 0 ? axis + r : axis);
 }
 
+void expect_shape(const InferContext& c, size_t i, std::string_view name, const Shape& wanted) {
+  const Shape& s = c.shape(i);
+  bool fits = s.rank() == wanted.rank();
+  for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
+  if (fits) return;
+  fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}",
+       name.empty() ? cat("input {}", i) : std::string(name), c.dims().text(s), c.dims().text(wanted));
+}
+
+void expect_shape_if_given(const InferContext& c, size_t i, std::string_view name, const Shape& wanted) {
+  if (c.has(i) && c.ranked(i)) expect_shape(c, i, name, wanted);
+}
+
 Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b) {
   Shape out;
   const size_t rank = std::max(a.rank(), b.rank());

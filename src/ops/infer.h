@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "ir/graph.h"
 #include "ops/slot.h"
@@ -73,6 +74,11 @@ class InferContext {
 
 /// False if both are numbers and differ.
 inline bool may_equal(Dim a, Dim b) { return !is_known(a) || !is_known(b) || a == b; }
+/// Throws invalid_argument if the shape of input i is known to differ from `wanted`; `name` is that of the input in the
+/// message, "" for its number. Throws NotYetKnown if the rank is unknown.
+void expect_shape(const InferContext& c, size_t i, std::string_view name, const Shape& wanted);
+/// The same for an input that may be omitted, and does not have to be known.
+void expect_shape_if_given(const InferContext& c, size_t i, std::string_view name, const Shape& wanted);
 /// Broadcasts two shapes by the numpy rule.
 Shape broadcast_shapes(DimTable& dims, const Shape& a, const Shape& b);
 /// Maps `axis` to [0, rank); throws invalid_argument if it is outside [-rank, rank).

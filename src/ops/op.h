@@ -19,6 +19,7 @@
 // The file exports one constant-initialised OpDef named op_<file name>, which the build finds by that name.
 #pragma once
 #include <array>
+#include <concepts>
 #include <memory>
 #include <span>
 #include <string_view>

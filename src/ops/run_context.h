@@ -12,6 +12,7 @@
 #include "memory/packed_cache.h"
 #include "memory/shared_blocks.h"
 #include "ops/slot.h"
+#include "ops/step_values.h"
 
 namespace retort {
 
@@ -106,51 +107,18 @@ class BodyRunner {
   virtual const ValueType& output_type(size_t body, size_t output) const = 0;
 };
 
-class DeviceRun;
+/// A run's use of devices. Operators pass it on; ep/device_run.h defines the class that derives from it.
+class RunDevices {
+ protected:
+  ~RunDevices() = default;
+};
 
-/// The argument of a kernel's run(). Inputs and outputs have been laid out and checked before; a kernel only computes.
-class RunContext {
+/// The argument of a kernel's run(): the values of the step, and what the kernel may use. A kernel only computes.
+class RunContext : public StepValues {
  public:
   RunContext(std::span<Slot* const> inputs, std::span<Slot* const> outputs, const State* state, void* scratch,
              const Parallel& parallel, BodyRunner* bodies = nullptr)
-      : inputs_(inputs), outputs_(outputs), state_(state), scratch_(scratch), parallel_(parallel), bodies_(bodies) {}
-
-  size_t input_count() const { return inputs_.size(); }
-  size_t output_count() const { return outputs_.size(); }
-  bool has(size_t i) const { return i < inputs_.size() && inputs_[i]; }
-  bool wants(size_t i) const { return i < outputs_.size() && outputs_[i]; }
-  const Slot& in_slot(size_t i) const { return *inputs_[i]; }
-  Slot& out_slot(size_t i) const { return *outputs_[i]; }
-
-  DType dtype(size_t i) const { return inputs_[i]->type.dtype; }
-  const Shape& shape(size_t i) const { return inputs_[i]->type.shape; }
-  /// Number of elements; 0 for an omitted input.
-  size_t count(size_t i) const { return has(i) ? inputs_[i]->count : 0; }
-  /// In a reference: the type of the tensor from which input i was converted to the carrier; otherwise dtype(i).
-  DType carried_type(size_t i) const { return carried_ == DType::undefined ? dtype(i) : carried_; }
-  DType out_dtype(size_t i = 0) const { return outputs_[i]->type.dtype; }
-  const Shape& out_shape(size_t i = 0) const { return outputs_[i]->type.shape; }
-  size_t out_count(size_t i = 0) const { return outputs_[i]->count; }
-  /// Elements from one row of the last axis to the next: the extent of that axis, or more if reads_rows() or
-  /// writes_rows() agreed.
-  size_t row_step(size_t i) const { return inputs_[i]->row_step(); }
-  size_t out_row_step(size_t i = 0) const { return outputs_[i]->row_step(); }
-
-  const void* data(size_t i) const { return inputs_[i]->data; }
-  void* out_data(size_t i = 0) const { return outputs_[i]->data; }
-  template <typename T>
-  std::span<const T> input(size_t i) const {
-    return {static_cast<const T*>(inputs_[i]->data), inputs_[i]->count};
-  }
-  template <typename T>
-  std::span<T> output(size_t i = 0) const {
-    return {static_cast<T*>(outputs_[i]->data), outputs_[i]->count};
-  }
-  /// Pointer to an input that may be omitted; null in that case.
-  template <typename T>
-  const T* optional(size_t i) const {
-    return has(i) ? static_cast<const T*>(inputs_[i]->data) : nullptr;
-  }
+      : StepValues(inputs, outputs), state_(state), scratch_(scratch), parallel_(parallel), bodies_(bodies) {}
 
   template <typename S>
   const S* state() const {
@@ -161,39 +129,20 @@ class RunContext {
   const Parallel& parallel() const { return parallel_; }
   BodyRunner& bodies() const { return *bodies_; }
 
-  /// For ops whose output sizes depend on data (trait kDynamicOutput): gives output i its memory and returns it. That
-  /// is the caller's memory if it fits, otherwise memory of its own.
-  void* allocate(size_t i, DType dtype, const Shape& shape) const;
-  /// The same in memory of a device, which `make` allocates.
-  void* allocate_in(const MemorySpace& space, size_t i, DType dtype, const Shape& shape,
-                    FunctionRef<std::shared_ptr<void>(size_t)> make) const;
-  /// The run's use of devices; null outside of sessions.
-  DeviceRun* devices() const { return devices_; }
-  void set_devices(DeviceRun* devices) { devices_ = devices; }
+  /// In a reference: the type of the tensor from which input i was converted to the carrier; otherwise dtype(i).
+  DType carried_type(size_t i) const { return carried_ == DType::undefined ? dtype(i) : carried_; }
   /// For run_reference() only.
   void set_carried(DType type) { carried_ = type; }
-  /// Sets output i to a value: a sequence, map or optional, or a tensor that owns its memory (trait kDynamicOutput or
-  /// kBoxed).
-  void set_value(size_t i, Value value) const {
-    Slot& s = *outputs_[i];
-    s.boxed = std::move(value);
-    s.type = {};
-    s.data = nullptr;
-    s.count = 0;
-    if (Tensor* t = s.boxed.get<Tensor>()) {
-      s.type = ValueType::tensor(t->dtype(), t->shape());
-      s.data = t->mutable_data();
-      s.count = t->count();
-    }
-  }
+  /// Null outside of sessions.
+  RunDevices* devices() const { return devices_; }
+  void set_devices(RunDevices* devices) { devices_ = devices; }
 
  private:
-  std::span<Slot*const> inputs_, outputs_;
   const State* state_;
   void* scratch_;
   const Parallel& parallel_;
   BodyRunner* bodies_;
-  DeviceRun* devices_ = nullptr;
+  RunDevices* devices_ = nullptr;
   DType carried_ = DType::undefined;
 };
 

@@ -19,6 +19,19 @@ ValueId only_output(Graph& g, NodeId node, const std::string& name, ValueType ty
 }
 
 /// y = Op(x + c, (omitted), c) with an attribute of every kind that the format has, and If whose bodies capture.
+/// One attribute of each kind that the format has, but graphs.
+Attributes one_of_each() {
+  return {{"i", int64_t(-1)},
+          {"f", 0.5f},
+          {"s", std::string("text\0x", 6)},
+          {"is", std::vector<int64_t>{1, INT64_MIN}},
+          {"fs", std::vector<float>{1, -2}},
+          {"ss", std::vector<std::string>{"", std::string(100, 'b')}},
+          {"none", std::vector<int64_t>{}},
+          {"t", Tensor::of<int64_t>({2}, {7, 8})},
+          {"ts", std::vector<Tensor>{Tensor::of<float>({}, {1})}}};
+}
+
 std::unique_ptr<Model> everything() {
   auto m = std::make_unique<Model>();
   m->ir_version = 9;
@@ -39,18 +52,9 @@ std::unique_ptr<Model> everything() {
   g.value(text).type = words;
   const NodeId add = g.add({.type = "Add", .inputs = {x, c}, .name = "add", .version = 14});
   const ValueId sum = only_output(g, add, "sum", rows);
-  const Attributes a{{"i", int64_t(-1)},
-                     {"f", 0.5f},
-                     {"s", std::string("text\0x", 6)},
-                     {"is", std::vector<int64_t>{1, INT64_MIN}},
-                     {"fs", std::vector<float>{1, -2}},
-                     {"ss", std::vector<std::string>{"", std::string(100, 'b')}},
-                     {"none", std::vector<int64_t>{}},
-                     {"t", Tensor::of<int64_t>({2}, {7, 8})},
-                     {"ts", std::vector<Tensor>{Tensor::of<float>({}, {1})}}};
   const NodeId op = g.add({.type = "Op",
                            .inputs = {sum, ValueId::none, text, list},
-                           .attributes = a,
+                           .attributes = one_of_each(),
                            .domain = "com.example",
                            .name = "op",
                            .version = 3});

@@ -186,18 +186,19 @@ struct DeviceControl {
   std::function<std::vector<Claim>(const Graph&)> claim;  ///< replaces all of these settings
   /// Replaces the engine's kernels.
   std::function<std::shared_ptr<const Compiled>(const Partition&, FencedMemory&)> compile;
-  std::set<std::string> failing;  ///< functions that throw: run_begins, run_ends, make_stream, copy
-  std::atomic<bool> lost{false};  ///< waiting for a stream throws
-  bool pinned = false;            ///< it has host memory that the device can access
+  struct Faults {
+    std::set<std::string> functions;  ///< that throw: run_begins, run_ends, make_stream, copy
+    std::atomic<bool> lost{false};    ///< waiting for a stream throws
+    std::string compile, run;         ///< messages of errors to throw
+    bool no_output = false;           ///< run() computes nothing
+  } faults;
+  bool pinned = false;  ///< it has host memory that the device can access
   bool results_on_host = false;
-  std::string fail_compile, fail_run;          ///< messages of errors to throw
   std::map<std::string, std::string> why_not;  ///< by operator: its reason for not claiming such nodes
-  bool no_output = false;                      ///< run() computes nothing
   std::atomic<int> runs{0}, copies_up{0}, copies_down{0}, copies_across{0};
-  std::atomic<size_t> bytes_up{0}, bytes_down{0};
   std::atomic<int> run_begins{0}, run_ends{0};
   void may_fail(const std::string& function) const {
-    if (failing.contains(function)) throw Error(ErrorCode::ep_fail, function + " failed");
+    if (faults.functions.contains(function)) throw Error(ErrorCode::ep_fail, function + " failed");
   }
 };
 
@@ -215,8 +216,6 @@ class TestTransfer : public DataTransfer {
     for (const Transfer& t : transfers) {
       const bool up = t.from->space().host_readable(), down = t.to->space().host_readable();
       ++(up ? control_.copies_up : down ? control_.copies_down : control_.copies_across);
-      if (up) control_.bytes_up += t.from->bytes();
-      if (down) control_.bytes_down += t.from->bytes();
       const auto task = [this, from = *t.from, to = *t.to]() mutable {
         const FencedMemory::Open a(memory_, from.data()), b(memory_, to.data());
         std::memcpy(to.mutable_data(), from.data(), from.bytes());
@@ -248,8 +247,8 @@ class TestCompiled : public Compiled {
 
   void run(PartitionRun& run) const override {
     ++control_.runs;
-    if (!control_.fail_run.empty()) throw Error(ErrorCode::ep_fail, control_.fail_run);
-    if (control_.no_output) return;
+    if (!control_.faults.run.empty()) throw Error(ErrorCode::ep_fail, control_.faults.run);
+    if (control_.faults.no_output) return;
     const std::shared_ptr<Graph> shapes = graph_->clone();
     std::vector<Tensor> inputs, outputs;
     for (size_t i = 0; i < run.input_count(); ++i) {
@@ -318,19 +317,20 @@ class TestProvider : public Provider {
     return why == why_not_.end() ? "" : why->second;
   }
   std::shared_ptr<const Compiled> compile(const Partition& part) override {
-    if (!control_.fail_compile.empty()) throw Error(ErrorCode::ep_fail, control_.fail_compile);
+    if (!control_.faults.compile.empty()) throw Error(ErrorCode::ep_fail, control_.faults.compile);
     if (control_.compile) return control_.compile(part, *memory_);
     return std::make_shared<TestCompiled>(control_, *memory_, part);
   }
   std::unique_ptr<Stream> make_stream() override {
     control_.may_fail("make_stream");
-    return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay, &control_.lost) : nullptr;
+    return control_.streams ? std::make_unique<ThreadStream>(control_.space, control_.delay, &control_.faults.lost)
+                            : nullptr;
   }
-  void run_begins(const RunOptions*) override {
+  void run_begins(const void*) override {
     control_.may_fail("run_begins");
     ++control_.run_begins;
   }
-  void run_ends(const RunOptions*, bool) override {
+  void run_ends(const void*, bool) override {
     ++control_.run_ends;
     control_.may_fail("run_ends");
   }

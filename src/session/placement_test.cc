@@ -2,6 +2,7 @@
 // session.disable_cpu_ep_fallback.
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "session/device_session_testing.h"

@@ -65,7 +65,7 @@ bool shrinks_memory(const RunOptions* options) {
 StreamUse stream_use(const RunOptions* options, bool has_devices) {
   StreamUse use;
   if (!options || !has_devices) return use;
-  use.options = options;
+  use.outward = options->outward;
   use.callers = options->stream;
   use.waits = options->config_entry("disable_synchronize_execution_providers") != "1";
   return use;

@@ -75,4 +75,11 @@ void note_all(Scene& s, std::string_view key, const T (&data)[N]) {
   s.note(key, text);
 }
 
+/// Options with which Retort refuses to copy a cache; other engines ignore the key.
+inline OrtSessionOptions* in_place(Scene& s) {
+  OrtSessionOptions* o = s.options();
+  CALL(AddSessionConfigEntry, o, "session.disallow_implicit_copies", "1");
+  return o;
+}
+
 }  // namespace scenes

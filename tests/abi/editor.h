@@ -110,4 +110,16 @@ struct Editor {
   }
 };
 
+/// y = x · w + b, [?,3] by [3,2].
+inline OrtGraph* affine(Editor& e) {
+  OrtGraph* g = e.graph();
+  e.inputs(g, {e.value("x", {-1, 3})});
+  e.outputs(g, {e.value("y", {-1, 2})});
+  e.initializer(g, "w", e.tensor({3, 2}, 1));
+  e.initializer(g, "b", e.tensor({2}, 10));
+  e.add(g, "MatMul", {"x", "w"}, {"xw"}, "product");
+  e.add(g, "Add", {"xw", "b"}, {"y"}, "sum");
+  return g;
+}
+
 }  // namespace scenes

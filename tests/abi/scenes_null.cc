@@ -1,4 +1,6 @@
 // Calls every slot with zeros: an error if the official library returns one, and never a crash.
+#include <type_traits>
+
 #include "scene.h"
 
 namespace {

@@ -1,6 +1,7 @@
 #include "bench/bench_ops.h"
 
 #include <cmath>
+#include <cstdio>
 #include <thread>
 #include <tuple>
 

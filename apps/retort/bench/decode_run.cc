@@ -1,6 +1,7 @@
 #include "bench/decode_run.h"
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace retort::cli {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "bench/openvino.h"
 

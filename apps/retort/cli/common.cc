@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 

@@ -2,6 +2,7 @@
 // A, A B, …), so that neither engine always runs on the caches that the other left. There is a pause before each block,
 // because an engine's threads may spin after a run; the first run of a block is dropped; results are medians. Before
 // that, load time, first run and peak memory are measured in separate processes, with the engines in turn.
+#include <cstdio>
 #include <optional>
 
 #include "bench/bench_accuracy.h"

@@ -1,6 +1,8 @@
 // retort completion: scripts for shells, generated from the definitions of the commands.
 #include <nlohmann/json.hpp>
 
+#include <cstdio>
+
 #include "cli/cli_words.h"
 #include "cli/commands.h"
 

@@ -1,4 +1,6 @@
 // retort convert: writes a model to another file or format, or reports its operator sets.
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "cli/terminal.h"

@@ -1,4 +1,5 @@
 // retort devices: shows the devices that could run a model here.
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>

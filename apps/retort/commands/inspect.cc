@@ -1,5 +1,8 @@
 // retort inspect: shows a model's inputs, outputs, contents and costs.
 
+#include <algorithm>
+#include <cstdio>
+
 #include "cli/terminal.h"
 #include "engine/tools_library.h"
 #include "web/page.h"

@@ -1,6 +1,8 @@
 // retort manual: the manual page, generated from the definitions of the commands.
 #include <nlohmann/json.hpp>
 
+#include <cstdio>
+
 #include "cli/cli_words.h"
 #include "cli/commands.h"
 

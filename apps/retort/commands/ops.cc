@@ -1,4 +1,6 @@
 // retort ops: lists the operators that the engine implements.
+#include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "cli/terminal.h"

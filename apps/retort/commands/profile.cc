@@ -1,5 +1,6 @@
 // retort profile: shows where the time of a run goes.
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <tuple>
 

@@ -1,4 +1,6 @@
 // retort run: runs a model once or several times, and shows or saves its outputs.
+#include <cstdio>
+
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "measure/allocations.h"

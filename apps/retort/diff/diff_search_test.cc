@@ -1,5 +1,7 @@
 #include "diff/diff_search.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace retort::cli {

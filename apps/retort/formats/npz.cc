@@ -2,6 +2,7 @@
 #include <minizip/unzip.h>
 #include <minizip/zip.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "formats/formats.h"

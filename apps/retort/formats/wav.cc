@@ -1,5 +1,6 @@
 // RIFF WAVE files without compression.
 #include <cstring>
+#include <string_view>
 
 #include "formats/formats.h"
 

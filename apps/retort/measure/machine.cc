@@ -9,7 +9,9 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace retort::cli {
 namespace {

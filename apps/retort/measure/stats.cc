@@ -1,6 +1,7 @@
 #include "measure/stats.h"
 
 #include <cmath>
+#include <cstdio>
 
 #include "cli/commands.h"
 

@@ -1,5 +1,6 @@
 #include "suite/suite_bench.h"
 
+#include <cstdio>
 #include <ctime>
 #include <fstream>
 

@@ -1,6 +1,7 @@
 // Texts in the tables of a suite.
 #pragma once
 #include <cmath>
+#include <cstdio>
 
 #include "measure/stats.h"
 #include "suite/suite_report.h"

@@ -1,4 +1,5 @@
 // A report of a suite as Markdown.
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <sstream>

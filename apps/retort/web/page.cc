@@ -1,6 +1,7 @@
 #include "web/page.h"
 
 #include <fstream>
+#include <string_view>
 
 #include "engine/engine.h"
 #include "web_files.h"

@@ -2,6 +2,7 @@
 #include "abi/host/kernel_def.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "abi/slots.h"
 #include "base/split.h"

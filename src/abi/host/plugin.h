@@ -140,12 +140,12 @@ std::unique_ptr<ProfileListener> plugin_listener(std::shared_ptr<const Instance>
 std::unique_ptr<RunCapture> plugin_capture(std::shared_ptr<const Instance> provider);
 
 // session_hooks.cc: notifies a provider of its session's events. Functions that it lacks, or is too old for, are
-// skipped.
+// skipped. `options` of a run may be null.
 void tell_session_made(const Instance& provider);
 bool asked_runs_at_once(const Instance& provider);
 void tell_options(const Instance& provider, std::span<const char* const> keys, std::span<const char* const> values);
-void tell_run_begins(const Instance& provider, const RunOptions* options);
-void tell_run_ends(const Instance& provider, const RunOptions* options, bool waits);
+void tell_run_begins(const Instance& provider, const OrtRunOptions* options);
+void tell_run_ends(const Instance& provider, const OrtRunOptions* options, bool waits);
 
 // questions.cc
 /// Asks the device's plug-in why its provider cannot use the hardware; the result is empty if it gives no reason.

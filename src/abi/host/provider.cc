@@ -18,6 +18,9 @@ const OrtGraph* view_of(const OrtGraph& view, const Graph& graph) {
   return nullptr;
 }
 
+/// The options of a run, as Provider::run_begins() gets them.
+const OrtRunOptions* callers_options(const void* outward) { return static_cast<const OrtRunOptions*>(outward); }
+
 class PluginProvider : public Provider {
  public:
   PluginProvider(std::shared_ptr<Instance> instance, const ProviderSpec& spec, std::shared_ptr<const Devices> shared)
@@ -102,8 +105,10 @@ class PluginProvider : public Provider {
   void set_options(std::span<const char* const> keys, std::span<const char* const> values) override {
     tell_options(*instance_, keys, values);
   }
-  void run_begins(const RunOptions* options) override { tell_run_begins(*instance_, options); }
-  void run_ends(const RunOptions* options, bool waits) override { tell_run_ends(*instance_, options, waits); }
+  void run_begins(const void* outward) override { tell_run_begins(*instance_, callers_options(outward)); }
+  void run_ends(const void* outward, bool waits) override {
+    tell_run_ends(*instance_, callers_options(outward), waits);
+  }
   std::unique_ptr<ProfileListener> make_listener() override { return plugin_listener(instance_); }
   RunCapture* capture() override { return capture_.get(); }
   void synchronize() override {

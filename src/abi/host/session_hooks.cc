@@ -7,9 +7,9 @@ namespace {
 constexpr uint32_t kRunHooksSince = 23, kConcurrentRunsSince = 24, kSessionEndSince = 27;
 
 /// The options as the plug-in may read them; defaults if the run has none.
-const OrtRunOptions& told_options(const RunOptions* options) {
+const OrtRunOptions& told_options(const OrtRunOptions* options) {
   static const auto* const kDefaults = new OrtRunOptions;
-  return options && options->outward ? *static_cast<const OrtRunOptions*>(options->outward) : *kDefaults;
+  return options ? *options : *kDefaults;
 }
 
 }  // namespace
@@ -32,12 +32,12 @@ void tell_options(const Instance& provider, std::span<const char* const> keys, s
     provider.call("SetDynamicOptions", hook, keys.data(), values.data(), keys.size());
 }
 
-void tell_run_begins(const Instance& provider, const RunOptions* options) {
+void tell_run_begins(const Instance& provider, const OrtRunOptions* options) {
   const auto hook = provider.ep().OnRunStart;
   if (provider.since(kRunHooksSince) && hook) provider.call("OnRunStart", hook, &told_options(options));
 }
 
-void tell_run_ends(const Instance& provider, const RunOptions* options, bool waits) {
+void tell_run_ends(const Instance& provider, const OrtRunOptions* options, bool waits) {
   const auto hook = provider.ep().OnRunEnd;
   if (provider.since(kRunHooksSince) && hook) provider.call("OnRunEnd", hook, &told_options(options), waits);
 }

@@ -157,18 +157,18 @@ void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan
                      const conv_detail::WinogradBlock& block, const float* zeros, float* v) {
   constexpr size_t kSide = kTile + 2;
   const ConvShape& s = args.shape;
-  for (size_t t = block.t0; t < block.t1; ++t, v += plan.v_stride) {
-    const float* image = args.input + t / (plan.tiles_h * plan.tiles_w) * s.in_h * s.in_w * s.in_pixel_stride;
+  for (size_t t = block.t0; t < block.t1; ++t, v += plan.v.stride) {
+    const float* image = args.input + t / (plan.tiles.h * plan.tiles.w) * s.in_h * s.in_w * s.in_pixel_stride;
     // Coordinates left of or above the image wrap around, so they are larger than its size too.
-    const size_t y0 = t / plan.tiles_w % plan.tiles_h * kTile - s.pad_top, x0 = t % plan.tiles_w * kTile - s.pad_left;
+    const size_t y0 = t / plan.tiles.w % plan.tiles.h * kTile - s.pad_top, x0 = t % plan.tiles.w * kTile - s.pad_left;
     const float* pixels[kSide * kSide];
     for (size_t i = 0; i < kSide * kSide; ++i) {
       const size_t y = y0 + i / kSide, x = x0 + i % kSide;
       pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
-    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile(pixels, c, kLanes, v, plan.v_plane);
-    if (c < s.in_c) transform_tile(pixels, c, s.in_c - c, v, plan.v_plane);
+    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile(pixels, c, kLanes, v, plan.v.plane);
+    if (c < s.in_c) transform_tile(pixels, c, s.in_c - c, v, plan.v.plane);
   }
 }
 
@@ -177,16 +177,16 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
                   const float* m) {
   const ConvShape& s = args.shape;
   const Finish finish(args);
-  for (size_t t = block.t0; t < block.t1; ++t, m += plan.m_stride) {
-    const size_t y = t / plan.tiles_w % plan.tiles_h * kTile, x = t % plan.tiles_w * kTile;
-    const size_t b = t / (plan.tiles_h * plan.tiles_w);
+  for (size_t t = block.t0; t < block.t1; ++t, m += plan.m.stride) {
+    const size_t y = t / plan.tiles.w % plan.tiles.h * kTile, x = t % plan.tiles.w * kTile;
+    const size_t b = t / (plan.tiles.h * plan.tiles.w);
     OutputTile at{(b * s.out_h + y) * s.out_w + x, s.out_w, s.out_h - y, s.out_w - x, block.n0, kLanes};
     const float* sums = m;
     for (; at.channel + kLanes <= block.n1; at.channel += kLanes, sums += kLanes) {
-      finish_tile<kTile>(sums, plan.m_plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
+      finish_tile<kTile>(sums, plan.m.plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
     }
     at.channels = block.n1 - at.channel;
-    if (at.channels > 0) finish_tile<kTile>(sums, plan.m_plane, finish, at);
+    if (at.channels > 0) finish_tile<kTile>(sums, plan.m.plane, finish, at);
     for (size_t row = 0; row < std::min(kTile, at.rows); ++row) {
       finish.activate(at.pixel + row * at.line, std::min(kTile, at.columns), block.n0, block.n1);
     }
@@ -201,12 +201,13 @@ void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& pla
 
 void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                     const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
-  plan.tile == 2 ? transform_block<2>(args, plan, block, zeros, v) : transform_block<4>(args, plan, block, zeros, v);
+  plan.tiles.edge == 2 ? transform_block<2>(args, plan, block, zeros, v)
+                       : transform_block<4>(args, plan, block, zeros, v);
 }
 
 void winograd_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                      const conv_detail::WinogradBlock& block, const float* m) noexcept {
-  plan.tile == 2 ? finish_block<2>(args, plan, block, m) : finish_block<4>(args, plan, block, m);
+  plan.tiles.edge == 2 ? finish_block<2>(args, plan, block, m) : finish_block<4>(args, plan, block, m);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -6,21 +6,38 @@
 
 namespace retort::kernels::conv_detail {
 
+/// The tiles of outputs.
+struct WinogradTiles {
+  size_t edge = 0;       ///< outputs along one side of a tile
+  size_t h = 0, w = 0;   ///< number of tiles down and across an image; along a line
+  size_t line_rows = 0;  ///< rows of V for a line: its tiles, and those that groups of taps read after the last
+  size_t all = 0;        ///< rows of V for the whole batch
+};
+
+/// The division of a line's taps into groups of kLineTile taps; the last group has at most `of_group`.
+struct LineTaps {
+  size_t of_group = 0, groups = 1;
+};
+
+/// Floats from one row, and from one plane, of V or M to the next.
+struct WinogradMatrix {
+  size_t stride = 0, plane = 0;
+};
+
 /// A task is a block of output tiles times a group of output channels. The planes are taken in parts. For images, a
 /// part has two rows of a tile (for F(4x4) rows 1 and 2, then 3 and 4, each the points p and -p, then 0 and 5; for
 /// F(2x2) rows 1 and 2, then 0 and 3). For lines, it has the two points of a pair, and at last 0 and infinity or
 /// infinity alone. U is [plane][panel][depth][panel width] of a group if it is kept from one block to the next,
 /// otherwise of one part and `chunk` columns.
 struct WinogradPlan {
-  size_t tile = 0;  ///< edge of a tile
+  WinogradTiles tiles;
   size_t planes = 0, parts = 0, part_planes = 0;
-  size_t tiles_h = 0, tiles_w = 0, tiles = 0;
-  size_t taps = 0, tap_groups = 1;  ///< for lines: taps of a group, and number of groups; taps is 0 for images
-  size_t line_rows = 0;  ///< rows of V for a line: its tiles, and those that groups of taps read after the last
-  size_t depth = 0;      ///< length of the products' sums
+  LineTaps taps;     ///< of images: none, in one group
+  size_t depth = 0;  ///< length of the products' sums
   size_t block_tiles = 0, blocks = 0;
   size_t columns = 0, column_groups = 0, chunk = 0;
-  size_t v_stride = 0, v_plane = 0, m_stride = 0, m_plane = 0, u_plane = 0;
+  WinogradMatrix v, m;
+  size_t u_plane = 0;
   bool keeps_filters = false;
   size_t worker_bytes = 0;
 };
@@ -46,10 +63,6 @@ WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
 
 inline constexpr size_t kLineTile = 4;  ///< outputs of a tile of a line
-/// The division of a line's taps into groups of kLineTile taps; the last group has at most `of_group`.
-struct LineTaps {
-  size_t of_group, groups;
-};
 LineTaps line_taps(size_t kernel);
 /// Row t of V: the line of the batch, and the first of its outputs (which are `dilation` apart). `is_shared`: it has no
 /// outputs of its own.

@@ -84,10 +84,10 @@ void transform_panels(size_t in_c, size_t panels, const float* packed, float* u,
 
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept {
-  const auto transform_part = plan.tile == 2    ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
-                              : which.part == 0 ? transform_panels<6, 0>
-                              : which.part == 1 ? transform_panels<6, 1>
-                                                : transform_panels<6, 2>;
+  const auto transform_part = plan.tiles.edge == 2 ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
+                              : which.part == 0    ? transform_panels<6, 0>
+                              : which.part == 1    ? transform_panels<6, 1>
+                                                   : transform_panels<6, 2>;
   const size_t in_c = args.shape.in_c, panels = ceil_div(which.n1 - which.n0, 2 * kLanes);
   transform_part(in_c, panels, args.packed + which.n0 * 9 * in_c, u, plan.u_plane);
 }

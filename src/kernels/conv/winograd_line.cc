@@ -162,7 +162,7 @@ template <size_t kTaps>
 void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                      const conv_detail::WinogradBlock& block, const float* zeros, float* v) {
   const ConvShape& s = args.shape;
-  for (size_t t = block.t0; t < block.t1 + plan.tap_groups - 1; ++t, v += plan.v_stride) {
+  for (size_t t = block.t0; t < block.t1 + plan.taps.groups - 1; ++t, v += plan.v.stride) {
     const conv_detail::LineTile at = conv_detail::line_tile(s, plan, t);
     const float* const line = args.input + at.line * s.in_w * s.in_pixel_stride;
     const float* pixels[kTaps + kLineTile - 1];
@@ -171,8 +171,8 @@ void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan
       pixels[j] = x < s.in_w && at.line < s.batch * s.in_h ? line + x * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
-    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile<kTaps>(pixels, c, kLanes, v, plan.v_plane);
-    if (c < s.in_c) transform_tile<kTaps>(pixels, c, s.in_c - c, v, plan.v_plane);
+    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile<kTaps>(pixels, c, kLanes, v, plan.v.plane);
+    if (c < s.in_c) transform_tile<kTaps>(pixels, c, s.in_c - c, v, plan.v.plane);
   }
 }
 
@@ -184,8 +184,8 @@ void filter_panels(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
   const size_t tap_floats = s.in_c * kWidth, panels = ceil_div(which.n1 - which.n0, kWidth);
   const float* packed = args.packed + which.n0 * s.kernel_w * s.in_c;
   for (size_t p = 0; p < panels; ++p, packed += s.kernel_w * tap_floats) {
-    for (size_t g = 0; g < plan.tap_groups; ++g) {
-      const size_t first = g * kLineTile, taps = g + 1 < plan.tap_groups ? kLineTile : s.kernel_w - first;
+    for (size_t g = 0; g < plan.taps.groups; ++g) {
+      const size_t first = g * kLineTile, taps = g + 1 < plan.taps.groups ? kLineTile : s.kernel_w - first;
       const float* const group = packed + first * tap_floats;
       for (size_t at = 0; at < tap_floats; at += kLanes, u += kLanes) {
         Float w[kTaps];
@@ -204,14 +204,14 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
                   const float* m) {
   const ConvShape& s = args.shape;
   const Finish finish(args);
-  for (size_t t = block.t0; t < block.t1; ++t, m += plan.m_stride) {
+  for (size_t t = block.t0; t < block.t1; ++t, m += plan.m.stride) {
     const conv_detail::LineTile tile = conv_detail::line_tile(s, plan, t);
     if (tile.x >= s.out_w || tile.is_shared) continue;
     const size_t left = ceil_div(s.out_w - tile.x, s.dilation_w);
     const float* sums = m;
     for (size_t channel = block.n0; channel < block.n1; channel += kLanes, sums += kLanes) {
       Float y[kLineTile];
-      output_transform<kTaps>(sums, plan.m_plane, y);
+      output_transform<kTaps>(sums, plan.m.plane, y);
       finish.store<kLineTile, 1>(
           y, {tile.line * s.out_w + tile.x, s.dilation_w, left, 1, channel, std::min(kLanes, block.n1 - channel)});
     }
@@ -233,17 +233,17 @@ HWY_INLINE void with_taps(size_t taps, const F& f) {
 
 void winograd_line_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                          const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
-  with_taps(plan.taps, [&](auto taps) { transform_block<taps>(args, plan, block, zeros, v); });
+  with_taps(plan.taps.of_group, [&](auto taps) { transform_block<taps>(args, plan, block, zeros, v); });
 }
 
 void winograd_line_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                            const conv_detail::WinogradFilters& which, float* u) noexcept {
-  with_taps(plan.taps, [&](auto taps) { filter_panels<taps>(args, plan, which, u); });
+  with_taps(plan.taps.of_group, [&](auto taps) { filter_panels<taps>(args, plan, which, u); });
 }
 
 void winograd_line_output(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                           const conv_detail::WinogradBlock& block, const float* m) noexcept {
-  with_taps(plan.taps, [&](auto taps) { finish_block<taps>(args, plan, block, m); });
+  with_taps(plan.taps.of_group, [&](auto taps) { finish_block<taps>(args, plan, block, m); });
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

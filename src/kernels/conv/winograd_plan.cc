@@ -39,15 +39,15 @@ WinogradScratch worker_scratch(const WinogradPlan& plan, size_t in_c, void* scra
   w.head = worker_head(scratch, plan.worker_bytes, worker);
   w.zeros = reinterpret_cast<float*>(w.head + 1);
   w.v = w.zeros + round_up(in_c, 16);
-  w.m = w.v + plan.planes * plan.v_plane;
-  w.u = w.m + plan.planes * plan.m_plane;
+  w.m = w.v + plan.planes * plan.v.plane;
+  w.u = w.m + plan.planes * plan.m.plane;
   return w;
 }
 
 // Index of plane i of a part.
 size_t plane_of(const WinogradPlan& plan, size_t part, size_t i) {
-  if (plan.taps > 0) return plan.part_planes * part + i;
-  const size_t side = plan.tile + 2, second = i / side;
+  if (plan.taps.of_group > 0) return plan.part_planes * part + i;
+  const size_t side = plan.tiles.edge + 2, second = i / side;
   const bool ends = part + 1 == plan.parts;
   const size_t row = ends ? second * (side - 1) : 2 * part + 1 + second;
   return row * side + i % side;
@@ -60,17 +60,17 @@ void multiply(const WinogradPlan& plan, const WinogradBlock& block, const Winogr
   product.m = block.t1 - block.t0;
   product.n = filters.n1 - filters.n0;
   product.k = plan.depth;
-  product.a_stride = plan.v_stride;
-  product.c_stride = plan.m_stride;
+  product.a_stride = plan.v.stride;
+  product.c_stride = plan.m.stride;
   product.run = &par;
   const size_t planes = std::min(plan.part_planes, plan.planes - plan.part_planes * filters.part);
   for (size_t i = 0; i < planes; ++i) {
     const size_t plane = plane_of(plan, filters.part, i);
-    product.a = w.v + plane * plan.v_plane;
+    product.a = w.v + plane * plan.v.plane;
     product.packed_b = u + i * plan.u_plane;
     product.b_is_near = i > 0;
     product.next_b = i + 1 < planes ? u + (i + 1) * plan.u_plane : nullptr;
-    product.c = w.m + plane * plan.m_plane + (filters.n0 - block.n0);
+    product.c = w.m + plane * plan.m.plane + (filters.n0 - block.n0);
     gemm_block(product, 0, product.n);
   }
 }
@@ -91,16 +91,16 @@ void multiply_block(const ConvArgs& args, const WinogradPlan& plan, const Winogr
 
 void plan_blocks(const ConvShape& s, WinogradPlan& p) {
   constexpr size_t kMaxColumns = 128, kMinColumns = 64;  // each group transforms the input again
-  const size_t wanted = wanted_tasks(p.tiles * p.planes * p.depth * s.out_c), width = gemm_panel_width();
+  const size_t wanted = wanted_tasks(p.tiles.all * p.planes * p.depth * s.out_c), width = gemm_panel_width();
   const size_t least = ceil_div(s.out_c, kMaxColumns);
   const size_t most = std::max(p.keeps_filters ? s.out_c / kMinColumns : ceil_div(s.out_c, width), least);
   const size_t usual = p.keeps_filters ? group_columns(s.out_c, least) : width;
-  const size_t tile_bytes = p.planes * (p.v_stride + spread_stride(usual)) * sizeof(float);
+  const size_t tile_bytes = p.planes * (p.v.stride + spread_stride(usual)) * sizeof(float);
   const size_t fitting = fitting_tiles(p, tile_bytes);
-  p.blocks = ceil_div(p.tiles, fitting);
-  if (p.keeps_filters) p.blocks = std::max(p.blocks, std::min(wanted, p.tiles / kMinTiles));
-  p.block_tiles = ceil_div(p.tiles, std::max<size_t>(p.blocks, 1));
-  p.blocks = ceil_div(p.tiles, p.block_tiles);
+  p.blocks = ceil_div(p.tiles.all, fitting);
+  if (p.keeps_filters) p.blocks = std::max(p.blocks, std::min(wanted, p.tiles.all / kMinTiles));
+  p.block_tiles = ceil_div(p.tiles.all, std::max<size_t>(p.blocks, 1));
+  p.blocks = ceil_div(p.tiles.all, p.block_tiles);
   p.columns = group_columns(s.out_c, std::clamp(ceil_div(wanted, p.blocks), least, most));
   p.column_groups = ceil_div(s.out_c, p.columns);
 }
@@ -116,29 +116,27 @@ void plan_filters(WinogradPlan& p) {
 
 // Plans the tiles of images.
 void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
-  p.tile = edge;
+  p.tiles.edge = edge;
   p.planes = (edge + 2) * (edge + 2);
   p.part_planes = 2 * (edge + 2);
-  p.tiles_h = ceil_div(s.out_h, edge);
-  p.tiles_w = ceil_div(s.out_w, edge);
-  p.tiles = s.batch * p.tiles_h * p.tiles_w;
+  p.tiles.h = ceil_div(s.out_h, edge);
+  p.tiles.w = ceil_div(s.out_w, edge);
+  p.tiles.all = s.batch * p.tiles.h * p.tiles.w;
   p.depth = s.in_c;
-  p.v_stride = spread_stride(s.in_c);
+  p.v.stride = spread_stride(s.in_c);
 }
 
 // Plans the tiles of lines.
 void plan_lines_of_tiles(const ConvShape& s, WinogradPlan& p) {
-  const LineTaps taps = line_taps(s.kernel_w);
-  p.tile = kLineTile;
-  p.taps = taps.of_group;
-  p.tap_groups = taps.groups;
-  p.planes = p.taps + kLineTile - 1;
+  p.tiles.edge = kLineTile;
+  p.taps = line_taps(s.kernel_w);
+  p.planes = p.taps.of_group + kLineTile - 1;
   p.part_planes = 2;
-  p.tiles_w = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile);
-  p.line_rows = p.tiles_w + p.tap_groups - 1;
-  p.tiles = s.batch * s.in_h * phases(s) * p.line_rows;
-  p.depth = p.tap_groups * s.in_c;
-  p.v_stride = p.tap_groups > 1 ? s.in_c : spread_stride(s.in_c);
+  p.tiles.w = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile);
+  p.tiles.line_rows = p.tiles.w + p.taps.groups - 1;
+  p.tiles.all = s.batch * s.in_h * phases(s) * p.tiles.line_rows;
+  p.depth = p.taps.groups * s.in_c;
+  p.v.stride = p.taps.groups > 1 ? s.in_c : spread_stride(s.in_c);
 }
 
 }  // namespace
@@ -150,8 +148,8 @@ LineTaps line_taps(size_t kernel) {
 }
 
 LineTile line_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
-  const size_t strip = t / plan.line_rows, i = t % plan.line_rows;
-  return {strip / phases(s), strip % phases(s) + i * kLineTile * s.dilation_w, i >= plan.tiles_w};
+  const size_t strip = t / plan.tiles.line_rows, i = t % plan.tiles.line_rows;
+  return {strip / phases(s), strip % phases(s) + i * kLineTile * s.dilation_w, i >= plan.tiles.w};
 }
 
 WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
@@ -170,11 +168,11 @@ WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   p.keeps_filters = p.planes * p.depth * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
   plan_blocks(s, p);
   plan_filters(p);
-  p.m_stride = spread_stride(p.columns);
-  p.v_plane = spread_plane((p.block_tiles + p.tap_groups - 1) * p.v_stride + kSlack);
-  p.m_plane = spread_plane(p.block_tiles * p.m_stride);
+  p.m.stride = spread_stride(p.columns);
+  p.v.plane = spread_plane((p.block_tiles + p.taps.groups - 1) * p.v.stride + kSlack);
+  p.m.plane = spread_plane(p.block_tiles * p.m.stride);
   const size_t u_planes = p.keeps_filters ? p.parts * p.part_planes : p.part_planes;
-  const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v_plane + p.m_plane) + u_planes * p.u_plane;
+  const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v.plane + p.m.plane) + u_planes * p.u_plane;
   p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);
   return p;
 }
@@ -183,13 +181,13 @@ void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noe
   const ConvShape& s = args.shape;
   const WinogradPlan plan = plan_winograd(s, args.algorithm);
   reset_workers(scratch, plan.worker_bytes, par.workers());
-  const WinogradTransforms transforms = plan.taps > 0 ? line_transforms() : image_transforms();
+  const WinogradTransforms transforms = plan.taps.of_group > 0 ? line_transforms() : image_transforms();
   par.for_each(plan.blocks * plan.column_groups, [&](size_t task, int worker) {
     WinogradBlock block;
     const size_t index = plan.keeps_filters ? task % plan.blocks : task / plan.column_groups;
     const size_t group = plan.keeps_filters ? task / plan.blocks : task % plan.column_groups;
     block.t0 = index * plan.block_tiles;
-    block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles);
+    block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles.all);
     block.n0 = group * plan.columns;
     block.n1 = std::min(block.n0 + plan.columns, s.out_c);
     const WinogradScratch w = worker_scratch(plan, s.in_c, scratch, worker);

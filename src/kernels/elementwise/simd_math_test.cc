@@ -111,8 +111,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cfloat>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>

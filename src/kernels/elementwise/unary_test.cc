@@ -1,5 +1,6 @@
 #include "kernels/elementwise/unary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -42,40 +42,39 @@ struct Window {
   size_t slices = 1, slice = 0;  // number of slices of rows of taps, and floats from one to the next
 };
 
-// Number of taps of a kernel row or column that lie in the padded image.
-size_t taps_padded(size_t start, size_t padded_size, size_t kernel, size_t dilation) {
-  return taps_inside(ptrdiff_t(start), padded_size, kernel, dilation).last;
+// Taps of window `at` of an axis that lie in the image.
+HWY_INLINE TapRange taps_of(const PoolAxis& a, size_t at) {
+  return taps_inside(ptrdiff_t(at * a.stride) - ptrdiff_t(a.pad_begin), a.in, a.kernel, a.dilation);
+}
+
+// Number of taps of window `at` that lie in the padded image.
+size_t taps_padded(const PoolAxis& a, size_t at) {
+  return taps_inside(ptrdiff_t(at * a.stride), a.padded(), a.kernel, a.dilation).last;
+}
+
+// Index in the image of the first of the taps of window `at`; there must be one.
+HWY_INLINE size_t first_pixel(const PoolAxis& a, size_t at, const TapRange& taps) {
+  return at * a.stride + taps.first * a.dilation - a.pad_begin;
 }
 
 // The divisor of the means of a row's windows, without the factor for their columns.
 size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
-  const PoolShape& s = args.shape;
-  if (args.kind != PoolKind::average_include_pad) return rows;
-  return taps_padded(y * s.stride_h, s.pad_top + s.in_h + s.pad_bottom, s.kernel_h, s.dilation_h);
+  return args.kind == PoolKind::average_include_pad ? taps_padded(args.shape.height, y) : rows;
 }
 
 size_t divisor_columns(const PoolArgs& args, size_t x) {
-  const PoolShape& s = args.shape;
-  const size_t at = x * s.stride_w;
-  if (args.kind != PoolKind::average_include_pad)
-    return taps_inside(ptrdiff_t(at) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w).count();
-  return taps_padded(at, s.pad_left + s.in_w + s.pad_right, s.kernel_w, s.dilation_w);
+  const PoolAxis& width = args.shape.width;
+  return args.kind == PoolKind::average_include_pad ? taps_padded(width, x) : taps_of(width, x).count();
 }
 
 // The window of output pixel (y, x); `image` is its channel's first pixel; `pixel` is the distance in floats from one
 // pixel to the next.
 Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
-  const PoolShape& s = args.shape;
-  const size_t padded_y = y * s.stride_h, padded_x = x * s.stride_w;
-  const TapRange down = taps_inside(ptrdiff_t(padded_y) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
-  const TapRange across = taps_inside(ptrdiff_t(padded_x) - ptrdiff_t(s.pad_left), s.in_w, s.kernel_w, s.dilation_w);
-  Window w{image, down.count(), across.count(), s.dilation_h * s.in_w * pixel, s.dilation_w * pixel, 0};
+  const PoolAxis &height = args.shape.height, &width = args.shape.width;
+  const TapRange down = taps_of(height, y), across = taps_of(width, x);
+  Window w{image, down.count(), across.count(), height.dilation * width.in * pixel, width.dilation * pixel, 0};
   w.divisor = w.rows * w.columns;
-  if (w.divisor > 0) {
-    const size_t in_y = padded_y + down.first * s.dilation_h - s.pad_top;
-    const size_t in_x = padded_x + across.first * s.dilation_w - s.pad_left;
-    w.input += (in_y * s.in_w + in_x) * pixel;
-  }
+  if (w.divisor > 0) w.input += (first_pixel(height, y, down) * width.in + first_pixel(width, x, across)) * pixel;
   if (args.kind == PoolKind::average_include_pad) {
     w.divisor = divisor_rows(args, y, w.rows) * divisor_columns(args, x);
   }
@@ -84,14 +83,13 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
 
 // Adds the slices of output slice z to a window of its plane; returns their contribution to the divisor.
 size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
-  const PoolShape& s = args.shape;
-  const size_t padded_z = z * s.stride_d;
-  const TapRange deep = taps_inside(ptrdiff_t(padded_z) - ptrdiff_t(s.pad_front), s.in_d, s.kernel_d, s.dilation_d);
+  const PoolAxis& depth = args.shape.depth;
+  const size_t plane = args.shape.height.in * args.shape.width.in;
+  const TapRange deep = taps_of(depth, z);
   w.slices = deep.count();
-  w.slice = s.dilation_d * s.in_h * s.in_w;
-  if (w.slices > 0) w.input += (padded_z + deep.first * s.dilation_d - s.pad_front) * s.in_h * s.in_w;
-  if (args.kind != PoolKind::average_include_pad) return w.slices;
-  return taps_padded(padded_z, s.pad_front + s.in_d + s.pad_back, s.kernel_d, s.dilation_d);
+  w.slice = depth.dilation * plane;
+  if (w.slices > 0) w.input += first_pixel(depth, z, deep) * plane;
+  return args.kind == PoolKind::average_include_pad ? taps_padded(depth, z) : w.slices;
 }
 
 // kVectors vectors of channels, the last of them n wide.
@@ -117,10 +115,10 @@ HWY_INLINE void pool_channels(const Window& w, size_t channel, size_t n, float* 
 template <class Op>
 void pool_row_nhwc(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
-  const float* image = args.input + row / s.out_h * s.in_h * s.in_w * s.in_pixel_stride;
-  float* out = args.output + row * s.out_w * s.out_pixel_stride;
-  for (size_t x = 0; x < s.out_w; ++x, out += s.out_pixel_stride) {
-    const Window w = window_at(args, image, s.in_pixel_stride, row % s.out_h, x);
+  const float* image = args.input + row / s.height.out * s.height.in * s.width.in * s.in_pixel_stride;
+  float* out = args.output + row * s.width.out * s.out_pixel_stride;
+  for (size_t x = 0; x < s.width.out; ++x, out += s.out_pixel_stride) {
+    const Window w = window_at(args, image, s.in_pixel_stride, row % s.height.out, x);
     size_t c = 0;
     for (; c + 4 * kLanes <= s.channels; c += 4 * kLanes) pool_channels<Op, 4>(w, c, kLanes, out);
     for (; c + kLanes <= s.channels; c += kLanes) pool_channels<Op, 1>(w, c, kLanes, out);
@@ -164,9 +162,9 @@ void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, 
 
 // Means of `n` output pixels of a row, starting with x. Windows that cross no edge of the image share one divisor.
 HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n, size_t reach) {
-  const PoolShape& s = args.shape;
-  if (x * s.stride_w >= s.pad_left && (x + n - 1) * s.stride_w + reach <= s.in_w + s.pad_left)
-    return Mean::finish(sums, rows * s.kernel_w);
+  const PoolAxis& width = args.shape.width;
+  if (x * width.stride >= width.pad_begin && (x + n - 1) * width.stride + reach <= width.in + width.pad_begin)
+    return Mean::finish(sums, rows * width.kernel);
   HWY_ALIGN float divisors[kLanes];
   for (size_t i = 0; i < kLanes; ++i)
     divisors[i] = i < n ? float(std::max<size_t>(rows * divisor_columns(args, x + i), 1)) : 1.0f;
@@ -190,27 +188,28 @@ void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t z, size_t 
 template <class Op>
 void pool_row_nchw(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
-  const float* plane = args.input + row / s.out_h / s.out_d * s.in_d * s.in_h * s.in_w;
-  float* out = args.output + row * s.out_w;
-  const size_t y = row % s.out_h, z = row / s.out_h % s.out_d, reach = (s.kernel_w - 1) * s.dilation_w + 1,
-               step = kLanes * s.stride_w;
-  if (step + reach > kLineFloats || s.out_w < kFewPixels) {
-    for (size_t x = 0; x < s.out_w; ++x) pool_pixel_nchw<Op>(args, plane, z, y, x, out + x);
+  const float* plane = args.input + row / s.height.out / s.depth.out * s.depth.in * s.height.in * s.width.in;
+  float* out = args.output + row * s.width.out;
+  const size_t y = row % s.height.out, z = row / s.height.out % s.depth.out, reach = s.width.reach(),
+               step = kLanes * s.width.stride;
+  if (step + reach > kLineFloats || s.width.out < kFewPixels) {
+    for (size_t x = 0; x < s.width.out; ++x) pool_pixel_nchw<Op>(args, plane, z, y, x, out + x);
     return;
   }
-  const TapRange down = taps_inside(ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top), s.in_h, s.kernel_h, s.dilation_h);
-  Window w{plane, down.count(), 0, s.dilation_h * s.in_w, 0, 0};
-  if (w.rows > 0) w.input += (y * s.stride_h + down.first * s.dilation_h - s.pad_top) * s.in_w;
+  const TapRange down = taps_of(s.height, y);
+  Window w{plane, down.count(), 0, s.height.dilation * s.width.in, 0, 0};
+  if (w.rows > 0) w.input += first_pixel(s.height, y, down) * s.width.in;
   const size_t divisors = divisor_rows(args, y, w.rows) * add_slices(args, z, w);
   HWY_ALIGN float line[kLineFloats + kLanes];
   const size_t most = (kLineFloats - reach) / step * kLanes;
-  for (size_t x0 = 0; x0 < s.out_w; x0 += most) {
-    const size_t x1 = std::min(x0 + most, s.out_w), count = ceil_div(x1 - x0, kLanes) * step + reach;
-    combine_rows<Op>(w, s.in_w, ptrdiff_t(x0 * s.stride_w) - ptrdiff_t(s.pad_left), count, line);
+  for (size_t x0 = 0; x0 < s.width.out; x0 += most) {
+    const size_t x1 = std::min(x0 + most, s.width.out), count = ceil_div(x1 - x0, kLanes) * step + reach;
+    combine_rows<Op>(w, s.width.in, ptrdiff_t(x0 * s.width.stride) - ptrdiff_t(s.width.pad_begin), count, line);
     for (size_t x = x0; x < x1; x += kLanes) {
-      const float* in = line + (x - x0) * s.stride_w;
+      const float* in = line + (x - x0) * s.width.stride;
       Float sum = hn::Set(FloatTag(), Op::kStart);
-      for (size_t j = 0; j < s.kernel_w; ++j) sum = Op::add(sum, load_every(in + j * s.dilation_w, s.stride_w));
+      for (size_t j = 0; j < s.width.kernel; ++j)
+        sum = Op::add(sum, load_every(in + j * s.width.dilation, s.width.stride));
       const size_t n = std::min(kLanes, x1 - x);
       if constexpr (Op::kDivides) sum = means(args, sum, divisors, x, n, reach);
       store_first(sum, out + x, n);
@@ -290,8 +289,8 @@ constexpr size_t kTaskElements = 64 << 10;
 
 void pool_all(const PoolArgs& args, bool nchw, const Parallel& par) noexcept {
   const PoolShape& s = args.shape;
-  const size_t rows = s.batch * s.out_h * (nchw ? s.channels * s.out_d : 1);
-  const size_t row_elements = s.out_w * s.kernel_h * s.kernel_w * (nchw ? s.kernel_d : s.channels);
+  const size_t rows = s.batch * s.height.out * (nchw ? s.channels * s.depth.out : 1);
+  const size_t row_elements = s.width.out * s.height.kernel * s.width.kernel * (nchw ? s.depth.kernel : s.channels);
   if (rows * row_elements == 0) return;
   const size_t task_rows = ceil_div(kTaskElements, row_elements);
   const auto run = RETORT_SELECT(pool_rows);
@@ -306,11 +305,8 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
   PoolArgs a = args;
   PoolShape& s = a.shape;
   // A column has the same layout as a row.
-  if (s.in_w == 1 && s.kernel_w == 1 && s.out_w == 1 && s.pad_left + s.pad_right == 0) {
-    const std::pair<size_t&, size_t&> sides[] = {
-        {s.in_w, s.in_h},        {s.out_w, s.out_h},          {s.kernel_w, s.kernel_h},    {s.stride_w, s.stride_h},
-        {s.pad_left, s.pad_top}, {s.pad_right, s.pad_bottom}, {s.dilation_w, s.dilation_h}};
-    for (const auto& [across, down] : sides) std::swap(across, down);
+  if (s.width.in == 1 && s.width.kernel == 1 && s.width.out == 1 && s.width.pad_begin + s.width.pad_end == 0) {
+    std::swap(s.width, s.height);
   }
   pool_all(a, true, par);
 }

@@ -17,13 +17,22 @@ enum class PoolKind : uint8_t {
   average_include_pad,
 };
 
+/// One spatial dimension: the extents of the image and of the result, and the window.
+struct PoolAxis {
+  size_t in = 1, out = 1;
+  size_t kernel = 1, stride = 1, dilation = 1;
+  size_t pad_begin = 0, pad_end = 0;
+
+  size_t padded() const { return pad_begin + in + pad_end; }
+  /// Pixels from the first to the last tap of a window, with both.
+  size_t reach() const { return (kernel - 1) * dilation + 1; }
+};
+
 struct PoolShape {
-  size_t batch = 1, in_h = 1, in_w = 1, channels = 1, out_h = 1, out_w = 1;
-  size_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  size_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  size_t batch = 1, channels = 1;
+  PoolAxis height, width;
+  PoolAxis depth;                                    ///< outside of the height; only for NCHW
   size_t in_pixel_stride = 1, out_pixel_stride = 1;  ///< in floats; not used by the NCHW forms
-  /// Of a third dimension, outside of the height; only for NCHW.
-  size_t in_d = 1, out_d = 1, kernel_d = 1, stride_d = 1, dilation_d = 1, pad_front = 0, pad_back = 0;
 };
 
 struct PoolArgs {

@@ -31,25 +31,24 @@ void pool_reference(const PoolArgs& args, bool nchw) noexcept {
   const auto at = [nchw](size_t b, size_t c, size_t channels, size_t pixels, size_t pixel, size_t stride) {
     return nchw ? (b * channels + c) * pixels + pixel : (b * pixels + pixel) * stride + c;
   };
-  const size_t out_pixels = s.out_d * s.out_h * s.out_w, in_pixels = s.in_d * s.in_h * s.in_w;
+  const size_t out_pixels = s.depth.out * s.height.out * s.width.out, in_pixels = s.depth.in * s.height.in * s.width.in;
   for (size_t i = 0; i < s.batch * out_pixels * s.channels; ++i) {
-    const size_t c = i % s.channels, x = i / s.channels % s.out_w, y = i / s.channels / s.out_w % s.out_h;
-    const size_t z = i / s.channels / s.out_w / s.out_h % s.out_d, b = i / s.channels / out_pixels;
+    const size_t c = i % s.channels, x = i / s.channels % s.width.out, y = i / s.channels / s.width.out % s.height.out;
+    const size_t z = i / s.channels / s.width.out / s.height.out % s.depth.out, b = i / s.channels / out_pixels;
     Window window;
-    for (size_t tap = 0; tap < s.kernel_d * s.kernel_h * s.kernel_w; ++tap) {
-      const size_t padded_z = z * s.stride_d + tap / s.kernel_w / s.kernel_h * s.dilation_d;
-      const size_t padded_y = y * s.stride_h + tap / s.kernel_w % s.kernel_h * s.dilation_h;
-      const size_t padded_x = x * s.stride_w + tap % s.kernel_w * s.dilation_w;
-      if (padded_z >= s.pad_front + s.in_d + s.pad_back) continue;
-      if (padded_y >= s.pad_top + s.in_h + s.pad_bottom || padded_x >= s.pad_left + s.in_w + s.pad_right) continue;
+    for (size_t tap = 0; tap < s.depth.kernel * s.height.kernel * s.width.kernel; ++tap) {
+      const size_t padded_z = z * s.depth.stride + tap / s.width.kernel / s.height.kernel * s.depth.dilation;
+      const size_t padded_y = y * s.height.stride + tap / s.width.kernel % s.height.kernel * s.height.dilation;
+      const size_t padded_x = x * s.width.stride + tap % s.width.kernel * s.width.dilation;
+      if (padded_z >= s.depth.padded() || padded_y >= s.height.padded() || padded_x >= s.width.padded()) continue;
       ++window.padded;
-      const size_t in_z = padded_z - s.pad_front, in_y = padded_y - s.pad_top,
-                   in_x = padded_x - s.pad_left;  // wrap around before, above and left of the image
-      if (in_z >= s.in_d || in_y >= s.in_h || in_x >= s.in_w) continue;
-      const size_t pixel = (in_z * s.in_h + in_y) * s.in_w + in_x;
+      const size_t in_z = padded_z - s.depth.pad_begin, in_y = padded_y - s.height.pad_begin,
+                   in_x = padded_x - s.width.pad_begin;  // wrap around before, above and left of the image
+      if (in_z >= s.depth.in || in_y >= s.height.in || in_x >= s.width.in) continue;
+      const size_t pixel = (in_z * s.height.in + in_y) * s.width.in + in_x;
       window.add(args.input[at(b, c, s.channels, in_pixels, pixel, s.in_pixel_stride)]);
     }
-    args.output[at(b, c, s.channels, out_pixels, (z * s.out_h + y) * s.out_w + x, s.out_pixel_stride)] =
+    args.output[at(b, c, s.channels, out_pixels, (z * s.height.out + y) * s.width.out + x, s.out_pixel_stride)] =
         window.result(args.kind);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -40,17 +41,14 @@ void expect_same(const std::vector<float>& want, const std::vector<float>& got, 
 }
 
 void set_out_size(PoolShape& s, bool ceiling) {
-  const auto extent = [ceiling](size_t padded, size_t reach, size_t stride) {
-    return (padded - reach + (ceiling ? stride - 1 : 0)) / stride + 1;
-  };
-  s.out_d = extent(s.in_d + s.pad_front + s.pad_back, (s.kernel_d - 1) * s.dilation_d + 1, s.stride_d);
-  s.out_h = extent(s.in_h + s.pad_top + s.pad_bottom, (s.kernel_h - 1) * s.dilation_h + 1, s.stride_h);
-  s.out_w = extent(s.in_w + s.pad_left + s.pad_right, (s.kernel_w - 1) * s.dilation_w + 1, s.stride_w);
+  for (PoolAxis* a : {&s.depth, &s.height, &s.width}) {
+    a->out = (a->padded() - a->reach() + (ceiling ? a->stride - 1 : 0)) / a->stride + 1;
+  }
 }
 
 std::vector<float> run(const PoolShape& s, PoolKind kind, bool nchw, const std::vector<float>& input,
                        const Parallel& par) {
-  std::vector<float> output(s.batch * s.out_d * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
+  std::vector<float> output(s.batch * s.depth.out * s.height.out * s.width.out * s.out_pixel_stride + 32, kGuard);
   const PoolArgs args{s, kind, input.data(), output.data()};
   nchw ? pool_nchw(args, par) : pool_nhwc(args, par);
   return output;
@@ -61,18 +59,18 @@ void check_pool(PoolShape s, bool ceiling = false, float poison = 0) {
   set_out_size(s, ceiling);
   s.in_pixel_stride = s.channels + 3;
   s.out_pixel_stride = s.channels + 2;
-  std::vector<float> input = random_floats(s.batch * s.in_d * s.in_h * s.in_w * s.in_pixel_stride, 1);
-  if (poison != 0 && !input.empty()) input[s.in_h * s.in_w / 2 * s.in_pixel_stride] = poison;
+  std::vector<float> input = random_floats(s.batch * s.depth.in * s.height.in * s.width.in * s.in_pixel_stride, 1);
+  if (poison != 0 && !input.empty()) input[s.height.in * s.width.in / 2 * s.in_pixel_stride] = poison;
   for (const PoolKind kind : kKinds) {
     for (const bool nchw : {false, true}) {
-      if (!nchw && s.in_d > 1) continue;
-      std::vector<float> want(s.batch * s.out_d * s.out_h * s.out_w * s.out_pixel_stride + 32, kGuard);
+      if (!nchw && s.depth.in > 1) continue;
+      std::vector<float> want(s.batch * s.depth.out * s.height.out * s.width.out * s.out_pixel_stride + 32, kGuard);
       pool_reference({s, kind, input.data(), want.data()}, nchw);
       for (int level = 0; level <= int(best_isa()); ++level) {
         const ScopedIsa isa{Isa(level)};
         expect_same(want, run(s, kind, nchw, input, Parallel()), kind == PoolKind::max ? 0 : 1e-6f,
                     cat("kind {} nchw {} channels {} in {}x{} kernel {}x{} stride {}", int(kind), nchw, s.channels,
-                        s.in_h, s.in_w, s.kernel_h, s.kernel_w, s.stride_w));
+                        s.height.in, s.width.in, s.height.kernel, s.width.kernel, s.width.stride));
       }
     }
   }
@@ -82,10 +80,13 @@ TEST(Pool, KernelsStridesChannels) {
   for (const size_t channels : {1, 3, 17, 24, 33, 64, 100}) {
     for (const size_t kernel : {1, 2, 3, 5}) {
       for (const size_t stride : {1, 2, 3}) {
-        PoolShape s{.batch = 2, .in_h = 9, .in_w = 41, .channels = channels, .kernel_h = kernel, .kernel_w = kernel};
-        s.stride_h = s.stride_w = stride;
-        s.pad_top = s.pad_left = kernel / 2;
-        s.pad_bottom = s.pad_right = (kernel - 1) / 2;
+        PoolShape s{.batch = 2,
+                    .channels = channels,
+                    .height = {.in = 9, .kernel = kernel},
+                    .width = {.in = 41, .kernel = kernel}};
+        s.height.stride = s.width.stride = stride;
+        s.height.pad_begin = s.width.pad_begin = kernel / 2;
+        s.height.pad_end = s.width.pad_end = (kernel - 1) / 2;
         check_pool(s);
         check_pool(s, true);
       }
@@ -94,26 +95,21 @@ TEST(Pool, KernelsStridesChannels) {
 }
 
 TEST(Pool, DilationAndUnevenPadding) {
-  PoolShape s{.batch = 1,
-              .in_h = 11,
-              .in_w = 50,
-              .channels = 5,
-              .kernel_h = 3,
-              .kernel_w = 2,
-              .dilation_h = 2,
-              .dilation_w = 3};
-  s.pad_top = 2, s.pad_left = 1, s.pad_bottom = 1, s.pad_right = 0;
+  PoolShape s{.batch = 1, .channels = 5};
+  s.height = {.in = 11, .kernel = 3, .dilation = 2, .pad_begin = 2, .pad_end = 1};
+  s.width = {.in = 50, .kernel = 2, .dilation = 3, .pad_begin = 1};
   check_pool(s);
-  s.stride_w = 2;
+  s.width.stride = 2;
   check_pool(s, true);
 }
 
 TEST(Pool, ThreeDimensions) {
   for (const size_t kernel : {1, 2, 3}) {
     for (const size_t width : {2, 9, 40}) {
-      PoolShape s{.batch = 2, .in_h = 5, .in_w = width, .channels = 3, .kernel_h = 2, .kernel_w = 2, .stride_w = 2};
-      s.in_d = 6, s.kernel_d = kernel, s.stride_d = 2, s.dilation_d = 2, s.pad_front = s.pad_back = kernel - 1;
-      s.pad_top = s.pad_right = 1;
+      PoolShape s{.batch = 2, .channels = 3};
+      s.height = {.in = 5, .kernel = 2, .pad_begin = 1};
+      s.width = {.in = width, .kernel = 2, .stride = 2, .pad_end = 1};
+      s.depth = {.in = 6, .kernel = kernel, .stride = 2, .dilation = 2, .pad_begin = kernel - 1, .pad_end = kernel - 1};
       check_pool(s);
       check_pool(s, true, std::nanf(""));
     }
@@ -121,18 +117,17 @@ TEST(Pool, ThreeDimensions) {
 }
 
 TEST(Pool, OneDimension) {
-  PoolShape s{.batch = 2, .in_w = 77, .channels = 20, .kernel_w = 4, .stride_w = 2};
+  PoolShape s{.batch = 2, .channels = 20, .width = {.in = 77, .kernel = 4, .stride = 2}};
   check_pool(s);
 }
 
 TEST(Pool, Columns) {
   for (const size_t stride : {1, 2}) {
-    PoolShape s{.batch = 2, .in_h = 41, .in_w = 1, .channels = 5, .kernel_h = 3};
-    s.stride_h = stride;
-    s.pad_top = 1, s.pad_bottom = 2;
+    PoolShape s{.batch = 2, .channels = 5};
+    s.height = {.in = 41, .kernel = 3, .stride = stride, .pad_begin = 1, .pad_end = 2};
     check_pool(s);
     check_pool(s, true);
-    s.in_w = 2;
+    s.width.in = 2;
     check_pool(s);
   }
 }
@@ -141,36 +136,35 @@ TEST(Pool, Columns) {
 TEST(Pool, LongLines) {
   for (const size_t kernel : {3, 2100}) {
     for (const size_t stride : {1, 3}) {
-      PoolShape s{.batch = 1, .in_h = 2, .in_w = 2401, .channels = 1, .kernel_h = 2, .kernel_w = kernel};
-      s.stride_w = stride;
-      s.pad_left = s.pad_right = kernel / 2;
+      PoolShape s{.batch = 1, .channels = 1, .height = {.in = 2, .kernel = 2}};
+      s.width = {.in = 2401, .kernel = kernel, .stride = stride, .pad_begin = kernel / 2, .pad_end = kernel / 2};
       check_pool(s);
     }
   }
 }
 
 TEST(Pool, WindowsOutsideTheImage) {
-  PoolShape s{.batch = 1, .in_h = 2, .in_w = 2, .channels = 3, .kernel_h = 2, .kernel_w = 2};
-  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = 4;
+  PoolShape s{.batch = 1, .channels = 3};
+  s.height = s.width = {.in = 2, .kernel = 2, .pad_begin = 4, .pad_end = 4};
   check_pool(s);
 }
 
 TEST(Pool, NotFinite) {
-  PoolShape s{.batch = 1, .in_h = 7, .in_w = 40, .channels = 18, .kernel_h = 3, .kernel_w = 3};
+  PoolShape s{.batch = 1, .channels = 18, .height = {.in = 7, .kernel = 3}, .width = {.in = 40, .kernel = 3}};
   const float inf = std::numeric_limits<float>::infinity();
   for (const float poison : {std::numeric_limits<float>::quiet_NaN(), inf, -inf}) check_pool(s, false, poison);
 }
 
 TEST(Pool, EmptyBatch) {
-  PoolShape s{.batch = 0, .in_h = 7, .in_w = 8, .channels = 18, .kernel_h = 3, .kernel_w = 3};
+  PoolShape s{.batch = 0, .channels = 18, .height = {.in = 7, .kernel = 3}, .width = {.in = 8, .kernel = 3}};
   check_pool(s);
 }
 
 TEST(Pool, SameBitsForAnyNumberOfThreads) {
-  PoolShape s{.batch = 2, .in_h = 56, .in_w = 57, .channels = 40, .kernel_h = 3, .kernel_w = 3};
+  PoolShape s{.batch = 2, .channels = 40, .height = {.in = 56, .kernel = 3}, .width = {.in = 57, .kernel = 3}};
   set_out_size(s, false);
   s.in_pixel_stride = s.out_pixel_stride = s.channels;
-  const std::vector<float> input = random_floats(s.batch * s.in_h * s.in_w * s.channels, 2);
+  const std::vector<float> input = random_floats(s.batch * s.height.in * s.width.in * s.channels, 2);
   for (const bool nchw : {false, true}) {
     const std::vector<float> once = run(s, PoolKind::average, nchw, input, Parallel());
     for (const int threads : {2, 3, 4, 7}) {

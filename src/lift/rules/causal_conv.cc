@@ -9,10 +9,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-ValueId swap_axes(Rewriter& r, ValueId x) {
-  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", Ints{0, 2, 1}}}});
-}
-
 /// Channels in the last axes of the input and of the state, maybe several.
 class ChannelsLast {
  public:
@@ -23,11 +19,11 @@ class ChannelsLast {
   ValueId to_first(ValueId x) {
     if (!last_) return x;
     if (shape_.rank() > 3) x = r_.add({.type = "Reshape", .inputs = {x, r_.constant(Ints{0, 0, -1})}});
-    return swap_axes(r_, x);
+    return transpose(r_, x, {0, 2, 1});
   }
   ValueId to_last(ValueId x) {
     if (!last_) return x;
-    x = swap_axes(r_, x);
+    x = transpose(r_, x, {0, 2, 1});
     if (shape_.rank() == 3) return x;
     Ints shape{0, 0};
     for (size_t i = 2; i < shape_.rank(); ++i) shape.push_back(shape_[i]);

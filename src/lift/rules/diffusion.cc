@@ -14,10 +14,6 @@ void apply_bias_add(Rewriter& r) {
   r.remove();
 }
 
-ValueId transpose(Rewriter& r, ValueId x, const Ints& order) {
-  return r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", order}}});
-}
-
 // The norm of x, in its layout.
 ValueId group_norm(Rewriter& r, ValueId x) {
   const int64_t groups = r.attributes().get_or<int64_t>("groups", 0);

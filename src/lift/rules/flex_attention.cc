@@ -13,10 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-ValueId as_type(Rewriter& r, ValueId x, DType to) {
-  if (r.graph().value(x).type.dtype == to) return x;
-  return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(to)}}});
-}
+ValueId as_type(Rewriter& r, ValueId x, DType to) { return r.graph().value(x).type.dtype == to ? x : cast(r, x, to); }
 
 /// Copies the nodes of a body into the outer graph.
 class Splice {
@@ -99,9 +96,7 @@ void apply_products(Rewriter& r) {
     require(is_known(size), ErrorCode::not_implemented, "the size of the heads must be known");
     scale = float(1 / std::sqrt(double(std::max<Dim>(size, 1))));
   }
-  const ValueId keys = r.add({.type = "Transpose",
-                              .inputs = {as_type(r, spread_heads(r, 1), precision)},
-                              .attributes = {{"perm", Ints{0, 1, 3, 2}}}});
+  const ValueId keys = transpose(r, as_type(r, spread_heads(r, 1), precision), {0, 1, 3, 2});
   const ValueId products = r.add({.type = "MatMul", .inputs = {as_type(r, r.input(0), precision), keys}});
   ValueId x = r.add({.type = "Mul", .inputs = {products, r.constant(float_scalar(precision, scale))}});
   if (const Body* body = find_body(r, "score_mod")) x = Splice(r, *body).apply(x);

@@ -19,8 +19,7 @@ void move_same(Rewriter& r) {
 
 // Indices may be int32.
 void move_gather_nd(Rewriter& r) {
-  if (r.type(1).dtype == DType::i32)
-    r.set_input(1, r.add({.type = "Cast", .inputs = {r.input(1)}, .attributes = {{"to", int64_t(DType::i64)}}}));
+  if (r.type(1).dtype == DType::i32) r.set_input(1, cast(r, r.input(1), DType::i64));
   move_to(r, "GatherND");
 }
 
@@ -66,7 +65,7 @@ void move_range(Rewriter& r) {
 }
 
 void move_expand_dims(Rewriter& r) {
-  const ValueId axis = r.add({.type = "Cast", .inputs = {r.input(1)}, .attributes = {{"to", int64_t(DType::i64)}}});
+  const ValueId axis = cast(r, r.input(1), DType::i64);
   r.set_input(1, r.add({.type = "Reshape", .inputs = {axis, r.constant(std::vector<int64_t>{1})}}));
   move_to(r, "Unsqueeze");
 }

@@ -80,8 +80,7 @@ void nchwc_upsample(Rewriter& r) {
 void nchwc_reorder_input(Rewriter& r) {
   const int64_t block = channel_block(r);
   ValueId x = r.input(0);
-  if (r.attributes().get_or<int64_t>("channels_last", 0) != 0)
-    x = r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", Ints{0, 3, 1, 2}}}});
+  if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 3, 1, 2});
   const ValueType type = r.graph().value(x).type;
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of an image must be known, the shape is {}",
@@ -101,8 +100,7 @@ void nchwc_reorder_output(Rewriter& r) {
   if (type.shape[1] != channels) {
     x = r.add({.type = "Slice", .inputs = {x, r.constant(Ints{0}), r.constant(Ints{channels}), r.constant(Ints{1})}});
   }
-  if (r.attributes().get_or<int64_t>("channels_last", 0) != 0)
-    x = r.add({.type = "Transpose", .inputs = {x}, .attributes = {{"perm", Ints{0, 2, 3, 1}}}});
+  if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 2, 3, 1});
   r.replace_output(0, x);
   r.remove();
 }

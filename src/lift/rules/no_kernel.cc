@@ -20,7 +20,7 @@ class Maker {
   ValueId scalar(int64_t value) { return r_.constant(Tensor::of<int64_t>({}, {value})); }
   ValueId list(const Ints& values) { return r_.constant(values); }
   ValueId number(float value) { return r_.constant(float_scalar(DType::f32, value)); }
-  ValueId cast(ValueId x, DType type) { return (*this)("Cast", {x}, {{"to", int64_t(type)}}); }
+  ValueId cast(ValueId x, DType type) { return retort::cast(r_, x, type); }
   /// Extent `axis` as a scalar.
   ValueId extent(ValueId x, int64_t axis) { return (*this)("Gather", {(*this)("Shape", {x}), scalar(axis)}); }
   ValueId range(ValueId count) { return (*this)("Range", {scalar(0), count, scalar(1)}); }

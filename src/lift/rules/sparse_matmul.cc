@@ -8,7 +8,7 @@ namespace {
 
 ValueId turned_matrix(Rewriter& r, size_t i, const char* attribute) {
   if (r.attributes().get_or<int64_t>(attribute, 0) == 0) return r.input(i);
-  return r.add({.type = "Transpose", .inputs = {r.input(i)}, .attributes = {{"perm", std::vector<int64_t>{1, 0}}}});
+  return transpose(r, r.input(i), {1, 0});
 }
 
 void sparse_to_dense_matmul(Rewriter& r) {

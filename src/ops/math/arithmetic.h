@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace retort::ops {
 

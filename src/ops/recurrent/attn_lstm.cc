@@ -41,19 +41,20 @@ struct AttnLSTM : RecurrentAttributes {
     require(!hidden_size || may_equal(r[2], *hidden_size), ErrorCode::invalid_argument,
             "hidden_size is {}, R has shape {}", hidden_size.value_or(0), c.dims().text(r));
     const Dim d = Dim(directions()), steps = x[0], batch = x[1], hidden = r[2], width = c.dims().mul(hidden, 4);
+    const auto expect = [&](size_t i, const Shape& wanted) { expect_shape_if_given(c, i, "", wanted); };
     const Dim state = c.has(kLayer) && c.ranked(kLayer) && c.rank(kLayer) == 3 ? c.shape(kLayer)[2] : memory[2];
-    expect(c, kW, {d, width, c.dims().add(x[2], state)});
-    expect(c, kR, {d, width, hidden});
-    expect(c, kB, {d, c.dims().mul(width, 2)});
-    expect(c, kLengths, {batch});
-    for (size_t i : {kInitialH, kInitialC}) expect(c, i, {d, batch, hidden});
-    expect(c, kPeepholes, {d, c.dims().mul(hidden, 3)});
-    expect(c, kQuery, {d, hidden, keys[2]});
-    expect(c, kKeys, {d, memory[2], keys[2]});
-    expect(c, kV, {d, keys[2]});
-    expect(c, kMemory, {batch, memory[1], memory[2]});
-    expect(c, kMemoryLengths, {batch});
-    expect(c, kLayer, {d, c.dims().add(memory[2], hidden), state});
+    expect(kW, {d, width, c.dims().add(x[2], state)});
+    expect(kR, {d, width, hidden});
+    expect(kB, {d, c.dims().mul(width, 2)});
+    expect(kLengths, {batch});
+    for (size_t i : {kInitialH, kInitialC}) expect(i, {d, batch, hidden});
+    expect(kPeepholes, {d, c.dims().mul(hidden, 3)});
+    expect(kQuery, {d, hidden, keys[2]});
+    expect(kKeys, {d, memory[2], keys[2]});
+    expect(kV, {d, keys[2]});
+    expect(kMemory, {batch, memory[1], memory[2]});
+    expect(kMemoryLengths, {batch});
+    expect(kLayer, {d, c.dims().add(memory[2], hidden), state});
     c.set(0, c.dtype(kX), {steps, d, batch, hidden});
     for (size_t i : {1, 2}) c.set(i, c.dtype(kX), {d, batch, hidden});
   }
@@ -89,13 +90,6 @@ struct AttnLSTM : RecurrentAttributes {
   }
 
  private:
-  static void expect(InferContext& c, size_t i, const Shape& wanted) {
-    if (!c.has(i) || !c.ranked(i)) return;
-    bool fits = c.rank(i) == wanted.rank();
-    for (size_t d = 0; fits && d < wanted.rank(); ++d) fits = may_equal(c.shape(i)[d], wanted[d]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.dims().text(c.shape(i)),
-            c.dims().text(wanted));
-  }
   static void check_lengths(const RunContext& c, size_t i, size_t most) {
     if (!c.has(i)) return;
     for (const int32_t n : c.input<int32_t>(i))

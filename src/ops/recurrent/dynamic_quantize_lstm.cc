@@ -39,17 +39,17 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     const Dim d = Dim(directions()), hidden = r[1], width = c.dims().mul(hidden, 4);
     require(!hidden_size || may_equal(hidden, *hidden_size), ErrorCode::invalid_argument,
             "hidden_size is {} but R has shape {}", hidden_size.value_or(0), c.dims().text(r));
-    expect_shape(c, kW, "W", {d, x[2], width});
-    expect_shape(c, kR, "R", {d, hidden, width});
-    expect_shape(c, kB, "B", {d, c.dims().mul(width, 2)});
-    expect_shape(c, kLengths, "sequence_lens", {x[1]});
-    expect_shape(c, kInitialH, "initial_h", {d, x[1], hidden});
-    expect_shape(c, kInitialC, "initial_c", {d, x[1], hidden});
-    expect_shape(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
+    expect_shape_if_given(c, kW, "W", {d, x[2], width});
+    expect_shape_if_given(c, kR, "R", {d, hidden, width});
+    expect_shape_if_given(c, kB, "B", {d, c.dims().mul(width, 2)});
+    expect_shape_if_given(c, kLengths, "sequence_lens", {x[1]});
+    expect_shape_if_given(c, kInitialH, "initial_h", {d, x[1], hidden});
+    expect_shape_if_given(c, kInitialC, "initial_c", {d, x[1], hidden});
+    expect_shape_if_given(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
     for (const size_t i : {kWScale, kWZero, kRScale, kRZero}) {
       const bool by_direction = !c.ranked(i) || c.rank(i) == 1;
-      by_direction ? expect_shape(c, i, "scale or zero point", {d})
-                   : expect_shape(c, i, "scale or zero point", {d, width});
+      by_direction ? expect_shape_if_given(c, i, "scale or zero point", {d})
+                   : expect_shape_if_given(c, i, "scale or zero point", {d, width});
     }
     require(c.dtype(kW) == c.dtype(kWZero) && c.dtype(kR) == c.dtype(kRZero), ErrorCode::invalid_argument,
             "W is {}, its zero point {}; R {}, its zero point {}", dtype_name(c.dtype(kW)), dtype_name(c.dtype(kWZero)),

@@ -15,10 +15,10 @@ struct NGramHashMapping : NGramAttributes {
     require(ids.rank() == 2, ErrorCode::invalid_argument, "input_ids has shape {}, expected a matrix",
             c.dims().text(ids));
     infer_weights(c, kMultipliers, kSizes);
-    check_shape(c, kPast, {ids[0], history()});
-    check_shape(c, kOffsets, {width()});
-    check_shape(c, kEos, {});
-    check_shape(c, kSegments, ids);
+    expect_shape_if_given(c, kPast, "", {ids[0], history()});
+    expect_shape_if_given(c, kOffsets, "", {width()});
+    expect_shape_if_given(c, kEos, "", {});
+    expect_shape_if_given(c, kSegments, "", ids);
     c.set(0, c.dtype(kIds), {ids[0], ids[1], width()});
     c.set(1, c.dtype(kIds), {ids[0], history()});
   }

@@ -31,12 +31,12 @@ struct VarlenNGramHashMapping : NGramAttributes {
             c.dims().text(ids), c.dims().text(ends));
     const Dim batch = c.dims().sub(ends[0], 1);
     infer_weights(c, kMultipliers, kSizes);
-    check_shape(c, kPast, {batch, history()});
-    check_shape(c, kOffsets, {width()});
-    check_shape(c, kEos, {});
-    check_shape(c, kSegments, ids);
-    check_shape(c, kPastSegments, {batch, history()});
-    check_shape(c, kCaptures, {batch});
+    expect_shape_if_given(c, kPast, "", {batch, history()});
+    expect_shape_if_given(c, kOffsets, "", {width()});
+    expect_shape_if_given(c, kEos, "", {});
+    expect_shape_if_given(c, kSegments, "", ids);
+    expect_shape_if_given(c, kPastSegments, "", {batch, history()});
+    expect_shape_if_given(c, kCaptures, "", {batch});
     c.set(kHashes, c.dtype(kIds), {ids[0], width()});
     c.set(kPresent, c.dtype(kIds), {batch, history()});
     c.set(kPresentSegments, DType::i32, {batch, history()});

@@ -71,11 +71,11 @@ TEST_F(DeviceBodies, WithoutRoundsNothingIsCopied) {
 
 TEST_F(DeviceBodies, ErrorsNameTheNodeAndItsBody) {
   const auto s = session(Rounds(3).model);
-  control.fail_run = "the device is tired";
+  control.faults.run = "the device is tired";
   const std::string error = error_of([&] { run(*s, {host({-1, 2})}); });
   EXPECT_CONTAINS(error, "rounds");
   EXPECT_CONTAINS(error, "the device is tired");
-  control.fail_run.clear();
+  control.faults.run.clear();
   EXPECT_EQ(content(run(*s, {host({-1, 2})})[0]), (Floats{2, -4}));
 }
 

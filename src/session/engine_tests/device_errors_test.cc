@@ -78,19 +78,19 @@ TEST_F(DeviceTest, PartsThatNeedEachOther) {
 
 TEST_F(DeviceTest, FailuresNameProviderAndPart) {
   const auto model = [] { return model_of({"a"}, {"y = Add a two"}, {"y"}); };
-  control.fail_compile = "no such thing";
+  control.faults.compile = "no such thing";
   EXPECT_CONTAINS(error_of([&] { session(model()); }),
                   "provider 'TestProvider' compiling part 'TestProvider_0' of 1 nodes: no such thing");
-  control.fail_compile.clear();
+  control.faults.compile.clear();
   const auto s = session(model());
-  control.fail_run = "device lost";
+  control.faults.run = "device lost";
   const std::string lost = error_of([&] { run(*s, {host({1})}); });
   EXPECT_CONTAINS(lost, "TestProvider_0");
   EXPECT_CONTAINS(lost, "device lost");
-  control.fail_run.clear();
-  control.no_output = true;
+  control.faults.run.clear();
+  control.faults.no_output = true;
   EXPECT_CONTAINS(error_of([&] { run(*s, {host({1})}); }), "provider 'TestProvider' made no output 'y'");
-  control.no_output = false;
+  control.faults.no_output = false;
   EXPECT_EQ(content(run(*s, {host({1})})[0]), (Floats{3}));
   EXPECT_EQ(control.run_begins, control.run_ends);
 }
@@ -110,8 +110,8 @@ TEST_F(DeviceTest, MemoryOfNoProvider) {
 TEST_F(DeviceTest, EveryFunctionMayFail) {
   const auto s = session(model_of({"a"}, {"c = Add a two", "d = Neg c", "y = Mul d two"}, {"y", "d"}));
   for (const std::string function : {"make_stream", "run_begins", "run_ends", "copy", "wait", "allocate"}) {
-    if (function != "wait" && function != "allocate") control.failing = {function};
-    control.lost = function == "wait";
+    if (function != "wait" && function != "allocate") control.faults.functions = {function};
+    control.faults.lost = function == "wait";
     factory->memory().full = function == "allocate";
     const Value a = function == "allocate" ? host({1, 1}) : host({1});  // more than is kept
     std::vector<Value> results(2);
@@ -120,8 +120,8 @@ TEST_F(DeviceTest, EveryFunctionMayFail) {
     EXPECT_CONTAINS(error_of([&] { s->run(in, out, {}, nullptr); }), function + " failed");
     EXPECT_TRUE(results[0].empty() && results[1].empty()) << function;
     EXPECT_EQ(control.run_begins, control.run_ends) << function;
-    control.failing.clear();
-    control.lost = factory->memory().full = false;
+    control.faults.functions.clear();
+    control.faults.lost = factory->memory().full = false;
     s->run(in, out, {}, nullptr);
     EXPECT_EQ(content(results[0])[0], -6) << function;
   }
@@ -130,9 +130,9 @@ TEST_F(DeviceTest, EveryFunctionMayFail) {
 // The caller receives the part's own error, not one of the cleanup.
 TEST_F(DeviceTest, TheFirstErrorIsReported) {
   const auto s = session(model_of({"a"}, {"y = Add a two"}, {"y"}));
-  control.fail_run = "device lost";
-  control.lost = true;
-  control.failing = {"run_ends"};
+  control.faults.run = "device lost";
+  control.faults.lost = true;
+  control.faults.functions = {"run_ends"};
   EXPECT_CONTAINS(error_of([&] { run(*s, {on_device({1})}); }), "device lost");
 }
 

@@ -1,6 +1,7 @@
 // A plug-in library for tests: a provider with memory of three kinds (general, pinned, and for constants), which
 // reports which object is asked for allocators and what they allocate: one line each, in `lending_story`. It compiles
 // each Mul to a part. `lending_set` chooses its answers.
+#include <algorithm>
 #include <map>
 #include <mutex>
 

@@ -1,4 +1,6 @@
 // Adapters: values for inputs, given by the options of a run.
+#include <algorithm>
+
 #include "models.h"
 
 using namespace scenes;

@@ -1,5 +1,7 @@
 // Sessions: loading, signatures, metadata.
 
+#include <cstdio>
+
 #include "folder.h"
 #include "models.h"
 

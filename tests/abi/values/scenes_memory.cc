@@ -1,4 +1,5 @@
 // Memory infos, allocators, arena settings, string pairs.
+#include <cstdlib>
 #include <cstring>
 #include <string>
 

@@ -1,5 +1,6 @@
 #include "ops/math/common/small_float.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 // Vectors of coefficients, packed for products with rows of features.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
 

@@ -48,6 +48,19 @@ Sizes sizes_of(const InferContext& c) {
   return {rest / (2 * s[3]), s[1], s[3], s[2]};
 }
 
+// Number of requests: one for each row of the batch, or as many as cu_seqlens or the state tell.
+Dim requests_of(const InferContext& c, const Shape& axes) {
+  constexpr size_t kStarts = DeltaNet::kStarts, kState = DeltaNet::kState;
+  if (c.has(kStarts)) {
+    require(c.rank(kStarts) == 1 && may_equal(c.shape(kStarts)[0], std::max<Dim>(c.shape(kStarts)[0], 1)),
+            ErrorCode::invalid_argument, "cu_seqlens have shape {}, expected [requests + 1]",
+            c.dims().text(c.shape(kStarts)));
+    return c.dims().sub(c.shape(kStarts)[0], 1);
+  }
+  if (axes.rank() > 1) return axes[0];
+  return c.rank(kState) > 0 ? c.shape(kState)[0] : c.unknown_extent();
+}
+
 }  // namespace
 
 void DeltaNet::check() const {
@@ -97,15 +110,7 @@ void DeltaNet::infer(InferContext& c) const {
           c.has(kCount) ? "given" : "missing");
   require(c.has(kStarts) || axes.rank() == 2 || c.has(kState), ErrorCode::invalid_argument,
           "without cu_seqlens, initial_state tells the number of requests");
-  Dim requests = axes[0];
-  if (c.has(kStarts)) {
-    require(c.rank(kStarts) == 1 && may_equal(c.shape(kStarts)[0], std::max<Dim>(c.shape(kStarts)[0], 1)),
-            ErrorCode::invalid_argument, "cu_seqlens have shape {}, expected [requests + 1]",
-            c.dims().text(c.shape(kStarts)));
-    requests = c.dims().sub(c.shape(kStarts)[0], 1);
-  } else if (axes.rank() == 1) {
-    requests = c.rank(kState) > 0 ? c.shape(kState)[0] : c.unknown_extent();
-  }
+  const Dim requests = requests_of(c, axes);
   const Shape state{requests, s.heads, s.values, s.keys};
   if (c.has(kState)) expect_shape(c, kState, "initial_state", state);
   if (c.has(kCount)) expect_shape(c, kCount, "capture_count", {requests});

@@ -1,178 +1,12 @@
 #include "ops/nn/common/head_attention.h"
 
 #include "base/checked.h"
+#include "ops/nn/common/head_extents.h"
 #include "ops/nn/common/load.h"
 
 namespace retort::ops {
+namespace head_attention {
 namespace {
-
-/// The layout of Q, K and V: three tensors; K and V split into heads (a cache); K and V side by side for each head; Q,
-/// K and V side by side for each head; or, in each row, all Q, then all K, then all V.
-enum class Form { apart, split, pairs, triples, rows };
-
-template <typename Context>
-Form form_of(const Context& c, const HeadAttention& a) {
-  const size_t rank = c.shape(a.in.q).rank();
-  if (c.has(a.in.k)) {
-    require(rank == 3, ErrorCode::invalid_argument, "query has {} axes, expected 3 if there is a key", rank);
-    const size_t keys = c.shape(a.in.k).rank();
-    require(keys >= 3 && keys <= 5, ErrorCode::invalid_argument, "key has {} axes, expected 3, 4 or 5", keys);
-    require(c.has(a.in.v) == (keys != 5), ErrorCode::invalid_argument, "key has {} axes, value is {}", keys,
-            c.has(a.in.v) ? "given" : "missing");
-    require(keys == 5 || c.shape(a.in.v).rank() == keys, ErrorCode::invalid_argument, "key has {} axes, value {}", keys,
-            keys == 5 ? 0 : c.shape(a.in.v).rank());
-    return keys == 3 ? Form::apart : keys == 4 ? Form::split : Form::pairs;
-  }
-  require(!c.has(a.in.v) && (rank == 5 || (rank == 3 && a.flat_packs)), ErrorCode::invalid_argument,
-          "query has {} axes; without a key it is [batch, rows, heads, 3, size]", rank);
-  return rank == 5 ? Form::triples : Form::rows;
-}
-
-/// Shapes during inference, whose extents may be symbols.
-struct Dims {
-  Dim batch, rows, size, fresh, v_size, v_hidden;
-};
-
-Dims dims_of(InferContext& c, const HeadAttention& a, Form form) {
-  DimTable& d = c.dims();
-  const Shape& q = c.shape(a.in.q);
-  const auto expect = [&](size_t i, const Shape& wanted) {
-    const Shape& s = c.shape(i);
-    bool fits = s.rank() == wanted.rank();
-    for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, d.text(s), d.text(wanted));
-  };
-  const auto divide = [&](Dim hidden, std::string_view name) {
-    require(!is_known(hidden) || hidden % a.heads == 0, ErrorCode::invalid_argument, "{} elements of {} for {} heads",
-            d.text(hidden), name, a.heads);
-    return d.div(hidden, a.heads);
-  };
-  Dims s{.batch = q[0], .rows = q[1]};
-  s.fresh = q[1];
-  if (form == Form::triples) {
-    expect(a.in.q, {q[0], q[1], a.heads, 3, q[4]});
-    s.size = s.v_size = q[4];
-  } else if (form == Form::rows) {
-    require(!is_known(q[2]) || q[2] % 3 == 0, ErrorCode::invalid_argument, "{} elements of Q, K and V", d.text(q[2]));
-    s.size = s.v_size = divide(d.div(q[2], 3), "query");
-  } else {
-    const Shape& k = c.shape(a.in.k);
-    s.size = s.v_size = divide(q[2], "query");
-    s.fresh = k[form == Form::split ? 2 : 1];
-    if (form == Form::pairs) {
-      expect(a.in.k, {q[0], s.fresh, a.heads, 2, s.size});
-    } else if (form == Form::split) {
-      expect(a.in.k, {q[0], a.heads, s.fresh, s.size});
-      expect(a.in.v, {q[0], a.heads, s.fresh, s.size});
-    } else {
-      expect(a.in.k, {q[0], s.fresh, q[2]});
-      s.v_size = divide(c.shape(a.in.v)[2], "value");
-      expect(a.in.v, {q[0], s.fresh, c.shape(a.in.v)[2]});
-    }
-  }
-  s.v_hidden = form == Form::apart ? c.shape(a.in.v)[2] : d.mul(s.v_size, a.heads);
-  if (c.has(a.in.projection)) {
-    const Dim hidden = d.mul(s.size, a.heads);
-    require(form != Form::pairs, ErrorCode::invalid_argument,
-            "a bias of Q, K and V is not supported with packed K and V");
-    expect(a.in.projection, {d.add(d.add(hidden, hidden), s.v_hidden)});
-  }
-  if (c.has(a.in.past_k)) {
-    require(c.rank(a.in.past_k) == 4 && form != Form::split, ErrorCode::invalid_argument,
-            "past_key has {} axes, expected 4, and a key of another rank", c.rank(a.in.past_k));
-    const Dim past = c.shape(a.in.past_k)[2];
-    expect(a.in.past_k, {q[0], a.heads, past, s.size});
-    expect(a.in.past_v, {q[0], a.heads, past, s.size});
-  }
-  return s;
-}
-
-/// Extents of a run.
-struct Extents {
-  Form form;
-  size_t batch, rows, heads, size, v_size, fresh, past,
-      capacity;  // capacity: number of rows of the past if it is a buffer, else 0
-  size_t total() const { return past + fresh; }
-  size_t hidden() const { return heads * size; }
-  size_t v_hidden() const { return heads * v_size; }
-};
-
-int64_t one_number(const RunContext& c, size_t i, std::string_view name) {
-  require(c.count(i) == 1, ErrorCode::invalid_argument, "{} has {} elements, expected 1", name, c.count(i));
-  return c.input<int32_t>(i)[0];
-}
-
-// With `most`, the number of past rows is the capacity of the buffer: the actual number is unknown while a run is laid
-// out.
-Extents extents_of(const RunContext& c, const HeadAttention& a, bool most = false) {
-  const Form form = form_of(c, a);
-  const Shape& q = c.shape(a.in.q);
-  Extents e{.form = form, .batch = size_t(q[0]), .rows = size_t(q[1]), .heads = size_t(a.heads)};
-  const size_t width = size_t(form == Form::triples ? q[4] : form == Form::rows ? q[2] / 3 : q[2]);
-  e.size = e.v_size = form == Form::triples ? width : width / e.heads;
-  e.fresh = e.rows;
-  if (c.has(a.in.k)) e.fresh = size_t(c.shape(a.in.k)[form == Form::split ? 2 : 1]);
-  if (form == Form::split) e.v_size = size_t(c.shape(a.in.v)[3]);
-  if (form == Form::apart) e.v_size = size_t(c.shape(a.in.v)[2]) / e.heads;
-  e.past = c.has(a.in.past_k) ? size_t(c.shape(a.in.past_k)[2]) : 0;
-  e.capacity = 0;
-  if (c.has(a.in.past_k) && c.has(a.in.past_rows)) {
-    e.capacity = e.past;
-    const int64_t past = most ? int64_t(e.capacity) - int64_t(std::min(e.fresh, e.capacity))
-                              : one_number(c, a.in.past_rows, "past_sequence_length");
-    require(most || (past >= 0 && size_t(past) + e.fresh <= e.capacity), ErrorCode::invalid_argument,
-            "past_sequence_length is {}, with {} new rows in caches of {}", past, e.fresh, e.capacity);
-    e.past = size_t(past);
-  }
-  return e;
-}
-
-AttentionShape shape_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
-  AttentionShape s;
-  s.batch = e.batch;
-  s.q_heads = s.kv_heads = e.heads;
-  s.q_len = e.rows;
-  s.new_len = e.fresh;
-  s.past_len = e.past;
-  s.head_size = e.size;
-  s.v_head_size = e.v_size;
-  const size_t n = e.hidden();
-  if (e.form == Form::triples) {
-    s.q = s.k = s.v = {e.rows * 3 * n, 3 * e.size, 3 * n};
-  } else if (e.form == Form::rows) {
-    s.q = s.k = s.v = {e.rows * 3 * n, e.size, 3 * n};
-  } else {
-    s.q = packed_heads(e.rows, e.heads, e.size);
-    s.k = packed_heads(e.fresh, e.heads, e.size);
-    s.v = packed_heads(e.fresh, e.heads, e.v_size);
-    if (e.form == Form::pairs) s.k = s.v = {e.fresh * 2 * n, 2 * e.size, 2 * n};
-    if (e.form == Form::split) {
-      s.k = split_heads(e.fresh, e.heads, e.size);
-      s.v = split_heads(e.fresh, e.heads, e.v_size);
-    }
-  }
-  s.y = packed_heads(e.rows, e.heads, e.v_size);
-  s.rooms = cache_rooms(c, a.in.past_k, a.in.past_v, HeadAttention::kPresentK, HeadAttention::kPresentV);
-  if (e.capacity > 0) s.rooms = {e.capacity, e.capacity, e.capacity, e.capacity};
-  return s;
-}
-
-AttentionData<float> data_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
-  const auto output = [&](size_t i) { return c.wants(i) ? c.output<float>(i).data() : nullptr; };
-  AttentionData<float> d;
-  d.q = c.input<float>(a.in.q).data();
-  d.k = c.has(a.in.k) ? c.input<float>(a.in.k).data() : d.q + (e.form == Form::triples ? e.size : e.hidden());
-  if (c.has(a.in.v))
-    d.v = c.input<float>(a.in.v).data();
-  else
-    d.v = d.k + (e.form == Form::rows ? e.hidden() : e.size);
-  d.past_k = c.optional<float>(a.in.past_k);
-  d.past_v = c.optional<float>(a.in.past_v);
-  d.y = output(HeadAttention::kY);
-  d.present_k = output(HeadAttention::kPresentK);
-  d.present_v = output(HeadAttention::kPresentV);
-  return d;
-}
 
 /// The shape of the mask and the bias as one tensor [batch, heads or 1, rows or 1, total].
 struct Mask {
@@ -388,12 +222,13 @@ void compute(const RunContext& c, const HeadAttention& a, const Extents& e, void
 }
 
 }  // namespace
+}  // namespace head_attention
 
 void HeadAttention::infer(InferContext& c) const {
   for (const size_t i : {kY, kPresentK, kPresentV, kScores}) c.set(i, c.dtype(in.q));
   require(c.has(in.past_k) == c.has(in.past_v), ErrorCode::invalid_argument, "past_key and past_value come together");
-  const Form form = form_of(c, *this);
-  const Dims s = dims_of(c, *this, form);
+  const head_attention::Form form = head_attention::form_of(c, *this);
+  const head_attention::Dims s = head_attention::dims_of(c, *this, form);
   require(!one_row || may_equal(s.rows, 1), ErrorCode::invalid_argument, "query has {} rows, expected 1",
           c.dims().text(s.rows));
   c.set(kY, c.dtype(in.q), {s.batch, s.rows, s.v_hidden});
@@ -423,34 +258,38 @@ Cost HeadAttention::cost(const CostContext& c) const {
 
 size_t HeadAttention::scratch(const RunContext& c) const {
   if (c.dtype(in.q) != DType::f32 || c.wants(kScores)) return 0;
-  const Extents e = extents_of(c, *this, true);
+  const head_attention::Extents e = head_attention::extents_of(c, *this, true);
   const bool keeps = !c.has(in.cache);
-  return Work(c, *this, e, nullptr).bytes + attention_scratch(shape_of(c, *this, e), keeps && c.wants(kPresentK),
-                                                              keeps && c.wants(kPresentV), c.parallel().workers());
+  return head_attention::Work(c, *this, e, nullptr).bytes +
+         attention_scratch(head_attention::shape_of(c, *this, e), keeps && c.wants(kPresentK),
+                           keeps && c.wants(kPresentV), c.parallel().workers());
 }
 
 void HeadAttention::reference(RunContext& c) const {
-  const Extents e = extents_of(c, *this);
-  std::vector<std::byte> memory(Work(c, *this, e, nullptr).bytes);
-  compute(c, *this, e, memory.data(), [&](const AttentionShape& s, AttentionData<float>& d, const ScoreRule& r, void*) {
-    std::vector<float> scores(c.wants(kScores) ? s.batch * s.q_heads * s.q_len * s.total() : 0);
-    if (c.wants(kScores)) d.scores = scores.data();
-    d.scores_mode = 2;
-    attention_reference(s, d, r, c.parallel());
-    for (size_t i = 0; r.causal && i < scores.size(); ++i) {  // later keys get the lowest score; they are not left out
-      const size_t row = i / s.total(), j = i % s.total(), b = row / (s.q_heads * s.q_len);
-      if (j >= r.visible(s, b, row % s.q_len).second) scores[i] = std::numeric_limits<float>::lowest();
-    }
-    fill_floats(c, kScores, [&](size_t i) { return double(scores[i]); });
-  });
+  const head_attention::Extents e = head_attention::extents_of(c, *this);
+  std::vector<std::byte> memory(head_attention::Work(c, *this, e, nullptr).bytes);
+  head_attention::compute(c, *this, e, memory.data(),
+                          [&](const AttentionShape& s, AttentionData<float>& d, const ScoreRule& r, void*) {
+                            std::vector<float> scores(c.wants(kScores) ? s.batch * s.q_heads * s.q_len * s.total() : 0);
+                            if (c.wants(kScores)) d.scores = scores.data();
+                            d.scores_mode = 2;
+                            attention_reference(s, d, r, c.parallel());
+                            for (size_t i = 0; r.causal && i < scores.size();
+                                 ++i) {  // later keys get the lowest score; they are not left out
+                              const size_t row = i / s.total(), j = i % s.total(), b = row / (s.q_heads * s.q_len);
+                              if (j >= r.visible(s, b, row % s.q_len).second)
+                                scores[i] = std::numeric_limits<float>::lowest();
+                            }
+                            fill_floats(c, kScores, [&](size_t i) { return double(scores[i]); });
+                          });
 }
 
 void HeadAttention::fast(RunContext& c) const {
   if (c.wants(kScores)) return reference(c);  // a debugging aid
-  compute(c, *this, extents_of(c, *this), c.scratch(),
-          [&](const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r, void* rest) {
-            attention_fast(s, d, r, rest, c.parallel());
-          });
+  head_attention::compute(c, *this, head_attention::extents_of(c, *this), c.scratch(),
+                          [&](const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r, void* rest) {
+                            attention_fast(s, d, r, rest, c.parallel());
+                          });
 }
 
 }  // namespace retort::ops

@@ -22,17 +22,18 @@ inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttribute
   s.channels = size_t(channels_last ? x.back() : x[1]);
   s.in_pixel_stride = c.row_step(0);
   s.out_pixel_stride = c.out_row_step();
-  size_t* const fields[][7] = {
-      {&s.in_d, &s.out_d, &s.kernel_d, &s.stride_d, &s.dilation_d, &s.pad_front, &s.pad_back},
-      {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top, &s.pad_bottom},
-      {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left, &s.pad_right},
-  };
+  kernels::PoolAxis* const axes[] = {&s.depth, &s.height, &s.width};
   for (size_t d = 0; d < w.rank; ++d) {
     const WindowAxis& axis = w.axes[d];
     const bool explicit_pads = padded && !a.auto_pad.starts_with("SAME");
     const int64_t end = !explicit_pads ? (padded ? axis.pad_end : 0) : a.pads.empty() ? 0 : a.pads[d + w.rank];
-    const int64_t values[] = {axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin, end};
-    for (size_t i = 0; i < 7; ++i) *fields[d + 3 - w.rank][i] = size_t(values[i]);
+    *axes[d + 3 - w.rank] = {.in = size_t(axis.in),
+                             .out = size_t(axis.out),
+                             .kernel = size_t(axis.kernel),
+                             .stride = size_t(axis.stride),
+                             .dilation = size_t(axis.dilation),
+                             .pad_begin = size_t(axis.pad_begin),
+                             .pad_end = size_t(end)};
   }
   return args;
 }

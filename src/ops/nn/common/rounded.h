@@ -17,13 +17,4 @@ inline float sigmoid(float x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::ex
 
 inline constexpr TypeSet kSingleFloats = types({DType::f32, DType::f16, DType::bf16});
 
-/// Throws unless both shapes may be equal.
-inline void expect_shape(const InferContext& c, size_t i, std::string_view name, const Shape& wanted) {
-  const Shape& s = c.shape(i);
-  bool fits = s.rank() == wanted.rank();
-  for (size_t axis = 0; fits && axis < s.rank(); ++axis) fits = may_equal(s[axis], wanted[axis]);
-  require(fits, ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, c.dims().text(s),
-          c.dims().text(wanted));
-}
-
 }  // namespace retort::ops

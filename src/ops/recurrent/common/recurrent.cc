@@ -10,15 +10,6 @@ size_t padded(size_t k, size_t n) { return round_up(kernels::gemm_packed_bytes(k
 
 }  // namespace
 
-void expect_shape(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted) {
-  if (!c.has(i) || !c.ranked(i)) return;
-  const Shape& shape = c.shape(i);
-  bool fits = shape.rank() == wanted.size();
-  for (size_t d = 0; fits && d < wanted.size(); ++d) fits = may_equal(shape[d], wanted.begin()[d]);
-  require(fits, ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, c.dims().text(shape),
-          c.dims().text(std::span(wanted.begin(), wanted.size())));
-}
-
 void RecurrentAttributes::check(std::span<const char* const> defaults) const {
   require(direction == "forward" || direction == "reverse" || direction == "bidirectional", ErrorCode::invalid_argument,
           "direction \"{}\" is not one of forward, reverse, bidirectional", direction);
@@ -52,14 +43,14 @@ void RecurrentAttributes::infer(InferContext& c, size_t gates, bool cell) const 
   require(!hidden_size || may_equal(hidden, *hidden_size), ErrorCode::invalid_argument,
           "hidden_size is {} but R has shape {}", hidden_size.value_or(0), c.dims().text(r));
   const Dim width = c.dims().mul(hidden, Dim(gates));
-  expect_shape(c, kW, "W", {d, width, x[2]});
-  expect_shape(c, kR, "R", {d, width, hidden});
-  expect_shape(c, kB, "B", {d, c.dims().mul(width, 2)});
-  expect_shape(c, kLengths, "sequence_lens", {batch});
+  expect_shape_if_given(c, kW, "W", {d, width, x[2]});
+  expect_shape_if_given(c, kR, "R", {d, width, hidden});
+  expect_shape_if_given(c, kB, "B", {d, c.dims().mul(width, 2)});
+  expect_shape_if_given(c, kLengths, "sequence_lens", {batch});
   const Shape state = layout ? Shape{batch, d, hidden} : Shape{d, batch, hidden};
-  expect_shape(c, kInitialH, "initial_h", {state[0], state[1], state[2]});
-  if (cell) expect_shape(c, kInitialC, "initial_c", {state[0], state[1], state[2]});
-  if (cell) expect_shape(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
+  expect_shape_if_given(c, kInitialH, "initial_h", state);
+  if (cell) expect_shape_if_given(c, kInitialC, "initial_c", state);
+  if (cell) expect_shape_if_given(c, kPeepholes, "P", {d, c.dims().mul(hidden, 3)});
   if (c.wants(0)) c.set(0, c.dtype(kX), layout ? Shape{batch, steps, d, hidden} : Shape{steps, d, batch, hidden});
   for (size_t i = 1; i < outputs; ++i)
     if (c.wants(i)) c.set(i, c.dtype(kX), state);

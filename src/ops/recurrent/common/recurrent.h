@@ -53,9 +53,6 @@ struct RecurrentAttributes {
   std::unique_ptr<State> pack(PrepareContext& c, size_t gates, std::span<const size_t> parts) const;
 };
 
-/// Throws invalid_argument if input i is present and its shape is known to differ from this one.
-void expect_shape(const InferContext& c, size_t i, std::string_view name, std::initializer_list<Dim> wanted);
-
 /// Number of steps per batch item; null if all have `steps`. Throws invalid_argument if one is outside [0, steps].
 const int32_t* sequence_lengths(const RunContext& c, const RecurrentShape& s);
 

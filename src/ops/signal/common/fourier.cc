@@ -1,6 +1,7 @@
 #include "ops/signal/common/fourier.h"
 
 #include <bit>
+#include <cmath>
 #include <numbers>
 
 namespace retort::ops {

@@ -32,14 +32,6 @@ struct NGramAttributes {
             "multipliers of shape {} and vocab_sizes of shape {}, expected [{} or more] and [{}]", c.dims().text(m),
             c.dims().text(v), most, width());
   }
-  /// Throws if input i is given and has another shape.
-  static void check_shape(InferContext& c, size_t i, const Shape& wanted) {
-    if (!c.has(i) || !c.ranked(i)) return;
-    bool fits = c.rank(i) == wanted.rank();
-    for (size_t d = 0; fits && d < wanted.rank(); ++d) fits = may_equal(c.shape(i)[d], wanted[d]);
-    require(fits, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.dims().text(c.shape(i)),
-            c.dims().text(wanted));
-  }
 };
 
 /// The ids of a sequence, preceded by its history. Positions count from the beginning of the history.
