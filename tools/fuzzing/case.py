@@ -41,6 +41,7 @@ class Case:
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
         self.shared = {}  # output: input in whose memory it is to lie, which is fed
+        self.undefined = {}  # output: elements that the definition leaves open
         self.form = ""  # of the shapes of graph inputs ; one of FORMS, where a recipe chooses it
 
     @property
