@@ -93,6 +93,8 @@ def q_moe(case):
             case.skip()
     shares = case.input("T", (int(np.prod(tokens)), experts), "unit") if case.maybe(0.2) else None
     case.scale = bound(case, x, layers, case.attributes["k"] if shares is not None and not case.attributes.get("normalize_routing_weights") else 1)
+    if bits in (2, 8) and block:
+        case.scale *= 2.0 ** 23 / 254  # the oracle rounds the inputs of this product to 8 bits
 
 
 @recipe("com.microsoft:MoEGroupRouter")
