@@ -38,7 +38,7 @@ OPERATORS = {
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
             "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
             "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv com.microsoft:WordConvEmbedding "
-            "com.microsoft:Inverse com.microsoft:MoE com.microsoft:QMoE com.microsoft:DynamicQuantizeLSTM", (16, 4)),
+            "com.microsoft:Inverse com.microsoft:MoE com.microsoft:QMoE", (16, 4)),
     # Sums without a scale, and products with factors that the engines compute differently: angles, coordinates, steps of a transform.
     **named("DFT STFT com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:HyperConnectionPreMix "
             "com.microsoft:HyperConnectionPostMix Upsample Range com.microsoft:Range RotaryEmbedding com.microsoft:RotaryEmbedding "
@@ -52,9 +52,11 @@ OPERATORS = {
             "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (128, 32)),
     # The oracle runs through sums of squares, and loses digits of the small ones.
     **named("LRN MeanVarianceNormalization", (256, 64)),
-    # Exponentials of sums, and steps that depend on the one before: both multiply what was rounded.
+    # Exponentials of sums, and steps that depend on the one before: both multiply what was rounded. (A code of 8 bits, too, of
+    # which one is rounded the other way.)
     **named("LSTM GRU RNN Attention com.microsoft:Attention com.microsoft:MultiHeadAttention com.microsoft:GroupQueryAttention "
-            "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention", (512, 128)),
+            "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention "
+            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
 }
 # Steps by which quantised results may differ: a product that lies between two integers rounds either way.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
