@@ -43,8 +43,9 @@ struct GroupQueryAttention : GroupedQuery {
     m.entries = {m.parts.take<KvEntry>(e.batch), e.batch};
     m.positions = {m.parts.take<size_t>(do_rotary ? tokens : 0), do_rotary ? tokens : 0};
     m.q = float_input(c, kQ, m.parts);
-    m.k = c.has(kK) ? float_input(c, kK, m.parts) : m.q + e.heads * e.size;
-    m.v = c.has(kV) ? float_input(c, kV, m.parts) : m.k + e.kv_heads * e.size;
+    const auto behind = [](const float* x, size_t n) { return x ? x + n : nullptr; };  // without a base, there is none
+    m.k = c.has(kK) ? float_input(c, kK, m.parts) : behind(m.q, e.heads * e.size);
+    m.v = c.has(kV) ? float_input(c, kV, m.parts) : behind(m.k, e.kv_heads * e.size);
     m.q_norm = float_input(c, kQNorm, m.parts);
     m.k_norm = float_input(c, kKNorm, m.parts);
     m.sinks = float_input(c, kSinks, m.parts);
@@ -188,9 +189,9 @@ struct GroupQueryAttention : GroupedQuery {
   // The bias of entry b, whose first working row holds token `first`.
   static ScoreOperand bias_of(ScoreOperand bias, size_t b, size_t first) {
     if (!bias.data) return bias;
-    const size_t offset = b * bias.strides[0] + first * bias.strides[3];
+    const size_t skipped = std::min(first, bias.columns), offset = b * bias.strides[0] + skipped * bias.strides[3];
     bias.data = static_cast<const std::byte*>(bias.data) + offset * dtype_bits(bias.dtype) / 8;
-    if (bias.strides[3]) bias.columns -= std::min(bias.columns, first);
+    if (bias.strides[3]) bias.columns -= skipped;
     return bias;
   }
 
