@@ -30,6 +30,15 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
   EXPECT_EQ(microsoft("Unique", {f32({5})}, {}, 3), "y, _, y1, y2 = Unique(x0) sorted=0\n");
 }
 
+TEST(Contrib, MasksOfUnknownRankReachTheKernel) {
+  const Input codes = ValueType::tensor(DType::u8, {1, 2, 4}), weights = ValueType::tensor(DType::i8, {4, 12});
+  const Input scale = f32({}), mask = ValueType::tensor(DType::i32);
+  const std::string text =
+      microsoft("QAttention", {codes, weights, f32({12}), scale, scale, mask}, {{"num_heads", int64_t(2)}});
+  EXPECT_NE(text.find("MultiHeadAttention("), std::string::npos) << text;
+  EXPECT_NE(text.find(", _, x5)"), std::string::npos) << text;
+}
+
 TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
   EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
                       {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),
