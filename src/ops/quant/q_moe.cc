@@ -166,7 +166,7 @@ struct QMoE : ExpertAttributes {
     const int64_t inner = checked_mul(second[1], second[2], "weights") * 8 / bits_of(kSecond) / hidden;
     ExpertCall<ExpertCodes> m{ScratchParts(base), expert_shape(c, size_t(inner))};
     const ExpertShape& s = m.s;
-    m.among_chosen = true;
+    m.among_chosen = !has_triples();  // with 3 bits, shares are among all experts
     m.first = codes(c, kFirst, s.experts, s.inner * size_t(fused()), s.hidden);
     m.second = codes(c, kSecond, s.experts, s.hidden, s.inner);
     if (c.has(kThird)) m.third = codes(c, kThird, s.experts, s.inner, s.hidden);
