@@ -151,6 +151,7 @@ TEST(LiftQuantized, Products) {
             (std::vector<int32_t>{-89990}));
   EXPECT_EQ(lifted_numbers<int32_t>("MulInteger", {a, byte(2), bytes({2}, {10, 20}), kOmitted}),
             (std::vector<int32_t>{-10, 20}));
+  EXPECT_THROW(lifted_results("MulInteger", {a, bytes({2}, {2, 3}), bytes({2}, {10, 20}), kOmitted}), Error);
   EXPECT_EQ(
       lifted_numbers<uint32_t>("ReduceSumInteger", {b}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(0)}}),
       (std::vector<uint32_t>{3, 7}));
