@@ -30,6 +30,25 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
   EXPECT_EQ(microsoft("Unique", {f32({5})}, {}, 3), "y, _, y1, y2 = Unique(x0) sorted=0\n");
 }
 
+TEST(Contrib, WeightsOfACausalConvolutionWhoseShapeOnlyARunTells) {
+  const Input weights = ValueType::tensor(DType::f32);
+  EXPECT_EQ(microsoft("CausalConvWithState", {f32({1, 2, 5}), weights}, {{"dilation", int64_t(3)}}, 2),
+            "%0 = Shape(x1) end=3 start=2\n%1 = Sub(%0, [1])\n%2 = Mul(%1, [3])\n"
+            "%3 = Concat([0,0], %2, [0,0,0]) axis=0\n%4 = Pad(x0, %3)\ny = Conv(%4, x1) dilations=[3] group=2\n"
+            "%5 = Shape(%4) end=3 start=2\n%6 = Sub(%5, %2)\ny1 = Slice(%4, %6, [9223372036854775807], [2])\n");
+  const Input anything = ValueType::tensor(DType::f32);
+  EXPECT_EQ(microsoft("CausalConvWithState", {anything, weights}, {}, 2), "y, y1 = CausalConvWithState(x0, x1)\n");
+}
+
+TEST(Contrib, MasksOfUnknownRankReachTheKernel) {
+  const Input codes = ValueType::tensor(DType::u8, {1, 2, 4}), weights = ValueType::tensor(DType::i8, {4, 12});
+  const Input scale = f32({}), mask = ValueType::tensor(DType::i32);
+  const std::string text =
+      microsoft("QAttention", {codes, weights, f32({12}), scale, scale, mask}, {{"num_heads", int64_t(2)}});
+  EXPECT_NE(text.find("MultiHeadAttention("), std::string::npos) << text;
+  EXPECT_NE(text.find(", _, x5)"), std::string::npos) << text;
+}
+
 TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
   EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
                       {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),

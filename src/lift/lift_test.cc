@@ -83,6 +83,13 @@ TEST(Lift, Softmax) {
             "%0 = Flatten(x0) axis=1\n%1 = Shape(x0)\n%2 = LogSoftmax(%0) axis=-1\ny = Reshape(%2, %1) allowzero=1\n");
 }
 
+TEST(Lift, QuantizeLinearDividesInFloat32BeforeOpset23) {
+  const std::vector<Input> inputs{ValueType::tensor(DType::f16, {2}), ValueType::tensor(DType::f16, Shape{})};
+  EXPECT_EQ(lifted(21, "QuantizeLinear", inputs), "y = QuantizeLinear(x0, x1) precision=1\n");
+  EXPECT_EQ(lifted(23, "QuantizeLinear", inputs), "y = QuantizeLinear(x0, x1)\n");
+  EXPECT_EQ(lifted(1, "QuantizeLinear", inputs, {}, 1, "com.microsoft"), "y = QuantizeLinear(x0, x1) precision=1\n");
+}
+
 TEST(Lift, BatchNormalizationLosesTrainingOutputs) {
   const auto g = graph_of(7, "BatchNormalization", {f32({2, 3, 4}), f32({3}), f32({3}), f32({3}), f32({3})},
                           {{"spatial", int64_t(1)}}, 5);

@@ -61,6 +61,21 @@ Tensor byte(uint8_t value) { return bytes({}, {value}); }
 Tensor number(float value) { return Tensor::of<float>({}, {value}); }
 const Tensor kOmitted;
 
+TEST(LiftQuantized, AttentionWithMasksOfPadding) {
+  // The weights make queries and keys 0 and values the codes, so that what is seen counts equally.
+  const Tensor x = bytes({1, 2, 1}, {1, 3}), w = Tensor::of<int8_t>({1, 3}, {0, 0, 1});
+  const Tensor bias = Tensor::of<float>({3}, {0, 0, 0});
+  const Attributes heads{{"num_heads", int64_t(1)}};
+  const auto attended = [&](const Tensor& mask) {
+    return lifted_numbers<float>("QAttention", {x, w, bias, number(1), number(1), mask}, heads);
+  };
+  EXPECT_EQ(attended(kOmitted), (std::vector<float>{2, 2}));
+  EXPECT_EQ(attended(Tensor::of<int32_t>({1}, {1})), (std::vector<float>{1, 1}));        // lengths
+  EXPECT_EQ(attended(Tensor::of<int32_t>({2}, {2, 1})), (std::vector<float>{3, 3}));     // ends and starts
+  EXPECT_EQ(attended(Tensor::of<int32_t>({1, 2}, {0, 1})), (std::vector<float>{3, 3}));  // keys
+  EXPECT_EQ(attended(Tensor::of<int32_t>({1, 2, 2}, {1, 0, 0, 1})), (std::vector<float>{1, 3}));
+}
+
 TEST(LiftQuantized, SumAndProductOfCodes) {
   const Tensor a = bytes({3}, {10, 20, 30}), b = bytes({1}, {13});
   // 0.5 · (a - 10) + 2 · (b - 12), over 2.5, + 7, half to even: 2/2.5 = 0.8, 7/2.5 = 2.8, 12/2.5 = 4.8
@@ -136,6 +151,7 @@ TEST(LiftQuantized, Products) {
             (std::vector<int32_t>{-89990}));
   EXPECT_EQ(lifted_numbers<int32_t>("MulInteger", {a, byte(2), bytes({2}, {10, 20}), kOmitted}),
             (std::vector<int32_t>{-10, 20}));
+  EXPECT_THROW(lifted_results("MulInteger", {a, bytes({2}, {2, 3}), bytes({2}, {10, 20}), kOmitted}), Error);
   EXPECT_EQ(
       lifted_numbers<uint32_t>("ReduceSumInteger", {b}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t(0)}}),
       (std::vector<uint32_t>{3, 7}));

@@ -50,12 +50,12 @@ int64_t integer(const RunContext& c, size_t i) {
   return v[0];
 }
 
-AxisSet AxisSet::of(std::span<const int64_t> axes, size_t rank) {
+AxisSet AxisSet::of(std::span<const int64_t> axes, size_t rank, Twice twice) {
   require(rank <= 64, ErrorCode::not_implemented, "rank {} is above 64", rank);
   AxisSet set(0);
   for (int64_t a : axes) {
     const size_t axis = normalize_axis(a, rank);
-    require(!set.contains(axis), ErrorCode::invalid_argument, "axis {} is given twice", a);
+    require(twice == Twice::allowed || !set.contains(axis), ErrorCode::invalid_argument, "axis {} is given twice", a);
     set.bits_ |= uint64_t(1) << axis;
   }
   return set;

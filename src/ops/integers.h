@@ -18,8 +18,9 @@ int64_t integer(const RunContext& c, size_t i);
 /// A set of axes of a tensor of rank <= 64.
 class AxisSet {
  public:
-  /// Accepts axes in [-rank, rank); throws invalid_argument if one is outside or given twice.
-  static AxisSet of(std::span<const int64_t> axes, size_t rank);
+  enum class Twice { refused, allowed };
+  /// Accepts axes in [-rank, rank); throws invalid_argument if one is outside, or given twice where that is refused.
+  static AxisSet of(std::span<const int64_t> axes, size_t rank, Twice twice = Twice::refused);
   static AxisSet all(size_t rank) { return AxisSet(rank >= 64 ? ~uint64_t(0) : (uint64_t(1) << rank) - 1); }
   bool contains(size_t axis) const { return bits_ >> axis & 1; }
 

@@ -99,7 +99,7 @@ struct OpInfo {
   std::string_view name;
   std::string_view domain = "";
   std::array<uint16_t, 12> since{};  ///< every ONNX revision that this definition covers (older forms are lifted)
-  std::array<std::string_view, 16> inputs{}, outputs{};
+  std::array<std::string_view, 24> inputs{}, outputs{};
   TypeSet types = kAll;
   uint32_t traits = kNone;
   std::array<InPlace, 2> in_place{};

@@ -41,6 +41,7 @@ class Case:
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
         self.shared = {}  # {output: the input whose memory it is bound to}; that input is an input of the graph
+        self.undefined = {}  # {output: the elements whose values the definition leaves open}
         self.form = ""  # one of FORMS; empty until the recipe or finish() chooses it
 
     @property

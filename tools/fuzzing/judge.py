@@ -49,7 +49,7 @@ def told(outcome):
     return " ".join(map(str, outcome))
 
 
-def among(label, configurations, ours, scale):
+def among(case, configurations, ours):
     """(kind, group, detail) of a difference between configurations of Retort, or None. Results must have the same bits on any number of threads."""
     first = ours[0]
     for configuration, other in zip(configurations[1:], ours[1:]):
@@ -58,11 +58,28 @@ def among(label, configurations, ours, scale):
             return "configurations", f"{first[0]} and {other[0]}", f"{name}: {told(other)}, first: {told(first)}"
         if first[0] == "ok" and first != other:
             same_level = [o for c, o in zip(configurations, ours) if c[0] == configuration[0]]
-            if any(o != same_level[0] for o in same_level) and not tolerances.is_random(label):
+            if any(o != same_level[0] for o in same_level) and not tolerances.is_random(case.operator.label):
                 return "threads", "bits", f"{name} has other bits than one thread"
-            if found := compare.outputs(label, first[1], other[1], scale):
+            if found := compare.outputs(case.operator.label, first[1], other[1], case.scale, numbers_of_outputs(case)):
                 return "optimised", found[0], f"{name}: {found[1]}"
     return None
+
+
+def numbers_of_outputs(case):
+    return [i for i, wanted in enumerate(case.outputs) if wanted]
+
+
+def defined(case, values):
+    """The values of a run with zeros for the elements that the operator's definition leaves open."""
+    found = list(values)
+    for place, (number, value) in enumerate(zip(numbers_of_outputs(case), values)):
+        where = case.undefined.get(number)
+        if where is None or value[0] != "tensor" or value[2] != where.shape or not where.size:
+            continue
+        raw = np.frombuffer(value[3], np.uint8).reshape(*where.shape, -1).copy()
+        raw[where] = 0
+        found[place] = (*value[:3], raw.tobytes())
+    return found
 
 
 def verdict(case, theirs, ours, configurations):
@@ -73,7 +90,7 @@ def verdict(case, theirs, ours, configurations):
             return Verdict("valid", outcome[0], plain(str(outcome[1])), told(outcome))
     if broken(theirs):
         return Verdict("oracle", "oracle " + theirs[0], theirs[1] if theirs[0] == "crash" else "", told(theirs))
-    found = among(label, configurations, ours, case.scale)
+    found = among(case, configurations, ours)
     if theirs[0] == "error" and (theirs[2] == NOT_IMPLEMENTED or NO_KERNEL.search(theirs[3])):
         return Verdict("beyond", *(found or ()))
     first = ours[0]
@@ -84,7 +101,7 @@ def verdict(case, theirs, ours, configurations):
     if first[0] == "error":
         kind = "missing" if first[2] == NOT_IMPLEMENTED else "refused"
         return Verdict("valid", kind, plain(first[3]), told(first))
-    if different := compare.outputs(label, theirs[1], first[1], case.scale):
+    if different := compare.outputs(label, defined(case, theirs[1]), defined(case, first[1]), case.scale, numbers_of_outputs(case)):
         return Verdict("valid", "value", different[0], different[1])
     return Verdict("valid", *(found or ()))
 

@@ -9,6 +9,8 @@ import schemas
 
 EPSILON = {1: 2.0 ** -23, 11: 2.0 ** -52, 10: 2.0 ** -10, 16: 2.0 ** -7, 17: 2.0 ** -3, 18: 2.0 ** -3, 19: 2.0 ** -2, 20: 2.0 ** -2, 23: 0.5, 24: 1.0,
            14: 2.0 ** -23, 15: 2.0 ** -52}
+# Of 16-bit floats: both engines compute in float32 and round a few times.
+HALVES, HALF = {10, 16}, (16, 4)
 EXACT = (0, 0)
 DEFAULT = (4, 1)
 
@@ -32,42 +34,48 @@ OPERATORS = {
             "com.microsoft:BiasGelu com.microsoft:ScaledSiLU com.microsoft:LinearAttentionGate", (32, 8)),
     # Sums: the scale is a bound of the sum of magnitudes.
     **named("MatMul Gemm Conv ConvTranspose Einsum Sum Mean ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp "
-            "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DFT STFT DeformConv Col2Im "
+            "ReduceProd CumSum CumProd GlobalAveragePool AveragePool LpPool GlobalLpPool LpNormalization Det DeformConv Col2Im "
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
             "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
-            "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv "
-            "com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:WordConvEmbedding com.microsoft:Inverse "
-            "com.microsoft:HyperConnectionPreMix com.microsoft:HyperConnectionPostMix", (64, 16)),
+            "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv com.microsoft:WordConvEmbedding "
+            "com.microsoft:Inverse com.microsoft:MoE com.microsoft:QMoE", (16, 4)),
+    # Sums without a scale, and products with factors that the engines compute differently: angles, coordinates, steps of a transform.
+    **named("DFT STFT com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:HyperConnectionPreMix "
+            "com.microsoft:HyperConnectionPostMix Upsample Range com.microsoft:Range RotaryEmbedding com.microsoft:RotaryEmbedding "
+            "com.microsoft:MRotaryEmbedding CausalConvWithState com.microsoft:CausalConvWithState com.microsoft:VarlenCausalConvWithState "
+            "LinearAttention com.microsoft:LinearAttention com.microsoft:GatedDeltaNet AffineGrid GridSample com.microsoft:GridSample Resize RoiAlign "
+            "com.microsoft.nchwc:Upsample ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor",
+            (64, 16)),
     # Normalisations divide by what they summed.
     **named("BatchNormalization InstanceNormalization GroupNormalization LayerNormalization RMSNormalization "
             "com.microsoft:SkipLayerNormalization com.microsoft:SkipSimplifiedLayerNormalization com.microsoft:EmbedLayerNormalization "
-            "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (256, 64)),
+            "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (128, 32)),
     # The oracle adds squares one after the other, and loses digits of the small ones.
-    **named("LRN MeanVarianceNormalization", (4096, 4096)),
-    # Long chains of the above.
-    **named("LSTM GRU RNN Upsample Range com.microsoft:Range Attention RotaryEmbedding CausalConvWithState LinearAttention AffineGrid ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor "
-            "ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
-            "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
-            "com.microsoft:GatedDeltaNet com.microsoft:RotaryEmbedding com.microsoft:MRotaryEmbedding com.microsoft:CausalConvWithState "
-            "com.microsoft:VarlenCausalConvWithState com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
-            "com.microsoft:DynamicQuantizeLSTM com.microsoft:GridSample com.microsoft.nchwc:Upsample", (512, 128)),
+    **named("LRN MeanVarianceNormalization", (256, 64)),
+    # Exponentials of sums, and steps that depend on the one before: both multiply what was rounded. (A code of 8 bits, too, of
+    # which one is rounded the other way.)
+    **named("LSTM GRU RNN Attention com.microsoft:Attention com.microsoft:MultiHeadAttention com.microsoft:GroupQueryAttention "
+            "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention "
+            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
 }
 # The number of steps by which quantised results may differ: a value in the middle between two integers may round to either.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
                  "com.microsoft:QLinearAveragePool com.microsoft:QLinearGlobalAveragePool com.microsoft:QLinearLeakyRelu com.microsoft:QLinearSoftmax "
                  "com.microsoft:QLinearConcat com.microsoft:QLinearConv com.microsoft:QLinearWhere DynamicQuantizeLinear Resize Upsample "
-                 "ReduceLogSum ReduceLogSumExp ReduceL2", 1)
+                 "ReduceLogSum ReduceLogSumExp ReduceL2 com.microsoft:GroupQueryAttention", 1)
 # The oracle computes doubles of these in float, as stash_type allows or because its tables are of floats.
 IN_FLOAT = set("GroupNormalization LayerNormalization RMSNormalization DFT STFT HannWindow HammingWindow BlackmanWindow Gelu HardSwish "
-               "Shrink com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())
+               "Shrink Attention com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())
 # The elements are random: only types and shapes are compared.
-RANDOM = set("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
+RANDOM = set("com.microsoft:BiasDropout com.microsoft:BitmaskDropout com.microsoft:BitmaskBiasDropout RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
 
 
 def of(label, element):
     """(relative, absolute) epsilons for an operator's outputs of an element type, or whole steps as (0, steps) for integers."""
     if element in EPSILON:
         relative, absolute = OPERATORS.get(label, DEFAULT)
+        if element in HALVES:
+            relative, absolute = min(relative, HALF[0]), min(absolute, HALF[1])
         epsilon = EPSILON[1 if element == 11 and label in IN_FLOAT else element]
         return relative * epsilon, absolute * epsilon
     return 0.0, float(INTEGERS.get(label, 0))

@@ -9,6 +9,11 @@ void use_standard_form(Rewriter& r) {
   r.remove();
 }
 
+void apply_quantize_linear(Rewriter& r) {
+  r.attributes().set("precision", int64_t(DType::f32));
+  use_standard_form(r);
+}
+
 void apply_q_linear_conv(Rewriter& r) {
   const bool last = r.attributes().get_or<int64_t>("channels_last", 0) != 0;
   r.erase({"channels_last"});
@@ -36,7 +41,7 @@ constexpr LiftRule kFormRules[] = {
     {"DequantizeLinear", kAlways, use_standard_form, "com.microsoft"},
     {"NhwcMaxPool", kAlways, apply_nhwc_max_pool, "com.microsoft"},
     {"QLinearConv", kAlways, apply_q_linear_conv, "com.microsoft"},
-    {"QuantizeLinear", kAlways, use_standard_form, "com.microsoft"},
+    {"QuantizeLinear", kAlways, apply_quantize_linear, "com.microsoft"},
 };
 
 }  // namespace

@@ -78,6 +78,8 @@ void apply_integer16(Rewriter& r) {
 
 // A, A_zero_point?, B, B_zero_point?
 void apply_mul_integer(Rewriter& r) {
+  require_one(r, 1, "A_zero_point");
+  require_one(r, 3, "B_zero_point");
   const auto number = [&](size_t i) {
     const ValueId x = cast(r, r.input(i), DType::i32);
     return r.has(i + 1) ? r.add({.type = "Sub", .inputs = {x, cast(r, r.input(i + 1), DType::i32)}}) : x;

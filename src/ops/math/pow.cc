@@ -1,4 +1,6 @@
 // Pow: z = x to the power of y, of x's type; y may be of any other numeric type.
+#include <cmath>
+
 #include "kernels/elementwise/cast.h"
 #include "ops/math/binary.h"
 #include "ops/math/power.h"
@@ -11,23 +13,31 @@ struct Pow {
     infer_binary(c, c.dtype(0), [](Dim, Dim) { return std::nullopt; });
   }
 
-  // The exponent as type T, or as double where T is an integer and the exponent is not.
+  // An exponent that T does not hold is not rounded to T: 2^24 + 1 is odd, and 1e-300 is not 0.
   template <typename T>
   static T compute(const RunContext& c, T x, size_t exponent_index) {
-    const char* exponent = static_cast<const char*>(c.data(1)) + exponent_index * dtype_bits(c.dtype(1)) / 8;
-    if constexpr (std::integral<T>) {
-      if (is_float(c.dtype(1))) {
-        double y;
-        kernels::cast(exponent, c.dtype(1), &y, DType::f64, 1, {});
-        const double z = std::pow(double(x), y);
-        T result;
-        kernels::cast(&z, DType::f64, &result, dtype_of<T>, 1, {});
-        return result;
-      }
+    const DType type = c.dtype(1);
+    const char* from = static_cast<const char*>(c.data(1)) + exponent_index * dtype_bits(type) / 8;
+    const auto exponent = [&]<typename E>(E y) {
+      kernels::cast(from, type, &y, dtype_of<E>, 1, {});
+      return y;
+    };
+    if constexpr (std::floating_point<T>) {
+      return holds<T>(type) ? std::pow(x, exponent(T())) : T(std::pow(double(x), exponent(0.0)));
+    } else if (is_float(type)) {
+      const double z = std::pow(double(x), exponent(0.0));
+      T result;
+      kernels::cast(&z, DType::f64, &result, dtype_of<T>, 1, {});
+      return result;
+    } else {
+      return type == DType::u64 ? integer_power(x, exponent(uint64_t())) : integer_power(x, exponent(int64_t()));
     }
-    T y;
-    kernels::cast(exponent, c.dtype(1), &y, dtype_of<T>, 1, {});
-    return power(x, y);
+  }
+  template <typename T>
+  static bool holds(DType exponent) {
+    constexpr TypeSet kShort =
+        types({DType::f32, DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16, DType::boolean});
+    return std::same_as<T, double> || contains(kShort, exponent);
   }
 
   template <typename T>

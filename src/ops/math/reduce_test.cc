@@ -24,6 +24,9 @@ std::vector<OpCase> forms(std::vector<OpCase> own) {
                  .attributes = {{"keepdims", int64_t(0)}},
                  .inputs = {random({9, 11}, 4, 0.125, 2)},
                  .output_count = 1});
+  own.push_back({.about = "an axis given twice",
+                 .inputs = {random({3, 5, 7}, 5, 0.125, 2), i64({3}, {1, 0, -2})},
+                 .output_count = 1});
   own.push_back({.about = "empty axes", .inputs = {x, i64({0}, {})}, .output_count = 1});
   own.push_back({.about = "no axes at all",
                  .attributes = {{"noop_with_empty_axes", int64_t(1)}},
@@ -54,6 +57,10 @@ OpCase squares(float expected) {
 const OpTest sum("ReduceSum",
                  forms({rows({6, 15}),
                         nothing(0),
+                        {.about = "an axis given twice is summed once",
+                         .attributes = {{"keepdims", int64_t(0)}},
+                         .inputs = {f32({2, 2}, {1, 2, 3, 4}), i64({2}, {0, -2})},
+                         .outputs = {f32({2}, {4, 6})}},
                         {.about = "wraps",
                          .inputs = {i32({2}, {INT32_MAX, 1})},
                          .outputs = {i32({1}, {INT32_MIN})},

@@ -1,6 +1,7 @@
 // Mixtures of experts beside plain loops, and the router that chooses them.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "ops/op_test.h"
@@ -85,8 +86,48 @@ const OpTest moe(
       .outputs = {f32({0, 4}, {})}}},
     {.domain = "com.microsoft", .tolerance = 8});
 
+// Rows of 32 codes of 3 bits of two experts, the first in the lowest bits: 4, which means 0, but for some (row, column,
+// code) of the second.
+Tensor triples(int64_t rows, const std::vector<std::array<size_t, 3>>& others) {
+  std::vector<uint8_t> bytes(size_t(rows) * 24);
+  const auto put = [&](size_t row, size_t column, size_t code) {
+    for (size_t bit = 0; bit < 3; ++bit) {
+      uint8_t& byte = bytes[row * 12 + (3 * column + bit) / 8];
+      const auto mask = uint8_t(1 << (3 * column + bit) % 8);
+      byte = code >> bit & 1 ? byte | mask : byte & ~mask;
+    }
+  };
+  for (size_t i = 0; i < size_t(rows) * 64; ++i) put(i / 32, i % 32, 4);
+  for (const auto& [row, column, code] : others) put(size_t(rows) + row, column, code);
+  return u8({2, rows, 12}, bytes);
+}
+Tensor halves(const Tensor& t) { return cast_to(t, DType::f16); }
+OpCase with_triples() {
+  std::vector<float> x(32, 0), y(32, 0);
+  x[2] = 1;
+  const float inner = -6 / (1 + std::exp(-3.0f));  // gate 3, linear -2, of the inner element 5
+  y[0] = inner / 2;                                // the second expert is chosen, whose probability is a half
+  y[1] = -4 * inner / 2;
+  return {.about = "codes of 3 bits",
+          .attributes = {{"activation_type", std::string("swiglu")},
+                         {"swiglu_fusion", int64_t(1)},
+                         {"weights_prepacked", int64_t(0)},
+                         {"block_size", int64_t(32)},
+                         {"expert_weight_bits", int64_t(3)}},
+          .inputs = {halves(f32({1, 32}, x)),
+                     halves(f32({1, 2}, {0, 0})),
+                     triples(64, {{10, 2, 7}, {11, 2, 2}}),
+                     halves(f32({2, 64, 1}, std::vector<float>(128, 1))),
+                     {},
+                     triples(32, {{0, 5, 5}, {1, 5, 0}}),
+                     halves(f32({2, 32, 1}, std::vector<float>(64, 1)))},
+          .outputs = {halves(f32({1, 32}, y))},
+          .fixed_types = true};
+}
+
 const OpTest q_moe("QMoE",
-                   {{.about = "a scale for each row; half of the range is zero",
+                   {with_triples(),
+                    {.about = "a scale for each row; half of the range is zero",
                      .attributes = {{"activation_type", std::string("identity")}},
                      .inputs = {f32({1, 2}, {1, 10}), f32({1, 2}, {0, 1}), u8({2, 2, 1}, {0, 0, 0x98, 0x7a}),
                                 f32({2, 2}, {9, 9, 1, 2}), f32({2, 2}, {0, 0, 1, 0}), u8({2, 2, 1}, {0, 0, 0x89, 0x98}),

@@ -1,226 +1,183 @@
 // GroupQueryAttention: causal attention of language models. Q, K and V are separate or packed together. The new keys,
-// rotated by their position if requested, are appended to a cache; each row of the batch may have filled it to a
-// different length.
+// normed and rotated by their position if requested, are appended to a cache; each row of the batch may have filled it
+// to a different length. A cache has floats or codes, of all tokens or of those of a window.
 #include "base/checked.h"
-#include "ops/nn/common/attention.h"
+#include "kernels/elementwise/cast.h"
+#include "ops/elementwise.h"
+#include "ops/nn/common/experts.h"
+#include "ops/nn/common/grouped_query.h"
 #include "ops/nn/common/rotary.h"
 
 namespace retort::ops {
 namespace {
 
-struct GroupQueryAttention {
-  int64_t num_heads = 0, kv_num_heads = 0, local_window_size = -1, qk_output = 0, cache_bits = 0;
-  bool do_rotary = false, rotary_interleaved = false, smooth_softmax = false, causal = true, sliding_cache = false;
-  float scale = 0, softcap = 0, norm_epsilon = 1e-6f;
-  std::string k_quant_type = "NONE", v_quant_type = "NONE";
-  using Self = GroupQueryAttention;
-  static constexpr std::tuple attributes{attr("causal", &Self::causal),
-                                         attr("do_rotary", &Self::do_rotary),
-                                         attr("k_quant_type", &Self::k_quant_type),
-                                         attr("kv_cache_bit_width", &Self::cache_bits),
-                                         required("kv_num_heads", &Self::kv_num_heads),
-                                         attr("local_window_size", &Self::local_window_size),
-                                         required("num_heads", &Self::num_heads),
-                                         attr("qk_norm_epsilon", &Self::norm_epsilon),
-                                         attr("qk_output", &Self::qk_output),
-                                         attr("rotary_interleaved", &Self::rotary_interleaved),
-                                         attr("scale", &Self::scale),
-                                         attr("sliding_window_cache", &Self::sliding_cache),
-                                         attr("smooth_softmax", &Self::smooth_softmax),
-                                         attr("softcap", &Self::softcap),
-                                         attr("v_quant_type", &Self::v_quant_type)};
-  enum Input : size_t { kQ, kK, kV, kPastK, kPastV, kLast, kTotal, kCos, kSin, kPositions, kBias, kSinks, kKScale };
-  enum Output : size_t { kY, kPresentK, kPresentV, kScores };
+struct GroupQueryAttention : GroupedQuery {
+  static constexpr auto attributes = grouped_attributes;
 
-  void check() const {
-    require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-            "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
-    require(local_window_size == -1 || (local_window_size > 0 && causal), ErrorCode::invalid_argument,
-            "local_window_size is {}, with causal {}", local_window_size, int(causal));
-    require(qk_output >= 0 && qk_output <= 2, ErrorCode::invalid_argument, "qk_output is {}", qk_output);
-    require(k_quant_type == "NONE" && v_quant_type == "NONE" && !sliding_cache, ErrorCode::not_implemented,
-            "quantised caches and sliding_window_cache are not supported");
-  }
-
-  void infer(InferContext& c) const {
-    for (const size_t i : {kY, kPresentK, kPresentV, kScores}) c.set(i, c.dtype(kQ));
-    for (size_t i = kKScale; i < kKScale + 4; ++i)
-      require(!c.has(i), ErrorCode::not_implemented, "input {} (scales of a cache, norms of Q and K) is not supported",
-              i);
-    require(c.has(kK) == c.has(kV) && c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument,
-            "keys need values: key {}, value {}, past_key {}, past_value {}", c.has(kK), c.has(kV), c.has(kPastK),
-            c.has(kPastV));
-    require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
-            "do_rotary needs cos_cache and sin_cache");
-    DimTable& d = c.dims();
-    const Shape& q = c.shape(kQ);
-    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]",
-            d.text(q));
-    const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
-    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
-            d.text(q[2]), parts);
-    const Dim size = d.div(q[2], parts);
-    c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(size, num_heads)});
-    const auto total = c.try_value(kTotal);
-    require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
-    const Dim past = c.has(kPastK) ? past_rows(c) : 0, last = total ? (*total)[0] : c.unknown_extent();
-    const Shape present{q[0], kv_num_heads, d.max(past, last), size};
-    c.set(kPresentK, c.dtype(kQ), present);
-    c.set(kPresentV, c.dtype(kQ), present);
-    c.set(kScores, c.dtype(kQ), {q[0], num_heads, q[1], last});
-  }
   Cost cost(const CostContext& c) const {
     return attention_cost(c.out_count(), c.out_count(), c.extent(kQ, 1) + c.extent(kPastK, 2));
   }
-  static Dim past_rows(const InferContext& c) {
-    require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, expected 4 axes",
-            c.dims().text(c.shape(kPastK)));
-    return c.shape(kPastK)[2];
-  }
 
-  /// Extents of one run.
-  struct Extents {
-    size_t batch, rows, heads, kv_heads, size, past, capacity, parts;
-    HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
-    HeadStrides cache() const { return split_heads(capacity, kv_heads, size); }
+  /// The tensors and working memory of one run.
+  struct Call {
+    Extents e;
+    ScratchParts parts;
+    std::span<KvEntry> entries;    // [batch]
+    std::span<size_t> positions;   // [batch, rows], if Q and K are rotated
+    const float *q, *k, *v;        // K and V lie behind Q if they are packed
+    const float *q_norm, *k_norm;  // [size] or null
+    const float* sinks;            // [heads] or null
+    Rotation<float> rotation;
+    bool own_tables = false;  // the rotation's rows are those of `positions`, not the positions themselves
+    float *turned, *y;        // Q normed and rotated, and the result: [batch, rows, heads, size]
+    float* rows;              // two rows of each worker
+    KvCache keys, values;
+    float *wide_keys, *wide_values;  // of one entry, if the caches are not float32
+    std::byte* rest;
   };
-  Extents extents(const RunContext& c) const {
-    const Shape& q = c.shape(kQ);
-    const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
-    return {.batch = size_t(q[0]),
-            .rows = size_t(q[1]),
-            .heads = heads,
-            .kv_heads = kv,
-            .size = size_t(q[2]) / parts,
-            .past = c.has(kPastK) ? size_t(c.shape(kPastK)[2]) : 0,
-            .capacity = size_t(c.out_shape(kPresentK)[2]),
-            .parts = parts};
+  Call call(const RunContext& c, void* base) const {
+    Call m{.e = extents(c), .parts = ScratchParts(base)};
+    const Extents& e = m.e;
+    check_inputs(c, e);
+    const size_t tokens = checked_mul(e.batch, e.rows, "rows"), width = checked_mul(e.heads, e.size, "a row");
+    m.entries = {m.parts.take<KvEntry>(e.batch), e.batch};
+    m.positions = {m.parts.take<size_t>(do_rotary ? tokens : 0), do_rotary ? tokens : 0};
+    m.q = float_input(c, kQ, m.parts);
+    const auto behind = [](const float* x, size_t n) { return x ? x + n : nullptr; };  // without a base, there is none
+    m.k = c.has(kK) ? float_input(c, kK, m.parts) : behind(m.q, e.heads * e.size);
+    m.v = c.has(kV) ? float_input(c, kV, m.parts) : behind(m.k, e.kv_heads * e.size);
+    m.q_norm = float_input(c, kQNorm, m.parts);
+    m.k_norm = float_input(c, kKNorm, m.parts);
+    m.sinks = float_input(c, kSinks, m.parts);
+    if (do_rotary) set_rotation(c, m);
+    m.turned = m.parts.take<float>(checked_mul(tokens, width, "queries"));
+    m.y = c.out_dtype() == DType::f32 ? static_cast<float*>(c.out_data()) : m.parts.take<float>(c.out_count());
+    m.rows = m.parts.take<float>(2 * e.size * size_t(c.parallel().workers()));
+    m.keys = cache(c, m, kPastK, kPresentK, kKScale, k_quant_type);
+    m.values = cache(c, m, kPastV, kPresentV, kVScale, v_quant_type);
+    const size_t wide = m.keys.form.dtype == DType::f32 ? 0 : checked_mul(e.kv_heads * e.work, e.size, "a cache");
+    m.wide_keys = m.parts.take<float>(wide);
+    m.wide_values = m.parts.take<float>(wide);
+    m.rest = m.parts.take<std::byte>(0);
+    return m;
   }
-  void check_inputs(const RunContext& c, const Extents& e) const {
-    const auto expect = [&](size_t i, std::string_view name, Shape wanted) {
-      if (c.has(i) && c.shape(i) != wanted)
-        fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)),
-             to_string(wanted));
-    };
-    const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
-    expect(kK, "key", {b, rows, kv_num_heads * size});
-    expect(kV, "value", {b, rows, kv_num_heads * size});
-    expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.past), size});
-    expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.past), size});
-    expect(kPositions, "position_ids", {b, rows});
-    expect(kSinks, "head_sink", {num_heads});
-    require(c.count(kLast) == e.batch, ErrorCode::invalid_argument, "seqlens_k has {} entries for a batch of {}",
-            c.count(kLast), e.batch);
-    require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
-  }
-
-  /// For one row of the batch: number of keys before this run and after it.
-  struct Span {
-    size_t before, total;
-  };
-  Span span_of(const RunContext& c, const Extents& e, size_t b) const {
-    const int64_t longest = c.input<int32_t>(kTotal)[0], total = int64_t(c.input<int32_t>(kLast)[b]) + 1;
-    const bool prompt = longest == int64_t(e.rows);
-    const int64_t before = prompt ? 0 : total - int64_t(e.rows);
-    require(total >= 1 && total <= longest && before >= 0 && before <= int64_t(e.past), ErrorCode::invalid_argument,
-            "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, total - 1, e.rows,
-            e.past, longest);
-    return {size_t(before), size_t(total)};
-  }
-
-  template <typename T>
-  Rotation<T> rotation(const RunContext& c, const Extents& e) const {
+  void set_rotation(const RunContext& c, Call& m) const {
     const Shape& cos = c.shape(kCos);
-    require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= e.size, ErrorCode::invalid_argument,
-            "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", cos, c.shape(kSin), e.size);
-    return {.cos = c.input<T>(kCos).data(),
-            .sin = c.input<T>(kSin).data(),
-            .positions = size_t(cos[0]),
-            .half = size_t(cos[1]),
-            .size = e.size,
-            .interleaved = rotary_interleaved};
+    require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= m.e.size, ErrorCode::invalid_argument,
+            "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", cos, c.shape(kSin), m.e.size);
+    m.own_tables = c.dtype(kCos) != DType::f32;
+    const size_t half = size_t(cos[1]);
+    const auto table = [&](size_t i) -> const float* {
+      return m.own_tables ? m.parts.take<float>(m.positions.size() * half) : static_cast<const float*>(c.data(i));
+    };
+    m.rotation = {.cos = table(kCos),
+                  .sin = table(kSin),
+                  .positions = size_t(cos[0]),
+                  .half = half,
+                  .size = m.e.size,
+                  .interleaved = rotary_interleaved};
+  }
+  KvCache cache(const RunContext& c, Call& m, size_t past, size_t present, size_t scales,
+                const std::string& type) const {
+    KvCache cache;
+    cache.form = {.dtype = c.has(past)        ? c.dtype(past)
+                           : c.wants(present) ? c.out_dtype(present)
+                                              : c.dtype(kQ),
+                  .size = m.e.size};
+    if (quantised()) {
+      cache.form.scales = c.input<float>(scales).data();
+      cache.form.per_channel = type == "PER_CHANNEL";
+      const size_t wanted = cache.form.per_channel ? m.e.kv_heads * m.e.size : 1;
+      require(c.count(scales) == wanted, ErrorCode::invalid_argument, "input {} has {} scales, expected {} for {}",
+              scales, c.count(scales), wanted, type);
+    }
+    cache.heads = m.e.kv_heads;
+    cache.past_rows = m.e.past;
+    cache.rows = m.e.work;
+    cache.present_rows = m.e.capacity;
+    cache.past = c.optional<std::byte>(past);
+    const size_t row = cache.form.row_bytes(), all = checked_mul(m.e.batch * m.e.kv_heads, m.e.capacity, "a cache");
+    cache.present = c.wants(present) ? static_cast<std::byte*>(c.out_data(present))
+                                     : m.parts.take<std::byte>(checked_mul(all, row, "a cache"));
+    cache.work = !sliding_cache
+                     ? cache.present
+                     : m.parts.take<std::byte>(checked_mul(m.e.batch * m.e.kv_heads * m.e.work, row, "a cache"));
+    return cache;
   }
 
-  size_t position(const RunContext& c, const Extents& e, const Span& span, size_t b, size_t s, size_t rows) const {
-    const bool filling = s >= span.total;  // padding after a shorter prompt: any position will do
+  size_t position(const RunContext& c, const Call& m, size_t b, size_t s) const {
+    const KvEntry& entry = m.entries[b];
+    const bool filling = s >= entry.queries || entry.before + s >= entry.total;  // any position will do
     const int64_t p = filling             ? 0
-                      : c.has(kPositions) ? c.input<int64_t>(kPositions)[b * e.rows + s]
-                                          : int64_t(span.before + s);
-    require(p >= 0 && size_t(p) < rows, ErrorCode::invalid_argument, "position {} is outside of [0, {})", p, rows);
+                      : c.has(kPositions) ? c.input<int64_t>(kPositions)[b * m.e.rows + s]
+                                          : int64_t(entry.before + s);
+    require(p >= 0 && size_t(p) < m.rotation.positions, ErrorCode::invalid_argument,
+            "position {} is outside of [0, {})", p, m.rotation.positions);
     return size_t(p);
   }
-
-  /// The tensors and tables of one run.
-  template <typename T>
-  struct Work {
-    std::span<Span> spans;        // [batch]
-    std::span<size_t> positions;  // [batch, rows], if Q and K are rotated
-    T* turned;                    // Q rotated, [batch, rows, heads, size]
-    std::byte* rest;
-
-    static size_t bytes(const Extents& e) {
-      return round_up(e.batch * sizeof(Span), 64) + round_up(e.batch * e.rows * sizeof(size_t), 64) +
-             round_up(e.batch * e.rows * e.heads * e.size * sizeof(T), 64);
+  // Tables of other types than float32 are converted for the positions of this run only.
+  void place(const RunContext& c, const Call& m) const {
+    for (size_t i = 0; i < m.positions.size(); ++i) {
+      const size_t p = position(c, m, i / m.e.rows, i % m.e.rows), half = m.rotation.half;
+      m.positions[i] = m.own_tables ? i : p;
+      if (!m.own_tables) continue;
+      const DType type = c.dtype(kCos);
+      for (const auto& [input, to] : {std::pair(kCos, m.rotation.cos), std::pair(kSin, m.rotation.sin)}) {
+        const auto* from = static_cast<const std::byte*>(c.data(input)) + p * half * dtype_bits(type) / 8;
+        kernels::cast(from, type, const_cast<float*>(to) + i * half, DType::f32, half, {});
+      }
     }
-    Work(const Extents& e, bool rotary, void* memory) {
-      auto* at = static_cast<std::byte*>(memory);
-      const auto take = [&](size_t bytes) { return std::exchange(at, at + round_up(bytes, 64)); };
-      spans = {reinterpret_cast<Span*>(take(e.batch * sizeof(Span))), e.batch};
-      positions = {reinterpret_cast<size_t*>(take(e.batch * e.rows * sizeof(size_t))), rotary ? e.batch * e.rows : 0};
-      turned = reinterpret_cast<T*>(take(e.batch * e.rows * e.heads * e.size * sizeof(T)));
-      rest = at;
-    }
-  };
+  }
 
-  // Appends the new rows to the caches and rotates Q.
-  template <typename T>
-  void gather(const RunContext& c, const Extents& e, const Work<T>& work) const {
-    const std::optional<Rotation<T>> r = do_rotary ? std::optional(rotation<T>(c, e)) : std::nullopt;
-    const std::span<const Span> spans = work.spans;
-    const std::span<size_t> at = work.positions;
-    for (size_t i = 0; i < at.size(); ++i)
-      at[i] = position(c, e, spans[i / e.rows], i / e.rows, i % e.rows, r->positions);
-    for (const auto& [past, present] : {std::pair(kPastK, kPresentK), std::pair(kPastV, kPresentV)})
-      keep_past<T>(c, e, spans, past, present);
-    const T* q = c.input<T>(kQ).data();
-    const T* k = c.has(kK) ? c.input<T>(kK).data() : q + e.heads * e.size;
-    const T* v = c.has(kK) ? c.input<T>(kV).data() : k + e.kv_heads * e.size;
-    const HeadStrides of_q = e.input(e.parts), of_kv = c.has(kK) ? e.input(e.kv_heads) : of_q, cache = e.cache();
-    c.parallel().for_each(e.batch * e.rows, [&](size_t task, int) {
-      const size_t b = task / e.rows, s = task % e.rows, row = spans[b].before + s;
-      const auto turn = [&](const T* from, T* to) {
-        r ? r->apply(at[task], from, to) : void(std::copy_n(from, e.size, to));
-      };
-      for (size_t h = 0; h < e.heads; ++h) turn(q + of_q.at(b, h, s), work.turned + e.input(e.heads).at(b, h, s));
-      for (size_t h = 0; h < e.kv_heads; ++h) {
-        turn(k + of_kv.at(b, h, s), c.output<T>(kPresentK).data() + cache.at(b, h, row));
-        std::copy_n(v + of_kv.at(b, h, s), e.size, c.output<T>(kPresentV).data() + cache.at(b, h, row));
+  // Normed and rotated, as far as requested.
+  void turn(const Call& m, size_t task, const float* from, const float* weight, float epsilon, float* to) const {
+    if (weight) {
+      double sum = 0;
+      for (size_t i = 0; i < m.e.size; ++i) sum += double(from[i]) * double(from[i]);
+      const auto factor = float(1 / std::sqrt(sum / double(m.e.size) + epsilon));
+      float* normed = to + m.e.size;
+      for (size_t i = 0; i < m.e.size; ++i) normed[i] = from[i] * factor * weight[i];
+      from = normed;
+    }
+    if (do_rotary)
+      m.rotation.apply(m.positions[task], from, to);
+    else
+      std::copy_n(from, m.e.size, to);
+  }
+
+  // Appends the new rows to the caches, and turns Q.
+  void append(const RunContext& c, const Call& m) const {
+    const Extents& e = m.e;
+    place(c, m);
+    m.keys.keep_past(m.entries, c.parallel());
+    m.values.keep_past(m.entries, c.parallel());
+    const HeadStrides of_q = e.input(e.parts), of_kv = c.has(kK) ? e.input(e.kv_heads) : of_q, of_y = e.input(e.heads);
+    c.parallel().for_each(e.batch * e.rows, [&](size_t task, int worker) {
+      const size_t b = task / e.rows, s = task % e.rows;
+      const KvEntry& entry = m.entries[b];
+      float* row = m.rows + 2 * e.size * size_t(worker);
+      for (size_t h = 0; h < e.heads; ++h) {
+        turn(m, task, m.q + of_q.at(b, h, s), m.q_norm, q_epsilon.value_or(norm_epsilon), row);
+        std::copy_n(row, e.size, m.turned + of_y.at(b, h, s));
+      }
+      const size_t at = entry.before - entry.first + s;
+      for (size_t h = 0; s < entry.fresh && h < e.kv_heads; ++h) {
+        turn(m, task, m.k + of_kv.at(b, h, s), m.k_norm, k_epsilon.value_or(norm_epsilon), row);
+        m.keys.form.encode(h, row, m.keys.row(b, h, at));
+        m.values.form.encode(h, m.v + of_kv.at(b, h, s), m.values.row(b, h, at));
       }
     });
   }
-  template <typename T>
-  static void keep_past(const RunContext& c, const Extents& e, std::span<const Span> spans, size_t past,
-                        size_t present) {
-    const T* from = c.optional<T>(past);
-    T* to = c.output<T>(present).data();
-    if (from == to) return;
-    c.parallel().for_each(e.batch * e.kv_heads, [&](size_t task, int) {
-      const Span& span = spans[task / e.kv_heads];
-      T* head = to + task * e.capacity * e.size;
-      if (span.before > 0) std::copy_n(from + task * e.past * e.size, span.before * e.size, head);
-      const size_t end = span.before + e.rows;
-      std::fill(head + end * e.size, head + e.capacity * e.size, T(0));
-    });
-  }
 
-  ScoreRule rule(const RunContext& c, const Extents& e) const {
+  ScoreRule rule(const RunContext& c, const Call& m) const {
+    const Extents& e = m.e;
     ScoreRule r;
     r.scale = scale != 0 ? double(scale) : 1 / std::sqrt(double(std::max<size_t>(e.size, 1)));
     r.softcap = softcap;
     r.causal = causal;
     r.left = local_window_size < 0 ? -1 : local_window_size - 1;
-    r.sink = smooth_softmax || c.has(kSinks);
-    r.sinks = c.optional<float>(kSinks);
+    r.sink = smooth_softmax == 1 || m.sinks;
+    r.sinks = m.sinks;
     AttentionShape all;  // the shape that the bias broadcasts to
     all.batch = e.batch;
     all.q_heads = e.heads;
@@ -229,80 +186,104 @@ struct GroupQueryAttention {
     r.bias = score_operand(c, kBias, all);
     return r;
   }
+  // The bias of entry b, whose first working row holds token `first`.
+  static ScoreOperand bias_of(ScoreOperand bias, size_t b, size_t first) {
+    if (!bias.data) return bias;
+    const size_t skipped = std::min(first, bias.columns), offset = b * bias.strides[0] + skipped * bias.strides[3];
+    bias.data = static_cast<const std::byte*>(bias.data) + offset * dtype_bits(bias.dtype) / 8;
+    if (bias.strides[3]) bias.columns -= skipped;
+    return bias;
+  }
 
-  AttentionShape shape(const Extents& e, size_t keys) const {
+  static AttentionShape shape(const Extents& e, size_t queries, size_t keys) {
     AttentionShape s;
     s.batch = 1;
     s.q_heads = e.heads;
     s.kv_heads = e.kv_heads;
-    s.q_len = e.rows;
+    s.q_len = queries;
     s.new_len = keys;
     s.head_size = s.v_head_size = e.size;
     s.q = s.y = e.input(e.heads);
-    s.k = s.v = e.cache();
+    s.k = s.v = split_heads(e.work, e.kv_heads, e.size);
     return s;
   }
 
-  // Calls attend(shape, tensors, rule) for each row of the batch, which sees its own part of the cache.
-  template <typename T, typename F>
-  void compute(const RunContext& c, const Extents& e, const Work<T>& work, const F& attend) const {
-    check_inputs(c, e);
-    for (size_t b = 0; b < e.batch; ++b) work.spans[b] = span_of(c, e, b);
-    gather(c, e, work);
-    ScoreRule r = rule(c, e);
+  // Calls attend(b, shape, tensors, rule) for each entry of the batch, which sees its own part of the cache.
+  template <typename F>
+  void compute(const RunContext& c, const Call& m, const F& attend) const {
+    const Extents& e = m.e;
+    for (size_t b = 0; b < e.batch; ++b) m.entries[b] = entry_of(c, e, b);
+    append(c, m);
+    ScoreRule r = rule(c, m);
     const ScoreOperand bias = r.bias;
     for (size_t b = 0; b < e.batch && !c.parallel().cancelled(); ++b) {
-      const Span& span = work.spans[b];
-      const AttentionShape s = shape(e, span.total);
-      const auto keys = int64_t(span.total);
-      r.valid = span.before + e.rows == span.total ? &keys : nullptr;  // otherwise a prompt that starts at row 0
-      if (bias.data)
-        r.bias.data = static_cast<const std::byte*>(bias.data) + b * bias.strides[0] * dtype_bytes(bias.dtype, 1);
-      AttentionData<T> d;
-      d.q = work.turned + s.q.at(b, 0, 0);
-      d.k = c.output<T>(kPresentK).data() + s.k.at(b, 0, 0);
-      d.v = c.output<T>(kPresentV).data() + s.v.at(b, 0, 0);
-      d.y = c.output<T>(kY).data() + s.y.at(b, 0, 0);
+      const KvEntry& entry = m.entries[b];
+      const AttentionShape s = shape(e, entry.queries, entry.rows());
+      const auto keys = int64_t(entry.rows());
+      r.valid = entry.before + entry.queries == entry.total ? &keys : nullptr;  // otherwise a prompt from row 0 on
+      r.bias = bias_of(bias, b, entry.first);
+      AttentionData<float> d;
+      d.q = m.turned + s.q.at(b, 0, 0);
+      d.k = m.keys.floats(b, entry.rows(), m.wide_keys, c.parallel());
+      d.v = m.values.floats(b, entry.rows(), m.wide_values, c.parallel());
+      d.y = m.y + s.y.at(b, 0, 0);
       attend(b, s, d, r);
+      std::fill(d.y + s.y.at(0, 0, entry.queries), d.y + s.y.at(0, 0, e.rows), 0.0f);
     }
+    if (sliding_cache) {
+      m.keys.keep_window(m.entries, window(), c.parallel());
+      m.values.keep_window(m.entries, window(), c.parallel());
+    }
+    store_result(c, m.y);
+  }
+
+  void with_reference(RunContext& c, const Call& m) const {
+    compute(c, m, [&](size_t b, const AttentionShape& s, AttentionData<float>& d, const ScoreRule& r) {
+      std::vector<float> scores(c.wants(kScores) ? s.q_heads * s.q_len * s.total() : 0);
+      if (c.wants(kScores)) d.scores = scores.data();
+      d.scores_mode = qk_output == 1 ? 2 : 3;
+      attention_reference(s, d, r, c.parallel());
+      if (c.wants(kScores)) keep_scores(c, m.e, b, s, scores);
+    });
+  }
+  // Hidden keys count as 0, also before the softmax, and so do rows of padding.
+  static void keep_scores(const RunContext& c, const Extents& e, size_t b, const AttentionShape& s,
+                          const std::vector<float>& scores) {
+    const auto longest = size_t(c.out_shape(kScores)[3]);
+    const DType type = c.out_dtype(kScores);
+    std::vector<float> all(e.heads * e.rows * longest, 0.0f);
+    for (size_t i = 0; i < e.heads * s.q_len; ++i) {
+      std::replace_copy_if(
+          scores.data() + i * s.total(), scores.data() + (i + 1) * s.total(),
+          all.data() + (i / s.q_len * e.rows + i % s.q_len) * longest,
+          [](float x) { return x == -std::numeric_limits<float>::infinity(); }, 0.0f);
+    }
+    auto* to = static_cast<std::byte*>(c.out_data(kScores)) + b * all.size() * dtype_bits(type) / 8;
+    kernels::cast(all.data(), DType::f32, to, type, all.size(), c.parallel());
   }
 
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
-    const Extents e = extents(c);
-    std::vector<std::byte> memory(Work<T>::bytes(e));
-    const Work<T> work(e, do_rotary, memory.data());
-    compute<T>(c, e, work, [&](size_t b, const AttentionShape& s, AttentionData<T>& d, const ScoreRule& r) {
-      std::vector<T> scores(c.wants(kScores) ? s.q_heads * s.q_len * s.total() : 0);
-      if (c.wants(kScores)) d.scores = scores.data();
-      d.scores_mode = qk_output == 1 ? 2 : 3;
-      attention_reference(s, d, r, c.parallel());
-      if (c.wants(kScores)) keep_scores(c, e, b, s, scores);
-    });
+    std::vector<std::byte> memory(call(c, nullptr).parts.bytes());
+    with_reference(c, call(c, memory.data()));
   }
-  static void keep_scores(const RunContext& c, const Extents& e, size_t b, const AttentionShape& s,
-                          const std::vector<float>& scores) {
-    const auto longest = size_t(c.out_shape(kScores)[3]), rows = e.heads * e.rows;
-    float* to = c.output<float>(kScores).data() + b * rows * longest;
-    std::fill_n(to, rows * longest, 0.0f);
-    for (size_t i = 0; i < rows; ++i) {  // hidden keys count as 0, also before the softmax
-      std::replace_copy_if(
-          scores.data() + i * s.total(), scores.data() + (i + 1) * s.total(), to + i * longest,
-          [](float x) { return x == -std::numeric_limits<float>::infinity(); }, 0.0f);
-    }
-  }
-
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;
-    const Extents e = extents(c);
-    return Work<float>::bytes(e) + attention_scratch(shape(e, e.capacity), false, false, c.parallel().workers());
+    const Call m = call(c, nullptr);
+    const auto attention = [&](size_t queries) {
+      return attention_scratch(shape(m.e, queries, m.e.work), false, false, c.parallel().workers());
+    };
+    // The form of the computation depends on the number of queries, which only a run knows.
+    size_t most = attention(m.e.rows);
+    for (size_t queries = 1; queries < std::min<size_t>(m.e.rows, 9); ++queries)
+      most = std::max(most, attention(queries));
+    return checked_add(m.parts.bytes(), most, "working memory");
   }
-  void fast(RunContext& c, std::type_identity<float>) const {
-    if (c.wants(kScores)) return reference<float>(c);  // only for debugging
-    const Extents e = extents(c);
-    const Work<float> work(e, do_rotary, c.scratch());
-    compute<float>(c, e, work, [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
-      attention_fast(s, d, r, work.rest, c.parallel());
+  template <OneOf<float, float16, bfloat16> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    const Call m = call(c, c.scratch());
+    if (c.wants(kScores)) return with_reference(c, m);  // only for debugging
+    compute(c, m, [&](size_t, const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& r) {
+      attention_fast(s, d, r, m.rest, c.parallel());
     });
   }
 };
@@ -314,12 +295,13 @@ constinit const OpDef op_group_query_attention = define<GroupQueryAttention>({
     .name = "GroupQueryAttention",
     .domain = "com.microsoft",
     .since = {1},
-    .inputs = {"query: T", "key: T?", "value: T?", "past_key: T?", "past_value: T?", "seqlens_k: int32",
+    .inputs = {"query: T", "key: T?", "value: T?", "past_key: C?", "past_value: C?", "seqlens_k: int32",
                "total_sequence_length: int32", "cos_cache: T?", "sin_cache: T?", "position_ids: int64?",
-               "attention_bias: T?", "head_sink: T?", "k_scale: float?", "v_scale: float?", "q_norm_weight: T?",
-               "k_norm_weight: T?"},
-    .outputs = {"output: T", "present_key: T", "present_value: T", "output_qk: T?"},
+               "attention_bias: T?", "head_sink: T?", "k_scale: float32?", "v_scale: float32?", "q_norm_weight: T?",
+               "k_norm_weight: T?", "query_seqlens: int32?"},
+    .outputs = {"output: T", "present_key: C?", "present_value: C?", "output_qk: T?"},
     .types = types({DType::f32, DType::f16, DType::bf16}),
+    .traits = kConverts,
     .in_place = {{{1, 3, false}, {2, 4, false}}},  // rows after the new ones are unchanged
 });
 

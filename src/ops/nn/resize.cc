@@ -47,21 +47,30 @@ struct Resize {
   static void check_length(size_t given, size_t wanted, std::string_view what) {
     require(given == wanted, ErrorCode::invalid_argument, "{} {} for {} axes", given, what, wanted);
   }
+  /// A scale as size / extent, of which a half is told from what lies beside it.
+  struct Ratio {
+    int64_t size = 0, extent = 1;
+    float value() const { return float(size) / float(extent); }
+    bool above(const Ratio& other) const {
+      return checked_mul(size, other.extent, "a scale") > checked_mul(other.size, extent, "a scale");
+    }
+    /// Half up.
+    Dim times(int64_t x) const {
+      const int64_t product = checked_mul(checked_mul(x, size, "an extent"), int64_t(2), "an extent");
+      return checked_add(product, extent, "an extent") / checked_mul(extent, int64_t(2), "an extent");
+    }
+  };
   // The single scale that keeps the aspect ratio: the smallest or largest of sizes / extents.
-  float common_scale(const Shape& x, std::span<const Dim> sizes) const {
+  Ratio common_scale(const Shape& x, std::span<const Dim> sizes) const {
     const auto list = resized_axes(x.rank());
-    float scale = 0;
+    Ratio scale;
     for (size_t i = 0; i < list.size(); ++i) {
-      const float s = float(sizes[i]) / float(x[size_t(list[i])]);
-      const bool first = i == 0, larger = s > scale;
-      if (first || larger == (keep_aspect_ratio_policy == "not_smaller")) scale = s;
+      const Ratio r{sizes[i], x[size_t(list[i])]};
+      require(r.size >= 0 && r.extent > 0, ErrorCode::invalid_argument, "an extent of {} cannot be resized to {}",
+              r.extent, r.size);
+      if (i == 0 || r.above(scale) == (keep_aspect_ratio_policy == "not_smaller")) scale = r;
     }
     return scale;
-  }
-  static Dim rounded(int64_t extent, float scale) {
-    const double out = std::round(double(scale) * double(extent));
-    require(out >= 0 && out < 0x1p62, ErrorCode::invalid_argument, "extent {} times {}", extent, scale);
-    return int64_t(out);
   }
   bool stretches() const { return keep_aspect_ratio_policy == "stretch"; }
 
@@ -95,7 +104,7 @@ struct Resize {
         const auto a = size_t(list[i]);
         y[a] = !sizes        ? c.unknown_extent()
                : stretches() ? (*sizes)[i]
-               : known       ? rounded(x[a], common_scale(x, *sizes))
+               : known       ? common_scale(x, *sizes).times(x[a])
                              : c.dims().fresh_extent();
       }
     } else if (const auto scales = c.try_floats(2)) {
@@ -138,7 +147,7 @@ struct Resize {
     AxisExtents axis{.in = x[a], .out = y[a]};
     axis.scale = !by_size(c)   ? c.input<float>(2)[i]
                  : stretches() ? float(y[a]) / float(x[a])
-                               : common_scale(x, c.input<int64_t>(3));
+                               : common_scale(x, c.input<int64_t>(3)).value();
     return axis;
   }
 

@@ -1,5 +1,5 @@
-// com.microsoft.QMoE: a mixture of experts, whose weights have 2, 4 or 8 bits: (code - zero point) · scale, with a
-// scale for each row or for each block of a row.
+// com.microsoft.QMoE: a mixture of experts, whose weights have 2, 3, 4 or 8 bits: (code - zero point) · scale,
+// with a scale for each row or for each block of a row.
 #include <bit>
 
 #include "kernels/elementwise/cast.h"
@@ -31,9 +31,19 @@ struct QMoE : ExpertAttributes {
     ExpertAttributes::check();
     require(quant_type == "int", ErrorCode::not_implemented,
             "quant_type '{}' is not supported; export the model with quant_type 'int'", quant_type);
-    for (const int64_t b : {first_bits.value_or(bits), second_bits.value_or(bits), third_bits.value_or(bits)})
-      require(b == 2 || b == 4 || b == 8, b == 3 ? ErrorCode::not_implemented : ErrorCode::invalid_argument,
-              "weights have {} bits, expected 2, 4 or 8", b);
+    for (const size_t layer : {kFirst, kSecond, kThird}) {
+      const int64_t b = bits_of(layer);
+      require(b == 2 || b == 3 || b == 4 || b == 8, ErrorCode::invalid_argument,
+              "weights have {} bits, expected 2, 3, 4 or 8", b);
+    }
+    const bool profile = activation == "swiglu" && fusion == 1 && prepacked == 0 &&
+                         bits_of(kThird) == bits_of(kFirst) &&
+                         (block_size == 32 || block_size == 64 || block_size == 128);
+    require(
+        !has_triples() || profile, ErrorCode::invalid_argument,
+        "weights of 3 bits go with activation_type swiglu, swiglu_fusion 1, weights_prepacked 0, block_size 32, 64 or "
+        "128, and as many bits of fc3 as of fc1; these are {}, {}, {}, {}, {} and {}",
+        activation, fusion, prepacked, block_size, bits_of(kThird), bits_of(kFirst));
     require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
             "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
     require(block_size == 0 || (block_size >= 16 && std::has_single_bit(uint64_t(block_size))),
@@ -47,6 +57,8 @@ struct QMoE : ExpertAttributes {
             fusion);
     require(c.has(kThird) || !gated() || fusion != 0, ErrorCode::invalid_argument,
             "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", activation);
+    require(!has_triples() || c.dtype(kX) != DType::f32, ErrorCode::invalid_argument,
+            "weights of 3 bits go with input of float16 or bfloat16, which is float32");
     for (const size_t i : {kFirst, kSecond, kThird}) check_types(c, i);
     require(!c.has(kWeights) || c.dtype(kWeights) == c.dtype(kX), ErrorCode::invalid_argument,
             "router_weights are {}, input {}", dtype_name(c.has(kWeights) ? c.dtype(kWeights) : DType::undefined),
@@ -71,6 +83,8 @@ struct QMoE : ExpertAttributes {
   int64_t bits_of(size_t layer) const {
     return (layer == kFirst ? first_bits : layer == kSecond ? second_bits : third_bits).value_or(bits);
   }
+
+  bool has_triples() const { return bits_of(kFirst) == 3 || bits_of(kSecond) == 3 || bits_of(kThird) == 3; }
 
   static void check_types(const InferContext& c, size_t layer) {
     if (!c.has(layer)) return;
@@ -117,12 +131,26 @@ struct QMoE : ExpertAttributes {
                       rows};
     const size_t zeros = zeros_of(layer);
     if (!c.has(zeros)) return codes;
+    if (b == 3) return check_triples(c, zeros, {e, r, ceil_div(blocks * 3, int64_t(8))}, size_t(blocks)), codes;
     codes.blocks.zeros = c.input<uint8_t>(zeros).data();
     codes.blocks.zero_rows = block_size > 0 ? 0 : rows;
     const int64_t bytes = ceil_div((block_size > 0 ? blocks : r) * b, int64_t(8));
     codes.blocks.zero_bytes = size_t(bytes);
     require_shape(c, zeros, "zero points", block_size > 0 ? Shape{e, r, bytes} : Shape{e, bytes});
     return codes;
+  }
+  // Zero points of 3 bits are all 4, which is also what none means.
+  static void check_triples(const RunContext& c, size_t zeros, const Shape& wanted, size_t blocks) {
+    require_shape(c, zeros, "zero points", wanted);
+    const auto all = c.input<uint8_t>(zeros);
+    const auto bytes = size_t(wanted[2]);
+    for (size_t i = 0; i < all.size() / std::max<size_t>(bytes, 1) * blocks; ++i) {
+      const uint8_t* row = all.data() + i / blocks * bytes;
+      const size_t at = i % blocks * 3;
+      const unsigned pair = row[at / 8] | (at % 8 > 5 ? unsigned(row[at / 8 + 1]) << 8 : 0u);
+      require((pair >> at % 8 & 7) == 4, ErrorCode::invalid_argument, "a zero point of 3 bits is {}, expected 4",
+              pair >> at % 8 & 7);
+    }
   }
   static const float* bias(const RunContext& c, size_t i, ScratchParts& parts, size_t experts, size_t rows) {
     if (c.has(i)) require_shape(c, i, "biases", {int64_t(experts), int64_t(rows)});
@@ -138,7 +166,7 @@ struct QMoE : ExpertAttributes {
     const int64_t inner = checked_mul(second[1], second[2], "weights") * 8 / bits_of(kSecond) / hidden;
     ExpertCall<ExpertCodes> m{ScratchParts(base), expert_shape(c, size_t(inner))};
     const ExpertShape& s = m.s;
-    m.among_chosen = true;
+    m.among_chosen = !has_triples();  // with 3 bits, shares are among all experts
     m.first = codes(c, kFirst, s.experts, s.inner * size_t(fused()), s.hidden);
     m.second = codes(c, kSecond, s.experts, s.hidden, s.inner);
     if (c.has(kThird)) m.third = codes(c, kThird, s.experts, s.inner, s.hidden);
@@ -161,10 +189,27 @@ constinit const OpDef op_q_moe = define<QMoE>({
     .name = "QMoE",
     .domain = "com.microsoft",
     .since = {1},
-    .inputs = {"input: T", "router_probs: T", "fc1_experts_weights: uint8", "fc1_scales: S?", "fc1_experts_bias: T?",
-               "fc2_experts_weights: uint8", "fc2_scales: S?", "fc2_experts_bias: T?", "fc3_experts_weights: uint8?",
-               "fc3_scales: S?", "fc3_experts_bias: T?", "fc1_zero_points: uint8?", "fc2_zero_points: uint8?",
-               "fc3_zero_points: uint8?", "router_weights: T?"},
+    .inputs = {"input: T",
+               "router_probs: T",
+               "fc1_experts_weights: uint8",
+               "fc1_scales: S?",
+               "fc1_experts_bias: T?",
+               "fc2_experts_weights: uint8",
+               "fc2_scales: S?",
+               "fc2_experts_bias: T?",
+               "fc3_experts_weights: uint8?",
+               "fc3_scales: S?",
+               "fc3_experts_bias: T?",
+               "fc1_zero_points: uint8?",
+               "fc2_zero_points: uint8?",
+               "fc3_zero_points: uint8?",
+               "router_weights: T?",
+               "fc1_global_scale: float32?",
+               "fc2_global_scale: float32?",
+               "fc1_act_scale: float32?",
+               "fc2_act_scale: float32?",
+               "fc1_act_block_scale: B?",
+               "fc2_act_block_scale: B?"},
     .outputs = {"output: T"},
     .types = types({DType::f32, DType::f16, DType::bf16}),
     .traits = kConverts,

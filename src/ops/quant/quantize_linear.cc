@@ -1,5 +1,6 @@
-// QuantizeLinear: y = x / scale, rounded half to even, + zero point, clamped to the range of the codes. Codes that are
-// floats are rounded as by Cast.
+// QuantizeLinear: y = x / scale, rounded half to even, + zero point, clamped to the range of the codes. The quotient is
+// a number of the type that `precision` names, by default that of the scale. Codes that are floats are rounded as by
+// Cast.
 #include <cmath>
 
 #include "kernels/elementwise/codes.h"
@@ -13,7 +14,7 @@ namespace {
 struct QuantizeLinear : QuantizationAttributes {
   DType output_dtype = DType::undefined;
   bool saturate = true;
-  int64_t precision = 0;  // of the division, which is always done in float here
+  DType precision = DType::undefined;
   static constexpr auto attributes =
       std::tuple_cat(quantization_attributes, std::tuple{attr("output_dtype", &QuantizeLinear::output_dtype),
                                                          attr("saturate", &QuantizeLinear::saturate),
@@ -27,6 +28,9 @@ struct QuantizeLinear : QuantizationAttributes {
             "codes cannot be {}, expected an integer of 2 to 16 bits or a float of 4 or 8", dtype_name(y));
     require(!c.has(kZeroPoint) || output_dtype == DType::undefined || output_dtype == y, ErrorCode::invalid_argument,
             "the zero point is {}, but output_dtype is {}", dtype_name(y), dtype_name(output_dtype));
+    require(precision == DType::undefined || (is_float(precision) && precision != DType::f64),
+            ErrorCode::invalid_argument, "precision is {}, expected that of float32, float16 or bfloat16",
+            dtype_name(precision));
     infer_as(c, y);
   }
   // Division, rounding and addition of the zero point for each element.
@@ -59,14 +63,14 @@ struct QuantizeLinear : QuantizationAttributes {
   template <typename X>
   void from(const RunContext& c, const Scales& s, const Run& r, const X* x) const {
     const DType type = c.out_dtype();
-    if (type == DType::u8) return round(s, r, x, static_cast<uint8_t*>(c.out_data()), type);
-    if (type == DType::i8) return round(s, r, x, static_cast<int8_t*>(c.out_data()), type);
-    if (type == DType::u16) return round(s, r, x, static_cast<uint16_t*>(c.out_data()), type);
-    if (type == DType::i16) return round(s, r, x, static_cast<int16_t*>(c.out_data()), type);
+    if (type == DType::u8) return round(c, s, r, x, static_cast<uint8_t*>(c.out_data()), type);
+    if (type == DType::i8) return round(c, s, r, x, static_cast<int8_t*>(c.out_data()), type);
+    if (type == DType::u16) return round(c, s, r, x, static_cast<uint16_t*>(c.out_data()), type);
+    if (type == DType::i16) return round(c, s, r, x, static_cast<int16_t*>(c.out_data()), type);
     auto* bytes = static_cast<uint8_t*>(c.out_data());
     for (size_t i = 0; i < r.n; ++i) {
       const size_t k = r.scale + i * r.step, at = r.first + i;
-      const float v = float(x[at]) / s.scale[k];
+      const float v = quotient(c, float(x[at]), s.scale[k]);
       const uint8_t code = is_small_float(type) ? encode_small_float(type, v, saturate, ScaleRounding::up)
                                                 : uint8_t(rounded(v, s.zero[k], code_range(type)));
       if (is_packed(type))
@@ -77,16 +81,29 @@ struct QuantizeLinear : QuantizationAttributes {
   }
 
   template <typename X, typename Y>
-  static void round(const Scales& s, const Run& r, const X* x, Y* y, DType type) {
+  void round(const RunContext& c, const Scales& s, const Run& r, const X* x, Y* y, DType type) const {
     if constexpr (std::is_same_v<X, float> && sizeof(Y) == 1) {
-      return kernels::quantize(
-          kernels::QuantizeRun<Y>{x + r.first, s.scale + r.scale, s.zero + r.scale, r.step, y + r.first, r.n});
+      if (!is_half(division(c)))
+        return kernels::quantize(
+            kernels::QuantizeRun<Y>{x + r.first, s.scale + r.scale, s.zero + r.scale, r.step, y + r.first, r.n});
     }
     const auto range = code_range(type);
     for (size_t i = 0; i < r.n; ++i) {
       const size_t k = r.scale + i * r.step;
-      y[r.first + i] = Y(rounded(float(x[r.first + i]) / s.scale[k], s.zero[k], range));
+      y[r.first + i] = Y(rounded(quotient(c, float(x[r.first + i]), s.scale[k]), s.zero[k], range));
     }
+  }
+  DType division(const RunContext& c) const { return precision == DType::undefined ? c.dtype(kScale) : precision; }
+  static bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
+  float quotient(const RunContext& c, float x, float scale) const {
+    const DType type = division(c);
+    if (type == DType::f16) return quotient_of<float16>(x, scale);
+    if (type == DType::bf16) return quotient_of<bfloat16>(x, scale);
+    return x / scale;
+  }
+  template <typename T>
+  static float quotient_of(float x, float scale) {
+    return float(T(float(T(x)) / float(T(scale))));
   }
   // NaN becomes the smallest code.
   static int32_t rounded(float v, int32_t zero, std::pair<int32_t, int32_t> range) {

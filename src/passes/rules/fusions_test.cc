@@ -244,5 +244,17 @@ TEST(TransposeUnit, MovesNothing) {
 )");
 }
 
+TEST(TransposeUnit, OfAnEmptyBatchMovesNothingEither) {
+  TestGraph t;
+  const ValueId x = t.input("x", {t.symbol("N"), 1, t.symbol("S"), 4});
+  t.output(t.add("Transpose", {x}, {{"perm", Ints{0, 2, 1, 3}}}), "y");
+  expect_rewrite(t, {"transpose_unit"}, R"(graph(x: float32[N,1,S,4]) {
+  Squeeze#1: float32[N,S,4] = Squeeze(x, axes#1)
+  y: float32[N,S,1,4] = Unsqueeze(Squeeze#1, axes#2)
+  return y
+}
+)");
+}
+
 }  // namespace
 }  // namespace retort

@@ -8,10 +8,10 @@ namespace {
 
 // One new token of a batch of one: two heads of one element, a cache of `rows`.
 struct Decode : TestGraph {
-  explicit Decode(bool known_total, bool inner_past = false) {
-    const ValueId q = input("q", {1, 1, 2}), k = input("k", {1, 1, 1}), v = input("v", {1, 1, 1});
+  explicit Decode(bool known_total, bool inner_past = false, DType type = DType::f32) {
+    const ValueId q = input("q", {1, 1, 2}, type), k = input("k", {1, 1, 1}, type), v = input("v", {1, 1, 1}, type);
     const Shape cache{1, 1, symbol("rows"), 1};
-    ValueId past_k = input("past_k", cache), past_v = input("past_v", cache);
+    ValueId past_k = input("past_k", cache, type), past_v = input("past_v", cache, type);
     const ValueId last = input("last", {1}, DType::i32);
     if (inner_past) past_k = add("Abs", {past_k}), past_v = add("Abs", {past_v});
     ValueId total = input("total", {1}, DType::i32);
@@ -25,21 +25,36 @@ struct Decode : TestGraph {
   }
 };
 
+template <typename T>
+Tensor numbers(Shape shape, std::initializer_list<float> values) {
+  return Tensor::of<T>(std::move(shape), std::vector<T>(values.begin(), values.end()));
+}
+
 /// The inputs of a step that writes the third row of caches of four.
+template <typename T = float>
 std::vector<Value> third_row(const Tensor& past_k, const Tensor& past_v) {
-  return {Tensor::of<float>({1, 1, 2}, {0, 0}),
-          Tensor::of<float>({1, 1, 1}, {0}),
-          Tensor::of<float>({1, 1, 1}, {6}),
-          past_k,
-          past_v,
-          Tensor::of<int32_t>({1}, {2}),
-          Tensor::of<int32_t>({1}, {3})};
+  return {numbers<T>({1, 1, 2}, {0, 0}), numbers<T>({1, 1, 1}, {0}),   numbers<T>({1, 1, 1}, {6}), past_k, past_v,
+          Tensor::of<int32_t>({1}, {2}), Tensor::of<int32_t>({1}, {3})};
 }
 
 std::vector<const Value*> pointers(const std::vector<Value>& values) {
   std::vector<const Value*> result;
   for (const Value& v : values) result.push_back(&v);
   return result;
+}
+
+TEST(Cache, OfFloat16IsWrittenInPlaceAndKeepsTheRowsBehind) {
+  const Decode model(true, false, DType::f16);
+  const auto session = make_session(model.g, {});
+  Tensor k = numbers<float16>({1, 1, 4, 1}, {0, 0, 7, 7}), v = numbers<float16>({1, 1, 4, 1}, {1, 2, 7, 7});
+  const std::vector<Value> in = third_row<float16>(k, v);
+  Value y, present_k = k, present_v = v;
+  std::vector<Value*> outputs = {&y, &present_k, &present_v};
+  session->run(pointers(in), outputs, {}, nullptr);
+  EXPECT_EQ(float(y.tensor()->data<float16>()[1]), 3);
+  EXPECT_EQ(present_v.tensor()->data(), v.data());
+  const std::vector<float> rows(v.data<float16>(), v.data<float16>() + 4);
+  EXPECT_EQ(rows, (std::vector<float>{1, 2, 6, 7}));
 }
 
 TEST(Cache, IsWrittenInPlaceIfBoundOverThePast) {

@@ -207,39 +207,120 @@ def decoder_attention(case):
     case.want(True, True, True)
 
 
+class Cache:
+    """What GroupQueryAttention does to the caches of a batch: the tokens of each entry before the step (`past`), those that it appends
+    (`fresh`), and the rows of the caches. `chunk`: query_seqlens tells how many rows are valid; `window`: the cache has the last rows."""
+
+    def __init__(self, case, h):
+        self.kind = case.pick("all", "all", "all", "chunk", "chunk", "window")
+        g, self.window, self.shares = case.numbers.generator, 0, False
+        self.chunk = self.kind == "chunk" or (self.kind == "window" and case.maybe())
+        self.length = h.queries if self.chunk or self.kind == "window" or case.maybe() else 1
+        if self.kind == "all":
+            self.prompt = self.length > 1 or case.maybe(0.1)
+            before = 0 if self.prompt else h.past
+            total = np.full(h.batch, self.length + before)
+            if not self.prompt and case.maybe():
+                total = g.integers(self.length, self.length + before + 1, h.batch)
+            self.total, self.longest, self.fresh = total, self.length + before, np.full(h.batch, self.length)
+            self.shares = case.maybe(0.3)  # the caller's cache, which is longer than what it holds
+            self.rows = self.longest + 2 if self.shares else before + (case.number % 3 if before else 0)
+            return
+        if self.kind == "window" and not self.chunk:
+            h.batch = 1 if self.length > 1 else h.batch
+        self.fresh = g.integers(0, self.length + 1, h.batch) if self.chunk else np.full(h.batch, self.length)
+        before = g.integers(1, 7 if self.kind == "chunk" else 12, h.batch)
+        self.total = before + self.fresh
+        self.longest = int(max(self.total.max(), self.length))
+        if self.chunk:
+            self.longest += case.dim(0, 3)
+        if self.kind == "chunk":
+            self.rows = max(int(before.max()) + self.length, self.longest)
+            self.shares = case.maybe(0.3)
+        else:
+            self.window = case.attr("local_window_size", case.dim(1, 4))
+            case.attr("sliding_window_cache", 1)
+            self.rows = self.window + case.dim(0, 4)
+
+    def held(self, total):
+        """Rows that the cache holds after `total` tokens."""
+        if not self.window or total <= self.rows:
+            return total
+        step = self.rows - self.window + 1
+        return total - step * -(-(total - self.rows) // step)
+
+    def mark(self, case, h, stored):
+        """Says which elements of the outputs are undefined."""
+        rows = max(self.rows, 0 if self.window else self.longest)
+        for output in (1, 2) if self.kind != "all" else ():
+            where = np.zeros((h.batch, h.kv, rows, stored), bool)
+            for b, total in enumerate(self.total):
+                where[b, :, self.held(int(total)):] = True
+            case.undefined[output] = where
+        if self.kind != "all":
+            where = np.zeros((h.batch, self.length, h.heads * h.size), bool)
+            for b, fresh in enumerate(self.fresh):
+                where[b, int(fresh):] = True
+            case.undefined[0] = where
+
+
+def codes_of_caches(case, h):
+    """(type of the caches, elements of a row, scales) of quantised caches."""
+    bits, mode = case.pick(4, 8), case.pick("PER_TENSOR", "PER_CHANNEL")
+    case.attr("k_quant_type", mode), case.attr("v_quant_type", mode), case.attr("kv_cache_bit_width", bits)
+    shape = (1,) if mode == "PER_TENSOR" else (1, h.kv, 1, h.size)
+    scales = [case.numbers.generator.uniform(0.02, 0.5, shape).astype(np.float32) for _ in range(2)]
+    return (2 if bits == 4 else 3), h.size * bits // 8, scales
+
+
 @recipe("com.microsoft:GroupQueryAttention")
 def group_query_attention(case):
     h = Heads(case, even=True)
     rotary = case.attr("do_rotary", case.dim(0, 1), 0.6)
-    if rotary:
-        h.size = case.pick(16, 32)
+    h.size = case.pick(16, 32) if rotary else case.pick(8, 16)
     case.attr("num_heads", h.heads), case.attr("kv_num_heads", h.kv), case.attr("scale", 0.5, 0.2)
     case.attr("rotary_interleaved", case.dim(0, 1), 0.4), case.attr("local_window_size", case.dim(1, 4), 0.3)
     case.attr("softcap", 5.0, 0.2), case.attr("smooth_softmax", case.dim(0, 1), 0.2)
-    case.chosen["T_CACHE"] = of = case.elem("T")
-    prompt = case.maybe()
-    length, past = (h.queries, 0) if prompt else (1, h.past)
-    g, packed = case.numbers.generator, case.maybe(0.3)
-    total = length + past
-    if packed:
+    of, cache = case.elem("T"), Cache(case, h)
+    stored, scales = h.size, None
+    case.chosen["T_CACHE"] = of
+    if case.maybe(0.3) and (cache.rows or cache.kind != "all"):
+        case.chosen["T_CACHE"], stored, scales = codes_of_caches(case, h)
+    length = cache.length
+    if case.maybe(0.3):
         case.input("T", (h.batch, length, (h.heads + 2 * h.kv) * h.size), "normal", False), case.skip(), case.skip()
     else:
         case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
         for _ in range(2):
             case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
-    lengths = np.full(h.batch, total) if prompt or case.maybe() else g.integers(1, total + 1, h.batch)
-    shares = case.maybe(0.3)  # a cache of the caller, which has more rows than are in use
     for _ in range(2):
-        cache = case.numbers.array(of, (h.batch, h.kv, total + 2 if shares else past + (case.number % 3 if past else 0), h.size), "normal")
-        for row, held in zip(cache, lengths - length):
-            row[:, max(0, held):] *= 1 - shares  # the rest stays there and is made zeros here
-        case.give(cache, False)
-    case.shared = {1: 3, 2: 4} if shares else {}
-    int32(case, lengths - 1)
-    case.give(np.asarray(total if case.maybe() else [total], np.int32))
+        given = case.numbers.array(case.chosen["T_CACHE"], (h.batch, h.kv, cache.rows, stored), "normal")
+        for row, total, fresh in zip(given, cache.total, cache.fresh):
+            row[:, max(0, cache.held(int(total - fresh))):] *= 1 - int(cache.shares)  # the rest stays there and is made zeros here
+        case.give(given, False)
+    case.shared = {1: 3, 2: 4} if cache.shares else {}
+    int32(case, cache.total - 1)
+    case.give(np.asarray(cache.longest if case.maybe() else [cache.longest], np.int32))
     if rotary:
-        caches(case, of, total + 3, h.size // 2)
-    case.want(True, True, True)
+        caches(case, of, cache.longest + 3, h.size // 2)
+    else:
+        case.skip(), case.skip()
+    case.skip()  # positions
+    if case.maybe(0.2):
+        bias(case, "T", (h.batch, h.heads, length, cache.longest), (1, h.heads, length, cache.longest), (1, 1, length, cache.longest))
+    else:
+        case.skip()
+    case.input("T", (h.heads,), "normal") if case.maybe(0.2) else case.skip()
+    for i in range(2):
+        case.give(scales[i]) if scales else case.skip()
+    case.skip(), case.skip()
+    if cache.chunk:
+        int32(case, cache.fresh)
+    scores = cache.kind != "window" and case.maybe(0.1)
+    if scores:
+        case.attr("qk_output", case.dim(1, 2))
+    cache.mark(case, h, stored)
+    case.want(True, True, True, scores)
 
 
 @recipe("com.microsoft:SparseAttention")

@@ -27,6 +27,21 @@ def common(case):
     return tokens, experts, 2 if activation in GATED and fusion else 1
 
 
+def greatest(array):
+    """The greatest magnitude; 0 for no array."""
+    return 0.0 if array is None else float(np.abs(array.astype(np.float64)).max(initial=0))
+
+
+def bound(case, x, layers, shares=1.0):
+    """A bound of the sums of magnitudes behind an output. `layers`: (magnitudes of the weights, biases or None) of the first and the second."""
+    (first, first_bias), (second, second_bias) = [(w.astype(np.float64), b) for w, b in layers]
+    sums = greatest(np.abs(x.reshape(-1, x.shape[-1]).astype(np.float64)) @ np.abs(first.reshape(-1, first.shape[-1])).T) + greatest(first_bias)
+    if case.attributes["activation_type"] in GATED:
+        most = min(sums, case.attributes.get("swiglu_limit", np.inf))
+        sums = most * (most + case.attributes.get("activation_beta", 0.0))
+    return shares * (sums * float(np.abs(second).sum(-1).max(initial=0)) + greatest(second_bias)) or 1.0
+
+
 def router(case, tokens, experts, kind="normal"):
     case.input("T", (int(np.prod(tokens)), experts), kind)
 
@@ -35,12 +50,12 @@ def router(case, tokens, experts, kind="normal"):
 def moe(case):
     tokens, experts, fused = common(case)
     hidden, inner = case.r.choice((4, 8, 16, 17, 32)), case.r.choice((4, 8, 16, 17, 32))
-    case.input("T", (*tokens, hidden), "normal")
+    x, layers = case.input("T", (*tokens, hidden), "normal"), []
     router(case, tokens, experts, "small" if case.maybe(0.2) else "normal")
     for rows, columns in ((fused * inner, hidden), (hidden, inner)):
-        case.input("T", (experts, rows + (1 if case.maybe(0.01) else 0), columns), "normal")
-        case.input("T", (experts, rows), "normal") if case.maybe() else case.skip()
-    case.scale = 2000.0 * hidden * inner
+        weights = case.input("T", (experts, rows + (1 if case.maybe(0.01) else 0), columns), "normal")
+        layers.append((weights, case.input("T", (experts, rows), "normal") if case.maybe() else case.skip()))
+    case.scale = bound(case, x, layers)
 
 
 @recipe("com.microsoft:QMoE")
@@ -49,31 +64,37 @@ def q_moe(case):
     tokens, experts, fused = common(case)
     hidden, inner = r.choice((32, 64)), r.choice((32, 64))
     block = case.attr("block_size", r.choice((16, 32)), 0.5)
-    bits = r.choice((2, 4, 4, 8))
+    triples = fused == 2 and case.elem("T") in (10, 16) and case.maybe(0.3)  # what the schema says of 3 bits
+    bits = 3 if triples else r.choice((2, 4, 4, 8))
+    if triples:
+        block = case.attr("block_size", 32)
+        case.attr("swiglu_fusion", 1)
     case.attr("expert_weight_bits", bits)
-    case.attr("weights_prepacked", 0, 0.5)
-    case.input("T", (*tokens, hidden), "normal")
+    case.attr("weights_prepacked", 0, 1.0 if triples else 0.5)
+    x, layers = case.input("T", (*tokens, hidden), "normal"), []
     router(case, tokens, experts)
-    generator, element = case.numbers.generator, case.elem("T2", "float", "float16")
+    generator, element = case.numbers.generator, case.elem("T") if triples else case.elem("T2", "float", "float16")
     zeros = []
     for rows, columns in ((fused * inner, hidden), (hidden, inner)):
         case.give(generator.integers(0, 256, (experts, rows, columns * bits // 8), np.uint8))
         shape = (experts, rows, columns // block) if block else (experts, rows)
-        case.give(generator.uniform(0.01, 0.2, shape).astype(numbers_of.dtype(element)))
-        case.input("T", (experts, rows), "normal") if case.maybe() else case.skip()
+        scales = case.give(generator.uniform(0.01, 0.2, shape).astype(numbers_of.dtype(element)))
+        weights = np.repeat(scales if block else scales[..., None], block or columns, -1)
+        layers.append((weights.astype(np.float64) * (1 << bits), case.input("T", (experts, rows), "normal") if case.maybe() else case.skip()))
         zeros.append((experts, rows, -(-columns // block * bits // 8)) if block else (experts, -(-rows * bits // 8)))
     for _ in range(3):
         case.skip()
-    if case.maybe():
+    if case.maybe() and not triples:
         for shape in zeros:
             case.give(generator.integers(0, 256, shape, np.uint8))
         case.skip()
     else:
         for _ in range(3):
             case.skip()
-    if case.maybe(0.2):
-        case.input("T", (int(np.prod(tokens)), experts), "unit")
-    case.scale = 500.0 * hidden * inner
+    shares = case.input("T", (int(np.prod(tokens)), experts), "unit") if case.maybe(0.2) else None
+    case.scale = bound(case, x, layers, case.attributes["k"] if shares is not None and not case.attributes.get("normalize_routing_weights") else 1)
+    if bits in (2, 8) and block:
+        case.scale *= 2.0 ** 23 / 254  # the oracle rounds the inputs of this product to 8 bits
 
 
 @recipe("com.microsoft:MoEGroupRouter")

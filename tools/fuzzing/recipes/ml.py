@@ -115,6 +115,13 @@ def labels(case, count):
     return 8
 
 
+def bound_scores(case, x):
+    """The scale of sums of coefficients times a row of x."""
+    weights = np.abs(np.reshape(case.attributes["coefficients"], (-1, x.shape[1])))
+    terms = np.abs(np.nan_to_num(x.astype(np.float64), posinf=0, neginf=0)) @ weights.T
+    case.scale = max(1.0, float(terms.max(initial=0)))
+
+
 @recipe("ai.onnx.ml:LinearClassifier")
 def linear_classifier(case):
     (n, c), classes = rows(case), case.dim(2, 4)
@@ -122,7 +129,7 @@ def linear_classifier(case):
     case.attr("post_transform", case.pick("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT" if case.odd() else "NONE"), 0.7)
     case.attr("multi_class", case.dim(0, 1), 0.3)
     case.chosen["T2"] = labels(case, classes)
-    matrix(case, (n, c), "T1")
+    bound_scores(case, matrix(case, (n, c), "T1"))
 
 
 @recipe("ai.onnx.ml:LinearRegressor")
@@ -131,7 +138,7 @@ def linear_regressor(case):
     case.attr("coefficients", coefficients(case, targets * c)), case.attr("intercepts", coefficients(case, targets), 0.8)
     case.attr("targets", targets)
     case.attr("post_transform", case.pick("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"), 0.5)
-    matrix(case, (n, c))
+    bound_scores(case, matrix(case, (n, c)))
 
 
 @recipe("ai.onnx.ml:Normalizer")

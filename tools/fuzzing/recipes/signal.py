@@ -42,6 +42,16 @@ def dft(case):
     case.scale = length * max(1.0, magnitude(x))
 
 
+@recipe("com.microsoft:Rfft com.microsoft:Irfft")
+def real_fourier(case):
+    """Of finite numbers: which parts of a result are infinite depends on the order of the products."""
+    length = case.dim(2, 9)
+    case.attr("onesided", 1), case.attr("normalized", 0), case.attr("signal_ndim", 1)
+    shape = (*case.extents(0, 2, 4, empty=0), length)
+    x = case.input("T", shape if case.operator.name == "Rfft" else (*shape, 2), "normal")
+    case.scale = length * max(1.0, magnitude(x))
+
+
 @recipe("STFT")
 def stft(case):
     frame, step = case.pick(4, 8, 5), case.dim(1, 4)

@@ -36,7 +36,17 @@ void decode_run(const uint8_t* codes, size_t n, float scale, float zero, float* 
   for (size_t j = 0; i + j < n; ++j) to[i + j] = (float(*codes >> (j * bits) & kMask) - zero) * scale;
 }
 
+// Codes of 3 bits lie across bytes: eight of them in three.
+void decode_triples(const uint8_t* codes, size_t n, float scale, float zero, float* to) {
+  for (size_t i = 0; i < n; ++i) {
+    const size_t at = 3 * i / 8, shift = 3 * i % 8;
+    const unsigned pair = codes[at] | (shift > 5 ? unsigned(codes[at + 1]) << 8 : 0u);
+    to[i] = (float(pair >> shift & 7) - zero) * scale;
+  }
+}
+
 void decode_run(size_t bits, const uint8_t* codes, size_t n, float scale, float zero, float* to) {
+  if (bits == 3) return decode_triples(codes, n, scale, zero, to);
   if (bits == 2) return decode_run<2>(codes, n, scale, zero, to);
   if (bits == 4) return decode_run<4>(codes, n, scale, zero, to);
   decode_run<8>(codes, n, scale, zero, to);

@@ -1,0 +1,147 @@
+#include "ops/nn/common/grouped_query.h"
+
+#include <cmath>
+
+#include "base/checked.h"
+
+namespace retort::ops {
+namespace {
+
+Dim past_rows(const InferContext& c) {
+  require(c.rank(GroupedQuery::kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, expected 4 axes",
+          c.dims().text(c.shape(GroupedQuery::kPastK)));
+  return c.shape(GroupedQuery::kPastK)[2];
+}
+
+}  // namespace
+
+void GroupedQuery::check() const {
+  require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
+          "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
+  require(local_window_size == -1 || (local_window_size > 0 && causal), ErrorCode::invalid_argument,
+          "local_window_size is {}, with causal {}", local_window_size, int(causal));
+  require(qk_output >= 0 && qk_output <= 2, ErrorCode::invalid_argument, "qk_output is {}", qk_output);
+  require(!sliding_cache || local_window_size > 0, ErrorCode::invalid_argument,
+          "sliding_window_cache needs a local_window_size, which is {}", local_window_size);
+  for (const std::string& type : {k_quant_type, v_quant_type})
+    require(type == "NONE" || type == "PER_TENSOR" || type == "PER_CHANNEL", ErrorCode::invalid_argument,
+            "a cache has the quantisation '{}', expected NONE, PER_TENSOR or PER_CHANNEL", type);
+  require((k_quant_type == "NONE") == (v_quant_type == "NONE"), ErrorCode::invalid_argument,
+          "k_quant_type is {} and v_quant_type {}; quantise both caches or none", k_quant_type, v_quant_type);
+  require(quantised() ? cache_bits == 4 || cache_bits == 8 : cache_bits == 0, ErrorCode::invalid_argument,
+          "kv_cache_bit_width is {} with k_quant_type {}, expected 4 or 8 for codes and 0 for floats", cache_bits,
+          k_quant_type);
+  for (const float epsilon : {norm_epsilon, q_epsilon.value_or(1), k_epsilon.value_or(1)})
+    require(epsilon > 0 && std::isfinite(epsilon), ErrorCode::invalid_argument,
+            "the epsilon of a norm is {}, expected a positive number", epsilon);
+}
+
+void GroupedQuery::infer(InferContext& c) const {
+  const DType cache = c.has(kPastK) ? c.dtype(kPastK) : c.dtype(kQ);
+  c.set(kY, c.dtype(kQ)), c.set(kPresentK, cache), c.set(kPresentV, cache), c.set(kScores, c.dtype(kQ));
+  check_given(c, cache);
+  DimTable& d = c.dims();
+  const Shape& q = c.shape(kQ);
+  require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]", d.text(q));
+  const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
+  require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
+          d.text(q[2]), parts);
+  const Dim size = d.div(q[2], parts);
+  c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(size, num_heads)});
+  const auto total = c.try_value(kTotal);
+  require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
+  const Dim past = c.has(kPastK) ? past_rows(c) : 0, last = total ? (*total)[0] : c.unknown_extent();
+  const Dim stored = cache_bits == 4 ? d.div(d.add(size, 1), 2) : size;
+  const Shape present{q[0], kv_num_heads, sliding_cache ? past : d.max(past, last), stored};
+  c.set(kPresentK, cache, present);
+  c.set(kPresentV, cache, present);
+  c.set(kScores, c.dtype(kQ), {q[0], num_heads, q[1], last});
+}
+
+void GroupedQuery::check_given(const InferContext& c, DType cache) const {
+  require(c.has(kK) == c.has(kV) && c.has(kPastK) == c.has(kPastV), ErrorCode::invalid_argument,
+          "keys need values: key {}, value {}, past_key {}, past_value {}", c.has(kK), c.has(kV), c.has(kPastK),
+          c.has(kPastV));
+  require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
+          "do_rotary needs cos_cache and sin_cache");
+  require(c.has(kQNorm) == c.has(kKNorm), ErrorCode::invalid_argument,
+          "q_norm_weight and k_norm_weight go together: {} and {}", c.has(kQNorm), c.has(kKNorm));
+  require(c.has(kPastK) || (!sliding_cache && !quantised() && !c.has(kFresh)), ErrorCode::invalid_argument,
+          "sliding_window_cache, quantised caches and query_seqlens need past_key and past_value");
+  require(!c.has(kFresh) || causal, ErrorCode::invalid_argument, "query_seqlens goes with causal 1");
+  require(!sliding_cache || !c.wants(kScores), ErrorCode::not_implemented,
+          "output_qk is not supported with sliding_window_cache; leave it out");
+  require(!quantised() || (c.has(kKScale) && c.has(kVScale)), ErrorCode::invalid_argument,
+          "quantised caches need k_scale and v_scale");
+  const bool fits =
+      quantised() ? cache == (cache_bits == 4 ? DType::u8 : DType::i8) : is_float(cache) && cache != DType::f64;
+  if (cache != DType::undefined && !fits)
+    fail(ErrorCode::invalid_argument,
+         "the caches are {} with k_quant_type {} and kv_cache_bit_width {}; expected int8 for 8 bits, uint8 for 4, "
+         "and float32, float16 or bfloat16 without quantisation",
+         dtype_name(cache), k_quant_type, cache_bits);
+}
+
+GroupedQuery::Extents GroupedQuery::extents(const RunContext& c) const {
+  const Shape& q = c.shape(kQ);
+  const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
+  const auto rows = size_t(q[1]), past = c.has(kPastK) ? size_t(c.shape(kPastK)[2]) : 0;
+  const size_t capacity = sliding_cache        ? past
+                          : c.wants(kPresentK) ? size_t(c.out_shape(kPresentK)[2])
+                          : c.wants(kPresentV) ? size_t(c.out_shape(kPresentV)[2])
+                                               : checked_add(past, rows, "rows of a cache");
+  return {.batch = size_t(q[0]),
+          .rows = rows,
+          .heads = heads,
+          .kv_heads = kv,
+          .size = size_t(q[2]) / parts,
+          .past = past,
+          .capacity = capacity,
+          .work = sliding_cache ? checked_add(capacity, rows, "rows of a cache") : capacity,
+          .parts = parts};
+}
+
+void GroupedQuery::check_inputs(const RunContext& c, const Extents& e) const {
+  const auto expect = [&](size_t i, std::string_view name, Shape wanted) {
+    if (c.has(i) && c.shape(i) != wanted)
+      fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)), to_string(wanted));
+  };
+  const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
+  const int64_t stored = cache_bits == 4 ? (size + 1) / 2 : size;
+  expect(kK, "key", {b, rows, kv_num_heads * size});
+  expect(kV, "value", {b, rows, kv_num_heads * size});
+  expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.past), stored});
+  expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.past), stored});
+  expect(kPositions, "position_ids", {b, rows});
+  expect(kSinks, "head_sink", {num_heads});
+  expect(kQNorm, "q_norm_weight", {size});
+  expect(kKNorm, "k_norm_weight", {size});
+  expect(kFresh, "query_seqlens", {b});
+  require(c.count(kLast) == e.batch, ErrorCode::invalid_argument, "seqlens_k has {} entries for a batch of {}",
+          c.count(kLast), e.batch);
+  require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
+  require(!sliding_cache || int64_t(e.capacity) >= local_window_size, ErrorCode::invalid_argument,
+          "sliding_window_cache: the cache has {} rows, expected at least local_window_size {}", e.capacity,
+          local_window_size);
+}
+
+KvEntry GroupedQuery::entry_of(const RunContext& c, const Extents& e, size_t b) const {
+  const int64_t longest = c.input<int32_t>(kTotal)[0], total = int64_t(c.input<int32_t>(kLast)[b]) + 1;
+  const auto rows = int64_t(e.rows);
+  const bool exact = c.has(kFresh) || sliding_cache;  // otherwise the rows after a shorter prompt are stored, too
+  const int64_t fresh = c.has(kFresh) ? c.input<int32_t>(kFresh)[b] : exact ? std::min(rows, total) : rows;
+  const int64_t before = !exact && longest == rows ? 0 : total - fresh;
+  require(total >= 1 && total <= longest && fresh >= 0 && fresh <= rows && before >= 0, ErrorCode::invalid_argument,
+          "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b, total - 1, fresh, rows,
+          longest);
+  require(sliding_cache || before <= int64_t(e.past), ErrorCode::invalid_argument,
+          "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, total - 1, fresh,
+          e.past, longest);
+  require(!c.has(kFresh) || sliding_cache || before + rows <= int64_t(e.capacity), ErrorCode::invalid_argument,
+          "query_seqlens[{}]: {} past rows and a chunk of {} do not fit into a cache of {}", b, before, rows,
+          e.capacity);
+  const size_t first = sliding_cache ? size_t(before) - resident_rows(size_t(before), e.capacity, window()) : 0;
+  return {size_t(before), size_t(fresh), size_t(exact ? fresh : rows), size_t(total), first};
+}
+
+}  // namespace retort::ops
