@@ -9,8 +9,9 @@ import schemas
 
 EPSILON = {1: 2.0 ** -23, 11: 2.0 ** -52, 10: 2.0 ** -10, 16: 2.0 ** -7, 17: 2.0 ** -3, 18: 2.0 ** -3, 19: 2.0 ** -2, 20: 2.0 ** -2, 23: 0.5, 24: 1.0,
            14: 2.0 ** -23, 15: 2.0 ** -52}
-# Of 16-bit floats: both engines compute in float32 and round a few times.
-HALVES, HALF = {10, 16}, (16, 4)
+# Of 16-bit floats: both engines compute in float32 and round a few times; what goes through an exponential grows.
+HALVES, HALF, HALF_OF_CHAINS = {10, 16}, (16, 4), (64, 16)
+CHAINS = (512, 128)
 EXACT = (0, 0)
 DEFAULT = (4, 1)
 
@@ -56,7 +57,7 @@ OPERATORS = {
     # which one is rounded the other way.)
     **named("LSTM GRU RNN Attention com.microsoft:Attention com.microsoft:MultiHeadAttention com.microsoft:GroupQueryAttention "
             "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention "
-            "com.microsoft:DynamicQuantizeLSTM", (512, 128)),
+            "com.microsoft:DynamicQuantizeLSTM", CHAINS),
 }
 # The number of steps by which quantised results may differ: a value in the middle between two integers may round to either.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
@@ -75,7 +76,8 @@ def of(label, element):
     if element in EPSILON:
         relative, absolute = OPERATORS.get(label, DEFAULT)
         if element in HALVES:
-            relative, absolute = min(relative, HALF[0]), min(absolute, HALF[1])
+            most = HALF_OF_CHAINS if (relative, absolute) == CHAINS else HALF
+            relative, absolute = min(relative, most[0]), min(absolute, most[1])
         epsilon = EPSILON[1 if element == 11 and label in IN_FLOAT else element]
         return relative * epsilon, absolute * epsilon
     return 0.0, float(INTEGERS.get(label, 0))
