@@ -2,8 +2,7 @@
 // rotated by their position if requested, are appended to a cache; each row of the batch may have filled it to a
 // different length.
 #include "base/checked.h"
-#include "ops/nn/common/attention.h"
-#include "ops/nn/common/rotary.h"
+#include "ops/nn/common/grouped_heads.h"
 
 namespace retort::ops {
 namespace {
@@ -78,12 +77,7 @@ struct GroupQueryAttention {
     return c.shape(kPastK)[2];
   }
 
-  /// Extents of one run.
-  struct Extents {
-    size_t batch, rows, heads, kv_heads, size, past, capacity, parts;
-    HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
-    HeadStrides cache() const { return split_heads(capacity, kv_heads, size); }
-  };
+  using Extents = GroupedHeads;
   Extents extents(const RunContext& c) const {
     const Shape& q = c.shape(kQ);
     const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
@@ -128,19 +122,6 @@ struct GroupQueryAttention {
     return {size_t(before), size_t(total)};
   }
 
-  template <typename T>
-  Rotation<T> rotation(const RunContext& c, const Extents& e) const {
-    const Shape& cos = c.shape(kCos);
-    require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= e.size, ErrorCode::invalid_argument,
-            "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", cos, c.shape(kSin), e.size);
-    return {.cos = c.input<T>(kCos).data(),
-            .sin = c.input<T>(kSin).data(),
-            .positions = size_t(cos[0]),
-            .half = size_t(cos[1]),
-            .size = e.size,
-            .interleaved = rotary_interleaved};
-  }
-
   size_t position(const RunContext& c, const Extents& e, const Span& span, size_t b, size_t s, size_t rows) const {
     const bool filling = s >= span.total;  // padding after a shorter prompt: any position will do
     const int64_t p = filling             ? 0
@@ -175,28 +156,23 @@ struct GroupQueryAttention {
   // Appends the new rows to the caches and rotates Q.
   template <typename T>
   void gather(const RunContext& c, const Extents& e, const Work<T>& work) const {
-    const std::optional<Rotation<T>> r = do_rotary ? std::optional(rotation<T>(c, e)) : std::nullopt;
     const std::span<const Span> spans = work.spans;
-    const std::span<size_t> at = work.positions;
-    for (size_t i = 0; i < at.size(); ++i)
-      at[i] = position(c, e, spans[i / e.rows], i / e.rows, i % e.rows, r->positions);
+    Rotation<T> rotation;
+    if (do_rotary) rotation = rotation_of<T>(c, kCos, kSin, e.size, rotary_interleaved);
+    for (size_t i = 0; i < work.positions.size(); ++i)
+      work.positions[i] = position(c, e, spans[i / e.rows], i / e.rows, i % e.rows, rotation.positions);
     for (const auto& [past, present] : {std::pair(kPastK, kPresentK), std::pair(kPastV, kPresentV)})
       keep_past<T>(c, e, spans, past, present);
-    const T* q = c.input<T>(kQ).data();
-    const T* k = c.has(kK) ? c.input<T>(kK).data() : q + e.heads * e.size;
-    const T* v = c.has(kK) ? c.input<T>(kV).data() : k + e.kv_heads * e.size;
-    const HeadStrides of_q = e.input(e.parts), of_kv = c.has(kK) ? e.input(e.kv_heads) : of_q, cache = e.cache();
-    c.parallel().for_each(e.batch * e.rows, [&](size_t task, int) {
-      const size_t b = task / e.rows, s = task % e.rows, row = spans[b].before + s;
-      const auto turn = [&](const T* from, T* to) {
-        r ? r->apply(at[task], from, to) : void(std::copy_n(from, e.size, to));
-      };
-      for (size_t h = 0; h < e.heads; ++h) turn(q + of_q.at(b, h, s), work.turned + e.input(e.heads).at(b, h, s));
-      for (size_t h = 0; h < e.kv_heads; ++h) {
-        turn(k + of_kv.at(b, h, s), c.output<T>(kPresentK).data() + cache.at(b, h, row));
-        std::copy_n(v + of_kv.at(b, h, s), e.size, c.output<T>(kPresentV).data() + cache.at(b, h, row));
-      }
-    });
+    const GroupedRows<T> rows{.q = c.input<T>(kQ).data(),
+                              .k = c.optional<T>(kK),
+                              .v = c.optional<T>(kV),
+                              .turned = work.turned,
+                              .cache_k = c.output<T>(kPresentK).data(),
+                              .cache_v = c.output<T>(kPresentV).data(),
+                              .rotation = do_rotary ? &rotation : nullptr,
+                              .positions = work.positions};
+    append_rows(
+        e, rows, [&](size_t b) { return spans[b].before; }, c.parallel());
   }
   template <typename T>
   static void keep_past(const RunContext& c, const Extents& e, std::span<const Span> spans, size_t past,
