@@ -48,6 +48,7 @@ OPERATORS = {
     **named("LSTM GRU RNN Upsample Range com.microsoft:Range Attention RotaryEmbedding CausalConvWithState LinearAttention AffineGrid ai.onnx.ml:LinearClassifier ai.onnx.ml:LinearRegressor "
             "ai.onnx.ml:SVMClassifier ai.onnx.ml:SVMRegressor GridSample Resize RoiAlign com.microsoft:Attention com.microsoft:MultiHeadAttention "
             "com.microsoft:GroupQueryAttention com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:LinearAttention "
+            "com.microsoft:BeamSearch com.microsoft:WhisperBeamSearch "
             "com.microsoft:GatedDeltaNet com.microsoft:RotaryEmbedding com.microsoft:MRotaryEmbedding com.microsoft:CausalConvWithState "
             "com.microsoft:VarlenCausalConvWithState com.microsoft:MoE com.microsoft:QMoE com.microsoft:AttnLSTM com.microsoft:QAttention "
             "com.microsoft:DynamicQuantizeLSTM com.microsoft:GridSample com.microsoft.nchwc:Upsample", (512, 128)),
@@ -61,7 +62,7 @@ INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microso
 IN_FLOAT = set("GroupNormalization LayerNormalization RMSNormalization DFT STFT HannWindow HammingWindow BlackmanWindow Gelu HardSwish "
                "Shrink com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())
 # Elements are drawn at random: only types and shapes are compared.
-RANDOM = set("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
+RANDOM = set("RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial".split())
 
 
 def of(label, element):
