@@ -54,6 +54,14 @@ Tensor repeat_rows(const Tensor& tensor, size_t count, const Parallel& parallel)
   return gather_rows(tensor, 0, from, parallel);
 }
 
+const Tensor& returned_tensor(const Value& value, size_t rank, std::string_view what) {
+  const Tensor* t = value.tensor();
+  require(t && t->shape().rank() == rank, ErrorCode::invalid_argument,
+          "{} that the subgraph returns is {}, expected {} axes", what, t ? to_string(t->shape()) : "not a tensor",
+          rank);
+  return *t;
+}
+
 Tensor zeros(DType dtype, Shape shape) {
   Tensor t(dtype, std::move(shape));
   if (t.bytes()) std::memset(t.mutable_data(), 0, t.bytes());

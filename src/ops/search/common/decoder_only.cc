@@ -49,11 +49,11 @@ Tensor DecoderOnly::first(const Sequences&) {
   in_[kTokens] = view(DType::i32, shape, prompt_.tokens.data());
   in_[kPositions] = view(DType::i32, shape, positions_.data());
   in_[kMask] = view(DType::i32, shape, mask_.data());
-  for (size_t i = 1; i < out_.size(); ++i) {
-    const ValueType& past = space_.bodies.input_type(decoder_, kPast + i - 1);
-    const int64_t filled = past_length_ ? space_.longest : 0;
+  const ValueType& past =
+      space_.bodies.input_type(decoder_, kPast);  // its shape was checked, and is that of all layers
+  const int64_t filled = past_length_ ? space_.longest : 0;
+  for (size_t i = 1; i < out_.size(); ++i)
     in_[kPast + i - 1] = zeros(past.dtype, {2, batch, past.shape[2], filled, past.shape[4]});
-  }
   if (past_length_) in_[*past_length_] = Tensor::of<int32_t>({1}, {0});
   return run(first_body_);
 }
@@ -101,13 +101,8 @@ Tensor DecoderOnly::next(const Sequences& sequences, std::span<const uint32_t> o
 Tensor DecoderOnly::run(size_t body) {
   std::fill(out_.begin(), out_.end(), Value());  // a body would write into what they hold
   space_.bodies.run(body, in_, out_);
-  for (size_t i = 1; i < out_.size(); ++i) {
-    const Tensor* present = out_[i].tensor();
-    require(present && present->shape().rank() == 5, ErrorCode::invalid_argument,
-            "output {} of the decoder, a cache, is {}, expected [2, rows, heads, length, size]", i,
-            present ? to_string(present->shape()) : "not a tensor");
-  }
-  return *out_[0].tensor();
+  for (size_t i = 1; i < out_.size(); ++i) returned_tensor(out_[i], 5, "a cache");
+  return returned_tensor(out_[0], 3, "the tensor of logits");
 }
 
 }  // namespace retort::ops

@@ -29,7 +29,7 @@ EncoderDecoder::EncoderDecoder(const SearchSpace& space, Source source)
       source_(std::move(source)),
       encoder_(space.bodies.index("encoder")),
       decoder_(space.bodies.index("decoder")),
-      ports_(find_ports(space.bodies, decoder_)),
+      ports_(find_ports(space.bodies, decoder_, source_.kind)),
       own_caches_(space.bodies.output_count(decoder_) - 1),
       whole_(reads_whole_sequences(space.bodies.input_type(decoder_, 0))),
       in_(space.bodies.input_count(decoder_)),
@@ -37,12 +37,19 @@ EncoderDecoder::EncoderDecoder(const SearchSpace& space, Source source)
   if (source_.kind == SearchModel::text && !source_.mask) source_.mask = text_mask(source_.content, space_.pad);
 }
 
-EncoderDecoder::Ports EncoderDecoder::find_ports(const NamedBodies& bodies, size_t decoder) {
-  Ports p{.encoder_tokens = find_input(bodies, decoder, "encoder_input_ids"),
-          .mask = find_input(bodies, decoder, "encoder_attention_mask"),
-          .hidden = find_input(bodies, decoder, "encoder_hidden_states"),
-          .past_length = find_input(bodies, decoder, "past_sequence_length")};
-  p.caches = 1 + p.encoder_tokens.has_value() + p.mask.has_value() + p.hidden.has_value();
+// In the order that check_subgraphs() demands.
+EncoderDecoder::Ports EncoderDecoder::find_ports(const NamedBodies& bodies, size_t decoder, SearchModel kind) {
+  Ports p;
+  const auto next = [&](std::string_view name) -> std::optional<size_t> {
+    if (bodies.input_name(decoder, p.caches) != name) return std::nullopt;
+    return p.caches++;
+  };
+  if (kind == SearchModel::text) {
+    p.encoder_tokens = next("encoder_input_ids");
+    p.mask = next("encoder_attention_mask");
+  }
+  p.hidden = next("encoder_hidden_states");
+  p.past_length = find_input(bodies, decoder, "past_sequence_length");
   return p;
 }
 
@@ -55,7 +62,7 @@ Tensor EncoderDecoder::first(const Sequences& sequences) {
   if (ports_.encoder_tokens) in_[*ports_.encoder_tokens] = source_.content;
   if (ports_.mask) in_[*ports_.mask] = source_.mask;
   keep_encoded(encoded, decodes ? 2 : 0);
-  if (decodes) return *encoded[0].tensor();
+  if (decodes) return returned_tensor(encoded[0], 3, "the tensor of logits");
   begin_caches();
   in_[0] = tokens(sequences, space_.batch);
   set_past_length(0);
@@ -67,13 +74,11 @@ void EncoderDecoder::keep_encoded(std::vector<Value>& encoded, size_t first_cach
   if (ports_.hidden) {
     require(first_cache > 0, ErrorCode::invalid_argument,
             "the decoder reads encoder_hidden_states, but the encoder does not return them");
+    returned_tensor(encoded[1], 3, "the tensor of hidden states");
     in_[*ports_.hidden] = encoded[1];
   }
   for (size_t i = first_cache; i < encoded.size(); ++i) {
-    const Tensor* cache = encoded[i].tensor();
-    require(cache && cache->shape().rank() == 4, ErrorCode::invalid_argument,
-            "output {} of the encoder, a cache, is {}, expected [batch, heads, length, size]", i,
-            cache ? to_string(cache->shape()) : "not a tensor");
+    returned_tensor(encoded[i], 4, "a cache");
     const size_t at = i - first_cache;
     if (first_cache > 0 && at < own_caches_)
       out_[1 + at] = std::move(encoded[i]);
@@ -83,12 +88,11 @@ void EncoderDecoder::keep_encoded(std::vector<Value>& encoded, size_t first_cach
 }
 
 void EncoderDecoder::begin_caches() {
-  for (size_t i = 0; i < own_caches_; ++i) {
-    const ValueType& past = space_.bodies.input_type(decoder_, ports_.caches + i);
-    const ValueType& like = past.ranked ? past : space_.bodies.input_type(decoder_, ports_.caches);
-    const int64_t filled = ports_.past_length ? space_.longest : 0;
-    in_[ports_.caches + i] = zeros(past.dtype, {int64_t(space_.batch), like.shape[1], filled, like.shape[3]});
-  }
+  // The shape of the first cache was checked, and is that of all layers.
+  const ValueType& past = space_.bodies.input_type(decoder_, ports_.caches);
+  const int64_t filled = ports_.past_length ? space_.longest : 0;
+  for (size_t i = 0; i < own_caches_; ++i)
+    in_[ports_.caches + i] = zeros(past.dtype, {int64_t(space_.batch), past.shape[1], filled, past.shape[3]});
 }
 
 Tensor EncoderDecoder::tokens(const Sequences& sequences, size_t rows) const {
@@ -141,13 +145,8 @@ Tensor EncoderDecoder::next(const Sequences& sequences, std::span<const uint32_t
 Tensor EncoderDecoder::run_decoder() {
   std::fill(out_.begin(), out_.end(), Value());  // a body would write into what they hold
   space_.bodies.run(decoder_, in_, out_);
-  for (size_t i = 1; i < out_.size(); ++i) {
-    const Tensor* present = out_[i].tensor();
-    require(present && present->shape().rank() == 4, ErrorCode::invalid_argument,
-            "output {} of the decoder, a cache, is {}, expected [rows, heads, length, size]", i,
-            present ? to_string(present->shape()) : "not a tensor");
-  }
-  return *out_[0].tensor();
+  for (size_t i = 1; i < out_.size(); ++i) returned_tensor(out_[i], 4, "a cache");
+  return returned_tensor(out_[0], 3, "the tensor of logits");
 }
 
 }  // namespace retort::ops

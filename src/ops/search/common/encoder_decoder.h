@@ -27,9 +27,9 @@ class EncoderDecoder final : public TokenModel {
   /// The decoder's inputs.
   struct Ports {
     std::optional<size_t> encoder_tokens, mask, hidden, past_length;
-    size_t caches = 0;  ///< the first cache
+    size_t caches = 1;  ///< the first cache
   };
-  static Ports find_ports(const NamedBodies& bodies, size_t decoder);
+  static Ports find_ports(const NamedBodies& bodies, size_t decoder, SearchModel kind);
   Tensor tokens(const Sequences& sequences, size_t rows) const;
   void keep_encoded(std::vector<Value>& encoded, size_t first_cache);
   void begin_caches();

@@ -41,12 +41,13 @@ class Subgraph {
   }
   /// `axes` are those whose extents must be known.
   void require_shape(const GraphValue& v, size_t rank, std::initializer_list<size_t> axes) const {
-    bool fits = v.type.ranked && v.type.rank() == rank;
+    bool fits = v.type.dtype != DType::undefined && v.type.ranked && v.type.rank() == rank;
     for (const size_t axis : axes) fits = fits && is_known(v.type.shape[axis]) && v.type.shape[axis] > 0;
     std::string wanted;
     for (const size_t axis : axes) wanted += cat("{}{}", wanted.empty() ? "" : ", ", axis);
-    require(fits, ErrorCode::invalid_graph, "'{}' of graph '{}' needs a shape of {} axes{}{}; declare it", v.name,
-            attribute_, rank, wanted.empty() ? "" : " with known extents of axes ", wanted);
+    require(fits, ErrorCode::invalid_graph,
+            "'{}' of graph '{}' needs an element type and a shape of {} axes{}{}; declare it", v.name, attribute_, rank,
+            wanted.empty() ? "" : " with known extents of axes ", wanted);
   }
   /// Inputs or outputs [begin, end) have the type of `like`.
   void require_alike(bool in, size_t begin, size_t end, const GraphValue& like) const {
