@@ -21,6 +21,7 @@ class Sizes:
     hidden_states: bool = False  # the decoder reads the encoder's hidden states
     whole: bool = False  # the decoder reads whole sequences
     outer: bool = False  # the embedding is an initializer of the outer graph
+    shared: bool = False  # caches have room for whole sequences, and an input tells how much of them is filled
     only_caches: bool = False  # the encoder does not decode the first token; that of T5 may have this form
 
     @property
@@ -76,6 +77,19 @@ class Body:
         y = self.op("Transpose", self.op("MatMul", p, v), perm=[0, 2, 1, 3])
         return self.op("Reshape", y, self.constant([0, 0, self.s.width]))
 
+    def kept(self, past, new, name=""):
+        """(the present cache, what is filled of it): `new` rows after those of `past`, both [B, H, rows, D]."""
+        if not self.s.shared:
+            whole = self.op("Concat", past, new, axis=2, **({"name": name} if name else {}))
+            return whole, whole
+        begin, rows, room = self.op("Cast", "past_sequence_length", to=INT64), *[self.op("Gather", self.op("Shape", x), self.constant([2])) for x in (new, past)]
+        end = self.op("Add", begin, rows)
+        at = self.op("Range", self.constant(0), self.op("Squeeze", room), self.constant(1))
+        shifted = self.op("Max", self.op("Min", self.op("Sub", at, begin), self.op("Sub", rows, self.constant([1]))), self.constant([0]))
+        fresh = self.op("Unsqueeze", self.op("And", self.op("GreaterOrEqual", at, begin), self.op("Less", at, end)), self.constant([1]))
+        whole = self.op("Where", fresh, self.op("Gather", new, shifted, axis=2), past, **({"name": name} if name else {}))
+        return whole, self.op("Slice", whole, self.constant([0]), end, self.constant([2]))
+
     def hiding(self, mask):
         """A mask of keys [B, T] as what is added to scores, [B, 1, 1, T]."""
         shown = self.op("Cast", self.op("Unsqueeze", mask, self.constant([1, 2])), to=FLOAT)
@@ -103,12 +117,13 @@ def gpt(sizes, generator, weights=None):
                                             domain="com.microsoft", num_heads=s.heads, unidirectional=1))
         else:
             q, k, v = [b.split_heads(b.linear(x, f"{n}{i}", s.width, s.width)) for n in "qkv"]
-            k, v = [b.op("Concat", b.op("Gather", f"past_{i}", b.constant(at), axis=0), new, axis=2) for at, new in enumerate((k, v))]
-            b.op("Concat", b.op("Unsqueeze", k, b.constant([0])), b.op("Unsqueeze", v, b.constant([0])), axis=0, name=present)
-            y = b.attend(q, k, v, b.hiding("attention_mask"))
+            kept = [b.kept(b.op("Gather", f"past_{i}", b.constant(at), axis=0), new) for at, new in enumerate((k, v))]
+            b.op("Concat", *[b.op("Unsqueeze", whole, b.constant([0])) for whole, _ in kept], axis=0, name=present)
+            y = b.attend(q, *[filled for _, filled in kept], b.hiding("attention_mask"))
         x = b.op("Add", x, b.linear(y, f"out{i}", s.width, s.width))
         inputs.append((f"past_{i}", FLOAT, past))
-        outputs.append((present, FLOAT, [2, "batch", s.heads, "all", s.size]))
+        outputs.append((present, FLOAT, [2, "batch", s.heads, "past" if s.shared else "all", s.size]))
+    inputs += [("past_sequence_length", INT32, [1])] if s.shared else []
     b.logits(x)
     return b.graph("decoder", inputs, outputs)
 
@@ -122,8 +137,8 @@ def decoder_layers(b, x, crossed, past=None, hidden=""):
     """The layers of a decoder after an encoder; `crossed` are the names of keys and values of the encoder, `past` of those before."""
     for i in range(b.s.layers):
         q, *new = [b.split_heads(b.linear(x, f"self_{n}{i}", b.s.width, b.s.width)) for n in "qkv"]
-        kept = [b.op("Concat", past[2 * i + at], row, axis=2, name=f"present_{part}_self_{i}") if past
-                else b.op("Identity", row, name=f"present_{part}_self_{i}") for at, (part, row) in enumerate(zip(("key", "value"), new))]
+        names = [f"present_{part}_self_{i}" for part in ("key", "value")]
+        kept = [b.kept(past[2 * i + at], row, name)[1] if past else b.op("Identity", row, name=name) for at, (name, row) in enumerate(zip(names, new))]
         x = b.op("Add", x, b.linear(b.attend(q, *kept), f"self_out{i}", b.s.width, b.s.width))
         q = b.split_heads(b.linear(x, f"cross_q{i}", b.s.width, b.s.width))
         x = b.op("Add", x, b.linear(b.attend(q, crossed[2 * i], crossed[2 * i + 1], hidden), f"cross_out{i}", b.s.width, b.s.width))
@@ -166,7 +181,7 @@ def decoder(sizes, generator, weights, sound=False):
     if s.hidden_states or sound and not s.whole:  # official ONNX Runtime passes a decoder of sound only their shape
         inputs += [("encoder_hidden_states", FLOAT, ["batch", "frames", s.width])]
     past, crossed = caches(("past", "self"), s, "past"), caches(("past", "cross"), s, "frames")
-    inputs += past + crossed
+    inputs += past + crossed + ([("past_sequence_length", INT32, [1])] if s.shared else [])
     x = b.embedding("input_ids")
     if s.whole:  # only the last token is new, but the number of all of them counts
         count = b.op("Cast", b.op("Gather", b.op("Shape", "input_ids"), b.constant([1])), to=FLOAT)
@@ -176,7 +191,7 @@ def decoder(sizes, generator, weights, sound=False):
         x = b.op("Add", x, b.op("ReduceSum", "encoder_hidden_states", b.constant([1])))
     x = decoder_layers(b, x, [n for n, *_ in crossed], [n for n, *_ in past], "" if sound else b.hiding("encoder_attention_mask"))
     b.logits(x)
-    outputs = [("logits", FLOAT, ["batch", 1, s.vocabulary]), *caches(("present", "self"), s, "all")]
+    outputs = [("logits", FLOAT, ["batch", 1, s.vocabulary]), *caches(("present", "self"), s, "past" if s.shared else "all")]
     return b.graph("decoder", inputs, outputs)
 
 

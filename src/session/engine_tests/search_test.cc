@@ -32,36 +32,36 @@ const std::vector<float> kChain = {.05f, .5f,  .4f,  .05f,  // 0: 1 is more like
                                    .02f, .03f, .05f, .9f,   // 2: then 3
                                    .9f,  .02f, .03f, .05f};
 
-/// The decoder, whose table of logits is given by `table`, for example a capture.
+/// The decoder, whose table of logits is given by `table`, for example a capture. `type` is that of logits and caches.
 struct Chain : TestGraph {
-  explicit Chain(std::shared_ptr<DimTable> dims) : TestGraph(std::move(dims)) {
+  explicit Chain(std::shared_ptr<DimTable> dims, DType type = DType::f32) : TestGraph(std::move(dims)), type(type) {
     const Dim batch = symbol("batch"), rows = symbol("rows"), past = symbol("past");
     ids = input("input_ids", {batch, rows}, DType::i32);
     input("position_ids", {batch, rows}, DType::i32);
     mask = input("attention_mask", {batch, symbol("all")}, DType::i32);
-    cache = input("past_0", {2, batch, 1, past, 1});
+    cache = input("past_0", {2, batch, 1, past, 1}, type);
   }
   void finish(ValueId table) {
-    const ValueId known = add("Unsqueeze", {add("Cast", {ids}, {{"to", int64_t(DType::f32)}}), ints({0, 2, 4})});
+    const ValueId known = add("Unsqueeze", {add("Cast", {ids}, {{"to", int64_t(type)}}), ints({0, 2, 4})});
     const ValueId both = add("Concat", {known, known}, {{"axis", int64_t(0)}});
-    output(add("Gather", {table, ids}), "logits");
+    output(add("Cast", {add("Gather", {table, ids})}, {{"to", int64_t(type)}}), "logits");
     output(add("Concat", {cache, both}, {{"axis", int64_t(3)}}), "present_0");
   }
+  const DType type;
   ValueId ids, mask, cache;
 };
 
 /// A graph of one search; inputs are added by the test. The table is a constant of the main graph, which the decoder
 /// captures.
 struct Search : TestGraph {
-  explicit Search(const std::vector<float>& probabilities = kChain)
-      : table(floats({kTokens, kTokens}, logarithms(probabilities))) {}
+  explicit Search(DType type = DType::f32) : type(type), table(floats({kTokens, kTokens}, logarithms(kChain))) {}
 
-  void finish(const std::string& type, std::vector<ValueId> inputs, Attributes attributes, size_t outputs = 1) {
-    Chain decoder(g.shared_dims());
+  void finish(const std::string& name, std::vector<ValueId> inputs, Attributes attributes, size_t outputs = 1) {
+    Chain decoder(g.shared_dims(), type);
     decoder.finish(decoder.input("table", {kTokens, kTokens}));
     decoder.g.captures = 1;
     Node n;
-    n.type = type;
+    n.type = name;
     n.domain = "com.microsoft";
     n.attributes = std::move(attributes);
     n.inputs = std::move(inputs);
@@ -74,6 +74,7 @@ struct Search : TestGraph {
     infer_node(g, g.node(id));
     for (const ValueId v : g.node(id).outputs) output(v, g.value(v).name);
   }
+  const DType type;
   ValueId table;
 };
 
@@ -84,14 +85,23 @@ Attributes ends(int64_t end, Attributes more = {}) {
 }
 
 struct Greedy : Search {
-  explicit Greedy(Attributes attributes = ends(-1), const std::string& type = "GreedySearch") {
-    finish(type, {input("x", {symbol("b"), symbol("n")}, DType::i32), input("longest", {}, DType::i32)},
+  explicit Greedy(Attributes attributes = ends(-1), const std::string& name = "GreedySearch", DType type = DType::f32)
+      : Search(type) {
+    finish(name, {input("x", {symbol("b"), symbol("n")}, DType::i32), input("longest", {}, DType::i32)},
            std::move(attributes));
   }
 };
 
 TEST(GreedySearch, TakesTheMostLikelyToken) {
   const Greedy t;
+  for (const OptimizationLevel level : kLevels) {
+    const Value y = run(t.g, {ints({2, 2}, {3, 2, 1, 0}), number(6)}, level)[0];
+    EXPECT_EQ(tokens(y), (std::vector<int32_t>{3, 2, 3, 0, 1, 0, 1, 0, 1, 0, 1, 0}));
+  }
+}
+
+TEST(GreedySearch, LogitsAndCachesMayHave16Bits) {
+  const Greedy t(ends(-1), "GreedySearch", DType::f16);
   for (const OptimizationLevel level : kLevels) {
     const Value y = run(t.g, {ints({2, 2}, {3, 2, 1, 0}), number(6)}, level)[0];
     EXPECT_EQ(tokens(y), (std::vector<int32_t>{3, 2, 3, 0, 1, 0, 1, 0, 1, 0, 1, 0}));

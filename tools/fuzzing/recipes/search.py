@@ -128,6 +128,7 @@ def whisper_beam_search(case):
 @recipe("com.microsoft:GreedySearch")
 def greedy_search(case):
     search = Search(case)
+    search.sizes.shared = not search.sizes.fused and case.maybe(0.2)
     search.end = -1  # the oracle leaves what follows the end of all sequences as it was
     case.attr("eos_token_id", search.end)
     search.decoder_only()
