@@ -11,7 +11,8 @@ from operator_schema import tensor_type
 
 # Folders by a pattern of operator names. The first pattern that matches counts, so narrower patterns come first.
 FAMILIES = [
-    ("control", r"^(If|Loop|Scan|SequenceMap|External)$|Search$|Sampling$"),
+    ("control", r"^(If|Loop|Scan|SequenceMap|External)$"),
+    ("search", r"Search$|Sampling$"),
     ("recurrent", r"(RNN|GRU|LSTM)$"),
     ("quant", r"[Qq]uantize|Integer|^GatherPacked$|^QMoE$|^QLinear|^QGemm|^QAttention|NBits|Bnb4|FpQ4|BFP"),
     ("loss", r"Loss$"),

@@ -35,15 +35,27 @@ void BodyFrames::begin(const RunRequest& request) {
   captures_.clear();
 }
 
-size_t BodyFrames::index(std::string_view attribute) const {
+std::optional<size_t> BodyFrames::find(std::string_view attribute) const {
   const auto& names = step().body_names;
   const auto found = std::find(names.begin(), names.end(), attribute);
-  if (found == names.end()) fail(ErrorCode::invalid_graph, "the body '{}' is missing", attribute);
+  if (found == names.end()) return std::nullopt;
   return size_t(found - names.begin());
+}
+
+size_t BodyFrames::index(std::string_view attribute) const {
+  const auto found = find(attribute);
+  if (!found) fail(ErrorCode::invalid_graph, "the body '{}' is missing", attribute);
+  return *found;
 }
 
 size_t BodyFrames::input_count(size_t body) const { return plan(body).inputs.size() - plan(body).captures; }
 size_t BodyFrames::output_count(size_t body) const { return plan(body).outputs.size(); }
+const std::string& BodyFrames::input_name(size_t body, size_t input) const {
+  return plan(body).values[plan(body).inputs[input]].name;
+}
+const ValueType& BodyFrames::input_type(size_t body, size_t input) const {
+  return plan(body).values[plan(body).inputs[input]].type;
+}
 const ValueType& BodyFrames::output_type(size_t body, size_t output) const {
   return plan(body).values[plan(body).outputs[output]].type;
 }

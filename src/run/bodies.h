@@ -1,11 +1,12 @@
-// Keeps the frames of the bodies of If, Loop and Scan from run to run. Bodies read the slots of the step that they
-// belong to, and copy their captures with the device run of the surrounding frame; they write nothing of that frame.
+// Keeps the frames of the bodies of steps (of If, Loop, BeamSearch, …) from run to run. Bodies read the slots of the
+// step that they belong to, and copy their captures with the device run of the surrounding frame; they write nothing of
+// that frame.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "memory/budget.h"
-#include "ops/run_context.h"
+#include "ops/named_bodies.h"
 #include "run/request.h"
 #include "run/slot_table.h"
 
@@ -21,7 +22,7 @@ struct BodyHost {
 };
 
 /// The bodies of one step.
-class BodyFrames final : public BodyRunner {
+class BodyFrames final : public NamedBodies {
  public:
   BodyFrames(const BodyHost& host, uint32_t step);
   ~BodyFrames() override;
@@ -31,9 +32,13 @@ class BodyFrames final : public BodyRunner {
            std::span<const MemorySpace> spaces) override;
   using BodyRunner::run;
   MemorySpace input_space(size_t body, size_t input) const override;
+  std::optional<size_t> find(std::string_view attribute) const override;
   size_t index(std::string_view attribute) const override;
+  size_t captures() const override { return step().captures; }
   size_t input_count(size_t body) const override;
   size_t output_count(size_t body) const override;
+  const std::string& input_name(size_t body, size_t input) const override;
+  const ValueType& input_type(size_t body, size_t input) const override;
   const ValueType& output_type(size_t body, size_t output) const override;
   /// See Frame; summed over the bodies of the step.
   size_t workspace_bytes() const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run the test cases of the pinned onnx release on an engine library and compare the result with a list.
+"""Run the test cases that export_cases.py writes on an engine library and compare the result with a list.
 
     run_cases.py --library LIB --tool RUN_CASES [--cases DIR] [--only REGEX] [--tsv FILE]
                  [--expected FILE | --expected none] [--update [--allow-growth]] [--saved-by LIB [--saved-as ORT]]
@@ -28,6 +28,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FORMAT = 2  # of export_cases.py
 NEVER_LISTED = ("crash", "timeout")
 # The thousand columns of this model's last product are equal, and so are their sums near 1e10. Products in fewer multiplications
 # round the columns differently (docs/adr/0022-strassen.md), and Softmax turns this into 0 and 1. Sessions with
@@ -51,14 +52,14 @@ def load_cases(folder):
 
 
 def exported(folder):
-    """The existing cases of this onnx release, or None."""
+    """The existing cases of this onnx release and format, or None."""
     import onnx
     try:
         with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
             data = json.load(f)
     except FileNotFoundError:
         return None
-    return data["cases"] if data["onnx"] == onnx.__version__ else None
+    return data["cases"] if (data["onnx"], data["format"]) == (onnx.__version__, FORMAT) else None
 
 
 def name_of(case):

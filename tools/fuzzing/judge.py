@@ -121,7 +121,7 @@ def names_of(case, found, theirs):
             "types": [schemas.NAMES[numbers_of.element(a)] for a in arrays], "shapes": [a.shape for a in arrays],
             "constant": [bool(g and g.constant) for g in case.inputs], "message": theirs[3] if theirs[0] == "error" else "",
             "group": found.group, "detail": found.detail, "nan": any(np.isnan(a).any() for a in floats), "empty": any(a.size == 0 for a in arrays),
-            "np": np, "any": any, "all": all, "len": len, "list": list, "max": max, "min": min, "sum": sum, "zip": zip, "enumerate": enumerate}
+            "np": np, "any": any, "all": all, "set": set, "len": len, "list": list, "max": max, "min": min, "sum": sum, "zip": zip, "enumerate": enumerate}
 
 
 def explained(case, found, theirs, faults):

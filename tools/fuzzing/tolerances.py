@@ -57,7 +57,7 @@ OPERATORS = {
     # which one is rounded the other way.)
     **named("LSTM GRU RNN Attention com.microsoft:Attention com.microsoft:MultiHeadAttention com.microsoft:GroupQueryAttention "
             "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention "
-            "com.microsoft:DynamicQuantizeLSTM", CHAINS),
+            "com.microsoft:DynamicQuantizeLSTM com.microsoft:BeamSearch com.microsoft:WhisperBeamSearch", CHAINS),
 }
 # The number of steps by which quantised results may differ: a value in the middle between two integers may round to either.
 INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microsoft:QLinearMul com.microsoft:QLinearSigmoid com.microsoft:QGemm "
@@ -68,7 +68,7 @@ INTEGERS = named("QLinearConv QLinearMatMul com.microsoft:QLinearAdd com.microso
 IN_FLOAT = set("GroupNormalization LayerNormalization RMSNormalization DFT STFT HannWindow HammingWindow BlackmanWindow Gelu HardSwish "
                "Shrink Attention com.microsoft:FastGelu com.microsoft:QuickGelu ai.onnx.ml:TreeEnsemble ai.onnx.ml:TreeEnsembleRegressor".split())
 # The elements are random: only types and shapes are compared.
-RANDOM = set("com.microsoft:BiasDropout com.microsoft:BitmaskDropout com.microsoft:BitmaskBiasDropout RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial com.microsoft:Sampling".split())
+RANDOM = set("com.microsoft:BiasDropout com.microsoft:BitmaskDropout com.microsoft:BitmaskBiasDropout RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli Multinomial".split())
 
 
 def of(label, element):
