@@ -139,6 +139,24 @@ TEST(Contrib, BlockedChannelsAreFoldedAway) {
   EXPECT_EQ(to_string(g->value(g->outputs[0]).type.shape), "[1,20,2,2]");
 }
 
+TEST(Contrib, ErrorsShowTheNamesOfExtents) {
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {1, g->dims().symbol("channels"), 5, 5}));
+  g->inputs.push_back(x);
+  const NodeId id = g->add({.type = "ReorderOutput",
+                            .inputs = {x},
+                            .attributes = {{"channels", int64_t(8)}},
+                            .domain = "com.microsoft.nchwc",
+                            .version = 1});
+  g->outputs.push_back(g->node(id).outputs[0]);
+  try {
+    lift(*g);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the shape is [1,channels,5,5]"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Contrib, BlockedWeightsAreBroughtIntoOrder) {
   const std::string both = nchwc("Conv", {f32({1, 8, 5, 5}), f32({24, 8, 1, 1})});
   EXPECT_NE(both.find("Transpose(%4) perm=[0,5,1,4,2,3]"), both.npos) << both;

@@ -39,7 +39,8 @@ void make_scalar(Rewriter& r, size_t i) {
   if (!r.has(i)) return;
   const ValueType type = r.type(i);
   require(!type.ranked || type.rank() == 0 || (type.rank() == 1 && (!is_known(type.shape[0]) || type.shape[0] == 1)),
-          ErrorCode::invalid_argument, "input {} of shape {} is no single element", i, to_string(type.shape));
+          ErrorCode::invalid_argument, "input {} of shape {} is no single element", i,
+          r.graph().dims().text(type.shape));
   if (type.ranked && type.rank() == 0) return;
   r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
 }
@@ -48,7 +49,7 @@ void make_scalar(Rewriter& r, size_t i) {
 void move_pad(Rewriter& r) {
   const ValueType pads = r.type(1);
   require(!pads.ranked || pads.rank() == 1 || (pads.rank() == 2 && (!is_known(pads.shape[0]) || pads.shape[0] == 1)),
-          ErrorCode::invalid_argument, "pads have shape {}, expected [n] or [1, n]", to_string(pads.shape));
+          ErrorCode::invalid_argument, "pads have shape {}, expected [n] or [1, n]", r.graph().dims().text(pads.shape));
   if (!pads.ranked || pads.rank() != 1) {
     r.set_input(1, r.add({.type = "Reshape", .inputs = {r.input(1), r.constant(std::vector<int64_t>{-1})}}));
   }
@@ -75,7 +76,7 @@ void move_expand_dims(Rewriter& r) {
 void move_unique(Rewriter& r) {
   const ValueType x = r.type(0);
   require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, expected a vector",
-          to_string(x.shape));
+          r.graph().dims().text(x.shape));
   Graph& graph = r.graph();
   const NodeId id = r.node().id;
   std::vector<ValueId> outputs = r.node().outputs;

@@ -74,7 +74,8 @@ def element_type(value):
     if value.type:
         return model.type_of(value.type)
     if value.kind == "sequence":
-        return helper.make_sequence_type_proto(helper.make_tensor_type_proto(value.wires[0][1][0][1], None))
+        member = value.wires[0][1][0]
+        return helper.make_sequence_type_proto(helper.make_tensor_type_proto(numbers_of.STRING if member[0] == "strings" else member[1], None))
     return helper.make_tensor_type_proto(value.of, None)
 
 
@@ -227,6 +228,8 @@ def judged(node, name, wires, step, roundings):
             own = max(own, 1.0)
         error = max(error, own + max(by_one, by_eight / 8))
     value = Value(name, wires[::step], error=error)
+    if any(w[0] == "sequence" and not w[1] for w in value.wires):
+        raise Refused("a sequence of nothing, which does not tell its type")
     for array in value.arrays:
         if node.label != "Where" and array is not None and array.dtype.kind not in "OSUb" and array.size and not np.isfinite(values.magnitude(array)):
             raise Refused("not finite")

@@ -42,8 +42,8 @@ def first_difference(whole, expected, actual):
 def of_error(theirs, ours, name):
     """Verdict where one engine has an error."""
     if theirs[0] == "error":
-        if ours[0] == "ok":
-            return Verdict("valid", "accepted", plain(theirs[3]), f"the oracle: {told(theirs)}")
+        if ours[0] == "ok":  # each node alone ran there, too
+            return Verdict("oracle", "oracle refuses", plain(theirs[3]), f"the oracle: {told(theirs)}")
         return Verdict("invalid", "code" if theirs[2] != ours[2] else "", f"{theirs[2]} beside {ours[2]}", f"{told(theirs)}; here: {told(ours)}")
     kind = "missing" if ours[2] == NOT_IMPLEMENTED else "refused"
     return Verdict("valid", kind, plain(ours[3]), f"{name}: {told(ours)}")

@@ -273,7 +273,7 @@ def again(graph):
         raise Refused("no node")
     node = graph.r.choice(found)
     first = node.outputs[0]
-    copy = graph.add(node.proto.op_type, node.inputs, list(node.proto.attribute), domain=node.proto.domain, least=first.error)
+    copy = graph.add(node.proto.op_type, node.inputs, list(node.proto.attribute), domain=node.proto.domain, least=first.error, type=first.type)
     if first.is_tensor and first.usable() and first.of == 1:
         graph.add(graph.r.choice(("Add", "Sub", "Max")), [first, copy])
 
