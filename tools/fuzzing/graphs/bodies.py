@@ -97,7 +97,6 @@ def states_of(graph, count):
 def loop_node(graph, grow):
     world, r = graph.world, graph.r
     states = states_of(graph, r.choice((0, 1, 1, 2)))
-    trips = np.asarray(r.choice((0, 1, 2, 3, 4)), np.int64)
     body = Graph(world, graph)
     step = formal(body, [numbers_of.to_wire(np.asarray(0, np.int64))] * world.runs)
     going = formal(body, [numbers_of.to_wire(np.asarray(True))] * world.runs)
@@ -108,10 +107,12 @@ def loop_node(graph, grow):
     scans = [r.choice(found) for _ in range(r.choice((0, 1, 1)) if states else 1)] if found else []
     if not states and not scans:
         raise Refused("a loop without results")
+    least = 1 if scans else 0  # without a step, extents of what is collected depend on what is known of the body
+    trips = np.asarray(r.choice((least, 1, 2, 3, 4)), np.int64)
     if r.random() < 0.3:
         going = body.add("Less", [step, body.constant(np.asarray(r.choice((0, 1, 9)), np.int64))])
     proto, captures = closed(body, [going, *outputs, *scans], "body")
-    start = None if r.random() < 0.4 else graph.constant(np.asarray(True)) if r.random() < 0.7 else condition(graph)
+    start = None if r.random() < 0.4 else graph.constant(np.asarray(True)) if scans or r.random() < 0.7 else condition(graph)
     count = graph.constant(trips) if r.random() < 0.6 or graph.parent else graph.input([trips] * world.runs)
     return graph.add("Loop", [count, start, *states], {"body": proto}, len(outputs) + len(scans), captures=captures)
 

@@ -1,4 +1,4 @@
-"""A graph under construction. Every node is run on its own as it is added: its values are known, and what does not run is no part of the graph."""
+"""A graph under construction. Every node is run on its own as it is added: its values are known, and what does not run is left out."""
 import dataclasses
 import random
 import zlib

@@ -10,7 +10,7 @@ RETORT = ((0, 1, 0), (0, 3, 1), (99, 1, 0), (99, 3, 0), (99, 3, 1))
 
 
 def failing(whole):
-    """Feeds that are to fail, with the outputs wanted: an input that is not there, another type, an output that is not there."""
+    """Feeds that are to fail, with the outputs wanted: an input that is missing, has another name, type or rank, and an output that does not exist."""
     names, feeds = [v.name for v in whole.outputs], whole.feeds()[0]
     cases = [(feeds, [*names[:-1], "no_such_output"])]
     if feeds:
@@ -45,7 +45,7 @@ def of_error(theirs, ours, name):
         if ours[0] == "ok":  # each node alone ran there, too
             return Verdict("oracle", "oracle refuses", plain(theirs[3]), f"the oracle: {told(theirs)}")
         return Verdict("invalid", "code" if theirs[2] != ours[2] else "", f"{theirs[2]} beside {ours[2]}", f"{told(theirs)}; here: {told(ours)}")
-    kind = "missing" if ours[2] == NOT_IMPLEMENTED else "refused"
+    kind = "refused" if ours[2] != NOT_IMPLEMENTED else "unknown" if "must be known" in ours[3] else "missing"
     return Verdict("valid", kind, plain(ours[3]), f"{name}: {told(ours)}")
 
 

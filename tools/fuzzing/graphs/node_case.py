@@ -8,7 +8,7 @@ from case import Case, Given, Refused
 
 from . import values
 
-REUSE = 0.85  # share of shapes and inputs that come from values of the graph, where there are some
+REUSE = 0.85  # share of shapes and inputs that come from values of the graph, if one fits
 ALMOST_CONSTANT = 0.9
 
 

@@ -144,7 +144,7 @@ def keep(fuzzer, args, number, graph, found):
     """Writes a graph with a finding, and a smaller one with the same."""
     folder = os.path.join(args.to, f"{args.seed}-{number}")
     write(folder, graph, found)
-    if found.kind != "code":
+    if found.kind not in ("code", "unknown", "oracle refuses"):
         small = shrinking.shrink(graph, found.kind, fuzzer.verdict, args.shrinking)
         last = fuzzer.verdict(small)
         write(os.path.join(folder, "small"), small, last)
@@ -183,7 +183,7 @@ def main(doc):
                   "nodes alone": [{"operator": label, "kind": kind, "count": count, "detail": first.detail} for (label, kind), (count, first) in alone(fuzzer.findings).items()]}
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(report, f, indent=1)
-    findings = sum(f["count"] for f in tally.findings() if f["kind"] != "code" and not f["kind"].startswith("oracle"))
+    findings = sum(f["count"] for f in tally.findings() if f["kind"] not in ("code", "unknown") and not f["kind"].startswith("oracle"))
     print(f"{graphs} graphs of {tally.nodes} nodes and {len(tally.operators)} operators in {seconds:.0f} s; {tally.states['valid']} ran on both; "
           f"{fuzzer.kept} of {fuzzer.tried} nodes drawn ran; {findings} findings")
     return 1 if findings else 0

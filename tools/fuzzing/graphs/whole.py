@@ -9,7 +9,7 @@ import model
 
 from .graph import info_of
 
-SINKS, OTHERS = 0.9, 0.08  # shares of values that are outputs: of those that nothing uses, of the others
+SINKS, OTHERS = 0.9, 0.08  # shares of values that are outputs: among the unused, among the others
 
 
 @dataclasses.dataclass
