@@ -139,6 +139,15 @@ TEST(Contrib, BlockedChannelsAreFoldedAway) {
   EXPECT_EQ(to_string(g->value(g->outputs[0]).type.shape), "[1,20,2,2]");
 }
 
+TEST(Contrib, AttentionOfAnLstmMayHaveALayerOfUnknownShape) {
+  const Input free{ValueType::tensor(DType::f32)}, length = i32({1}, {1}), state = f32({1, 1, 2});
+  const std::vector<Input> inputs = {
+      f32({1, 1, 3}), f32({1, 8, 7}), f32({1, 8, 2}), f32({1, 16}), length,         state,  state,
+      f32({1, 6}),    f32({1, 2, 1}), f32({1, 1, 1}), f32({1, 1}),  f32({1, 2, 1}), length, free};
+  const std::string lines = microsoft("AttnLSTM", inputs, {{"hidden_size", int64_t(2)}});
+  EXPECT_NE(lines.find("y = AttnLSTM(x0"), std::string::npos) << lines;
+}
+
 TEST(Contrib, ErrorsShowTheNamesOfExtents) {
   auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
   const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {1, g->dims().symbol("channels"), 5, 5}));

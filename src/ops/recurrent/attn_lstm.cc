@@ -41,7 +41,8 @@ struct AttnLSTM : RecurrentAttributes {
     require(!hidden_size || may_equal(r[2], *hidden_size), ErrorCode::invalid_argument,
             "hidden_size is {}, R has shape {}", hidden_size.value_or(0), c.dims().text(r));
     const Dim d = Dim(directions()), steps = x[0], batch = x[1], hidden = r[2], width = c.dims().mul(hidden, 4);
-    const Dim state = c.has(kLayer) && c.ranked(kLayer) && c.rank(kLayer) == 3 ? c.shape(kLayer)[2] : memory[2];
+    const bool layer = c.has(kLayer), ranked = layer && c.ranked(kLayer) && c.rank(kLayer) == 3;
+    const Dim state = ranked ? c.shape(kLayer)[2] : layer ? c.dims().fresh_extent() : memory[2];
     expect(c, kW, {d, width, c.dims().add(x[2], state)});
     expect(c, kR, {d, width, hidden});
     expect(c, kB, {d, c.dims().mul(width, 2)});
