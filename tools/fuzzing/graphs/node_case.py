@@ -113,6 +113,8 @@ class NodeCase(Case):
         self.finish()
         if self.shared:
             raise Refused("outputs in the memory of inputs")
+        if self.attributes.get("training_mode"):
+            raise Refused("the oracle writes into its inputs")
         takes = []
         for given, value in zip(self.inputs, self.takes):
             if given is not None and given.value is not None and not isinstance(given.value, list) and given.value is not value.array:

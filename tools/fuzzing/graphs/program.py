@@ -72,6 +72,13 @@ class Fuzzer:
         self.current.close()
 
 
+def saved(array):
+    """An array of a type that numpy can save."""
+    if array.dtype.kind in "iubfc" and array.dtype.isbuiltin:
+        return array
+    return array.astype(str if array.dtype == object else np.float32)
+
+
 def write(folder, graph, found):
     """A graph as files: model.onnx, inputs of each run, and what was found."""
     os.makedirs(folder, exist_ok=True)
@@ -79,7 +86,7 @@ def write(folder, graph, found):
         f.write(graph.model().SerializeToString())
     for run, feeds in enumerate(graph.feeds()):
         arrays = {name: array_of(wire) for name, wire in feeds if array_of(wire) is not None}
-        np.savez(os.path.join(folder, f"inputs{run}.npz"), **{k: a.astype(str) if a.dtype == object else a for k, a in arrays.items()})
+        np.savez(os.path.join(folder, f"inputs{run}.npz"), **{k: saved(a) for k, a in arrays.items()})
     with open(os.path.join(folder, "finding.txt"), "w", encoding="utf-8") as f:
         f.write(f"{found.kind} {found.group}\n{found.detail}\n")
 
@@ -120,7 +127,7 @@ def report_alone(findings, folder):
             with open(os.path.join(place, f"{label.replace(':', '.')}-{kind}.onnx"), "wb") as f:
                 f.write(first.model)
             arrays = {name: array_of(w) for name, w in first.feeds[0]}
-            np.savez(os.path.join(place, f"{label.replace(':', '.')}-{kind}.npz"), **{k: v for k, v in arrays.items() if v is not None and v.dtype != object})
+            np.savez(os.path.join(place, f"{label.replace(':', '.')}-{kind}.npz"), **{k: saved(v) for k, v in arrays.items() if v is not None})
 
 
 def fuzz(fuzzer, args):
