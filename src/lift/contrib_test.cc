@@ -30,6 +30,16 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
   EXPECT_EQ(microsoft("Unique", {f32({5})}, {}, 3), "y, _, y1, y2 = Unique(x0) sorted=0\n");
 }
 
+TEST(Contrib, GelusAreThoseOfOnnx) {
+  EXPECT_EQ(microsoft("BiasGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0)\n");
+  EXPECT_EQ(microsoft("FastGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0) approximate=tanh\n");
+  EXPECT_EQ(microsoft("FastGelu", {f32({2, 3})}), "y = Gelu(x0) approximate=tanh\n");
+  const Input free{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(microsoft("BiasGelu", {free, f32({3})}), "y = BiasGelu(x0, x1)\n");  // whose rows may have one element
+  EXPECT_EQ(microsoft("QuickGelu", {f32({2})}), "y = Swish(x0) alpha=1.702\n");
+  EXPECT_EQ(microsoft("QuickGelu", {f32({2})}, {{"alpha", 1.0f}}), "y = Swish(x0) alpha=1\n");
+}
+
 TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
   EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
                       {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),
