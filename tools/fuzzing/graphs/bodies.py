@@ -119,7 +119,8 @@ def loop_node(graph, grow):
 
 def scan_node(graph, grow):
     world, r = graph.world, graph.r
-    rows = [v for v in graph.tensors() if v.of in (1, 7, 11) and v.shape and all(a.size and 0 < a.shape[0] <= 12 for a in v.arrays) and v.array.size <= 2000]
+    rows = [v for v in graph.tensors() if v.of in (1, 7, 11) and v.shape and v.array.size <= 2000]
+    rows = [v for v in rows if all(a.size and a.shape[0] <= 12 for a in v.arrays)]
     if not rows:
         raise Refused("nothing to scan")
     first = r.choice(rows)

@@ -21,7 +21,8 @@ def failing(whole):
             other = 7 if wire[1] != 7 else 1
             array = numbers_of.from_wire(wire)
             cases.append(([(name, numbers_of.to_wire(array.astype(numbers_of.dtype(other)))), *feeds[1:]], names))
-            cases.append(([(name, numbers_of.to_wire(array.reshape((1, *array.shape)))), *feeds[1:]], names) if whole.form.inputs != "none" else cases[0])
+            if whole.form.inputs != "none":
+                cases.append(([(name, numbers_of.to_wire(array.reshape((1, *array.shape)))), *feeds[1:]], names))
     return cases
 
 

@@ -40,7 +40,8 @@ def quantised(graph):
 def quantised_convolution(graph):
     x, r = image_of(graph), graph.r
     channels, of = x.shape[1], r.choice((np.uint8, np.int8))
-    scale, zero = graph.constant(np.asarray(max(float(np.max(np.abs(x.array))), 0.1) / 127, np.float32)), graph.constant(np.asarray(128 if of == np.uint8 else 0, of))
+    scale = graph.constant(np.asarray(max(float(np.max(np.abs(x.array))), 0.1) / 127, np.float32))
+    zero = graph.constant(np.asarray(128 if of == np.uint8 else 0, of))
     y = graph.add("DequantizeLinear", [graph.add("QuantizeLinear", [x, scale, zero]), scale, zero])
     filters = r.choice((4, 8))
     codes = graph.constant(graph.world.numbers.array(3, (filters, channels, 3, 3), "small"))
@@ -106,7 +107,8 @@ def recurrent(graph):
     given = [turned, weight(graph, (ways, gates * hidden, width), fan_in=width), weight(graph, (ways, gates * hidden, hidden), fan_in=hidden)]
     if r.random() < 0.7:
         given.append(weight(graph, (ways, 2 * gates * hidden), fan_in=4))
-    y = graph.add(name, given, {"hidden_size": hidden, "direction": "bidirectional" if ways == 2 else "forward"}, [True] * (3 if name == "LSTM" else 2))[0]
+    attributes = {"hidden_size": hidden, "direction": "bidirectional" if ways == 2 else "forward"}
+    y = graph.add(name, given, attributes, [True] * (3 if name == "LSTM" else 2))[0]
     if ways == 1:
         transpose(graph, squeeze(graph, y, [1]), (1, 0, 2))
     else:

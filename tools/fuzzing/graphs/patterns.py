@@ -194,7 +194,8 @@ def convolution(graph):
 
 def image_of(graph):
     """A value of rank 4, or one that is made of another."""
-    found = [v for v in graph.tensors() if v.of == 1 and len(v.shape) == 4 and v.array.size and v.shape[1] <= 64 and not (v.shape[1] in graph.world.symbols)]
+    found = [v for v in graph.tensors() if v.of == 1 and len(v.shape) == 4 and v.array.size and v.shape[1] <= 64]
+    found = [v for v in found if v.shape[1] not in graph.world.symbols]
     if found and graph.r.random() < 0.9:
         return preferred(graph.r, found)
     x = floats(graph, 3, 3)
@@ -248,9 +249,11 @@ def round_trip(graph):
             middle = activation(graph, middle)
         transpose(graph, middle, back)
     elif way == "reshape":
-        reshape(graph, reshape(graph, x, [-1]) if r.random() < 0.5 else graph.add("Flatten", [x], {"axis": r.randint(0, rank)}), [x.shape[0], -1] if rank > 1 else [-1, 1])
+        middle = reshape(graph, x, [-1]) if r.random() < 0.5 else graph.add("Flatten", [x], {"axis": r.randint(0, rank)})
+        reshape(graph, middle, [x.shape[0], -1] if rank > 1 else [-1, 1])
     elif way == "squeeze":
-        squeeze(graph, graph.add("Identity", [unsqueeze(graph, x, [r.randint(0, rank)])]), [r.choice([i for i in range(rank)])] if 1 in x.shape else [0])
+        middle = graph.add("Identity", [unsqueeze(graph, x, [r.randint(0, rank)])])
+        squeeze(graph, middle, [r.randrange(rank) if 1 in x.shape else 0])
     elif way == "cast":
         graph.add("Cast", [graph.add("Cast", [x], {"to": r.choice((11, 10, 7)) if x.of == 1 else 1})], {"to": x.of})
     elif way == "split" and x.shape[-1] >= 2:

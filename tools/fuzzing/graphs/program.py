@@ -155,7 +155,8 @@ def keep(fuzzer, args, number, graph, found):
         small = shrinking.shrink(graph, found.kind, fuzzer.verdict, args.shrinking)
         last = fuzzer.verdict(small)
         write(os.path.join(folder, "small"), small, last)
-        print(f"        {len(small.nodes)} nodes in {folder}/small: {', '.join(n.label for n in small.nodes)[:300]}\n        {last.detail[:300]}", flush=True)
+        labels = ", ".join(n.label for n in small.nodes)
+        print(f"        {len(small.nodes)} nodes in {folder}/small: {labels[:300]}\n        {last.detail[:300]}", flush=True)
 
 
 def arguments(doc):
@@ -187,7 +188,8 @@ def main(doc):
     if args.json:
         report = {"seed": args.seed, "graphs": graphs, "nodes": tally.nodes, "seconds": seconds, "onnx": onnx.__version__, **tally.states,
                   "findings": tally.findings(), "operators": dict(tally.operators.most_common()),
-                  "nodes alone": [{"operator": label, "kind": kind, "count": count, "detail": first.detail} for (label, kind), (count, first) in alone(fuzzer.findings).items()]}
+                  "nodes alone": [{"operator": label, "kind": kind, "count": count, "detail": first.detail}
+                                  for (label, kind), (count, first) in alone(fuzzer.findings).items()]}
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(report, f, indent=1)
     findings = sum(f["count"] for f in tally.findings() if f["kind"] not in ("code", "unknown") and not f["kind"].startswith("oracle"))

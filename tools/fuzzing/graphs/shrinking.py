@@ -46,8 +46,9 @@ def fewer_outputs(whole, still):
 
 
 def plainer(whole, still):
-    for form in (Form("fixed" if whole.world.runs == 1 else "symbolic", ir=10), dataclasses.replace(whole.form, functions=0), dataclasses.replace(whole.form, nodes=0.0),
-                 dataclasses.replace(whole.form, overridable=0.0), dataclasses.replace(whole.form, infos=0.0)):
+    plainest = dataclasses.asdict(Form("fixed" if whole.world.runs == 1 else "symbolic", ir=10))
+    for change in (plainest, {"functions": 0}, {"nodes": 0.0}, {"overridable": 0.0}, {"infos": 0.0}):
+        form = dataclasses.replace(whole.form, **change)
         smaller = dataclasses.replace(whole, form=form)
         if form != whole.form and still(smaller):
             whole = smaller
