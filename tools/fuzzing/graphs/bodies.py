@@ -45,6 +45,11 @@ def results_of(body):
     return [v for n in body.nodes for v in n.outputs if v and v.is_tensor and v.usable() and v.of != numbers_of.STRING]
 
 
+def loosest(*bodies):
+    """The least error of what a node with these bodies makes: it has the roundings of several steps."""
+    return 4 * max((v.error for body in bodies for v in body.own if v.error < np.inf), default=0.0)
+
+
 def condition(graph):
     known = [v for v in graph.tensors() if v.of == numbers_of.BOOL and v.array.size == 1 and not v.error]
     if known and graph.r.random() < 0.3:
@@ -75,7 +80,8 @@ def if_node(graph, grow):
         matching.append(graph.r.choice(same[-4:]))
     branches = [closed(then, list(outputs), "then"), closed(other, matching, "else")]
     attributes = {f"{name}_branch": branch[0] for name, branch in zip(("then", "else"), branches)}
-    return graph.add("If", [test], attributes, len(outputs), captures=list(dict.fromkeys(branches[0][1] + branches[1][1])))
+    return graph.add("If", [test], attributes, len(outputs), captures=list(dict.fromkeys(branches[0][1] + branches[1][1])),
+                     least=loosest(then, other))
 
 
 def next_state(body, state):
@@ -114,7 +120,7 @@ def loop_node(graph, grow):
     proto, captures = closed(body, [going, *outputs, *scans], "body")
     start = None if r.random() < 0.4 else graph.constant(np.asarray(True)) if scans or r.random() < 0.7 else condition(graph)
     count = graph.constant(trips) if r.random() < 0.6 or graph.parent else graph.input([trips] * world.runs)
-    return graph.add("Loop", [count, start, *states], {"body": proto}, len(outputs) + len(scans), captures=captures)
+    return graph.add("Loop", [count, start, *states], {"body": proto}, len(outputs) + len(scans), captures=captures, least=loosest(body))
 
 
 def scan_node(graph, grow):
@@ -138,7 +144,7 @@ def scan_node(graph, grow):
     if r.random() < 0.3:
         attributes["scan_input_directions"] = [r.randint(0, 1) for _ in scanned]
         attributes["scan_output_directions"] = [r.randint(0, 1) for _ in scans]
-    return graph.add("Scan", [*states, *scanned], attributes, len(outputs) + len(scans), captures=captures)
+    return graph.add("Scan", [*states, *scanned], attributes, len(outputs) + len(scans), captures=captures, least=loosest(body))
 
 
 def node_with_body(graph, grow):

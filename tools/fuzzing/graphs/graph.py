@@ -218,6 +218,8 @@ def judged(node, name, wires, step, roundings):
     """A Value of the runs of an output: for each of the graph, one, and (where inputs have errors) one with inputs moved by their error and one by
     eight times that. `roundings`: (scale, least error). Raises Refused where it jumps."""
     scale, error = roundings
+    if wires[0][0] == "tensor" and not values.is_float(wires[0][1]):
+        error = 0.0
     for at in range(0, len(wires), step):
         base, near, far = wires[at], wires[at + 1:at + step][:1], wires[at + 2:at + step]
         own = values.roundings(node.label, base, scale)
