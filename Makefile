@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -228,6 +228,12 @@ fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='A
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_ops --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --cases $(CASES) --json $(FUZZ)/report.json \
 	  $(foreach op,$(OPS),'$(op)')
+
+GRAPHS ?= 200
+fuzz-graphs: build ## run drawn models of many nodes here and by ONNX Runtime (GRAPHS=1000, SEED=1), into build/fuzz/graphs
+	@tools/setup.sh fuzz $(FUZZ)/venv
+	@$(FUZZ)/venv/bin/python tools/fuzz_graphs --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --graphs $(GRAPHS) --to $(FUZZ)/graphs \
+	  --json $(FUZZ)/graphs.json
 
 format: ## clang-format every source
 	@tools/setup.sh format

@@ -17,7 +17,7 @@ line that says so, and counts as skipped. WORK/<stage>*.log has the full output;
   runs         whole models of bench/zoo: allocations and copies of a bound run, same bits for any number of threads
   robustness   mutated models: no crash, no hang, no blow-up
   errors       the messages for mistakes, beside those of official ONNX Runtime: docs/errors.md
-  models       real models of ../shared/models, if that folder exists beside the checkout
+  models       small models of exporters (tests/exported), and real ones of ../shared/models if that folder is beside the checkout
   providers    a provider made by tools/new_provider, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
   plugins      plug-in providers of other vendors, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits

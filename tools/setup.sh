@@ -12,7 +12,7 @@
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh locale         what locales are made of, for tests under another one (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
-#   tools/setup.sh fuzz VENV      a virtual environment with what tools/fuzz_ops runs with (requirements-fuzz.txt)
+#   tools/setup.sh fuzz VENV      a virtual environment with what tools/fuzz_ops and tools/fuzz_graphs run with (requirements-fuzz.txt)
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of other vendors (requirements-plugins.txt)
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)

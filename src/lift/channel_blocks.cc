@@ -40,7 +40,7 @@ int64_t channels_of(Rewriter& r, ValueId x, int64_t block) {
   const ValueType& type = r.graph().value(x).type;
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of [N, C, H, W] must be known, the shape is {}",
-          type.ranked ? to_string(type.shape) : "unknown");
+          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
   require(type.shape[1] % block == 0, ErrorCode::invalid_argument, "{} channels are not made of blocks of {}",
           type.shape[1], block);
   return type.shape[1];

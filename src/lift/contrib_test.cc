@@ -49,6 +49,16 @@ TEST(Contrib, MasksOfUnknownRankReachTheKernel) {
   EXPECT_NE(text.find(", _, x5)"), std::string::npos) << text;
 }
 
+TEST(Contrib, GelusAreThoseOfOnnx) {
+  EXPECT_EQ(microsoft("BiasGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0)\n");
+  EXPECT_EQ(microsoft("FastGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0) approximate=tanh\n");
+  EXPECT_EQ(microsoft("FastGelu", {f32({2, 3})}), "y = Gelu(x0) approximate=tanh\n");
+  const Input free{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(microsoft("BiasGelu", {free, f32({3})}), "y = BiasGelu(x0, x1)\n");  // whose rows may have one element
+  EXPECT_EQ(microsoft("QuickGelu", {f32({2})}), "y = Swish(x0) alpha=1.702\n");
+  EXPECT_EQ(microsoft("QuickGelu", {f32({2})}, {{"alpha", 1.0f}}), "y = Swish(x0) alpha=1\n");
+}
+
 TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
   EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
                       {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),
@@ -156,6 +166,33 @@ TEST(Contrib, BlockedChannelsAreFoldedAway) {
   EXPECT_EQ(count_of(needed, "Transpose"), 2u) << needed;  // of the two weights
   EXPECT_EQ(count_of(needed, "Shape "), 0u) << needed;
   EXPECT_EQ(to_string(g->value(g->outputs[0]).type.shape), "[1,20,2,2]");
+}
+
+TEST(Contrib, AttentionOfAnLstmMayHaveALayerOfUnknownShape) {
+  const Input free{ValueType::tensor(DType::f32)}, length = i32({1}, {1}), state = f32({1, 1, 2});
+  const std::vector<Input> inputs = {
+      f32({1, 1, 3}), f32({1, 8, 7}), f32({1, 8, 2}), f32({1, 16}), length,         state,  state,
+      f32({1, 6}),    f32({1, 2, 1}), f32({1, 1, 1}), f32({1, 1}),  f32({1, 2, 1}), length, free};
+  const std::string lines = microsoft("AttnLSTM", inputs, {{"hidden_size", int64_t(2)}});
+  EXPECT_NE(lines.find("y = AttnLSTM(x0"), std::string::npos) << lines;
+}
+
+TEST(Contrib, ErrorsShowTheNamesOfExtents) {
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {1, g->dims().symbol("channels"), 5, 5}));
+  g->inputs.push_back(x);
+  const NodeId id = g->add({.type = "ReorderOutput",
+                            .inputs = {x},
+                            .attributes = {{"channels", int64_t(8)}},
+                            .domain = "com.microsoft.nchwc",
+                            .version = 1});
+  g->outputs.push_back(g->node(id).outputs[0]);
+  try {
+    lift(*g);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("the shape is [1,channels,5,5]"), std::string::npos) << e.what();
+  }
 }
 
 TEST(Contrib, BlockedWeightsAreBroughtIntoOrder) {

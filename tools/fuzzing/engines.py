@@ -36,10 +36,11 @@ class Reader:
 
 
 class Worker:
-    """One library in a process of its own. `configurations`: (level of optimisation, threads). Not thread-safe: one thread uses it."""
+    """One library in a process of its own. `configurations`: (level of optimisation, threads, and more that `script` knows of). Not thread-safe:
+    one thread uses it."""
 
-    def __init__(self, library, configurations, seconds):
-        self.command = [sys.executable, WORKER, library, *(f"{level}:{threads}" for level, threads in configurations)]
+    def __init__(self, library, configurations, seconds, script=WORKER):
+        self.command = [sys.executable, script, library, *(":".join(map(str, c)) for c in configurations)]
         self.configurations, self.seconds, self.process = configurations, seconds, None
 
     def start(self):

@@ -165,13 +165,14 @@ def outcomes(engine, configurations, case):
     return found
 
 
-def main():
+def main(kind=Engine, configurations=None):
+    """`kind`: the class that runs a case; the command line has the configurations that are not given."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output that a library prints must not mix with the messages
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    engine = Engine(sys.argv[1])
-    configurations = [tuple(map(int, c.split(":"))) for c in sys.argv[2:]]
+    engine = kind(sys.argv[1])
+    configurations = configurations or [tuple(map(int, c.split(":"))) for c in sys.argv[2:]]
     wire.write(answers, "ready")
     while (batch := wire.read(sys.stdin.buffer)) is not None:
         for case in batch:

@@ -73,28 +73,28 @@ def errors(c):
 
 
 def models(c):
-    folder = os.path.join(os.path.dirname(ROOT), "shared", "models")
-    names = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(os.path.join(folder, "*", "model.onnx")))
-    if not names:
-        return skip("no ../shared/models beside the checkout")
+    """Runs the models of tests/exported, and those of ../shared/models if they are beside the checkout."""
+    shared = os.path.join(os.path.dirname(ROOT), "shared", "models")
+    paths = [p for folder in (os.path.join(ROOT, "tests", "exported"), shared) for p in glob.glob(os.path.join(folder, "*", "model.onnx"))]
+    places = {os.path.basename(os.path.dirname(p)): os.path.dirname(p) for p in sorted(paths)}
     with open(os.path.join(ROOT, "tests", "models_expected_failures.tsv"), encoding="utf-8") as f:
-        known = {line.split("\t")[0] for line in f.read().splitlines()[1:]} & set(names)
+        known = {line.split("\t")[0] for line in f.read().splitlines()[1:]} & set(places)
     total = Count()
     for level in LEVELS:
-        total += models_at(c, level, folder, names, known)
-    return total
+        total += models_at(c, level, places, known)
+    return total if os.path.isdir(shared) else total + skip("no ../shared/models beside the checkout")
 
 
-def models_at(c, level, folder, names, known):
+def models_at(c, level, places, known):
+    """Runs models, {name: folder}, at a level of optimisation."""
     manifest, results = (os.path.join(c.work, f"models.{level}.{end}") for end in ("manifest", "tsv"))
     with open(manifest, "w", encoding="utf-8") as f:
-        for name in names:
-            at = os.path.join(folder, name)
+        for name, at in sorted(places.items()):
             half = HALF_ROUNDED if level == "0" else HALF_MODEL
             rule = half if name.endswith("fp16") else MODEL
             f.write("\t".join([name, *rule, os.path.join(at, "model.onnx"), at]) + "\n")
     if c.start(f"models.{level}", [run_cases(c), c.library, manifest, results, *c.cases, "--level", level])[0]:
-        return Count(failed=len(names))
+        return Count(failed=len(places))
     with open(results, encoding="utf-8", errors="replace") as f:
         rows = [line.rstrip("\n").split("\t") for line in f]
     failing = {r[0]: r for r in rows if r[1] != "pass"}

@@ -45,7 +45,7 @@ void image_scaler(Rewriter& r) {
   require(
       !bias.empty() && (!x.ranked || (x.rank() == 4 && (!is_known(x.shape[1]) || x.shape[1] == int64_t(bias.size())))),
       ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, expected [N, C, H, W] and C",
-      x.ranked ? to_string(x.shape) : "unknown", bias.size());
+      x.ranked ? r.graph().dims().text(x.shape) : "unknown", bias.size());
   const ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
   const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
   const ValueId typed = r.add({.type = "CastLike", .inputs = {r.constant(line), product}});
@@ -53,10 +53,12 @@ void image_scaler(Rewriter& r) {
 }
 
 // The end of one spatial axis of Crop; negative: counted from the back. `size` -1: the axis ends at the border.
-int64_t crop_end(const ValueType& x, size_t axis, int64_t begin, int64_t border, int64_t size) {
+int64_t crop_end(Rewriter& r, size_t axis, int64_t begin, int64_t border, int64_t size) {
+  const ValueType x = r.type(0);
   const int64_t needs = begin + (size < 0 ? border : size);
   require(!x.ranked || !is_known(x.shape[axis]) || x.shape[axis] >= needs, ErrorCode::invalid_argument,
-          "axis {} of input of shape {} is too short: border and scale need {}", axis, to_string(x.shape), needs);
+          "axis {} of input of shape {} is too short: border and scale need {}", axis, r.graph().dims().text(x.shape),
+          needs);
   return size >= 0 ? begin + size : border > 0 ? -border : INT64_MAX;
 }
 
@@ -67,14 +69,14 @@ void crop(Rewriter& r) {
   require((!x.ranked || x.rank() == 4) && border.size() == 4 && (scale.empty() || scale.size() == 2),
           ErrorCode::invalid_argument,
           "input has shape {}, border is {}, scale {}; expected [N, C, H, W], 4 numbers and 2 numbers",
-          x.ranked ? to_string(x.shape) : "unknown", to_string(border), to_string(scale));
+          x.ranked ? r.graph().dims().text(x.shape) : "unknown", to_string(border), to_string(scale));
   for (const Ints* list : {&border, &scale}) {
     for (const int64_t v : *list)
       require(v >= 0 && v <= INT32_MAX, ErrorCode::invalid_argument, "border is {} and scale {}; {} is out of range",
               to_string(border), to_string(scale), v);
   }
   const int64_t height = scale.empty() ? -1 : scale[0], width = scale.empty() ? -1 : scale[1];
-  const Ints ends = {crop_end(x, 2, border[1], border[3], height), crop_end(x, 3, border[0], border[2], width)};
+  const Ints ends = {crop_end(r, 2, border[1], border[3], height), crop_end(r, 3, border[0], border[2], width)};
   replace_by(r, r.add({.type = "Slice",
                        .inputs = {r.input(0), r.constant(Ints{border[1], border[0]}), r.constant(ends),
                                   r.constant(Ints{2, 3})}}));

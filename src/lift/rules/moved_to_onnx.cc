@@ -38,7 +38,8 @@ void make_scalar(Rewriter& r, size_t i) {
   if (!r.has(i)) return;
   const ValueType type = r.type(i);
   require(!type.ranked || type.rank() == 0 || (type.rank() == 1 && (!is_known(type.shape[0]) || type.shape[0] == 1)),
-          ErrorCode::invalid_argument, "input {} has shape {}, expected one element", i, to_string(type.shape));
+          ErrorCode::invalid_argument, "input {} has shape {}, expected one element", i,
+          r.graph().dims().text(type.shape));
   if (type.ranked && type.rank() == 0) return;
   r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
 }
@@ -47,7 +48,7 @@ void make_scalar(Rewriter& r, size_t i) {
 void move_pad(Rewriter& r) {
   const ValueType pads = r.type(1);
   require(!pads.ranked || pads.rank() == 1 || (pads.rank() == 2 && (!is_known(pads.shape[0]) || pads.shape[0] == 1)),
-          ErrorCode::invalid_argument, "pads have shape {}, expected [n] or [1, n]", to_string(pads.shape));
+          ErrorCode::invalid_argument, "pads have shape {}, expected [n] or [1, n]", r.graph().dims().text(pads.shape));
   if (!pads.ranked || pads.rank() != 1) {
     r.set_input(1, r.add({.type = "Reshape", .inputs = {r.input(1), r.constant(std::vector<int64_t>{-1})}}));
   }
@@ -74,7 +75,7 @@ void move_expand_dims(Rewriter& r) {
 void move_unique(Rewriter& r) {
   const ValueType x = r.type(0);
   require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, expected a vector",
-          to_string(x.shape));
+          r.graph().dims().text(x.shape));
   Graph& graph = r.graph();
   const NodeId id = r.node().id;
   std::vector<ValueId> outputs = r.node().outputs;
@@ -87,12 +88,40 @@ void move_unique(Rewriter& r) {
   move_to(r, "Unique");
 }
 
+// The GELU of a sum. As two nodes, products take in the sum and the function. What may be no row of a bias is left to the
+// operator itself, which refuses it.
+template <bool kTanh>
+void take_gelu_apart(Rewriter& r) {
+  const ValueType x = r.type(0);
+  ValueId sum = r.input(0);
+  if (r.has(1)) {
+    const ValueType bias = r.type(1);
+    const bool row = x.ranked && x.rank() > 0 && bias.ranked && bias.rank() == 1 && is_known(bias.shape[0]) &&
+                     x.shape.back() == bias.shape[0];
+    if (!row) return;
+    sum = r.add({.type = "Add", .inputs = {sum, r.input(1)}});
+  }
+  Attributes attributes;
+  if (kTanh) attributes.set("approximate", std::string("tanh"));
+  r.replace_output(0, r.add({.type = "Gelu", .inputs = {sum}, .attributes = attributes}));
+  r.remove();
+}
+
+void quick_gelu(Rewriter& r) {
+  const float alpha = r.attributes().get_or<float>("alpha", 1.702f);
+  r.replace_output(0, r.add({.type = "Swish", .inputs = {r.input(0)}, .attributes = {{"alpha", alpha}}}));
+  r.remove();
+}
+
 constexpr char kMovedTrilu[] = "Trilu", kMovedIdentity[] = "Identity", kMovedGelu[] = "Gelu";
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr LiftRule kMovedRules[] = {{"GatherND", kAlways, move_gather_nd, kMicrosoft},
                                     {"Trilu", kAlways, move_same<kMovedTrilu>, kMicrosoft},
                                     {"SampleOp", kAlways, move_same<kMovedIdentity>, kMicrosoft},
                                     {"Gelu", kAlways, move_same<kMovedGelu>, kMicrosoft},
+                                    {"BiasGelu", kAlways, take_gelu_apart<false>, kMicrosoft},
+                                    {"FastGelu", kAlways, take_gelu_apart<true>, kMicrosoft},
+                                    {"QuickGelu", kAlways, quick_gelu, kMicrosoft},
                                     {"TransposeMatMul", kAlways, move_fused_mat_mul, kMicrosoft},
                                     {"GridSample", kAlways, move_grid_sample, kMicrosoft},
                                     {"Pad", kAlways, move_pad, kMicrosoft},

@@ -84,7 +84,7 @@ void nchwc_reorder_input(Rewriter& r) {
   const ValueType type = r.graph().value(x).type;
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of an image must be known, the shape is {}",
-          type.ranked ? to_string(type.shape) : "unknown");
+          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
   if (const int64_t missing = (block - type.shape[1] % block) % block; missing > 0)
     x = r.add({.type = "Pad", .inputs = {x, r.constant(Ints{0, 0, 0, 0, 0, missing, 0, 0})}});
   finish_blocked(r, x);
@@ -96,7 +96,7 @@ void nchwc_reorder_output(Rewriter& r) {
   const ValueType type = r.graph().value(x).type;
   require(channels > 0 && type.ranked && type.rank() == 4 && (!is_known(type.shape[1]) || channels <= type.shape[1]),
           ErrorCode::invalid_argument, "channels {} of a blocked image of shape {}", channels,
-          type.ranked ? to_string(type.shape) : "unknown");
+          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
   if (type.shape[1] != channels) {
     x = r.add({.type = "Slice", .inputs = {x, r.constant(Ints{0}), r.constant(Ints{channels}), r.constant(Ints{1})}});
   }

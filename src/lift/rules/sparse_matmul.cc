@@ -15,7 +15,8 @@ void sparse_to_dense_matmul(Rewriter& r) {
   const ValueType a = r.type(0), b = r.type(1);
   require(a.is_tensor(), ErrorCode::not_implemented, "the sparse matrix is not an initializer; make it one");
   require((!a.ranked || a.rank() == 2) && (!b.ranked || b.rank() == 2), ErrorCode::invalid_argument,
-          "A and B have shapes {} and {}, expected matrices", to_string(a.shape), to_string(b.shape));
+          "A and B have shapes {} and {}, expected matrices", r.graph().dims().text(a.shape),
+          r.graph().dims().text(b.shape));
   const bool floats = a.dtype == DType::f32 || a.dtype == DType::f64;
   const float alpha = r.attributes().get_or<float>("alpha", 1);
   require(floats || alpha == 1, ErrorCode::not_implemented, "alpha {} for {}, expected 1", alpha, dtype_name(a.dtype));

@@ -42,7 +42,8 @@ struct AttnLSTM : RecurrentAttributes {
             "hidden_size is {}, R has shape {}", hidden_size.value_or(0), c.dims().text(r));
     const Dim d = Dim(directions()), steps = x[0], batch = x[1], hidden = r[2], width = c.dims().mul(hidden, 4);
     const auto expect = [&](size_t i, const Shape& wanted) { expect_shape_if_given(c, i, "", wanted); };
-    const Dim state = c.has(kLayer) && c.ranked(kLayer) && c.rank(kLayer) == 3 ? c.shape(kLayer)[2] : memory[2];
+    const bool layer = c.has(kLayer), ranked = layer && c.ranked(kLayer) && c.rank(kLayer) == 3;
+    const Dim state = ranked ? c.shape(kLayer)[2] : layer ? c.dims().fresh_extent() : memory[2];
     expect(kW, {d, width, c.dims().add(x[2], state)});
     expect(kR, {d, width, hidden});
     expect(kB, {d, c.dims().mul(width, 2)});

@@ -161,6 +161,22 @@ TEST(Optional, HoldsAValueOrNone) {
   EXPECT_CONTAINS(bad.failure({}), "the optional has no value");
 }
 
+TEST(Optional, IsPassedOn) {
+  Model m;
+  const ValueId x = m.input("x", {m.symbol("n")});
+  const ValueId some = m.add("Optional", {x});
+  m.output(some, "some");
+  m.output(m.add("Optional", {x}), "twin");
+  m.output(m.add("Identity", {some}), "same");
+  m.output(m.add("OptionalGetElement", {m.add("Identity", {some})}), "value");
+  for (const OptimizationLevel level : kLevels) {
+    for (const Floats& content : {Floats{1, 2}, Floats{}}) {
+      const auto y = m.run({numbers({int64_t(content.size())}, content)}, level);
+      for (const Value& each : y) EXPECT_EQ(floats(each), content);
+    }
+  }
+}
+
 // One run with one input, or none.
 Value call(Session& session, const Value* input, const Value* second = nullptr) {
   Value result;

@@ -1,0 +1,1 @@
+2the quick brown fox2jumps over the lazy dog2Hello, World! hello2	a b c a b2foo-bar 3.5 foo2über straße schönBX

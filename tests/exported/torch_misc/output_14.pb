@@ -1,0 +1,2 @@
+B	logsumexpJÅk@∑é@
+ø@nT0@

@@ -1,0 +1,269 @@
+"""A graph under construction. Every node is run on its own as it is added: its values are known, and what does not run is left out."""
+import dataclasses
+import random
+import zlib
+
+import numpy as np
+import onnx
+from onnx import helper
+
+import compare
+import model
+import numbers_of
+from case import Refused
+
+from . import values
+from .values import Value
+
+SAFETY = 16  # by how many times the estimated error values may differ
+JUMP = 64
+SYMBOLS = {10: ("N", 3), 11: ("S", 19)}  # extents of the first run that have a name, and those of the second
+QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear", "QGemm")
+
+
+@dataclasses.dataclass(eq=False)
+class Node:
+    proto: object
+    inputs: list  # Values; None where one is left out
+    outputs: list
+    captures: list  # Values that its bodies take from outside
+    label: str
+
+    def reads(self):
+        return [v for v in (*self.inputs, *self.captures) if v is not None]
+
+
+@dataclasses.dataclass
+class NodeFinding:
+    """A node that alone comes out otherwise here than on the oracle."""
+    label: str
+    kind: str
+    detail: str
+    model: bytes
+    feeds: list
+    case: object = None
+
+
+class World:
+    """What all of a graph and its bodies share. `r` draws choices, `numbers` elements; both depend on the seed and the number alone."""
+
+    def __init__(self, seed, number, probe):
+        self.seed, self.number, self.probe = seed, number, probe
+        self.r = random.Random(f"{seed}/graph/{number}")
+        self.numbers = numbers_of.Numbers(zlib.crc32(f"{seed}/graph/{number}".encode()), False)
+        self.onnx_opset = self.r.choice((11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 21, 21, 22, 23, 24))
+        self.opsets = {"": self.onnx_opset, "com.microsoft": 1, "com.microsoft.nchwc": 1, "ai.onnx.ml": self.r.choice((1, 2, 3, 4, 5))}
+        self.dynamic = self.r.random() < 0.6
+        self.symbols = SYMBOLS if self.dynamic else {}
+        self.runs = 2 if self.dynamic else 1
+        self.count, self.inputs, self.findings = 0, 0, []
+
+    def name(self, stem):
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def shape_in(self, run, shape):
+        return tuple(self.symbols[d][1] if run and d in self.symbols else d for d in shape)
+
+    def opset_imports(self):
+        return [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+
+
+def element_type(value):
+    """The TypeProto of a value, without a shape."""
+    if value.type:
+        return model.type_of(value.type)
+    if value.kind == "sequence":
+        member = value.wires[0][1][0]
+        return helper.make_sequence_type_proto(helper.make_tensor_type_proto(numbers_of.STRING if member[0] == "strings" else member[1], None))
+    return helper.make_tensor_type_proto(value.of, None)
+
+
+def info_of(value, form, symbols):
+    """The declaration of a graph input or output; `form`: fixed, symbolic, ranks or none."""
+    if not value.is_tensor or form == "none":
+        return onnx.ValueInfoProto(name=value.name, type=element_type(value))
+    shapes = [a.shape for a in value.arrays]
+    if form == "ranks" or any(len(s) != len(shapes[0]) for s in shapes):
+        dims = [None] * len(shapes[0]) if all(len(s) == len(shapes[0]) for s in shapes) else None
+    else:
+        dims = [each[0] if len(set(each)) == 1 else symbols[each[0]][0] if symbols.get(each[0], (0, 0))[1] == each[1] else None for each in zip(*shapes)]
+    return helper.make_tensor_value_info(value.name, value.of, dims)
+
+
+class Graph:
+    """A graph or, with a parent, the body of a node. Values of the parents are visible in it."""
+
+    def __init__(self, world, parent=None):
+        self.world, self.parent, self.r = world, parent, world.r
+        self.nodes, self.own = [], []  # own: Values of this graph, in order
+        self.formals = []  # inputs of a body
+
+    # Values.
+
+    def visible(self):
+        return self.own if not self.parent else self.parent.visible() + self.own
+
+    def tensors(self):
+        return [v for v in self.visible() if v.is_tensor and v.usable()]
+
+    def constant(self, array):
+        """A new initializer, or one that is there with the same elements."""
+        wire = numbers_of.to_wire(np.asarray(array))
+        for value in self.visible():
+            if value.source == "constant" and value.wires[0] == wire and self.r.random() < 0.7:
+                return value
+        return Value(self.world.name("c"), [wire] * self.world.runs, "constant")
+
+    def input(self, arrays, type=""):
+        """A new graph input with what it holds in each run; a constant in a body."""
+        wires = [numbers_of.to_wire(a) for a in arrays]
+        if self.parent:
+            if any(w != wires[0] for w in wires):
+                raise Refused("a body has no inputs of its own")
+            return Value(self.world.name("c"), wires, "constant", type=type)
+        return Value(self.world.name("x"), wires, "input", type=type)
+
+    def drawn(self, of, shape, kind, constant):
+        """A value with drawn elements: an initializer, or a graph input whose named extents differ between the runs."""
+        world = self.world
+        named = [d for d in shape if d in world.symbols]
+        if (constant and not named) or self.parent or world.inputs >= 10 and not named:
+            return self.constant(world.numbers.array(of, shape, kind))
+        return self.input([world.numbers.array(of, world.shape_in(run, shape), kind) for run in range(world.runs)])
+
+    def register(self, value):
+        """Makes a new constant or input part of the graph where it is used first."""
+        if value.owner is None:
+            value.owner = self
+            self.own.append(value)
+            self.world.inputs += value.source == "input"
+
+    # Nodes.
+
+    def add(self, name, inputs, attributes=(), wanted=1, **more):
+        """Outputs of a new node (Values; one alone if `wanted` is 1). attributes: a dict, or AttributeProtos. Raises Refused if the oracle does
+        not run it, or if it comes out otherwise here. more: domain, captures, scale, least (error), case, type (of the output)."""
+        outputs = [self.world.name("v") if w else "" for w in ([True] * wanted if isinstance(wanted, int) else wanted)]
+        domain = more.get("domain", "")
+        proto = helper.make_node(name, [v.name if v else "" for v in inputs], outputs, self.world.name("n"), domain=domain)
+        attributes = [helper.make_attribute(k, v) for k, v in attributes.items()] if isinstance(attributes, dict) else attributes
+        proto.attribute.extend(attributes)
+        label = f"{domain}:{name}" if domain else name
+        node = Node(proto, list(inputs), [], more.get("captures", []), label)
+        made = self.world.probe.outputs(self.world, node, more)
+        for value in node.reads():
+            self.register(value)
+            value.uses += 1
+        node.outputs = [None if not n else made.pop(0) for n in outputs]
+        for value in node.outputs:
+            if value:
+                value.label, value.owner, value.type = label, self, more.get("type", "")
+                self.own.append(value)
+        self.nodes.append(node)
+        kept = [v for v in node.outputs if v]
+        return kept[0] if wanted == 1 else node.outputs
+
+
+class Probe:
+    """Runs single nodes on both engines. run: (node, model, feeds, outputs wanted, feeds that are to fail) to the outcomes of the oracle and of
+    Retort; explained: whether a finding is known."""
+
+    def __init__(self, run, explained):
+        self.run, self.explained = run, explained
+        self.tried = self.kept = 0
+        self.findings = []
+
+    def outputs(self, world, node, more):
+        """New Values for the outputs of a node."""
+        self.tried += 1
+        data, feeds = single(world, node)
+        names = [n for n in node.proto.output if n]
+        theirs, ours = self.run(node, data, feeds, names, ())
+        if theirs[0] != "ok":
+            raise Refused(str(theirs))
+        made, each = [], len(theirs[1])
+        for i, name in enumerate(names):
+            wires = [run[i] for run in theirs[1]]
+            made.append(judged(node, name, wires, each // world.runs, (more.get("scale", 0.0), more.get("least", 0.0))))
+        self.compare(node, made, ours, (data, feeds), more.get("case"))
+        self.kept += 1
+        return made
+
+    def compare(self, node, made, ours, model_and_feeds, case):
+        """Refuses a node whose values here are others, and keeps the finding."""
+        if ours[0] != "ok":
+            found = ours[0] if ours[0] != "error" else "refused", str(ours[1:])
+        else:
+            step = len(ours[1]) // len(made[0].wires)
+            found = next((("value", f"output {i}: {text}") for i, value in enumerate(made) for run, wire in enumerate(value.wires)
+                          if (text := difference(wire, ours[1][run * step][i], value.error))), None)
+        if found:
+            finding = NodeFinding(node.label, *found, *model_and_feeds, case)
+            if not self.explained(finding):
+                self.findings.append(finding)
+            raise Refused(found[1])
+
+
+def difference(expected, actual, error):
+    """Description of a difference beyond an error; empty if there is none."""
+    apart = values.distance(expected, actual)
+    if apart <= SAFETY * error:
+        return ""
+    found = compare.values("Identity", expected, actual)
+    return f"{found[0]}: {found[1]}; distance {apart:.3g}, error {error:.3g}" if found else ""
+
+
+def judged(node, name, wires, step, roundings):
+    """A Value of the runs of an output: for each of the graph, one, and (where inputs have errors) one with inputs moved by their error and one by
+    eight times that. `roundings`: (scale, least error). Raises Refused where it jumps."""
+    scale, error = roundings
+    if wires[0][0] == "tensor" and not values.is_float(wires[0][1]):
+        error = 0.0
+    for at in range(0, len(wires), step):
+        base, near, far = wires[at], wires[at + 1:at + step][:1], wires[at + 2:at + step]
+        own = values.roundings(node.label, base, scale)
+        by_one, by_eight = (max((values.distance(base, w) for w in some), default=0.0) for some in (near, far))
+        if jumps(node, base, own, by_one, by_eight):
+            raise Refused("it jumps within the error of its inputs")
+        if near and quantises(node, base):
+            own = max(own, 1.0)
+        error = max(error, own + max(by_one, by_eight / 8))
+    value = Value(name, wires[::step], error=error)
+    if any(w[0] == "sequence" and not w[1] for w in value.wires):
+        raise Refused("a sequence of nothing, which does not tell its type")
+    for array in value.arrays:
+        if node.label != "Where" and array is not None and array.dtype.kind not in "OSUb" and array.size and not np.isfinite(values.magnitude(array)):
+            raise Refused("not finite")
+    return value
+
+
+def quantises(node, wire):
+    return node.proto.op_type.startswith(QUANTISING) and wire[0] == "tensor" and not values.is_float(wire[1])
+
+
+def jumps(node, base, own, by_one, by_eight):
+    """Whether an output changes by more than what its inputs' errors are to cause."""
+    if base[0] == "tensor" and values.is_float(base[1]):
+        return by_eight > JUMP * max(by_one, own) or not np.isfinite(by_one)
+    if quantises(node, base):
+        return by_eight > 16
+    whole = all(v.of and not values.is_float(v.of) for v in node.reads() if v.error)
+    return by_eight > 0 and not (whole and np.isfinite(by_eight)) and base[0] != "sequence" or not np.isfinite(by_eight)
+
+
+def single(world, node):
+    """(model of a node alone, what it is fed with in each run)."""
+    reads = list({v.name: v for v in node.reads()}.values())
+    fed = [v for v in reads if v.source != "constant"]
+    constants = [model.tensor_proto(v.name, v.array) for v in reads if v.source == "constant"]
+    outputs = [onnx.ValueInfoProto(name=n) for n in node.proto.output if n]
+    graph = helper.make_graph([node.proto], "node", [info_of(v, "symbolic", world.symbols) for v in fed], outputs, constants)
+    proto = onnx.ModelProto(ir_version=10, producer_name=model.PRODUCER, graph=graph)
+    proto.opset_import.extend(world.opset_imports())
+    inexact, feeds = any(v.error for v in fed), []
+    generator = np.random.Generator(np.random.PCG64(len(node.proto.name)))
+    for run in range(world.runs):
+        for factor in (0, 1, 8) if inexact else (0,):
+            feeds.append([(v.name, values.moved(v.wires[run], factor * v.error, generator) if factor else v.wires[run]) for v in fed])
+    return proto.SerializeToString(), feeds

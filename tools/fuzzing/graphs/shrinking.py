@@ -1,0 +1,70 @@
+"""A smaller graph with the same finding. What nodes that are taken out have made is known, and is fed instead."""
+import dataclasses
+import time
+
+from .whole import Form
+
+
+def outputs_of(whole, nodes):
+    """The outputs that a part of the nodes still makes."""
+    made = {v for n in nodes for v in n.outputs if v}
+    return [v for v in whole.outputs if v in made]
+
+
+def with_nodes(whole, nodes):
+    """The graph of some of the nodes: what they read from others becomes an input."""
+    return dataclasses.replace(whole, nodes=nodes, outputs=outputs_of(whole, nodes))
+
+
+def fewer_nodes(whole, still):
+    """Takes out runs of nodes, halves first."""
+    size = max(1, len(whole.nodes) // 2)
+    while True:
+        at = 0
+        while at < len(whole.nodes):
+            smaller = with_nodes(whole, whole.nodes[:at] + whole.nodes[at + size:])
+            if smaller.outputs and still(smaller):
+                whole = smaller
+            else:
+                at += size
+        if size == 1:
+            return whole
+        size = max(1, size // 2)
+
+
+def more_outputs(whole):
+    """All values that nodes make as outputs, which lets nodes after them go."""
+    return dataclasses.replace(whole, outputs=[v for n in whole.nodes for v in n.outputs if v and v.is_tensor])
+
+
+def fewer_outputs(whole, still):
+    for value in list(whole.outputs):
+        smaller = dataclasses.replace(whole, outputs=[v for v in whole.outputs if v is not value])
+        if smaller.outputs and still(smaller):
+            whole = smaller
+    return whole
+
+
+def plainer(whole, still):
+    plainest = dataclasses.asdict(Form("fixed" if whole.world.runs == 1 else "symbolic", ir=10))
+    for change in (plainest, {"functions": 0}, {"nodes": 0.0}, {"overridable": 0.0}, {"infos": 0.0}):
+        form = dataclasses.replace(whole.form, **change)
+        smaller = dataclasses.replace(whole, form=form)
+        if form != whole.form and still(smaller):
+            whole = smaller
+    return whole
+
+
+def shrink(whole, kind, judge, seconds):
+    """The smallest graph found with a finding of a kind, within some seconds. judge: a Whole to a Verdict."""
+    end = time.monotonic() + seconds
+
+    def still(smaller):
+        return time.monotonic() < end and judge(smaller).kind == kind
+    whole = plainer(whole, still)
+    for _ in range(3):
+        before = len(whole.nodes), len(whole.outputs)
+        whole = fewer_outputs(fewer_nodes(whole, still), still)
+        if (len(whole.nodes), len(whole.outputs)) == before:
+            break
+    return plainer(whole, still)
