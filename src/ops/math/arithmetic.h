@@ -3,6 +3,9 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
+
+#include "base/error.h"
 
 namespace retort::ops {
 
