@@ -1,5 +1,5 @@
-// com.microsoft.SparseToDenseMatMul: the sparse matrix is an initializer, which the reader of the model made dense; then it is
-// a product like any other.
+// com.microsoft.SparseToDenseMatMul: the reader of the model has made a sparse initializer dense; then the product is one
+// like any other. A sparse matrix that the caller gives stays sparse.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -13,7 +13,8 @@ ValueId turned_matrix(Rewriter& r, size_t i, const char* attribute) {
 
 void sparse_to_dense_matmul(Rewriter& r) {
   const ValueType a = r.type(0), b = r.type(1);
-  require(a.is_tensor(), ErrorCode::not_implemented, "a sparse matrix that is no initializer; make it one");
+  if (a.kind == ValueType::Kind::sparse) return;
+  require(a.is_tensor(), ErrorCode::invalid_graph, "A is neither a sparse tensor nor a dense one");
   require((!a.ranked || a.rank() == 2) && (!b.ranked || b.rank() == 2), ErrorCode::invalid_argument,
           "A and B of shapes {} and {} are no matrices", to_string(a.shape), to_string(b.shape));
   const bool floats = a.dtype == DType::f32 || a.dtype == DType::f64;
