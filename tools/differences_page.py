@@ -140,11 +140,10 @@ def absent_chapter(failures, pending, operators):
     absent = sorted({operator_of(case, operators) for case, kind in failures if "NOT_IMPLEMENTED" in kind})
     other = [case for case, kind in failures if "NOT_IMPLEMENTED" not in kind]
     tables = list(dict.fromkeys(row["struct"] for row in pending))
-    text = "\n## What is missing\n"
-    text += f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
+    text = f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
     text += f"- Official cases whose numbers differ from the expected ones: {', '.join(other)}.\n" if other else ""
     text += f"- Functions that return NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
-    return text
+    return f"\n## What is missing\n{text}" if text else ""
 
 
 def count_scenes():
