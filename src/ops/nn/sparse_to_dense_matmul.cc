@@ -16,10 +16,10 @@ struct SparseToDenseMatMul {
   // The extents of a sparse tensor are known only in a run.
   void infer(InferContext& c) const {
     c.set(0, c.dtype(1));
-    require(c.type(0).kind == ValueType::Kind::sparse, ErrorCode::invalid_argument,
-            "A is no sparse tensor; use MatMul for dense ones");
-    require(c.type(0).dtype == c.dtype(1), ErrorCode::invalid_argument, "A is of type {} and B of type {}; cast one",
-            dtype_name(c.type(0).dtype), dtype_name(c.dtype(1)));
+    const ValueType& a = c.type(0);  // of unknown kind in a run, which checks the value itself
+    require(!a.is_tensor(), ErrorCode::invalid_argument, "A is no sparse tensor; use MatMul for dense ones");
+    require(a.dtype == DType::undefined || a.dtype == c.dtype(1), ErrorCode::invalid_argument,
+            "A is of type {} and B of type {}; cast one", dtype_name(a.dtype), dtype_name(c.dtype(1)));
     const Shape& b = c.shape(1);
     require(b.rank() == 2, ErrorCode::invalid_argument, "B has shape {}, expected a matrix", c.dims().text(b));
     c.set(0, c.dtype(1), Shape{c.unknown_extent(), b[trans_b ? 0 : 1]});

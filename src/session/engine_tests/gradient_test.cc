@@ -71,6 +71,11 @@ TEST(Gradient, NamesWhatItCannotDo) {
     const ValueId x = t.input("x", {3});
     t.output(t.add("Neg", {x}), "y");
     EXPECT_CONTAINS(refusal(t, gradient({x}, {"x"}, "yy")), "there is no value 'yy'");
+  }
+  {
+    TestGraph t;
+    const ValueId x = t.input("x", {3});
+    t.output(t.add("Neg", {x}), "y");
     EXPECT_CONTAINS(refusal(t, gradient({x, x}, {"x"}, "y")), "has 2 inputs, but xs and zs name 1");
   }
   {
