@@ -150,12 +150,11 @@ def absent_chapter(failures, pending, operators):
     absent = sorted({operator_of(case, operators) for case, kind in failures if "NOT_IMPLEMENTED" in kind})
     other = [case for case, kind in failures if "NOT_IMPLEMENTED" not in kind]
     tables = list(dict.fromkeys(row["struct"] for row in pending))
-    text = "\n## What is missing\n"
-    text += f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
+    text = f"- Operators of ONNX: {', '.join(absent)}.\n" if absent else ""
     text += "- Official cases whose numbers differ from the expected ones:\n" if other else ""
     text += "".join(f"  - {case}\n" for case in other)
     text += f"- Functions that return NOT_IMPLEMENTED with their name (`abi/pending.tsv`), in: {', '.join(tables)}.\n" if tables else ""
-    return text
+    return f"\n## What is missing\n{text}" if text else ""
 
 
 def count_scenes():

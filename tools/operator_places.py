@@ -18,7 +18,7 @@ FAMILIES = [
     ("loss", r"Loss$"),
     ("random", r"^Random|^Bernoulli$|^Multinomial$|Dropout"),
     ("signal", r"Window$|^S?T?FT$|^DFT$|^STFT$|^I?[Rr]fft$|^MelWeight|Warping$"),
-    ("image", r"Grid|Roi|^Col2Im$|^CropAndResize$"),
+    ("image", r"Grid|Roi|^Col2Im$|^CropAndResize$|^ImageDecoder$"),
     ("sequence", r"^Sequence|(From|To)Sequence$|^Optional"),
     ("text", r"String|Regex|TfIdf|Tokenizer|NGram|Hash\d*$|^Word[A-Z]|Bifurcation"),
     ("logic", r"^(And|Or|Xor|Not|Where|Equal|Greater|Less)(OrEqual)?$"),

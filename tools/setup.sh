@@ -24,7 +24,7 @@ cd "$(dirname "$0")/.."
 
 LIBRARY=(make cmake ninja-build g++ python3 libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev nlohmann-json3-dev)
 BUILD=("${LIBRARY[@]}" pkg-config python3-venv libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev
-       libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev)
+       libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libwebp7 libtiff6 libopenjp2-7)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "ir/describe.h"
+#include "lift/gradient.h"
+#include "lift/missing.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
 
@@ -153,28 +156,107 @@ void resolve_own(Graph& graph, NodeId id) {
   complete_outputs(graph, id);
 }
 
-void lift_bodies(const Graph& graph, Node& node, const ExternalOps* external) {
+/// The engine's own operators and the older forms of them.
+bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_liftable(node.domain, node.type); }
+
+/// Lifts a graph and its bodies. A node that cannot run here, because its operator or the types of its inputs are missing,
+/// does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is missing.
+class Lifting {
+ public:
+  Lifting(const ExternalOps* external, MissingOperators& missing) : external_(external), missing_(missing) {}
+
+  void graph(Graph& graph);
+  void bodies(const Graph& graph, Node& node);
+
+ private:
+  void node(Graph& graph, NodeId id, const std::string& name);
+  void try_node(Graph& graph, NodeId id);
+  bool can_run(const Node& node) const;
+  bool depends_on_missing(const Graph& graph, const Node& node) const;
+  void skip(const Graph& graph, const Node& node);
+
+  const ExternalOps* external_;
+  MissingOperators& missing_;
+  std::set<std::pair<const Graph*, NodeId>> skipped_;
+  std::set<std::pair<const Graph*, ValueId>> unmade_;  ///< outputs of skipped nodes
+};
+
+void Lifting::bodies(const Graph& outer, Node& node) {
   for (Body& b : node.bodies) {
-    type_captures(graph, node, *b.graph);
-    type_formals(graph, node, *b.graph);
-    lift(*b.graph, external);
+    type_captures(outer, node, *b.graph);
+    type_formals(outer, node, *b.graph);
+    graph(*b.graph);
   }
 }
 
-void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
-  const std::string name = describe(graph, graph.node(id));
+void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
   const int version = graph.node(id).version;
+  auto custom = external_ ? external_->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
+  custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
+  if (graph.node(id).dead) return;
+  const size_t before = missing_.size();
+  bodies(graph, graph.node(id));
+  if (missing_.size() > before) {
+    missing_.wrap(before, [&](const Error& e) { return in_node(e, name, version); });
+    return skip(graph, graph.node(id));
+  }
+  const std::vector<DType> declared = declared_types(graph, graph.node(id));
+  infer_node(graph, graph.node(id));
+  check_declared(graph, graph.node(id), declared);
+  graph.node(id).version = 0;
+}
+
+void Lifting::try_node(Graph& graph, NodeId id) {
+  const std::string name = describe(graph, graph.node(id));
+  const Node before{.domain = graph.node(id).domain, .type = graph.node(id).type, .version = graph.node(id).version};
   try {
-    auto custom = external ? external->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
-    custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
-    if (graph.node(id).dead) return;
-    lift_bodies(graph, graph.node(id), external);
-    const std::vector<DType> declared = declared_types(graph, graph.node(id));
-    infer_node(graph, graph.node(id));
-    check_declared(graph, graph.node(id), declared);
-    graph.node(id).version = 0;
+    node(graph, id, name);
   } catch (const Error& e) {
-    throw in_node(e, name, version);
+    const Error told = in_node(e, name, before.version);
+    if (can_run(before) && e.code() != ErrorCode::not_implemented) {
+      missing_.check();  // what is missing comes first
+      throw told;
+    }
+    missing_.add(before, name, told);
+    skip(graph, graph.node(id));
+  }
+}
+
+bool Lifting::can_run(const Node& node) const {
+  return (external_ && external_->find(node.domain, node.type, node.version)) || is_own(node);
+}
+
+bool Lifting::depends_on_missing(const Graph& graph, const Node& node) const {
+  return std::ranges::any_of(node.inputs, [&](ValueId in) { return unmade_.contains({&graph, in}); });
+}
+
+void Lifting::skip(const Graph& graph, const Node& node) {
+  skipped_.emplace(&graph, node.id);
+  for (const ValueId out : node.outputs) unmade_.emplace(&graph, out);
+}
+
+void Lifting::graph(Graph& graph) {
+  name_gradients(graph);
+  // Rules set the types of the nodes that they add; only an Identity before a graph output may be left for another
+  // round.
+  const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
+  for (const NodeId id : before) {
+    Node& node = graph.node(id);
+    // A provider's node whose bodies are not lifted yet.
+    if (node.op && !node.bodies.empty()) bodies(graph, node);
+  }
+  for (bool again = true; again;) {
+    again = false;
+    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+    for (NodeId id : order) {
+      const Node& node = graph.node(id);
+      if (node.dead || node.op || skipped_.contains({&graph, id})) continue;
+      again = true;
+      if (depends_on_missing(graph, node) && can_run(node))
+        skip(graph, node);
+      else
+        try_node(graph, id);
+    }
   }
 }
 
@@ -195,23 +277,9 @@ void lift_constants(Graph& graph) {
 }
 
 void lift(Graph& graph, const ExternalOps* external) {
-  // Rules set the types of the nodes that they add; only an Identity before a graph output may be left for another
-  // round.
-  const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
-  for (const NodeId id : before) {
-    Node& node = graph.node(id);
-    // A provider's node whose bodies are not lifted yet.
-    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, external);
-  }
-  for (bool again = true; again;) {
-    again = false;
-    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-    for (NodeId id : order) {
-      if (graph.node(id).dead || graph.node(id).op) continue;
-      again = true;
-      lift_node(graph, id, external);
-    }
-  }
+  MissingOperators missing;
+  Lifting(external, missing).graph(graph);
+  missing.check();
 }
 
 bool is_liftable(const std::string& domain, const std::string& type) {

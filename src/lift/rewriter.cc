@@ -47,13 +47,13 @@ ValueId Rewriter::constant(Tensor value) {
   return graph_.add_constant(graph_.unique_name(node().type), std::move(value));
 }
 
-ValueId Rewriter::add(NodeSpec spec) {
+std::vector<ValueId> Rewriter::add_all(NodeSpec spec) {
   spec.position = node().position;
   if (spec.name.empty()) spec.name = node().name;
   const NodeId added = graph_.add(std::move(spec));
   resolve(graph_.node(added));
   infer_node(graph_, graph_.node(added));
-  return graph_.node(added).outputs[0];
+  return graph_.node(added).outputs;
 }
 
 void Rewriter::replace_output(size_t i, ValueId by) {

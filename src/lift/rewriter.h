@@ -37,7 +37,9 @@ class Rewriter {
     return constant(Tensor::of<int64_t>({int64_t(values.size())}, values));
   }
   /// Adds a node in its newest form before this one, resolved and typed; returns its only output.
-  ValueId add(NodeSpec spec);
+  ValueId add(NodeSpec spec) { return add_all(std::move(spec))[0]; }
+  /// The same; returns all its outputs.
+  std::vector<ValueId> add_all(NodeSpec spec);
   /// Makes uses of output i use `by`.
   void replace_output(size_t i, ValueId by);
   /// Omits output i, which must be unused.

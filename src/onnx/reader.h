@@ -56,6 +56,9 @@ struct ReadOptions {
   /// Receives the opened files of external data; may be null.
   std::vector<ExternalFile>* files = nullptr;
   ReadLimits limits;
+  /// Accepts versions of operator sets that are newer than the newest known one, which then counts; otherwise such a
+  /// model is an error.
+  bool newer_opsets = false;
 };
 
 /// Reads the file. Weights are used in place, in a private read-only mapping that they keep alive. Throws Error naming

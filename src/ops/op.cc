@@ -150,6 +150,10 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
       continue;
     }
     const DType type = inputs[i]->type.dtype;
+    require(inputs[i]->type.kind != ValueType::Kind::sparse || op.has(kBoxed), ErrorCode::invalid_graph,
+            "input {} is a sparse tensor, but the operator takes dense ones; only com.microsoft.SparseToDenseMatMul "
+            "takes a sparse matrix",
+            i);
     if (is_container(inputs[i]->type) && name == "T" && op.info.types != kAll)
       fail(ErrorCode::invalid_graph,
            "input {} is not a tensor, but the operator takes only tensors; give an element of it", i);

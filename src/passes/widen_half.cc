@@ -93,6 +93,6 @@ void widen_half(Graph& graph, PassContext& context) { Widener(graph, context).ru
 
 }  // namespace
 
-constinit const Pass pass_widen_half{"widen_half", 1, widen_half};
+constinit const Pass pass_widen_half{"widen_half", 0, widen_half};
 
 }  // namespace retort

@@ -1,6 +1,7 @@
 #include "session/model_source.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
@@ -24,6 +25,7 @@ ReadOptions read_options(const SessionOptions& options) {
     read.memory_files.emplace(
         name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner), keeps_files(options)});
   }
+  read.newer_opsets = allows_newer_opsets(options);
   read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
   return read;
 }
@@ -70,6 +72,16 @@ bool lends_weights(const SessionOptions& options) {
 }
 
 }  // namespace
+
+bool allows_newer_opsets(const SessionOptions& options) {
+  constexpr const char* kVariable = "ALLOW_RELEASED_ONNX_OPSET_ONLY";
+  const char* const given = std::getenv(kVariable);
+  const std::string_view only = given ? given : "1";
+  require(only == "0" || only == "1", ErrorCode::fail, "the environment variable {} is '{}'; set it to 0 or 1",
+          kVariable, only);
+  const std::string& entry = options.config_entry("session.allow_released_opsets_only");
+  return only == "0" || (!entry.empty() && entry != "1");
+}
 
 std::shared_ptr<Model> ModelSource::load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const {
   ModelFormat format = format_of(options);

@@ -15,6 +15,10 @@
 
 namespace retort {
 
+/// Whether models may import operator sets that are newer than the known ones: session.allow_released_opsets_only or the
+/// environment variable ALLOW_RELEASED_ONNX_OPSET_ONLY is 0. Throws fail if the variable is neither 0 nor 1.
+bool allows_newer_opsets(const SessionOptions& options);
+
 /// Not thread-safe.
 class ModelSource {
  public:

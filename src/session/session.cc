@@ -6,6 +6,7 @@
 
 #include "base/denormals.h"
 #include "base/error.h"
+#include "onnx/opsets.h"
 #include "passes/optimize.h"
 #include "session/context_output.h"
 #include "session/given_model.h"
@@ -111,6 +112,8 @@ void Session::load(Model& model, ModelSource source) {
 
 void Session::make(Model& model, ModelSource source) {
   watch_.check(ConfigScope::session, options_.config, logger_);
+  for (const std::string& newer : newer_opsets(model.opsets))
+    logger_.warn("{}, which counts in its place; results may differ from those of the newer one", newer);
   devices_ = devices_of(options_, *environment_, model);
   turns_.emplace(!std::ranges::all_of(devices_.providers, &Provider::runs_at_once));
   records_.emplace(options_, devices_.providers);

@@ -8,7 +8,7 @@
 #include "base/advice.h"
 #include "base/log.h"
 #include "ir/describe.h"
-#include "onnx/schema.h"
+#include "onnx/opsets.h"
 
 namespace retort::abi {
 namespace {
@@ -247,13 +247,10 @@ const OrtGraph& graph_of(const OrtModel& made) {
 
 }  // namespace
 
-std::shared_ptr<Model> build_model(const OrtModel& made) {
+std::shared_ptr<Model> build_model(const OrtModel& made, bool newer_opsets) {
   require(made.opsets.contains(""), ErrorCode::invalid_argument,
           "the model imports no version of the domain ai.onnx; give it to CreateModel");
-  const int opset = made.opsets.at("");
-  require(opset <= onnx::kMaxOpset, ErrorCode::fail,
-          "unsupported opset: {}, the newest supported one is {}; make the model for that or an older one", opset,
-          onnx::kMaxOpset);
+  if (!newer_opsets) require_known_opsets(made.opsets);
   auto model = std::make_shared<Model>();
   model->ir_version = kIrVersion;
   model->opsets = made.opsets;

@@ -16,6 +16,7 @@
 #include "onnx/new_file.h"
 #include "onnx/writer.h"
 #include "session/context_output.h"
+#include "session/model_source.h"
 
 namespace retort::abi {
 namespace {
@@ -109,7 +110,8 @@ class Compilation {
     const auto* model = std::get_if<const OrtModel*>(&options_.input);
     require(model != nullptr, ErrorCode::invalid_argument,
             "there is no input model; set a path, a buffer or a model before CompileModel");
-    return std::make_shared<Session>(environment, build_model(handle(*model, "input model")), o);
+    return std::make_shared<Session>(environment, build_model(handle(*model, "input model"), allows_newer_opsets(o)),
+                                     o);
   }
 
   /// The path of the written model; "" if it is not written to a file.

@@ -40,7 +40,7 @@ OrtStatusPtr ORT_API_CALL CreateSessionFromModel(const OrtEnv* env, const OrtMod
     auto session = new_session(*env);
     finish_session(*session, env->environment, std::move(settings), options, nullptr,
                    [&](const std::shared_ptr<Environment>& environment, const SessionOptions& o) {
-                     return std::make_shared<Session>(environment, build_model(made), o);
+                     return std::make_shared<Session>(environment, build_model(made, allows_newer_opsets(o)), o);
                    });
     give(out, "out", std::move(session));
   });

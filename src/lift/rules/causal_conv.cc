@@ -1,6 +1,7 @@
 // CausalConvWithState: a depthwise Conv over past and input; the last positions are the new past. The form of
 // com.microsoft also has dilations, and channels in the last axes.
-#include "base/checked.h"
+#include <optional>
+
 #include "base/error.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
@@ -37,94 +38,69 @@ class ChannelsLast {
   Shape shape_;
 };
 
-// The extent of an axis of input i if it is known, and -1 otherwise.
-Dim known_extent(Rewriter& r, size_t i, size_t axis) {
-  const bool known = r.has(i) && r.type(i).ranked && axis < r.type(i).rank() && is_known(r.type(i).shape[axis]);
-  return known ? r.type(i).shape[axis] : Dim(-1);
-}
-
-// The number of channels if one of the shapes tells it, as it is an attribute of Conv; otherwise -1.
-int64_t channels_of(Rewriter& r, bool last) {
-  if (const Dim own = known_extent(r, 1, 0); own >= 0) return own;
-  const ValueType& x = r.type(0);
-  int64_t count = 1;
-  bool known = x.ranked;
-  for (size_t i = last ? 2 : 1; known && i < (last ? x.rank() : 2); ++i) {
-    known = known_extent(r, 0, i) >= 0;
-    if (known) count = checked_mul(count, x.shape[i], "channels");
-  }
-  if (known) return count;
-  return last && !(x.ranked && x.rank() == 3) ? Dim(-1) : known_extent(r, 3, last ? 2 : 1);
-}
-
-void check_shapes(Rewriter& r, bool last, int64_t channels, Dim kept) {
-  const ValueType &x = r.type(0), &w = r.type(1);
-  require(
-      !w.ranked || (w.rank() == 3 && may_equal(w.shape[0], channels) && may_equal(w.shape[1], 1) && w.shape[2] != 0),
-      ErrorCode::invalid_argument, "{} channels for weights of shape {}, expected [{},1,k]", channels,
-      r.graph().dims().text(w.shape), channels);
-  require(x.ranked || !last, ErrorCode::not_implemented, "the number of axes of input must be known");
-  if (r.has(2) && r.type(2).is_static()) {
-    require(r.type(2).shape == Shape{channels}, ErrorCode::invalid_argument, "bias has shape {}, expected [{}]",
-            to_string(r.type(2).shape), channels);
-  }
-  if (!x.ranked) return;
-  require(last ? x.rank() >= 3 : x.rank() == 3, ErrorCode::invalid_argument,
-          "input has {} axes, expected 3, or more with channels last", x.rank());
-  bool known = true;
-  int64_t given = 1;
-  for (size_t i = last ? 2 : 1; i < (last ? x.rank() : 2); ++i) {
-    known = known && is_known(x.shape[i]);
-    if (known) given *= x.shape[i];
-  }
-  require(known || x.rank() == 3, ErrorCode::not_implemented, "the extents of several axes of channels must be known");
-  require(!known || channels == given, ErrorCode::invalid_argument, "input has {} channels, the weights {}", given,
-          channels);
-  if (!r.has(3) || !r.type(3).ranked) return;
-  const Shape& past = r.type(3).shape;
-  const Dim rows = past.rank() == x.rank() ? past[last ? 1 : 2] : Dim(-1);
-  require(past.rank() == x.rank() && (kept < 0 || may_equal(rows, kept)), ErrorCode::invalid_argument,
-          "past_state has shape {}, with {} positions to keep", r.graph().dims().text(past), kept);
-}
-
-/// How many positions before a result it depends on: a number, or if only a run tells the size of the weights, the
-/// value [1] that computes it.
+/// What is known of a convolution: the channels, and the number of positions before the first one that it reads.
 struct Reach {
-  Dim known = -1;
-  ValueId computed = ValueId::none;
+  std::optional<int64_t> channels, taps;
+  int64_t dilation = 1;
+  bool last = false;  ///< channels are the last axes
 
-  Reach(Rewriter& r, Dim taps, int64_t dilation) {
-    if (taps > 0) {
-      known = checked_mul(taps - 1, dilation, "positions to keep");
-      return;
-    }
-    const ValueId size =
-        r.add({.type = "Shape", .inputs = {r.input(1)}, .attributes = {{"start", int64_t(2)}, {"end", int64_t(3)}}});
-    computed = r.add({.type = "Sub", .inputs = {size, r.constant(Ints{1})}});
-    if (dilation != 1) computed = r.add({.type = "Mul", .inputs = {computed, r.constant(Ints{dilation})}});
-  }
-  // x [batch, channels, rows] after as many zeros.
-  ValueId zeros_before(Rewriter& r, ValueId x) const {
-    if (known >= 0) return r.add({.type = "Pad", .inputs = {x, r.constant(Ints{0, 0, known, 0, 0, 0})}});
-    const ValueId pads = r.add({.type = "Concat",
-                                .inputs = {r.constant(Ints{0, 0}), computed, r.constant(Ints{0, 0, 0})},
-                                .attributes = {{"axis", int64_t(0)}}});
-    return r.add({.type = "Pad", .inputs = {x, pads}});
-  }
-  // As many of the last positions of x.
-  ValueId last(Rewriter& r, ValueId x) const {
-    const ValueId end = r.constant(Ints{INT64_MAX}), axis = r.constant(Ints{2});
-    ValueId first;
-    if (known >= 0) {
-      first = r.constant(known > 0 ? Ints{-known} : Ints{INT64_MAX});
-    } else {
-      const ValueId length =
-          r.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", int64_t(2)}, {"end", int64_t(3)}}});
-      first = r.add({.type = "Sub", .inputs = {length, computed}});
-    }
-    return r.add({.type = "Slice", .inputs = {x, first, end, axis}});
-  }
+  /// The positions to keep.
+  std::optional<int64_t> kept() const { return taps ? std::optional<int64_t>((*taps - 1) * dilation) : std::nullopt; }
 };
+
+using Count = std::optional<int64_t>;
+
+Count count_of(Dim extent) { return is_known(extent) ? Count(extent) : std::nullopt; }
+bool agree(Count a, Count b) { return !a || !b || *a == *b; }
+std::string number_text(Count n) { return n ? cat("{}", *n) : "an unknown number of"; }
+
+// The product of the extents of the channels of the input.
+Count input_channels(Rewriter& r, bool last) {
+  const ValueType& x = r.type(0);
+  if (!x.ranked) return std::nullopt;
+  int64_t product = 1;
+  for (size_t i = last ? 2 : 1; i < (last ? x.rank() : 2); ++i) {
+    if (!is_known(x.shape[i])) return std::nullopt;
+    product *= x.shape[i];
+  }
+  return product;
+}
+
+void check_past(Rewriter& r, const Reach& reach) {
+  const ValueType &x = r.type(0), &past = r.type(3);
+  if (!x.ranked || !past.ranked) return;
+  const bool fits = past.rank() == x.rank() && agree(count_of(past.shape[reach.last ? 1 : 2]), reach.kept());
+  require(fits, ErrorCode::invalid_argument, "past_state has shape {}, with {} positions to keep",
+          r.graph().dims().text(past.shape), number_text(reach.kept()));
+}
+
+Reach check_shapes(Rewriter& r) {
+  const ValueType &x = r.type(0), &w = r.type(1);
+  Reach reach{.dilation = r.attributes().get_or<int64_t>("dilation", 1),
+              .last = r.attributes().get_or<int64_t>("channels_last", 0) != 0};
+  require(x.ranked || !reach.last, ErrorCode::not_implemented, "the number of axes of input must be known");
+  require(!x.ranked || (reach.last ? x.rank() >= 3 : x.rank() == 3), ErrorCode::invalid_argument,
+          "input has {} axes, expected 3, or more with channels last", x.ranked ? x.rank() : 0);
+  const Count given = reach.channels = input_channels(r, reach.last);
+  require(given || !x.ranked || x.rank() == 3, ErrorCode::not_implemented,
+          "the extents of several axes of channels must be known");
+  if (w.ranked) {
+    const bool fits =
+        w.rank() == 3 && may_equal(w.shape[1], 1) && agree(count_of(w.shape[0]), given) && w.shape[2] != 0;
+    require(fits, ErrorCode::invalid_argument, "{} channels for weights of shape {}, expected [channels, 1, k]",
+            number_text(given), r.graph().dims().text(w.shape));
+    if (is_known(w.shape[0])) reach.channels = w.shape[0];
+    reach.taps = count_of(w.shape[2]);
+  }
+  if (r.has(2) && r.type(2).is_static()) {
+    const Shape& bias = r.type(2).shape;
+    require(bias.rank() == 1 && agree(reach.channels, bias[0]), ErrorCode::invalid_argument,
+            "bias has shape {} for {} channels", to_string(bias), number_text(reach.channels));
+    reach.channels = bias[0];
+  }
+  if (r.has(3)) check_past(r, reach);
+  return reach;
+}
 
 void check_attributes(Rewriter& r) {
   const auto number = [&](const char* name, int64_t usual) { return r.attributes().get_or<int64_t>(name, usual); };
@@ -137,33 +113,101 @@ void check_attributes(Rewriter& r) {
   require(number("state_channels_last", -1) == -1, ErrorCode::not_implemented, "state_channels_last is not supported");
 }
 
+/// Computes numbers from shapes that are known only in a run; each is a vector of one element.
+class Numbers {
+ public:
+  explicit Numbers(Rewriter& r) : r_(r) {}
+  ValueId of(int64_t n) { return r_.constant(Ints{n}); }
+  ValueId extent(ValueId x, int64_t axis) {
+    return r_.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", axis}, {"end", axis + 1}}});
+  }
+  ValueId binary(const char* type, ValueId a, ValueId b) { return r_.add({.type = type, .inputs = {a, b}}); }
+  /// The positions to keep: (k - 1) * dilation.
+  ValueId kept(const Reach& reach) {
+    if (const Count known = reach.kept()) return of(*known);
+    return binary("Mul", binary("Sub", extent(r_.input(1), 2), of(1)), of(reach.dilation));
+  }
+  /// The pads of [batch, channels, rows].
+  ValueId pads(const Reach& reach, ValueId kept) {
+    if (const Count known = reach.kept()) return r_.constant(Ints{0, 0, *known, 0, 0, 0});
+    const ValueId before = r_.constant(Ints{0, 0}), after = r_.constant(Ints{0, 0, 0});
+    return r_.add({.type = "Concat", .inputs = {before, kept, after}, .attributes = {{"axis", int64_t(0)}}});
+  }
+  /// The first of the last `kept` positions of x.
+  ValueId first_kept(ValueId x, const Reach& reach, ValueId kept) {
+    if (const Count known = reach.kept()) return of(*known > 0 ? -*known : INT64_MAX);
+    return binary("Sub", extent(x, 2), kept);
+  }
+  /// 0, 1, … below `count`.
+  ValueId range(ValueId count) {
+    const ValueId zero = r_.constant(Tensor::of<int64_t>({}, {0})), one = r_.constant(Tensor::of<int64_t>({}, {1}));
+    const ValueId limit = r_.add({.type = "Squeeze", .inputs = {count}});
+    return r_.add({.type = "Range", .inputs = {zero, limit, one}});
+  }
+
+ private:
+  Rewriter& r_;
+};
+
+// Conv needs the number of groups before any run. Without it, the windows of the input, [batch, channels, rows, k], are
+// multiplied by the weights, [channels, k, 1].
+ValueId windowed_product(Rewriter& r, ValueId x, ValueId kept, const Reach& reach) {
+  Numbers n(r);
+  const ValueId rows = n.range(n.binary("Sub", n.extent(x, 2), kept));
+  const ValueId taps = n.binary("Mul", n.range(n.extent(r.input(1), 2)), n.of(reach.dilation));
+  const ValueId column = r.add({.type = "Unsqueeze", .inputs = {rows, n.of(1)}});
+  const ValueId windows =
+      r.add({.type = "Gather", .inputs = {x, n.binary("Add", column, taps)}, .attributes = {{"axis", int64_t(2)}}});
+  const ValueId weights = transpose(r, r.input(1), {0, 2, 1});
+  const ValueId product = r.add({.type = "MatMul", .inputs = {windows, weights}});
+  const ValueId y = r.add({.type = "Squeeze", .inputs = {product, n.of(3)}});
+  if (!r.has(2)) return y;
+  return n.binary("Add", y, r.add({.type = "Unsqueeze", .inputs = {r.input(2), n.of(1)}}));
+}
+
+ValueId convolution(Rewriter& r, ValueId x, ValueId kept, const Reach& reach) {
+  if (!reach.channels) return windowed_product(r, x, kept, reach);
+  std::vector<ValueId> inputs = {x, r.input(1)};
+  if (r.has(2)) inputs.push_back(r.input(2));
+  return r.add({.type = "Conv",
+                .inputs = inputs,
+                .attributes = {{"dilations", Ints{reach.dilation}}, {"group", *reach.channels}}});
+}
+
+// com.microsoft has a kernel for what the rule cannot express: channels that only a run tells.
+bool needs_kernel(Rewriter& r) {
+  if (r.node().domain != "com.microsoft") return false;
+  const bool last = r.attributes().get_or<int64_t>("channels_last", 0) != 0;
+  const ValueType &x = r.type(0), &w = r.type(1);
+  if (x.ranked && x.rank() < 3) return false;  // an error
+  const bool given = input_channels(r, last).has_value();
+  if (last && (!x.ranked || (x.rank() > 3 && !given))) return true;
+  return !given && !(w.ranked && w.rank() == 3 && is_known(w.shape[0]));
+}
+
 void apply_causal_conv(Rewriter& r) {
   check_attributes(r);
-  const int64_t dilation = r.attributes().get_or<int64_t>("dilation", 1);
-  const bool last = r.attributes().get_or<int64_t>("channels_last", 0) != 0;
-  const int64_t channels = channels_of(r, last);
-  if (channels < 0 && r.node().domain == "com.microsoft") return;  // there is a kernel for any number
-  require(channels >= 0, ErrorCode::not_implemented,
-          "the number of channels must be known; declare the shape of the input or of the weights");
-  const Dim taps = known_extent(r, 1, 2);
-  check_shapes(r, last, channels, taps > 0 ? (taps - 1) * dilation : Dim(-1));
-  const Reach reach(r, taps, dilation);
-  ChannelsLast layout(r, last);
+  if (needs_kernel(r)) return;
+  const Reach reach = check_shapes(r);
+  ChannelsLast layout(r, reach.last);
+  Numbers n(r);
+  const ValueId kept = n.kept(reach);
   ValueId x = layout.to_first(r.input(0));
   if (r.has(3))
     x = r.add({.type = "Concat", .inputs = {layout.to_first(r.input(3)), x}, .attributes = {{"axis", int64_t(2)}}});
   else
-    x = reach.zeros_before(r, x);
-  std::vector<ValueId> inputs = {x, r.input(1)};
-  if (r.has(2)) inputs.push_back(r.input(2));
-  ValueId y =
-      r.add({.type = "Conv", .inputs = inputs, .attributes = {{"dilations", Ints{dilation}}, {"group", channels}}});
+    x = r.add({.type = "Pad", .inputs = {x, n.pads(reach, kept)}});
+  ValueId y = convolution(r, x, kept, reach);
   const std::string activation = r.attributes().get_or<std::string>("activation", "none");
   require(activation == "none" || activation == "silu" || activation == "swish", ErrorCode::invalid_argument,
           "activation \"{}\" is not one of none, silu, swish", activation);
   if (activation != "none") y = r.add({.type = "Swish", .inputs = {y}});
   r.replace_output(0, layout.to_last(y));
-  if (r.output_used(1)) r.replace_output(1, layout.to_last(reach.last(r, x)));
+  if (r.output_used(1)) {
+    const ValueId state =
+        r.add({.type = "Slice", .inputs = {x, n.first_kept(x, reach, kept), n.of(INT64_MAX), n.of(2)}});
+    r.replace_output(1, layout.to_last(state));
+  }
   r.remove();
 }
 constexpr LiftRule kCausalConvRules[] = {{"CausalConvWithState", kAlways, apply_causal_conv},

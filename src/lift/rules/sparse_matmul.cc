@@ -1,5 +1,5 @@
-// com.microsoft.SparseToDenseMatMul: the reader of the model has made the sparse matrix, an initializer, dense, so the
-// node becomes a MatMul.
+// com.microsoft.SparseToDenseMatMul: the reader of the model has made a sparse initializer dense, so the node becomes a
+// MatMul. A sparse matrix that the caller gives stays sparse.
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -13,7 +13,8 @@ ValueId turned_matrix(Rewriter& r, size_t i, const char* attribute) {
 
 void sparse_to_dense_matmul(Rewriter& r) {
   const ValueType a = r.type(0), b = r.type(1);
-  require(a.is_tensor(), ErrorCode::not_implemented, "the sparse matrix is not an initializer; make it one");
+  if (a.kind == ValueType::Kind::sparse) return;
+  require(a.is_tensor(), ErrorCode::invalid_graph, "A is neither a sparse tensor nor a dense one");
   require((!a.ranked || a.rank() == 2) && (!b.ranked || b.rank() == 2), ErrorCode::invalid_argument,
           "A and B have shapes {} and {}, expected matrices", r.graph().dims().text(a.shape),
           r.graph().dims().text(b.shape));

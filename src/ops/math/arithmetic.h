@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "base/error.h"
+
 namespace retort::ops {
 
 template <typename T>

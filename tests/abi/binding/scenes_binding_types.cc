@@ -294,11 +294,20 @@ SCENE(binding_types, a_sparse_tensor_for_an_output) {
 }
 
 SCENE(binding_types, sparse_inputs) {
-  Maker()
-      .import("com.microsoft", 1)
-      .input("a", sparse_type(1, {2, 2}))
-      .floats_in("b", {2, "n"})
-      .node("SparseToDenseMatMul", {"a", "b"}, {"y"}, {}, "com.microsoft")
-      .floats_out("y", {2, "n"})
-      .open(s);
+  Binder b(s, Maker()
+                  .import("com.microsoft", 1)
+                  .input("a", sparse_type(1, {2, 2}))
+                  .floats_in("b", {2, "n"})
+                  .node("SparseToDenseMatMul", {"a", "b"}, {"y"}, {}, "com.microsoft")
+                  .floats_out("y", {2, "n"}));
+  float values[2] = {5, 7}, dense[6] = {1, 2, 3, 10, 20, 30};
+  int64_t at[4] = {0, 1, 1, 0};
+  const int64_t shape[2] = {2, 2}, two[1] = {2};
+  OrtValue* a = nullptr;
+  CALL(CreateSparseTensorAsOrtValue, s.allocator(), shape, 2, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &a);
+  CALL(FillSparseTensorCoo, a, b.cpu, two, 1, values, at, 4);
+  b.in("a", a);
+  b.in("b", floats(s, dense, {2, 3}));
+  b.out("y");
+  b.run_and_note();
 }

@@ -85,7 +85,7 @@ float source_position(const Resampling& how, const AxisExtents& axis, int64_t o)
     case Coordinates::pytorch_half_pixel:
       return axis.out > 1 ? (x + 0.5f) / axis.scale - 0.5f : 0.0f;
     case Coordinates::align_corners:
-      return axis.out > 1 ? x * (in - 1) / (out - 1) : 0.0f;
+      return axis.out > 1 ? x * (in - 1) / (axis.length - 1) : 0.0f;
     case Coordinates::asymmetric:
       return x / axis.scale;
     case Coordinates::tf_half_pixel_for_nn:

@@ -34,7 +34,8 @@ struct Resampling {
 
 struct AxisExtents {
   int64_t in = 1, out = 1;
-  float scale = 1;  ///< out / in, as given by the model
+  float scale = 1;   ///< out / in, as given by the model
+  float length = 1;  ///< in * scale, of which out is the whole part
   float roi_begin = 0, roi_end = 1;
 };
 

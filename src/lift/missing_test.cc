@@ -1,0 +1,112 @@
+// All operators that cannot run are told at once.
+#include "lift/lift_testing.h"
+
+namespace retort {
+namespace {
+
+using lift_testing::f32;
+
+struct Chain {
+  Chain() : g(std::make_shared<DimTable>()) {
+    last = g.add_value("x", ValueType::tensor(DType::f32, {2}));
+    g.inputs = {last};
+  }
+  void add(const char* type, const char* name, const char* domain = "") {
+    last = g.node(g.add({.type = type, .inputs = {last}, .domain = domain, .name = name, .version = 21})).outputs[0];
+  }
+  std::string told() {
+    g.outputs = {last};
+    try {
+      lift(g);
+    } catch (const Error& e) {
+      code = e.code();
+      return e.message();
+    }
+    return "";
+  }
+
+  Graph g;
+  ValueId last;
+  ErrorCode code = ErrorCode::ok;
+};
+
+TEST(Missing, IsToldAtOnce) {
+  Chain c;
+  c.add("Stretch", "s1", "com.acme");
+  c.add("Relu", "r");  // depends on what is missing, but is known
+  c.add("Stretch", "s2", "com.acme");
+  c.add("Bendd", "b");
+  c.add("Stretch", "s3", "com.acme");
+  EXPECT_EQ(c.told(),
+            "4 nodes cannot run here:\n"
+            "  node 's1' (com.acme.Stretch) [opset 21]: operator com.acme.Stretch is not known; export the model with "
+            "operators "
+            "that `retort ops` lists (2 more such nodes)\n"
+            "  node 'b' (Bendd) [opset 21]: operator ai.onnx.Bendd is not known; export the model with operators that "
+            "`retort ops` lists");
+  EXPECT_EQ(c.code, ErrorCode::not_implemented);
+}
+
+TEST(Missing, IncludesTypesAndBodies) {
+  Chain c;
+  const ValueId text = c.g.add_value("text", ValueType::tensor(DType::string, {2}));
+  const ValueId on = c.g.add_value("on", ValueType::tensor(DType::boolean, Shape{}));
+  c.g.inputs.push_back(text);
+  c.g.inputs.push_back(on);
+  c.g.add({.type = "Sqrt", .inputs = {text}, .name = "root", .version = 21});
+  Node choose;
+  choose.type = "If";
+  choose.name = "choose";
+  choose.version = 21;
+  choose.inputs = {on};
+  choose.outputs = {c.g.add_value("chosen")};
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto body = std::make_shared<Graph>(c.g.shared_dims());
+    const NodeId made = body->add({.type = "Invent", .domain = "com.acme", .name = branch, .version = 1});
+    body->outputs = body->node(made).outputs;
+    choose.bodies.push_back({branch, body});
+  }
+  c.g.add_node(std::move(choose));
+  const std::string told = c.told();
+  EXPECT_TRUE(told.starts_with("3 nodes cannot run here:\n  node 'root' (Sqrt) [opset 21]: input 0 is of type string"))
+      << told;
+  EXPECT_NE(
+      told.find(
+          "\n  node 'choose' (If): node 'then_branch' (com.acme.Invent) [opset 1]: operator com.acme.Invent is not"),
+      std::string::npos)
+      << told;
+  EXPECT_TRUE(told.ends_with("(1 more such node)")) << told;
+}
+
+TEST(Missing, OfOneNodeIsThatNodesError) {
+  Chain c;
+  c.add("Stretch", "s1", "com.acme");
+  c.add("Relu", "r");
+  EXPECT_EQ(c.told(),
+            "node 's1' (com.acme.Stretch) [opset 21]: operator com.acme.Stretch is not known; export the model with "
+            "operators "
+            "that `retort ops` lists");
+}
+
+TEST(Missing, HasABoundedNumberOfLines) {
+  Chain c;
+  for (int i = 0; i < 30; ++i) c.add(cat("Stretch{}", i).c_str(), "", "com.acme");
+  const std::string told = c.told();
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 21);
+  EXPECT_TRUE(told.ends_with("\n  and 10 more")) << told;
+}
+
+// A mistake in the model does not hide what is missing.
+TEST(Missing, ComesBeforeMistakes) {
+  Chain c;
+  c.add("Stretch", "s1", "com.acme");
+  c.g.add({.type = "Transpose",
+           .inputs = {c.g.inputs[0]},
+           .attributes = {{"perm", std::vector<int64_t>{5}}},
+           .name = "t",
+           .version = 21});
+  EXPECT_NE(c.told().find("com.acme.Stretch is not known"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retort
