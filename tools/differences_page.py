@@ -31,7 +31,7 @@ CHAPTERS = {
 }
 HEAD = """# Differences from ONNX Runtime
 Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes and the error cases of [errors.md](errors.md) run on both libraries
-(ONNX Runtime 1.31.1), and each result, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. There are
+(ONNX Runtime 1.32.0), and each result, code and untouched out-parameter must be equal. This page lists the exceptions, each with its reason. There are
 three kinds: Retort returns a result where ONNX Runtime crashes or overwrites memory in use; it rejects calls with undefined results; or it
 returns another code where ONNX Runtime has several for one mistake. An example stands for all cases of a row; its last column names scenes in `tests/abi`.
 
@@ -45,14 +45,14 @@ In short, for a program that changes the library:
 """
 LOADER = """
 ## The loader's note about versions
-The official library gives its functions a version that is named after its own (`VERS_1.31.1`), and a program that was linked with it requires that
+The official library gives its functions a version that is named after its own (`VERS_1.32.0`), and a program that was linked with it requires that
 version. Retort's functions have none, so when such a program starts, the loader writes one line to standard error:
 
     ./program: …/libonnxruntime.so.1: no version information available (required by ./program)
 
 and continues: it finds the functions by their names, and nothing else is different. Programs that open the library themselves (`dlopen`, as most bindings for other
 languages do), or were linked with Retort's, get no such line. This is intentional. If a library defines a version, programs that require another one do not
-start with it: a program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``), but does on Retort.
+start with it: a program that was linked with official 1.20.1 does not start on official 1.32.0 (``version `VERS_1.20.1' not found``), but does on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}
 

@@ -146,7 +146,7 @@ void Session::build(Model& model, ModelSource source) {
   save_optimized(model, options_, lower);
   if (options_.config_on("session.compile_only")) return;
   const std::unique_ptr<PackedCache> cache = open_packed_cache(options_, source, environment_->weights(), logger_);
-  const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable()};
+  const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
   if (made.capture) captures_.emplace(*made.capture, *ports_, *turns_);
