@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ir/describe.h"
+#include "lift/deferred_error.h"
 #include "lift/rewriter.h"
 #include "ops/op.h"
 
@@ -26,9 +27,19 @@ const RulesOfType& rules_by_type() {
   return *index;
 }
 
+// What lifting a graph needs to know about where the graph is.
+struct LiftPlace {
+  const ExternalOps* external;
+  const Logger* logger;
+  bool is_body;  ///< which may never run
+};
+
+void lift_graph(Graph& graph, const LiftPlace& place);
+
 // Lifts the node to the newest form; it may be removed in the process. A rule may rename a node; then rules of the new
 // name follow.
-void modernise(Graph& graph, NodeId id) {
+void modernise(Graph& graph, NodeId id, const Logger* logger) {
+  const std::string name = logger ? describe(graph, graph.node(id)) : std::string();
   std::string type;
   while (!graph.node(id).dead && graph.node(id).type != type) {
     type = graph.node(id).type;
@@ -40,6 +51,9 @@ void modernise(Graph& graph, NodeId id) {
       if (rule->to != kAlways && (version == 0 || rule->to <= version)) continue;  // version 0: the newest form
       Rewriter rewriter(graph, id);
       rule->apply(rewriter);
+      for (const std::string& note : rewriter.notes()) {
+        if (logger) logger->warn("{}: {}", name, note);
+      }
     }
   }
 }
@@ -144,8 +158,8 @@ std::vector<DType> declared_types(const Graph& graph, const Node& node) {
 }
 
 // Resolves one of the engine's own operators, in its newest form.
-void resolve_own(Graph& graph, NodeId id) {
-  modernise(graph, id);
+void resolve_own(Graph& graph, NodeId id, const Logger* logger) {
+  modernise(graph, id, logger);
   if (graph.node(id).dead) return;
   resolve(graph.node(id));
   require(!graph.node(id).op->has(kInternal), ErrorCode::invalid_graph,
@@ -153,28 +167,64 @@ void resolve_own(Graph& graph, NodeId id) {
   complete_outputs(graph, id);
 }
 
-void lift_bodies(const Graph& graph, Node& node, const ExternalOps* external) {
+void lift_bodies(const Graph& graph, Node& node, const LiftPlace& place) {
   for (Body& b : node.bodies) {
     type_captures(graph, node, *b.graph);
     type_formals(graph, node, *b.graph);
-    lift(*b.graph, external);
+    lift_graph(*b.graph, {place.external, place.logger, true});
   }
 }
 
-void lift_node(Graph& graph, NodeId id, const ExternalOps* external) {
+// Infers the types of a node. In a body, a node whose inputs do not fit fails when it runs.
+void infer_or_defer(Graph& graph, NodeId id, const std::string& name, const LiftPlace& place) {
+  Node& node = graph.node(id);
+  const int version = node.version;
+  const std::vector<DType> declared = declared_types(graph, node);
+  try {
+    infer_node(graph, node);
+    check_declared(graph, node, declared);
+  } catch (const Error& e) {
+    if (!place.is_body || e.code() != ErrorCode::invalid_argument) throw;
+    const std::string prefix = name + ": ";
+    const bool named = e.message().starts_with(prefix);
+    defer_error(graph, node, {e.code(), named ? e.message().substr(prefix.size()) : e.message()});
+    if (place.logger)
+      place.logger->warn("{}; a run that comes to this node fails", in_node(e, name, version).message());
+  }
+}
+
+void lift_node(Graph& graph, NodeId id, const LiftPlace& place) {
   const std::string name = describe(graph, graph.node(id));
   const int version = graph.node(id).version;
   try {
-    auto custom = external ? external->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
-    custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
+    auto custom = place.external ? place.external->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
+    custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id, place.logger);
     if (graph.node(id).dead) return;
-    lift_bodies(graph, graph.node(id), external);
-    const std::vector<DType> declared = declared_types(graph, graph.node(id));
-    infer_node(graph, graph.node(id));
-    check_declared(graph, graph.node(id), declared);
+    lift_bodies(graph, graph.node(id), place);
+    infer_or_defer(graph, id, name, place);
     graph.node(id).version = 0;
   } catch (const Error& e) {
     throw in_node(e, name, version);
+  }
+}
+
+void lift_graph(Graph& graph, const LiftPlace& place) {
+  // Rules set the types of the nodes that they add; only an Identity before a graph output may be left for another
+  // round.
+  const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
+  for (const NodeId id : before) {
+    Node& node = graph.node(id);
+    // A provider's node whose bodies are not lifted yet.
+    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, place);
+  }
+  for (bool again = true; again;) {
+    again = false;
+    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+    for (NodeId id : order) {
+      if (graph.node(id).dead || graph.node(id).op) continue;
+      again = true;
+      lift_node(graph, id, place);
+    }
   }
 }
 
@@ -187,31 +237,15 @@ void lift_constants(Graph& graph) {
     const std::string name = describe(graph, graph.node(id));
     const int version = graph.node(id).version;
     try {
-      if (graph.node(id).is("Constant")) modernise(graph, id);
+      if (graph.node(id).is("Constant")) modernise(graph, id, nullptr);
     } catch (const Error& e) {
       throw in_node(e, name, version);
     }
   }
 }
 
-void lift(Graph& graph, const ExternalOps* external) {
-  // Rules set the types of the nodes that they add; only an Identity before a graph output may be left for another
-  // round.
-  const std::vector<NodeId> before(graph.order().begin(), graph.order().end());
-  for (const NodeId id : before) {
-    Node& node = graph.node(id);
-    // A provider's node whose bodies are not lifted yet.
-    if (node.op && !node.bodies.empty()) lift_bodies(graph, node, external);
-  }
-  for (bool again = true; again;) {
-    again = false;
-    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-    for (NodeId id : order) {
-      if (graph.node(id).dead || graph.node(id).op) continue;
-      again = true;
-      lift_node(graph, id, external);
-    }
-  }
+void lift(Graph& graph, const ExternalOps* external, const Logger* logger) {
+  lift_graph(graph, {external, logger, false});
 }
 
 bool is_liftable(const std::string& domain, const std::string& type) {

@@ -55,6 +55,8 @@ struct ReadOptions {
   std::map<std::string, MemoryFile, std::less<>> memory_files;
   /// Receives the opened files of external data; may be null.
   std::vector<ExternalFile>* files = nullptr;
+  /// Receives what is wrong in the model but has no effect, a sentence each; may be null.
+  std::vector<std::string>* notes = nullptr;
   ReadLimits limits;
 };
 

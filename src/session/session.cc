@@ -81,7 +81,7 @@ Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr
 
 Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
     : environment_(std::move(environment)), options_(options), logger_(options.logger(environment_->logger())) {
-  const std::shared_ptr<Model> model = source.read(options_);
+  const std::shared_ptr<Model> model = source.read(options_, logger_);
   load(*model, std::move(source));
 }
 
