@@ -24,6 +24,7 @@ ReadOptions read_options(const SessionOptions& options) {
     read.memory_files.emplace(
         name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner), keeps_files(options)});
   }
+  read.given = &options.external_initializers;
   read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
   return read;
 }
