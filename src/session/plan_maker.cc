@@ -196,7 +196,8 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
                             .logger = &parts_.logger,
                             .input_spaces = std::move(input_spaces),
                             .body_spaces = std::move(spaces.bodies),
-                            .uploaded_outputs = uploaded_outputs(graph)});
+                            .uploaded_outputs = uploaded_outputs(graph),
+                            .nodes = parts_.nodes});
 }
 
 }  // namespace retort

@@ -124,7 +124,7 @@ void Session::make(Model& model, ModelSource source) {
   auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
   ports_.emplace(model, std::move(dims), devices_.devices);
-  const PlanMaker plans({options_, logger_, devices_, environment_->weights(), threads_->inside()});
+  const PlanMaker plans({options_, logger_, devices_, environment_->weights(), threads_->inside(), &nodes_});
   routes_.emplace(*ports_, options_, logger_, plans, &budget_);
   if (routes_->may_read_again()) source.keep(*model.graph, options_);
   forget_contents(*model.graph);
@@ -135,7 +135,9 @@ void Session::make(Model& model, ModelSource source) {
 
 void Session::build(Model& model, ModelSource source) {
   if (!options_.compile) check_context_keys(options_, source.path());
+  nodes_.add(*model.graph);
   expand_functions(model, options_);
+  nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
   const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
   for (const std::string& name : lower.disabled) {
