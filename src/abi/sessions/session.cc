@@ -142,7 +142,7 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
     const std::lock_guard lock(e.hooks_mutex);
     settings.threads.hooks = e.hooks;
   }
-  if (options) settings.external_ops = custom_ops_of(*options, e.environment->logger());
+  if (options) settings.external_ops = custom_ops_of(*options, settings.logger(e.environment->logger()));
   return settings;
 }
 
