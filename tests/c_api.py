@@ -5,7 +5,7 @@ import ctypes
 import os
 
 ABI = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "abi")
-API_VERSION = 31
+API_VERSION = 32
 BY_VALUE = (ctypes.c_int, ctypes.c_int64, ctypes.c_size_t)
 
 

@@ -8,6 +8,7 @@
 Columns of abi/config_keys.tsv: the object that takes the entry; key; values; value of an entry that is not set; the values
 as the engine checks them (src/session/config.h; empty: the reader of the entry checks them); the effect of other values, a
 warning or an error of that code; how the entry is handled; what it does, or why it has no effect; the owner of the key.
+A key that ends in '*' stands for all keys that begin like it and have no row of their own.
 """
 import argparse
 import csv
@@ -29,11 +30,12 @@ METADATA = {
     "ep_device_metadata": "`EpDevice_EpMetadata`",
     "hw_device_metadata": "`HardwareDevice_Metadata`",
     "model_metadata": "metadata of a model",
+    "allocator_options": "options of `OrtEpFactory::CreateAllocator`",
 }
 DEEDS = ("honoured", "rejected", "no effect")
 CELLS = {"|": "&#124;", "<": "&lt;", ">": "&gt;", "*": "&#42;"}
 HEAD = """# Config keys
-Programs set keys by the functions of ONNX Runtime. Retort knows all keys of release 1.31 and some of its own. This page
+Programs set keys by the functions of ONNX Runtime. Retort knows all keys of release 1.32 and some of its own. This page
 lists how Retort handles each of them:
 - **honoured**: the column "what Retort does" describes the effect;
 - **rejected**: the call fails with an error that gives the reason, because a result or a file would be missing;

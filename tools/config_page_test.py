@@ -74,7 +74,7 @@ class ConfigPage(unittest.TestCase):
     def test_what_is_honoured_is_read(self):
         read = set().union(*(keys_in(text, owners(self.rows)) for text in engine_sources().values()))
         for r in self.rows:
-            if r["deed"] == "honoured":
+            if r["deed"] == "honoured" and not cp.is_pattern(r["key"]):
                 self.assertTrue(r["key"] in read, f"abi/config_keys.tsv says that {r['key']} is honoured, but nothing in src reads it")
 
     def test_keys_are_found_however_they_are_read(self):

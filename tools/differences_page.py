@@ -31,7 +31,7 @@ CHAPTERS = {
 }
 HEAD = """# Differences from ONNX Runtime
 Programs for ONNX Runtime run on Retort unchanged: {scenes} scenes (short test programs on the C interface) and the
-error cases of [errors.md](errors.md) run on both libraries (ONNX Runtime 1.31.1), and each result, code and untouched
+error cases of [errors.md](errors.md) run on both libraries (ONNX Runtime 1.32.0), and each result, code and untouched
 out-parameter must be equal. This page lists the exceptions, each with its reason. There are three kinds. Retort returns
 a result where ONNX Runtime crashes or overwrites memory that is in use. It rejects calls with undefined results. It
 returns a different code where ONNX Runtime has several codes for one mistake. Each row shows one example; its last
@@ -50,7 +50,7 @@ true.
 """
 LOADER = """
 ## The loader's note about versions
-The official library gives its functions a symbol version (`VERS_1.31.1`), and a program that was linked with it
+The official library gives its functions a symbol version (`VERS_1.32.0`), and a program that was linked with it
 requires that version. Retort's functions have no version. When such a program starts on Retort, the dynamic loader
 therefore writes one line to standard error:
 
@@ -61,7 +61,7 @@ programs that open the library themselves (`dlopen`, as most bindings for other 
 Retort's library.
 
 This is intentional. If a library defines a version, programs that require another version do not start with it: a
-program that was linked with official 1.20.1 does not start on official 1.31.1 (``version `VERS_1.20.1' not found``),
+program that was linked with official 1.20.1 does not start on official 1.32.0 (``version `VERS_1.20.1' not found``),
 but it starts on Retort.
 """
 CELLS = {c: f"&#{ord(c)};" for c in "|*`<>"}

@@ -8,8 +8,7 @@ EP_STRUCTS = ["OrtExternalMemoryHandle", "OrtExternalSemaphoreHandle", "OrtDataT
               "OrtSyncStreamImpl", "OrtExternalResourceImporterImpl", "OrtEpProfilerImpl", "OrtNodeFusionOptions",
               "OrtNodeComputeInfo", "OrtKernelImpl", "OrtLoopKernelHelper", "OrtScanKernelHelper", "OrtResourceCount",
               "OrtEp", "OrtEpFactory"]
-EP_ENUMS = ["OrtProfilingEventCategory", "OrtResourceCountKind", "OrtEpDataLayout", "OrtGraphCaptureNodeAssignmentPolicy",
-            "OrtWeightlessSupport"]
+EP_ENUMS = ["OrtProfilingEventCategory", "OrtResourceCountKind", "OrtEpDataLayout", "OrtGraphCaptureNodeAssignmentPolicy"]
 EP_TYPEDEFS = ["OrtKernelCreateFunc", "CreateEpApiFactoriesFn", "ReleaseEpApiFactoryFn"]
 EP_TABLES = ["OrtEpApi"]
 

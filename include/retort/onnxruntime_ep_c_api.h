@@ -36,12 +36,6 @@ typedef RETORT_ENUM(OrtGraphCaptureNodeAssignmentPolicy) {
   OrtGraphCaptureNodeAssignmentPolicy_ALLOW_CPU_FOR_SHAPES = 1
 } OrtGraphCaptureNodeAssignmentPolicy;
 
-typedef RETORT_ENUM(OrtWeightlessSupport) {
-  OrtWeightlessSupport_NONE = 0,
-  OrtWeightlessSupport_EXTERNAL_ONLY = 1,
-  OrtWeightlessSupport_ALL = 2
-} OrtWeightlessSupport;
-
 typedef OrtStatus *(ORT_API_CALL* OrtKernelCreateFunc)(void *kernel_create_func_state, const OrtKernelInfo *info,
     OrtKernelImpl **kernel_out);
 typedef OrtStatus *(ORT_API_CALL* CreateEpApiFactoriesFn)(const char *registered_name, const OrtApiBase *ort_api_base,
@@ -262,6 +256,9 @@ struct OrtEpFactory {
   OrtStatusPtr(ORT_API_CALL* SelectBestModelCandidate)(OrtEpFactory *this_ptr, const OrtHardwareDevice *device,
       const OrtKeyValuePairs *const *candidates, size_t num_candidates, const OrtSessionOptions *session_options,
       size_t *selected_index) NO_EXCEPTION;
+  /* since 1.32 */
+  OrtStatusPtr(ORT_API_CALL* GetDeviceMemoryCapacity)(OrtEpFactory *this_ptr, const OrtEpDevice *ep_device,
+      OrtDeviceMemoryType memory_type, size_t *total_bytes, size_t *available_bytes) NO_EXCEPTION;
 };
 
 /* The functions that the library offers to providers; OrtApi::GetEpApi returns this table. */

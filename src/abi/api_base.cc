@@ -18,7 +18,7 @@ const OrtApi* ORT_API_CALL GetApi(uint32_t version) noexcept {
 
 // Clients read the second number as the API version, and reject a library whose version does not look like ONNX
 // Runtime's.
-const char* ORT_API_CALL GetVersionString() noexcept { return "1.31.1"; }
+const char* ORT_API_CALL GetVersionString() noexcept { return "1.32.0"; }
 
 }  // namespace base_api
 

@@ -14,7 +14,7 @@ namespace retort {
 struct ProfileEvent {
   struct Argument {
     std::string key, value;
-    bool is_number = false;
+    bool is_json = false;  ///< written as it is, not as text
   };
   std::string name, category;
   std::vector<Argument> arguments;
@@ -52,7 +52,14 @@ class Profiler {
   void listen(std::unique_ptr<ProfileListener> listener);
   Span begin();
   void end(const Span& span, std::string name, std::string category,
-           std::vector<ProfileEvent::Argument> arguments = {});
+           std::vector<ProfileEvent::Argument> arguments = {}) {
+    end(span, Clock::now(), std::move(name), std::move(category), std::move(arguments));
+  }
+  /// The same for work that ended at `now`.
+  void end(const Span& span, Clock::time_point now, std::string name, std::string category,
+           std::vector<ProfileEvent::Argument> arguments);
+  /// The system's number of the calling thread, as events have it.
+  static int64_t this_thread();
   /// Writes all events to `path` and stops recording; throws ErrorCode::fail if that is not possible.
   void write(const std::string& path);
 

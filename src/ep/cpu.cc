@@ -34,7 +34,7 @@ void check_declared_shapes(const Graph& graph, const std::vector<ValueType>& dec
 
 void lower(Model& model, const LowerOptions& options, bool portable) {
   const std::vector<ValueType> declared = options.strict_shapes ? types_of(*model.graph) : std::vector<ValueType>();
-  lift(*model.graph, options.external);
+  lift(*model.graph, options.external, portable ? nullptr : options.logger);
   check_declared_shapes(*model.graph, declared);
   PassOptions passes{
       .level = options.level, .portable = portable, .disabled = options.disabled, .folding = options.folding};

@@ -258,6 +258,7 @@ class Partitioner {
                     .single = claim.single,
                     .space = provider_->space(),
                     .constants = cut.constants(),
+                    .drops_constants = claim.drops_constants,
                     .inside = cut.body(),
                     .stand_in = compiled->stand_in()});
     all_.back().node = cut.replace(part_op({.provider = provider_,

@@ -19,6 +19,7 @@ struct Assignment {
   bool single = false;                  ///< one node, whose bodies stay
   MemorySpace space;                    ///< the provider's
   std::vector<std::string> constants;   ///< names of the constants inside the part
+  bool drops_constants = false;         ///< the provider keeps their bytes, if it needs them
   std::shared_ptr<const Graph> inside;  ///< the nodes as the provider received them; of a single node without bodies
   NodeId node = NodeId::none;           ///< in the graph as it is now: the node that the part became
   const StandIn* stand_in = nullptr;    ///< null: the provider made none; lives as long as that node

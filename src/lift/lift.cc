@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ir/describe.h"
+#include "lift/deferred_error.h"
 #include "lift/gradient.h"
 #include "lift/missing.h"
 #include "lift/rewriter.h"
@@ -30,8 +31,9 @@ const RulesOfType& rules_by_type() {
 }
 
 // Lifts the node to the newest form; it may be removed in the process. A rule may rename a node; then rules of the new
-// name follow.
-void modernise(Graph& graph, NodeId id) {
+// name follow. `logger` (may be null) receives what the rules noted.
+void modernise(Graph& graph, NodeId id, const Logger* logger) {
+  const std::string name = logger ? describe(graph, graph.node(id)) : std::string();
   std::string type;
   while (!graph.node(id).dead && graph.node(id).type != type) {
     type = graph.node(id).type;
@@ -43,6 +45,9 @@ void modernise(Graph& graph, NodeId id) {
       if (rule->to != kAlways && (version == 0 || rule->to <= version)) continue;  // version 0: the newest form
       Rewriter rewriter(graph, id);
       rule->apply(rewriter);
+      for (const std::string& note : rewriter.notes()) {
+        if (logger) logger->warn("{}: {}", name, note);
+      }
     }
   }
 }
@@ -147,8 +152,8 @@ std::vector<DType> declared_types(const Graph& graph, const Node& node) {
 }
 
 // Resolves one of the engine's own operators, in its newest form.
-void resolve_own(Graph& graph, NodeId id) {
-  modernise(graph, id);
+void resolve_own(Graph& graph, NodeId id, const Logger* logger) {
+  modernise(graph, id, logger);
   if (graph.node(id).dead) return;
   resolve(graph.node(id));
   require(!graph.node(id).op->has(kInternal), ErrorCode::invalid_graph,
@@ -163,20 +168,24 @@ bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_lif
 /// does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is missing.
 class Lifting {
  public:
-  Lifting(const ExternalOps* external, MissingOperators& missing) : external_(external), missing_(missing) {}
+  Lifting(const ExternalOps* external, const Logger* logger, MissingOperators& missing)
+      : external_(external), logger_(logger), missing_(missing) {}
 
   void graph(Graph& graph);
   void bodies(const Graph& graph, Node& node);
 
  private:
   void node(Graph& graph, NodeId id, const std::string& name);
+  void infer_or_defer(Graph& graph, NodeId id, const std::string& name);
   void try_node(Graph& graph, NodeId id);
   bool can_run(const Node& node) const;
   bool depends_on_missing(const Graph& graph, const Node& node) const;
   void skip(const Graph& graph, const Node& node);
 
   const ExternalOps* external_;
+  const Logger* logger_;
   MissingOperators& missing_;
+  size_t depth_ = 0;  ///< of bodies, which may never run
   std::set<std::pair<const Graph*, NodeId>> skipped_;
   std::set<std::pair<const Graph*, ValueId>> unmade_;  ///< outputs of skipped nodes
 };
@@ -185,14 +194,33 @@ void Lifting::bodies(const Graph& outer, Node& node) {
   for (Body& b : node.bodies) {
     type_captures(outer, node, *b.graph);
     type_formals(outer, node, *b.graph);
+    ++depth_;
     graph(*b.graph);
+    --depth_;
+  }
+}
+
+// Infers the types of a node. In a body, a node whose inputs do not fit fails when it runs.
+void Lifting::infer_or_defer(Graph& graph, NodeId id, const std::string& name) {
+  Node& node = graph.node(id);
+  const int version = node.version;
+  const std::vector<DType> declared = declared_types(graph, node);
+  try {
+    infer_node(graph, node);
+    check_declared(graph, node, declared);
+  } catch (const Error& e) {
+    if (depth_ == 0 || e.code() != ErrorCode::invalid_argument) throw;
+    const std::string prefix = name + ": ";
+    const bool named = e.message().starts_with(prefix);
+    defer_error(graph, node, {e.code(), named ? e.message().substr(prefix.size()) : e.message()});
+    if (logger_) logger_->warn("{}; a run that comes to this node fails", in_node(e, name, version).message());
   }
 }
 
 void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
   const int version = graph.node(id).version;
   auto custom = external_ ? external_->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
-  custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id);
+  custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id, logger_);
   if (graph.node(id).dead) return;
   const size_t before = missing_.size();
   bodies(graph, graph.node(id));
@@ -200,9 +228,7 @@ void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
     missing_.wrap(before, [&](const Error& e) { return in_node(e, name, version); });
     return skip(graph, graph.node(id));
   }
-  const std::vector<DType> declared = declared_types(graph, graph.node(id));
-  infer_node(graph, graph.node(id));
-  check_declared(graph, graph.node(id), declared);
+  infer_or_defer(graph, id, name);
   graph.node(id).version = 0;
 }
 
@@ -269,16 +295,16 @@ void lift_constants(Graph& graph) {
     const std::string name = describe(graph, graph.node(id));
     const int version = graph.node(id).version;
     try {
-      if (graph.node(id).is("Constant")) modernise(graph, id);
+      if (graph.node(id).is("Constant")) modernise(graph, id, nullptr);
     } catch (const Error& e) {
       throw in_node(e, name, version);
     }
   }
 }
 
-void lift(Graph& graph, const ExternalOps* external) {
+void lift(Graph& graph, const ExternalOps* external, const Logger* logger) {
   MissingOperators missing;
-  Lifting(external, missing).graph(graph);
+  Lifting(external, logger, missing).graph(graph);
   missing.check();
 }
 

@@ -291,5 +291,49 @@ TEST(Lift, ErrorsNameNodeOperatorAndOpset) {
   EXPECT_NE(outputs.find("2 outputs"), std::string::npos) << outputs;
 }
 
+/// The warnings of a lift.
+std::vector<std::string> warnings_of(Graph& graph) {
+  std::vector<std::string> lines;
+  const Logger logger(LogLevel::warning, "test",
+                      [&](LogLevel, auto, auto, auto, std::string_view text) { lines.emplace_back(text); });
+  lift(graph, nullptr, &logger);
+  return lines;
+}
+
+TEST(Lift, NormalizationsTakeUnknownAttributes) {
+  for (const char* type : {"LayerNormalization", "SimplifiedLayerNormalization"}) {
+    const auto g = graph_of(9, type, {f32({2, 3}), floats({1, 2, 3})}, {{"axis", int64_t(1)}, {"odd", int64_t(7)}});
+    const std::vector<std::string> lines = warnings_of(*g);
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_NE(lines[0].find(cat("node 'n' ({}): attribute 'odd' is unknown", type)), std::string::npos) << lines[0];
+    EXPECT_FALSE(g->node(g->order()[0]).attributes.has("odd"));
+  }
+  EXPECT_NE(message(graph_of(9, "Relu", {f32({2})}, {{"odd", int64_t(7)}})).find("'odd'"), std::string::npos);
+}
+
+// A body may never run, so a node in it that cannot run is an error of the run.
+TEST(Lift, NodesOfBodiesFailWhenTheyRun) {
+  const auto g = graph_of(13, "If", {ValueType::tensor(DType::boolean, Shape{})});
+  Node& choice = g->node(g->order()[0]);
+  const auto branch = [&](std::vector<int64_t> shape) {
+    auto body = std::make_shared<Graph>(g->shared_dims());
+    const ValueId x = body->add_constant("x", Tensor::of<float>({4}, {1, 2, 3, 4}));
+    const ValueId s = body->add_constant("s", Tensor::of<int64_t>({2}, shape));
+    const NodeId id = body->add({.type = "Reshape", .inputs = {x, s}, .name = "r", .version = 13});
+    body->outputs = {body->node(id).outputs[0]};
+    return body;
+  };
+  choice.bodies.push_back({"then_branch", branch({2, 2})});
+  choice.bodies.push_back({"else_branch", branch({3, 2})});
+  const std::vector<std::string> lines = warnings_of(*g);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("node 'r' (Reshape) [opset 13]: "), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("; a run that comes to this node fails"), std::string::npos) << lines[0];
+  const Graph& bad = *choice.bodies[1].graph;
+  EXPECT_TRUE(external_op(bad.node(bad.order()[0])));
+  EXPECT_EQ(bad.value(bad.outputs[0]).type.dtype, DType::f32);
+  EXPECT_EQ(g->value(g->outputs[0]).type.dtype, DType::f32);
+}
+
 }  // namespace
 }  // namespace retort

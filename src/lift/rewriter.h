@@ -3,6 +3,7 @@
 #pragma once
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,12 +47,16 @@ class Rewriter {
   void drop_output(size_t i);
   /// Removes trailing inputs.
   void resize_inputs(size_t count) { graph_.resize_inputs(id_, count); }
+  /// Adds a warning about what is wrong with the node but has no effect.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  std::span<const std::string> notes() const { return notes_; }
   /// Removes the node; all its outputs must have been replaced.
   void remove() { graph_.remove(id_); }
 
  private:
   Graph& graph_;
   NodeId id_;
+  std::vector<std::string> notes_;
 };
 
 /// Lifts nodes of an older form to that of opset `to`. For a node of opset v, every rule with to > v applies, oldest

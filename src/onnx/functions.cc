@@ -252,7 +252,7 @@ class Expansion {
     Node n;
     n.type = "Identity";
     const auto version = f_.opsets.find("");
-    n.version = version == f_.opsets.end() ? 0 : version->second;
+    n.version = version == f_.opsets.end() ? 0 : std::max(version->second, 0);
     n.inputs = {map(inner)};
     require(n.inputs[0] != ValueId::none, ErrorCode::invalid_graph, "{} returns an input that the call omits",
             describe_function(f_));

@@ -26,6 +26,10 @@ struct ReadContext {
   void count_node();
   void count_entry(size_t name_bytes = 0);
   void charge(size_t bytes);
+  /// Notes what is wrong in the model but has no effect.
+  void note(std::string text) {
+    if (options.notes) options.notes->push_back(std::move(text));
+  }
   /// A string field; throws if it exceeds a limit.
   std::string_view text(const Message& m) const;
 };

@@ -158,7 +158,7 @@ void Scope::read_initializers(const Parts& p) {
 
 // Of several initializers with one name, the last one counts, as for ONNX Runtime.
 void Scope::add_initializer(std::string_view name, Tensor tensor) {
-  require(!name.empty(), ErrorCode::invalid_graph, "an initializer has no name");
+  if (name.empty()) return c_.note("an initializer has no name, so no node reads it; remove it");
   const auto [at, added] = names_.try_emplace(name, ValueId::none);
   if (added) at->second = add_value(name);
   GraphValue& v = graph_.value(at->second);

@@ -281,6 +281,14 @@ TEST(ReadModel, HeaderIsChecked) {
   MessageWriter zero = bare;
   zero.message(tag::model::opset_import, opset("", 0));
   expect_unreadable(zero.str(), ErrorCode::invalid_graph, "version 0 of operator set");
+  std::vector<std::string> notes;
+  MessageWriter unused = bare;
+  unused.message(tag::model::opset_import, opset("", 17));
+  unused.message(tag::model::opset_import, opset("com.microsoft", 0));
+  const std::string bytes = unused.str();
+  EXPECT_EQ(read_model(std::as_bytes(std::span(bytes)), {.notes = &notes})->opsets.at("com.microsoft"), 0);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("version 0 of operator set 'com.microsoft'"), std::string::npos) << notes[0];
   zero = bare;
   zero.message(tag::model::opset_import, opset("", int64_t(1) << 32 | 17));
   expect_unreadable(zero.str(), ErrorCode::invalid_graph, "does not exist");

@@ -74,10 +74,15 @@ void Scope::read_node(Message m, Node& n) {
   if (!graphs.empty()) read_bodies(graphs, n);
 }
 
-/// 0 for a domain that is not imported: the newest known version counts, as for ONNX Runtime.
+/// 0 for a domain that is not imported: the newest known version counts, as for ONNX Runtime. An import of a version that
+/// does not exist is an error only where a node uses it, as there.
 int Scope::version_of(std::string_view domain) const {
   const auto found = opsets_.find(std::string(domain));
-  return found == opsets_.end() ? 0 : found->second;
+  if (found == opsets_.end()) return 0;
+  require(found->second >= 1, ErrorCode::invalid_graph,
+          "version {} of operator set '{}', which the model imports, does not exist; import another", found->second,
+          domain);
+  return found->second;
 }
 
 void Scope::set_attributes(std::vector<ReadAttribute> all, Node& n) {

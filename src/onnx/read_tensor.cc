@@ -183,6 +183,18 @@ Tensor place(ReadContext& c, DType dtype, const Shape& shape, const Source& sour
   return dtype == DType::boolean ? clean_booleans(c, std::move(t)) : t;
 }
 
+/// The caller's tensor in place of the external data of that name; null: there is none.
+const Tensor* given_for(const ReadContext& c, std::string_view name, DType dtype, const Shape& shape) {
+  if (!c.options.given) return nullptr;
+  const auto found = c.options.given->find(std::string(name));
+  if (found == c.options.given->end()) return nullptr;
+  const Tensor& tensor = found->second;
+  require(tensor.dtype() == dtype && tensor.shape() == shape, ErrorCode::invalid_argument,
+          "it is {}{} in the model, {}{} was given; give what it is there", dtype_name(dtype), to_string(shape),
+          dtype_name(tensor.dtype()), to_string(tensor.shape()));
+  return &tensor;
+}
+
 Tensor make_tensor(ReadContext& c, Message m, const Parts& p) {
   const DType dtype = read_dtype(p.data_type);
   const Shape shape(p.dims);
@@ -191,6 +203,8 @@ Tensor make_tensor(ReadContext& c, Message m, const Parts& p) {
           c.limits().tensor_bytes);
   require(dtype != DType::string || (!p.raw && !p.external), ErrorCode::invalid_graph, "strings stored as raw data");
   if (p.external) {
+    if (const Tensor* given = given_for(c, p.name, dtype, shape))
+      return Tensor(dtype, shape, const_cast<void*>(given->data()), nullptr);
     const Source source = c.external.find(p.entry, size);
     if (!c.options.trusted) c.charge(size);
     return place(c, dtype, shape, source);

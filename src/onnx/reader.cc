@@ -47,8 +47,11 @@ void read_opset(ReadContext& c, Message m, Opsets& opsets) {
     if (m.field() == tag::opset::domain) domain = canonical_domain(c.text(m));
     if (m.field() == tag::opset::version) version = m.integer();
   }
-  require(version >= 1 && version <= INT32_MAX, ErrorCode::invalid_graph,
+  require(version >= -INT32_MAX && version <= INT32_MAX, ErrorCode::invalid_graph,
           "version {} of operator set '{}' does not exist", version, domain);
+  if (version < 1)
+    c.note(cat("version {} of operator set '{}', which the model imports, does not exist; no node uses that set",
+               version, domain));
   opsets[std::string(domain)] = int(version);
 }
 

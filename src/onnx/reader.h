@@ -55,6 +55,11 @@ struct ReadOptions {
   std::map<std::string, MemoryFile, std::less<>> memory_files;
   /// Receives the opened files of external data; may be null.
   std::vector<ExternalFile>* files = nullptr;
+  /// Values of tensors whose data are external, by name; no file is looked for. The tensors refer to their memory. May be
+  /// null.
+  const std::map<std::string, Tensor>* given = nullptr;
+  /// Receives what is wrong in the model but has no effect, a sentence each; may be null.
+  std::vector<std::string>* notes = nullptr;
   ReadLimits limits;
   /// Accepts versions of operator sets that are newer than the newest known one, which then counts; otherwise such a
   /// model is an error.

@@ -1,4 +1,4 @@
-// Reads models of either format: ONNX, or ORT format, which ONNX Runtime writes (flatbuffers, versions 5 and 6).
+// Reads models of either format: ONNX, or ORT format, which ONNX Runtime writes (flatbuffers, versions up to 6).
 #pragma once
 #include "onnx/reader.h"
 

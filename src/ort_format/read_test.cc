@@ -203,7 +203,7 @@ TEST(OrtFormat, format_by_name_and_by_content) {
 
 TEST(OrtFormat, errors_say_what_is_wrong) {
   Builder a, b, c, d, e;
-  EXPECT_NE(error_of(small_model(a, "4"), ErrorCode::fail).find("version '4'"), std::string::npos);
+  EXPECT_NE(error_of(small_model(a, "7"), ErrorCode::fail).find("version '7'"), std::string::npos);
   const auto outside = fbs::CreateTensor(b, b.CreateString("w"), 0, 1, 0, 0, 64);
   const std::string far = finish(b, GraphSpec{{}, {}, {}, {}, {outside}, {}}.build(b));
   EXPECT_NE(error_of(far, ErrorCode::not_implemented).find("outside of it"), std::string::npos);

@@ -1,5 +1,7 @@
 #include "package/package.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -188,7 +190,11 @@ void read_assets(PackagePaths& paths, const JsonValue& manifest) {
       require(is_asset_name(name), ErrorCode::fail,
               "'{}' of 'shared_assets' is not of the form sha256:<64 hexadecimal digits>; correct it", name);
       need_kind(path, Kind::string, cat("the path of shared asset '{}'", name), "a string");
-      paths.add_asset(name, paths.resolve(paths.root(), path.text, Must::be_allowed));
+      fs::path folder = paths.resolve(paths.root(), path.text, Must::be_allowed);
+      require(paths.installed() || folder != paths.root(), ErrorCode::fail,
+              "shared asset '{}' is the package itself, which the portable layout forbids; give it a folder of its own",
+              name);
+      paths.add_asset(name, std::move(folder));
     }
   }
   paths.find_assets();
@@ -247,7 +253,9 @@ std::string ModelPackage::resolve(const char* base, const std::string& name, boo
   return paths_.resolve_reference(from, name, must_exist ? Must::exist : Must::be_allowed).string();
 }
 
-int rank_for_cpu(const PackageVariant& variant) { return variant.device.empty() ? 0 : -1; }
+int rank_for_cpu(const PackageVariant& variant) {
+  return variant.device.empty() || strcasecmp(variant.device.c_str(), "cpu") == 0 ? 0 : -1;
+}
 
 const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider, VariantRank rank) {
   const PackageVariant* best = nullptr;
@@ -264,7 +272,7 @@ const PackageVariant& select_variant(const PackageComponent& component, const st
                   v.device.empty() ? "" : " on device ", v.device);
   }
   fail(ErrorCode::fail,
-       "component '{}' has no variant for {}; it has {}; give a variant that provider as 'ep', and no 'device'",
+       "component '{}' has no variant for {}; it has {}; give a variant that provider as 'ep', and no other 'device'",
        component.name, provider, offers.empty() ? "none" : offers);
 }
 

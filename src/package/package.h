@@ -49,8 +49,7 @@ class ModelPackage {
 
 /// How well a variant suits its provider; negative: not at all.
 using VariantRank = FunctionRef<int(const PackageVariant&)>;
-/// As in the official library, a variant that names a device is for providers of plug-in libraries, which drive
-/// devices; the CPU provider does not.
+/// For options that name no device: the CPU provider suits variants for the CPU, and those for no device in particular.
 int rank_for_cpu(const PackageVariant& variant);
 /// The variant that suits the provider best, the first of several. Throws ErrorCode::fail with a list of the variants.
 const PackageVariant& select_variant(const PackageComponent& component, const std::string& provider, VariantRank rank);

@@ -18,6 +18,7 @@ class PackagePaths {
   const std::filesystem::path& root() const { return root_; }
   /// The installed layout may refer to files anywhere.
   void set_installed() { installed_ = true; }
+  bool installed() const { return installed_; }
   /// `path`: of the shared asset "sha256:<64 hexadecimal digits>"; the first path for a name counts.
   void add_asset(const std::string& name, std::filesystem::path path) { assets_.emplace(name, std::move(path)); }
   /// Adds the folders of <root>/shared_assets whose names are those of assets.

@@ -12,6 +12,7 @@
 #include "memory/packed_cache.h"
 #include "memory/shared_blocks.h"
 #include "ops/op.h"
+#include "plan/model_nodes.h"
 
 namespace retort {
 
@@ -58,8 +59,11 @@ struct Step {
   std::vector<std::shared_ptr<const Plan>> bodies;
   std::vector<std::string> body_names;  ///< the names of the graph attributes
   NodeId node = NodeId::none;
-  std::string name;      ///< "node 'conv1' (Conv)", for errors
-  std::string label;     ///< the node's name, for profiles
+  std::string name;  ///< "node 'conv1' (Conv)", for errors
+  /// For profiles: the labels of the model's nodes that the step computes, and their operators, each joined by "+"; the
+  /// index of the first of them in its graph.
+  std::string label, operators;
+  uint32_t index = 0;
   std::string provider;  ///< the provider that runs it
 };
 
@@ -95,6 +99,7 @@ struct PlanOptions {
   /// The same for bodies; a missing body reads all on the host.
   std::map<const Graph*, std::vector<MemorySpace>> body_spaces = {};
   std::vector<UploadedOutput> uploaded_outputs = {};
+  const ModelNodes* nodes = nullptr;  ///< of the model, for profiles; null: steps name their own nodes
 };
 
 /// Builds the plan of a core graph: order of steps, views, lifetimes, kernels with their packed state. A constant that

@@ -8,6 +8,7 @@
 #include "memory/access.h"
 #include "plan/in_step.h"
 #include "run/overlaps.h"
+#include "run/step_event.h"
 
 namespace retort {
 namespace {
@@ -113,9 +114,7 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, Active
   if (!request.profiler) return run_step(request, active);
   const Profiler::Span span = request.profiler->begin();
   run_step(request, active);
-  const Step& step = plan_->steps[active.step];
-  request.profiler->end(span, step.label.empty() ? std::string(step.op->info.name) : step.label, "Node",
-                        {{"op_name", std::string(step.op->info.name)}, {"provider", std::string(step.provider)}});
+  end_step_event(*request.profiler, span, Profiler::Clock::now(), table_, active.step);
 }
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active) {

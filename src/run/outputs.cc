@@ -7,6 +7,16 @@
 #include "run/results.h"
 
 namespace retort {
+namespace {
+
+/// Whether a result of that shape goes into the caller's tensor. One element fits a scalar and the other way round, as in
+/// ONNX Runtime; the tensor then gets the shape of the result.
+bool takes(const Tensor& given, const Shape& shape, int64_t count) {
+  const bool one = given.count() == 1 && count == 1 && (given.shape().rank() == 0 || shape.rank() == 0);
+  return one || given.shape() == shape;
+}
+
+}  // namespace
 
 Outputs::Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run)
     : plan_(table.plan()),
@@ -113,7 +123,7 @@ void Outputs::bind_one(const RunRequest& request, const Branches& branches, size
   Tensor* given = wanted ? wanted->get<Tensor>() : nullptr;
   const bool final_shape = &slot == &table_[out];
   if (given && (given->dtype() != slot.type.dtype ||
-                (final_shape ? !(given->shape() == slot.type.shape) : given->count() != slot.count))) {
+                (final_shape ? !takes(*given, slot.type.shape, slot.count) : given->count() != slot.count))) {
     throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
   void* data = given ? given->mutable_data() : nullptr;
@@ -171,10 +181,10 @@ void Outputs::bind_boxed(const RunRequest& request, size_t i) {
   if (step == kNever || plan_.steps[step].late || plan_.steps[step].view) return;
   Value* wanted = request.outputs[i];
   const Tensor* given = wanted ? wanted->tensor() : nullptr;
-  if (given && (given->dtype() != slot.type.dtype || !(given->shape() == slot.type.shape))) {
+  if (given && (given->dtype() != slot.type.dtype || !takes(*given, slot.type.shape, slot.count))) {
     throw Error(ErrorCode::invalid_argument, shape_clash(i, *given, slot));
   }
-  Tensor t = given ? *given : Tensor(slot.type.dtype, slot.type.shape);
+  Tensor t = given ? given->reshaped(slot.type.shape) : Tensor(slot.type.dtype, slot.type.shape);
   slot.data = t.mutable_data();
   slot.boxed = std::move(t);
   bound_[i] = kBound;
@@ -248,8 +258,9 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
 void Outputs::finish_given(const RunRequest& request, size_t i, Tensor& given) {
   const SlotIndex out = plan_.outputs[i];
   const Slot& slot = table_[out];
-  if (given.dtype() != slot.type.dtype || !(given.shape() == slot.type.shape))
+  if (given.dtype() != slot.type.dtype || !takes(given, slot.type.shape, slot.count))
     throw Error(ErrorCode::invalid_argument, shape_clash(i, given, slot));
+  if (!(given.shape() == slot.type.shape)) given = given.reshaped(slot.type.shape);
   if (given.data() == slot.data) return;
   const Tensor made = result_of(table_, inputs_, request, i, given.space());
   if (made.data() == given.data()) return;

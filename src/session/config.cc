@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/advice.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr size_t kMostTold = 64;  // so that the session does not grow in a program that makes up keys
 constexpr std::string_view kSwitch = "0|1", kInteger = "integer", kAtLeast = "integer>=";
+constexpr std::string_view kIntegerRange = "integer ", kNumberRange = "number ", kMultiple = " by ";
 
 /// What messages call a scope, and the function that gives it entries.
 struct ScopeWords {
@@ -23,10 +26,15 @@ constexpr ScopeWords kScopes[] = {{"sessions", "AddSessionConfigEntry"},
                                   {"environments", "CreateEnvWithOptions"},
                                   {"running sessions", "SetEpDynamicOptions"}};
 
+bool is_prefix(const ConfigKey& known) { return known.key.ends_with('*'); }
+
 const ConfigKey* find_key(std::string_view key) {
   const auto all = config_keys();
   const auto at = std::ranges::lower_bound(all, key, {}, &ConfigKey::key);
-  return at != all.end() && at->key == key ? &*at : nullptr;
+  if (at != all.end() && at->key == key) return &*at;
+  const auto begins = std::ranges::find_if(
+      all, [&](const ConfigKey& k) { return is_prefix(k) && key.starts_with(k.key.substr(0, k.key.size() - 1)); });
+  return begins != all.end() ? &*begins : nullptr;
 }
 
 bool matches(std::string_view text, std::string_view pattern) {
@@ -42,32 +50,76 @@ bool matches(std::string_view text, std::string_view pattern) {
   return text.ends_with(parts.back());
 }
 
-bool is_integer(std::string_view text, int64_t least) {
-  int64_t n = 0;
+template <typename T>
+std::optional<T> parsed(std::string_view text) {
+  T n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return error == std::errc() && end == text.data() + text.size() && n >= least;
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(n) : std::nullopt;
+}
+
+bool is_integer(std::string_view text, int64_t least) {
+  const auto n = parsed<int64_t>(text);
+  return n && *n >= least;
+}
+
+/// `range`: "N..M", or "N.." for numbers of any size.
+template <typename T>
+bool lies_in(T n, std::string_view range) {
+  const size_t dots = range.find("..");
+  const auto least = parsed<T>(range.substr(0, dots)), most = parsed<T>(range.substr(dots + 2));
+  return n >= least.value_or(0) && n <= most.value_or(std::numeric_limits<T>::max());
+}
+
+bool is_unsigned_in(std::string_view text, std::string_view form) {
+  const auto n = parsed<uint64_t>(text);
+  const size_t by = form.find(kMultiple);
+  const auto multiple = by == form.npos ? 1 : parsed<uint64_t>(form.substr(by + kMultiple.size()));
+  return n && lies_in(*n, form.substr(0, by)) && *n % *multiple == 0;
+}
+
+bool equals_in_any_case(std::string_view a, std::string_view b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, small, small);
 }
 
 bool has_one_form(std::string_view value, std::string_view form) {
   if (form == kInteger) return is_integer(value, INT64_MIN);
+  if (form.starts_with('~')) return equals_in_any_case(value, form.substr(1));
+  if (form.starts_with(kIntegerRange)) return is_unsigned_in(value, form.substr(kIntegerRange.size()));
+  if (form.starts_with(kNumberRange)) {
+    const auto n = parsed<double>(value);
+    return n && lies_in(*n, form.substr(kNumberRange.size()));
+  }
   if (!form.starts_with(kAtLeast)) return matches(value, form);
   int64_t least = 0;
   std::from_chars(form.data() + kAtLeast.size(), form.data() + form.size(), least);
   return is_integer(value, least);
 }
 
+// "an integer from 4096 to 67108864 that is a multiple of 4096"
+std::string said_range(const char* what, std::string_view form) {
+  const size_t dots = form.find(".."), by = std::min(form.find(kMultiple), form.size());
+  std::string text = cat("{} from {}", what, form.substr(0, dots));
+  if (by > dots + 2) text += cat(" to {}", form.substr(dots + 2, by - dots - 2));
+  return by == form.size() ? text : text + cat(" that is a multiple of {}", form.substr(by + kMultiple.size()));
+}
+
+std::string said_one(std::string_view form) {
+  if (form.empty()) return "nothing";
+  if (form == kInteger) return "an integer";
+  if (form.starts_with('~')) return std::string(form.substr(1));
+  if (form.starts_with(kAtLeast)) return cat("an integer from {}", form.substr(kAtLeast.size()));
+  if (form.starts_with(kIntegerRange)) return said_range("an integer", form.substr(kIntegerRange.size()));
+  if (form.starts_with(kNumberRange)) return said_range("a number", form.substr(kNumberRange.size()));
+  return std::string(form);
+}
+
 // "0 or 1", "an integer from 1", "nothing, save or apply"
 std::string said(std::string_view form) {
   std::string text;
   const std::vector<std::string_view> forms = split(form, '|');
-  for (size_t i = 0; i < forms.size(); ++i) {
-    const bool at_least = forms[i].starts_with(kAtLeast);
-    const char* const between = i == 0 ? "" : i + 1 == forms.size() ? " or " : ", ";
-    text += between + (at_least               ? cat("an integer from {}", forms[i].substr(kAtLeast.size()))
-                       : forms[i] == kInteger ? std::string("an integer")
-                       : forms[i].empty()     ? std::string("nothing")
-                                              : std::string(forms[i]));
-  }
+  for (size_t i = 0; i < forms.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == forms.size() ? " or " : ", ") + said_one(forms[i]);
   return text;
 }
 
@@ -90,7 +142,7 @@ bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) 
 std::string about_unknown(ConfigScope scope, std::string_view key) {
   std::vector<std::string_view> keys, owners;
   for (const ConfigKey& known : config_keys()) {
-    if (known.scope == scope) keys.push_back(known.key);
+    if (known.scope == scope && !is_prefix(known)) keys.push_back(known.key);
     if (!owner_of(known.key).empty()) owners.push_back(owner_of(known.key));
   }
   if (!is_ours(key, owners)) return "";
@@ -127,6 +179,8 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
       warning = !known ? about_unknown(scope, key)
                        : cat("{} has no effect on {}; give it to {} by {}", key, kScopes[size_t(scope)].noun,
                              kScopes[size_t(known->scope)].noun, kScopes[size_t(known->scope)].function);
+    } else if (is_prefix(*known)) {
+      fail(known->otherwise, "the key '{}' does not exist: {}; leave it out", key, known->why);
     } else if (!has_form(value, known->form)) {
       warning = about_value(*known, value);  // throws each time if the value is not allowed
       if (!is_new(key)) continue;

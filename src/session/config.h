@@ -23,10 +23,11 @@ enum class ConfigDeed : uint8_t { honoured, rejected, no_effect };
 
 /// A row of the table.
 struct ConfigKey {
-  std::string_view key;
+  std::string_view key;  ///< with '*' at its end: all keys that begin like it and have no row of their own
   ConfigScope scope;
   ConfigDeed deed;
-  /// Values that are allowed, separated by '|': "integer", "integer>=N", or a text in which '*' stands for any text.
+  /// Values that are allowed, separated by '|': "integer", "integer>=N", "integer N..M", "integer N..M by K" for multiples of
+  /// K, "number N..M" (without M: of any size), a text in which '*' stands for any text, or "~text" for a text in any case.
   /// Empty: the code that reads the entry checks it.
   std::string_view form;
   std::string_view standard;  ///< the value of an entry that is not set

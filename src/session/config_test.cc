@@ -68,6 +68,38 @@ TEST(Config, Forms) {
   EXPECT_TRUE(has_form("anything", ""));
 }
 
+TEST(Config, FormsOfRanges) {
+  for (const char* yes : {"4096", "8192", "67108864"})
+    EXPECT_TRUE(has_form(yes, "integer 4096..67108864 by 4096")) << yes;
+  for (const char* no : {"", "0", "4097", "67112960", "-4096", "4096x"})
+    EXPECT_FALSE(has_form(no, "integer 4096..67108864 by 4096")) << no;
+  EXPECT_TRUE(has_form("18446744073709551615", "integer 0..18446744073709551615"));
+  EXPECT_FALSE(has_form("18446744073709551616", "integer 0..18446744073709551615"));
+  for (const char* yes : {"0", "1", "0.5", "1e-3", ".5"}) EXPECT_TRUE(has_form(yes, "number 0..1")) << yes;
+  for (const char* no : {"", "-1", "1.0001", "nan", "0.5x"}) EXPECT_FALSE(has_form(no, "number 0..1")) << no;
+  EXPECT_TRUE(has_form("1e30", "number 0.."));
+  for (const char* no : {"inf", "nan"}) EXPECT_FALSE(has_form(no, "number 0..")) << no;
+  EXPECT_TRUE(has_form("aUTO", "~auto|0"));
+  for (const char* no : {"", "aut", "autos"}) EXPECT_FALSE(has_form(no, "~auto|0")) << no;
+}
+
+TEST(Config, ErrorsSayTheRange) {
+  expect_refused(ConfigScope::session, {{"session.external_data_loader.chunk_bytes", "1"}}, ErrorCode::invalid_argument,
+                 "set it to an integer from 4096 to 67108864 that is a multiple of 4096");
+  expect_refused(ConfigScope::session, {{"session.moe.offload.tail_substitution_threshold", "-1"}},
+                 ErrorCode::invalid_argument, "set it to a number from 0");
+  expect_refused(ConfigScope::session, {{"session.moe.offload.placement", "basic"}}, ErrorCode::invalid_argument,
+                 "set it to static or adaptive");
+}
+
+TEST(Config, KeysOfAFamilyMustExist) {
+  expect_refused(ConfigScope::session, {{"session.moe.offload.mod", "auto"}}, ErrorCode::invalid_argument,
+                 "the key 'session.moe.offload.mod' does not exist");
+  expect_refused(ConfigScope::session, {{"moe.cpu_offload.x", ""}}, ErrorCode::invalid_argument,
+                 "begin with session.moe.offload.");
+  EXPECT_TRUE(told(ConfigScope::session, {{"session.moe.offload.mode", "Auto"}}).empty());
+}
+
 TEST(Config, UnknownKeysNameTheNearest) {
   const auto near = [](ConfigScope scope, const char* key) {
     const std::vector<std::string> lines = told(scope, {{key, "1"}});

@@ -5,6 +5,10 @@
 namespace retort {
 
 Departures::Departures(const Ports& ports, bool optimizes) : ports_(ports), optimizes_(optimizes) {
+  for (uint32_t i = 0; i < ports.input_count(); ++i) {
+    const ValueType& type = ports.input(i).type;
+    if (type.is_tensor() && type.ranked && type.rank() == 0) scalars_.push_back(i);
+  }
   if (!optimizes) return;
   std::unordered_map<Dim, Extent> first;
   // Overridable inputs are constants of the first plan, which have one shape only.
@@ -35,6 +39,15 @@ const Departures::Tie* Departures::broken_tie(std::span<const Value* const> inpu
   return nullptr;
 }
 
+// The first declared scalar that the call gives another number of elements than one; null: none.
+const Port* Departures::widened(std::span<const Value* const> inputs) const {
+  for (const uint32_t i : scalars_) {
+    const Tensor* t = inputs[i] ? inputs[i]->tensor() : nullptr;
+    if (t && t->count() != 1) return &ports_.input(i);
+  }
+  return nullptr;
+}
+
 // The first overridable input that the call gives, although the first plan has its value as a constant; null: none. Without
 // optimisation, the first plan reads overridable inputs as inputs.
 const Port* Departures::overridden(std::span<const Value* const> inputs) const {
@@ -51,6 +64,8 @@ std::string Departures::text(std::span<const Value* const> inputs) const {
     return cat("extent '{}' is {} in input '{}' and {} in input '{}'", ports_.dims().text(a.type.shape[tie->a.axis]),
                *extent(inputs, tie->a), a.name, *extent(inputs, tie->b), b.name);
   }
+  if (const Port* port = widened(inputs))
+    return cat("input '{}' is declared a scalar, and another number of elements was given", port->name);
   const Port* port = overridden(inputs);
   return port ? cat("input '{}' was given, which has a value in the model", port->name) : std::string();
 }

@@ -17,7 +17,7 @@ class DeparturesTest : public ::testing::Test {
 
 TEST_F(DeparturesTest, ExtentsOfOneNameMustBeEqual) {
   const Departures departures(ports, true);
-  EXPECT_TRUE(departures.has_ties());
+  EXPECT_TRUE(departures.may_depart());
   const Value* const equal[] = {&two, &two, nullptr};
   EXPECT_FALSE(departures.departs(equal));
   EXPECT_EQ(departures.text(equal), "");
@@ -40,10 +40,26 @@ TEST_F(DeparturesTest, OverriddenInputsDepart) {
 
 TEST_F(DeparturesTest, NothingDepartsWithoutOptimisation) {
   const Departures departures(ports, false);
-  EXPECT_FALSE(departures.has_ties());
+  EXPECT_FALSE(departures.may_depart());
   const Value* const inputs[] = {&two, &three, &one};
   EXPECT_FALSE(departures.departs(inputs));
   EXPECT_EQ(departures.text(inputs), "");
+}
+
+TEST_F(DeparturesTest, OtherShapesOfScalarsDepartAlsoWithoutOptimisation) {
+  Model model;
+  model.graph->inputs = {model.graph->add_value("x", ValueType::tensor(DType::f32, Shape{}))};
+  const Ports own = ports_of(model);
+  const Value scalar = Tensor(DType::f32, Shape{}), none = Tensor(DType::f32, {0});
+  for (const bool optimizes : {false, true}) {
+    const Departures departures(own, optimizes);
+    EXPECT_TRUE(departures.may_depart());
+    for (const Value* fits : {&scalar, &one}) EXPECT_FALSE(departures.departs(std::span(&fits, 1)));
+    for (const Value* departs : {&two, &none}) EXPECT_TRUE(departures.departs(std::span(&departs, 1)));
+    const Value* const given[] = {&two};
+    EXPECT_TRUE(departures.widens(given));
+    EXPECT_EQ(departures.text(given), "input 'x' is declared a scalar, and another number of elements was given");
+  }
 }
 
 TEST_F(DeparturesTest, NamesOfOneInputTieItsOwnExtents) {

@@ -62,6 +62,15 @@ void set_extents(Model& model, const SessionOptions& options) {
   for (const auto& [name, extent] : options.dims_by_name) set_symbol(graph, model.dims->symbol(name), extent);
 }
 
+void forget_made(Graph& graph) {
+  for (const NodeId id : graph.order()) {
+    for (const ValueId out : graph.node(id).outputs) {
+      if (out != ValueId::none) graph.value(out).type = without_extents(graph.value(out).type);
+    }
+    for (Body& b : graph.node(id).bodies) forget_made(*b.graph);
+  }
+}
+
 }  // namespace
 
 void apply_options(Model& model, const SessionOptions& options, const Logger& logger) {
@@ -91,6 +100,14 @@ void forget_names(Graph& graph) {
   for (NodeId id : graph.order()) {
     for (Body& b : graph.node(id).bodies) forget_names(*b.graph);
   }
+}
+
+void forget_scalars(Graph& graph) {
+  for (const ValueId id : graph.inputs) {
+    ValueType& type = graph.value(id).type;
+    if (type.is_tensor() && type.ranked && type.rank() == 0) type = without_extents(type);
+  }
+  forget_made(graph);
 }
 
 void expand_functions(Model& model, const SessionOptions& options) {

@@ -19,6 +19,10 @@ void forget_contents(Graph& graph);
 /// Gives each extent that the model names a name of its own, also in bodies.
 void forget_names(Graph& graph);
 
+/// Removes the shape of inputs that are scalars, and those that the model declares for what its nodes make, also in bodies:
+/// they would not hold for other shapes of these inputs.
+void forget_scalars(Graph& graph);
+
 /// Replaces calls of the model's functions by their nodes. Throws what inline_functions() throws.
 void expand_functions(Model& model, const SessionOptions& options);
 

@@ -26,6 +26,7 @@ ReadOptions read_options(const SessionOptions& options) {
         name, MemoryFile{std::as_bytes(file.bytes), std::const_pointer_cast<void>(file.owner), keeps_files(options)});
   }
   read.newer_opsets = allows_newer_opsets(options);
+  read.given = &options.external_initializers;
   read.external_folder = options.config_entry("session.model_external_initializers_file_folder_path");
   return read;
 }
@@ -91,11 +92,15 @@ std::shared_ptr<Model> ModelSource::load(const SessionOptions& options, ReadOpti
   return load_model(bytes_, read, format);
 }
 
-std::shared_ptr<Model> ModelSource::read(const SessionOptions& options) {
+std::shared_ptr<Model> ModelSource::read(const SessionOptions& options, const Logger& logger) {
   clock_gettime(CLOCK_REALTIME, &begin_);
   ReadOptions read = read_options(options);
+  std::vector<std::string> notes;
   read.files = &external_;
-  return load(options, std::move(read), file_);
+  read.notes = &notes;
+  std::shared_ptr<Model> model = load(options, std::move(read), file_);
+  for (const std::string& note : notes) logger.warn("{}", note);
+  return model;
 }
 
 // The number of the device is left out, since it changes from one start of a container to the next. The time of the last

@@ -28,8 +28,9 @@ class ModelSource {
   /// `bytes` must live until keep() was called.
   explicit ModelSource(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// Reads the model for the first time. Throws what read_model() throws.
-  std::shared_ptr<Model> read(const SessionOptions& options);
+  /// Reads the model for the first time, and warns of what is wrong in it but has no effect. Throws what read_model()
+  /// throws.
+  std::shared_ptr<Model> read(const SessionOptions& options, const Logger& logger);
   /// Adds what distinguishes this model from all others, and from itself after a change, without reading weights in files.
   /// Sets `lasting` to false if a file changed so recently that a further change might not show. After read().
   void identify(Fingerprint& fingerprint, bool& lasting) const;

@@ -120,7 +120,7 @@ std::vector<Assignment> PlanMaker::assign_parts(Model& model, const FirstPlan* f
   show_to_providers(model, parts_.options.external_ops.get());
   std::vector<Assignment> parts;
   if (first && parts_.options.config_on("ep.context_enable")) {
-    if (const auto kept = partition_and_keep(model, parts_.devices, parts))
+    if (const auto kept = partition_and_keep(model, parts_.devices, {parts_.options, first->files}, parts))
       save_contexts(parts_.options, first->model_path, *kept);
   } else {
     parts = partition(model, parts_.devices);
@@ -196,7 +196,8 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
                             .logger = &parts_.logger,
                             .input_spaces = std::move(input_spaces),
                             .body_spaces = std::move(spaces.bodies),
-                            .uploaded_outputs = uploaded_outputs(graph)});
+                            .uploaded_outputs = uploaded_outputs(graph),
+                            .nodes = parts_.nodes});
 }
 
 }  // namespace retort

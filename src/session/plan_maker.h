@@ -29,7 +29,8 @@ struct FirstPlan {
   PackedCache* cache = nullptr;  ///< where packed weights of an earlier start are found; null: there is no such file
   std::vector<AssignedPart>&
       parts;  ///< those of the CPU, among which those of providers take their nodes; may be empty
-  std::span<const Port> overridable;  ///< inputs that are constants of the plan
+  std::span<const Port> overridable;    ///< inputs that are constants of the plan
+  std::span<const ExternalFile> files;  ///< of the model's external data
 };
 
 /// Not thread-safe: one thread makes one plan at a time. All that it is made from must outlive it.
@@ -41,6 +42,7 @@ class PlanMaker {
     const SessionDevices& devices;
     SharedBlocks& weights;
     ThreadPool& threads;
+    const ModelNodes* nodes = nullptr;  ///< of the model, for profiles; null: steps name their own nodes
   };
   /// A plan, and what the session has to know about it.
   struct Made {

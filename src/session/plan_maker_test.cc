@@ -52,7 +52,7 @@ TEST_F(PlanMakerTest, OnlyTheFirstPlanRecordsParts) {
   std::vector<AssignedPart> parts{{"CPUExecutionProvider", {{"kept", "", "Add", {}}}}};
   SmallModel one(false), two(false);
   plans.make(one.model, plans.lower_options(nullptr), nullptr);
-  const FirstPlan first{"", nullptr, parts, {}};
+  const FirstPlan first{"", nullptr, parts, {}, {}};
   plans.make(two.model, plans.lower_options(nullptr), &first);
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].nodes[0].name, "kept");

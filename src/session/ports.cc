@@ -90,9 +90,8 @@ void Ports::check_input(size_t index, const Value& value) const {
           dtype_name(t->dtype()), type);
   if (!port.type.ranked) return;
   const Shape& want = port.type.shape;
-  // Programs give [1] for an input that is declared a scalar, and ONNX Runtime accepts it.
-  const bool one = want.rank() == 0 && t->count() == 1;
-  if (one || extents_fit(port.type, value)) return;
+  // Programs give other shapes for an input that is declared a scalar, and ONNX Runtime accepts all of them.
+  if (want.rank() == 0 || extents_fit(port.type, value)) return;
   const bool same_rank = want.rank() == t->shape().rank();
   fail(ErrorCode::invalid_argument, "input '{}' must have shape {}, {} was given; {}", port.name, dims_->text(want),
        to_string(t->shape()), same_rank ? "give it these extents" : cat("reshape it to rank {}", want.rank()));

@@ -62,12 +62,12 @@ TEST(Ports, InputsAreChecked) {
   expect_part(error_of([&] { ports.check_input(0, Value(Sequence{})); }), "another kind of value was given");
 }
 
-TEST(Ports, AScalarMayHaveAnyShapeOfOneElement) {
+TEST(Ports, AScalarMayHaveAnyShape) {
   SmallModel small;
   small.input("scalar", ValueType::tensor(DType::f32, Shape{}));
   const Ports ports = ports_of(small.model);
   ports.check_input(2, Tensor::of<float>({1, 1}, {1}));
-  EXPECT_NE(error_of([&] { ports.check_input(2, vector({1, 2})); }), "no error");
+  ports.check_input(2, vector({1, 2}));
 }
 
 TEST(Ports, OutputsAreCheckedForTheirKindOnly) {

@@ -31,7 +31,7 @@ Routes::Made Routes::make(Model& model, const std::vector<bool>& open, const Low
     const bool has_default = ports_.is_overridable(index);
     if (has_default && !open[index - ports_.inputs().size()]) continue;
     if (has_default) stay.push_back(id);
-    const ValueType& type = ports_.input(index).type;
+    const ValueType& type = graph.value(id).type;
     inputs.add(index, has_default ? Value(aligned(graph.defaults.at(id))) : Value(),
                type.is_tensor() && type.ranked && type.rank() == 0);
   }
@@ -47,8 +47,9 @@ Routes::Made Routes::make(Model& model, const std::vector<bool>& open, const Low
 
 Routes::First Routes::make_first(Model& model, ModelSource source, const LowerOptions& lower, const FirstPlan& first) {
   const bool optimizes = options_.optimization != OptimizationLevel::none;
-  const bool made_in_memory = departures_.has_ties() && !source.exists();  // such a model cannot be read again
-  if (optimizes && (made_in_memory || !ports_.overridable().empty())) {
+  const bool made_in_memory = departures_.may_depart() && !source.exists();  // such a model cannot be read again
+  const bool may_override = !ports_.overridable().empty() && (optimizes || departures_.may_depart());
+  if (made_in_memory || may_override) {
     auto kept = std::make_unique<Model>(model);
     kept->graph = model.graph->clone();
     kept_ = std::move(kept);
@@ -89,13 +90,14 @@ ChosenRoute Routes::choose(std::span<const Value* const> inputs) {
 std::shared_ptr<Route> Routes::general(std::span<const Value* const> inputs) {
   const auto given = inputs.subspan(ports_.inputs().size(), ports_.overridable().size());
   const std::lock_guard lock(mutex_);
-  bool suits = general_ != nullptr;
+  const bool wide = wide_ || departures_.widens(inputs);
+  bool suits = general_ && wide == wide_;
   for (size_t i = 0; suits && i < given.size(); ++i) suits = open_[i] || !given[i];
   if (suits) return general_;
   std::vector<bool> open = open_;
   for (size_t i = 0; i < given.size(); ++i) open[i] = open[i] || given[i];
   try {
-    general_ = make_general(open);
+    general_ = make_general(open, wide);
   } catch (Error& e) {
     e.add_context(
         cat("{}; such a call runs without optimisation (level 0), or on a second plan, for which the model is "
@@ -104,7 +106,8 @@ std::shared_ptr<Route> Routes::general(std::span<const Value* const> inputs) {
     throw;
   }
   open_ = std::move(open);
-  source_ = {};
+  wide_ = wide;
+  if (wide_ || !departures_.has_scalars()) source_ = {};
   logger_.warn("{}: such calls run on a second plan, made now", departure(inputs));
   return general_;
 }
@@ -124,9 +127,10 @@ std::shared_ptr<Model> Routes::model_again() const {
   return model;
 }
 
-std::shared_ptr<Route> Routes::make_general(const std::vector<bool>& open) const {
+std::shared_ptr<Route> Routes::make_general(const std::vector<bool>& open, bool wide) const {
   const std::shared_ptr<Model> model = model_again();
   forget_names(*model->graph);
+  if (wide) forget_scalars(*model->graph);
   return make(*model, open, plans_.lower_options(nullptr), nullptr).route;
 }
 

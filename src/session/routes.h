@@ -28,7 +28,7 @@ class Routes {
   Routes(const Routes&) = delete;
 
   /// Whether a call may depart so that the model is read again, of which the session keeps no copy.
-  bool may_read_again() const { return departures_.has_ties() && ports_.overridable().empty(); }
+  bool may_read_again() const { return departures_.may_depart() && ports_.overridable().empty(); }
 
   /// What the first route tells the session.
   struct First {
@@ -61,7 +61,7 @@ class Routes {
   PortSpaces port_spaces(const Made& first) const;
   std::shared_ptr<Route> general(std::span<const Value* const> inputs);
   std::shared_ptr<Model> model_again() const;
-  std::shared_ptr<Route> make_general(const std::vector<bool>& open) const;
+  std::shared_ptr<Route> make_general(const std::vector<bool>& open, bool wide) const;
 
   const Ports& ports_;
   const SessionOptions& options_;
@@ -76,6 +76,7 @@ class Routes {
   /// A copy of a model with overridable inputs, or of one that was made in memory; its weights stay in their file.
   std::unique_ptr<const Model> kept_;
   std::vector<bool> open_;          ///< by overridable input: whether general_ reads it as an input
+  bool wide_ = false;               ///< whether general_ takes any shape for inputs that are declared scalars
   std::shared_ptr<Route> general_;  ///< null until a call needs it
 };
 

@@ -82,7 +82,7 @@ Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr
 
 Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
     : environment_(std::move(environment)), options_(options), logger_(options.logger(environment_->logger())) {
-  const std::shared_ptr<Model> model = source.read(options_);
+  const std::shared_ptr<Model> model = source.read(options_, logger_);
   load(*model, std::move(source));
 }
 
@@ -127,7 +127,7 @@ void Session::make(Model& model, ModelSource source) {
   auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
   ports_.emplace(model, std::move(dims), devices_.devices);
-  const PlanMaker plans({options_, logger_, devices_, environment_->weights(), threads_->inside()});
+  const PlanMaker plans({options_, logger_, devices_, environment_->weights(), threads_->inside(), &nodes_});
   routes_.emplace(*ports_, options_, logger_, plans, &budget_);
   if (routes_->may_read_again()) source.keep(*model.graph, options_);
   forget_contents(*model.graph);
@@ -138,7 +138,9 @@ void Session::make(Model& model, ModelSource source) {
 
 void Session::build(Model& model, ModelSource source) {
   if (!options_.compile) check_context_keys(options_, source.path());
+  nodes_.add(*model.graph);
   expand_functions(model, options_);
+  nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
   const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
   for (const std::string& name : lower.disabled) {
@@ -149,7 +151,7 @@ void Session::build(Model& model, ModelSource source) {
   save_optimized(model, options_, lower);
   if (options_.config_on("session.compile_only")) return;
   const std::unique_ptr<PackedCache> cache = open_packed_cache(options_, source, environment_->weights(), logger_);
-  const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable()};
+  const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
   if (made.capture) captures_.emplace(*made.capture, *ports_, *turns_);

@@ -93,6 +93,7 @@ class Session {
   MemoryBudget budget_;  ///< of all workspaces
   std::optional<Ports> ports_;
   std::vector<AssignedPart> assigned_;
+  ModelNodes nodes_;                  ///< for profiles
   std::optional<Routes> routes_;      ///< without a first route: the session cannot run
   std::optional<Captures> captures_;  ///< nothing: no provider captures runs
   bool disallow_copies_ = false;

@@ -35,7 +35,7 @@ void compile_model(const Model& given, const SessionOptions& options, const Lowe
     fold_before_claims(model, lower);
     show_to_providers(model, options.external_ops.get());
     std::vector<Assignment> parts;
-    kept = partition_and_keep(model, devices, parts);
+    kept = partition_and_keep(model, devices, {options, source.external_files()}, parts);
   }
   options.compile(compiled_copy(kept ? *kept : given, lower), source.external_files(), kept.has_value());
 }

@@ -14,7 +14,7 @@ namespace scenes {
 /// (the text of a message): it is shown but not compared.
 class Scene {
  public:
-  Scene(const OrtApiBase* base, int out) : base(base), api(*base->GetApi(ORT_API_VERSION)), out_(out) {}
+  Scene(const OrtApiBase* base, int out) : base(base), api(newest(base)), out_(out) {}
 
   const OrtApiBase* base;
   const OrtApi& api;
@@ -42,6 +42,12 @@ class Scene {
   const OrtEpDevice* device(const char* provider);
 
  private:
+  /// An older official library has a shorter table, and ends a scene that calls what it lacks.
+  static const OrtApi& newest(const OrtApiBase* base) {
+    const OrtApi* found = nullptr;
+    for (uint32_t version = ORT_API_VERSION; !found && version > 0; --version) found = base->GetApi(version);
+    return *found;
+  }
   void write(std::string line);
   int out_;
   OrtEnv* env_ = nullptr;

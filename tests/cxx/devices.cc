@@ -48,6 +48,8 @@ void allocators() {
 void the_processor() {
   api::Env env;
   const std::vector<api::EpDevice> all = api::ep_devices(env);
+  expect_error(ORT_NOT_IMPLEMENTED, "", "the capacity of the processor's memory",
+               [&] { (void)all[0].memory_capacity(); });
   const auto cpu =
       std::ranges::find_if(all, [](const api::EpDevice& d) { return d.provider() == "CPUExecutionProvider"; });
   expect(cpu != all.end(), "the processor is a device");

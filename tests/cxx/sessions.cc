@@ -123,7 +123,7 @@ void compiling() {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("cxx-compiled-" + std::to_string(getpid()) + ".onnx");
   std::filesystem::remove(file);
-  api::Compilation(env).from(bytes).to(file).optimization(ORT_DISABLE_ALL).run();
+  api::Compilation(env).from(bytes).to(file).optimization(ORT_DISABLE_ALL).weightless(OrtWeightlessSupport_ALL).run();
   expect(api::Session(env, file).outputs()[0].name == "y", "a compiled model in a file");
   expect_error(ORT_FAIL, "disk full", "what the function throws", [&] {
     api::Compilation(env)

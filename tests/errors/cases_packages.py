@@ -82,7 +82,7 @@ def _(p):
 
 @packages.case("a variant for a device of that provider", "'main' 'cpu' device 'device'")
 def _(p):
-    select(p, open_package(p, {"device": "cpu"}))
+    select(p, open_package(p, {"device": "npu"}))
 
 
 @packages.case("a variant without a model", "'cpu' 'main' 'model_file'")

@@ -318,7 +318,7 @@ void add_bench(CLI::App& app) {
       ->capture_default_str()
       ->check(kPositive);
   add_extras(*sub, *o);
-  sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.31.1 --threads 1,2");
+  sub->footer("Example: retort bench resnet50.onnx --against libonnxruntime.so.1.32.0 --threads 1,2");
   o->suite.add(*sub);
   sub->get_option("MODEL")->required(false);
   sub->callback([o] {

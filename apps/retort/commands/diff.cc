@@ -387,7 +387,7 @@ void add_diff(CLI::App& app) {
       "they "
       "differ.\n\n"
       "Only the first engine uses the plug-in: the second, by default the same library, runs on its CPU.\n\n"
-      "Examples: retort diff model.onnx --against libonnxruntime.so.1.31.1 --inputs test_data_set_0\n"
+      "Examples: retort diff model.onnx --against libonnxruntime.so.1.32.0 --inputs test_data_set_0\n"
       "          retort diff model.onnx --plugin my=libmy.so");
   sub->callback([o] { diff(*o); });
 }

@@ -138,7 +138,7 @@ class EngineLibrary {
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_.get(); }
   void check(OrtStatus* status) const;
-  /// For example "Retort 0.1.0" or "ONNX Runtime 1.31.1".
+  /// For example "Retort 0.1.0" or "ONNX Runtime 1.32.0".
   std::string name() const;
   /// The version of the interface, at most ORT_API_VERSION; do not call newer functions.
   uint32_t api_version() const { return api_version_; }

@@ -51,12 +51,24 @@ nlohmann::json ToolsLibrary::describe(const Common& options, int level) const {
   }));
 }
 
+// A step that computes several nodes of the model has all their names in a profile.
+static std::vector<std::string> names_in_profile(const nlohmann::json& node) {
+  std::string all;
+  for (const auto& origin : node.value("origins", nlohmann::json::array()))
+    all += (all.empty() ? "" : "+") + std::string(origin);
+  std::vector<std::string> names{node["name"]};
+  if (!all.empty() && all != names[0]) names.push_back(all);
+  return names;
+}
+
 std::map<std::string, double> operations_by_name(const nlohmann::json& model) {
   std::map<std::string, double> all;
   for (const char* graph : {"graph", "optimized"}) {  // names of both graphs: the second replaces the first
     std::map<std::string, double> of_graph;
     if (!model.contains(graph)) continue;
-    for (const auto& n : model[graph]["nodes"]) of_graph[n["name"]] += n.value("operations", std::nan(""));
+    for (const auto& n : model[graph]["nodes"]) {
+      for (const std::string& name : names_in_profile(n)) of_graph[name] += n.value("operations", std::nan(""));
+    }
     for (const auto& [name, work] : of_graph) all[name] = work;
   }
   return all;

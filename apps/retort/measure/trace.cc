@@ -39,9 +39,11 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
   for (const json& e : events) {
     if (e.value("ph", "") != "X") continue;
     const std::string name = e.value("name", ""), category = e.value("cat", "");
-    const double start = e.at("ts"), duration = e.at("dur");
-    if (category == "Session" && name == "model_run") runs.push_back({start, duration, {}});
     const json args = e.value("args", json::object());
+    const bool exact = args.contains("start_ns") && args.contains("duration_ns");
+    const double start = exact ? double(args["start_ns"]) / 1e3 : double(e.at("ts"));
+    const double duration = exact ? double(args["duration_ns"]) / 1e3 : double(e.at("dur"));
+    if (category == "Session" && name == "model_run") runs.push_back({start, duration, {}});
     // ONNX Runtime also writes events before and after a kernel; its kernels have this suffix.
     if (category == "Node" && args.contains("op_name") && !name.ends_with("_fence_before") &&
         !name.ends_with("_fence_after"))

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::error::Result;
 use crate::ffi::{self, OrtLoggingLevel};
 
-/// Returns the version of the loaded library, as it reports it: `"1.31.1"`, for example.
+/// Returns the version of the loaded library, as it reports it: `"1.32.0"`, for example.
 pub fn version() -> Result<String> {
     Ok(ffi::version()?)
 }

@@ -71,6 +71,13 @@ class Compilation {
     return *this;
   }
 
+  /// Which weights the providers' compiled parts do not contain. Since 1.32.
+  Compilation& weightless(OrtWeightlessSupport mode) {
+    Library::need(32, "the mode of models without weights");
+    check(compile_api().ModelCompilationOptions_SetWeightlessMode(options_.get(), mode));
+    return *this;
+  }
+
   void run() const { check(compile_api().CompileModel(env_, options_.get())); }
 
  private:

@@ -49,6 +49,17 @@ class EpDevice {
     Library::need(23, "the memory of a device");
     return MemoryView(api().EpDevice_MemoryInfo(device_, kind));
   }
+  struct Capacity {
+    size_t total = 0, available = 0;  ///< bytes
+  };
+  /// How much memory of that kind the device has, as its provider says. Throws an Error with the code
+  /// ORT_NOT_IMPLEMENTED if the provider does not say, as that of the processor. Since 1.32.
+  Capacity memory_capacity(OrtDeviceMemoryType kind = OrtDeviceMemoryType_DEFAULT) const {
+    Library::need(32, "the capacity of a device's memory");
+    Capacity capacity;
+    check(api().EpDevice_GetMemoryCapacity(device_, kind, &capacity.total, &capacity.available));
+    return capacity;
+  }
 
  private:
   const OrtEpDevice* device_ = nullptr;

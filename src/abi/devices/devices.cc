@@ -192,6 +192,16 @@ const OrtMemoryInfo* ORT_API_CALL EpDevice_MemoryInfo(const OrtEpDevice* ep_devi
   });
 }
 
+OrtStatusPtr ORT_API_CALL EpDevice_GetMemoryCapacity(const OrtEpDevice* ep_device, OrtDeviceMemoryType memory_type,
+                                                     size_t* total_bytes, size_t* available_bytes) noexcept {
+  return guard([&] {
+    const OrtEpDevice& device = handle(ep_device, "ep_device");
+    require(total_bytes || available_bytes, ErrorCode::invalid_argument,
+            "total_bytes and available_bytes are both null; give one of them");
+    ask_memory_capacity(device, memory_type, total_bytes, available_bytes);
+  });
+}
+
 OrtStatusPtr ORT_API_CALL GetNumHardwareDevices(const OrtEnv* env, size_t* num_devices) noexcept {
   return guard([&] {
     const OrtEnv& e = handle(env, "env");

@@ -8,8 +8,8 @@
 namespace retort::abi {
 namespace {
 
-/// The IR version of models that the model editor makes; ONNX Runtime 1.31 writes the same.
-constexpr int64_t kEditorIrVersion = 13;
+/// The IR version of models that the model editor makes; ONNX Runtime 1.32 writes the same.
+constexpr int64_t kEditorIrVersion = 14;
 
 const OrtGraph& of(const OrtGraph* graph) { return handle(graph, "graph"); }
 

@@ -13,7 +13,7 @@
 namespace retort::abi {
 namespace {
 
-constexpr int64_t kIrVersion = 13;  // as ONNX Runtime 1.31 makes them
+constexpr int64_t kIrVersion = 14;  // as ONNX Runtime 1.32 makes them
 
 /// The type that a caller described, with the model's named extents.
 ValueType value_type(const OrtTypeInfo& info, DimTable& dims) {

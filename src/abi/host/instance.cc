@@ -1,6 +1,7 @@
 #include "abi/host/instance.h"
 
 #include "abi/host/kernel_def.h"
+#include "abi/host/weightless.h"
 
 namespace retort::abi {
 
@@ -11,7 +12,9 @@ Instance::Instance(std::shared_ptr<Plugin> p, const ProviderSpec& spec, const Lo
   std::vector<const OrtKeyValuePairs*> pointers;
   for (const ProviderDevice* d : spec.devices)
     pointers.push_back(metadata.emplace_back(std::make_unique<OrtKeyValuePairs>(d->metadata)).get());
+  check_weightless_devices(*plugin, spec.devices, spec.config);
   options.options.config = spec.config;
+  decide_weightless(options.options.config);
   if (spec.caller) options.ep_context = spec.caller->ep_context;
   plugin->call("CreateEp", factory.CreateEp, &factory, spec.hardware.data(), pointers.data(), spec.devices.size(),
                &options, &logger, &made_);
@@ -25,6 +28,10 @@ Instance::Instance(std::shared_ptr<Plugin> p, const ProviderSpec& spec, const Lo
     --plugin->in_use;
     throw;
   }
+}
+
+void Instance::check_compiles() const {
+  std::call_once(checked_compiles_, [&] { check_weightless_provider(*this); });
 }
 
 void Instance::check() const {

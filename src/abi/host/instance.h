@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class Instance {
     return plugin->call(name, function, made_, std::forward<A>(args)...);
   }
 
+  /// Whether it compiles what the session's options ask for; called before it compiles. Throws if not.
+  void check_compiles() const;
+
   const std::shared_ptr<Plugin> plugin;
   const OrtLogger logger;
   OrtSessionOptions options;
@@ -38,6 +42,7 @@ class Instance {
 
  private:
   void check() const;
+  mutable std::once_flag checked_compiles_;
   OrtEp* made_ = nullptr;
 };
 

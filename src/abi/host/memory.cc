@@ -161,12 +161,13 @@ OrtMemoryDevice device_of(const MemorySpace& space) {
   return device;
 }
 
-std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info) {
+std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info,
+                                            const OrtKeyValuePairs* options) {
   OrtEpFactory& factory = plugin->factory();
   OrtAllocator* made = nullptr;
   if (!plugin->since(23) || !factory.CreateAllocator) return nullptr;
   const auto kept = std::make_shared<const OrtMemoryInfo>(info);
-  plugin->call("CreateAllocator", factory.CreateAllocator, &factory, kept.get(), nullptr, &made);
+  plugin->call("CreateAllocator", factory.CreateAllocator, &factory, kept.get(), options, &made);
   if (made) return std::make_shared<PluginAllocator>(plugin, made, kept);
   require(info.allocator_type == OrtReadOnlyAllocator, ErrorCode::fail,
           "{} made no allocator for memory '{}', which its device declares; its factory's CreateAllocator must "
@@ -175,11 +176,28 @@ std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugi
   return nullptr;
 }
 
+namespace {
+
+/// What a factory is told about the session that it makes allocators for: its provider, and the session's entries for
+/// arenas of the provider.
+OrtKeyValuePairs allocator_options(const Instance& provider) {
+  std::map<std::string, std::string> told{{"ep_instance_id", cat("{}", reinterpret_cast<uintptr_t>(&provider.ep()))}};
+  std::string owner = cat("ep.{}.", provider.plugin->name());
+  std::ranges::transform(owner, owner.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  for (const auto& [key, value] : provider.options.options.config) {
+    if (key.starts_with(owner + "arena.")) told[key.substr(owner.size())] = value;
+  }
+  return OrtKeyValuePairs(std::move(told));
+}
+
+}  // namespace
+
 SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos) {
   SessionMemory memory;
   const auto create = provider.since(23) ? provider.ep().CreateAllocator : nullptr;
+  const OrtKeyValuePairs options = allocator_options(provider);
   const auto make = [&](const OrtMemoryInfo& info) -> std::shared_ptr<Allocator> {
-    if (!create) return plugin_allocator(provider.plugin, info);
+    if (!create) return plugin_allocator(provider.plugin, info, &options);
     OrtAllocator* made = nullptr;
     const auto kept = std::make_shared<const OrtMemoryInfo>(info);
     provider.call("CreateAllocator", create, kept.get(), &made);

@@ -92,6 +92,7 @@ class CompiledPart : public Compiled {
     require(ep.Compile != nullptr, ErrorCode::ep_fail,
             "{} claimed nodes to fuse, but has no Compile; it must claim them one by one for its kernels",
             plugin.who());
+    place_.provider->check_compiles();
     const OrtGraph* graphs[] = {graph.get()};
     const OrtNode* nodes[] = {&fused};
     OrtNode* context_nodes[] = {nullptr};

@@ -118,8 +118,9 @@ OrtMemoryDevice device_of(const MemorySpace& space);
 
 // memory.cc
 /// The plug-in's allocator for that memory; null if it has no function that makes allocators. Throws ep_fail if that
-/// function returns none.
-std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info);
+/// function returns none. `options` for a session; null: for the environment.
+std::shared_ptr<Allocator> plugin_allocator(const std::shared_ptr<Plugin>& plugin, const OrtMemoryInfo& info,
+                                            const OrtKeyValuePairs* options = nullptr);
 /// Allocators of a session. The plug-in's provider makes them, or its factory if the provider has no such function.
 SessionMemory session_memory(const Instance& provider, std::span<const OrtMemoryInfo> infos);
 /// Null: the plug-in copies nothing.
@@ -151,6 +152,9 @@ void tell_run_ends(const Instance& provider, const OrtRunOptions* options, bool 
 /// Asks the device's plug-in why its provider cannot use the hardware; the result is empty if it gives no reason.
 void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& hardware,
                          OrtDeviceEpIncompatibilityDetails& details);
+/// Asks the device's plug-in how much memory of that type the device has, and how much is available; null where that is
+/// not asked. Throws not_implemented if it does not say.
+void ask_memory_capacity(const OrtEpDevice& device, OrtDeviceMemoryType type, size_t* total, size_t* available);
 /// Whether a model that was compiled elsewhere, with this compatibility text, runs on these devices of one provider.
 OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note);
 /// Throws `fail` if a model was compiled elsewhere for the devices' provider, its metadata say so, and the provider

@@ -20,6 +20,19 @@ void ask_incompatibility(const OrtEpDevice& device, const OrtHardwareDevice& har
               factory->GetHardwareDeviceIncompatibilityDetails, factory, &hardware, &details);
 }
 
+void ask_memory_capacity(const OrtEpDevice& device, OrtDeviceMemoryType type, size_t* total, size_t* available) {
+  constexpr uint32_t kSince = 32;
+  OrtEpFactory* factory = device.plugin;
+  const bool answers = factory && factory->ort_version_supported >= kSince && factory->GetDeviceMemoryCapacity;
+  require(answers, ErrorCode::not_implemented, "provider '{}' does not tell the capacity of its devices' memory",
+          device.name);
+  size_t all = 0, rest = 0;
+  call_plugin({"provider", device.name}, "GetDeviceMemoryCapacity", factory->GetDeviceMemoryCapacity, factory, &device,
+              type, total ? &all : nullptr, available ? &rest : nullptr);
+  if (total) *total = all;
+  if (available) *available = rest;
+}
+
 OrtCompiledModelCompatibility ask_compatibility(std::span<const OrtEpDevice* const> devices, const char* note) {
   constexpr uint32_t kSince = 23;
   auto answer = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;

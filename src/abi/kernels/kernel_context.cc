@@ -90,14 +90,16 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
   });
 }
 
-// Outputs of custom operators are allocated when the kernel gives their shape.
+// The tensor that the caller gave for an output of the graph. GetOutput returns its memory for the same shape; any other
+// output is allocated when the kernel gives the shape.
 OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
                                                               OrtValue** output) noexcept {
   return guard([&] {
-    const OrtKernelContext& c = of(context);
+    OrtKernelContext& c = writable(of(context));
     need(output, "output");
     check_index(output_index, c.outputs.size(), "output");
-    *output = nullptr;
+    const Tensor* const given = c.run && c.run->wants(output_index) ? c.run->out_slot(output_index).offered : nullptr;
+    *output = given ? &c.preallocated.try_emplace(output_index, Value(*given)).first->second : nullptr;
   });
 }
 

@@ -55,6 +55,8 @@ struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
   retort::abi::PartRun* part =
       nullptr;  ///< of a plug-in's part or kernel, whose inputs are made before; otherwise null
   std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< of a custom operator, made on demand
+  /// Of a custom operator: views of the tensors that the caller gave for outputs, by index, made on demand.
+  std::map<size_t, OrtValue> preallocated;
   std::vector<std::shared_ptr<void>> scratch;
 };
 

@@ -163,6 +163,17 @@ OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetWeightlessEnabled(
   return guard([&] { set_config(model_compile_options, "ep.enable_weightless", use_weightless); });
 }
 
+OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetWeightlessMode(OrtModelCompilationOptions* model_compile_options,
+                                                                    OrtWeightlessSupport weightless_mode) noexcept {
+  return guard([&] {
+    auto& o = compilation(model_compile_options);
+    require(weightless_mode >= OrtWeightlessSupport_NONE && weightless_mode <= OrtWeightlessSupport_ALL,
+            ErrorCode::invalid_argument, "weightless_mode is {}; give NONE (0), EXTERNAL_ONLY (1) or ALL (2)",
+            int(weightless_mode));
+    o.session.options.config["ep.enable_weightless_mode"] = std::to_string(int(weightless_mode));
+  });
+}
+
 OrtStatusPtr ORT_API_CALL ModelCompilationOptions_SetEpContextBinaryInformation(
     OrtModelCompilationOptions* model_compile_options, const char* output_directory, const char* model_name) noexcept {
   return guard([&] {

@@ -41,6 +41,7 @@ struct OrtModelPackageComponentContext : retort::abi::Handle<retort::abi::tag_of
   const retort::PackageComponent* component;
   const retort::PackageVariant* variant;
   std::string provider;
+  bool has_devices = false;  ///< whether the options that it was selected with name devices
 };
 
 namespace retort::abi::package_api {
@@ -60,14 +61,13 @@ OrtStatusPtr give_names(const std::vector<const char*>& names, const char* const
   return nullptr;
 }
 
-/// The devices that a session of these options would use with that provider; empty for the CPU.
+/// The devices that a session of these options would use with that provider; empty for the CPU without a device.
 std::vector<const OrtEpDevice*> driven_devices(const EpDevices& all, const OrtSessionOptions& options,
                                                const std::string& provider) {
-  if (provider == cpu_device().name) return {};
   for (const auto& added : options.devices) {
     if (added[0]->name == provider) return added;
   }
-  return all.of(provider);
+  return provider == cpu_device().name ? std::vector<const OrtEpDevice*>() : all.of(provider);
 }
 
 bool is_of_kind(const OrtEpDevice& device, const std::string& kind) {
@@ -105,7 +105,12 @@ OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
             selected.variant->name, selected.component->name, key.size(), kMostKey);
     options.options.config[key] = value;
   }
-  // The CPU takes no options, and a session without a named provider runs on it.
+  // A session without a named provider runs on the CPU, which takes no options.
+  const bool ignores = selected.provider == cpu_device().name && !selected.has_devices;
+  require(!ignores || selected.variant->provider_options.empty(), ErrorCode::not_implemented,
+          "variant '{}' of component '{}' has provider_options, but the CPU takes none; remove them, or create the "
+          "session with options",
+          selected.variant->name, selected.component->name);
   if (selected.provider != cpu_device().name)
     options.options.providers.push_back({selected.provider, selected.variant->provider_options});
   return options;
@@ -231,6 +236,7 @@ OrtStatusPtr ORT_API_CALL SelectComponent(const OrtModelPackageContext* ctx, con
       return options->devices.empty() ? rank_for_cpu(variant) : rank_for_devices(variant, options->devices);
     });
     selected->provider = provider;
+    selected->has_devices = !options->devices.empty();
     give(out, "out", std::move(selected));
   });
 }

@@ -18,7 +18,7 @@ OrtStatusPtr begin(const OrtEnv* env, const OrtSessionOptions* options, OrtSessi
     draft->options = opening_options(env, options);
     draft->environment = env->environment;
     need(out, "out");
-    draft->model = source().read(draft->options);
+    draft->model = source().read(draft->options, draft->options.logger(env->environment->logger()));
     draft->shown = interface_of(*draft->model);
     auto session = new_session(*env);
     session->opsets = draft->model->opsets;

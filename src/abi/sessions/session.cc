@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "abi/devices/devices.h"
 #include "abi/host/plugin.h"
 #include "abi/kernels/kernels.h"
@@ -140,17 +142,34 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
     const std::lock_guard lock(e.hooks_mutex);
     settings.threads.hooks = e.hooks;
   }
-  if (options) settings.external_ops = custom_ops_of(*options, e.environment->logger());
+  if (options) settings.external_ops = custom_ops_of(*options, settings.logger(e.environment->logger()));
   return settings;
 }
+
+namespace {
+
+/// A provider that left weights in the model that it compiled needs that model.
+void warn_of_missing_source(const Model& model, const OrtSessionOptions& options, const Logger& logger) {
+  const auto note =
+      std::ranges::find(model.metadata, "external_dependencies", [](const auto& entry) { return entry.first; });
+  if (note == model.metadata.end() || note->second.find("source_model") == std::string::npos) return;
+  if (options.weightless_source || !options.options.config_entry("ep.context_source_model_path").empty()) return;
+  logger.warn(
+      "the model was compiled without its weights, and neither ep.context_source_model_path nor a buffer "
+      "(SessionOptionsSetWeightlessSourceModelBuffer) gives the model that has them");
+}
+
+}  // namespace
 
 void finish_session(OrtSession& session, const std::shared_ptr<Environment>& environment, SessionOptions settings,
                     const OrtSessionOptions* options, const OrtPrepackedWeightsContainer* container, Load load) {
   SharedWeights shared{container ? handle(container, "prepacked_weights_container").weights : nullptr, {}};
   for (const auto& [name, tensor] : settings.initializers) shared.names.insert(name);
-  settings.choose_providers = [&session, options, shared](const Model& model) {
+  const Logger logger = settings.logger(environment->logger());
+  settings.choose_providers = [&session, options, shared, logger](const Model& model) {
     session.opsets = model.opsets;
     if (!options) return std::vector<std::shared_ptr<Provider>>();
+    warn_of_missing_source(model, *options, logger);
     auto providers = choose_devices(*session.ep_devices, *options, model, session.devices);
     for (const auto& provider : providers) share_weights(*provider, shared);
     return providers;

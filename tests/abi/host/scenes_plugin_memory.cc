@@ -23,10 +23,11 @@ struct Lending {
     note("registered");
   }
 
-  OrtSession* open(const Maker& model) {
+  OrtSession* open(const Maker& model, std::initializer_list<Setting> entries = {}) {
     OrtSessionOptions* options = s.options();
     const OrtEpDevice* d = s.device("lending");
     if (d) CALL(SessionOptionsAppendExecutionProvider_V2, options, s.env(), &d, 1, nullptr, nullptr, 0);
+    for (const auto& [key, value] : entries) CALL(AddSessionConfigEntry, options, key, value);
     OrtSession* session = model.open(s, options);
     note("session");
     return session;
@@ -106,6 +107,14 @@ SCENE(lending, the_factory_fails_for_constants_of_sessions) {
 SCENE(lending, the_factory_makes_none) { whole_life(s, {{"factory", "null"}}); }
 SCENE(lending, the_factory_fails) { whole_life(s, {{"factory", "fails"}}); }
 SCENE(lending, without_constants) { whole_life(s, {{"hides", "constants"}}); }
+SCENE(lending, options_of_arenas) {
+  Lending l(s, {});
+  for (const char* owner : {"lending", "Lending", "other"}) {
+    const std::string limit = std::string("ep.") + owner + ".arena.max_mem",
+                      own = std::string("ep.") + owner + ".arena.x.y";
+    l.release(l.open(twice(), {{limit.c_str(), "1000"}, {own.c_str(), "z"}, {"ep.lending.level", "3"}}));
+  }
+}
 SCENE(lending, without_default) { whole_life(s, {{"hides", "default"}}); }
 
 // A result in memory of the session outlives it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "host_device.h"
 
@@ -79,6 +80,19 @@ OrtStatus* lend(const std::string& who, const OrtMemoryInfo* info, OrtAllocator*
   }
   tell(who + " makes " + (*made ? static_cast<Lent*>(*made)->name : kind + " null"));
   return nullptr;
+}
+
+/// The options of an allocator, but for the address of the provider.
+void tell_options(const OrtKeyValuePairs* options) {
+  const char *const *keys = nullptr, *const *values = nullptr;
+  size_t count = 0;
+  api->GetKeyValuePairs(options, &keys, &values, &count);
+  std::set<std::string> lines;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_address = std::string(keys[i]) == "ep_instance_id";
+    lines.insert(std::string(keys[i]) + "=" + (is_address ? "…" : values[i]));
+  }
+  for (const std::string& line : lines) tell("with " + line);
 }
 
 // Parts: the product of all inputs
@@ -158,7 +172,7 @@ struct LendingFactory : Factory {
     };
     CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo* info, const OrtKeyValuePairs* options,
                          OrtAllocator** made) noexcept {
-      if (options) tell("with options");
+      if (options) tell_options(options);
       return lend("factory", info, made);
     };
     ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* a) noexcept {

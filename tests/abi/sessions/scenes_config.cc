@@ -136,3 +136,54 @@ SCENE(config, dynamic_options) {
   for (size_t i = 0; i < 4; ++i) CALL(SetEpDynamicOptions, session, keys + i, values, 1);
   CALL(SetEpDynamicOptions, session, keys, values, 4);
 }
+
+SCENE(config, keys_of_loaders_and_experts) {
+  const Values numbers{"",
+                       "0",
+                       "1",
+                       "-1",
+                       "64",
+                       "65",
+                       "4096",
+                       "4097",
+                       "1048576",
+                       "67108864",
+                       "2147483648",
+                       "4294967297",
+                       "18446744073709551616",
+                       "0x1",
+                       "1.5",
+                       "0.5",
+                       "auto",
+                       "AUTO",
+                       "abc"};
+  for (const char* key : {"threads", "pinned_memory_bytes", "chunk_bytes", "min_size_bytes"})
+    sessions_with(s, (std::string("session.external_data_loader.") + key).c_str(), numbers);
+  for (const char* key :
+       {"cpu_threads", "device_expert_bytes", "gpu_budget_bytes", "host_expert_bytes", "device_working_bytes",
+        "host_working_bytes", "pinned_bytes", "reserve_device_bytes", "gpu_device_mem_limit", "budget_group",
+        "async_max_tokens", "prefill_wave_experts", "popularity_file", "source_root", "derived_cache_dir",
+        "min_expert_weight", "tail_substitution_threshold", "tail_substitution_min_rank", "unheard_of"}) {
+    // 0x1 is a number between 0 and 1 there, a text here.
+    Values given = numbers;
+    if (std::string_view(key) == "min_expert_weight") std::erase(given, std::string_view("0x1"));
+    sessions_with(s, (std::string("session.moe.offload.") + key).c_str(), given);
+  }
+  sessions_with(s, "ep.cuda.moe_packed_gpu_experts", numbers);
+  sessions_with(s, "ep.cuda.gqa_workspace_max_total_sequence_length", numbers);
+  sessions_with(s, "ep.cuda.runtime_fusion.unit_swish", numbers);
+  sessions_with(s, "moe.cpu_offload.mode", {"auto", ""});
+}
+
+SCENE(config, choices_of_experts) {
+  const Values words{"",         "0",       "1",      "2",    "auto",   "Auto",     "disabled", "enabled",
+                     "required", "latency", "memory", "safe", "static", "ADAPTIVE", "true",     "False"};
+  for (const char* key :
+       {"mode", "placement", "cpu_execution", "allow_file_backing", "skip_zero_cold_doorbell", "skip_tail_cold_only"}) {
+    sessions_with(s, (std::string("session.moe.offload.") + key).c_str(), words);
+  }
+  sessions_with(s, "session.kernel_dispatch_policy", words);
+  sessions_with(s, "session.moe.offload.node_overrides",
+                {"", "a", "a:", "a:x=1", "a:max_resident_slots=4", "a:max_resident_slots=4,device_expert_bytes=100",
+                 "a:device_expert_bytes=100;b:max_resident_slots=1"});
+}

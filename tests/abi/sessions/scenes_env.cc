@@ -20,11 +20,11 @@ SCENE(status, empty_message) {
 }
 
 SCENE(base, versions) {
-  for (uint32_t v : {0u, 1u, 2u, 10u, 20u, 31u, 32u, 1000u}) s.note("GetApi", s.base->GetApi(v));
-  s.note("one table", s.base->GetApi(1) == s.base->GetApi(31));
+  for (uint32_t v : {0u, 1u, 2u, 10u, 20u, 31u, 32u, 33u, 1000u}) s.note("GetApi", s.base->GetApi(v));
+  s.note("one table", s.base->GetApi(1) == s.base->GetApi(32));
   s.note("version", s.base->GetVersionString());
   s.note("build info", s.api.GetBuildInfoString() != nullptr);
-  s.note("training", s.api.GetTrainingApi(31));
+  s.note("training", s.api.GetTrainingApi(32));
   s.note("editor", s.api.GetModelEditorApi());
   s.note("compile", s.api.GetCompileApi());
   s.note("ep", s.api.GetEpApi());

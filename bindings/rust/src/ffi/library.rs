@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn versions_are_read() {
         assert_eq!(minor_of("1.17.3"), Some(17));
-        assert_eq!(minor_of("1.31"), Some(31));
+        assert_eq!(minor_of("1.32"), Some(32));
         assert_eq!(minor_of("1"), None);
         assert_eq!(minor_of("2.0.0"), None);
         assert_eq!(minor_of("one"), None);

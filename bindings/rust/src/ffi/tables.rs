@@ -9,7 +9,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// The newest version of the interface that the tables contain.
-pub const ORT_API_VERSION: u32 = 31;
+pub const ORT_API_VERSION: u32 = 32;
 
 macro_rules! opaque {
     ($($name:ident)*) => { $(#[repr(C)] pub struct $name { _private: [u8; 0] })* };
@@ -368,6 +368,7 @@ impl OrtWeightlessSupport {
     pub const OrtWeightlessSupport_NONE: Self = Self(0);
     pub const OrtWeightlessSupport_EXTERNAL_ONLY: Self = Self(1);
     pub const OrtWeightlessSupport_ALL: Self = Self(2);
+    pub const OrtWeightlessSupport_ALL_OR_EXTERNAL_ONLY: Self = Self(3);
 }
 
 #[repr(transparent)]
@@ -928,10 +929,11 @@ pub struct OrtApi {
     pub KernelContext_GetPreallocatedOutput: Option<unsafe extern "C" fn(context: *const OrtKernelContext, output_index: usize, output: *mut *mut OrtValue) -> OrtStatusPtr>,
     pub SessionOptionsSetEpContextDataReadFunc: Option<unsafe extern "C" fn(options: *mut OrtSessionOptions, read_func: OrtReadNamedBufferFunc, state: *mut c_void) -> OrtStatusPtr>,
     pub GetModelPackageApi: Option<unsafe extern "C" fn() -> *const OrtModelPackageApi>,
+    pub EpDevice_GetMemoryCapacity: Option<unsafe extern "C" fn(ep_device: *const OrtEpDevice, memory_type: OrtDeviceMemoryType, total_bytes: *mut usize, available_bytes: *mut usize) -> OrtStatusPtr>,
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(std::mem::offset_of!(OrtApi, GetModelPackageApi) == 3416);
+const _: () = assert!(std::mem::offset_of!(OrtApi, EpDevice_GetMemoryCapacity) == 3424);
 
 /// The version of the interface that added each slot of `OrtApi`.
 pub mod since {
@@ -1043,5 +1045,6 @@ pub mod since {
         29: SessionOptionsSetWeightlessSourceModelBuffer;
         30: KernelContext_GetPreallocatedOutput;
         31: SessionOptionsSetEpContextDataReadFunc GetModelPackageApi;
+        32: EpDevice_GetMemoryCapacity;
     }
 }

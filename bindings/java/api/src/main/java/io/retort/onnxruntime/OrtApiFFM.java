@@ -75,7 +75,7 @@ public final class OrtApiFFM {
     return library.path();
   }
 
-  /** {@return the version of the library, such as {@code 1.31.1}} */
+  /** {@return the version of the library, such as {@code 1.32.0}} */
   public String versionString() {
     return library.versionString();
   }

@@ -118,7 +118,7 @@ public final class NativeLibrary {
   /**
    * Returns the version of the library, as the library reports it.
    *
-   * @return for example {@code 1.31.1}; Retort returns the version of ONNX Runtime whose interface it has
+   * @return for example {@code 1.32.0}; Retort returns the version of ONNX Runtime whose interface it has
    */
   public String versionString() {
     return engine.version();

@@ -1,0 +1,21 @@
+#include "plan/model_nodes.h"
+
+#include "ir/describe.h"
+
+namespace retort {
+
+void ModelNodes::add(const Graph& graph) {
+  uint32_t index = 0;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    by_label_.try_emplace(label(graph, node), Known{node.type, index++});
+    for (const Body& b : node.bodies) add(*b.graph);
+  }
+}
+
+const ModelNodes::Known* ModelNodes::find(const std::string& label) const {
+  const auto found = by_label_.find(label);
+  return found == by_label_.end() ? nullptr : &found->second;
+}
+
+}  // namespace retort

@@ -1,0 +1,27 @@
+// The nodes of a model as its author wrote them, for profiles: what a plan runs is lifted, fused and renamed.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "ir/graph.h"
+
+namespace retort {
+
+/// Operators and positions of nodes, by label (ir/describe.h). Thread-safe, except for add().
+class ModelNodes {
+ public:
+  struct Known {
+    std::string type;
+    uint32_t index = 0;  ///< among the nodes of its graph
+  };
+  /// Adds the nodes of a graph and its bodies. Of several nodes with one label, the first stays.
+  void add(const Graph& graph);
+  /// Null for a label that no node of the model has.
+  const Known* find(const std::string& label) const;
+
+ private:
+  std::unordered_map<std::string, Known> by_label_;
+};
+
+}  // namespace retort

@@ -1,0 +1,109 @@
+// What kernels of custom operators reach in the session: its log, and the outputs that a caller gave.
+#include <algorithm>
+#include <mutex>
+
+#include "binder.h"
+#include "custom.h"
+
+using namespace scenes;
+
+namespace {
+
+std::mutex mutex;
+std::vector<std::string> heard;
+
+void ORT_API_CALL hear(void*, OrtLoggingLevel severity, const char*, const char* id, const char*, const char* message) {
+  const std::string text = message;
+  const size_t at = text.find("the kernel says");
+  if (at == std::string::npos) return;
+  const std::lock_guard lock(mutex);
+  heard.push_back(std::to_string(severity) + " " + id + ": " + text.substr(at));
+}
+
+void say(const OrtLogger* logger, const char* when) {
+  OrtLoggingLevel level = ORT_LOGGING_LEVEL_FATAL;
+  NOTED(Logger_GetLoggingSeverityLevel, logger, &level);
+  scene->note("level", level);
+  for (const int severity : {0, 1, 2, 3, 4}) {
+    const std::string text = std::string("the kernel says ") + when + " " + std::to_string(severity);
+    NOTED(Logger_LogMessage, logger, OrtLoggingLevel(severity), text.c_str(), "kernel.cc", 7, "say");
+  }
+}
+
+OrtStatus* copy(OrtKernelContext* context) {
+  const auto [x, shape, y] = LikeInput(context);
+  void* to = nullptr;
+  NOTED(GetTensorMutableData, y, &to);
+  std::copy_n(floats_of(x), count_of(shape), static_cast<float*>(to));
+  return nullptr;
+}
+
+/// Sessions whose log calls hear(), at a level of their own and of a run.
+void log_at(Scene& s, int level) {
+  Op op("Fails", {{kFloat}}, {{kFloat}});
+  op.create = [](const OrtKernelInfo* info) {
+    const OrtLogger* logger = nullptr;
+    NOTED(KernelInfo_GetLogger, info, &logger);
+    say(logger, "when it is made");
+  };
+  op.compute = [](OrtKernelContext* context) {
+    const OrtLogger* logger = nullptr;
+    NOTED(KernelContext_GetLogger, context, &logger);
+    say(logger, "when it runs");
+    return copy(context);
+  };
+  scene = &s;
+  api = &s.api;
+  OrtCustomOpDomain* domain = nullptr;
+  OrtSessionOptions* options = s.options();
+  CALL(CreateCustomOpDomain, "test", &domain);
+  CALL(CustomOpDomain_Add, domain, &op);
+  CALL(AddCustomOpDomain, options, domain);
+  CALL(SetUserLoggingFunction, options, hear, nullptr);
+  CALL(SetSessionLogId, options, "mine");
+  CALL(SetSessionLogSeverityLevel, options, level);
+  OrtSession* session = open(s, "custom_fails", options);
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  run(s, session, {"x"}, {floats(s, data, {2, 3})}, {"y"});
+  s.api.ReleaseSession(session);
+  for (const std::string& line : heard) s.note("heard", line);
+}
+
+/// The address and the content of an output, before the kernel makes it.
+OrtStatus* peek(OrtKernelContext* context) {
+  for (const size_t index : {0, 1}) {
+    OrtValue* given = nullptr;
+    NOTED(KernelContext_GetPreallocatedOutput, context, index, &given);
+    scene->note("preallocated", static_cast<const void*>(given));
+    if (given) note_tensor(*scene, "preallocated", given);
+  }
+  return copy(context);
+}
+
+}  // namespace
+
+SCENE(custom_calls, logs_everything) { log_at(s, ORT_LOGGING_LEVEL_VERBOSE); }
+SCENE(custom_calls, logs_warnings) { log_at(s, ORT_LOGGING_LEVEL_WARNING); }
+SCENE(custom_calls, logs_errors) { log_at(s, ORT_LOGGING_LEVEL_ERROR); }
+
+SCENE(custom_calls, preallocated_outputs) {
+  Op op("Fails", {{kFloat}}, {{kFloat}});
+  op.compute = peek;
+  OrtSession* session = open_with(s, "custom_fails", {&op});
+  float data[6] = {1, 2, 3, 4, 5, 6}, y[6] = {7, 7, 7, 7, 7, 7};
+  const OrtValue* x = floats(s, data, {2, 3});
+  const char *in = "x", *out = "y";
+  for (OrtValue* given : {static_cast<OrtValue*>(nullptr), const_cast<OrtValue*>(floats(s, y, {2, 3})),
+                          const_cast<OrtValue*>(floats(s, y, {3, 2}))}) {
+    OrtValue* result = given;
+    CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &result);
+    s.note("the same", result == given);
+    if (result) note_tensor(s, "y", result);
+  }
+  Binder b(s, session);
+  b.in("x", x);
+  b.out("y", floats(s, y, {2, 3}));
+  b.run_and_note();
+  b.out("y");
+  b.run_and_note();
+}
