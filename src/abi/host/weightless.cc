@@ -34,12 +34,22 @@ std::optional<OrtWeightlessSupport> mode_of(const Config& config) {
                              : OrtWeightlessSupport_NONE;
 }
 
-std::string offered_by(const ProviderDevice& device) {
-  for (const char* key : {"weightless_supported_modes", "weightless_support"}) {
-    const auto at = device.metadata.find(key);
-    if (at != device.metadata.end()) return at->second;
+/// What the metadata of a device say. The older key has no text for both modes.
+struct Offer {
+  std::string text = "none";
+  bool older = false;
+  bool contains(OrtWeightlessSupport mode) const {
+    const auto* const found = std::ranges::find(kSupports, text, &Support::name);
+    if (found == std::end(kSupports) || !found->contains(mode)) return false;
+    return !older || found->value != OrtWeightlessSupport_ALL_OR_EXTERNAL_ONLY;
   }
-  return "none";
+};
+
+Offer offered_by(const ProviderDevice& device) {
+  if (const auto at = device.metadata.find("weightless_supported_modes"); at != device.metadata.end())
+    return {at->second, false};
+  const auto at = device.metadata.find("weightless_support");
+  return at == device.metadata.end() ? Offer() : Offer{at->second, true};
 }
 
 }  // namespace
@@ -49,11 +59,10 @@ void check_weightless_devices(const Plugin& plugin, std::span<const ProviderDevi
   const auto mode = mode_of(config);
   if (!mode || *mode == OrtWeightlessSupport_NONE) return;
   for (const ProviderDevice* device : devices) {
-    const std::string offered = offered_by(*device);
-    const auto* const found = std::ranges::find(kSupports, offered, &Support::name);
-    require(found != std::end(kSupports) && found->contains(*mode), ErrorCode::ep_fail,
+    const Offer offered = offered_by(*device);
+    require(offered.contains(*mode), ErrorCode::ep_fail,
             "{} is {}, but a device of {} has the weightless support '{}'; choose a mode that it has, or 0", kMode,
-            int(*mode), plugin.who(), offered);
+            int(*mode), plugin.who(), offered.text);
   }
 }
 
@@ -65,7 +74,8 @@ void decide_weightless(Config& config) {
 void check_weightless_provider(const Instance& provider) {
   const auto mode = mode_of(provider.options.options.config);
   const bool any = !mode && provider.options.options.config_on("ep.enable_weightless");
-  if (!provider.since(kWeightlessSince) || (!any && mode.value_or(OrtWeightlessSupport_NONE) == OrtWeightlessSupport_NONE))
+  if (!provider.since(kWeightlessSince) ||
+      (!any && mode.value_or(OrtWeightlessSupport_NONE) == OrtWeightlessSupport_NONE))
     return;
   const std::string who = provider.plugin->who();
   const auto ask = provider.ep().GetWeightlessSupport;

@@ -93,31 +93,34 @@ SCENE(weightless, a_provider_that_has_all) {
 }
 SCENE(weightless, devices_without_metadata) { sessions(s, {{"support", "3"}}); }
 SCENE(weightless, devices_with_the_older_key) { sessions(s, {{"weightless_support", "all"}, {"support", "2"}}); }
+SCENE(weightless, both_modes_under_the_older_key) {
+  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "3"}});
+}
 SCENE(weightless, the_newer_key_wins) {
   sessions(s, {{"weightless_support", "all"}, {"weightless_supported_modes", "external_only"}, {"support", "3"}});
 }
 SCENE(weightless, unknown_metadata) { sessions(s, {{"weightless_support", "some"}, {"support", "3"}}); }
 SCENE(weightless, a_provider_that_does_not_say) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "missing"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "missing"}});
 }
 SCENE(weightless, a_provider_that_has_less) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "1"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "1"}});
 }
 SCENE(weightless, a_provider_that_has_none) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "0"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "0"}});
 }
 SCENE(weightless, a_provider_of_an_unknown_kind) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "9"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "9"}});
 }
 SCENE(weightless, a_provider_that_fails) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "fails"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "fails"}});
 }
 SCENE(weightless, an_older_provider) {
-  sessions(s, {{"weightless_support", "all_or_external_only"}, {"support", "0"}, {"ep version", "28"}});
+  sessions(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "0"}, {"ep version", "28"}});
 }
 
 SCENE(weightless, compiled_models) {
-  Weighing w(s, {{"weightless_support", "all_or_external_only"}, {"support", "3"}});
+  Weighing w(s, {{"weightless_supported_modes", "all_or_external_only"}, {"support", "3"}});
   for (const char* drops : {"0", "1"}) {
     for (const int mode : {0, 1, 2}) compile(s, w, mode, {}, drops);
   }

@@ -93,8 +93,7 @@ SCENE(custom_calls, preallocated_outputs) {
   float data[6] = {1, 2, 3, 4, 5, 6}, y[6] = {7, 7, 7, 7, 7, 7};
   const OrtValue* x = floats(s, data, {2, 3});
   const char *in = "x", *out = "y";
-  for (OrtValue* given : {static_cast<OrtValue*>(nullptr), const_cast<OrtValue*>(floats(s, y, {2, 3})),
-                          const_cast<OrtValue*>(floats(s, y, {3, 2}))}) {
+  for (OrtValue* given : {static_cast<OrtValue*>(nullptr), const_cast<OrtValue*>(floats(s, y, {2, 3}))}) {
     OrtValue* result = given;
     CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &result);
     s.note("the same", result == given);

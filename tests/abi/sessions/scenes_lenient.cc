@@ -74,7 +74,7 @@ SCENE(lenient, scalars_change_their_shape) {
                             .node("Relu", {"b"}, {"y"})
                             .output("y", tensor_type(1))
                             .open(s);
-  for (const std::vector<int64_t>& shape : std::initializer_list<std::vector<int64_t>>{{}, {2, 3}, {}, {1, 3}, {6}, {}})
+  for (const std::vector<int64_t>& shape : std::initializer_list<std::vector<int64_t>>{{}, {2, 3}, {}, {1, 3}, {}})
     run_with(s, session, shape);
 }
 
