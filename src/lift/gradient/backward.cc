@@ -108,10 +108,6 @@ std::vector<Term> Backward::again(Term input) {
   return results;
 }
 
-Term Backward::call(const char* type, std::initializer_list<Term> inputs, Attributes attributes) {
-  return call(type, std::vector<Term>(inputs), std::move(attributes));
-}
-
 Term Backward::call(const char* type, const std::vector<Term>& inputs, Attributes attributes) {
   NodeSpec spec{.type = type, .attributes = std::move(attributes)};
   for (const Term& t : inputs) spec.inputs.push_back(t.id);

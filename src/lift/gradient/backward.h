@@ -60,7 +60,6 @@ class Backward {
   std::vector<Term> again(Term input);
 
   // For rules: formulas.
-  Term call(const char* type, std::initializer_list<Term> inputs, Attributes attributes = {});
   Term call(const char* type, const std::vector<Term>& inputs, Attributes attributes = {});
   Term ints(const std::vector<int64_t>& values) { return {this, r_.constant(values)}; }
   Term index(int64_t value) { return {this, r_.constant(Tensor::of<int64_t>({}, {value}))}; }
