@@ -23,6 +23,7 @@ struct MicrosoftCausalConvWithState {
     require(ndim == 1, ErrorCode::not_implemented, "ndim is {}, 1 is supported", ndim);
   }
   void infer(InferContext& c) const {
+    require(!c.wants(2), ErrorCode::not_implemented, "the output state_update is not supported; remove it");
     for (const size_t i : {0, 1}) c.set(i, c.dtype(kX));
     const Shape& x = c.shape(kX);
     require(channels_last ? x.rank() >= 3 : x.rank() == 3, ErrorCode::invalid_argument,
@@ -88,7 +89,7 @@ constinit const OpDef op_microsoft_causal_conv_with_state = define<MicrosoftCaus
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {"input: T", "weight: T", "bias: T?", "past_state: T?"},
-    .outputs = {"output: T", "present_state: T?"},
+    .outputs = {"output: T", "present_state: T?", "state_update: T?"},
     .types = kSingleFloats,
 });
 
