@@ -82,7 +82,7 @@ class Inspect(ToolTest):
         model = self.model(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
         code, out, err = retort("inspect", model)
         self.assertEqual(code, 0, err)
-        self.assertRegex(out, r"cannot run this model: .*my\.Frob is not known")
+        self.assertRegex(out, r"cannot run this model: 3 nodes cannot run here:\n.*my\.Frob is not known.*\n.*ai\.onnx\.Nix is not known")
         self.assertIn("\nunknown operators: ai.onnx.Nix (1 node), my.Frob (2 nodes)\n", out)  # all of them
         self.assertRegex(out, r"Frob +2 +not known\n")  # its arithmetic
         self.fails(1, ["diff", model, "--against-model", DIGITS], f"with '{model}': ", "my.Frob")

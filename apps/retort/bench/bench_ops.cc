@@ -30,9 +30,10 @@ struct EngineTimes {
   std::map<std::string, OpTime> ops;
 };
 
-/// A common name for variants that engines make of one operator: fused with neighbours, for another layout, or another
-/// kind of matrix product.
+/// A common name for variants that engines make of one operator: fused with neighbours (Conv+Relu, FusedConv), for
+/// another layout, or another kind of matrix product.
 std::string plain(std::string op) {
+  op.erase(std::min(op.find('+'), op.size()));
   for (const std::string prefix : {"Nhwc", "Fused"}) {
     if (op.starts_with(prefix)) op.erase(0, prefix.size());
   }
