@@ -19,6 +19,8 @@ function(retort_provider name)
   endif()
   # The C++ library inside exports nothing: the process may use another one.
   target_link_options(retort_${name} PRIVATE -Wl,--exclude-libs,ALL)
+  # It stays loaded after it is unregistered: the libraries that it uses keep threads and memory for their next use.
+  target_link_options(retort_${name} PRIVATE -Wl,-z,nodelete)
   retort_ship(retort_${name})
   set_target_properties(retort_${name} PROPERTIES INSTALL_RPATH "$ORIGIN")  # its library may lie beside it
   set_property(GLOBAL APPEND PROPERTY RETORT_PROVIDERS retort_${name})

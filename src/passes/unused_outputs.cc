@@ -9,10 +9,18 @@ bool is_optional(const OpDef& op, size_t output) {
   return output < op.info.outputs.size() && op.info.outputs[output].ends_with("?");
 }
 
+/// Removes omitted outputs from the end. Returns whether there were any.
+bool trim(Node& n) {
+  const size_t before = n.outputs.size();
+  while (n.outputs.size() > 1 && n.outputs.back() == ValueId::none) n.outputs.pop_back();
+  return n.outputs.size() != before;
+}
+
 void drop_unused_outputs(Graph& graph, PassContext& context) {
   for (NodeId id : graph.order()) {
     Node& n = graph.node(id);
     if (!n.op) continue;
+    if (trim(n)) context.count("omitted output");  // the model listed it without a name
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       const ValueId out = n.outputs[i];
       if (out == ValueId::none || !is_optional(*n.op, i) || graph.use_count(out) != 0) continue;
@@ -20,7 +28,7 @@ void drop_unused_outputs(Graph& graph, PassContext& context) {
       n.outputs[i] = ValueId::none;
       context.count("output");
     }
-    while (n.outputs.size() > 1 && n.outputs.back() == ValueId::none) n.outputs.pop_back();
+    trim(n);
   }
 }
 

@@ -106,7 +106,10 @@ class Run(ToolTest):
         self.assertNotIn("--shape", retort("run", model, "--shape", "x=1x3")[2])
 
     def test_more_than_memory(self):
-        self.fails(1, ["run", DIGITS, "--shape", "image=99999999999x1x8x8"], "'image' of shape 99999999999x1x8x8", "memory", "--shape")
+        words = ["run", DIGITS, "--shape", "image=99999999999x1x8x8"]
+        if "AddressSanitizer: allocator is out of memory" in retort(*words)[2]:
+            self.skipTest("AddressSanitizer ends the program where operator new would throw")
+        self.fails(1, words, "'image' of shape 99999999999x1x8x8", "memory", "--shape")
 
     def test_numbers_of_runs(self):
         for wrong in ("0", "-1", "many"):

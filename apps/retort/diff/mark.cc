@@ -51,14 +51,15 @@ std::string changed(data_view message, const std::function<std::optional<std::st
   std::string out;
   protozero::pbf_reader p(message);
   for (size_t begin = 0; p.next();) {
+    const Tag tag = p.tag();  // a reader may forget it when the value is read
     std::optional<std::string> other;
     if (p.wire_type() == protozero::pbf_wire_type::length_delimited)
-      other = change(p.tag(), p.get_view());
+      other = change(tag, p.get_view());
     else
       p.skip();
     const size_t end = message.size() - p.length();
     if (other)
-      protozero::pbf_writer(out).add_message(p.tag(), *other);
+      protozero::pbf_writer(out).add_message(tag, *other);
     else
       out.append(message.data() + begin, end - begin);
     begin = end;

@@ -1,0 +1,33 @@
+#include "passes/passes.h"
+#include "passes/passes_testing.h"
+
+namespace retort {
+namespace {
+
+/// A max pool whose node also has `indices` as an output. Returns what the pass counted.
+std::map<std::string, size_t> counts(TestGraph& t, ValueId indices) {
+  const ValueId x = t.input("x", {1, 1, 4, 4});
+  const ValueId y = t.add("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  t.output(y, "y");
+  Node& pool = t.g.node(t.g.value(y).producer);
+  pool.outputs.push_back(indices);
+  PassOptions options;
+  PassContext context(options);
+  pass_unused_outputs.run(t.g, context);
+  EXPECT_EQ(pool.outputs.size(), 1u);
+  return context.take_counts();
+}
+
+TEST(UnusedOutputs, AnOutputWithoutConsumersIsOmitted) {
+  TestGraph t;
+  const ValueId indices = t.g.add_value("indices", ValueType::tensor(DType::i64, {1, 1, 3, 3}));
+  EXPECT_EQ(counts(t, indices), (std::map<std::string, size_t>{{"output", 1}}));
+}
+
+TEST(UnusedOutputs, AnOutputThatTheModelListsWithoutANameIsRemovedAndCounted) {
+  TestGraph t;
+  EXPECT_EQ(counts(t, ValueId::none), (std::map<std::string, size_t>{{"omitted output", 1}}));
+}
+
+}  // namespace
+}  // namespace retort
