@@ -19,9 +19,9 @@ CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn
 
 
 def providers(c):
-    total, env = Count(), {}
-    if c.sanitizer == "asan":  # with the threads of libgomp, its leak checker crashes when it reads the thread-local storage of modules
-        env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":intercept_tls_get_addr=0"
+    total, parts = Count(), {"": {}}
+    if c.sanitizer:  # with the threads of libgomp, ASan's leak checker crashes when it reads the thread-local storage of modules
+        parts = {"programs": {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":intercept_tls_get_addr=0"}, "python": in_python(c)}
     if not c.sanitizer:
         total += python_tests(c, "providers.new_provider", os.path.join("tests", "providers", "new_provider_test.py"), RETORT_OUT=c.out)
     for name, offered in PROVIDERS.items():
@@ -29,9 +29,10 @@ def providers(c):
         if not os.path.exists(plugin):
             total += skip(f"{name}: its library was not found when this was built")
             continue
-        total += c.counted("providers." + name, [sys.executable, "tests/providers/check_provider.py", c.library, "--oracle", os.environ["RETORT_ORACLE"],
-                                                 "--tool", run_cases(c), "--provider", f"{offered}={plugin}", "--cases", os.path.join(c.work, "cases"),
-                                                 "--work", os.path.join(c.work, "providers", name)], **env)
+        command = [sys.executable, "tests/providers/check_provider.py", c.library, "--oracle", os.environ["RETORT_ORACLE"], "--tool", run_cases(c),
+                   "--provider", f"{offered}={plugin}", "--cases", os.path.join(c.work, "cases"), "--work", os.path.join(c.work, "providers", name)]
+        for part, env in parts.items():
+            total += c.counted(".".join(filter(None, ("providers", name, part))), [*command, *(["--only", part] if part else [])], **env)
     return total
 
 
