@@ -148,7 +148,7 @@ struct Resize {
     axis.scale = !by_size(c)   ? c.input<float>(2)[i]
                  : stretches() ? float(y[a]) / float(x[a])
                                : common_scale(x, c.input<int64_t>(3)).value();
-    axis.length = by_size(c) && stretches() ? float(y[a]) : axis.scale * float(x[a]);
+    axis.length = by_size(c) ? float(y[a]) : axis.scale * float(x[a]);
     return axis;
   }
 

@@ -35,7 +35,7 @@ struct Resampling {
 struct AxisExtents {
   int64_t in = 1, out = 1;
   float scale = 1;   ///< out / in, as given by the model
-  float length = 1;  ///< in * scale, of which out is the whole part
+  float length = 1;  ///< out or, if the model gives a scale, in * scale, of which out is the whole part
   float roi_begin = 0, roi_end = 1;
 };
 
