@@ -1,0 +1,1 @@
+"""ONNX inference in Python."""

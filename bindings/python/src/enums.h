@@ -1,0 +1,15 @@
+// Enumerations as Python programs know them from the official package: members are ints, and print as "Class.MEMBER".
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace retort::python {
+
+// Call this after the last value(): str() gives "Class.MEMBER" on every version of Python.
+template <class T>
+void finish_enum(nanobind::enum_<T>& type) {
+  nanobind::object plain = nanobind::module_::import_("enum").attr("Enum");
+  type.attr("__str__") = plain.attr("__str__");
+}
+
+}  // namespace retort::python

@@ -1,0 +1,23 @@
+// The module _native. Each room adds its own classes and functions.
+#include <nanobind/nanobind.h>
+
+#include "rooms.h"
+
+NB_MODULE(_native, m) {
+  using namespace retort::python;
+  m.doc() = "The engine's classes and functions, over the C interface. Use the package, not this module.";
+  bind_errors(m);
+  bind_engine(m);
+  bind_numpy(m);
+  bind_memory(m);
+  bind_sparse(m);
+  bind_value(m);
+  bind_dlpack(m);
+  bind_lora(m);
+  bind_environment(m);
+  bind_devices(m);
+  bind_options(m);
+  bind_session(m);
+  bind_binding(m);
+  bind_compiler(m);
+}

@@ -1,0 +1,9 @@
+#include "numpy.h"
+
+#include "rooms.h"
+
+namespace retort::python {
+
+void bind_numpy(nanobind::module_&) {}
+
+}  // namespace retort::python

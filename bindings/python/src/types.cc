@@ -1,0 +1,5 @@
+#include "types.h"
+
+#include "rooms.h"
+
+namespace retort::python {}  // namespace retort::python
