@@ -9,14 +9,14 @@ from . import _tool
 
 
 def main() -> NoReturn:
-    """Replaces this process with the tool, which uses the same library as this package."""
+    """Replaces this process with the tool, which uses the library that RETORT_LIBRARY names, else the one beside it."""
     try:
         tool = _tool.path()
     except FileNotFoundError as error:
         sys.exit(str(error))
-    if os.name == "nt":  # execve() would return to the shell before the tool ends
-        sys.exit(subprocess.run([tool, *sys.argv[1:]], env=_tool.environment(), check=False).returncode)
-    os.execve(tool, ["retort", *sys.argv[1:]], _tool.environment())
+    if os.name == "nt":  # execv() would return to the shell before the tool ends
+        sys.exit(subprocess.run([tool, *sys.argv[1:]], check=False).returncode)
+    os.execv(tool, ["retort", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class ModelPackage:
         package = ModelPackage()
         package.set_component_inline("decoder", '{"variants": {"cpu": {"ep": "CPUExecutionProvider"}}}')
         package.set_variant_executor_info_inline("decoder", "cpu", "ort", '{"model_file": "model.onnx"}')
-        package.commit("decoder.package")      # then put the model into decoder.package/decoder/cpu
+        package.commit("decoder.package")      # then put the model into decoder.package/cpu
 
     Changes are in memory until `commit`. Texts are JSON. For one thread at a time.
     """
@@ -166,12 +166,9 @@ class ModelPackage:
         """The folders of all variants, relative to the package."""
         folders = []
         for name in self._components():
-            base = os.path.dirname(self._external[name][0]) if name in self._external else name
+            base = os.path.dirname(self._external[name][0]) if name in self._external else ""
             for variant, content in self._component(name)["variants"].items():
-                named = content.get("variant_directory")
-                inline = name not in self._external
-                folder = named if named and inline else os.path.join(base, named or variant)
-                folders.append(os.path.normpath(folder))
+                folders.append(os.path.normpath(os.path.join(base, content.get("variant_directory") or variant)))
         return folders
 
     def prune(self) -> None:
@@ -398,8 +395,7 @@ class ModelPackage:
         """For each component the folder in which its variants are, and its description."""
         result = {}
         for name in self._components():
-            inline = name not in self._external
-            folder = name if inline else os.path.dirname(self._external[name][0])
+            folder = os.path.dirname(self._external[name][0]) if name in self._external else ""
             result[name] = (folder, self._component(name))
         return result
 

@@ -241,8 +241,7 @@ def _optional(value: Any) -> str | None:
 def _describe_variant(root: str | None, folder: str, name: str, variant: Mapping[str, Any]) -> dict[str, Any]:
     place = None
     if root is not None:
-        named = variant.get("variant_directory")
-        candidate = os.path.normpath(os.path.join(root, named if named else os.path.join(folder, name)))
+        candidate = os.path.normpath(os.path.join(root, folder, variant.get("variant_directory") or name))
         place = candidate if os.path.isdir(candidate) else None
     infos = {}
     for key, info in variant.get("executor_info", {}).items():
