@@ -21,7 +21,7 @@ class Copy(NamedTuple):
     source: str  #: the memory from which it was copied
     target: str  #: the memory to which it was copied
     bytes: int  #: how many bytes, over all copies
-    count: int  #: how many copies
+    times: int  #: how many copies
 
 
 class CopyLedger(Sequence[Copy]):
@@ -48,13 +48,13 @@ class CopyLedger(Sequence[Copy]):
         return iter(self._copies)
 
     def __repr__(self) -> str:
-        return f"<CopyLedger: {self.total_bytes} bytes in {sum(copy.count for copy in self)} copies>"
+        return f"<CopyLedger: {self.total_bytes} bytes in {sum(copy.times for copy in self)} copies>"
 
     def __str__(self) -> str:
         lines = [repr(self)]
         for copy in self:
             lines.append(
-                f"  {copy.tensor}: {copy.cause}, {copy.count} x {copy.source} -> {copy.target}, {copy.bytes} bytes"
+                f"  {copy.tensor}: {copy.cause}, {copy.times} x {copy.source} -> {copy.target}, {copy.bytes} bytes"
             )
         return "\n".join(lines)
 
