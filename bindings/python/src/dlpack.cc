@@ -1,9 +1,301 @@
+#include "dlpack.h"
 
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
 
-#include "rooms.h"
+#include "dlpack_struct.h"
+#include "drops.h"
+#include "value.h"
+
+namespace nb = nanobind;
 
 namespace retort::python {
+namespace {
 
-void bind_dlpack(nanobind::module_&) {}
+using namespace dlpack;
+
+constexpr char kName[] = "dltensor";
+constexpr char kUsedName[] = "used_dltensor";
+constexpr char kVersionedName[] = "dltensor_versioned";
+constexpr char kUsedVersionedName[] = "used_dltensor_versioned";
+
+struct ElementRow {
+  Element element;
+  ElementType type;
+};
+
+constexpr std::array<ElementRow, 24> kElements = {{
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, {kFloat, 32, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE, {kFloat, 64, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16, {kFloat, 16, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, {kBfloat, 16, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, {kInt, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16, {kInt, 16, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32, {kInt, 32, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64, {kInt, 64, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, {kUint, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16, {kUint, 16, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32, {kUint, 32, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64, {kUint, 64, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL, {kBool, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN, {kFloat8E4M3Fn, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ, {kFloat8E4M3Fnuz, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2, {kFloat8E5M2, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ, {kFloat8E5M2Fnuz, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0, {kFloat8E8M0, 8, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1, {kFloat4E2M1, 4, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, {kInt, 4, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, {kUint, 4, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, {kInt, 2, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, {kUint, 2, 1}},
+    {ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64, {kComplex, 64, 1}},
+}};
+
+ElementType type_of_element(Element element) {
+  for (const ElementRow& row : kElements) {
+    if (row.element == element) {
+      return row.type;
+    }
+  }
+  throw Misuse(ORT_INVALID_ARGUMENT, std::string("DLPack cannot express elements of type ") + element_name(element));
+}
+
+Element element_of_type(ElementType type) {
+  for (const ElementRow& row : kElements) {
+    if (row.type == type) {
+      return row.element;
+    }
+  }
+  throw Misuse(ORT_INVALID_ARGUMENT, "Unsupported DLPack data type: code " + std::to_string(type.code) + ", bits " +
+                                         std::to_string(type.bits) + ", lanes " + std::to_string(type.lanes) +
+                                         "; convert the tensor to a type that ONNX has");
+}
+
+constexpr uint32_t kNvidia = 0x10DE;
+constexpr uint32_t kAmd = 0x1002;
+constexpr uint32_t kIntel = 0x8086;
+
+DeviceId id_of(const Device& device) {
+  if (device.is_host()) {
+    return {kCpuDevice, 0};
+  }
+  if (device.type != Device::kGpu) {
+    return {kExtensionDevice, device.id};
+  }
+  switch (device.vendor) {
+    case 0:
+    case kNvidia:
+      return {kCudaDevice, device.id};
+    case kAmd:
+      return {kRocmDevice, device.id};
+    case kIntel:
+      return {kOneApiDevice, device.id};
+    default:
+      return {kExtensionDevice, device.id};
+  }
+}
+
+// Null for host memory.
+Owned<OrtMemoryInfo> place_of(DeviceId id) {
+  Device device;
+  device.type = Device::kGpu;
+  device.id = static_cast<int16_t>(id.number);
+  switch (id.type) {
+    case kCpuDevice:
+    case kCudaHostDevice:
+    case kRocmHostDevice:
+      return nullptr;
+    case kCudaDevice:
+      device.vendor = kNvidia;
+      break;
+    case kRocmDevice:
+      device.vendor = kAmd;
+      break;
+    case kOneApiDevice:
+      device.vendor = kIntel;
+      break;
+    default:
+      throw Misuse(ORT_INVALID_ARGUMENT, "DLPack device type " + std::to_string(id.type) +
+                                             " is not supported; copy the tensor to the host or to a GPU first");
+  }
+  return memory_info_of(device);
+}
+
+bool is_contiguous(const Tensor& tensor) {
+  int64_t expected = 1;
+  for (int i = tensor.rank - 1; tensor.strides && i >= 0; --i) {
+    if (tensor.shape[i] != 1 && tensor.strides[i] != expected) {
+      return false;
+    }
+    expected *= tensor.shape[i];
+  }
+  return true;
+}
+
+// What the producer gave, and how to give it back.
+struct Source {
+  const Tensor* tensor;
+  void (*release)(void*);
+  void* managed;
+  bool writeable;
+};
+
+template <class M>
+void release_managed(void* pointer) {
+  auto* managed = static_cast<M*>(pointer);
+  if (managed->deleter) {
+    managed->deleter(managed);
+  }
+}
+
+// Takes the tensor out of a capsule, which cannot be used again.
+Source take(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), kName)) {
+    auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), kName));
+    PyCapsule_SetName(capsule.ptr(), kUsedName);
+    return {&managed->tensor, release_managed<Managed>, managed, true};
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), kVersionedName)) {
+    auto* managed = static_cast<VersionedManaged*>(PyCapsule_GetPointer(capsule.ptr(), kVersionedName));
+    PyCapsule_SetName(capsule.ptr(), kUsedVersionedName);
+    if (managed->version.major != 1) {  // only the version and the deleter may be read
+      const std::string version = std::to_string(managed->version.major);
+      release_managed<VersionedManaged>(managed);
+      throw Misuse(ORT_NOT_IMPLEMENTED, "from_dlpack: version " + version + " of DLPack is not supported; 1 is");
+    }
+    return {&managed->tensor, release_managed<VersionedManaged>, managed, !(managed->flags & kReadOnly)};
+  }
+  throw nb::type_error(
+      "from_dlpack expected a valid DLPack capsule named 'dltensor' or 'dltensor_versioned', or an "
+      "object with __dlpack__; a capsule can be used once");
+}
+
+nb::object capsule_of(nb::handle object) {
+  if (PyCapsule_CheckExact(object.ptr()) || !nb::hasattr(object, "__dlpack__")) {
+    return nb::borrow(object);
+  }
+  try {
+    return object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(kMajor, kMinor));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) {
+      throw;
+    }
+  }
+  return object.attr("__dlpack__")();  // a producer from before version 1
+}
+
+Owned<OrtValue> tensor_of_source(const Source& source) {
+  const Tensor& tensor = *source.tensor;
+  TensorForm form;
+  Owned<OrtMemoryInfo> place;
+  try {
+    form.element = element_of_type(tensor.type);
+    form.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+    place = place_of(tensor.device);
+    if (count_of(form.shape.data(), form.shape.size()) > 0 && !is_contiguous(tensor)) {
+      throw Misuse(ORT_INVALID_ARGUMENT,
+                   "from_dlpack: the tensor is not contiguous; make it so first (contiguous(), ascontiguousarray())");
+    }
+  } catch (...) {
+    source.release(source.managed);
+    throw;
+  }
+  auto* data = static_cast<char*>(tensor.data) + tensor.offset;
+  return tensor_over(tensor.data ? data : nullptr, form, std::move(place), source.release, source.managed);
+}
+
+// What a consumer gets. Both kinds of capsules have the same contents behind different heads.
+template <class M>
+struct Export {
+  M managed{};
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+  PyObject* owner = nullptr;
+};
+
+template <class M>
+void delete_export(M* managed) {
+  auto* self = static_cast<Export<M>*>(managed->context);
+  if (Py_IsInitialized()) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(self->owner);
+    PyGILState_Release(state);
+  }
+  delete self;
+}
+
+template <class M, const char* Name>
+void delete_unused(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, Name)) {
+    auto* managed = static_cast<M*>(PyCapsule_GetPointer(capsule, Name));
+    managed->deleter(managed);
+  }
+}
+
+void set_head(Managed&, bool) {}
+
+void set_head(VersionedManaged& managed, bool writeable) {
+  managed.version = {kMajor, kMinor};
+  managed.flags = writeable ? 0 : kReadOnly;
+}
+
+template <class M, const char* Name>
+nb::object export_value(nb::handle owner, const Value& value) {
+  TensorForm form = form_of(value.get());
+  auto made = std::make_unique<Export<M>>();
+  Tensor& tensor = made->managed.tensor;
+  tensor.type = type_of_element(form.element);
+  tensor.device = id_of(device_of(memory_of(value.get())));
+  tensor.data = data_of(value.get());
+  tensor.rank = static_cast<int32_t>(form.shape.size());
+  made->shape = std::move(form.shape);
+  made->strides.resize(made->shape.size());
+  int64_t stride = 1;
+  for (size_t i = made->shape.size(); i-- > 0;) {
+    made->strides[i] = stride;
+    stride *= made->shape[i];
+  }
+  tensor.shape = made->shape.data();
+  tensor.strides = made->strides.data();
+  set_head(made->managed, value.writeable());
+  made->managed.context = made.get();
+  made->managed.deleter = delete_export<M>;
+  nb::object capsule = nb::steal(PyCapsule_New(&made->managed, Name, delete_unused<M, Name>));
+  if (!capsule.is_valid()) {
+    nb::raise_python_error();
+  }
+  made->owner = owner.inc_ref().ptr();
+  (void)made.release();  // the capsule's now
+  return capsule;
+}
+
+}  // namespace
+
+Owned<OrtValue> tensor_of_dlpack(nb::handle object, bool* writeable) {
+  const nb::object capsule = capsule_of(object);
+  const Source source = take(capsule);
+  if (writeable) {
+    *writeable = source.writeable;
+  }
+  const HoldsGil gil;
+  return tensor_of_source(source);
+}
+
+nb::object dlpack_of_value(nb::handle object, bool versioned) {
+  const auto& value = nb::cast<const Value&>(object);
+  require_tensor(value.get(), "DLPack");
+  if (versioned) {
+    return export_value<VersionedManaged, kVersionedName>(object, value);
+  }
+  return export_value<Managed, kName>(object, value);
+}
+
+nb::tuple dlpack_device_of(const OrtValue* value) {
+  require_tensor(value, "DLPack");
+  const DeviceId id = id_of(device_of(memory_of(value)));
+  return nb::make_tuple(static_cast<int>(id.type), static_cast<int>(id.number));
+}
 
 }  // namespace retort::python

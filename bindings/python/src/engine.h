@@ -27,6 +27,13 @@ class Error : public std::exception {
   std::string message_;
 };
 
+// A mistake in the use of this package, where the official one raises RuntimeError: becomes that, with the same
+// attributes as other exceptions.
+class Misuse : public Error {
+ public:
+  using Error::Error;
+};
+
 namespace detail {
 extern const OrtApi* table;  // null until the library is open
 const OrtApi& open_engine();

@@ -57,9 +57,28 @@ nb::object text_or_none(const std::string& text) {
   return text.empty() ? nb::none() : nb::object(nb::str(text.c_str(), text.size()));
 }
 
+nb::object text_of(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+void set_attributes(nb::object& exception, const Error& error) {
+  const Culprit culprit = culprit_of(error.what());
+  exception.attr("code") = static_cast<int>(error.code());
+  exception.attr("node") = text_or_none(culprit.node);
+  exception.attr("op") = text_or_none(culprit.op);
+}
+
+nb::object misuse_of(const Error& error) {
+  nb::object exception = nb::handle(PyExc_RuntimeError)(text_of(error.what()));
+  set_attributes(exception, error);
+  return exception;
+}
+
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
+  } catch (const Misuse& error) {
+    PyErr_SetObject(PyExc_RuntimeError, misuse_of(error).ptr());
   } catch (const Error& error) {
     PyErr_SetObject(exception_class(error.code()), exception_of(error).ptr());
   }
@@ -91,14 +110,11 @@ Culprit culprit_of(std::string_view message) {
 }
 
 nb::object exception_of(const Error& error) {
-  const std::string text =
-      "[ONNXRuntimeError] : " + std::to_string(error.code()) + " : " + code_name(error.code()) + " : " + error.what();
-  nb::object message = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  nb::object exception = nb::handle(exception_class(error.code()))(message);
-  const Culprit culprit = culprit_of(error.what());
-  exception.attr("code") = static_cast<int>(error.code());
-  exception.attr("node") = text_or_none(culprit.node);
-  exception.attr("op") = text_or_none(culprit.op);
+  std::string text = "[ONNXRuntimeError] : ";
+  text.append(std::to_string(error.code())).append(" : ").append(code_name(error.code())).append(" : ");
+  text.append(error.what());
+  nb::object exception = nb::handle(exception_class(error.code()))(text_of(text));
+  set_attributes(exception, error);
   return exception;
 }
 

@@ -44,11 +44,12 @@ Device device_of(const OrtMemoryInfo* info);
 // Where the memory of a tensor is.
 const OrtMemoryInfo* memory_of(const OrtValue* value);
 
-// "cpu", "cuda", "gpu", "npu"...: what device_name() of the official package gives.
+// "Cpu", "Cuda", "Gpu", "Npu"..., as device_name() of the official package gives.
 const char* device_name(const Device& device);
 
 // The allocator of a device: the default one for host memory, otherwise the shared one that a registered provider made.
-// Borrowed. Throws Error(ORT_NOT_FOUND), which lists the devices that have one.
+// Borrowed. Throws Misuse(ORT_NOT_FOUND), which lists the devices that have one.
 OrtAllocator* allocator_of(const Device& device);
+OrtAllocator* allocator_of(const OrtMemoryInfo* info);
 
 }  // namespace retort::python

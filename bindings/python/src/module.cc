@@ -10,9 +10,10 @@ NB_MODULE(_native, m) {
   bind_engine(m);
   bind_numpy(m);
   bind_memory(m);
-  bind_sparse(m);
+  bind_arena(m);
   bind_value(m);
-  bind_dlpack(m);
+  bind_vector(m);
+  bind_sparse(m);
   bind_lora(m);
   bind_environment(m);
   bind_devices(m);

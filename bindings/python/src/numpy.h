@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "types.h"
 
@@ -32,6 +34,9 @@ nanobind::object dtype_of(Element element);
 
 // The element type of a dtype or of what numpy.dtype() accepts. Throws nanobind::type_error for one without counterpart.
 Element element_of_dtype(nanobind::handle dtype);
+
+// "float32": the name of an array's dtype, for messages.
+std::string dtype_name(nanobind::handle array);
 
 // A C-contiguous array of the same elements, aligned and in native byte order: `array` itself, or a copy.
 nanobind::object dense_array(nanobind::handle array);

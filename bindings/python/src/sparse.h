@@ -4,20 +4,22 @@
 #include <nanobind/nanobind.h>
 
 #include "engine.h"
+#include "value.h"
 
 namespace retort::python {
 
-// C.SparseTensor: owns its value.
-class SparseTensor {
- public:
-  explicit SparseTensor(Owned<OrtValue> handle) : handle_(std::move(handle)) {}
-  OrtValue* get() const noexcept { return handle_.get(); }
+// C.SparseTensor: the same value as its OrtValue.
+struct SparseTensor {
+  nanobind::object value;  // OrtValue
 
- private:
-  Owned<OrtValue> handle_;
+  OrtValue* get() const { return nanobind::inst_ptr<Value>(value)->get(); }
 };
 
 // A Python SparseTensor that owns the handle.
 nanobind::object wrap_sparse(Owned<OrtValue> handle);
+
+// The SparseTensor of a Python OrtValue, which must be one, and back. Both share the value.
+SparseTensor sparse_of_value(nanobind::handle value);
+nanobind::object value_of_sparse(const SparseTensor& tensor);
 
 }  // namespace retort::python

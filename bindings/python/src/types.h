@@ -21,6 +21,11 @@ const char* element_name(Element element);
 // Size of one element in the engine's memory: 4 for int4, two of which share a byte. 0 for strings and unknown ones.
 int element_bits(Element element);
 
+// The numbers of onnx.TensorProto.DataType, which Python programs use; they differ for 8-bit exponents and 2-bit integers.
+// Throws Misuse for a number without counterpart.
+Element element_of_proto(int64_t proto);
+int proto_of_element(Element element);
+
 // Bytes of `count` elements; strings are not counted. Throws Error on overflow.
 size_t element_bytes(Element element, size_t count);
 
@@ -51,6 +56,7 @@ struct TensorForm {
 TensorForm form_of(const OrtTensorTypeAndShapeInfo* info);
 TensorForm form_of(const OrtValue* value);
 
+// The kind of a value; unknown for an optional without value, about which the engine must not be asked more.
 ONNXType kind_of(const OrtValue* value);
 
 }  // namespace retort::python

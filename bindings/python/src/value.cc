@@ -1,9 +1,45 @@
 #include "value.h"
 
-#include "rooms.h"
+#include <string>
+
+#include "drops.h"
+#include "sparse.h"
+
+namespace nb = nanobind;
 
 namespace retort::python {
 
-void bind_value(nanobind::module_&) {}
+Value::~Value() {
+  const HoldsGil gil;
+  handle_.reset();
+}
+
+nb::object wrap(Owned<OrtValue> handle, bool writeable) { return nb::cast(Value(std::move(handle), writeable)); }
+
+OrtValue* try_unwrap(nb::handle object) {
+  if (nb::isinstance<Value>(object)) {
+    return nb::inst_ptr<Value>(object)->get();
+  }
+  if (nb::isinstance<SparseTensor>(object)) {
+    return nb::inst_ptr<SparseTensor>(object)->get();
+  }
+  for (const char* name : {"_ortvalue", "_tensor"}) {
+    nb::object inner = nb::getattr(object, name, nb::none());
+    if (nb::isinstance<Value>(inner) || nb::isinstance<SparseTensor>(inner)) {
+      return try_unwrap(inner);  // which the wrapper keeps alive
+    }
+  }
+  return nullptr;
+}
+
+OrtValue* unwrap(nb::handle object, std::string_view what) {
+  OrtValue* value = try_unwrap(object);
+  if (!value) {
+    const std::string text =
+        std::string(what) + ": an OrtValue is expected, not " + nb::type_name(object.type()).c_str();
+    throw nb::type_error(text.c_str());
+  }
+  return value;
+}
 
 }  // namespace retort::python

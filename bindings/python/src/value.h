@@ -15,13 +15,17 @@ namespace retort::python {
 // The class OrtValue (C.OrtValue). The handle never changes; the memory of a tensor may.
 class Value {
  public:
-  explicit Value(Owned<OrtValue> handle) : handle_(std::move(handle)) {}
+  explicit Value(Owned<OrtValue> handle, bool writeable = true) : handle_(std::move(handle)), writeable_(writeable) {}
+  Value(Value&&) = default;
+  ~Value();
 
   OrtValue* get() const noexcept { return handle_.get(); }
-  Owned<OrtValue> take() noexcept { return std::move(handle_); }
+  // False for a tensor in the memory of a read-only array: it must not be bound as an output.
+  bool writeable() const noexcept { return writeable_; }
 
  private:
   Owned<OrtValue> handle_;
+  bool writeable_;
 };
 
 // The class OrtValueVector: keeps its values alive, and gives the same Python objects back.
@@ -32,11 +36,14 @@ struct ValueVector {
 };
 
 // A Python OrtValue that owns the handle.
-nanobind::object wrap(Owned<OrtValue> handle);
+nanobind::object wrap(Owned<OrtValue> handle, bool writeable = true);
 
 // The handle of a Python OrtValue (C.OrtValue, or a wrapper with the attribute _ortvalue). Borrowed. Throws
 // nanobind::type_error, which begins with `what`, for other objects.
 OrtValue* unwrap(nanobind::handle object, std::string_view what);
+
+// The same for OrtValue, SparseTensor and their wrappers (attributes _ortvalue, _tensor); null for other objects.
+OrtValue* try_unwrap(nanobind::handle object);
 
 // How long the memory of an array must stay.
 enum class Keep {
@@ -49,9 +56,10 @@ enum class Keep {
 // in a copy. `what` begins messages ("input 'x'"). Throws Error or nanobind::type_error.
 Owned<OrtValue> tensor_of_array(nanobind::handle array, Keep keep, std::string_view what);
 
-// A value of the type `expected` (that of an input of a model) of a Python object: ndarray, number or nested list, string,
-// OrtValue is not accepted here; list for a sequence; dict for a map; None for an optional without value; SparseTensor;
-// an object with __dlpack__ or __array__. Arrays are kept as `keep` says.
+// A value of the type `expected` (that of an input of a model) of a Python object: ndarray, number, string or nested
+// list, an object with __dlpack__ or __array__ for a tensor; list for a sequence; dict for a map. Arrays are kept as
+// `keep` says; their element type is not converted, that of numbers and lists is. Null for None, if `expected` is an
+// optional: an input without value is left out of the run. Ask try_unwrap() first: OrtValues are not accepted here.
 Owned<OrtValue> value_of_object(nanobind::handle object, const Type& expected, Keep keep, std::string_view what);
 
 // What run() returns for a value: an ndarray that owns the tensor's memory (a copy only for strings and elements that
@@ -62,11 +70,24 @@ nanobind::object object_of_value(Owned<OrtValue> value);
 // The same for a tensor whose element type and shape are known, which saves the questions.
 nanobind::object array_of_tensor(Owned<OrtValue> value, Element element, const int64_t* shape, size_t rank);
 
-// A new tensor in the memory of a device or of a memory info.
-Owned<OrtValue> new_tensor(const Device& device, Element element, const std::vector<int64_t>& shape);
+// An array over the memory of a tensor that belongs to `owner`; a copy for strings and elements that share bytes.
+nanobind::object array_of_shared(const OrtValue* value, const TensorForm& form, nanobind::object owner, bool writeable);
 
-// Objects whose last reference is dropped without the GIL (the engine released an array in one of its threads) wait
-// until this is called with the GIL. Cheap when none waits. Python's own loop calls it, too.
-void drop_waiting() noexcept;
+// The strings of a tensor or of the values of a sparse tensor.
+nanobind::object array_of_strings(const OrtValue* value, const int64_t* shape, size_t rank);
+
+// A new tensor, not initialized (strings: empty).
+Owned<OrtValue> new_tensor(OrtAllocator* allocator, Element element, const int64_t* shape, size_t rank);
+
+// A tensor in memory that release(context) gives back, with the GIL, when the engine does not need it any more; also if
+// this throws. `place` is null for host memory.
+Owned<OrtValue> tensor_over(void* data, const TensorForm& form, Owned<OrtMemoryInfo> place, void (*release)(void*),
+                            void* context);
+
+// The address of a tensor's elements.
+void* data_of(const OrtValue* value);
+
+// Throws Misuse, which begins with `what`, unless the value is a tensor.
+void require_tensor(const OrtValue* value, const char* what);
 
 }  // namespace retort::python

@@ -1,0 +1,364 @@
+// The class OrtValue.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "containers.h"
+#include "dlpack.h"
+#include "numpy.h"
+#include "rooms.h"
+#include "sparse.h"
+#include "value.h"
+
+namespace nb = nanobind;
+
+namespace retort::python {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+void copy_tensor(const OrtValue* from, OrtValue* to) {
+  nb::gil_scoped_release released;
+  check(api().CopyTensors(&env(), &from, &to, nullptr, 1));
+}
+
+bool on_host(const OrtValue* value) { return device_of(memory_of(value)).is_host(); }
+
+nb::object from_numpy(nb::handle array, const Device& device) {
+  if (!is_array(array.ptr())) {
+    throw Misuse(ORT_INVALID_ARGUMENT, std::string("Creation of OrtValues is only supported from numpy arrays, not ") +
+                                           nb::type_name(array.type()).c_str());
+  }
+  if (device.type == Device::kCpu) {
+    ArrayView view;
+    read_array(array.ptr(), view);
+    return wrap(tensor_of_array(array, Keep::kReference, "ortvalue_from_numpy"), view.writeable || !view.in_place);
+  }
+  const Owned<OrtValue> host = tensor_of_array(array, Keep::kReference, "ortvalue_from_numpy");
+  const TensorForm form = form_of(host.get());
+  Owned<OrtValue> value = new_tensor(allocator_of(device), form.element, form.shape.data(), form.shape.size());
+  copy_tensor(host.get(), value.get());
+  return wrap(std::move(value));
+}
+
+void drop_reference(void* object) { Py_DECREF(static_cast<PyObject*>(object)); }
+
+// The bytes of the array, read as elements of another type.
+nb::object from_numpy_as(nb::handle object, int64_t proto) {
+  const Element element = element_of_proto(proto);
+  ArrayView view;
+  if (!read_array(object.ptr(), view)) {
+    throw nb::type_error("ortvalue_from_numpy_with_onnx_type: a numpy.ndarray is expected");
+  }
+  if (view.element == element) {
+    return from_numpy(object, Device{});
+  }
+  const auto item = nb::cast<size_t>(object.attr("itemsize"));
+  const size_t needed = element_bytes(element, 1);
+  if (item != needed || element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "ortvalue_from_numpy_with_onnx_type: items of the array have " +
+                                           std::to_string(item) + " bytes, elements of type " + element_name(element) +
+                                           " have " + std::to_string(needed));
+  }
+  nb::object dense = dense_array(object);
+  read_array(dense.ptr(), view);
+  const TensorForm form{element, {view.shape, view.shape + view.rank}};
+  const bool writeable = view.writeable;
+  return wrap(tensor_over(view.data, form, nullptr, drop_reference, dense.release().ptr()), writeable);
+}
+
+nb::object of_shape(const Shape& shape, Element element, OrtAllocator* allocator) {
+  return wrap(new_tensor(allocator, element, shape.data(), shape.size()));
+}
+
+void bind_makers(nb::class_<Value>& value) {
+  value
+      .def_static("ortvalue_from_numpy", &from_numpy, nb::arg("array").none(), nb::arg("device"),
+                  "A tensor over the array's memory if the device is the host; otherwise a copy on the device.")
+      .def_static("ortvalue_from_numpy_with_onnx_type", &from_numpy_as, nb::arg("array").none(), nb::arg("onnx_type"),
+                  "A tensor over the array's memory, with elements of another type of the same size.")
+      .def_static(
+          "ortvalue_from_shape_and_type",
+          [](const Shape& shape, nb::handle type, const Device& device) {
+            return of_shape(shape, element_of_dtype(type), allocator_of(device));
+          },
+          nb::arg("shape"), nb::arg("dtype"), nb::arg("device"), "A new tensor, not initialized.")
+      .def_static(
+          "ortvalue_from_shape_and_onnx_type",
+          [](const Shape& shape, int64_t proto, const Device& device) {
+            return of_shape(shape, element_of_proto(proto), allocator_of(device));
+          },
+          nb::arg("shape"), nb::arg("onnx_type"), nb::arg("device"), "A new tensor, not initialized.")
+      .def_static(
+          "ortvalue_from_shape_and_type_for_memory_info",
+          [](const Shape& shape, nb::handle type, const MemoryInfo& info) {
+            return of_shape(shape, element_of_dtype(type), allocator_of(info.get()));
+          },
+          nb::arg("shape"), nb::arg("dtype"), nb::arg("memory_info"), "A new tensor, not initialized.")
+      .def_static(
+          "ortvalue_from_shape_and_onnx_type_for_memory_info",
+          [](const Shape& shape, int64_t proto, const MemoryInfo& info) {
+            return of_shape(shape, element_of_proto(proto), allocator_of(info.get()));
+          },
+          nb::arg("shape"), nb::arg("onnx_type"), nb::arg("memory_info"), "A new tensor, not initialized.");
+}
+
+// Element type and shape of a tensor or sparse tensor.
+TensorForm form_or_refuse(const Value& value, const char* what) {
+  const ONNXType kind = kind_of(value.get());
+  if (kind != ONNX_TYPE_TENSOR && kind != ONNX_TYPE_SPARSETENSOR) {
+    throw Misuse(ORT_INVALID_ARGUMENT, std::string(what) + ": this OrtValue is neither a tensor nor a sparse tensor");
+  }
+  return form_of(value.get());
+}
+
+std::string data_type(const Value& value) {
+  if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "data_type: this OrtValue is an optional without value");
+  }
+  return type_of(value.get()).text();
+}
+
+int element_type(const Value& value) {
+  const ONNXType kind = kind_of(value.get());
+  if (kind == ONNX_TYPE_SEQUENCE) {
+    const Type type = type_of(value.get());
+    if (type.inner->kind == ONNX_TYPE_TENSOR) {
+      return proto_of_element(type.inner->element);
+    }
+  }
+  if (kind != ONNX_TYPE_TENSOR && kind != ONNX_TYPE_SPARSETENSOR) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "element_type: this OrtValue has no tensors; ask data_type()");
+  }
+  return proto_of_element(form_of(value.get()).element);
+}
+
+bool is_tensor_sequence(const Value& value) {
+  return kind_of(value.get()) == ONNX_TYPE_SEQUENCE && type_of(value.get()).inner->kind == ONNX_TYPE_TENSOR;
+}
+
+bool has_value(const Value& value) {
+  int result = 0;
+  check(api().HasValue(value.get(), &result));
+  return result != 0;
+}
+
+bool is_tensor(const Value& value) {
+  int result = 0;
+  check(api().IsTensor(value.get(), &result));
+  return result != 0;
+}
+
+bool is_sparse_tensor(const Value& value) {
+  int result = 0;
+  check(api().IsSparseTensor(value.get(), &result));
+  return result != 0;
+}
+
+// WebGPU's buffers are handles, not addresses.
+bool is_webgpu_buffer(const Value& value) {
+  if (kind_of(value.get()) != ONNX_TYPE_TENSOR) {
+    return false;
+  }
+  const char* name = nullptr;
+  check(api().MemoryInfoGetName(memory_of(value.get()), &name));
+  return std::strncmp(name, "WebGPU_Buf", 10) == 0;
+}
+
+uintptr_t data_ptr(const Value& value) {
+  require_tensor(value.get(), "data_ptr");
+  if (is_webgpu_buffer(value)) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "data_ptr: buffers of WebGPU have no address; copy the value to the host");
+  }
+  return reinterpret_cast<uintptr_t>(data_of(value.get()));
+}
+
+std::string device_name_of(const Value& value) {
+  form_or_refuse(value, "device_name");
+  return is_webgpu_buffer(value) ? "WebGPU" : device_name(device_of(memory_of(value.get())));
+}
+
+size_t size_in_bytes(const Value& value) {
+  require_tensor(value.get(), "tensor_size_in_bytes");
+  const TensorForm form = form_of(value.get());
+  if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "tensor_size_in_bytes: strings have no fixed size; look at numpy()");
+  }
+  return element_bytes(form.element, count_of(form.shape.data(), form.shape.size()));
+}
+
+std::string repr(const Value& value) {
+  const ONNXType kind = kind_of(value.get());
+  if (kind == ONNX_TYPE_UNKNOWN) {
+    return "OrtValue(without value)";
+  }
+  std::string text = "OrtValue(" + type_of(value.get()).text();
+  if (kind == ONNX_TYPE_TENSOR || kind == ONNX_TYPE_SPARSETENSOR) {
+    const TensorForm form = form_of(value.get());
+    text += ", shape=[";
+    for (size_t i = 0; i < form.shape.size(); ++i) {
+      text += (i ? ", " : "") + std::to_string(form.shape[i]);
+    }
+    return text + "], device=" + device_name_of(value) + ")";
+  }
+  return kind == ONNX_TYPE_SEQUENCE ? text + ", length=" + std::to_string(values_of(value.get()).size()) + ")"
+                                    : text + ")";
+}
+
+void bind_questions(nb::class_<Value>& value) {
+  value.def("data_type", &data_type, "\"tensor(float)\", \"seq(tensor(int64))\"...")
+      .def("element_type", &element_type,
+           "The number in onnx.TensorProto.DataType, of a tensor or sequence of tensors.")
+      .def(
+          "shape", [](const Value& self) { return form_or_refuse(self, "shape").shape; }, "A list of extents.")
+      .def("device_name", &device_name_of, "\"Cpu\", \"Cuda\"...")
+      .def("tensor_size_in_bytes", &size_in_bytes, "Bytes of the tensor's elements.")
+      .def("data_ptr", &data_ptr, "The address of the first element.")
+      .def("has_value", &has_value, "False for an optional without value.")
+      .def("is_tensor", &is_tensor, "True for a dense tensor.")
+      .def("is_sparse_tensor", &is_sparse_tensor, "True for a sparse tensor.")
+      .def("is_tensor_sequence", &is_tensor_sequence, "True for a sequence of tensors.")
+      .def("_is_webgpu_buffer", &is_webgpu_buffer, "True for a tensor in a buffer of WebGPU.")
+      .def("__repr__", &repr);
+}
+
+nb::object numpy_of(nb::handle self) {
+  const auto& value = nb::cast<const Value&>(self);
+  require_tensor(value.get(), "numpy");
+  const Device device = device_of(memory_of(value.get()));
+  if (!device.is_host()) {
+    throw Misuse(ORT_INVALID_ARGUMENT, std::string("numpy: the tensor lies in memory of device ") +
+                                           device_name(device) + ", which the host cannot read; copy it to the host");
+  }
+  const TensorForm form = form_of(value.get());
+  return array_of_shared(value.get(), form, nb::borrow(self), value.writeable());
+}
+
+void require_same_size(const OrtValue* from, const OrtValue* to) {
+  const TensorForm a = form_of(from), b = form_of(to);
+  const size_t count = count_of(a.shape.data(), a.shape.size());
+  if (count != count_of(b.shape.data(), b.shape.size())) {
+    throw Misuse(ORT_INVALID_ARGUMENT,
+                 "update_inplace: The input size of numpy arrays does not match the size of the "
+                 "OrtValue.");
+  }
+  if (a.element != b.element) {
+    throw Misuse(ORT_INVALID_ARGUMENT, std::string("update_inplace: elements of type ") + element_name(a.element) +
+                                           " do not fit an OrtValue of type " + element_name(b.element));
+  }
+}
+
+void copy_strings(const OrtValue* from, OrtValue* to, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    size_t size = 0;
+    check(api().GetStringTensorElementLength(from, i, &size));
+    text.resize(size);
+    check(api().GetStringTensorElement(from, size, i, text.data()));
+    char* buffer = nullptr;
+    check(api().GetResizedStringTensorElementBuffer(to, i, size, &buffer));
+    std::memcpy(buffer, text.data(), size);
+  }
+}
+
+void update(const Value& self, const OrtValue* from) {
+  require_tensor(self.get(), "update_inplace");
+  require_tensor(from, "update_inplace");
+  if (!self.writeable()) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "update_inplace: this OrtValue lies in the memory of a read-only array");
+  }
+  require_same_size(from, self.get());
+  if (!on_host(from) || !on_host(self.get())) {
+    copy_tensor(from, self.get());
+    return;
+  }
+  const TensorForm form = form_of(from);
+  const size_t count = count_of(form.shape.data(), form.shape.size());
+  if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    copy_strings(from, self.get(), count);
+  } else if (count > 0) {
+    void* to = data_of(self.get());
+    const void* source = data_of(from);
+    const size_t bytes = element_bytes(form.element, count);
+    nb::gil_scoped_release released;
+    std::memmove(to, source, bytes);
+  }
+}
+
+void update_of(const Value& self, nb::handle data) {
+  if (const OrtValue* other = try_unwrap(data)) {
+    update(self, other);
+  } else if (is_array(data.ptr())) {
+    update(self, tensor_of_array(data, Keep::kReference, "update_inplace").get());
+  } else {
+    throw nb::type_error("update_inplace: data must be a numpy.ndarray or an OrtValue");
+  }
+}
+
+nb::object to_dlpack(nb::handle self, nb::handle, nb::handle max_version, nb::handle device, nb::handle copy) {
+  const auto& value = nb::cast<const Value&>(self);
+  if (!device.is_none() && !dlpack_device_of(value.get()).equal(device)) {
+    throw nb::buffer_error("__dlpack__: the tensor is on another device than dl_device, and is not copied there");
+  }
+  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  if (copy.is_none() || !nb::cast<bool>(copy)) {
+    return dlpack_of_value(self, versioned);
+  }
+  const TensorForm form = form_of(value.get());
+  const Device place = device_of(memory_of(value.get()));
+  Value copied(new_tensor(allocator_of(place), form.element, form.shape.data(), form.shape.size()));
+  update(copied, value.get());
+  const nb::object owner = nb::cast(std::move(copied));
+  return dlpack_of_value(owner, versioned);
+}
+
+nb::object from_dlpack(nb::handle object) {
+  bool writeable = true;
+  Owned<OrtValue> value = tensor_of_dlpack(object, &writeable);
+  return wrap(std::move(value), writeable);
+}
+
+void bind_contents(nb::class_<Value>& value) {
+  value.def("numpy", &numpy_of, "An array over the tensor's memory; a copy for strings and elements that share bytes.")
+      .def("update_inplace", &update_of, nb::arg("data").none(),
+           "Copies the elements of an array or OrtValue into the tensor.")
+      .def(
+          "to_dlpack", [](nb::handle self) { return dlpack_of_value(self, false); }, "A DLPack capsule.")
+      .def("__dlpack__", &to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
+           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
+           "A DLPack capsule, which keeps the value alive.")
+      .def(
+          "__dlpack_device__", [](const Value& self) { return dlpack_device_of(self.get()); },
+          "(device type, device) in DLPack's numbers.")
+      .def_static("from_dlpack", &from_dlpack, nb::arg("data").none(),
+                  "A tensor over the memory of another package's tensor.")
+      .def("as_sparse_tensor", &sparse_of_value, "The SparseTensor that this value is.")
+      .def_static("ort_value_from_sparse_tensor", &value_of_sparse, nb::arg("sparse_tensor"), "The same value.");
+}
+
+// The buffer protocol, as NumPy implements it for the array over the value's memory.
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  try {
+    return PyObject_GetBuffer(numpy_of(self).ptr(), view, flags);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_BufferError, error.what());
+    view->obj = nullptr;
+    return -1;
+  }
+}
+
+PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
+
+}  // namespace
+
+void bind_value(nb::module_& m) {
+  nb::class_<Value> value(m, "OrtValue", nb::type_slots(slots),
+                          "A value of the engine: tensor, sequence, map, optional or sparse tensor.");
+  bind_makers(value);
+  bind_questions(value);
+  bind_contents(value);
+}
+
+}  // namespace retort::python

@@ -1,0 +1,22 @@
+// DLPack: tensors of other packages without a copy, and back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "engine.h"
+
+namespace retort::python {
+
+// A tensor in the memory of a capsule "dltensor" or "dltensor_versioned", which is used up, or of an object with
+// __dlpack__. The memory must be contiguous. It is given back when the engine does not need it any more.
+// `writeable` (may be null) is set to false for read-only memory.
+Owned<OrtValue> tensor_of_dlpack(nanobind::handle object, bool* writeable = nullptr);
+
+// A capsule over the memory of a Python OrtValue, which it keeps alive. Versioned if the consumer knows that: only then
+// can it say that the memory is read-only.
+nanobind::object dlpack_of_value(nanobind::handle value, bool versioned);
+
+// (device type, device) in DLPack's numbers.
+nanobind::tuple dlpack_device_of(const OrtValue* value);
+
+}  // namespace retort::python
