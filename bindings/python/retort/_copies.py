@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -68,7 +67,7 @@ class CopyLedger(Sequence[Copy]):
 
 def read_ledger(session: C.InferenceSession) -> CopyLedger:
     """The ledger of a native session."""
-    data = json.loads(session.copies_json())
+    data = session.copies()
     copies = [
         Copy(row["tensor"], row["cause"], row["direction"], row["from"], row["to"], row["bytes"], row["count"])
         for row in data["copies"]

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 _NAME = "onnxruntime"
-_PACKAGE = __package__
+_PACKAGE = __name__.partition(".")[0]
 # The version of the interface, as programs compare it.
 _VERSION = "1.32.0"
 
