@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel test-python-programs digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -166,6 +166,11 @@ wheel: build ## Python wheels into out/wheels: retort, and onnxruntime on Retort
 	@$(if $(TAGS),,tools/pythons.sh $(BUILD)/pythons 3.10 3.12 || echo "no interpreters from Maven; wheels are made for those that are here")
 	@$(if $(TAGS),,rm -rf $(OUT)/wheels)
 	@$(WHEEL) $(TAGS)
+
+PROGRAMS ?=
+test-python-programs: ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
+	@$(MAKE) --no-print-directory wheel TAGS=$$($(PYTHON) -c 'import sys; print(f"cp3{sys.version_info.minor}")')
+	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64

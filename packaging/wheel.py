@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the Python wheels of a build: for each interpreter, the package retort, and the same as a package named onnxruntime.
 
-    wheel.py --build DIR --prefix DIR --to DIR [--work DIR] [--pythons DIR] [TAG...]
+    wheel.py --build DIR --prefix DIR --to DIR [--work DIR] [--pythons DIR] [--interpreter PYTHON] [TAG...]
 
 TAG: cp310, cp311, cp312, cp313t: some of the interpreters that wheel_pythons.py finds in --pythons and on PATH. One of 3.12
 or newer makes a wheel for the stable interface, which newer ones use as well. Each interpreter gets a virtual environment
@@ -97,12 +97,15 @@ def options():
     ap.add_argument("--to", required=True)
     ap.add_argument("--work", default="build/python")
     ap.add_argument("--pythons", default="build/pythons")
+    ap.add_argument("--interpreter", default="", help="only this one, by path")
     ap.add_argument("tags", nargs="*", metavar="TAG")
     return ap.parse_args()
 
 
 def chosen(a):
     """The interpreters {tag: path} that were asked for; all that were found if none was."""
+    if a.interpreter:
+        return {wheel_pythons.tag_of(a.interpreter): a.interpreter}
     found, missing = wheel_pythons.find(a.pythons)
     if unknown := set(a.tags) - set(found):
         raise SystemExit(f"no interpreter for {', '.join(sorted(unknown))}; there are {', '.join(found) or 'none'}")

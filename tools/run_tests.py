@@ -27,6 +27,7 @@ line that says so, and counts as skipped. WORK/<stage>*.log has the full output;
   cli          the command-line tool
   clients      official language bindings, unmodified, on the drop-in library: Go, Node, Java, Rust, C++
   bindings     the project's own bindings (bindings/*/test.sh)
+  python       the Python package: wheels, tests in a clean environment on both libraries, examples, programs of others
 """
 import argparse
 import os

@@ -33,6 +33,7 @@ LEFT_OUT = {
     "plugins": "most of what runs is compiled by others, without sanitizers",
     "clients": "the host programs (JVM, Node, Go) take signals and memory for themselves as sanitizers do; C++ is in unit",
     "bindings": "as clients",
+    "python": "as package, and the interpreter has an allocator of its own",
 }
 TSAN_ONLY_LEFT_OUT = {
     "providers": "oneDNN and XNNPACK have thread pools that are not compiled with it, so it reports all their synchronisation",

@@ -32,6 +32,7 @@ class Context:
     def __init__(self, args):
         self.build, self.out, self.work = (os.path.abspath(p) for p in (args.build, args.out, args.work))
         self.library = os.path.abspath(args.library or os.path.join(self.out, "lib", "libretort.so.1"))
+        self.given_library = bool(args.library)
         self.drop_in = args.library and self.library or os.path.join(self.out, "lib", "libonnxruntime.so.1")
         self.loopback = os.path.join(self.build, "examples", "providers", "loopback", "libloopback.so")
         self.digits = os.path.abspath(args.digits)

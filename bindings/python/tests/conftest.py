@@ -1,45 +1,89 @@
-"""What the tests share: models, the library under test, and the folder of the package."""
+"""What all tests share: which engine they run on, and the table of known differences.
 
-from __future__ import annotations
-
+Environment (tools/stages/binding.py sets it; each may be missing):
+  RETORT_LIBRARY    the engine library; by default the one inside the package
+  RETORT_OFFICIAL   the folder that contains the official package onnxruntime, for processes that import it
+  RETORT_ORACLE     official ONNX Runtime's library
+  RETORT_LOOPBACK   the plug-in of examples/providers/loopback
+  RETORT_RUN_CASES  the C++ program run_cases
+  RETORT_INSTALLED  if set, the package must not be one of the checkout
+"""
+import csv
 import os
-import sys
+import pathlib
 
 import pytest
+import retort
+from retort import _native
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-PYTHON = os.path.dirname(FOLDER)
-ROOT = os.path.dirname(os.path.dirname(PYTHON))
-sys.path[:0] = [os.path.join(PYTHON, "tools")]
-
-import retort  # noqa: E402
-
-IS_RETORT = retort._native.is_retort()
-
-only_retort = pytest.mark.skipif(not IS_RETORT, reason="only Retort's library has this")
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+ON_RETORT = _native.is_retort()
 
 
-def official_package() -> str | None:
-    """Where the official package onnxruntime is installed, if it is."""
-    import importlib.util
+def known_differences():
+    """{test: what the official library does} of differences.tsv."""
+    with open(HERE / "differences.tsv", encoding="utf-8", newline="") as file:
+        return {row["test"]: row["official"] for row in csv.DictReader(file, delimiter="\t")}
 
-    spec = importlib.util.find_spec("onnxruntime")
-    if spec is None or spec.origin is None:
-        return None
-    folder = os.path.dirname(spec.origin)
-    has_libraries = any(name.startswith("libonnxruntime.so.") for name in os.listdir(os.path.join(folder, "capi")))
-    return folder if has_libraries else None
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "retort_only(reason): uses what only Retort has")
+    config.addinivalue_line("markers", "slow: takes more than ten seconds")
+    if os.environ.get("RETORT_INSTALLED") and ROOT in pathlib.Path(retort.__file__).resolve().parents:
+        pytest.exit(f"the package is that of the checkout, {retort.__file__}, in place of the installed one", 3)
+
+
+def pytest_report_header():
+    return f"retort {retort.__version__} from {os.path.dirname(retort.__file__)}, engine {_native.library_path()}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """On another library than Retort: leaves out tests of Retort's own functions, and expects the differences of the table."""
+    if ON_RETORT:
+        return
+    differences, used = known_differences(), set()
+    for item in items:
+        only = item.get_closest_marker("retort_only")
+        if only:
+            item.add_marker(pytest.mark.skip(reason=only.args[0] if only.args else "only Retort has this"))
+        name = item.nodeid.rsplit("/", 1)[-1]
+        for known in (name, name.split("[")[0]):
+            if known in differences:
+                used.add(known)
+                item.add_marker(pytest.mark.xfail(reason=differences[known], strict=True))
+                break
+    stale = set(differences) - used
+    if stale and not config.option.keyword and len({item.path for item in items}) > 10:
+        raise pytest.UsageError(f"differences.tsv names tests that do not exist: {', '.join(sorted(stale))}")
 
 
 @pytest.fixture(scope="session")
-def digits() -> str:
-    """A classifier of images [N, 1, 8, 8]: input "image", output "probabilities" [N, 10]."""
-    return os.path.join(ROOT, "examples", "digits", "digits.onnx")
+def digits():
+    """A small trained model: input `image` float[batch,1,8,8], output `probabilities` float[batch,10]."""
+    return ROOT / "examples" / "digits" / "digits.onnx"
 
 
-@pytest.fixture
-def product() -> str:
-    """Y = X * [[1, 2], [3, 4], [5, 6]]."""
-    from retort.datasets import get_example
+def from_environment(name, what):
+    path = os.environ.get(name)
+    if not path or not os.path.exists(path):
+        pytest.skip(f"no {what}: {name} is not set to it")
+    return path
 
-    return get_example("mul_1.onnx")
+
+@pytest.fixture(scope="session")
+def loopback():
+    """The plug-in library whose device has memory that the host cannot read."""
+    return from_environment("RETORT_LOOPBACK", "plug-in loopback")
+
+
+@pytest.fixture(scope="session")
+def official():
+    """The folder that contains the official package onnxruntime."""
+    return from_environment("RETORT_OFFICIAL", "official package")
+
+
+@pytest.fixture(scope="session")
+def run_cases():
+    """The C++ program that runs models."""
+    return from_environment("RETORT_RUN_CASES", "program run_cases")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import retort
-from conftest import only_retort
 from models import add, decoder
 
 
@@ -113,7 +112,7 @@ def test_bindings_show_what_is_bound() -> None:
     assert repr(results) == "<Results: z tensor(float) [2] on cpu>"
 
 
-@only_retort
+@pytest.mark.retort_only
 def test_the_ledger_lists_copies() -> None:
     one = retort.InferenceSession(add())
     assert len(one.copies()) == 0
@@ -128,7 +127,7 @@ def test_the_ledger_lists_copies() -> None:
     assert "<table>" in ledger._repr_html_()
 
 
-@only_retort
+@pytest.mark.retort_only
 def test_copies_can_be_forbidden() -> None:
     options = retort.SessionOptions()
     assert options.disallow_implicit_copies is False

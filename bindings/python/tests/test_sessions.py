@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 import retort
-from conftest import IS_RETORT, only_retort
 from models import add, endless
 from retort import errors
 
@@ -24,7 +23,7 @@ def feed() -> dict[str, Any]:
     return {"x": np.ones(2, np.float32), "y": np.full(2, 2, np.float32)}
 
 
-def test_models_are_loaded_from_paths_and_bytes(digits: str) -> None:
+def test_models_are_loaded_from_paths_and_bytes(digits: pathlib.Path) -> None:
     by_path, by_bytes = retort.InferenceSession(digits), None
     path = pathlib.Path(digits)
     by_bytes = retort.InferenceSession(path.read_bytes())
@@ -37,7 +36,7 @@ def test_models_are_loaded_from_paths_and_bytes(digits: str) -> None:
         retort.InferenceSession(3)  # type: ignore[arg-type]
 
 
-def test_what_a_session_tells(digits: str) -> None:
+def test_what_a_session_tells(digits: pathlib.Path) -> None:
     session = retort.InferenceSession(digits)
     (image,), (result,) = session.get_inputs(), session.get_outputs()
     assert (image.name, image.type, image.shape[1:]) == ("image", "tensor(float)", [1, 8, 8])
@@ -115,7 +114,7 @@ def test_exceptions_have_code_node_and_operator() -> None:
         session.run(None, {"x": np.ones(2, np.float32), "y": np.ones(3, np.float32)})
     error = failed.value
     assert isinstance(error, (errors.InvalidArgument, errors.Fail, errors.RuntimeException))
-    if not IS_RETORT:
+    if not retort._native.is_retort():
         assert (error.node, error.op) == ("sum", "Add")
     assert session.run(None, feed())[0].tolist() == [3, 3]
 
@@ -129,7 +128,7 @@ def test_exceptions_pickle_with_their_attributes() -> None:
     assert again.code == 3
 
 
-def test_sessions_pickle_by_path_and_by_bytes(digits: str) -> None:
+def test_sessions_pickle_by_path_and_by_bytes(digits: pathlib.Path) -> None:
     image = np.ones((1, 1, 8, 8), np.float32)
     options = retort.SessionOptions()
     options.intra_op_num_threads = 2
@@ -275,7 +274,7 @@ def test_the_compatible_binding() -> None:
         session.run_with_iobinding(binding)
 
 
-@only_retort
+@pytest.mark.retort_only
 def test_operators_of_the_engine() -> None:
     from retort.capi import _pybind_state as state
 

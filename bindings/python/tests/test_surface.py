@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 
-import compare_surface
 import pytest
 import retort
-import surface
-from conftest import FOLDER, PYTHON, official_package
+from common import FOLDER, TOOLS, official_folder
+
+import compare_surface  # isort: skip
+import surface  # isort: skip
 
 TABLES = ("onnxruntime_1.31.1.tsv", "onnxruntime_1.32.0.tsv")
 # Signatures that accept more than the official ones, each with what for.
@@ -73,19 +74,20 @@ def test_a_missing_or_changed_name_is_found(rows: list[surface.Row]) -> None:
 
 
 def test_tables_are_those_of_the_installed_package() -> None:
-    if official_package() is None:
+    folder = official_folder()
+    if folder is None:
         pytest.skip("the official package is not installed")
-    script = os.path.join(PYTHON, "tools", "surface.py")
-    done = subprocess.run([sys.executable, script, "onnxruntime"], capture_output=True, check=True)
-    text = done.stdout.decode()
-    import importlib.metadata
-
-    version = importlib.metadata.version("onnxruntime")
+    environment = {**os.environ, "PYTHONPATH": folder}
+    environment.pop("RETORT_LIBRARY", None)
+    say = [sys.executable, "-c", "import onnxruntime; print(onnxruntime.__version__)"]
+    version = subprocess.run(say, capture_output=True, check=True, env=environment).stdout.decode().strip()
     path = os.path.join(FOLDER, "data", f"onnxruntime_{version}.tsv")
     if not os.path.exists(path):
         pytest.skip(f"there is no table of {version}")
+    list_names = [sys.executable, os.path.join(TOOLS, "surface.py"), "onnxruntime"]
+    found = subprocess.run(list_names, capture_output=True, check=True, env=environment).stdout.decode()
     with open(path, encoding="utf-8") as file:
-        assert text == file.read()
+        assert found == file.read()
 
 
 def test_functions_of_the_package_tell_their_signatures() -> None:

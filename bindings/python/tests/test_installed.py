@@ -1,0 +1,91 @@
+"""The wheels in an environment of their own: what they contain, and that nothing of a build is needed."""
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import retort
+
+INSTALLED = os.environ.get("RETORT_INSTALLED")
+pytestmark = pytest.mark.skipif(not INSTALLED, reason="the package was not installed from wheels (RETORT_INSTALLED)")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PACKAGES = ("retort", "onnxruntime")
+SITE = pathlib.Path(retort.__file__).parents[1]
+
+
+def python(code, *arguments):
+    """What a new process prints, without variables that name a library or a folder of packages."""
+    env = {name: value for name, value in os.environ.items() if name not in ("RETORT_LIBRARY", "PYTHONPATH")}
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, encoding="utf-8", env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def program(*command):
+    env = {name: value for name, value in os.environ.items() if name != "RETORT_LIBRARY"}
+    return subprocess.run(list(map(str, command)), capture_output=True, encoding="utf-8", env=env, check=False)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_one_engine(package):
+    files = [path.name for path in (SITE / package).rglob("*") if path.is_file()]
+    assert files.count("libretort.so.1") == 1
+    assert len([name for name in files if ".so" in name]) == 2, "the engine and the extension"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_of_the_build_is_opened(package, digits):
+    opened = python(
+        "import sys, importlib, numpy\n"
+        "package = importlib.import_module(sys.argv[1])\n"
+        "package.InferenceSession(sys.argv[2]).run(None, {'image': numpy.zeros((1, 1, 8, 8), numpy.float32)})\n"
+        "print(open('/proc/self/maps', encoding='utf-8').read())", package, digits)
+    assert f"{SITE}/{package}/libretort.so.1" in opened
+    assert f"{ROOT}/" not in opened
+
+
+def test_both_packages_in_one_process(digits):
+    said = python(
+        "import sys, numpy, retort, onnxruntime\n"
+        "assert retort._native is not onnxruntime._native\n"
+        "feed = {'image': numpy.random.default_rng(0).random((2, 1, 8, 8), numpy.float32)}\n"
+        "first, second = (p.InferenceSession(sys.argv[1]).run(None, feed)[0] for p in (retort, onnxruntime))\n"
+        "assert first.tobytes() == second.tobytes()\n"
+        "try:\n"
+        "    onnxruntime.InferenceSession('missing.onnx')\n"
+        "except onnxruntime.capi.onnxruntime_pybind11_state.NoSuchFile as error:\n"
+        "    assert not isinstance(error, retort.capi.onnxruntime_pybind11_state.NoSuchFile)\n"
+        "print(onnxruntime.__version__)", digits)
+    assert said.startswith("1.32.0")
+
+
+def test_versions():
+    from packaging.requirements import Requirement
+    version = importlib.metadata.version("onnxruntime")
+    assert version == "1.32.0+retort"
+    for wanted in ("onnxruntime", "onnxruntime>=1.16", "onnxruntime>=1.20,<2", "onnxruntime==1.32.0"):
+        assert Requirement(wanted).specifier.contains(version)
+
+
+def test_tool_as_a_module_and_as_a_program(digits):
+    beside = pathlib.Path(sys.executable).with_name("retort")
+    for command in ((sys.executable, "-m", "retort"), (beside,)):
+        shown = program(*command, "inspect", digits)
+        assert shown.returncode == 0, shown.stderr
+        assert "probabilities" in shown.stdout
+    assert program(beside, "no-such-command").returncode != 0
+
+
+def test_tool_uses_the_library_of_the_package():
+    shown = program(sys.executable, "-m", "retort", "--version")
+    assert shown.returncode == 0, shown.stderr
+    assert importlib.metadata.version("retort") in shown.stdout
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_licences_and_types(package):
+    files = {str(path) for path in importlib.metadata.files(package)}
+    assert f"{package}/py.typed" in files
+    assert [path for path in files if path.endswith("licenses/README.md")]

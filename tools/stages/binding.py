@@ -1,0 +1,103 @@
+"""The stage python: wheels, a clean environment, tests on both libraries, examples, programs of others."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from stages.context import ROOT, Count, oracle, skip
+
+SOURCE = os.path.join(ROOT, "bindings", "python")
+REQUIREMENTS = os.path.join(ROOT, "requirements-python.txt")
+SUMMARY = re.compile(r"(\d+) (passed|failed|error|errors|skipped|xfailed|xpassed)\b")
+
+
+def python(c):
+    """The Python package, installed from wheels as its users install it."""
+    if c.sanitizer or c.emulator:
+        return skip("the wheels are made of a release build for this processor")
+    tag = f"cp3{sys.version_info.minor}"
+    if c.start("python.wheel", [sys.executable, "packaging/wheel.py", "--build", c.build, "--prefix", c.out, "--to", os.path.join(c.out, "wheels"),
+                                "--work", folder(c), "--interpreter", sys.executable])[0]:
+        return Count(failed=1)
+    with open(os.path.join(c.work, "python.wheel.log"), encoding="utf-8") as f:
+        print("".join("    " + line for line in f if line.startswith(("retort-", "onnxruntime-", "FAIL"))), end="", flush=True)
+    wheels = [p for n in ("retort", "onnxruntime") for p in glob.glob(os.path.join(c.out, "wheels", f"{n}-*-{wheel_tags(tag)}-*.whl"))]
+    with tempfile.TemporaryDirectory(prefix="retort-python-") as area:
+        inside = environment(c, area, wheels)
+        if not inside:
+            return Count(failed=1)
+        total = Count(passed=1)
+        for name, library in (("retort", c.library if c.given_library else ""), ("official", os.environ["RETORT_ORACLE"])):
+            total += tests(c, name, inside, area, library)
+        return total + checked_types(c, inside, area) + examples(c, inside, area) + programs(c)
+
+
+def folder(c):
+    """Builds of the extension and environments; kept between runs."""
+    return os.path.join(os.path.dirname(c.build), "python")
+
+
+def wheel_tags(tag):
+    return f"{tag}-{tag}" if sys.version_info < (3, 12) else "cp312-abi3"
+
+
+def environment(c, area, wheels):
+    """A virtual environment outside the checkout with both wheels and what the tests need; its interpreter, or None."""
+    venv = os.path.join(area, "venv")
+    inside = os.path.join(venv, "bin", "python")
+    pip = [inside, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    steps = [[sys.executable, "-m", "venv", venv], [*pip, "-r", REQUIREMENTS], [*pip, *wheels]]
+    return inside if all(c.start(f"python.venv{i}", step)[0] == 0 for i, step in enumerate(steps)) else None
+
+
+def variables(c, library):
+    """The environment of tests and examples; see bindings/python/tests/conftest.py."""
+    official = oracle()
+    found = {"RETORT_INSTALLED": "1", "RETORT_ORACLE": official, "RETORT_OFFICIAL": os.path.dirname(os.path.dirname(os.path.dirname(official))),
+             "RETORT_LOOPBACK": c.loopback, "RETORT_RUN_CASES": os.path.join(c.build, "run_cases"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return found | ({"RETORT_LIBRARY": library} if library else {})
+
+
+def tests(c, name, inside, area, library):
+    """Runs pytest in the clean environment, in an empty folder."""
+    log = f"python.{name}"
+    code, text = c.start(log, ["env", "-C", area, inside, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfEX", os.path.join(SOURCE, "tests")],
+                         **variables(c, library))
+    count = pytest_count(text, code)
+    print(f"    tests on {name}: {count}", flush=True)
+    return count
+
+
+def pytest_count(text, code):
+    """The counts in the last line of pytest; an expected failure counts as skipped."""
+    found = dict.fromkeys(("passed", "failed", "error", "skipped", "xfailed", "xpassed"), 0)
+    for number, word in SUMMARY.findall((text.strip().splitlines() or [""])[-1]):
+        found[word.removesuffix("s") if word == "errors" else word] += int(number)
+    count = Count(found["passed"], found["failed"] + found["error"] + found["xpassed"], found["skipped"] + found["xfailed"])
+    return count if count.failed or (code == 0 and count.passed) else count + Count(failed=1)
+
+
+def checked_types(c, inside, area):
+    """mypy --strict and pyright on the tests that use the package as programs do."""
+    files = sorted(glob.glob(os.path.join(SOURCE, "tests", "typed", "*.py")))
+    if not files:
+        return Count()
+    mypy = c.start("python.mypy", ["env", "-C", area, inside, "-m", "mypy", "--strict", "--cache-dir", os.path.join(area, "mypy"), *files])[0]
+    pyright = c.start("python.pyright", ["env", "-C", area, inside, "-m", "pyright", "--pythonpath", inside, *files])[0]
+    return Count(int(mypy == 0) + int(pyright == 0), int(mypy != 0) + int(pyright != 0))
+
+
+def examples(c, inside, area):
+    """The programs of examples/python, on both libraries."""
+    return Count()
+
+
+def programs(c):
+    """A choice of the programs of others."""
+    at = os.path.join(ROOT, "tests", "python_programs")
+    return c.counted("python.programs", [sys.executable, os.path.join(at, "check.py"), "--wheels", os.path.join(c.out, "wheels"),
+                                         "--work", os.path.join(folder(c), "programs-choice"), "--requirements", os.path.join(at, "requirements-choice.txt")])
