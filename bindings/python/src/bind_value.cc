@@ -177,6 +177,9 @@ uintptr_t data_ptr(const Value& value) {
 
 std::string device_name_of(const Value& value) {
   form_or_refuse(value, "device_name");
+  if (is_sparse_tensor(value)) {
+    return device_name(Device{});  // the host: SparseTensor allows nothing else
+  }
   return is_webgpu_buffer(value) ? "WebGPU" : device_name(device_of(memory_of(value.get())));
 }
 

@@ -1,15 +1,17 @@
-// The class LoraAdapter.
+// The classes LoraAdapter and AdapterFormat.
 #pragma once
+
+#include <string>
 
 #include "engine.h"
 
 namespace retort::python {
 
-// C.LoraAdapter: empty until Load.
+// C.LoraAdapter: empty until load().
 class LoraAdapter {
  public:
   void load(const std::string& path);
-  // Borrowed. Throws Error(ORT_INVALID_ARGUMENT) before load().
+  // Borrowed; a run with options that name it needs it alive. Throws Misuse before load().
   const OrtLoraAdapter* get() const;
 
  private:

@@ -44,7 +44,8 @@ struct Values {
 ArrayView indices_in(nb::object& array, nb::handle given, Element element) {
   const nb::object wide = as_array(given);
   array = dense_array(wide.attr("astype")(dtype_of(element)));
-  if (!nb::cast<bool>(wide.attr("__eq__")(array).attr("all")())) {
+  const nb::object same = wide.attr("__eq__")(array).attr("all")();
+  if (PyObject_IsTrue(same.ptr()) != 1) {
     throw Misuse(ORT_INVALID_ARGUMENT,
                  std::string("SparseTensor: an index does not fit the type ") + element_name(element));
   }
