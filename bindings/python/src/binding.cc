@@ -1,9 +1,229 @@
+#include "binding.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include "numpy.h"
 #include "rooms.h"
+#include "run.h"
+
+namespace nb = nanobind;
 
 namespace retort::python {
+namespace {
 
-void bind_binding(nanobind::module_&) {}
+Element element_of(nb::handle type) {
+  return PyLong_Check(type.ptr()) ? static_cast<Element>(nb::cast<int>(type)) : element_of_dtype(type);
+}
+
+// Host memory for a value of a device, and a copy into it.
+Owned<OrtValue> on_host(Owned<OrtValue> value) {
+  if (kind_of(value.get()) != ONNX_TYPE_TENSOR || device_of(memory_of(value.get())).is_host()) {
+    return value;
+  }
+  const TensorForm form = form_of(value.get());
+  Owned<OrtValue> copy = new_tensor(Device{}, form.element, form.shape);
+  const OrtValue* from = value.get();
+  OrtValue* to = copy.get();
+  OrtEnv& environment = env();
+  OrtStatus* status = nullptr;
+  {
+    const nb::gil_scoped_release release;
+    status = api().CopyTensors(&environment, &from, &to, nullptr, 1);
+  }
+  check(status);
+  return copy;
+}
+
+}  // namespace
+
+Binding::Binding(nb::object session)
+    : owner_(std::move(session)),
+      session_(&nb::cast<Session&>(owner_)),
+      handle_(made<OrtIoBinding>(api().CreateIoBinding, session_->get())) {}
+
+Binding::~Binding() { handle_.reset(); }  // before the session
+
+void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
+  OrtStatus* status = nullptr;
+  {
+    // Binding an input of a device copies it there.
+    const nb::gil_scoped_release release;
+    status = input ? api().BindInput(get(), name.c_str(), value) : api().BindOutput(get(), name.c_str(), value);
+  }
+  check(status);
+}
+
+void Binding::bind_input(const std::string& name, nb::handle object) {
+  const int index = session_->inputs().find(nb::str(name.c_str()).ptr(), 0);
+  if (index < 0) {
+    throw std::runtime_error("bind_input(): the model has no input '" + name + "'; it has " +
+                             session_->inputs().list());
+  }
+  const Port& port = session_->inputs()[static_cast<size_t>(index)];
+  bind(name, value_of_object(object, port.type, Keep::kReference, port.what).get(), true);
+}
+
+void Binding::bind_value(const std::string& name, nb::handle value, bool input) {
+  bind(name, unwrap(value, input ? "bind_ortvalue_input(): the value" : "bind_ortvalue_output(): the value"), input);
+}
+
+void Binding::bind_memory(const std::string& name, const Device& device, nb::handle element,
+                          const std::vector<int64_t>& shape, uintptr_t address, bool input) {
+  const Element type = element_of(element);
+  const Owned<OrtMemoryInfo> info = memory_info_of(device);
+  const auto value =
+      made<OrtValue>(api().CreateTensorWithDataAsOrtValue, info.get(), reinterpret_cast<void*>(address),
+                     element_bytes(type, count_of(shape.data(), shape.size())), shape.data(), shape.size(), type);
+  bind(name, value.get(), input);
+}
+
+void Binding::bind_output(const std::string& name, const Device& device) {
+  const Owned<OrtMemoryInfo> info = memory_info_of(device);
+  check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
+}
+
+void Binding::clear_inputs() { api().ClearBoundInputs(get()); }
+void Binding::clear_outputs() { api().ClearBoundOutputs(get()); }
+
+void Binding::synchronize_inputs() {
+  OrtStatus* status = nullptr;
+  {
+    const nb::gil_scoped_release release;
+    status = api().SynchronizeBoundInputs(get());
+  }
+  check(status);
+}
+
+void Binding::synchronize_outputs() {
+  OrtStatus* status = nullptr;
+  {
+    const nb::gil_scoped_release release;
+    status = api().SynchronizeBoundOutputs(get());
+  }
+  check(status);
+}
+
+std::vector<Owned<OrtValue>> Binding::outputs() const {
+  OrtAllocator* allocator = default_allocator();
+  OrtValue** values = nullptr;
+  size_t count = 0;
+  check(api().GetBoundOutputValues(get(), allocator, &values, &count));
+  std::vector<Owned<OrtValue>> result;
+  for (size_t i = 0; i < count; ++i) {
+    result.emplace_back(values[i]);
+  }
+  if (values) {
+    allocator->Free(allocator, values);
+  }
+  return result;
+}
+
+std::vector<std::string> Binding::output_names() const {
+  OrtAllocator* allocator = default_allocator();
+  char* texts = nullptr;
+  size_t* lengths = nullptr;
+  size_t count = 0;
+  check(api().GetBoundOutputNames(get(), allocator, &texts, &lengths, &count));
+  std::vector<std::string> names;
+  size_t start = 0;
+  for (size_t i = 0; i < count; ++i) {
+    names.emplace_back(texts + start, lengths[i]);
+    start += lengths[i];
+  }
+  if (texts) {
+    allocator->Free(allocator, texts);
+  }
+  if (lengths) {
+    allocator->Free(allocator, lengths);
+  }
+  return names;
+}
+
+nb::object Binding::output_vector() const {
+  ValueVector result;
+  for (Owned<OrtValue>& value : outputs()) {
+    result.values.push_back(wrap(std::move(value)));
+  }
+  return nb::cast(std::move(result));
+}
+
+nb::list Binding::outputs_on_host() const {
+  nb::list result;
+  for (Owned<OrtValue>& value : outputs()) {
+    if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
+      throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
+    }
+    result.append(object_of_value(on_host(std::move(value))));
+  }
+  return result;
+}
+
+void run_with_binding(Session& session, Binding& binding, nb::handle options) {
+  OrtSession* handle = session.get();
+  call_engine(run_options_of(options), [&](const OrtRunOptions* settings) {
+    return api().RunWithBinding(handle, settings, binding.get());
+  });
+}
+
+void run_with_vectors(nb::handle session, nb::handle options, const std::vector<std::string>& feed_names,
+                      const ValueVector& feeds, const std::vector<std::string>& fetch_names, ValueVector& fetches,
+                      const std::vector<Device>& devices) {
+  if (feed_names.size() != feeds.values.size()) {
+    throw Error(ORT_INVALID_ARGUMENT, "run_with_ortvaluevector(): " + std::to_string(feed_names.size()) +
+                                          " feed_names and " + std::to_string(feeds.values.size()) +
+                                          " feeds; give as many of both");
+  }
+  Binding binding{nb::borrow(session)};
+  for (size_t i = 0; i < feed_names.size(); ++i) {
+    binding.bind_value(feed_names[i], feeds.values[i], true);
+  }
+  for (size_t i = 0; i < fetch_names.size(); ++i) {
+    if (i < fetches.values.size() && fetches.values[i].is_valid()) {
+      binding.bind_value(fetch_names[i], fetches.values[i], false);
+    } else {
+      binding.bind_output(fetch_names[i], i < devices.size() ? devices[i] : Device{});
+    }
+  }
+  run_with_binding(nb::cast<Session&>(session), binding, options);
+  fetches.values.clear();
+  for (Owned<OrtValue>& value : binding.outputs()) {
+    fetches.values.push_back(wrap(std::move(value)));
+  }
+}
+
+void bind_binding(nb::module_& m) {
+  using B = Binding;
+  nb::class_<B>(m, "SessionIOBinding", nb::is_weak_referenceable(),
+                "Inputs and outputs of a session, bound to memory for any number of runs.")
+      .def(nb::init<nb::object>(), nb::arg("session"))
+      .def("bind_input", &B::bind_input, nb::arg("name"), nb::arg("value"), nb::lock_self(),
+           "Reads the input from an array, in place.")
+      .def("bind_input",
+           [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
+              uintptr_t address) { b.bind_memory(name, device, type, shape, address, true); },
+           nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
+           nb::lock_self(), "Reads the input from memory at an address, which the caller keeps.")
+      .def("bind_output", &B::bind_output, nb::arg("name"), nb::arg("device"), nb::lock_self(),
+           "Lets each run allocate the output on a device.")
+      .def("bind_output",
+           [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
+              uintptr_t address) { b.bind_memory(name, device, type, shape, address, false); },
+           nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
+           nb::lock_self(), "Writes the output to memory at an address, which the caller keeps.")
+      .def("bind_ortvalue_input", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, true); },
+           nb::arg("name"), nb::arg("value"), nb::lock_self(), "Reads the input from an OrtValue.")
+      .def("bind_ortvalue_output", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, false); },
+           nb::arg("name"), nb::arg("value"), nb::lock_self(), "Writes the output to an OrtValue.")
+      .def("clear_binding_inputs", &B::clear_inputs, nb::lock_self(), "Forgets the inputs.")
+      .def("clear_binding_outputs", &B::clear_outputs, nb::lock_self(), "Forgets the outputs.")
+      .def("synchronize_inputs", &B::synchronize_inputs, "Waits until inputs are on their devices.")
+      .def("synchronize_outputs", &B::synchronize_outputs, "Waits until outputs are made.")
+      .def("get_outputs", &B::output_vector, nb::keep_alive<0, 1>(), nb::lock_self(),
+           "The outputs of the last run as an OrtValueVector.")
+      .def("get_output_names", &B::output_names, nb::lock_self(), "Names of the bound outputs, in order of binding.")
+      .def("copy_outputs_to_cpu", &B::outputs_on_host, nb::lock_self(),
+           "The outputs of the last run as arrays and other objects; copies those of devices.");
+}
 
 }  // namespace retort::python

@@ -1,9 +1,235 @@
+#include "options.h"
 
+#include <nanobind/stl/string.h>
 
-#include "rooms.h"
+#include <algorithm>
+
+#include "provider_choice.h"
+#include "value.h"
+
+namespace nb = nanobind;
 
 namespace retort::python {
+namespace {
 
-void bind_options(nanobind::module_&) {}
+// Writes what differs from the engine's own defaults.
+void write_settings(const SessionSettings& s, OrtSessionOptions* handle) {
+  const OrtApi& a = api();
+  const SessionSettings usual;
+  if (!s.cpu_arena) check(a.DisableCpuMemArena(handle));
+  if (!s.memory_pattern) check(a.DisableMemPattern(handle));
+  if (s.profiling) check(a.EnableProfiling(handle, s.profile_prefix.c_str()));
+  if (s.deterministic) check(a.SetDeterministicCompute(handle, true));
+  if (!s.own_threads) check(a.DisablePerSessionThreads(handle));
+  if (s.mode != usual.mode) check(a.SetSessionExecutionMode(handle, s.mode));
+  if (s.level != usual.level) check(a.SetSessionGraphOptimizationLevel(handle, s.level));
+  if (s.inter_threads != usual.inter_threads) check(a.SetInterOpNumThreads(handle, s.inter_threads));
+  if (s.intra_threads != usual.intra_threads) check(a.SetIntraOpNumThreads(handle, s.intra_threads));
+  if (s.log_severity != usual.log_severity) check(a.SetSessionLogSeverityLevel(handle, s.log_severity));
+  if (s.log_verbosity != usual.log_verbosity) check(a.SetSessionLogVerbosityLevel(handle, s.log_verbosity));
+  if (!s.log_id.empty()) check(a.SetSessionLogId(handle, s.log_id.c_str()));
+  if (!s.optimized_path.empty()) check(a.SetOptimizedModelFilePath(handle, s.optimized_path.c_str()));
+}
+
+// The memory of an object with the buffer protocol, locked until this object is destroyed.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_C_CONTIGUOUS) != 0) {
+      nb::raise_python_error();
+    }
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  char* data() const { return static_cast<char*>(view_.buf); }
+  size_t size() const { return static_cast<size_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+}  // namespace
+
+SessionOptions::SessionOptions() : base_(made<OrtSessionOptions>(api().CreateSessionOptions)) {}
+
+SessionOptions::SessionOptions(const SessionOptions& other)
+    : settings(other.settings),
+      base_(made<OrtSessionOptions>(api().CloneSessionOptions, other.base_.get())),
+      config_(other.config_),
+      dimensions_(other.dimensions_),
+      denotations_(other.denotations_),
+      custom_ops_(other.custom_ops_),
+      kept_(other.kept_),
+      providers_(other.providers_),
+      policy_(other.policy_),
+      has_policy_(other.has_policy_),
+      delegate_(other.delegate_),
+      read_(other.read_) {}
+
+void SessionOptions::add_config_entry(const std::string& key, const std::string& value) {
+  try {
+    check(api().AddSessionConfigEntry(base_.get(), key.c_str(), value.c_str()));
+  } catch (const Error& error) {
+    throw std::runtime_error(error.what());  // as in the official package
+  }
+  config_[key] = value;
+}
+
+const std::string* SessionOptions::config_entry(const std::string& key) const {
+  const auto found = config_.find(key);
+  return found == config_.end() ? nullptr : &found->second;
+}
+
+bool SessionOptions::config_on(const std::string& key) const {
+  const std::string* value = config_entry(key);
+  return value && *value == "1";
+}
+
+void SessionOptions::add_free_dimension(const std::string& name, int64_t extent, bool by_denotation) {
+  const auto add = by_denotation ? api().AddFreeDimensionOverride : api().AddFreeDimensionOverrideByName;
+  check(add(base_.get(), name.c_str(), extent));
+  (by_denotation ? denotations_ : dimensions_).emplace_back(name, extent);
+}
+
+void SessionOptions::register_custom_ops(const std::string& path) {
+  check(api().RegisterCustomOpsLibrary_V2(base_.get(), path.c_str()));
+  custom_ops_.push_back(path);
+}
+
+void SessionOptions::add_initializer(const std::string& name, nb::object value) {
+  check(api().AddInitializer(base_.get(), name.c_str(), unwrap(value, "add_initializer(): the value")));
+  kept_.push_back(std::move(value));
+}
+
+void SessionOptions::add_external_initializers(nb::sequence names, nb::sequence values) {
+  const size_t count = nb::len(names);
+  if (nb::len(values) != count) {
+    throw Error(ORT_INVALID_ARGUMENT, "add_external_initializers(): " + std::to_string(count) + " names and " +
+                                          std::to_string(nb::len(values)) + " values; give as many of both");
+  }
+  std::vector<std::string> texts;
+  std::vector<const char*> pointers;
+  std::vector<const OrtValue*> handles;
+  for (size_t i = 0; i < count; ++i) {
+    texts.push_back(nb::cast<std::string>(names[i]));
+    handles.push_back(unwrap(values[i], "add_external_initializers(): a value"));
+  }
+  std::transform(texts.begin(), texts.end(), std::back_inserter(pointers), [](auto& t) { return t.c_str(); });
+  check(api().AddExternalInitializers(base_.get(), pointers.data(), handles.data(), count));
+  kept_.push_back(nb::tuple(values));
+}
+
+void SessionOptions::add_external_files(const std::vector<std::string>& names, nb::sequence buffers,
+                                        const std::vector<size_t>& lengths) {
+  const size_t count = names.size();
+  if (nb::len(buffers) != count || lengths.size() != count) {
+    throw Error(ORT_INVALID_ARGUMENT, "add_external_initializers_from_files_in_memory(): " + std::to_string(count) +
+                                          " names, " + std::to_string(nb::len(buffers)) + " buffers, " +
+                                          std::to_string(lengths.size()) + " lengths; give as many of each");
+  }
+  auto held = std::make_unique<std::vector<std::unique_ptr<Buffer>>>();
+  std::vector<const char*> pointers;
+  std::vector<char*> data;
+  for (size_t i = 0; i < count; ++i) {
+    held->push_back(std::make_unique<Buffer>(buffers[i]));
+    if (lengths[i] > held->back()->size()) {
+      throw Error(ORT_INVALID_ARGUMENT, "file '" + names[i] + "': the length is " + std::to_string(lengths[i]) +
+                                            ", but the buffer has " + std::to_string(held->back()->size()) + " bytes");
+    }
+    pointers.push_back(names[i].c_str());
+    data.push_back(held->back()->data());
+  }
+  check(api().AddExternalInitializersFromFilesInMemory(base_.get(), pointers.data(), data.data(), lengths.data(),
+                                                       count));
+  using Held = std::vector<std::unique_ptr<Buffer>>;
+  kept_.push_back(nb::capsule(held.release(), [](void* p) noexcept { delete static_cast<Held*>(p); }));
+}
+
+void SessionOptions::add_provider(const std::string& name, const Pairs& options) {
+  ProviderRequest request{name, {}, options};
+  // A handle that is thrown away, to report mistakes here rather than when a session is made.
+  const auto trial = made<OrtSessionOptions>(api().CreateSessionOptions);
+  append_provider(trial.get(), request);
+  providers_.push_back(std::move(request));
+}
+
+void SessionOptions::add_devices(const std::vector<EpDevice>& devices, const Pairs& options) {
+  ProviderRequest request{devices.empty() ? "" : api().EpDevice_EpName(devices[0].handle), {}, options};
+  for (const EpDevice& device : devices) {
+    request.devices.push_back(device.handle);
+  }
+  const auto trial = made<OrtSessionOptions>(api().CreateSessionOptions);
+  append_devices(trial.get(), request);
+  providers_.push_back(std::move(request));
+}
+
+void SessionOptions::set_policy(OrtExecutionProviderDevicePolicy policy) {
+  policy_ = policy;
+  has_policy_ = true;
+  delegate_.reset();
+}
+
+void SessionOptions::set_delegate(nb::object function) {
+  delegate_ = function.is_none() ? nullptr : std::make_shared<Callback>(std::move(function));
+}
+
+void SessionOptions::set_read_function(nb::object function, size_t limit) {
+  needs(31, "set_ep_context_data_read_func()");
+  if (!PyCallable_Check(function.ptr())) {
+    throw nb::type_error("set_ep_context_data_read_func(): read_func must be callable");
+  }
+  auto callback = std::make_shared<Callback>(std::move(function));
+  callback->limit = limit;
+  check(api().SessionOptionsSetEpContextDataReadFunc(base_.get(), read_ep_context, callback.get()));
+  read_ = std::move(callback);
+}
+
+void SessionOptions::clear_read_function() {
+  needs(31, "clear_ep_context_data_read_func()");
+  check(api().SessionOptionsSetEpContextDataReadFunc(base_.get(), nullptr, nullptr));
+  read_.reset();
+}
+
+void SessionOptions::set_cancelled(bool cancelled) {
+  check(api().SessionOptionsSetLoadCancellationFlag(base_.get(), cancelled));
+}
+
+Owned<OrtSessionOptions> SessionOptions::build(bool with_providers) const {
+  auto handle = made<OrtSessionOptions>(api().CloneSessionOptions, base_.get());
+  write_settings(settings, handle.get());
+  if (!with_providers) {
+    return handle;
+  }
+  for (const ProviderRequest& request : providers_) {
+    append_provider(handle.get(), request);
+  }
+  if (delegate_) {
+    check(api().SessionOptionsSetEpSelectionPolicyDelegate(handle.get(), select_devices, delegate_.get()));
+  } else if (has_policy_) {
+    check(api().SessionOptionsSetEpSelectionPolicy(handle.get(), policy_));
+  }
+  return handle;
+}
+
+int SessionOptions::traverse(int (*visit)(PyObject*, void*), void* arg) const {
+  for (const nb::object& object : kept_) {
+    Py_VISIT(object.ptr());
+  }
+  for (const SharedCallback& callback : {delegate_, read_}) {
+    // Another copy of the options has the callback, too: then the collector must not count this reference.
+    if (callback && callback.use_count() == 2) {
+      Py_VISIT(callback->function.ptr());
+    }
+  }
+  return 0;
+}
+
+void SessionOptions::clear() {
+  kept_.clear();
+  delegate_.reset();
+  read_.reset();
+}
 
 }  // namespace retort::python

@@ -1,9 +1,182 @@
+#include "session.h"
 
+#include <nanobind/stl/string.h>
 
-#include "rooms.h"
+#include <algorithm>
+
+#include "interrupt.h"
+#include "provider_choice.h"
+#include "value.h"
+
+namespace nb = nanobind;
 
 namespace retort::python {
+namespace {
 
-void bind_session(nanobind::module_&) {}
+constexpr const char* kDisabled = "optimization.disable_specified_optimizers";
+
+// Options that converters store in the metadata of models: {"session_options": {"intra_op_num_threads": 2, ...}}.
+void apply_model_config(const std::string& json, SessionOptions& options) {
+  nb::dict config = nb::cast<nb::dict>(nb::module_::import_("json").attr("loads")(json));
+  if (!config.contains("session_options")) {
+    return;
+  }
+  for (auto [key, value] : nb::cast<nb::dict>(config["session_options"])) {
+    const std::string name = nb::cast<std::string>(key);
+    const int number = nb::cast<int>(nb::int_(value));
+    SessionSettings& s = options.settings;
+    if (name == "intra_op_num_threads") {
+      s.intra_threads = number;
+    } else if (name == "inter_op_num_threads") {
+      s.inter_threads = number;
+    } else if (name == "execution_mode") {
+      s.mode = static_cast<ExecutionMode>(number);
+    } else if (name == "graph_optimization_level") {
+      s.level = static_cast<GraphOptimizationLevel>(number);
+    } else if (name == "enable_profiling") {
+      s.profiling = number != 0;
+    } else {
+      throw Error(ORT_INVALID_ARGUMENT, "ort_config of the model: session option '" + name + "' does not exist");
+    }
+  }
+}
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    names.push_back(name);
+  }
+}
+
+}  // namespace
+
+Session::Session(const SessionOptions& options, nb::object model, bool is_path, bool config_from_model)
+    : options_(options), model_(std::move(model)), is_path_(is_path), config_from_model_(config_from_model) {
+  if (is_path_ ? !PyUnicode_Check(model_.ptr()) : !PyBytes_Check(model_.ptr())) {
+    throw nb::type_error(is_path_ ? "InferenceSession: the path must be a str"
+                                  : "InferenceSession: the model must be bytes");
+  }
+}
+
+Session::Session(Owned<OrtSession> handle, const SessionOptions& options)
+    : options_(options), handle_(std::move(handle)) {
+  describe();
+  list_providers(options_.providers());
+}
+
+Session::~Session() {
+  // Threads of the session may need the GIL to end.
+  const nb::gil_scoped_release release;
+  allocators_.clear();
+  handle_.reset();
+}
+
+void Session::not_initialized() { throw Error(ORT_FAIL, "InferenceSession: call initialize_session() first"); }
+
+Owned<OrtSession> Session::create(OrtSessionOptions* handle) const {
+  OrtEnv& environment = env();
+  OrtSession* session = nullptr;
+  OrtStatus* status = nullptr;
+  Py_ssize_t length = 0;
+  const char* path = is_path_ ? PyUnicode_AsUTF8AndSize(model_.ptr(), &length) : nullptr;
+  if (is_path_ && !path) {
+    nb::raise_python_error();
+  }
+  const char* bytes = is_path_ ? nullptr : PyBytes_AsString(model_.ptr());
+  const auto size = static_cast<size_t>(is_path_ ? 0 : PyBytes_Size(model_.ptr()));
+  Interruptible call(handle);
+  do {
+    const nb::gil_scoped_release release;
+    status = path ? api().CreateSession(&environment, path, handle, &session)
+                  : api().CreateSessionFromArray(&environment, bytes, size, handle, &session);
+  } while (call.repeat(status));
+  check(status);
+  return Owned<OrtSession>(session);
+}
+
+void Session::initialize(const std::vector<std::string>& providers, const std::vector<Pairs>& provider_options,
+                         nb::iterable disabled) {
+  if (handle_) {
+    throw Error(ORT_MODEL_LOADED, "initialize_session(): the session is initialized already");
+  }
+  std::string names;
+  for (nb::handle name : disabled) {
+    names += (names.empty() ? "" : ",") + nb::cast<std::string>(name);
+  }
+  if (!names.empty()) {
+    options_.add_config_entry(kDisabled, names);
+  }
+  if (config_from_model_) {
+    SessionOptions plain;  // a session only for the metadata
+    plain.settings.level = ORT_DISABLE_ALL;
+    const ModelMetadata metadata = metadata_of(create(plain.build().get()).get());
+    if (const auto found = metadata.custom.find("ort_config"); found != metadata.custom.end()) {
+      apply_model_config(found->second, options_);
+    }
+  }
+  std::vector<ProviderRequest> requests;
+  for (size_t i = 0; i < providers.size(); ++i) {
+    requests.push_back({providers[i], {}, i < provider_options.size() ? provider_options[i] : Pairs{}});
+  }
+  const bool from_options = requests.empty();
+  const Owned<OrtSessionOptions> handle = options_.build(from_options);
+  for (const ProviderRequest& request : requests) {
+    append_provider(handle.get(), request);
+  }
+  handle_ = create(handle.get());
+  describe();
+  list_providers(from_options ? options_.providers() : requests);
+  const bool read_later =
+      options_.config_on("session.use_ort_model_bytes_directly") || options_.config_on("session.use_model_bytes_directly");
+  if (!read_later) {
+    model_ = nb::object();
+  }
+}
+
+void Session::describe() {
+  inputs_ = Ports(get(), Ports::Of::kInputs);
+  outputs_ = Ports(get(), Ports::Of::kOutputs);
+  initializers_ = Ports(get(), Ports::Of::kInitializers);
+}
+
+// The C interface does not list the providers of a session. They are what was asked for, as far as the engine has it;
+// if the engine chose by itself, the owners of the inputs and, if recorded, of the nodes.
+void Session::list_providers(const std::vector<ProviderRequest>& requests) {
+  const std::vector<std::string> built_in = available_providers();
+  for (const ProviderRequest& request : requests) {
+    const bool exists = !request.devices.empty() || !devices_of(request.name).empty() ||
+                        std::find(built_in.begin(), built_in.end(), request.name) != built_in.end();
+    if (exists) {
+      add_once(providers_, request.name);
+      provider_options_[request.name] = request.name == kCpuProvider ? Pairs{} : request.options;
+    }
+  }
+  if (requests.empty() && options_.chooses_devices()) {
+    std::vector<const OrtEpDevice*> devices(inputs_.size());
+    if (!devices.empty()) {
+      check(api().SessionGetEpDeviceForInputs(get(), devices.data(), devices.size()));
+    }
+    for (const OrtEpDevice* device : devices) {
+      if (device) {
+        add_once(providers_, api().EpDevice_EpName(device));
+      }
+    }
+  }
+  add_once(providers_, kCpuProvider);
+  for (const std::string& name : providers_) {
+    provider_options_.try_emplace(name);
+  }
+}
+
+OrtAllocator* Session::allocator_for(const Device& device) {
+  const nb::ft_lock_guard lock(allocators_mutex_);
+  for (const auto& [known, allocator] : allocators_) {
+    if (known == device) {
+      return allocator.get();
+    }
+  }
+  const Owned<OrtMemoryInfo> info = memory_info_of(device);
+  allocators_.emplace_back(device, made<OrtAllocator>(api().CreateAllocator, get(), info.get()));
+  return allocators_.back().second.get();
+}
 
 }  // namespace retort::python

@@ -1,0 +1,61 @@
+// The class SessionIOBinding, and runs on values that the caller places.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "session.h"
+#include "value.h"
+
+namespace retort::python {
+
+// Inputs and outputs of one session, which stay for any number of runs. One thread at a time.
+class Binding {
+ public:
+  // `session` is a Python Session, which stays as long as this object.
+  explicit Binding(nanobind::object session);
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+  ~Binding();
+
+  OrtIoBinding* get() const noexcept { return handle_.get(); }
+  const Session* session() const noexcept { return session_; }
+
+  // An ndarray, read in place, or another object that value_of_object() takes.
+  void bind_input(const std::string& name, nanobind::handle object);
+  void bind_value(const std::string& name, nanobind::handle value, bool input);
+  // Memory of the caller's: `element` is a dtype or a number of ONNX, `address` that of the first element.
+  void bind_memory(const std::string& name, const Device& device, nanobind::handle element,
+                   const std::vector<int64_t>& shape, uintptr_t address, bool input);
+  // The engine allocates the output there in each run.
+  void bind_output(const std::string& name, const Device& device);
+  void clear_inputs();
+  void clear_outputs();
+  void synchronize_inputs();
+  void synchronize_outputs();
+
+  // What the last run made, in the order of binding: OrtValues.
+  std::vector<Owned<OrtValue>> outputs() const;
+  std::vector<std::string> output_names() const;
+  nanobind::object output_vector() const;
+  nanobind::list outputs_on_host() const;
+
+ private:
+  void bind(const std::string& name, const OrtValue* value, bool input);
+
+  nanobind::object owner_;
+  const Session* session_;
+  Owned<OrtIoBinding> handle_;
+};
+
+void run_with_binding(Session& session, Binding& binding, nanobind::handle options);
+
+// The official package's run_with_ortvaluevector(): `fetches` has the outputs afterwards.
+void run_with_vectors(nanobind::handle session, nanobind::handle options, const std::vector<std::string>& feed_names,
+                      const ValueVector& feeds, const std::vector<std::string>& fetch_names, ValueVector& fetches,
+                      const std::vector<Device>& devices);
+
+}  // namespace retort::python

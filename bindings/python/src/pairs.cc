@@ -1,0 +1,26 @@
+#include "pairs.h"
+
+namespace retort::python {
+
+Pairs pairs_of(const OrtKeyValuePairs* pairs) {
+  Pairs result;
+  if (pairs) {
+    const char* const* keys = nullptr;
+    const char* const* values = nullptr;
+    size_t count = 0;
+    api().GetKeyValuePairs(pairs, &keys, &values, &count);
+    for (size_t i = 0; i < count; ++i) {
+      result[keys[i]] = values[i];
+    }
+  }
+  return result;
+}
+
+PairPointers::PairPointers(const Pairs& pairs) {
+  for (const auto& [key, value] : pairs) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+}
+
+}  // namespace retort::python
