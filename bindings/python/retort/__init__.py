@@ -100,7 +100,7 @@ version = __version__
 cuda_version = ""
 import_capi_exception = None
 
-SessionOptions.disallow_implicit_copies = _disallow_implicit_copies
+setattr(SessionOptions, "disallow_implicit_copies", _disallow_implicit_copies)
 
 # Names that few programs use are imported at their first use: importing the package is part of each start.
 _LATER = {

@@ -111,11 +111,9 @@ class ModelCompiler:
         Args:
             output_model_path: the file; None: beside the input, with "_ctx" before ".onnx".
         """
-        if output_model_path:
-            if not isinstance(output_model_path, (str, os.PathLike)):
-                raise TypeError(f"compile_to_file: got {type(output_model_path).__name__}, expected a path")
-            output_model_path = os.fspath(output_model_path)
-        self._model_compiler.compile_to_file(output_model_path)
+        if output_model_path and not isinstance(output_model_path, (str, os.PathLike)):
+            raise TypeError(f"compile_to_file: got {type(output_model_path).__name__}, expected a path")
+        self._model_compiler.compile_to_file(os.fspath(output_model_path) if output_model_path else None)
 
     def compile_to_bytes(self) -> bytes:
         """Compiles into memory and gives the bytes of the compiled model."""

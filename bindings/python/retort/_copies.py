@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -21,7 +20,7 @@ class Copy(NamedTuple):
     source: str  #: the memory from which it was copied
     target: str  #: the memory to which it was copied
     bytes: int  #: how many bytes, over all copies
-    count: int  #: how many copies
+    times: int  #: how many copies
 
 
 class CopyLedger(Sequence[Copy]):
@@ -48,13 +47,13 @@ class CopyLedger(Sequence[Copy]):
         return iter(self._copies)
 
     def __repr__(self) -> str:
-        return f"<CopyLedger: {self.total_bytes} bytes in {sum(copy.count for copy in self)} copies>"
+        return f"<CopyLedger: {self.total_bytes} bytes in {sum(copy.times for copy in self)} copies>"
 
     def __str__(self) -> str:
         lines = [repr(self)]
         for copy in self:
             lines.append(
-                f"  {copy.tensor}: {copy.cause}, {copy.count} x {copy.source} -> {copy.target}, {copy.bytes} bytes"
+                f"  {copy.tensor}: {copy.cause}, {copy.times} x {copy.source} -> {copy.target}, {copy.bytes} bytes"
             )
         return "\n".join(lines)
 
@@ -68,7 +67,7 @@ class CopyLedger(Sequence[Copy]):
 
 def read_ledger(session: C.InferenceSession) -> CopyLedger:
     """The ledger of a native session."""
-    data = json.loads(session.copies_json())
+    data = session.copies()
     copies = [
         Copy(row["tensor"], row["cause"], row["direction"], row["from"], row["to"], row["bytes"], row["count"])
         for row in data["copies"]

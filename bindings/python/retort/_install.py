@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 _NAME = "onnxruntime"
-_PACKAGE = __package__
+_PACKAGE = __name__.partition(".")[0]
 # The version of the interface, as programs compare it.
 _VERSION = "1.32.0"
 
@@ -37,8 +37,7 @@ class _AliasLoader(importlib.abc.Loader):
         real = sys.modules[_PACKAGE]
         alias = _Alias(_NAME, real.__doc__)
         alias.__file__ = real.__file__
-        alias.__version__ = alias.version = _VERSION
-        alias.package_name = _NAME
+        vars(alias).update(__version__=_VERSION, version=_VERSION, package_name=_NAME)
         return alias
 
     def exec_module(self, module: ModuleType) -> None:

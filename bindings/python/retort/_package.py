@@ -383,13 +383,15 @@ class ModelPackage:
         found = self._external[name][1] if name in self._external else self._manifest["components"].get(name)
         if found is None:
             raise FileNotFoundError(f"component '{name}' not found; the package has {self._components()}")
-        return found
+        component: dict[str, Any] = found
+        return component
 
     def _variant(self, component: str | None, name: str | None) -> dict[str, Any]:
         variants = self._component(component)["variants"]
         if name not in variants:
             raise FileNotFoundError(f"variant '{name}' not found in component '{component}', which has {list(variants)}")
-        return variants[name]
+        variant: dict[str, Any] = variants[name]
+        return variant
 
     def _components_in_full(self) -> dict[str, tuple[str, dict[str, Any]]]:
         """For each component the folder in which its variants are, and its description."""
@@ -417,4 +419,4 @@ def _create_session(
 
 _create_session.__name__ = "create_session"
 _create_session.__qualname__ = "ModelPackageComponentContext.create_session"
-ModelPackageComponentContext.create_session = _create_session
+setattr(ModelPackageComponentContext, "create_session", _create_session)

@@ -170,17 +170,11 @@ def directory_hash(folder: str) -> str:
     total = hashlib.sha256()
     for name in sorted(_files_below(folder), key=os.fsencode):
         with open(os.path.join(folder, name), "rb") as file:
-            digest = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else _digest(file)
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
         total.update(f"{digest.hexdigest()}  ".encode() + os.fsencode(name) + b"\n")
     return f"sha256:{total.hexdigest()}"
-
-
-def _digest(file: Any) -> Any:
-    """What hashlib.file_digest does from Python 3.11 on."""
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
-    return digest
 
 
 def copy_folder(source_root: str, target_root: str, folder: str) -> None:

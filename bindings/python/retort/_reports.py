@@ -260,7 +260,7 @@ def bench(
     """
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         options = [f"--threads={','.join(map(str, threads))}", f"--seconds={seconds}", f"--starts={starts}"]
-        options += [f"--seed={seed}", *_many("against", map(os.fspath, against))]
+        options += [f"--seed={seed}", *_many("against", [os.fspath(path) for path in against])]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]
         options += _engine(config, providers, plugins)
         if operators:

@@ -1,10 +1,11 @@
 """Which operators the engine has: schemas and kernels, as the official extension lists them.
 
-The facts come from `retort ops`. What it does not tell (texts of documentation, attributes) is empty.
+The facts are those that `retort ops` prints. What it does not tell (texts of documentation, attributes) is empty.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -12,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 from . import _native as C
-from . import _tool
 
 # ONNX writes the standard domain as an empty text.
 _STANDARD = "ai.onnx"
@@ -157,11 +157,7 @@ def _parameter(text: str) -> FormalParameter:
 
 @lru_cache(maxsize=1)
 def _operators() -> list[dict[str, Any]]:
-    if not C.is_retort():
-        raise C.NotImplemented(
-            f"operators of {C.library_path()}: the C interface does not list operators; only Retort's library tells them"
-        )
-    return [row for row in _tool.run(["ops"]) if not row.get("rewritten")]
+    return [row for row in json.loads(C.list_operators()) if not row.get("rewritten")]
 
 
 def _domain(row: dict[str, Any]) -> str:

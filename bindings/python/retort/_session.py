@@ -112,6 +112,11 @@ class Session:
         self._require_model_source("set_providers")
         self._load(providers, provider_options)
 
+    def _load(
+        self, providers: Sequence[Provider] | None, provider_options: Sequence[dict[Any, Any]] | None
+    ) -> None:
+        raise NotImplementedError(f"{type(self).__name__} knows no model; use InferenceSession")
+
     def disable_fallback(self) -> None:
         """A run in which a provider fails raises its error at once."""
         self._enable_fallback = False

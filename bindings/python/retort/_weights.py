@@ -57,7 +57,8 @@ def _quantize(
 ) -> Bytes:
     inverse = np.divide(np.float32(1), scales, out=np.zeros_like(scales), where=scales != 0)
     codes = np.rint(blocks * inverse[:, None] + zeros[:, None])
-    return np.clip(codes, 0, (1 << bits) - 1).astype(np.uint8)
+    bytes_of_codes: Bytes = np.clip(codes, 0, (1 << bits) - 1).astype(np.uint8)
+    return bytes_of_codes
 
 
 def _pack(codes: Bytes, bits: int, fill: int = 0) -> Bytes:
@@ -66,7 +67,7 @@ def _pack(codes: Bytes, bits: int, fill: int = 0) -> Bytes:
     missing = -codes.shape[-1] % per_byte
     if missing:
         codes = np.concatenate([codes, np.full((*codes.shape[:-1], missing), fill, np.uint8)], axis=-1)
-    packed = codes[..., ::per_byte].copy()
+    packed: Bytes = codes[..., ::per_byte].copy()
     for place in range(1, per_byte):
         packed |= codes[..., place::per_byte] << (bits * place)
     return packed

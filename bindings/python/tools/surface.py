@@ -6,7 +6,6 @@ It reads ordinary functions with inspect, and functions of extensions from what 
 Annotations are left out: only names, order, kinds and defaults of parameters are compared.
 """
 
-import ast
 import importlib
 import inspect
 import re
@@ -33,8 +32,6 @@ SPECIAL = {
     "__init__", "__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__bool__",
     "__array__", "__dlpack__", "__dlpack_device__", "__index__", "__int__", "__call__",
 }
-# What an enumeration of either binding tool, or of Python, has beside its members.
-ENUM_MEMBERS_ALONE = True
 
 
 class Row(NamedTuple):
@@ -161,7 +158,7 @@ def signature_text(function: Any) -> str:
 
 
 def is_enumeration(cls: type) -> bool:
-    return hasattr(cls, "__members__") and hasattr(cls, "__entries") or hasattr(cls, "_member_map_")
+    return hasattr(cls, "__entries") or (hasattr(cls, "_member_map_") and bool(cls.__members__))
 
 
 def members_of_enumeration(cls: Any) -> dict[str, int]:
@@ -192,7 +189,7 @@ def member_row(name: str, member: str, raw: Any, cls: type) -> Row | None:
         return Row(full, "property", "read and write" if writable else "read")
     if isinstance(raw, (staticmethod, classmethod)):
         return Row(full, type(raw).__name__, signature_text(raw.__func__))
-    if type(raw).__name__ == "nb_func":
+    if type(raw).__name__ == "nb_func":  # nanobind's methods are nb_method
         return Row(full, "staticmethod", signature_text(raw))
     if callable(raw):
         return Row(full, "method", signature_text(raw))
@@ -221,15 +218,13 @@ def belongs(value: Any, package: str) -> bool:
     if isinstance(value, types.ModuleType):
         return False
     module = getattr(value, "__module__", None)
-    return module is None or module.split(".")[0] == package
+    return module is None or module.split(".")[0] in (package, "_native")
 
 
 def public_names(module: types.ModuleType, package: str) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in sorted(vars(module).items())
-        if not name.startswith("_") and belongs(value, package)
-    }
+    # dir() has names that a module imports at their first use.
+    values = {name: getattr(module, name) for name in sorted(dir(module)) if not name.startswith("_")}
+    return {name: value for name, value in values.items() if belongs(value, package)}
 
 
 def rows_of_value(full: str, value: Any, package: str) -> list[Row]:
