@@ -100,7 +100,7 @@ void Session::initialize(const std::vector<std::string>& providers, const std::v
   }
   std::string names;
   for (nb::handle name : disabled) {
-    names += (names.empty() ? "" : ",") + nb::cast<std::string>(name);
+    names.append(names.empty() ? "" : ",").append(nb::cast<std::string>(name));
   }
   if (!names.empty()) {
     options_.add_config_entry(kDisabled, names);

@@ -24,14 +24,12 @@ def feed() -> dict[str, Any]:
 
 
 def test_models_are_loaded_from_paths_and_bytes(digits: pathlib.Path) -> None:
-    by_path, by_bytes = retort.InferenceSession(digits), None
-    path = pathlib.Path(digits)
-    by_bytes = retort.InferenceSession(path.read_bytes())
+    by_path, by_bytes = retort.InferenceSession(str(digits)), retort.InferenceSession(digits.read_bytes())
     image = np.zeros((1, 1, 8, 8), np.float32)
     expected = by_path.run(None, {"image": image})[0]
     assert np.array_equal(by_bytes.run(None, {"image": image})[0], expected)
-    assert np.array_equal(retort.InferenceSession(path).run(["probabilities"], {"image": image})[0], expected)
-    assert by_path._model_path == digits and by_path._model_bytes is None
+    assert np.array_equal(retort.InferenceSession(digits).run(["probabilities"], {"image": image})[0], expected)
+    assert by_path._model_path == str(digits) and by_path._model_bytes is None
     with pytest.raises(TypeError, match="Unable to load from type '<class 'int'>'"):
         retort.InferenceSession(3)  # type: ignore[arg-type]
 

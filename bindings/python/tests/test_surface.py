@@ -12,16 +12,10 @@ import retort
 from common import FOLDER, TOOLS, official_folder
 
 import compare_surface  # isort: skip
+import names_page  # isort: skip
 import surface  # isort: skip
 
 TABLES = ("onnxruntime_1.31.1.tsv", "onnxruntime_1.32.0.tsv")
-# Signatures that accept more than the official ones, each with what for.
-EXTENDED = {
-    "InferenceSession.run_async": "without a callback, the run can be awaited",
-    "capi.onnxruntime_inference_collection.Session.run_async": "without a callback, the run can be awaited",
-    "OrtValue.__dlpack__": "the newer protocol of DLPack has more arguments",
-    "capi._pybind_state.OrtValue.__dlpack__": "the newer protocol of DLPack has more arguments",
-}
 # Names of 1.31.1 that 1.32.0 has no more, or has with another signature.
 GONE = {
     "capi._pybind_state.OrtValue.from_dlpack",
@@ -56,7 +50,7 @@ def test_every_name_is_there_with_the_same_signature(name: str, rows: list[surfa
 def test_extended_signatures_are_the_listed_ones(rows: list[surface.Row]) -> None:
     verdicts = compare_surface.compare(table(TABLES[1]), rows)
     extended = {verdict.name for verdict in verdicts if verdict.verdict == "extended" and verdict.kind != "property"}
-    assert extended == set(EXTENDED)
+    assert extended == set(compare_surface.EXTENDED)
 
 
 def test_a_missing_or_changed_name_is_found(rows: list[surface.Row]) -> None:
@@ -88,6 +82,14 @@ def test_tables_are_those_of_the_installed_package() -> None:
     found = subprocess.run(list_names, capture_output=True, check=True, env=environment).stdout.decode()
     with open(path, encoding="utf-8") as file:
         assert found == file.read()
+
+
+def test_the_table_of_the_documentation_is_that_of_today() -> None:
+    if not os.path.exists(names_page.PAGE):
+        pytest.skip("the documentation is not here")
+    with open(names_page.PAGE, encoding="utf-8") as file:
+        text = file.read()
+    assert names_page.page(text) == text, "run bindings/python/tools/names_page.py --update"
 
 
 def test_functions_of_the_package_tell_their_signatures() -> None:

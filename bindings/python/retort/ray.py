@@ -1,0 +1,83 @@
+"""Ray: models over data sets (Ray Data) and as services (Ray Serve).
+
+    results = retort.ray.map_batches(dataset, "model.onnx", workers=2, cores=4)
+    handle = ray.serve.run(retort.ray.deployment("model.onnx", replicas=2))
+
+Each worker has one session with as many threads as it has cores; workers of a host share the packed weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import ray
+from ray import serve
+
+from ._worker import Batches
+
+
+class Predictor(Batches):
+    """A class for `Dataset.map_batches`: gives the columns of a batch and the model's outputs."""
+
+    def __init__(self, model: str | bytes, cores: int = 1, keep: bool = True, **options: Any) -> None:
+        """Loads the model; see `Batches`. `keep`: whether the columns of the data set stay."""
+        super().__init__(model, cores, **options)
+        self._keep = keep
+
+    def __call__(self, columns: Any) -> dict[str, Any]:
+        """Runs the model on a batch of columns."""
+        return {**columns, **super().__call__(columns)} if self._keep else super().__call__(columns)
+
+
+def map_batches(
+    dataset: ray.data.Dataset, model: str | bytes, workers: int = 1, cores: int = 1, rows: int = 64, **options: Any
+) -> ray.data.Dataset:
+    """The data set with the model's outputs as columns.
+
+    Args:
+        dataset: has a column for each input.
+        model: a path that every node has, or the bytes of the file.
+        workers: the number of processes.
+        cores: the cores of each, and the threads of its runs.
+        rows: rows of a batch.
+        options: `keep`, `sizes`, `cache`: see `Predictor` and `Batches`.
+    """
+    arguments = {"model": model, "cores": cores, "sizes": (rows,), **options}
+    return dataset.map_batches(
+        Predictor, fn_constructor_kwargs=arguments, batch_size=rows, concurrency=workers, num_cpus=cores
+    )
+
+
+def deployment(
+    model: str | bytes, replicas: int = 1, cores: int = 1, rows: int = 64, wait: float = 0.002, **options: Any
+) -> serve.Application:
+    """An application for `ray.serve.run`, which computes requests that wait together in one run.
+
+    A request is a dict with one row for each input, without the axis of rows: `handle.remote({"image": image})`. Over
+    HTTP it is such an object in JSON. The answer is a dict with one row for each output.
+
+    Args:
+        replicas: the number of processes.
+        rows: requests that one run computes at most.
+        wait: seconds that a request waits for others.
+        model, cores, options: see `map_batches`.
+    """
+
+    @serve.deployment(name="retort", num_replicas=replicas, ray_actor_options={"num_cpus": cores})
+    class Service:
+        def __init__(self) -> None:
+            self._batches = Batches(model, cores, **options)
+
+        @serve.batch(max_batch_size=rows, batch_wait_timeout_s=wait)
+        async def _compute(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            columns = {name: np.stack([np.asarray(r[name]) for r in requests]) for name in requests[0]}
+            results = self._batches(columns)
+            return [{name: column[i] for name, column in results.items()} for i in range(len(requests))]
+
+        async def __call__(self, request: Any) -> Any:
+            if isinstance(request, dict):
+                return await self._compute(request)
+            return {name: np.asarray(row).tolist() for name, row in (await self._compute(await request.json())).items()}
+
+    return Service.bind()
