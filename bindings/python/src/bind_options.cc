@@ -118,12 +118,6 @@ void bind_configuration(Class& c) {
         "Sets one entry of the configuration; replaces an older value.")
       .def("get_session_config_entry", &get_entry, nb::arg("key"), nb::lock_self(),
            "The value of an entry. RuntimeError if it is not set.")
-      .def_prop_rw(
-          "disallow_implicit_copies", [](const S& s) { return s.config_on("session.disallow_implicit_copies"); },
-          [](S& s, bool on) { s.add_config_entry("session.disallow_implicit_copies", on ? "1" : "0"); },
-          nb::lock_self(),
-          "Whether a run fails rather than copy a tensor by itself, from one device to another or because of its "
-          "alignment. Only Retort obeys it. The entry session.disallow_implicit_copies. Default False.")
       .def("add_free_dimension_override_by_name",
            [](S& s, const std::string& name, int64_t extent) { s.add_free_dimension(name, extent, false); },
            nb::arg("name"), nb::arg("extent"), nb::lock_self(), "Fixes a named extent of the inputs' shapes.")

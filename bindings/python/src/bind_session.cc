@@ -119,13 +119,13 @@ nb::object new_value(Session& session, const std::vector<int64_t>& shape, Elemen
   }
 }
 
-// The ledger of copies that the engine made by itself, as the object that retort_tools.h describes.
-nb::object copies(const Session& session) {
+// The ledger of copies that the engine made by itself, as the text that retort_tools.h describes.
+std::string copies_json(const Session& session) {
   const auto ask = reinterpret_cast<RetortSessionCopies>(get_retort_function("RetortSessionCopies", "copies()"));
   OrtAllocator* allocator = default_allocator();
   char* json = nullptr;
   check(ask(session.get(), allocator, &json));
-  return nb::module_::import_("json").attr("loads")(take_text(allocator, json));
+  return take_text(allocator, json);
 }
 
 void set_tuning_results(Session&, nb::list results, bool error_on_invalid) {
@@ -165,7 +165,7 @@ void bind_description(Class& c) {
       .def("get_provider_options", &Session::provider_options, nb::rv_policy::copy, "The options of each provider.")
       .def("get_provider_graph_assignment_info", &assignment,
            "Which provider runs which nodes. Needs the entry session.record_ep_graph_assignment_info = 1.")
-      .def("copies", &copies, "The copies that the engine made by itself: total_bytes, copies. Only Retort.")
+      .def("copies_json", &copies_json, "The copies that the engine made by itself, as JSON. Only Retort.")
       .def("is_webgpu_graph_capture_enabled", [](const Session&) { return false; },
            "Whether graphs are captured by the WebGPU provider of the official package.")
       .def("webgpu_context_id", [](const Session&) { return -1; }, "-1: no WebGPU provider is built in.");

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "drops.h"
 #include "numpy.h"
 #include "rooms.h"
 #include "run.h"
@@ -22,7 +23,7 @@ Owned<OrtValue> on_host(Owned<OrtValue> value) {
     return value;
   }
   const TensorForm form = form_of(value.get());
-  Owned<OrtValue> copy = new_tensor(Device{}, form.element, form.shape);
+  Owned<OrtValue> copy = new_tensor(default_allocator(), form.element, form.shape.data(), form.shape.size());
   const OrtValue* from = value.get();
   OrtValue* to = copy.get();
   OrtEnv& environment = env();
@@ -42,7 +43,10 @@ Binding::Binding(nb::object session)
       session_(&nb::cast<Session&>(owner_)),
       handle_(made<OrtIoBinding>(api().CreateIoBinding, session_->get())) {}
 
-Binding::~Binding() { handle_.reset(); }  // before the session
+Binding::~Binding() {
+  const HoldsGil gil;
+  handle_.reset();  // before the session
+}
 
 void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
   OrtStatus* status = nullptr;
@@ -55,13 +59,16 @@ void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
 }
 
 void Binding::bind_input(const std::string& name, nb::handle object) {
-  const int index = session_->inputs().find(nb::str(name.c_str()).ptr(), 0);
-  if (index < 0) {
-    throw std::runtime_error("bind_input(): the model has no input '" + name + "'; it has " +
-                             session_->inputs().list());
+  const nb::str key(name.c_str());
+  for (const Ports* ports : {&session_->inputs(), &session_->initializers()}) {
+    if (const int index = ports->find(key.ptr(), 0); index >= 0) {
+      const Port& port = (*ports)[static_cast<size_t>(index)];
+      const Owned<OrtValue> value = value_of_object(object, port.type, Keep::kReference, port.what);
+      return bind(name, value.get(), true);
+    }
   }
-  const Port& port = session_->inputs()[static_cast<size_t>(index)];
-  bind(name, value_of_object(object, port.type, Keep::kReference, port.what).get(), true);
+  throw std::runtime_error("bind_input(): the model has no input '" + name + "'; it has " +
+                           session_->inputs().list());
 }
 
 void Binding::bind_value(const std::string& name, nb::handle value, bool input) {
@@ -83,8 +90,15 @@ void Binding::bind_output(const std::string& name, const Device& device) {
   check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
 }
 
-void Binding::clear_inputs() { api().ClearBoundInputs(get()); }
-void Binding::clear_outputs() { api().ClearBoundOutputs(get()); }
+void Binding::clear_inputs() {
+  const HoldsGil gil;
+  api().ClearBoundInputs(get());
+}
+
+void Binding::clear_outputs() {
+  const HoldsGil gil;
+  api().ClearBoundOutputs(get());
+}
 
 void Binding::synchronize_inputs() {
   OrtStatus* status = nullptr;

@@ -49,7 +49,7 @@ nb::object info_of(const OrtExternalInitializerInfo* info) {
 // A value of the caller's own, with the elements of one that lives during a call only.
 Owned<OrtValue> copy_of(const OrtValue* value) {
   const TensorForm form = form_of(value);
-  Owned<OrtValue> copy = new_tensor(Device{}, form.element, form.shape);
+  Owned<OrtValue> copy = new_tensor(default_allocator(), form.element, form.shape.data(), form.shape.size());
   const void* from = nullptr;
   void* to = nullptr;
   check(api().GetTensorData(value, &from));

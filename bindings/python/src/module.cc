@@ -21,6 +21,6 @@ NB_MODULE(_native, m) {
   bind_session(m);
   bind_binding(m);
   bind_compiler(m);
-  bind_package(m);
+  bind_packages(m);
   bind_tools(m);
 }

@@ -89,7 +89,7 @@ int Ports::find(PyObject* name, size_t hint) const {
 std::string Ports::list() const {
   std::string text;
   for (const Port& port : ports_) {
-    text += (text.empty() ? "'" : ", '") + port.name + "'";
+    text.append(text.empty() ? "'" : ", '").append(port.name).append("'");
   }
   return text;
 }

@@ -21,7 +21,7 @@ void bind_options(nanobind::module_& m);
 void bind_session(nanobind::module_& m);
 void bind_binding(nanobind::module_& m);
 void bind_compiler(nanobind::module_& m);
-void bind_package(nanobind::module_& m);
+void bind_packages(nanobind::module_& m);
 void bind_tools(nanobind::module_& m);
 
 }  // namespace retort::python

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "drops.h"
 #include "numpy.h"
 
 namespace nb = nanobind;
@@ -32,16 +33,6 @@ nb::str list_of(const std::vector<std::string>& names) {
   return nb::str(list);
 }
 
-// The handle of an OrtValue (C.OrtValue or its wrapper), or null for another object.
-OrtValue* value_handle(nb::handle object) {
-  Value* value = nullptr;
-  if (nb::try_cast(object, value) && value) {
-    return value->get();
-  }
-  static PyObject* name = PyUnicode_InternFromString("_ortvalue");
-  return PyObject_HasAttr(object.ptr(), name) ? unwrap(object, "an input") : nullptr;
-}
-
 }  // namespace
 
 Inputs::Inputs(const Session& session, nb::handle feed, bool only_values)
@@ -64,6 +55,7 @@ Inputs::Inputs(const Session& session, nb::handle feed, bool only_values)
 }
 
 Inputs::~Inputs() {
+  const HoldsGil gil;  // arrays are dropped here
   for (size_t i = 0; i < size_; ++i) {
     if (owned_[i]) {
       api().ReleaseValue(values_[i]);
@@ -92,11 +84,13 @@ void Inputs::add(const Session& session, PyObject* key, PyObject* object, bool o
   } else if (is_array(object)) {
     values_[size_] = value_of_object(object, port.type, Keep::kBorrow, port.what).release();
     owned_[size_++] = true;
-  } else if (OrtValue* handle = value_handle(object)) {
+  } else if (OrtValue* handle = try_unwrap(object)) {
     values_[size_++] = handle;
   } else {
     values_[size_] = value_of_object(object, port.type, Keep::kReference, port.what).release();
-    owned_[size_++] = true;
+    const bool given = values_[size_] != nullptr;  // None for an optional input: it is left out
+    owned_[size_] = given;
+    size_ += given ? 1 : 0;
   }
 }
 
@@ -140,7 +134,8 @@ Outputs::Outputs(const Session& session, nb::handle names)
     : tuple_(tuple_of(names)),
       names_(session.outputs().names().data()),
       size_(tuple_.is_valid() ? static_cast<size_t>(PyTuple_Size(tuple_.ptr())) : session.outputs().size()),
-      values_(size_) {
+      values_(size_),
+      plain_(session.has_plain_outputs()) {
   if (!tuple_.is_valid()) {
     return;
   }
@@ -165,10 +160,24 @@ Outputs::~Outputs() {
   }
 }
 
+namespace {
+
+// The array of a tensor in host memory, without questions about its kind and place.
+nb::object array_of(Owned<OrtValue> value) {
+  Element element{};
+  const int64_t* shape = nullptr;
+  size_t rank = 0;
+  check(api().GetTensorElementTypeAndShapeDataReference(value.get(), &element, &shape, &rank));
+  return array_of_tensor(std::move(value), element, shape, rank);
+}
+
+}  // namespace
+
 nb::object Outputs::objects() {
   nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size_)));
   for (size_t i = 0; i < size_; ++i) {
-    nb::object object = object_of_value(Owned<OrtValue>(std::exchange(values_[i], nullptr)));
+    Owned<OrtValue> value(std::exchange(values_[i], nullptr));
+    nb::object object = plain_ ? array_of(std::move(value)) : object_of_value(std::move(value));
     PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), object.release().ptr());
   }
   return list;

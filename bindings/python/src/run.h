@@ -90,6 +90,7 @@ class Outputs {
   const char* const* names_;
   size_t size_;
   ShortList<OrtValue*> values_;
+  bool plain_;
 };
 
 // Null for None. Throws nanobind::type_error for other objects.

@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-#include "errors.h"
+#include "drops.h"
 #include "run.h"
 
 namespace nb = nanobind;

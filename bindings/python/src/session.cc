@@ -100,7 +100,7 @@ void Session::initialize(const std::vector<std::string>& providers, const std::v
   }
   std::string names;
   for (nb::handle name : disabled) {
-    names += (names.empty() ? "" : ",") + nb::cast<std::string>(name);
+    names.append(names.empty() ? "" : ",").append(nb::cast<std::string>(name));
   }
   if (!names.empty()) {
     options_.add_config_entry(kDisabled, names);
@@ -136,6 +136,20 @@ void Session::describe() {
   inputs_ = Ports(get(), Ports::Of::kInputs);
   outputs_ = Ports(get(), Ports::Of::kOutputs);
   initializers_ = Ports(get(), Ports::Of::kInitializers);
+  plain_outputs_ = are_outputs_plain();
+}
+
+bool Session::are_outputs_plain() const {
+  constexpr uint32_t kTensorReference = 24;  // the version that has GetTensorElementTypeAndShapeDataReference
+  if (api_version() < kTensorReference || outputs_.size() == 0) {
+    return false;
+  }
+  std::vector<const OrtMemoryInfo*> places(outputs_.size());
+  check(api().SessionGetMemoryInfoForOutputs(get(), places.data(), places.size()));
+  return std::all_of(outputs_.begin(), outputs_.end(),
+                     [](const Port& port) { return port.type.kind == ONNX_TYPE_TENSOR; }) &&
+         std::all_of(places.begin(), places.end(),
+                     [](const OrtMemoryInfo* place) { return place && device_of(place).is_host(); });
 }
 
 // The C interface does not list the providers of a session. They are what was asked for, as far as the engine has it;

@@ -49,6 +49,9 @@ class Session {
   const std::vector<std::string>& providers() const noexcept { return providers_; }
   const std::map<std::string, Pairs>& provider_options() const noexcept { return provider_options_; }
 
+  // Whether all outputs are tensors in host memory, whose arrays need fewer questions.
+  bool has_plain_outputs() const noexcept { return plain_outputs_; }
+
   // The session's own allocator for a device, which lives as long as the session.
   OrtAllocator* allocator_for(const Device& device);
 
@@ -56,12 +59,14 @@ class Session {
   [[noreturn]] static void not_initialized();
   Owned<OrtSession> create(OrtSessionOptions* handle) const;
   void describe();
+  bool are_outputs_plain() const;
   void list_providers(const std::vector<ProviderRequest>& requests);
 
   SessionOptions options_;
   nanobind::object model_;
   bool is_path_ = false;
   bool config_from_model_ = false;
+  bool plain_outputs_ = false;
   Ports inputs_, outputs_, initializers_;
   std::vector<std::string> providers_;
   std::map<std::string, Pairs> provider_options_;

@@ -14,6 +14,17 @@ from typing import NamedTuple
 import surface
 
 
+# Signatures that accept more than the official ones, each with what for.
+_AWAITED = "without a callback, the run can be awaited"
+_DLPACK = "the newer protocol of DLPack has more arguments"
+EXTENDED = {
+    "InferenceSession.run_async": _AWAITED,
+    "capi.onnxruntime_inference_collection.Session.run_async": _AWAITED,
+    "OrtValue.__dlpack__": _DLPACK,
+    "capi._pybind_state.OrtValue.__dlpack__": _DLPACK,
+}
+
+
 class Verdict(NamedTuple):
     name: str
     kind: str
