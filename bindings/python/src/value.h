@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drops.h"
 #include "engine.h"
 #include "memory.h"
 #include "types.h"

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import only_retort
 
 HERE = str(Path(__file__).resolve().parent)
 PRELUDE = f"""
@@ -59,7 +58,7 @@ def test_ctrl_c_ends_a_run_and_the_session_stays_usable() -> None:
     assert len(times) == 3 and max(times) < 500, out  # the figure for a quiet machine is measured by the benchmark
 
 
-@only_retort
+@pytest.mark.retort_only("official ONNX Runtime ends runs between nodes, and has no threads in a child")
 def test_ctrl_c_ends_one_long_node() -> None:
     """Official ONNX Runtime ends runs between nodes only."""
     out = run("""
@@ -222,7 +221,7 @@ def test_a_forked_child_uses_the_session() -> None:
     """)
 
 
-@only_retort
+@pytest.mark.retort_only("official ONNX Runtime ends runs between nodes, and has no threads in a child")
 def test_a_forked_child_uses_a_session_with_threads() -> None:
     run("""
         options = retort.SessionOptions()
