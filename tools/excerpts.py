@@ -18,7 +18,7 @@ import textwrap
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"(<!-- excerpt: (\S+) \[(\w+)\] -->\n```\w*\n)(.*?)(```\n)", re.S)
 NAMED = re.compile(r"<!-- excerpt:")
-MARK = re.compile(r"^\s*(?://|/\*|<!--) \[(\w+)\](?: \*/| -->)?$")
+MARK = re.compile(r"^\s*(?://|/\*|<!--|#) \[(\w+)\](?: \*/| -->)?$")
 
 
 def part(text, name):

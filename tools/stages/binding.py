@@ -1,10 +1,8 @@
 """The stage python: wheels, a clean environment, tests on both libraries, examples, programs of others."""
 import glob
-import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -33,7 +31,7 @@ def python(c):
         total = Count(passed=1)
         for name, library in (("retort", c.library if c.given_library else ""), ("official", os.environ["RETORT_ORACLE"])):
             total += tests(c, name, inside, area, library)
-        return total + checked_types(c, inside, area) + examples(c, inside, area) + programs(c)
+        return total + checked_types(c, inside, area) + examples(c, inside) + programs(c)
 
 
 def folder(c):
@@ -91,9 +89,11 @@ def checked_types(c, inside, area):
     return Count(int(mypy == 0) + int(pyright == 0), int(mypy != 0) + int(pyright != 0))
 
 
-def examples(c, inside, area):
+def examples(c, inside):
     """The programs of examples/python, on both libraries."""
-    return Count()
+    command = [inside, os.path.join("tools", "python_examples.py"), *(["--loopback", c.loopback] if os.path.exists(c.loopback) else [])]
+    ours = c.counted("python.examples", [*command, *(["--library", c.library] if c.given_library else [])])
+    return ours + c.counted("python.examples.official", [*command, "--library", os.environ["RETORT_ORACLE"]])
 
 
 def programs(c):

@@ -54,7 +54,7 @@ class Batches:
             options.add_session_config_entry("session.packed_weights_cache", folder)
             _pack_once(path, options, folder, cores)
         self.session = InferenceSession(path, options)
-        self._inputs = {i.name: np.dtype(_DTYPES[i.type]) for i in self.session.get_inputs()}
+        self._inputs = {i.name: (np.dtype(_DTYPES[i.type]), i.shape[1:]) for i in self.session.get_inputs()}
         self._outputs = [o.name for o in self.session.get_outputs()]
         fixed = {i.shape[0] for i in self.session.get_inputs() if i.shape and isinstance(i.shape[0], int)}
         self._sizes = sorted(fixed or sizes)
@@ -66,7 +66,7 @@ class Batches:
             KeyError: an input has no column.
             ValueError: columns have different numbers of rows, or an output has not one row for each.
         """
-        feed = {name: _array(columns[name], dtype) for name, dtype in self._inputs.items()}
+        feed = {name: _array(columns[name], *form) for name, form in self._inputs.items()}
         counts = {len(array) for array in feed.values()}
         if len(counts) != 1:
             raise ValueError(f"columns have {sorted(counts)} rows; expected one number for all")
@@ -94,9 +94,11 @@ def of_this_process(*arguments: Any) -> Batches:
     return Batches(*arguments)
 
 
-def _array(column: Any, dtype: np.dtype[Any]) -> Any:
+def _array(column: Any, dtype: np.dtype[Any], extents: Sequence[Any]) -> Any:
     array = np.asarray(column)
-    if array.dtype == object and dtype != object and len(array):  # a column of arrays
+    if not len(array):  # without a row, nothing says what shape a row has
+        return np.empty((0, *(n if isinstance(n, int) else 1 for n in extents)), dtype)
+    if array.dtype == object and dtype != object:  # a column of arrays
         array = np.stack([np.asarray(row) for row in array])
     return array.astype(dtype, copy=False)
 

@@ -5,7 +5,6 @@
 
 Each worker has one session with as many threads as it has cores; workers of a host share the packed weights.
 """
-
 from __future__ import annotations
 
 from typing import Any
@@ -20,26 +19,25 @@ from ._worker import Batches
 class Predictor(Batches):
     """A class for `Dataset.map_batches`: gives the columns of a batch and the model's outputs."""
 
-    def __init__(self, model: str | bytes, cores: int = 1, keep: bool = True, **options: Any) -> None:
-        """Loads the model; see `Batches`. `keep`: whether the columns of the data set stay."""
-        super().__init__(model, cores, **options)
+    def __init__(self, keep: bool = True, **options: Any) -> None:
+        """Loads the model with options of `Batches`. `keep`: whether the columns of the data set stay."""
+        super().__init__(**options)
         self._keep = keep
 
     def __call__(self, columns: Any) -> dict[str, Any]:
         """Runs the model on a batch of columns."""
-        return {**columns, **super().__call__(columns)} if self._keep else super().__call__(columns)
+        return {**(columns if self._keep else {}), **super().__call__(columns)}
 
 
 def map_batches(
     dataset: ray.data.Dataset, model: str | bytes, workers: int = 1, cores: int = 1, rows: int = 64, **options: Any
 ) -> ray.data.Dataset:
-    """The data set with the model's outputs as columns.
+    """The data set with the outputs of the model as columns.
 
     Args:
         dataset: has a column for each input.
         model: a path that every node has, or the bytes of the file.
-        workers: the number of processes.
-        cores: the cores of each, and the threads of its runs.
+        workers, cores: the number of processes, and the cores of each, which are the threads of its runs.
         rows: rows of a batch.
         options: `keep`, `sizes`, `cache`: see `Predictor` and `Batches`.
     """
@@ -54,13 +52,12 @@ def deployment(
 ) -> serve.Application:
     """An application for `ray.serve.run`, which computes requests that wait together in one run.
 
-    A request is a dict with one row for each input, without the axis of rows: `handle.remote({"image": image})`. Over
-    HTTP it is such an object in JSON. The answer is a dict with one row for each output.
+    A request has one row for each input, without the axis of rows: `handle.remote({"image": image})`, or JSON over
+    HTTP. The answer is a dict with one row for each output.
 
     Args:
         replicas: the number of processes.
-        rows: requests that one run computes at most.
-        wait: seconds that a request waits for others.
+        rows, wait: requests that one run computes at most, and the seconds that one waits for others.
         model, cores, options: see `map_batches`.
     """
 

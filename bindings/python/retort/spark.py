@@ -70,9 +70,9 @@ def in_pandas(
     def run(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         batches = _of_this_task(model, sizes, cache)
         for frame in frames:
-            columns = {name: np.stack(frame[name]) if frame[name].dtype == object else frame[name] for name in frame}
+            columns = dict(frame.items())
             for name, shape in (shapes or {}).items():
-                columns[name] = np.reshape(columns[name], (len(frame), *shape))
+                columns[name] = [np.reshape(row, shape) for row in frame[name]]
             results = batches(columns)
             yield frame.assign(**{n: list(r.reshape(len(frame), -1)) if r.ndim > 1 else r for n, r in results.items()})
 

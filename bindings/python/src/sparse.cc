@@ -208,7 +208,10 @@ void bind_sparse(nb::module_& m) {
           "dense_shape", [](const SparseTensor& self) { return form_of(self.get()).shape; }, "A list of extents.")
       .def(
           "device_name", [](const SparseTensor&) { return device_name(Device{}); }, "\"Cpu\"")
-      .def_prop_ro("format", &format_of, "OrtSparseFormat")
+      .def_prop_rw(
+          "format", &format_of,
+          [](const SparseTensor&, nb::handle) { throw std::runtime_error("SparseTensor.format cannot be set"); },
+          "OrtSparseFormat. It cannot be set.")
       .def("get_coo_data", &view_of<ORT_SPARSE_COO>)
       .def("get_csrc_data", &view_of<ORT_SPARSE_CSRC>)
       .def("get_blocksparse_data", &view_of<ORT_SPARSE_BLOCK_SPARSE>)

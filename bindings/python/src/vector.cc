@@ -68,7 +68,8 @@ OrtValue* ValueVector::at(size_t index) const { return nb::inst_ptr<Value>(value
 void bind_vector(nb::module_& m) {
   nb::class_<ValueVector> vector(m, "OrtValueVector", "A list of OrtValues.");
   vector.def(nb::init<>())
-      .def("push_back", &push_back, nb::arg("value"), nb::lock_self(), "Appends an OrtValue, or a DLPack tensor.")
+      .def("push_back", &push_back, nb::lock_self(), "Appends an OrtValue, or a DLPack tensor.")
+      .def("push_back", &push_back, nb::arg("dlpack_tensor"), nb::lock_self(), "Appends a DLPack tensor.")
       .def("push_back_batch", &push_back_batch, nb::lock_self(),
            "push_back_batch(tensors, addresses, dtypes, shapes, devices): appends tensors without copying them.")
       .def(

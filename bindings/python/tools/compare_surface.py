@@ -52,7 +52,8 @@ def same_parameter(theirs: inspect.Parameter, ours: inspect.Parameter) -> bool:
     by_position = is_placeholder(theirs.name) or theirs.kind == inspect.Parameter.POSITIONAL_ONLY
     if not by_position and theirs.name != ours.name:
         return False
-    if theirs.kind != ours.kind and not (by_position and ours.kind == inspect.Parameter.POSITIONAL_OR_KEYWORD):
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if theirs.kind != ours.kind and not (by_position and ours.kind in positional):
         return False
     if theirs.default is inspect.Parameter.empty:
         return True

@@ -5,6 +5,7 @@ packages, and the quantization of weights.
 """
 
 from .._native import *  # noqa: F403
+from .._initializer import SessionObjectInitializer, get_session_initializer
 from .._package import (
     ModelPackage,
     ModelPackageComponentContext,

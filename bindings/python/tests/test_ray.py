@@ -1,0 +1,53 @@
+"""Ray Data and Ray Serve on this machine, with the packages that make test-python-scale installs."""
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="no Ray: make test-python-scale installs it")
+pytest.importorskip("ray.serve")
+
+import retort.ray  # noqa: E402
+from retort._worker import Batches  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def images():
+    return np.random.default_rng(0).random((150, 1, 8, 8), np.float32)
+
+
+def test_map_batches(digits, images, tmp_path):
+    expected = Batches(str(digits), cache=str(tmp_path))({"image": images})["probabilities"]
+    data = ray.data.from_items([{"row": i, "image": image} for i, image in enumerate(images)])
+    rows = retort.ray.map_batches(data, str(digits), workers=2, rows=32, cache=str(tmp_path)).take_all()
+    assert len(rows) == len(images)
+    for row in rows:
+        np.testing.assert_array_equal(row["probabilities"], expected[row["row"]])
+        np.testing.assert_array_equal(row["image"], images[row["row"]])
+
+
+def test_bytes_of_a_model_and_no_other_columns(digits, images, tmp_path):
+    data = ray.data.from_items([{"row": i, "image": image} for i, image in enumerate(images[:5])])
+    row, = retort.ray.map_batches(data, digits.read_bytes(), rows=8, keep=False, cache=str(tmp_path)).take(1)
+    assert set(row) == {"probabilities"}
+
+
+def test_deployment(digits, images, tmp_path):
+    expected = Batches(str(digits), cache=str(tmp_path))({"image": images[:20]})["probabilities"]
+    handle = ray.serve.run(retort.ray.deployment(str(digits), rows=8, wait=0.05, cache=str(tmp_path)), route_prefix="/digits")
+    try:
+        answers = [handle.remote({"image": image}) for image in images[:20]]
+        for answer, row in zip(answers, expected):
+            np.testing.assert_array_equal(answer.result()["probabilities"], row)
+        import requests
+        reply = requests.post("http://127.0.0.1:8000/digits", json={"image": images[0].tolist()}, timeout=30)
+        np.testing.assert_allclose(reply.json()["probabilities"], expected[0], rtol=1e-6)
+    finally:
+        ray.serve.shutdown()

@@ -1,0 +1,42 @@
+"""Memory that the device can read directly ("pinned"), if there is a device: copies from it are faster and need no second
+buffer in the driver. Without a device it is ordinary memory, and the program is the same.
+
+    python pinned.py ../digits/digits.onnx [PROVIDER_LIBRARY]
+"""
+import sys
+
+import digit
+import numpy as np
+import retort
+
+
+# [allocator]
+def staging(device: "retort.OrtEpDevice | None", shape: tuple[int, ...]) -> retort.OrtValue:
+    """A tensor that the host writes and this device reads; ordinary memory if the device has no such memory."""
+    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    return retort.OrtValue.ortvalue_from_shape_and_type(shape, np.float32, memory_info=pinned)
+# [end]
+
+
+def main(model: str, *libraries: str) -> None:
+    for library in libraries:
+        retort.register_execution_provider_library("provider", library)
+    options = retort.SessionOptions()
+    options.set_provider_selection_policy(retort.OrtExecutionProviderDevicePolicy.PREFER_GPU)
+    session = retort.InferenceSession(model, options)
+    device = session.get_input_epdevices()[0]
+    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    print(f"staged in {'pinned' if pinned else 'ordinary'} memory")
+    # [bind]
+    image, probabilities = staging(device, (1, 1, 8, 8)), staging(device, (1, 10))
+    pixels, row = image.numpy(), probabilities.numpy()[0]  # arrays over the same memory
+    binding = session.bind(probabilities=probabilities)
+    for down in range(3):
+        pixels[:] = digit.two(down)
+        binding.bind(image=image).run()  # if it is ordinary memory, a device reads a copy, which is made here
+        print(f"moved down by {down}: a {row.argmax()}")
+    # [end]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
