@@ -58,6 +58,7 @@ def main():
     ap.add_argument("--library", default="")
     ap.add_argument("--loopback", default="")
     a = ap.parse_args()
+    a.loopback = a.loopback and os.path.abspath(a.loopback)  # programs run in another folder
     if a.library:
         os.environ["RETORT_LIBRARY"] = a.library
     results = [run("first", (), expected("python", "first")), run("service", ("20",), expected("python", "service"))]

@@ -11,10 +11,12 @@ import retort
 
 
 # [allocator]
-def staging(device: "retort.OrtEpDevice | None", shape: tuple[int, ...]) -> retort.OrtValue:
-    """A tensor that the host writes and this device reads; ordinary memory if the device has no such memory."""
-    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
-    return retort.OrtValue.ortvalue_from_shape_and_type(shape, np.float32, memory_info=pinned)
+def staging(device: "retort.OrtEpDevice | None") -> "retort.OrtMemoryInfo | None":
+    """The memory that the host writes and this device reads; None if the device has no such memory."""
+    try:
+        return device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    except RuntimeError:
+        return None
 # [end]
 
 
@@ -24,11 +26,12 @@ def main(model: str, *libraries: str) -> None:
     options = retort.SessionOptions()
     options.set_provider_selection_policy(retort.OrtExecutionProviderDevicePolicy.PREFER_GPU)
     session = retort.InferenceSession(model, options)
-    device = session.get_input_epdevices()[0]
-    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
-    print(f"staged in {'pinned' if pinned else 'ordinary'} memory")
+    memory = staging(session.get_input_epdevices()[0])
+    print(f"staged in {'pinned' if memory else 'ordinary'} memory")
     # [bind]
-    image, probabilities = staging(device, (1, 1, 8, 8)), staging(device, (1, 10))
+    make = retort.OrtValue.ortvalue_from_shape_and_type  # without memory_info, in ordinary memory
+    image = make((1, 1, 8, 8), np.float32, memory_info=memory)
+    probabilities = make((1, 10), np.float32, memory_info=memory)
     pixels, row = image.numpy(), probabilities.numpy()[0]  # arrays over the same memory
     binding = session.bind(probabilities=probabilities)
     for down in range(3):
