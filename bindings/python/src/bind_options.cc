@@ -48,14 +48,14 @@ void bind_enums(nb::module_& m) {
 
 // A property that is a member of SessionSettings.
 template <class T>
-void bind_setting(Class& c, const char* name, T SessionSettings::* member, const char* doc) {
+void bind_setting(Class& c, const char* name, T SessionSettings::*member, const char* doc) {
   c.def_prop_rw(
       name, [member](const S& s) { return s.settings.*member; },
       [member](S& s, T value) { s.settings.*member = std::move(value); }, nb::lock_self(), doc);
 }
 
 // bool(value), as the official package converts: numbers and None, not texts.
-void bind_flag(Class& c, const char* name, bool SessionSettings::* member, const char* doc) {
+void bind_flag(Class& c, const char* name, bool SessionSettings::*member, const char* doc) {
   c.def_prop_rw(
       name, [member](const S& s) { return s.settings.*member; },
       [member, name](S& s, nb::handle value) {
@@ -118,12 +118,14 @@ void bind_configuration(Class& c) {
         "Sets one entry of the configuration; replaces an older value.")
       .def("get_session_config_entry", &get_entry, nb::arg("key"), nb::lock_self(),
            "The value of an entry. RuntimeError if it is not set.")
-      .def("add_free_dimension_override_by_name",
-           [](S& s, const std::string& name, int64_t extent) { s.add_free_dimension(name, extent, false); },
-           nb::arg("name"), nb::arg("extent"), nb::lock_self(), "Fixes a named extent of the inputs' shapes.")
-      .def("add_free_dimension_override_by_denotation",
-           [](S& s, const std::string& name, int64_t extent) { s.add_free_dimension(name, extent, true); },
-           nb::arg("denotation"), nb::arg("extent"), nb::lock_self(), "Fixes the extents with a denotation.")
+      .def(
+          "add_free_dimension_override_by_name",
+          [](S& s, const std::string& name, int64_t extent) { s.add_free_dimension(name, extent, false); },
+          nb::arg("name"), nb::arg("extent"), nb::lock_self(), "Fixes a named extent of the inputs' shapes.")
+      .def(
+          "add_free_dimension_override_by_denotation",
+          [](S& s, const std::string& name, int64_t extent) { s.add_free_dimension(name, extent, true); },
+          nb::arg("denotation"), nb::arg("extent"), nb::lock_self(), "Fixes the extents with a denotation.")
       .def("register_custom_ops_library", &S::register_custom_ops, nb::arg("path"), nb::lock_self(),
            "Adds the custom operators of a shared library.")
       .def("set_load_cancellation_flag", &S::set_cancelled, nb::arg("cancel"),
@@ -180,9 +182,8 @@ void bind_options(nb::module_& m) {
   bind_ep_context(m);
   bind_enums(m);
   bind_run_options(m);
-  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
   Class c(m, "SessionOptions", nb::type_slots(slots), nb::is_weak_referenceable(),
           "Options of a session. A session takes a copy when it is created.");
   c.def(nb::init<>());
@@ -194,8 +195,9 @@ void bind_options(nb::module_& m) {
     new (&self) S();
     self.set_state(state);
   });
-  m.def("get_default_session_options", [] { return new S(); }, nb::rv_policy::take_ownership,
-        "New options, all at their defaults.");
+  m.def(
+      "get_default_session_options", [] { return new S(); }, nb::rv_policy::take_ownership,
+      "New options, all at their defaults.");
 }
 
 }  // namespace retort::python

@@ -136,39 +136,46 @@ void set_tuning_results(Session&, nb::list results, bool error_on_invalid) {
 }
 
 void bind_description(Class& c) {
-  c.def_prop_ro("inputs_meta", [](const Session& s) { return node_args(s.inputs()); }, "The inputs of the model.")
-      .def_prop_ro("outputs_meta", [](const Session& s) { return node_args(s.outputs()); }, "The outputs.")
-      .def_prop_ro("overridable_initializers", [](const Session& s) { return node_args(s.initializers()); },
-                   "Initializers that a run may replace.")
-      .def_prop_ro("model_meta", [](const Session& s) { return metadata_of(s.get()); }, "The model's metadata.")
-      .def_prop_ro("session_options", [](const Session& s) { return new SessionOptions(s.options()); },
-                   nb::rv_policy::take_ownership, "A copy of the options that the session was created with.")
-      .def_prop_ro("input_meminfos",
-                   [](const Session& s) {
-                     return memory_infos(s, s.inputs(), api().SessionGetMemoryInfoForInputs);
-                   },
-                   "Memory in which each input is read.")
-      .def_prop_ro("output_meminfos",
-                   [](const Session& s) {
-                     return memory_infos(s, s.outputs(), api().SessionGetMemoryInfoForOutputs);
-                   },
-                   "Memory in which each output is made.")
-      .def_prop_ro("input_epdevices", [](const Session& s) { return ep_devices_of(s, s.inputs(), true); },
-                   "Device that reads each input.")
-      .def_prop_ro("output_epdevices",
-                   [](const Session& s) {
-                     needs(24, "output_epdevices");
-                     return ep_devices_of(s, s.outputs(), false);
-                   },
-                   "Device that makes each output.")
+  c.def_prop_ro(
+       "inputs_meta", [](const Session& s) { return node_args(s.inputs()); }, "The inputs of the model.")
+      .def_prop_ro(
+          "outputs_meta", [](const Session& s) { return node_args(s.outputs()); }, "The outputs.")
+      .def_prop_ro(
+          "overridable_initializers", [](const Session& s) { return node_args(s.initializers()); },
+          "Initializers that a run may replace.")
+      .def_prop_ro(
+          "model_meta", [](const Session& s) { return metadata_of(s.get()); }, "The model's metadata.")
+      .def_prop_ro(
+          "session_options", [](const Session& s) { return new SessionOptions(s.options()); },
+          nb::rv_policy::take_ownership, "A copy of the options that the session was created with.")
+      .def_prop_ro(
+          "input_meminfos",
+          [](const Session& s) { return memory_infos(s, s.inputs(), api().SessionGetMemoryInfoForInputs); },
+          "Memory in which each input is read.")
+      .def_prop_ro(
+          "output_meminfos",
+          [](const Session& s) { return memory_infos(s, s.outputs(), api().SessionGetMemoryInfoForOutputs); },
+          "Memory in which each output is made.")
+      .def_prop_ro(
+          "input_epdevices", [](const Session& s) { return ep_devices_of(s, s.inputs(), true); },
+          "Device that reads each input.")
+      .def_prop_ro(
+          "output_epdevices",
+          [](const Session& s) {
+            needs(24, "output_epdevices");
+            return ep_devices_of(s, s.outputs(), false);
+          },
+          "Device that makes each output.")
       .def("get_providers", &Session::providers, nb::rv_policy::copy, "The providers, the most preferred one first.")
       .def("get_provider_options", &Session::provider_options, nb::rv_policy::copy, "The options of each provider.")
       .def("get_provider_graph_assignment_info", &assignment,
            "Which provider runs which nodes. Needs the entry session.record_ep_graph_assignment_info = 1.")
       .def("copies_json", &copies_json, "The copies that the engine made by itself, as JSON. Only Retort.")
-      .def("is_webgpu_graph_capture_enabled", [](const Session&) { return false; },
-           "Whether graphs are captured by the WebGPU provider of the official package.")
-      .def("webgpu_context_id", [](const Session&) { return -1; }, "-1: no WebGPU provider is built in.");
+      .def(
+          "is_webgpu_graph_capture_enabled", [](const Session&) { return false; },
+          "Whether graphs are captured by the WebGPU provider of the official package.")
+      .def(
+          "webgpu_context_id", [](const Session&) { return -1; }, "-1: no WebGPU provider is built in.");
 }
 
 void bind_runs(Class& c) {
@@ -184,22 +191,25 @@ void bind_runs(Class& c) {
       .def("set_ep_dynamic_options", &set_dynamic_options, nb::arg("options"), "Changes options of the providers.")
       .def("release_captured_graph", &release_captured_graph, nb::arg("graph_annotation_id"),
            "Frees what the provider captured under this number.")
-      .def("create_ortvalue_from_shape_and_onnx_type",
-           [](Session& s, const std::vector<int64_t>& shape, int element, const Device& device) {
-             return new_value(s, shape, static_cast<Element>(element), device);
-           },
-           nb::arg("shape"), nb::arg("element_type"), nb::arg("device"), nb::keep_alive<0, 1>(),
-           "A tensor from the session's allocator.")
-      .def("create_ortvalue_from_shape_and_type",
-           [](Session& s, const std::vector<int64_t>& shape, nb::handle type, const Device& device) {
-             return new_value(s, shape, element_of_dtype(type), device);
-           },
-           nb::arg("shape"), nb::arg("numpy_type"), nb::arg("device"), nb::keep_alive<0, 1>(),
-           "A tensor from the session's allocator.")
+      .def(
+          "create_ortvalue_from_shape_and_onnx_type",
+          [](Session& s, const std::vector<int64_t>& shape, int element, const Device& device) {
+            return new_value(s, shape, static_cast<Element>(element), device);
+          },
+          nb::arg("shape"), nb::arg("element_type"), nb::arg("device"), nb::keep_alive<0, 1>(),
+          "A tensor from the session's allocator.")
+      .def(
+          "create_ortvalue_from_shape_and_type",
+          [](Session& s, const std::vector<int64_t>& shape, nb::handle type, const Device& device) {
+            return new_value(s, shape, element_of_dtype(type), device);
+          },
+          nb::arg("shape"), nb::arg("numpy_type"), nb::arg("device"), nb::keep_alive<0, 1>(),
+          "A tensor from the session's allocator.")
       .def("end_profiling", &end_profiling, "Ends the profile; the path of its file.")
       .def_prop_ro("get_profiling_start_time_ns", &profiling_start, "When the profile began, in nanoseconds.")
-      .def("get_tuning_results", [](const Session&) { return nb::list(); },
-           "Empty: the engine has no kernels that are tuned at run time.")
+      .def(
+          "get_tuning_results", [](const Session&) { return nb::list(); },
+          "Empty: the engine has no kernels that are tuned at run time.")
       .def("set_tuning_results", &set_tuning_results, nb::arg("results"), nb::arg("error_on_invalid"),
            "Ignores results of other engines; NotImplemented for them if error_on_invalid.");
 }
@@ -220,7 +230,8 @@ void bind_session(nb::module_& m) {
       .def_ro("op_type", &AssignedNode::op_type, "The operator.");
   nb::class_<AssignedSubgraph>(m, "OrtEpAssignedSubgraph", "Nodes that one provider runs together.")
       .def_ro("ep_name", &AssignedSubgraph::provider, "The provider.")
-      .def("get_nodes", [](const AssignedSubgraph& s) { return s.nodes; }, "The nodes.");
+      .def(
+          "get_nodes", [](const AssignedSubgraph& s) { return s.nodes; }, "The nodes.");
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
   Class c(m, "InferenceSession", nb::type_slots(slots), nb::is_weak_referenceable(),
           "A model that is loaded and can be run. Any number of threads may run it at the same time.");

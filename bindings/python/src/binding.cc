@@ -67,8 +67,7 @@ void Binding::bind_input(const std::string& name, nb::handle object) {
       return bind(name, value.get(), true);
     }
   }
-  throw std::runtime_error("bind_input(): the model has no input '" + name + "'; it has " +
-                           session_->inputs().list());
+  throw std::runtime_error("bind_input(): the model has no input '" + name + "'; it has " + session_->inputs().list());
 }
 
 void Binding::bind_value(const std::string& name, nb::handle value, bool input) {
@@ -175,9 +174,8 @@ nb::list Binding::outputs_on_host() const {
 
 void run_with_binding(Session& session, Binding& binding, nb::handle options) {
   OrtSession* handle = session.get();
-  call_engine(run_options_of(options), [&](const OrtRunOptions* settings) {
-    return api().RunWithBinding(handle, settings, binding.get());
-  });
+  call_engine(run_options_of(options),
+              [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, binding.get()); });
 }
 
 void run_with_vectors(nb::handle session, nb::handle options, const std::vector<std::string>& feed_names,
@@ -213,22 +211,26 @@ void bind_binding(nb::module_& m) {
       .def(nb::init<nb::object>(), nb::arg("session"))
       .def("bind_input", &B::bind_input, nb::arg("name"), nb::arg("value"), nb::lock_self(),
            "Reads the input from an array, in place.")
-      .def("bind_input",
-           [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
-              uintptr_t address) { b.bind_memory(name, device, type, shape, address, true); },
-           nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
-           nb::lock_self(), "Reads the input from memory at an address, which the caller keeps.")
+      .def(
+          "bind_input",
+          [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
+             uintptr_t address) { b.bind_memory(name, device, type, shape, address, true); },
+          nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
+          nb::lock_self(), "Reads the input from memory at an address, which the caller keeps.")
       .def("bind_output", &B::bind_output, nb::arg("name"), nb::arg("device"), nb::lock_self(),
            "Lets each run allocate the output on a device.")
-      .def("bind_output",
-           [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
-              uintptr_t address) { b.bind_memory(name, device, type, shape, address, false); },
-           nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
-           nb::lock_self(), "Writes the output to memory at an address, which the caller keeps.")
-      .def("bind_ortvalue_input", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, true); },
-           nb::arg("name"), nb::arg("value"), nb::lock_self(), "Reads the input from an OrtValue.")
-      .def("bind_ortvalue_output", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, false); },
-           nb::arg("name"), nb::arg("value"), nb::lock_self(), "Writes the output to an OrtValue.")
+      .def(
+          "bind_output",
+          [](B& b, const std::string& name, const Device& device, nb::handle type, const std::vector<int64_t>& shape,
+             uintptr_t address) { b.bind_memory(name, device, type, shape, address, false); },
+          nb::arg("name"), nb::arg("device"), nb::arg("element_type"), nb::arg("shape"), nb::arg("buffer_ptr"),
+          nb::lock_self(), "Writes the output to memory at an address, which the caller keeps.")
+      .def(
+          "bind_ortvalue_input", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, true); },
+          nb::arg("name"), nb::arg("value"), nb::lock_self(), "Reads the input from an OrtValue.")
+      .def(
+          "bind_ortvalue_output", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, false); },
+          nb::arg("name"), nb::arg("value"), nb::lock_self(), "Writes the output to an OrtValue.")
       .def("clear_binding_inputs", &B::clear_inputs, nb::lock_self(), "Forgets the inputs.")
       .def("clear_binding_outputs", &B::clear_outputs, nb::lock_self(), "Forgets the outputs.")
       .def("synchronize_inputs", &B::synchronize_inputs, "Waits until inputs are on their devices.")

@@ -1,6 +1,7 @@
 #include "callback.h"
 
 #include "interrupt.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -10,7 +11,7 @@ namespace {
 // "ValueError: no such device", as the last line of a traceback has it.
 std::string line_of(const nb::python_error& error) {
   try {
-    return std::string(nb::type_name(error.type()).c_str()) + ": " + nb::str(error.value()).c_str();
+    return text_of(error.type().attr("__name__")) + ": " + text_of(error.value());
   } catch (const std::exception&) {
     return "an exception without text";
   }

@@ -32,9 +32,8 @@ struct InitializerInfo {
 };
 
 OrtStatus* write_model(void* state, const void* data, size_t size) noexcept {
-  return with_python("the function that writes the model", [&] {
-    static_cast<Callback*>(state)->function(nb::bytes(static_cast<const char*>(data), size));
-  });
+  return with_python("the function that writes the model",
+                     [&] { static_cast<Callback*>(state)->function(nb::bytes(static_cast<const char*>(data), size)); });
 }
 
 nb::object info_of(const OrtExternalInitializerInfo* info) {
@@ -102,8 +101,8 @@ class ModelCompiler {
     check(a.ModelCompilationOptions_SetGraphOptimizationLevel(made, settings.level));
     if (!locate.is_none()) {
       locate_ = std::make_unique<Callback>(std::move(locate));
-      check(a.ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(made, locate_initializer,
-                                                                               locate_.get()));
+      check(
+          a.ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(made, locate_initializer, locate_.get()));
     }
   }
 
@@ -199,11 +198,12 @@ void bind_initializer_info(nb::module_& m) {
   finish_enum(flags);
   nb::class_<InitializerInfo>(m, "OrtExternalInitializerInfo", nb::is_weak_referenceable(),
                               "Where a file has the data of an initializer.")
-      .def("__init__",
-           [](InitializerInfo* self, std::string path, int64_t offset, size_t size) {
-             new (self) InitializerInfo{std::move(path), offset, size};
-           },
-           nb::arg("filepath"), nb::arg("file_offset"), nb::arg("byte_size"))
+      .def(
+          "__init__",
+          [](InitializerInfo* self, std::string path, int64_t offset, size_t size) {
+            new (self) InitializerInfo{std::move(path), offset, size};
+          },
+          nb::arg("filepath"), nb::arg("file_offset"), nb::arg("byte_size"))
       .def_ro("filepath", &InitializerInfo::path, "The file, relative to the model.")
       .def_ro("file_offset", &InitializerInfo::offset, "Where the data begin, in bytes.")
       .def_ro("byte_size", &InitializerInfo::size, "Bytes of the data.");
@@ -215,16 +215,17 @@ void bind_compiler(nb::module_& m) {
   bind_initializer_info(m);
   using C = ModelCompiler;
   nb::class_<C>(m, "ModelCompiler", nb::is_weak_referenceable(), "Compiles a model for the providers of its options.")
-      .def("__init__",
-           [](C* self, const SessionOptions& options, nb::object model, bool is_path, bool embed,
-              const std::string& weights_file, size_t threshold, uint32_t flags, GraphOptimizationLevel level,
-              nb::object locate) {
-             new (self) C(options, std::move(model), is_path, {embed, weights_file, threshold, flags, level},
-                          std::move(locate));
-           },
-           nb::arg("sess_options"), nb::arg("model"), nb::arg("is_path"), nb::arg("embed_compiled_data_into_model"),
-           nb::arg("external_initializers_file_path"), nb::arg("external_initializers_size_threshold"),
-           nb::arg("flags"), nb::arg("graph_optimization_level"), nb::arg("get_initializer_location_func").none())
+      .def(
+          "__init__",
+          [](C* self, const SessionOptions& options, nb::object model, bool is_path, bool embed,
+             const std::string& weights_file, size_t threshold, uint32_t flags, GraphOptimizationLevel level,
+             nb::object locate) {
+            new (self) C(options, std::move(model), is_path, {embed, weights_file, threshold, flags, level},
+                         std::move(locate));
+          },
+          nb::arg("sess_options"), nb::arg("model"), nb::arg("is_path"), nb::arg("embed_compiled_data_into_model"),
+          nb::arg("external_initializers_file_path"), nb::arg("external_initializers_size_threshold"), nb::arg("flags"),
+          nb::arg("graph_optimization_level"), nb::arg("get_initializer_location_func").none())
       .def("compile_to_file", &C::to_file, nb::arg("output_model_path").none() = nb::none(), "Writes to a file.")
       .def("compile_to_bytes", &C::to_bytes, "Returns the compiled model.")
       .def("compile_to_stream", &C::to_stream, nb::arg("write_function"), "Calls write_function(bytes) piece by piece.")

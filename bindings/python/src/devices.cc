@@ -158,16 +158,20 @@ void bind_hardware(nb::module_& m) {
   finish_enum(type);
   nb::class_<HardwareDevice>(m, "OrtHardwareDevice", nb::is_weak_referenceable(),
                              "A processor, graphics card or accelerator that the engine found.")
-      .def_prop_ro("type", [](const HardwareDevice& d) { return api().HardwareDevice_Type(d.handle); },
-                   "Kind of the hardware.")
-      .def_prop_ro("vendor_id", [](const HardwareDevice& d) { return api().HardwareDevice_VendorId(d.handle); },
-                   "PCI number of the vendor.")
-      .def_prop_ro("vendor", [](const HardwareDevice& d) { return std::string(api().HardwareDevice_Vendor(d.handle)); },
-                   "Name of the vendor.")
-      .def_prop_ro("device_id", [](const HardwareDevice& d) { return api().HardwareDevice_DeviceId(d.handle); },
-                   "PCI number of the model of the device.")
-      .def_prop_ro("metadata", [](const HardwareDevice& d) { return pairs_of(api().HardwareDevice_Metadata(d.handle)); },
-                   "More facts about the hardware, as texts.")
+      .def_prop_ro(
+          "type", [](const HardwareDevice& d) { return api().HardwareDevice_Type(d.handle); }, "Kind of the hardware.")
+      .def_prop_ro(
+          "vendor_id", [](const HardwareDevice& d) { return api().HardwareDevice_VendorId(d.handle); },
+          "PCI number of the vendor.")
+      .def_prop_ro(
+          "vendor", [](const HardwareDevice& d) { return std::string(api().HardwareDevice_Vendor(d.handle)); },
+          "Name of the vendor.")
+      .def_prop_ro(
+          "device_id", [](const HardwareDevice& d) { return api().HardwareDevice_DeviceId(d.handle); },
+          "PCI number of the model of the device.")
+      .def_prop_ro(
+          "metadata", [](const HardwareDevice& d) { return pairs_of(api().HardwareDevice_Metadata(d.handle)); },
+          "More facts about the hardware, as texts.")
       .def("__eq__", &equal<HardwareDevice>)
       .def("__hash__", &hash<HardwareDevice>);
   m.def("get_hardware_devices", &get_hardware_devices, "The hardware that the engine found.");
@@ -176,26 +180,32 @@ void bind_hardware(nb::module_& m) {
 void bind_streams(nb::module_& m) {
   nb::class_<SyncStream>(m, "OrtSyncStream", nb::is_weak_referenceable(),
                          "A stream of a device, on which copies and runs are ordered.")
-      .def("get_handle",
-           [](const SyncStream& s) { return reinterpret_cast<uintptr_t>(api().SyncStream_GetHandle(s.get())); },
-           "Address of the provider's own stream object.");
+      .def(
+          "get_handle",
+          [](const SyncStream& s) { return reinterpret_cast<uintptr_t>(api().SyncStream_GetHandle(s.get())); },
+          "Address of the provider's own stream object.");
 }
 
 void bind_ep_device(nb::module_& m) {
   nb::class_<EpDevice>(m, "OrtEpDevice", nb::is_weak_referenceable(),
                        "A hardware device together with an execution provider that can use it.")
-      .def_prop_ro("ep_name", [](const EpDevice& d) { return std::string(api().EpDevice_EpName(d.handle)); },
-                   "Name of the execution provider.")
-      .def_prop_ro("ep_vendor", [](const EpDevice& d) { return std::string(api().EpDevice_EpVendor(d.handle)); },
-                   "Who made the execution provider.")
-      .def_prop_ro("ep_metadata", [](const EpDevice& d) { return pairs_of(api().EpDevice_EpMetadata(d.handle)); },
-                   "Facts about the provider on this device.")
-      .def_prop_ro("ep_options", [](const EpDevice& d) { return pairs_of(api().EpDevice_EpOptions(d.handle)); },
-                   "Options that the provider uses for this device unless others are given.")
-      .def_prop_ro("device", [](const EpDevice& d) { return HardwareDevice{api().EpDevice_Device(d.handle)}; },
-                   "The hardware.")
+      .def_prop_ro(
+          "ep_name", [](const EpDevice& d) { return std::string(api().EpDevice_EpName(d.handle)); },
+          "Name of the execution provider.")
+      .def_prop_ro(
+          "ep_vendor", [](const EpDevice& d) { return std::string(api().EpDevice_EpVendor(d.handle)); },
+          "Who made the execution provider.")
+      .def_prop_ro(
+          "ep_metadata", [](const EpDevice& d) { return pairs_of(api().EpDevice_EpMetadata(d.handle)); },
+          "Facts about the provider on this device.")
+      .def_prop_ro(
+          "ep_options", [](const EpDevice& d) { return pairs_of(api().EpDevice_EpOptions(d.handle)); },
+          "Options that the provider uses for this device unless others are given.")
+      .def_prop_ro(
+          "device", [](const EpDevice& d) { return HardwareDevice{api().EpDevice_Device(d.handle)}; }, "The hardware.")
       .def("memory_info", &memory_info, nb::arg("memory_type"),
-           "Memory of the device, or memory of the host that the device reads. RuntimeError if it has none of this kind.")
+           "Memory of the device, or memory of the host that the device reads. RuntimeError if it has none of this "
+           "kind.")
       .def("create_sync_stream", &create_sync_stream, "A new stream on this device.")
       .def("memory_capacity", &memory_capacity, nb::arg("memory_type") = OrtDeviceMemoryType_DEFAULT,
            "Total and available bytes of the device's memory, as the provider reports them.")

@@ -81,8 +81,9 @@ void warn(const char* text) {
 
 void set_global_thread_pool_sizes(int intra, int inter) {
   if (env_exists()) {
-    warn("set_global_thread_pool_sizes() has no effect: threads are made with the first session or query of devices of "
-         "the process; call it before");
+    warn(
+        "set_global_thread_pool_sizes() has no effect: threads are made with the first session or query of devices of "
+        "the process; call it before");
     return;
   }
   const nb::ft_lock_guard lock(choosing);
@@ -122,28 +123,34 @@ nb::object info_from_bytes(nb::handle data, const std::string& provider) {
 }
 
 void set_seed(int64_t) {
-  warn("set_seed() has no effect, since the C interface has no function for it; give random operators the attribute "
-       "'seed'");
+  warn(
+      "set_seed() has no effect, since the C interface has no function for it; give random operators the attribute "
+      "'seed'");
 }
 
 void bind_logging(nb::module_& m) {
-  m.def("set_default_logger_severity",
-        [](int severity) { choose_severity(severity_of(severity, "set_default_logger_severity()")); },
-        nb::arg("severity"), "Least severity that is logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal.");
-  m.def("set_default_logger_verbosity", [](int) {}, nb::arg("verbosity"),
-        "Detail of verbose messages in debug builds of the official package; the C interface has no function for it.");
-  m.def("set_default_logger_callback", &set_default_logger_callback, nb::arg("callback").none(),
-        nb::arg("severity") = 2,
-        "Calls callback(severity, category, logid, code_location, message) for messages of threads that Python knows; "
-        "those of other threads, and those that the callback causes or fails on, go to stderr. None: all go to stderr.");
+  m.def(
+      "set_default_logger_severity",
+      [](int severity) { choose_severity(severity_of(severity, "set_default_logger_severity()")); },
+      nb::arg("severity"), "Least severity that is logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal.");
+  m.def(
+      "set_default_logger_verbosity", [](int) {}, nb::arg("verbosity"),
+      "Detail of verbose messages in debug builds of the official package; the C interface has no function for it.");
+  m.def(
+      "set_default_logger_callback", &set_default_logger_callback, nb::arg("callback").none(), nb::arg("severity") = 2,
+      "Calls callback(severity, category, logid, code_location, message) for messages of threads that Python knows; "
+      "those of other threads, and those that the callback causes or fails on, go to stderr. None: all go to stderr.");
 }
 
 void bind_build(nb::module_& m) {
   m.def("get_all_providers", &all_providers, nb::rv_policy::copy, "Every provider that the interface has a name for.");
   m.def("get_available_providers", &available_providers, "The providers that the library has without plug-ins.");
-  m.def("get_build_info", [] { return std::string(api().GetBuildInfoString()); }, "How the library was built.");
-  m.def("get_device", [] { return "CPU"; }, "The kind of device of the providers that are built in.");
-  m.def("has_collective_ops", [] { return false; }, "Whether operators that several processes share exist.");
+  m.def(
+      "get_build_info", [] { return std::string(api().GetBuildInfoString()); }, "How the library was built.");
+  m.def(
+      "get_device", [] { return "CPU"; }, "The kind of device of the providers that are built in.");
+  m.def(
+      "has_collective_ops", [] { return false; }, "Whether operators that several processes share exist.");
   m.def("get_compatibility_info_from_model", &info_from_model, nb::arg("model_path"), nb::arg("ep_type"),
         "The text that a provider stored in a compiled model; None if it stored none.");
   m.def("get_compatibility_info_from_model_bytes", &info_from_bytes, nb::arg("model_data"), nb::arg("ep_type"),
@@ -160,9 +167,11 @@ void bind_environment(nb::module_& m) {
         nb::arg("inter_op_num_threads") = 0,
         "Threads that sessions with use_per_session_threads = False share. Call it before the first session.");
   m.def("set_seed", &set_seed, nb::arg("seed"), "Not in the C interface.");
-  m.def("enable_telemetry_events", [] { check(api().EnableTelemetryEvents(&env())); },
-        "Lets the official library report its use where it can; Retort reports nothing.");
-  m.def("disable_telemetry_events", [] { check(api().DisableTelemetryEvents(&env())); }, "Stops such reports.");
+  m.def(
+      "enable_telemetry_events", [] { check(api().EnableTelemetryEvents(&env())); },
+      "Lets the official library report its use where it can; Retort reports nothing.");
+  m.def(
+      "disable_telemetry_events", [] { check(api().DisableTelemetryEvents(&env())); }, "Stops such reports.");
 }
 
 }  // namespace retort::python

@@ -132,7 +132,8 @@ void bind_ep_context(nb::module_& m) {
       .def_ro("size", &Written::size, "Bytes.")
       .def("read", &Written::read, nb::arg("offset") = 0, nb::arg("length") = nb::none(),
            "Copies a range; up to the end without a length.");
-  nb::class_<Filled>(m, "OrtEpContextDataBuffer", "Memory of the engine for named data; valid during the callback only.")
+  nb::class_<Filled>(m, "OrtEpContextDataBuffer",
+                     "Memory of the engine for named data; valid during the callback only.")
       .def_ro("is_allocated", &Filled::allocated, "Whether allocate() was called.")
       .def_ro("max_size", &Filled::limit, "The most bytes that allocate() accepts.")
       .def_ro("size", &Filled::size, "Bytes; 0 before allocate().")

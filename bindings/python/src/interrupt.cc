@@ -87,7 +87,7 @@ void install() {
     return;
   }
   last = now;
-  struct sigaction action{};
+  struct sigaction action {};
   if (sigaction(SIGINT, nullptr, &action) != 0 || is_installed(action)) {
     return;
   }

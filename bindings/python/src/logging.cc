@@ -37,8 +37,8 @@ void print(OrtLoggingLevel severity, const char* category, const char* id, const
     char text[48];
     std::strftime(time, sizeof time, "%Y-%m-%d %H:%M:%S", &parts);
     std::snprintf(text, sizeof text, "%s.%06ld000", time, static_cast<long>(now.tv_usec));
-    line = std::string(text) + " [" + letter(severity) + ":" + category + ":" + id + ", " + where + "] " + message +
-           "\n";
+    line =
+        std::string(text) + " [" + letter(severity) + ":" + category + ":" + id + ", " + where + "] " + message + "\n";
   }
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

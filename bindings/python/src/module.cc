@@ -6,6 +6,7 @@
 NB_MODULE(_native, m) {
   using namespace retort::python;
   m.doc() = "The engine's classes and functions, over the C interface. Use the package, not this module.";
+  nanobind::set_leak_warnings(false);  // a program may end while threads of its own still have objects
   bind_errors(m);
   bind_engine(m);
   bind_numpy(m);

@@ -98,9 +98,18 @@ void SessionOptions::register_custom_ops(const std::string& path) {
   custom_ops_.push_back(path);
 }
 
+// The engine takes initializers only if the caller owns their memory, so it gets a second value over the same memory.
 void SessionOptions::add_initializer(const std::string& name, nb::object value) {
-  check(api().AddInitializer(base_.get(), name.c_str(), unwrap(value, "add_initializer(): the value")));
+  constexpr const char* kWhat = "add_initializer(): the value";
+  const OrtValue* given = unwrap(value, kWhat);
+  require_tensor(given, kWhat);
+  const TensorForm form = form_of(given);
+  const size_t bytes = element_bytes(form.element, count_of(form.shape.data(), form.shape.size()));
+  auto view = made<OrtValue>(api().CreateTensorWithDataAsOrtValue, memory_of(given), data_of(given), bytes,
+                             form.shape.data(), form.shape.size(), form.element);
+  check(api().AddInitializer(base_.get(), name.c_str(), view.get()));
   kept_.push_back(std::move(value));
+  kept_.push_back(wrap(std::move(view)));
 }
 
 void SessionOptions::add_external_initializers(nb::sequence names, nb::sequence values) {
@@ -141,8 +150,8 @@ void SessionOptions::add_external_files(const std::vector<std::string>& names, n
     pointers.push_back(names[i].c_str());
     data.push_back(held->back()->data());
   }
-  check(api().AddExternalInitializersFromFilesInMemory(base_.get(), pointers.data(), data.data(), lengths.data(),
-                                                       count));
+  check(
+      api().AddExternalInitializersFromFilesInMemory(base_.get(), pointers.data(), data.data(), lengths.data(), count));
   using Held = std::vector<std::unique_ptr<Buffer>>;
   kept_.push_back(nb::capsule(held.release(), [](void* p) noexcept { delete static_cast<Held*>(p); }));
 }

@@ -78,8 +78,9 @@ nb::dict SessionOptions::state() const {
     throw nb::type_error("SessionOptions with initializers cannot be pickled; add them in the other process");
   }
   if (delegate_ || read_) {
-    throw nb::type_error("SessionOptions with a selection delegate or a function that reads EPContext data cannot be "
-                         "pickled; set it in the other process");
+    throw nb::type_error(
+        "SessionOptions with a selection delegate or a function that reads EPContext data cannot be "
+        "pickled; set it in the other process");
   }
   nb::dict d;
   d["settings"] = state_of(settings);

@@ -169,12 +169,15 @@ ModelMetadata metadata_of(const OrtSession* session) {
 }
 
 void bind_ports(nb::module_& m) {
-  nb::class_<NodeArg>(m, "NodeArg", nb::is_weak_referenceable(), "Name, type and shape of an input or output of a model.")
+  nb::class_<NodeArg>(m, "NodeArg", nb::is_weak_referenceable(),
+                      "Name, type and shape of an input or output of a model.")
       .def_ro("name", &NodeArg::name, "The name.")
-      .def_prop_ro("type", [](const NodeArg& a) { return a.type.text(); }, "The type, for example tensor(float).")
-      .def_prop_ro("shape", &NodeArg::shape,
-                   "The extents of a tensor: numbers, names of free extents, None for free extents without name. [] for "
-                   "other types, and for tensors of unknown rank.")
+      .def_prop_ro(
+          "type", [](const NodeArg& a) { return a.type.text(); }, "The type, for example tensor(float).")
+      .def_prop_ro(
+          "shape", &NodeArg::shape,
+          "The extents of a tensor: numbers, names of free extents, None for free extents without name. [] for "
+          "other types, and for tensors of unknown rank.")
       .def("__str__", &NodeArg::text)
       .def("__repr__", &NodeArg::text);
   nb::class_<ModelMetadata>(m, "ModelMetadata", nb::is_weak_referenceable(), "What the file of a model tells about it.")

@@ -32,12 +32,25 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 const std::vector<std::string>& all_providers() {
-  static const std::vector<std::string> names = {
-      "TensorrtExecutionProvider", "CUDAExecutionProvider",  "MIGraphXExecutionProvider", "OpenVINOExecutionProvider",
-      "DnnlExecutionProvider",     "VitisAIExecutionProvider", "QNNExecutionProvider",    "NnapiExecutionProvider",
-      "VSINPUExecutionProvider",   "JsExecutionProvider",    "CoreMLExecutionProvider",   "DmlExecutionProvider",
-      "RknpuExecutionProvider",    "WebNNExecutionProvider", "WebGpuExecutionProvider",   "XnnpackExecutionProvider",
-      "CANNExecutionProvider",     "AzureExecutionProvider", kCpuProvider};
+  static const std::vector<std::string> names = {"TensorrtExecutionProvider",
+                                                 "CUDAExecutionProvider",
+                                                 "MIGraphXExecutionProvider",
+                                                 "OpenVINOExecutionProvider",
+                                                 "DnnlExecutionProvider",
+                                                 "VitisAIExecutionProvider",
+                                                 "QNNExecutionProvider",
+                                                 "NnapiExecutionProvider",
+                                                 "VSINPUExecutionProvider",
+                                                 "JsExecutionProvider",
+                                                 "CoreMLExecutionProvider",
+                                                 "DmlExecutionProvider",
+                                                 "RknpuExecutionProvider",
+                                                 "WebNNExecutionProvider",
+                                                 "WebGpuExecutionProvider",
+                                                 "XnnpackExecutionProvider",
+                                                 "CANNExecutionProvider",
+                                                 "AzureExecutionProvider",
+                                                 kCpuProvider};
   return names;
 }
 
@@ -87,12 +100,11 @@ OrtStatus* select_devices(const OrtEpDevice** devices, size_t count, const OrtKe
     for (size_t i = 0; i < count; ++i) {
       views.append(EpDevice{devices[i]});
     }
-    nb::object chosen =
-        static_cast<Callback*>(state)->function(views, pairs_of(model), pairs_of(runtime), most);
+    nb::object chosen = static_cast<Callback*>(state)->function(views, pairs_of(model), pairs_of(runtime), most);
     const size_t number = nb::len(chosen);
     if (number > most) {
-      throw Error(ORT_INVALID_ARGUMENT, "no exception, but returned " + std::to_string(number) +
-                                            " devices; at most " + std::to_string(most) + " can be selected");
+      throw Error(ORT_INVALID_ARGUMENT, "no exception, but returned " + std::to_string(number) + " devices; at most " +
+                                            std::to_string(most) + " can be selected");
     }
     for (size_t i = 0; i < number; ++i) {
       selected[i] = nb::cast<EpDevice>(chosen[i]).handle;

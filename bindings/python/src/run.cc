@@ -2,6 +2,7 @@
 
 #include "drops.h"
 #include "numpy.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -25,12 +26,12 @@ nb::object dict_of(nb::handle feed) {
 
 size_t size_of(nb::handle dict) { return static_cast<size_t>(PyDict_Size(dict.ptr())); }
 
-nb::str list_of(const std::vector<std::string>& names) {
+nb::list list_of(const std::vector<std::string>& names) {
   nb::list list;
   for (const std::string& name : names) {
     list.append(nb::str(name.c_str(), name.size()));
   }
-  return nb::str(list);
+  return list;
 }
 
 }  // namespace
@@ -68,11 +69,10 @@ void Inputs::add(const Session& session, PyObject* key, PyObject* object, bool o
   const int index = inputs.find(key, next_);
   const int initializer = index >= 0 ? -1 : session.initializers().find(key, 0);
   if (index < 0 && initializer < 0) {
-    throw Error(ORT_INVALID_ARGUMENT, std::string("Invalid input name: ") + nb::str(nb::handle(key)).c_str() +
-                                          "; the inputs are " + inputs.list());
+    throw Error(ORT_INVALID_ARGUMENT, "Invalid input name: " + text_of(key) + "; the inputs are " + inputs.list());
   }
-  const Port& port = index >= 0 ? inputs[static_cast<size_t>(index)]
-                                : session.initializers()[static_cast<size_t>(initializer)];
+  const Port& port =
+      index >= 0 ? inputs[static_cast<size_t>(index)] : session.initializers()[static_cast<size_t>(initializer)];
   if (index >= 0) {
     given_[static_cast<size_t>(index)] = true;
     next_ = static_cast<size_t>(index) + 1;
@@ -106,8 +106,8 @@ void Inputs::check_all(const Session& session) {
     return;
   }
   nb::object keys = nb::steal(PyDict_Keys(feed_.ptr()));
-  const std::string text = std::string("Required inputs (") + list_of(missing).c_str() +
-                           ") are missing from input feed (" + nb::str(keys).c_str() + ").";
+  const std::string text =
+      "Required inputs (" + text_of(list_of(missing)) + ") are missing from input feed (" + text_of(keys) + ").";
   throw nb::value_error(text.c_str());
 }
 

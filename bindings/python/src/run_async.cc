@@ -142,9 +142,9 @@ void run_async(nb::object self, nb::handle output_names, nb::handle feed, nb::ob
   OrtSession* session = run->session.get();
   AsyncRun* state = run.get();
   add(state);
-  OrtStatus* status = api().RunAsync(session, state->handle, state->inputs.names(), state->inputs.values(),
-                                     state->inputs.size(), state->outputs.names(), state->outputs.size(),
-                                     state->outputs.values(), on_finished, state);
+  OrtStatus* status =
+      api().RunAsync(session, state->handle, state->inputs.names(), state->inputs.values(), state->inputs.size(),
+                     state->outputs.names(), state->outputs.size(), state->outputs.values(), on_finished, state);
   if (!status) {
     (void)run.release();  // finish() deletes it
     return;

@@ -125,8 +125,8 @@ void Session::initialize(const std::vector<std::string>& providers, const std::v
   handle_ = create(handle.get());
   describe();
   list_providers(from_options ? options_.providers() : requests);
-  const bool read_later =
-      options_.config_on("session.use_ort_model_bytes_directly") || options_.config_on("session.use_model_bytes_directly");
+  const bool read_later = options_.config_on("session.use_ort_model_bytes_directly") ||
+                          options_.config_on("session.use_model_bytes_directly");
   if (!read_later) {
     model_ = nb::object();
   }

@@ -44,8 +44,8 @@ std::string list_operators() {
   return take_text(allocator, json);
 }
 
-void write_model(const std::string& from, const std::string& to, const std::string& format,
-                 const std::string& external, size_t threshold) {
+void write_model(const std::string& from, const std::string& to, const std::string& format, const std::string& external,
+                 size_t threshold) {
   const auto write = reinterpret_cast<RetortWriteModel>(get_retort_function("RetortWriteModel", "write_model()"));
   OrtStatus* status = nullptr;
   {

@@ -1,0 +1,23 @@
+// Texts of Python objects, for messages.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+namespace retort::python {
+
+// str(object) as UTF-8. What UTF-8 does not have (lone surrogates) becomes an escape. Throws what str() raises.
+inline std::string text_of(nanobind::handle object) {
+  const auto checked = [](PyObject* result) {
+    if (!result) {
+      nanobind::raise_python_error();
+    }
+    return nanobind::steal(result);
+  };
+  const nanobind::object text = checked(PyObject_Str(object.ptr()));
+  const nanobind::object bytes = checked(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  return {PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+}  // namespace retort::python
