@@ -21,8 +21,8 @@ void bind_enums(nb::module_& m) {
   nb::enum_<OrtMemType> memory(m, "OrtMemType", nb::is_arithmetic());
   memory.value("CPU_INPUT", OrtMemTypeCPUInput)
       .value("CPU_OUTPUT", OrtMemTypeCPUOutput)
-      .value("CPU", OrtMemTypeCPU)
       .value("DEFAULT", OrtMemTypeDefault);
+  add_alias(memory, "CPU", "CPU_OUTPUT");
   finish_enum(memory);
   nb::enum_<OrtDeviceMemoryType> kind(m, "OrtDeviceMemoryType", nb::is_arithmetic());
   kind.value("DEFAULT", OrtDeviceMemoryType_DEFAULT).value("HOST_ACCESSIBLE", OrtDeviceMemoryType_HOST_ACCESSIBLE);

@@ -13,4 +13,12 @@ void finish_enum(nanobind::enum_<T>& type) {
   type.attr("__repr__") = plain.attr("__repr__");
 }
 
+// A second name for a member, which is the same object.
+template <class T>
+void add_alias(nanobind::enum_<T>& type, const char* alias, const char* member) {
+  nanobind::object object = type.attr(member);
+  type.attr(alias) = object;  // before the map has it: members cannot be set
+  type.attr("_member_map_")[alias] = object;
+}
+
 }  // namespace retort::python

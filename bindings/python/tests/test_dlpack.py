@@ -140,12 +140,14 @@ def test_memory_is_released_in_other_threads():
     assert sys.getrefcount(array) == references
 
 
+@pytest.fixture(name="torch", scope="module")
+def fixture_torch():
+    """torch, where it is installed."""
+    return pytest.importorskip("torch")
+
+
 class TestTorch:
     """torch, in both directions."""
-
-    @pytest.fixture(scope="class")
-    def torch(self):
-        return pytest.importorskip("torch")
 
     @pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64",
                                       "uint8", "bool"])
