@@ -20,19 +20,25 @@ def staging(device: "retort.OrtEpDevice | None") -> "retort.OrtMemoryInfo | None
 # [end]
 
 
+def choose(devices, model, runtime, most):
+    """The first device that is not the processor, if there is one."""
+    return [device for device in devices if device.ep_name != "CPUExecutionProvider"][:1] or list(devices[:1])
+
+
 def main(model: str, *libraries: str) -> None:
     for library in libraries:
         retort.register_execution_provider_library("provider", library)
     options = retort.SessionOptions()
-    options.set_provider_selection_policy(retort.OrtExecutionProviderDevicePolicy.PREFER_GPU)
+    options.set_provider_selection_policy_delegate(choose)
     session = retort.InferenceSession(model, options)
     memory = staging(session.get_input_epdevices()[0])
     print(f"staged in {'pinned' if memory else 'ordinary'} memory")
     # [bind]
     make = retort.OrtValue.ortvalue_from_shape_and_type  # without memory_info, in ordinary memory
-    image = make((1, 1, 8, 8), np.float32, memory_info=memory)
+    shape = [extent if isinstance(extent, int) else 1 for extent in session.get_inputs()[0].shape]  # a batch of one
+    image = make(shape, np.float32, memory_info=memory)
     probabilities = make((1, 10), np.float32, memory_info=memory)
-    pixels, row = image.numpy(), probabilities.numpy()[0]  # arrays over the same memory
+    pixels, row = image.numpy().reshape(8, 8), probabilities.numpy()[0]  # arrays over the same memory
     binding = session.bind(probabilities=probabilities)
     for down in range(3):
         pixels[:] = digit.two(down)
