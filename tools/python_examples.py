@@ -25,9 +25,9 @@ def expected(folder, name):
         return f.read()
 
 
-def run(name, arguments, wanted):
+def run(name, arguments, wanted, model=""):
     """Whether a program prints what it must; the difference is printed if not."""
-    model = os.path.join(EXAMPLES, MODELS.get(name, "digits/digits.onnx"))
+    model = os.path.join(EXAMPLES, model or MODELS.get(name, "digits/digits.onnx"))
     done = subprocess.run([sys.executable, os.path.join(HERE, name + ".py"), model, *arguments], capture_output=True, encoding="utf-8", check=False, cwd=HERE)
     if done.returncode == 0 and done.stdout == wanted:
         return True
@@ -58,12 +58,15 @@ def main():
     ap.add_argument("--library", default="")
     ap.add_argument("--loopback", default="")
     a = ap.parse_args()
+    a.loopback = a.loopback and os.path.abspath(a.loopback)  # programs run in another folder
     if a.library:
         os.environ["RETORT_LIBRARY"] = a.library
     results = [run("first", (), expected("python", "first")), run("service", ("20",), expected("python", "service"))]
     results += [run(name, (), expected("io_binding", name)) for name in SHARED]
     if a.loopback:
-        results += [run(name, (a.loopback,), expected("python", name)) for name in ("any_device", "pinned")]
+        # The official library cannot copy from the pinned memory of this provider.
+        names = ("any_device",) if a.library else ("any_device", "pinned")
+        results += [run(name, (a.loopback,), expected("python", name), "java/templates.onnx") for name in names]
     if not a.library:
         results.append(notebook())
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed" + ("" if a.loopback else ", 1 skipped"))

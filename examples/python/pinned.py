@@ -11,25 +11,34 @@ import retort
 
 
 # [allocator]
-def staging(device: "retort.OrtEpDevice | None", shape: tuple[int, ...]) -> retort.OrtValue:
-    """A tensor that the host writes and this device reads; ordinary memory if the device has no such memory."""
-    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
-    return retort.OrtValue.ortvalue_from_shape_and_type(shape, np.float32, memory_info=pinned)
+def staging(device: "retort.OrtEpDevice | None") -> "retort.OrtMemoryInfo | None":
+    """The memory that the host writes and this device reads; None if the device has no such memory."""
+    try:
+        return device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
+    except RuntimeError:
+        return None
 # [end]
+
+
+def choose(devices, model, runtime, most):
+    """The first device that is not the processor, if there is one."""
+    return [device for device in devices if device.ep_name != "CPUExecutionProvider"][:1] or list(devices[:1])
 
 
 def main(model: str, *libraries: str) -> None:
     for library in libraries:
         retort.register_execution_provider_library("provider", library)
     options = retort.SessionOptions()
-    options.set_provider_selection_policy(retort.OrtExecutionProviderDevicePolicy.PREFER_GPU)
+    options.set_provider_selection_policy_delegate(choose)
     session = retort.InferenceSession(model, options)
-    device = session.get_input_epdevices()[0]
-    pinned = device and device.memory_info(retort.OrtDeviceMemoryType.HOST_ACCESSIBLE)
-    print(f"staged in {'pinned' if pinned else 'ordinary'} memory")
+    memory = staging(session.get_input_epdevices()[0])
+    print(f"staged in {'pinned' if memory else 'ordinary'} memory")
     # [bind]
-    image, probabilities = staging(device, (1, 1, 8, 8)), staging(device, (1, 10))
-    pixels, row = image.numpy(), probabilities.numpy()[0]  # arrays over the same memory
+    make = retort.OrtValue.ortvalue_from_shape_and_type  # without memory_info, in ordinary memory
+    shape = [extent if isinstance(extent, int) else 1 for extent in session.get_inputs()[0].shape]  # a batch of one
+    image = make(shape, np.float32, memory_info=memory)
+    probabilities = make((1, 10), np.float32, memory_info=memory)
+    pixels, row = image.numpy().reshape(8, 8), probabilities.numpy()[0]  # arrays over the same memory
     binding = session.bind(probabilities=probabilities)
     for down in range(3):
         pixels[:] = digit.two(down)

@@ -62,7 +62,7 @@ def _quantize(
 
 
 def _pack(codes: Bytes, bits: int, fill: int = 0) -> Bytes:
-    """Codes along the last axis, several to a byte; `fill` is the code of those that are missing in the last byte."""
+    """Codes along the last axis, several to a byte; `fill` is the code of missing ones in the last byte."""
     per_byte = 8 // bits
     missing = -codes.shape[-1] % per_byte
     if missing:
@@ -94,7 +94,7 @@ def _matmul(
     sizes: tuple[int, int, int],
     is_symmetric: bool,
 ) -> None:
-    """The form of MatMulNBits: each column's blocks lie together, [N, blocks, bytes of a block]."""
+    """The form of MatMulNBits: the blocks of each column follow each other, [N, blocks, bytes of a block]."""
     block_size, columns, rows = sizes
     blocks = _blocks_of(_check(src, columns, rows), block_size)
     scales, zeros = _scales_and_zeros(blocks, bits, is_symmetric, np.asarray(results[0]).dtype)
@@ -223,9 +223,9 @@ def quantize_matmul_bnb4(
     largest = np.abs(blocks).max(axis=1)
     relative = np.divide(blocks, largest[:, None], out=np.zeros_like(blocks), where=largest[:, None] != 0)
     numbers = np.array(_NF4 if quant_type == 1 else [*_FP4, *(-number for number in _FP4)], np.float32)
-    order = np.argsort(numbers, kind="stable")
+    order = np.lexsort((-np.arange(numbers.size), numbers))  # FP4 has a negative zero, which comes first
     ordered = numbers[order]
-    places = np.searchsorted((ordered[1:] + ordered[:-1]) / 2, relative.reshape(-1)[: flat.size])
+    places = np.searchsorted((ordered[1:] + ordered[:-1]) / 2, relative.reshape(-1)[: flat.size], side="right")
     codes = order[places].astype(np.uint8)
     if codes.size % 2:
         codes = np.append(codes, np.uint8(0))

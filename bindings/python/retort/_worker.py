@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,12 +50,9 @@ class Batches:
         if os.stat(folder).st_uid not in (os.getuid(), 0):
             raise PermissionError(f"{folder} belongs to another user, who could replace weights; name another cache")
         path = _stored(model, folder) if isinstance(model, bytes) else os.path.abspath(model)
-        options = C.SessionOptions()
-        options.intra_op_num_threads = cores
         if C.is_retort():
-            options.add_session_config_entry("session.packed_weights_cache", folder)
-            _pack_once(path, options, folder, cores)
-        self.session = InferenceSession(path, options)
+            _pack_once(path, folder, cores)
+        self.session = _load(path, folder, cores)
         self._inputs = {i.name: (np.dtype(_DTYPES[i.type]), i.shape[1:]) for i in self.session.get_inputs()}
         self._outputs = [o.name for o in self.session.get_outputs()]
         fixed = {i.shape[0] for i in self.session.get_inputs() if i.shape and isinstance(i.shape[0], int)}
@@ -122,8 +121,16 @@ def _stored(model: bytes, folder: str) -> str:
     return path
 
 
-def _pack_once(path: str, options: C.SessionOptions, folder: str, cores: int) -> None:
-    """Lets one worker of the host write the packed weights before any keeps a session: who writes them has a copy."""
+def _load(path: str, folder: str, cores: int) -> InferenceSession:
+    options = C.SessionOptions()
+    options.intra_op_num_threads = cores
+    if C.is_retort():
+        options.add_session_config_entry("session.packed_weights_cache", folder)
+    return InferenceSession(path, options)
+
+
+def _pack_once(path: str, folder: str, cores: int) -> None:
+    """Writes the packed weights before any worker of the host has a session, in a process that ends: it has a copy."""
     stat = os.stat(path)
     name = hashlib.sha256(repr((path, stat.st_ino, stat.st_size, stat.st_mtime_ns, C.library_path(), cores)).encode())
     mark = os.path.join(folder, name.hexdigest()[:32] + ".packed")
@@ -131,5 +138,7 @@ def _pack_once(path: str, options: C.SessionOptions, folder: str, cores: int) ->
         fcntl.flock(file, fcntl.LOCK_EX)
         if not os.stat(mark).st_size:
             time.sleep(max(0.0, stat.st_ctime + _SETTLED - time.time()))
-            InferenceSession(path, options)
+            code = f"import sys\nfrom {__package__}._worker import _load\n_load(*sys.argv[1:3], int(sys.argv[3]))"
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            subprocess.run([sys.executable, "-c", code, path, folder, str(cores)], env=env, check=True)
             file.write(b"1")

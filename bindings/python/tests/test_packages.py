@@ -86,12 +86,12 @@ def test_descriptions_in_files_of_their_own(tmp_path: pathlib.Path) -> None:
     assert json.loads(made.get_variant_json("part", "cpu"))["executor_info"]["other"] == {"x": 1}
     made.remove_variant_executor_info("part", "cpu", "other")
     made.commit(tmp_path / "kept")
-    assert json.loads((tmp_path / "kept" / "manifest.json").read_text("utf-8"))["components"] == {
+    assert json.loads((tmp_path / "kept" / "manifest.json").read_text(encoding="utf-8"))["components"] == {
         "part": os.path.join("part", "component.json")
     }
     assert (tmp_path / "kept" / "part" / "cpu" / "model.onnx").exists()
     made.commit(tmp_path / "dense", retort.ModelPackageWriteMode.DENSE)
-    assert json.loads((tmp_path / "dense" / "manifest.json").read_text("utf-8"))["components"]["part"] == {
+    assert json.loads((tmp_path / "dense" / "manifest.json").read_text(encoding="utf-8"))["components"]["part"] == {
         "variants": {"cpu": CPU}
     }
     for folder in ("kept", ):
@@ -100,9 +100,9 @@ def test_descriptions_in_files_of_their_own(tmp_path: pathlib.Path) -> None:
 
 def test_shared_assets(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "asset"
-    (folder / "below").mkdir(parents=True)
+    (folder / "sub").mkdir(parents=True)
     (folder / "w.bin").write_bytes(b"abc")
-    (folder / "below" / "x").write_bytes(b"")
+    (folder / "sub" / "x").write_bytes(b"")
     # What ONNX Runtime 1.32.0 computes for these two files.
     name = "sha256:5874e0fb3fc5a1a7d0d4954d65eebc4c4fa17fe6e62179e232b9f018d6e6b8b0"
     assert retort.ModelPackage.compute_directory_hash(folder) == name
