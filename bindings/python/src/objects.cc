@@ -74,7 +74,8 @@ Owned<OrtValue> tensor_of_object(nb::handle object, const Type& expected, Keep k
   if (is_plain(object)) {
     return tensor_of_array(array_of_plain(object, expected, what), own, what);
   }
-  if (nb::hasattr(object, "__array__")) {
+  const bool has_buffer = PyObject_CheckBuffer(object.ptr()) && !PyBytes_Check(object.ptr());
+  if (has_buffer || nb::hasattr(object, "__array__")) {
     return tensor_of_array(as_array(object), own, what);
   }
   if (nb::hasattr(object, "__dlpack__")) {
