@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,32 @@ from . import _native as C
 
 if TYPE_CHECKING:
     from ._session import Session
+
+
+class _Run:
+    """A run in a thread, which can be ended from the event loop."""
+
+    def __init__(self, session: Session, arguments: tuple[Any, Any, C.RunOptions]) -> None:
+        self._session = session
+        self._arguments = arguments
+        self._lock = threading.Lock()
+        self._begun = False
+        self._ended = False
+
+    def __call__(self) -> list[Any]:
+        with self._lock:
+            self._begun = True
+            if self._ended:
+                return []  # nobody waits for it any more
+        return self._session.run(*self._arguments)
+
+    def end(self) -> bool:
+        """Tells the run to end, and whether there is a thread to wait for."""
+        with self._lock:
+            self._ended = True
+            if self._begun:
+                self._arguments[2].terminate = True
+            return self._begun
 
 
 async def run_awaitable(
@@ -24,25 +51,22 @@ async def run_awaitable(
     so that arrays may be changed then.
     """
     options = C.RunOptions() if run_options is None else run_options
-    run = asyncio.get_running_loop().run_in_executor(None, session.run, output_names, input_feed, options)
+    run = _Run(session, (output_names, input_feed, options))
+    future = asyncio.get_running_loop().run_in_executor(None, run)
     try:
-        return await asyncio.shield(run)
+        return await asyncio.shield(future)
     except asyncio.CancelledError:
-        await _end(run, options)
+        if run.end():
+            await _left(future)
+            options.terminate = False
         raise
 
 
-async def _end(run: asyncio.Future[list[Any]], options: C.RunOptions) -> None:
-    """Ends a run and waits for its thread, however often the task is cancelled meanwhile."""
-    run.cancel()  # one that has not begun
-    options.terminate = True
-    try:
-        while not run.done():
-            try:
-                await asyncio.wait([run])
-            except asyncio.CancelledError:
-                continue
-        if not run.cancelled():
-            run.exception()  # the error of the run that was ended is not news
-    finally:
-        options.terminate = False
+async def _left(future: asyncio.Future[list[Any]]) -> None:
+    """Waits until the thread has left the engine, however often the task is cancelled meanwhile."""
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            continue
+    future.exception()  # the error of a run that was ended is not news

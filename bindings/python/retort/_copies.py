@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -58,6 +57,8 @@ class CopyLedger(Sequence[Copy]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        import html
+
         head = "".join(f"<th>{name}</th>" for name in Copy._fields)
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in copy) + "</tr>" for copy in self
@@ -67,7 +68,9 @@ class CopyLedger(Sequence[Copy]):
 
 def read_ledger(session: C.InferenceSession) -> CopyLedger:
     """The ledger of a native session."""
-    data = session.copies()
+    import json
+
+    data = json.loads(session.copies_json())
     copies = [
         Copy(row["tensor"], row["cause"], row["direction"], row["from"], row["to"], row["bytes"], row["count"])
         for row in data["copies"]

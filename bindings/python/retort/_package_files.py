@@ -82,6 +82,7 @@ def dump(value: Mapping[str, Any]) -> str:
 
 
 def read_text(path: str) -> str:
+    """The content of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 

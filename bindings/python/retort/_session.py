@@ -408,10 +408,11 @@ class InferenceSession(Session):
         self._disabled_optimizers = set(kwargs.get("disabled_optimizers") or ())
         stored = kwargs.get("read_config_from_model", os.environ.get("ORT_LOAD_CONFIG_FROM_MODEL") == "1")
         self._read_config_from_model = int(stored) == 1
+        self._fallback_providers: list[str] = []
         try:
             self._load(providers, provider_options)
         except (ValueError, RuntimeError) as error:
-            if not self._enable_fallback or not providers:
+            if not self._enable_fallback or not self._fallback_providers or not providers:
                 raise
             warnings.warn(
                 f"the model cannot be loaded with {providers} ({error}); it is loaded with "
@@ -430,8 +431,8 @@ class InferenceSession(Session):
     ) -> None:
         """Makes the native session. The old one, if any, stays in use if this fails."""
         available = C.get_available_providers()
-        self._fallback_providers = _fallback_of(providers or (), available)
         names, options_of_names = check_and_normalize_provider_args(providers, provider_options, available)
+        self._fallback_providers = _fallback_of(names, available)
         options = self._sess_options_initial
         if options is None:
             options = C.get_default_session_options()
@@ -494,9 +495,8 @@ def describe_argument(argument: C.NodeArg) -> str:
     return f"{argument.name} {kind}"
 
 
-def _fallback_of(providers: Sequence[Provider], available: Sequence[str]) -> list[str]:
+def _fallback_of(names: Sequence[str], available: Sequence[str]) -> list[str]:
     """The providers that remain if one of those asked for fails: the CPU, and before it CUDA beside TensorRT."""
-    names = [provider[0] if isinstance(provider, tuple) else provider for provider in providers]
     if all(name in names for name in _TENSORRT):
         raise ValueError(f"providers: {_TENSORRT[0]} and {_TENSORRT[1]} cannot be in one session; choose one")
     has_tensorrt = any(name in names and name in available for name in _TENSORRT)

@@ -223,9 +223,9 @@ def quantize_matmul_bnb4(
     largest = np.abs(blocks).max(axis=1)
     relative = np.divide(blocks, largest[:, None], out=np.zeros_like(blocks), where=largest[:, None] != 0)
     numbers = np.array(_NF4 if quant_type == 1 else [*_FP4, *(-number for number in _FP4)], np.float32)
-    order = np.argsort(numbers, kind="stable")
+    order = np.lexsort((-np.arange(numbers.size), numbers))  # FP4 has a negative zero, which comes first
     ordered = numbers[order]
-    places = np.searchsorted((ordered[1:] + ordered[:-1]) / 2, relative.reshape(-1)[: flat.size])
+    places = np.searchsorted((ordered[1:] + ordered[:-1]) / 2, relative.reshape(-1)[: flat.size], side="right")
     codes = order[places].astype(np.uint8)
     if codes.size % 2:
         codes = np.append(codes, np.uint8(0))

@@ -100,9 +100,9 @@ def test_descriptions_in_files_of_their_own(tmp_path: pathlib.Path) -> None:
 
 def test_shared_assets(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "asset"
-    (folder / "below").mkdir(parents=True)
+    (folder / "sub").mkdir(parents=True)
     (folder / "w.bin").write_bytes(b"abc")
-    (folder / "below" / "x").write_bytes(b"")
+    (folder / "sub" / "x").write_bytes(b"")
     # What ONNX Runtime 1.32.0 computes for these two files.
     name = "sha256:5874e0fb3fc5a1a7d0d4954d65eebc4c4fa17fe6e62179e232b9f018d6e6b8b0"
     assert retort.ModelPackage.compute_directory_hash(folder) == name

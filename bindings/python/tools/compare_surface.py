@@ -16,12 +16,18 @@ import surface
 
 # Signatures that accept more than the official ones, each with what for.
 _AWAITED = "without a callback, the run can be awaited"
+_OMITTED = "the last argument may be left out"
 _DLPACK = "the newer protocol of DLPack has more arguments"
 EXTENDED = {
     "InferenceSession.run_async": _AWAITED,
     "capi.onnxruntime_inference_collection.Session.run_async": _AWAITED,
     "OrtValue.__dlpack__": _DLPACK,
     "capi._pybind_state.OrtValue.__dlpack__": _DLPACK,
+    "capi._pybind_state.InferenceSession.run": _OMITTED,
+    "capi._pybind_state.InferenceSession.run_async": _OMITTED,
+    "capi._pybind_state.InferenceSession.run_with_iobinding": _OMITTED,
+    "capi._pybind_state.InferenceSession.run_with_ort_values": _OMITTED,
+    "capi._pybind_state.ModelCompiler.compile_to_file": _OMITTED,
 }
 
 
@@ -49,7 +55,9 @@ def is_placeholder(name: str) -> bool:
 
 def same_parameter(theirs: inspect.Parameter, ours: inspect.Parameter) -> bool:
     """Whether ours can be given as theirs can, with the same default."""
-    by_position = is_placeholder(theirs.name) or theirs.kind == inspect.Parameter.POSITIONAL_ONLY
+    by_position = (
+        is_placeholder(theirs.name) or theirs.name == "self" or theirs.kind == inspect.Parameter.POSITIONAL_ONLY
+    )
     if not by_position and theirs.name != ours.name:
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
