@@ -124,7 +124,6 @@ def profile(
     *,
     threads: int = 1,
     repeat: int = 20,
-    nodes: int = 10,
     seed: int = 1,
     shapes: Shapes | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -140,7 +139,6 @@ def profile(
         inputs: arrays, or names of files, by input; others are random.
         threads: threads inside an operator; 0: the engine chooses.
         repeat: number of runs, of which the one with the median time is reported.
-        nodes: how many of the slowest nodes to list.
         seed: of random inputs.
         shapes: the shapes of random inputs with free extents.
         trace: a file for trace events, which ui.perfetto.dev shows.
@@ -148,7 +146,7 @@ def profile(
     """
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         page = os.path.join(folder, "page.html")
-        options = [f"--threads={threads}", f"--repeat={repeat}", f"--nodes={nodes}", f"--seed={seed}"]
+        options = [f"--threads={threads}", f"--repeat={repeat}", f"--seed={seed}"]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]
         options += _engine(config, providers, plugins)
         if trace is not None:

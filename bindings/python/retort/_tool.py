@@ -77,6 +77,8 @@ def run(arguments: Sequence[str], accepted: Sequence[int] = (0,)) -> Any:
 def model_file(model: Any, folder: str) -> Iterator[str]:
     """A file with the model: the given path, or a file in `folder` with bytes or with a model of the package onnx."""
     if isinstance(model, (str, os.PathLike)):
+        if not os.path.isfile(model):
+            raise C.NoSuchFile(f"model: {os.fspath(model)} does not exist; give the path of a model, or its bytes")
         yield os.fspath(model)
         return
     data = model.SerializeToString() if hasattr(model, "SerializeToString") else model
@@ -96,7 +98,7 @@ def scratch() -> TemporaryDirectory[str]:
 
 
 def input_options(inputs: Mapping[str, Any] | None, folder: str) -> list[str]:
-    """Options that hand inputs to the tool, as files in `folder`; the name of a file stands for itself."""
+    """Options that hand inputs to the tool, as files in `folder`; names of files are handed on."""
     import numpy as np
 
     options = []
