@@ -88,6 +88,14 @@ nb::object array_of_strings(const OrtValue* value, const int64_t* shape, size_t 
 
 Owned<OrtValue> new_tensor(OrtAllocator* allocator, Element element, const int64_t* shape, size_t rank) {
   count_of(shape, rank);
+  if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    const OrtMemoryInfo* place = nullptr;
+    check(api().AllocatorGetInfo(allocator, &place));
+    if (!device_of(place).is_host()) {  // official ONNX Runtime would write to it
+      throw Misuse(ORT_INVALID_ARGUMENT, std::string("strings cannot lie in memory of device ") +
+                                             device_name(device_of(place)) + "; use the host's");
+    }
+  }
   return made<OrtValue>(api().CreateTensorAsOrtValue, allocator, shape, rank, element);
 }
 
