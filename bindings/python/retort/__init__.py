@@ -11,7 +11,7 @@ The names are those of the package onnxruntime, version 1.32, so that a program 
     session.bind(x=a, y=out)          inputs and outputs that stay bound from run to run
     await session.run_async(...)      runs that an event loop waits for, and that end when they are cancelled
     session.copies()                  what the engine had to copy by itself
-    inspect, profile, diff, convert, bench    what there is to know about a model; notebooks show pages
+    inspect, profile, diff, convert, bench    facts about a model; notebooks show pages
     retort.errors                     the classes of exceptions
 
 The engine library is the file that the environment variable RETORT_LIBRARY names, otherwise the one of this package.

@@ -27,7 +27,7 @@ class _Run:
         with self._lock:
             self._begun = True
             if self._ended:
-                return []  # nobody waits for it any more
+                return []  # the task was cancelled before this thread began
         return self._session.run(*self._arguments)
 
     def end(self) -> bool:

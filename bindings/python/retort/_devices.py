@@ -45,7 +45,7 @@ def get_ort_device_type(device_type: str) -> int:
         device_type: one of "cpu", "gpu", "npu", "cuda", "cann", "dml" and "webgpu".
 
     Raises:
-        Exception: the name is none of these.
+        Exception: the name is not one of these.
     """
     try:
         return _TYPES[device_type]()
@@ -93,7 +93,7 @@ class OrtDevice:
                 implies.
 
         Raises:
-            Exception: the name is none of these.
+            Exception: the name is not one of these.
         """
         kind = get_ort_device_type(ort_device_name)
         memory = C.OrtDevice.default_memory()

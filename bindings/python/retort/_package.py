@@ -251,7 +251,7 @@ class ModelPackage:
             place, full = os.path.join(place, files.COMPONENT), os.path.join(full, files.COMPONENT)
         content: dict[str, Any] = {"variants": {}}
         if self._root is not None and os.path.isfile(full):
-            content = files.parse_component(files.read_text(full), f"component '{name}'")
+            content = files.parse_component(files.text_of_file(full), f"component '{name}'")
         self._manifest["components"][name] = place
         self._external[name] = (place, content)
 

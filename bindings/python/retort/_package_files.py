@@ -81,7 +81,7 @@ def dump(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_text(path: str) -> str:
+def text_of_file(path: str) -> str:
     """The content of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -107,7 +107,7 @@ def require_inside(path: str) -> None:
 
 def _read_manifest(rules: Rules) -> dict[str, Any]:
     path = os.path.join(rules.root, MANIFEST)
-    manifest = parse(read_text(path), path)
+    manifest = parse(text_of_file(path), path)
     _require_members(manifest, _MANIFEST_MEMBERS, MANIFEST, rules.strict)
     major = str(manifest.get("schema_version", "")).partition(".")[0]
     if major != "1":
@@ -140,7 +140,7 @@ def read_package(rules: Rules) -> tuple[dict[str, Any], External]:
             raise ValueError(f"{what}: '{full}' is a link; open the package with follow_symlinks=True")
         if not os.path.isfile(full):
             raise FileNotFoundError(f"{what}: '{full}' does not exist")
-        external[name] = (place, parse_component(read_text(full), what, rules.strict))
+        external[name] = (place, parse_component(text_of_file(full), what, rules.strict))
     return manifest, external
 
 
@@ -242,7 +242,7 @@ def _describe_variant(root: str | None, folder: str, name: str, variant: Mapping
     for key, info in variant.get("executor_info", {}).items():
         if isinstance(info, str):
             file = os.path.join(place or "", info)
-            infos[key] = read_text(file) if os.path.isfile(file) else info
+            infos[key] = text_of_file(file) if os.path.isfile(file) else info
         else:
             infos[key] = dump(info)
     return {

@@ -392,7 +392,7 @@ class InferenceSession(Session):
                 leaves out; `read_config_from_model` = 1: options that are stored in the model.
 
         Raises:
-            TypeError: the first argument is none of these.
+            TypeError: the first argument is not one of these.
             Exception: one of the classes of `retort.errors`: NoSuchFile, InvalidProtobuf, InvalidGraph, Fail...
         """
         super().__init__(enable_fallback=int(kwargs.get("enable_fallback", 1)) == 1)

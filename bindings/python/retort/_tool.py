@@ -98,7 +98,7 @@ def scratch() -> TemporaryDirectory[str]:
 
 
 def input_options(inputs: Mapping[str, Any] | None, folder: str) -> list[str]:
-    """Options that hand inputs to the tool, as files in `folder`; the name of a file stands for itself."""
+    """Options that hand inputs to the tool, as files in `folder`; names of files are handed on."""
     import numpy as np
 
     options = []

@@ -62,7 +62,7 @@ def _quantize(
 
 
 def _pack(codes: Bytes, bits: int, fill: int = 0) -> Bytes:
-    """Codes along the last axis, several to a byte; `fill` is the code of those that are missing in the last byte."""
+    """Codes along the last axis, several to a byte; `fill` is the code of missing ones in the last byte."""
     per_byte = 8 // bits
     missing = -codes.shape[-1] % per_byte
     if missing:
@@ -94,7 +94,7 @@ def _matmul(
     sizes: tuple[int, int, int],
     is_symmetric: bool,
 ) -> None:
-    """The form of MatMulNBits: each column's blocks lie together, [N, blocks, bytes of a block]."""
+    """The form of MatMulNBits: the blocks of each column follow each other, [N, blocks, bytes of a block]."""
     block_size, columns, rows = sizes
     blocks = _blocks_of(_check(src, columns, rows), block_size)
     scales, zeros = _scales_and_zeros(blocks, bits, is_symmetric, np.asarray(results[0]).dtype)

@@ -183,7 +183,7 @@ bool Interruptible::leave() noexcept {
     return false;
   }
   entered_ = false;
-  calls.load.store(outer_load_);
+  calls.load.store(outer_load_, std::memory_order_relaxed);
   calls.run.store(outer_run_);
   // A handler on another thread may still use the options, which the caller may release.
   while (calls.in_handler.load() != 0) {

@@ -86,12 +86,12 @@ def test_descriptions_in_files_of_their_own(tmp_path: pathlib.Path) -> None:
     assert json.loads(made.get_variant_json("part", "cpu"))["executor_info"]["other"] == {"x": 1}
     made.remove_variant_executor_info("part", "cpu", "other")
     made.commit(tmp_path / "kept")
-    assert json.loads((tmp_path / "kept" / "manifest.json").read_text("utf-8"))["components"] == {
+    assert json.loads((tmp_path / "kept" / "manifest.json").read_text(encoding="utf-8"))["components"] == {
         "part": os.path.join("part", "component.json")
     }
     assert (tmp_path / "kept" / "part" / "cpu" / "model.onnx").exists()
     made.commit(tmp_path / "dense", retort.ModelPackageWriteMode.DENSE)
-    assert json.loads((tmp_path / "dense" / "manifest.json").read_text("utf-8"))["components"]["part"] == {
+    assert json.loads((tmp_path / "dense" / "manifest.json").read_text(encoding="utf-8"))["components"]["part"] == {
         "variants": {"cpu": CPU}
     }
     for folder in ("kept", ):

@@ -17,7 +17,8 @@ from retort import _native
 
 PACKAGE = os.path.dirname(os.path.abspath(retort.__file__))
 # Tests that say what types they use. The others drive wheels and programs.
-TYPED = [os.path.join(FOLDER, f"test_{name}.py") for name in ("bind", "install", "packages", "reports", "sessions")]
+NAMES = ("bind", "devices", "install", "interrupt", "options", "packages", "process", "reports", "runs", "sessions")
+TYPED = [os.path.join(FOLDER, f"test_{name}.py") for name in NAMES]
 
 # Packages that are not needed for the tests, or have no types.
 WITHOUT_TYPES = """

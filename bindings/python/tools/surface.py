@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class NoSignature(Exception):
-    """A callable says nothing about its parameters."""
+    """A callable does not tell its parameters."""
 
 
 def parameters_of_text(text: str) -> list[inspect.Parameter]:
@@ -143,7 +143,7 @@ def parameters_of(function: Any) -> list[list[inspect.Parameter]]:
     except (ValueError, TypeError):
         texts = texts_of_pybind(function)
         if not texts:
-            raise NoSignature(f"{function!r} says nothing about its parameters") from None
+            raise NoSignature(f"{function!r} does not tell its parameters") from None
         return [parameters_of_text(text) for text in texts]
 
 

@@ -1,4 +1,6 @@
-// Tensors as values: creation and access.
+// Tensors as values: creation and access. Texts of shapes and spaces are made only for errors, so these conditions do
+// not use require(), which takes arguments that exist.
+#include <algorithm>
 
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
@@ -45,17 +47,19 @@ Tensor& tensor_of(OrtValue* value, ErrorCode code) {
 }
 
 const Tensor& on_host(const Tensor& tensor, const char* what) {
-  require(tensor.space().host_readable(), ErrorCode::invalid_argument,
-          "argument '{}' lies in memory of {}; copy it to the host by CopyTensors", what, to_string(tensor.space()));
+  if (!tensor.space().host_readable()) {
+    fail(ErrorCode::invalid_argument, "argument '{}' lies in memory of {}; copy it to the host by CopyTensors", what,
+         to_string(tensor.space()));
+  }
   return tensor;
 }
 
 std::span<const int64_t> need_shape(const int64_t* shape, size_t rank) {
   if (rank) need(shape, "shape");
   const std::span<const int64_t> dims(shape, rank);
-  for (int64_t d : dims)
-    require(d >= 0, ErrorCode::invalid_argument, "negative extent in shape {}; give extents of 0 or more",
-            to_string(dims));
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) {
+    fail(ErrorCode::invalid_argument, "negative extent in shape {}; give extents of 0 or more", to_string(dims));
+  }
   return dims;
 }
 
@@ -76,9 +80,10 @@ Tensor wrap_tensor(const OrtMemoryInfo& info, void* data, size_t bytes, std::spa
   require(type != DType::string, ErrorCode::invalid_argument,
           "strings cannot lie in memory of the caller; use CreateTensorAsOrtValue and FillStringTensor");
   const size_t needed = dtype_bytes(type, element_count(shape));
-  require(bytes >= needed, ErrorCode::invalid_argument,
-          "the memory has {} bytes, but {}{} needs {}; give more, or a smaller shape", bytes, dtype_name(type),
-          to_string(shape), needed);
+  if (bytes < needed) {
+    fail(ErrorCode::invalid_argument, "the memory has {} bytes, but {}{} needs {}; give more, or a smaller shape",
+         bytes, dtype_name(type), to_string(shape), needed);
+  }
   if (needed) need(static_cast<char*>(data), "p_data");
   return Tensor(type, Shape(shape), data, std::move(owner), info.space);
 }

@@ -41,7 +41,7 @@ class OnnxRuntimeBackend(Backend):
 
     @classmethod
     def is_compatible(cls, model: Any, device: str | None = None, **kwargs: Any) -> bool:
-        """Whether a device can be used; the model is not looked at."""
+        """Whether a device can be used; the model is ignored."""
         return cls.supports_device(get_device() if device is None else device)
 
     @classmethod

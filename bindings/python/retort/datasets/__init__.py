@@ -12,7 +12,7 @@ def get_example(name: str) -> str:
         name: the name of the file.
 
     Raises:
-        FileNotFoundError: there is no such model; the message lists those that there are.
+        FileNotFoundError: there is no such model; the message lists the existing ones.
     """
     folder = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(folder, name)
