@@ -11,7 +11,7 @@ from .node_case import NodeCase
 from .patterns import PATTERNS
 
 # How often a node comes out of each file of recipes; those of sequences are made by patterns.
-FAMILIES = {"elementwise": 12, "moving": 12, "matrix": 6, "conv": 5, "reduction": 6, "normalization": 4, "quantised": 3, "recurrent": 1, "attention": 3,
+FAMILIES = {"elementwise": 12, "moving": 9, "indexing": 3, "matrix": 6, "conv": 5, "reduction": 6, "normalization": 4, "quantised": 3, "recurrent": 1, "attention": 3,
             "microsoft_quantised": 2, "weights": 1.5, "image": 1.5, "ml": 1, "text": 0.5, "signal": 0.5, "contrib": 1, "experts": 0.5}
 # They draw numbers, decode files, give maps, or read memory that nothing wrote in the oracle.
 LEFT_OUT = {"ImageDecoder", "com.microsoft:SampleOp", "ai.onnx.ml:ZipMap", "ai.onnx.ml:CastMap", "ai.onnx.ml:DictVectorizer", "Dropout", "MaxUnpool",
