@@ -1,5 +1,6 @@
-"""Small random decoders, as graphs for the attributes of operators that search for sequences: one like GPT, with the past of each layer in
-one tensor, and encoders with decoders like those of T5 and Whisper. Their logits are spread, so that no two tokens are equally likely."""
+"""Small random decoders, as graphs for the attributes of operators that search for sequences: one like GPT, with the
+past of each layer in one tensor, and encoders with decoders like those of T5 and Whisper. Their logits are spread, so
+that no two tokens are equally likely."""
 import dataclasses
 
 import numpy as np
@@ -21,8 +22,8 @@ class Sizes:
     hidden_states: bool = False  # the decoder reads the encoder's hidden states
     whole: bool = False  # the decoder reads whole sequences
     outer: bool = False  # the embedding is an initializer of the outer graph
-    shared: bool = False  # caches have room for whole sequences, and an input tells how much of them is filled
-    only_caches: bool = False  # the encoder does not decode the first token; that of T5 may have this form
+    shared: bool = False  # caches have room for whole sequences, and an input has the number of filled rows
+    only_caches: bool = False  # the encoder does not decode the first token; encoders like T5's may have this form
 
     @property
     def width(self):
@@ -30,7 +31,8 @@ class Sizes:
 
 
 class Body:
-    """A graph under construction; weights are drawn from `generator`. Those of one name are drawn once for all graphs of a `weights`."""
+    """A graph under construction. Its weights are drawn from `generator`; graphs with the same dict `weights` share the
+    weights of one name."""
 
     def __init__(self, sizes, generator, weights):
         self.s, self.generator, self.weights = sizes, generator, weights
@@ -78,7 +80,7 @@ class Body:
         return self.op("Reshape", y, self.constant([0, 0, self.s.width]))
 
     def kept(self, past, new, name=""):
-        """(the present cache, what is filled of it): `new` rows after those of `past`, both [B, H, rows, D]."""
+        """(the present cache, its filled part): the rows of `new` follow those of `past`, both [B, H, rows, D]."""
         if not self.s.shared:
             whole = self.op("Concat", past, new, axis=2, **({"name": name} if name else {}))
             return whole, whole
@@ -91,7 +93,7 @@ class Body:
         return whole, self.op("Slice", whole, self.constant([0]), end, self.constant([2]))
 
     def hiding(self, mask):
-        """A mask of keys [B, T] as what is added to scores, [B, 1, 1, T]."""
+        """A mask of keys [B, T] as numbers that are added to scores, [B, 1, 1, T]."""
         shown = self.op("Cast", self.op("Unsqueeze", mask, self.constant([1, 2])), to=FLOAT)
         return self.op("Mul", self.op("Sub", shown, self.constant(1, np.float32)), self.constant(10000, np.float32))
 
@@ -134,7 +136,8 @@ def caches(kind, sizes, rows, batch="batch"):
 
 
 def decoder_layers(b, x, crossed, past=None, hidden=""):
-    """The layers of a decoder after an encoder; `crossed` are the names of keys and values of the encoder, `past` of those before."""
+    """The layers of a decoder after an encoder. `crossed`: the names of keys and values of the encoder; `past`: those of
+    the tokens before."""
     for i in range(b.s.layers):
         q, *new = [b.split_heads(b.linear(x, f"self_{n}{i}", b.s.width, b.s.width)) for n in "qkv"]
         names = [f"present_{part}_self_{i}" for part in ("key", "value")]
@@ -146,7 +149,7 @@ def decoder_layers(b, x, crossed, past=None, hidden=""):
 
 
 def encoder(sizes, generator, weights, sound=False):
-    """With `sound` like Whisper's, else like T5's."""
+    """A decoder like Whisper's with `sound`, otherwise like T5's."""
     b, s = Body(sizes, generator, weights), sizes
     if sound:
         inputs = [("encoder_input_ids", FLOAT, ["batch", s.features, "frames"]), ("decoder_input_ids", INT32, ["batch", "rows"])]
@@ -178,12 +181,12 @@ def decoder(sizes, generator, weights, sound=False):
     rows = "rows" if s.whole else 1
     inputs = [("input_ids", INT32, ["batch", rows])]
     inputs += [] if sound else [("encoder_attention_mask", INT32, ["batch", "frames"])]
-    if s.hidden_states or sound and not s.whole:  # official ONNX Runtime passes a decoder of sound only their shape
+    if s.hidden_states or sound and not s.whole:  # official ONNX Runtime gives a decoder of sound only their shape
         inputs += [("encoder_hidden_states", FLOAT, ["batch", "frames", s.width])]
     past, crossed = caches(("past", "self"), s, "past"), caches(("past", "cross"), s, "frames")
     inputs += past + crossed + ([("past_sequence_length", INT32, [1])] if s.shared else [])
     x = b.embedding("input_ids")
-    if s.whole:  # only the last token is new, but the number of all of them counts
+    if s.whole:  # only the last token is new, but positions count all tokens
         count = b.op("Cast", b.op("Gather", b.op("Shape", "input_ids"), b.constant([1])), to=FLOAT)
         first, last = [b.op("Slice", x, b.constant([begin]), b.constant([end]), b.constant([1])) for begin, end in ((0, 1), (-1, np.iinfo(np.int64).max))]
         x = b.op("Add", last, b.op("Mul", first, b.op("Div", count, b.constant(20, np.float32))))
@@ -196,6 +199,6 @@ def decoder(sizes, generator, weights, sound=False):
 
 
 def pair(sizes, generator, sound=False):
-    """{attribute: graph} of an encoder and a decoder with common weights; and those weights."""
+    """({attribute: graph} of an encoder and a decoder that share weights, these weights)."""
     weights = {}
     return {"encoder": encoder(sizes, generator, weights, sound), "decoder": decoder(sizes, generator, weights, sound)}, weights

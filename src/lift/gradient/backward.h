@@ -28,7 +28,7 @@ Term operator*(Term a, double b);
 Term operator/(Term a, double b);
 Term operator-(double a, Term b);
 
-/// The derivatives by all values that depend on some chosen ones, and the node whose turn it is.
+/// The derivatives of y by all values that depend on xs, and the node that a rule is being applied to.
 class Backward {
  public:
   explicit Backward(Rewriter& rewriter) : r_(rewriter) {}

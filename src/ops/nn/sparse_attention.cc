@@ -1,7 +1,9 @@
 // SparseAttention: causal attention in which each block of queries sees only some blocks of keys. The new keys and values,
 // rotated by their position if requested, are written into a cache of fixed length.
 #include "base/checked.h"
-#include "ops/nn/common/grouped_heads.h"
+#include "ops/expect_shape.h"
+#include "ops/nn/common/attention.h"
+#include "ops/nn/common/rotary.h"
 
 namespace retort::ops {
 namespace {
@@ -40,6 +42,44 @@ struct BlockLayout {
     }
   }
 };
+
+/// Extents of one run. Q, K and V are [batch, rows, ·], and caches [batch, kv_heads, capacity, size]. `parts`: the heads that one row of Q has, with those of K and V if they are packed.
+struct GroupedHeads {
+  size_t batch = 0, rows = 0, heads = 0, kv_heads = 0, size = 0, capacity = 0, parts = 0;
+  HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
+  HeadStrides cache() const { return split_heads(capacity, kv_heads, size); }
+  bool packed() const { return parts != heads; }
+};
+
+/// The tensors of one run. `k` and `v` are null if they are packed with Q.
+template <typename T>
+struct GroupedRows {
+  const T *q = nullptr, *k = nullptr, *v = nullptr;
+  T* turned = nullptr;  ///< receives Q, [batch, rows, heads, size]
+  T *cache_k = nullptr, *cache_v = nullptr;
+  const Rotation<T>* rotation = nullptr;   ///< null: Q and K are not rotated
+  std::span<const size_t> positions = {};  ///< [batch, rows], if they are
+};
+
+/// Copies Q, and appends K and V to the caches: row s of entry b becomes row before(b) + s. Q and K are rotated.
+template <typename T, typename Before>
+void append_rows(const GroupedHeads& e, const GroupedRows<T>& d, const Before& before, const Parallel& parallel) {
+  const T* k = e.packed() ? d.q + e.heads * e.size : d.k;
+  const T* v = e.packed() ? k + e.kv_heads * e.size : d.v;
+  const HeadStrides of_q = e.input(e.parts), of_kv = e.packed() ? of_q : e.input(e.kv_heads), cache = e.cache();
+  parallel.for_each(e.batch * e.rows, [&](size_t task, int) {
+    const size_t b = task / e.rows, s = task % e.rows, row = before(b) + s;
+    const auto turn = [&](const T* from, T* to) {
+      if (d.rotation) return d.rotation->apply(d.positions[task], from, to);
+      std::copy_n(from, e.size, to);
+    };
+    for (size_t h = 0; h < e.heads; ++h) turn(d.q + of_q.at(b, h, s), d.turned + e.input(e.heads).at(b, h, s));
+    for (size_t h = 0; h < e.kv_heads; ++h) {
+      turn(k + of_kv.at(b, h, s), d.cache_k + cache.at(b, h, row));
+      std::copy_n(v + of_kv.at(b, h, s), e.size, d.cache_v + cache.at(b, h, row));
+    }
+  });
+}
 
 struct SparseAttention {
   int64_t num_heads = 0, kv_num_heads = 0, block = 0;
@@ -90,17 +130,12 @@ struct SparseAttention {
             .heads = heads,
             .kv_heads = kv,
             .size = size_t(q[2]) / parts,
-            .past = capacity,
             .capacity = capacity,
             .parts = parts};
   }
 
   void check_inputs(const RunContext& c, const GroupedHeads& e) const {
-    const auto expect = [&](size_t i, std::string_view name, const Shape& wanted) {
-      if (c.has(i) && c.shape(i) != wanted)
-        fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)),
-             to_string(wanted));
-    };
+    const auto expect = [&](size_t i, std::string_view name, const Shape& wanted) { expect_shape(c, i, name, wanted); };
     const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
     expect(kK, "key", {b, rows, kv_num_heads * size});
     expect(kV, "value", {b, rows, kv_num_heads * size});
@@ -164,7 +199,13 @@ struct SparseAttention {
     Rotation<T> rotation;
     std::vector<size_t> positions;
     if (do_rotary) {
-      rotation = rotation_of<T>(c, kCos, kSin, e.size, rotary_interleaved);
+      check_rotation(c, kCos, kSin, e.size);
+      rotation = {.cos = c.input<T>(kCos).data(),
+                  .sin = c.input<T>(kSin).data(),
+                  .positions = size_t(c.shape(kCos)[0]),
+                  .half = size_t(c.shape(kCos)[1]),
+                  .size = e.size,
+                  .interleaved = rotary_interleaved};
       for (size_t i = 0; i < e.batch * e.rows; ++i) positions.push_back(spans[i / e.rows].before + i % e.rows);
       const size_t last = positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end());
       require(last < rotation.positions, ErrorCode::invalid_argument, "position {} is outside of cos_cache, [0, {})",

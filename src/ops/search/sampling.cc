@@ -40,7 +40,10 @@ class Sampler {
   /// Sets scores of tokens that are not to be drawn to the filter value, and draws one of the others.
   int32_t draw(std::span<float> scores, const Parallel& parallel) {
     sort(scores, parallel);
-    custom_ ? filter_tail(scores) : filter_unlikely(scores);
+    if (custom_)
+      filter_tail(scores);
+    else
+      filter_unlikely(scores);
     return pick(scores);
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "ops/op.h"
+
 namespace retort::ops {
 
 /// Rotates pairs (i, i + half), or (2i, 2i + 1) if interleaved, by the angle of the position; elements from 2·half on
@@ -24,5 +26,12 @@ struct Rotation {
     std::copy_n(x + 2 * half, size - 2 * half, y + 2 * half);
   }
 };
+
+/// Throws invalid_argument unless inputs `cos` and `sin` are [positions, at most half of `size`].
+inline void check_rotation(const RunContext& c, size_t cos, size_t sin, size_t size) {
+  const Shape& shape = c.shape(cos);
+  require(shape.rank() == 2 && c.shape(sin) == shape && size_t(shape[1]) * 2 <= size, ErrorCode::invalid_argument,
+          "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", shape, c.shape(sin), size);
+}
 
 }  // namespace retort::ops

@@ -8,7 +8,7 @@
 
 namespace retort::ops {
 
-/// What attribute model_type says.
+/// The values of the attribute model_type.
 enum class SearchModel : int64_t { decoder_only = 0, text = 1, sound = 2 };
 
 /// Checks names, types and numbers of the inputs and outputs of the graphs of a node; throws invalid_graph that names
