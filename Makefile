@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -100,6 +100,10 @@ COPIES ?= 1
 test-elsewhere: programs digits test-tools ## tests as another user, in a folder with an unusual name, another locale and time zone, on one processor; COPIES=2: twice at once
 	@$(PYTHON) tools/elsewhere.py --build $(RELEASE) --out $(OUT) --digits $(DIGITS)/digits --work $(BUILD)/elsewhere --copies $(COPIES) $(STAGES)
 
+test-previous: programs ## the scenes of the C interface beside ONNX Runtime of the version before (requirements-previous.txt)
+	@tools/setup.sh previous $(VENV)
+	@$(PYTHON) tools/run_tests.py $(TESTED) previous
+
 test-tools: venv
 	@tools/setup.sh locale || echo "no locales: tests under a locale with a decimal comma will be skipped"
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
@@ -109,6 +113,7 @@ test-tools: venv
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"
 	@tools/setup.sh dist || echo "no debhelper, lintian or mmdebstrap: the stage dist will skip or fail"
 	@tools/setup.sh swap $(VENV) || echo "no sherpa-onnx: the swap under it will not be tested"
+	@tools/setup.sh previous $(VENV) || echo "no ONNX Runtime of the version before: the scenes will run beside the newest only"
 	@tools/setup.sh old $(VENV) || echo "no older ONNX Runtime: the Rust crate will not be tested on one"
 
 # The whole suite, in parts. Each clean part is recorded in tests/sanitizers.tsv; parts that are recorded for these

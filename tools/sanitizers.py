@@ -25,6 +25,7 @@ STAGES = {"asan": (*COMMON, "providers", "extensions"), "tsan": COMMON}
 # The other stages, each with the reason why it does not run under sanitizers.
 LEFT_OUT = {
     "sanitized": "the stage unit runs the same tests under asan",
+    "previous": "the stage unit runs the same scenes",
     "layers": "it runs nothing that is compiled",
     "neon": "it is compiled for another processor",
     "digits": "its model is among those of the stages cli and unit",

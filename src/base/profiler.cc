@@ -30,11 +30,9 @@ std::string event_line(const ProfileEvent& e) {
 
 }  // namespace
 
-Profiler::Profiler()
-    : start_ns_(uint64_t(
-          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-              .count())),
-      start_(Clock::now()) {}
+Profiler::Profiler(Clock::time_point start)
+    : start_ns_(uint64_t(nanoseconds(std::chrono::system_clock::now().time_since_epoch() - (Clock::now() - start)))),
+      start_(start) {}
 
 void Profiler::listen(std::unique_ptr<ProfileListener> listener) {
   if (!listener) return;

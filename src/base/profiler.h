@@ -45,8 +45,9 @@ class Profiler {
     Clock::time_point begin;
     uint64_t id = 0;
   };
-  Profiler();
-  /// Nanoseconds since the epoch of the clock at construction.
+  /// The profile begins at `start`, which may lie in the past.
+  explicit Profiler(Clock::time_point start = Clock::now());
+  /// Nanoseconds since the epoch of the clock at the beginning.
   uint64_t start_time_ns() const { return start_ns_; }
   /// To be called before all events. A null listener is ignored.
   void listen(std::unique_ptr<ProfileListener> listener);

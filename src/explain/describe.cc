@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "explain/arithmetic.h"
+#include "explain/how_it_runs.h"
 #include "explain/memory.h"
 #include "ir/defaults.h"
 #include "ir/describe.h"
@@ -19,6 +20,15 @@ namespace {
 
 /// Operations of a node of the model, by label; fused nodes add them up.
 using Work = std::map<std::string, std::optional<double>>;
+
+/// Whether `lifted` came from `body`, so that both have the same ids: a rule may have put the body into another one.
+bool has_values_of(const Graph& lifted, const Graph& body) {
+  if (lifted.value_count() < body.value_count() || lifted.node_count() < body.node_count()) return false;
+  for (size_t i = 0; i < body.value_count(); ++i) {
+    if (lifted.value(ValueId(i)).name != body.value(ValueId(i)).name) return false;
+  }
+  return true;
+}
 
 class Description {
  public:
@@ -249,9 +259,16 @@ class Description {
       for (const std::string& origin : n.origins) json_.value(origin);
       json_.close(']');
     }
+    if (n.op && !n.op->has(kView)) write_how(graph, n);
     if (const auto operations = work(n)) json_.field("operations", *operations);
     if (!n.bodies.empty()) write_bodies(typed, n, graph);
     json_.close('}');
+  }
+
+  void write_how(const Graph& graph, const Node& n) {
+    const DType type = computed_type(graph, n);
+    json_.field("runs", how_text(how_it_runs(*n.op, type)));
+    if (type != DType::undefined) json_.field("computes", dtype_name(type));
   }
 
   void write_bodies(const Graph& typed, const Node& n, const Graph& graph) {
@@ -259,7 +276,8 @@ class Description {
     const Node& twin = typed.node(n.id);
     for (size_t i = 0; i < n.bodies.size(); ++i) {
       const Graph& body = *n.bodies[i].graph;
-      const Graph& typed_body = &graph == &typed || twin.dead ? body : *twin.bodies[i].graph;
+      const Graph& lifted = &graph == &typed || twin.dead ? body : *twin.bodies[i].graph;
+      const Graph& typed_body = has_values_of(lifted, body) ? lifted : body;
       json_.key(n.bodies[i].attribute);
       write_graph(body, typed_body, [&](const Node& inner) {
         return typed_body.node(inner.id).dead ? std::nullopt

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "explain/how_it_runs.h"
 #include "lift/rewriter.h"
+#include "onnx/operator_schemas.h"
 #include "ops/external.h"
 
 namespace retort {
@@ -23,19 +25,15 @@ bool constrained(const OpInfo& info) {
          std::any_of(info.outputs.begin(), info.outputs.end(), is_t);
 }
 
-/// Writes the element types of constraint T: those that have a kernel, then those that are converted.
+/// Writes the element types of constraint T, by how the operator runs on them.
 void write_types(JsonWriter& json, const OpDef& op) {
-  std::vector<std::string_view> own, converted;
-  for (int t = 1; t < kDTypeCount; ++t) {
-    const DType type = DType(t);
-    if (!contains(op.info.types, type)) continue;
-    const Kernel kernel = find_kernel(op, type);
-    if (!kernel.fn && !kernel.carried) continue;
-    (kernel.carried ? converted : own).push_back(dtype_name(type));
-  }
-  for (const auto& [key, names] : {std::pair("types", &own), std::pair("converted", &converted)}) {
+  for (const auto& [key, how] : {std::pair("types", HowItRuns::kernel), std::pair("reference", HowItRuns::reference),
+                                 std::pair("converted", HowItRuns::converted)}) {
     json.key(key).open('[');
-    for (const std::string_view name : *names) json.value(name);
+    for (int t = 1; t < kDTypeCount; ++t) {
+      const DType type = DType(t);
+      if (contains(op.info.types, type) && how_it_runs(op, type) == how) json.value(dtype_name(type));
+    }
     json.close(']');
   }
 }
@@ -84,7 +82,10 @@ std::string list_operators() {
     json.key("providers").open('[').value(kCpuProvider).close(']').close('}');
   }
   for (const auto& [domain, name] : rewritten()) {
-    json.open('{').field("name", name).field("domain", shown(domain)).field("rewritten", true).close('}');
+    json.open('{').field("name", name).field("domain", shown(domain)).field("rewritten", true);
+    json.key("versions").open('[');
+    for (const int since : onnx::operator_versions(domain, name)) json.value(since);
+    json.close(']').close('}');
   }
   return json.close(']').take();
 }

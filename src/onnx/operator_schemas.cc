@@ -50,12 +50,17 @@ class Schemas {
     }
   }
 
+  /// All versions of an operator; empty if it is unknown.
+  std::span<const SchemaRow> all(std::string_view domain, std::string_view type) const {
+    const auto found = rows_.find(cat("{} {}", domain.empty() ? "ai.onnx" : domain, type));
+    if (found == rows_.end()) return {};
+    return found->second;
+  }
+
   /// Null if the operator is unknown or does not exist in this version yet.
   const SchemaRow* find(std::string_view domain, std::string_view type, int version) const {
-    const auto found = rows_.find(cat("{} {}", domain.empty() ? "ai.onnx" : domain, type));
-    if (found == rows_.end()) return nullptr;
     const SchemaRow* newest = nullptr;
-    for (const SchemaRow& r : found->second) {
+    for (const SchemaRow& r : all(domain, type)) {
       if (r.since <= version) newest = &r;
     }
     return newest;
@@ -87,12 +92,22 @@ class Schemas {
   std::unordered_map<std::string, std::vector<SchemaRow>> rows_;  // indexed by "domain type"; the oldest is first
 };
 
+const Schemas& schemas() {
+  static const Schemas* const kRead = new Schemas;
+  return *kRead;
+}
+
 }  // namespace
 
+std::vector<int> operator_versions(std::string_view domain, std::string_view type) {
+  std::vector<int> versions;
+  for (const SchemaRow& row : schemas().all(domain, type)) versions.push_back(row.since);
+  return versions;
+}
+
 std::optional<OperatorSchema> operator_schema(std::string_view domain, std::string_view type, int version) {
-  static const Schemas* const kRead = new Schemas;
-  const SchemaRow* row = kRead->find(domain, type, version);
-  return row ? std::optional(kRead->read(*row)) : std::nullopt;
+  const SchemaRow* row = schemas().find(domain, type, version);
+  return row ? std::optional(schemas().read(*row)) : std::nullopt;
 }
 
 }  // namespace retort::onnx

@@ -21,6 +21,9 @@ struct OperatorSchema {
   std::vector<Parameter> parameters;
 };
 
+/// The versions in which the definition of the operator changed, the oldest first; empty if the operator is unknown.
+std::vector<int> operator_versions(std::string_view domain, std::string_view type);
+
 /// The schema of the operator in this version of its domain; nullopt if the operator is unknown or does not exist yet.
 std::optional<OperatorSchema> operator_schema(std::string_view domain, std::string_view type, int version);
 

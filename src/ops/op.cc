@@ -128,6 +128,19 @@ std::optional<DType> named_type(std::string_view name) {
   return std::nullopt;
 }
 
+/// Whether the operator has a kernel for the type. A view computes nothing.
+bool takes(const OpDef& op, DType type) {
+  if (!contains(op.info.types, type)) return false;
+  const Kernel kernel = find_kernel(op, type);
+  return kernel.fn || kernel.carried || op.has(kView);
+}
+
+TypeSet taken_types(const OpDef& op) {
+  TypeSet taken = 0;
+  for (int t = 1; t < kDTypeCount; ++t) taken |= takes(op, DType(t)) ? types({DType(t)}) : 0;
+  return taken;
+}
+
 // Kernels rely on these checks: required inputs are present, T is one of the op's types, and parameters of one
 // constraint have the same type (except variadic ones of a constraint other than T, which may be mixed).
 void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inputs) {
@@ -158,9 +171,9 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
       fail(ErrorCode::invalid_graph,
            "input {} is not a tensor, but the operator takes only tensors; give an element of it", i);
     if (!inputs[i]->type.is_tensor() || type == DType::undefined) continue;
-    if (name == "T" && !contains(op.info.types, type))
+    if (name == "T" && !takes(op, type))
       fail(ErrorCode::not_implemented, "input {} is of type {}, but the operator takes {}; cast it to one of these", i,
-           dtype_name(type), types_text(op.info.types));
+           dtype_name(type), types_text(taken_types(op)));
     if (const auto wanted = named_type(name); wanted && *wanted != type)
       fail(ErrorCode::invalid_graph, "input {} is of type {}, expected {}; {}", i, dtype_name(type), name,
            *wanted == DType::boolean ? "compare or cast it" : "cast it");

@@ -75,13 +75,6 @@ std::shared_ptr<Model> read_ort_file(const std::string& path, const ReadOptions&
   return model;
 }
 
-bool is_ort_file(const std::string& path) {
-  const File file = open_file(path);
-  const size_t size = std::min(file.size(), kHead);
-  const std::shared_ptr<void> head = file.read(0, size);
-  return is_ort_format({static_cast<const char*>(head.get()), size}, file.size());
-}
-
 }  // namespace
 
 ModelFormat model_format(const std::string& name) {
@@ -96,10 +89,18 @@ ModelFormat detect_format(std::span<const std::byte> bytes) {
   return is_ort_format(view, view.size()) ? ModelFormat::ort : ModelFormat::onnx;
 }
 
+ModelFormat detect_format(const std::string& path) {
+  const File file = open_file(path);
+  const size_t size = std::min(file.size(), kHead);
+  const std::shared_ptr<void> head = file.read(0, size);
+  const std::string_view view(static_cast<const char*>(head.get()), size);
+  return is_ort_format(view, file.size()) ? ModelFormat::ort : ModelFormat::onnx;
+}
+
 std::shared_ptr<Model> load_model(const std::string& path, const ReadOptions& options, ModelFormat format,
                                   FileIdentity* identity) {
   try {
-    if (format == ModelFormat::any) format = is_ort_file(path) ? ModelFormat::ort : ModelFormat::onnx;
+    if (format == ModelFormat::any) format = detect_format(path);
     if (format == ModelFormat::ort) return read_ort_file(path, options, identity);
   } catch (const std::bad_alloc&) {
     fail(ErrorCode::fail, "model '{}': out of memory while reading the model", path);

@@ -10,8 +10,9 @@ enum class ModelFormat : uint8_t { any, onnx, ort };
 /// The format that session.load_model_format names; "" is `any`. Throws invalid_argument.
 ModelFormat model_format(const std::string& name);
 
-/// Detects the format of bytes; never returns `any`.
+/// Detects the format of bytes or of a file; never returns `any`. Throws if the file cannot be read.
 ModelFormat detect_format(std::span<const std::byte> bytes);
+ModelFormat detect_format(const std::string& path);
 
 /// Like read_model(), for both formats. In ORT format, weights are used in place wherever read_model() would use
 /// external data in place: in the file's mapping, or in bytes that the options allow it to keep. Nodes have the version

@@ -75,6 +75,15 @@ void ArenaBlock::give_back() {
   bytes_ = 0;
 }
 
+size_t ArenaBlock::in_use(uint32_t step) const {
+  size_t bytes = 0;
+  for (const ArenaRequest& r : planned_) {
+    const auto [first, last] = r.branch ? std::pair(r.own_first, r.own_last) : std::pair(r.first, r.last);
+    if (first <= step && step <= last) bytes += r.bytes;
+  }
+  return bytes;
+}
+
 void ArenaBlock::guard(uint32_t step) const {
   forbid_access(data(), bytes_);
   for (size_t i = 0; i < planned_.size(); ++i) {

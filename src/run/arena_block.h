@@ -21,6 +21,8 @@ class ArenaBlock {
   /// The address at which the memory of a request begins.
   std::byte* at(size_t request) const { return data() + layout_.offsets[request]; }
   size_t bytes() const { return bytes_; }
+  /// The bytes of the requests that are alive at the step; of those of branches, the ones of its own branch.
+  size_t in_use(uint32_t step) const;
 
   /// Frees the block if it is more than twice as large as what the requests needed since the last call. Returns whether
   /// it did.

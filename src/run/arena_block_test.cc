@@ -32,6 +32,14 @@ TEST_F(Block, RequestsOfDifferentTimesShareMemory) {
   EXPECT_LT(block.bytes(), 2500u);
 }
 
+TEST_F(Block, TellsWhatIsInUse) {
+  fit({{1000, 0, 1}, {500, 1, 2}, {64, 0, 9, 1, 4, 5}});
+  EXPECT_EQ(block.in_use(0), 1000u);
+  EXPECT_EQ(block.in_use(1), 1500u);
+  EXPECT_EQ(block.in_use(3), 0u);
+  EXPECT_EQ(block.in_use(4), 64u);
+}
+
 TEST_F(Block, StaysWhileRequestsFit) {
   fit({{1000, 0, 1}, {500, 0, 2}});
   const std::byte* first = block.at(0);

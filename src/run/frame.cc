@@ -114,7 +114,9 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, Active
   if (!request.profiler) return run_step(request, active);
   const Profiler::Span span = request.profiler->begin();
   run_step(request, active);
-  end_step_event(*request.profiler, span, Profiler::Clock::now(), table_, active.step);
+  const Profiler::Clock::time_point end = Profiler::Clock::now();
+  end_step_event(*request.profiler, span, end, table_, active.step,
+                 {.held = layout_.bytes(), .in_use = segment.block.in_use(active.step)});
 }
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active) {

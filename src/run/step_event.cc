@@ -39,7 +39,7 @@ struct Tensors {
 }  // namespace
 
 void end_step_event(Profiler& profiler, const Profiler::Span& span, Profiler::Clock::time_point end,
-                    const SlotTable& table, uint32_t index) {
+                    const SlotTable& table, uint32_t index, const StepMemory& memory) {
   const Step& step = table.plan().steps[index];
   Tensors in, out;
   const auto inputs = table.inputs_of(index);
@@ -60,6 +60,8 @@ void end_step_event(Profiler& profiler, const Profiler::Span& span, Profiler::Cl
                 {"activation_size", cat("{}", in.bytes)},
                 {"parameter_size", cat("{}", in.constant_bytes)},
                 {"output_size", cat("{}", out.bytes)},
+                {"mem_arena_held", cat("{}", memory.held)},
+                {"mem_bytes_in_use", cat("{}", memory.in_use)},
                 {"thread_scheduling_stats", where, true}});
 }
 

@@ -84,21 +84,30 @@ bool allows_newer_opsets(const SessionOptions& options) {
   return only == "0" || (!entry.empty() && entry != "1");
 }
 
+ModelFormat ModelSource::format(const SessionOptions& options) const {
+  const ModelFormat asked = format_of(options);
+  if (asked != ModelFormat::any) return asked;
+  return path_ ? detect_format(*path_) : detect_format(bytes_);
+}
+
 std::shared_ptr<Model> ModelSource::load(const SessionOptions& options, ReadOptions read, FileIdentity& file) const {
-  ModelFormat format = format_of(options);
-  if (path_) return load_model(*path_, read, format, &file);
-  if (format == ModelFormat::any) format = detect_format(bytes_);
+  if (path_) return load_model(*path_, read, format_of(options), &file);
+  const ModelFormat format = this->format(options);
   read.borrow = format == ModelFormat::ort && borrows(options);
   return load_model(bytes_, read, format);
 }
 
 std::shared_ptr<Model> ModelSource::read(const SessionOptions& options, const Logger& logger) {
   clock_gettime(CLOCK_REALTIME, &begin_);
+  const auto begin = std::chrono::steady_clock::now();
   ReadOptions read = read_options(options);
   std::vector<std::string> notes;
   read.files = &external_;
   read.notes = &notes;
   std::shared_ptr<Model> model = load(options, std::move(read), file_);
+  const auto end = std::chrono::steady_clock::now();
+  if (options.profiling && format(options) == ModelFormat::onnx)
+    loading_ = {begin, end, path_ ? "model_loading_uri" : "model_loading_array"};
   for (const std::string& note : notes) logger.warn("{}", note);
   return model;
 }

@@ -26,9 +26,12 @@ std::string run_profile_path(const std::string& prefix) {
 
 }  // namespace
 
-SessionRecords::SessionRecords(const SessionOptions& options, Providers providers) : providers_(providers) {
+SessionRecords::SessionRecords(const SessionOptions& options, Providers providers,
+                               const std::optional<Loading>& loading)
+    : providers_(providers) {
   if (!options.profiling) return;
-  profiler_ = std::make_unique<Profiler>();
+  profiler_ = loading ? std::make_unique<Profiler>(loading->begin) : std::make_unique<Profiler>();
+  if (loading) profiler_->end({.begin = loading->begin}, loading->end, loading->event, "Session", {});
   follow(*profiler_);
   profile_path_ = profile_path(options.profile_prefix);
 }

@@ -10,6 +10,7 @@
 #include "base/profiler.h"
 #include "ep/provider.h"
 #include "memory/copy_ledger.h"
+#include "session/model_source.h"
 #include "session/options.h"
 
 namespace retort {
@@ -19,8 +20,9 @@ using Providers = std::span<const std::shared_ptr<Provider>>;
 /// The profile of a session and its ledger of copies. Thread-safe, but for end_profiling(), which one thread calls at a time.
 class SessionRecords {
  public:
-  /// Starts the profile if the options ask for one. `providers` must outlive it.
-  SessionRecords(const SessionOptions& options, Providers providers);
+  /// Starts the profile if the options ask for one; it begins with `loading`, if the model was read. `providers` must
+  /// outlive it.
+  SessionRecords(const SessionOptions& options, Providers providers, const std::optional<Loading>& loading = {});
   SessionRecords(const SessionRecords&) = delete;
 
   CopyLedger& ledger() { return ledger_; }

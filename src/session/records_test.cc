@@ -60,6 +60,17 @@ TEST_F(RecordsTest, AProfileIsWrittenOnce) {
   EXPECT_EQ(records.end_profiling(), "");
 }
 
+TEST_F(RecordsTest, TheProfileBeginsWithTheModelThatWasRead) {
+  options.profiling = true;
+  options.profile_prefix = folder + "/profile";
+  const auto begin = std::chrono::steady_clock::now();
+  const Loading loading{begin, begin + std::chrono::microseconds(250), "model_loading_uri"};
+  SessionRecords records(options, {}, loading);
+  const uint64_t now = uint64_t(std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+  EXPECT_LE(records.profiler()->start_time_ns(), now);
+  expect_part(read(records.end_profiling()), "\"dur\":250,\"ts\":0,\"ph\":\"X\",\"name\":\"model_loading_uri\"");
+}
+
 TEST_F(RecordsTest, ARunMayHaveAProfileOfItsOwn) {
   SessionRecords records(options, {});
   run_options.profiling = true;

@@ -116,7 +116,7 @@ void Session::make(Model& model, ModelSource source) {
     logger_.warn("{}, which counts in its place; results may differ from those of the newer one", newer);
   devices_ = devices_of(options_, *environment_, model);
   turns_.emplace(!std::ranges::all_of(devices_.providers, &Provider::runs_at_once));
-  records_.emplace(options_, devices_.providers);
+  records_.emplace(options_, devices_.providers, source.loading());
   Profiler* const profiler = records_->profiler();
   const Profiler::Span span = profiler ? profiler->begin() : Profiler::Span();
   threads_.emplace(options_, *environment_);

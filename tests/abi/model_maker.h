@@ -112,6 +112,10 @@ class Maker {
   Maker& integers(std::string_view name, const std::vector<int64_t>& dims, const std::vector<int64_t>& data) {
     return initializer(name, 7, dims, data);
   }
+  Maker& sparse_initializer(const Message& sparse) {
+    graph_.message(15, sparse);
+    return *this;
+  }
   Maker& metadata(std::string_view key, std::string_view value) {
     metadata_.push_back(Message().text(1, key).text(2, value));
     return *this;

@@ -42,7 +42,6 @@ class Cli(ToolTest):
         self.fails(2, ["run", DIGITS, "first", "second"], "retort run: 'first' is an unexpected argument")
         self.fails(2, ["--threads", "1", "run", DIGITS], "retort run: --threads stands before the command")
         self.fails(2, ["--bogus"], "no option --bogus before the command")
-        self.fails(1, ["ops", DIGITS], "retort convert " + DIGITS)
 
     def test_an_empty_name_of_a_library_is_none(self):
         done = subprocess.run([TOOL, "run", DIGITS], env={**os.environ, "RETORT_LIBRARY": ""}, capture_output=True, encoding="utf-8")

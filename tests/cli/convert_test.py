@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""retort convert, ops and devices."""
+"""retort convert and devices."""
 import json
 import os
 import stat
@@ -171,28 +171,6 @@ class Convert(ToolTest):
             self.fails(1, ["convert", self.wide(), *words], "it is not a regular file", "choose another name")
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
         self.assertFalse(os.path.exists(self.path("a.onnx")))
-
-
-class Ops(ToolTest):
-    def test_list(self):
-        told = {(o["domain"], o["name"]): o for o in json.loads(retort("ops", "--json")[1])}
-        self.assertGreater(len(told), 150)
-        conv = told["ai.onnx", "Conv"]
-        self.assertEqual((conv["versions"], conv["providers"]), ([1, 11, 22], ["CPUExecutionProvider"]))
-        self.assertIn("float32", conv["types"])
-        self.assertIn("float16", conv["types"] + conv["converted"])
-        self.assertTrue(told["com.microsoft", "FusedConv"]["rewritten"])
-        schemas = {(s.domain or "ai.onnx", s.name) for s in onnx.defs.get_all_schemas()}
-        unknown = {key for key in told if key[0].startswith("ai.onnx")} - schemas
-        # ONNX Runtime's, in the standard domain: experiments of the first opsets, copies between devices, a norm
-        names = "Affine Crop DynamicSlice ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost SimplifiedLayerNormalization"
-        self.assertEqual(unknown, {("ai.onnx", name) for name in names.split()})
-
-    def test_filter(self):
-        out = retort("ops", "Gemm")[1]
-        self.assertRegex(out, r"Gemm +1,6,7,9,11,13 +")
-        self.assertTrue(out.endswith("3 operators\n"), out)  # FusedGemm and QGemm of com.microsoft have it in their names
-        self.fails(1, ["ops", "frobnicate"], "no operator has 'frobnicate' in its name")
 
 
 class Devices(ToolTest):

@@ -77,6 +77,22 @@ class Inspect(ToolTest):
         self.assertEqual({k: [n["op"] for n in g["nodes"]] for k, g in choice["bodies"].items()}, {"then_branch": ["Relu"], "else_branch": ["Neg"]})
         self.assertIn("then_branch:", retort("inspect", self.path("m.onnx"), "--nodes")[1])
 
+    def test_a_body_that_loading_puts_into_another(self):
+        """Scan of opset 8 runs over a batch."""
+        floats = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "sxty"}
+        body = helper.make_graph([helper.make_node("Add", ["s", "x"], ["t"]), helper.make_node("Neg", ["t"], ["y"], name="inner")],
+                                 "body", [floats["s"], floats["x"]], [floats["t"], floats["y"]])
+        node = helper.make_node("Scan", ["", "a", "b"], ["c", "d"], num_scan_inputs=1, body=body)
+        ports = [helper.make_tensor_value_info(*p) for p in (("a", TensorProto.FLOAT, [1, 4]), ("b", TensorProto.FLOAT, [1, 3, 4]),
+                                                             ("c", TensorProto.FLOAT, None), ("d", TensorProto.FLOAT, None))]
+        graph = helper.make_graph([node], "g", ports[:2], ports[2:])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=8), self.path("scan.onnx"))
+        code, out, err = retort("inspect", self.path("scan.onnx"), "--json")
+        self.assertEqual((code, err), (0, ""))
+        told = json.loads(out)
+        self.assertNotIn("problem", told)
+        self.assertEqual([n["op"] for n in told["graph"]["nodes"][0]["bodies"]["body"]["nodes"]], ["Add", "Neg"])
+
     def test_models_that_cannot_run(self):
         nodes = [helper.make_node(op, [a], [b], domain=domain) for op, a, b, domain in (("Relu", "x", "h", ""), ("Frob", "h", "g", "my"), ("Frob", "g", "f", "my"), ("Nix", "f", "y", ""))]
         model = self.model(nodes, [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])

@@ -28,7 +28,6 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 2  # of export_cases.py
 NEVER_LISTED = ("crash", "timeout")
 # The thousand columns of this model's last product are equal, and so are their sums near 1e10. Products in fewer multiplications
 # round the columns differently (docs/adr/0022-strassen.md), and Softmax turns this into 0 and 1. Sessions with
@@ -54,6 +53,8 @@ def load_cases(folder):
 def exported(folder):
     """The existing cases of this onnx release and format, or None."""
     import onnx
+
+    from export_cases import FORMAT  # which needs onnx, too
     try:
         with open(os.path.join(folder, "index.json"), encoding="utf-8") as f:
             data = json.load(f)

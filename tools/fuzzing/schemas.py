@@ -6,6 +6,7 @@ import onnx
 
 CURRENT = 2147483647  # the last version of a kernel that has no end
 LAST_OPSET = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1, "com.microsoft.nchwc": 1}
+EVERY_OPSET = {**LAST_OPSET, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}  # those that are not fuzzed, too
 ELEMENTS = {"float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "string": 8, "bool": 9, "float16": 10, "double": 11,
             "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16, "float8e4m3fn": 17, "float8e4m3fnuz": 18, "float8e5m2": 19,
             "float8e5m2fnuz": 20, "uint4": 21, "int4": 22, "float4e2m1": 23, "float8e8m0": 24, "uint2": 25, "int2": 26}
@@ -78,22 +79,20 @@ def of_oracle(schema):
                    schema.min_input, schema.max_input, schema.min_output, schema.max_output, schema.deprecated)
 
 
-def add_versions(operators, domain, name, versions):
+def add_versions(operators, domain, name, versions, last_opset):
     """Adds an operator with its versions in order, each with the last opset in which it is valid."""
-    if domain not in LAST_OPSET:
-        return
     versions = sorted(versions, key=lambda v: v.since)
-    ends = [v.since - 1 for v in versions[1:]] + [LAST_OPSET[domain]]
+    ends = [v.since - 1 for v in versions[1:]] + [last_opset[domain]]
     found = [dataclasses.replace(v, until=end) for v, end in zip(versions, ends) if end >= v.since and not v.deprecated]
     if found:
         operators[domain, name] = Operator(name, domain, found)
 
 
-def load(oracle):
-    """{(domain, name): Operator}. `oracle`: the module onnxruntime.capi.onnxruntime_pybind11_state."""
+def load(oracle, last_opset=LAST_OPSET):
+    """{(domain, name): Operator}. `oracle`: the module onnxruntime.capi.onnxruntime_pybind11_state. `last_opset`: the domains."""
     histories = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        if schema.domain in ("", "ai.onnx.ml"):
+        if schema.domain in last_opset:
             histories.setdefault((schema.domain, schema.name), []).append(of_onnx(schema))
     for schema in oracle.get_all_operator_schema():
         versions = histories.setdefault((schema.domain, schema.name), [])
@@ -102,7 +101,8 @@ def load(oracle):
             versions.append(of_oracle(schema))
     operators = {}
     for (domain, name), versions in sorted(histories.items()):
-        add_versions(operators, domain, name, versions)
+        if domain in last_opset:
+            add_versions(operators, domain, name, versions, last_opset)
     for kernel in oracle.get_all_opkernel_def():
         operator = operators.get((kernel.domain, kernel.op_name))
         if operator and kernel.provider == "CPUExecutionProvider":

@@ -58,6 +58,15 @@ def unit(c):
     return ctest(c, "unit", c.build, RETORT_LOCALES=made_locale.made_locale(os.path.join(c.work, "locales")))
 
 
+def previous(c):
+    """The scenes of tests/abi beside official ONNX Runtime of the version before the one in requirements.txt."""
+    found = glob.glob(os.path.join(sys.prefix, "previous", "onnxruntime", "capi", "libonnxruntime.so.*"))
+    if not found or c.sanitizer or c.emulator:
+        return skip("no ONNX Runtime of the version before; tools/setup.sh previous installs it")
+    return ctest(c, "previous", c.build, "-R", "^abi_differential$", RETORT_ORACLE=found[0],
+                 RETORT_MORE_DIFFERENCES=os.path.join(ROOT, "tests", "abi", "differences_previous.tsv"))
+
+
 def sanitized(c):
     if c.sanitizer or c.emulator:
         return skip("it is a choice of what make test-asan runs")

@@ -1,9 +1,11 @@
-// retort ops: lists the operators that the engine implements.
+// retort ops: lists the operators that the engine implements, or those of a model and how they run.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <set>
 
 #include "cli/terminal.h"
+#include "engine/model_operators.h"
 #include "engine/tools_library.h"
 
 namespace retort::cli {
@@ -52,37 +54,76 @@ bool wanted(const json& op, const std::vector<std::string>& names) {
   return names.empty() || std::any_of(names.begin(), names.end(), matches);
 }
 
-void print_row(const json& op) {
-  const std::string name = op["name"];
-  if (op.contains("rewritten")) {
-    std::printf("  %-32s replaced by other operators while the model loads\n", name.c_str());
-    return;
-  }
-  std::string versions, providers;
-  for (const int v : op["versions"]) versions += (versions.empty() ? "" : ",") + std::to_string(v);
-  for (const std::string p : op["providers"]) providers += (providers.empty() ? "" : " ") + p;
-  std::string types = op["any_type"] ? "as its definition says" : types_text(op["types"]);
-  if (!op["any_type"] && !op["converted"].empty())
-    types += (types.empty() ? "(" : " (") + types_text(op["converted"]) + ")";
-  std::printf("  %-32s %-26s %-44s %s\n", name.c_str(), versions.c_str(), types.c_str(), providers.c_str());
+/// The element types, those without a kernel of their own in parentheses.
+std::string all_types(const json& op) {
+  if (op.contains("rewritten")) return "of the operators that replace it";
+  if (op["any_type"]) return "as its definition says";
+  json slow = op["reference"];
+  slow.insert(slow.end(), op["converted"].begin(), op["converted"].end());
+  const std::string fast = types_text(op["types"]);
+  return slow.empty() ? fast : fast + (fast.empty() ? "(" : " (") + types_text(slow) + ")";
 }
 
-[[noreturn]] void fail_for_model(const std::string& name) {
-  throw Failure("'" + name + "' is not a part of an operator's name; retort convert " + name +
-                " shows which operators that model uses and which of them are unknown");
+void print_row(const json& op) {
+  const std::string name = op["name"];
+  std::string versions;
+  for (const int v : op["versions"]) versions += (versions.empty() ? "" : ",") + std::to_string(v);
+  std::printf("  %-32s %-26s %s\n", name.c_str(), versions.c_str(), all_types(op).c_str());
+}
+
+/// What the ways in which an operator runs mean to a user.
+std::string ways_text(const json& op, bool runs) {
+  if (!op["known"]) return paint(Paint::red, "unknown: Retort cannot run it");
+  if (!runs) return "";
+  static const std::map<std::string, std::string> kWords{
+      {"kernel", "kernel"}, {"reference", "plain loop"}, {"converted", "plain loop in a wider type"}};
+  std::string text;
+  for (const auto& [way, words] : kWords) {
+    const auto& ways = op["runs"];
+    if (std::find(ways.begin(), ways.end(), way) != ways.end()) text += (text.empty() ? "" : ", ") + words;
+  }
+  return text.empty() ? "nothing left to run" : text;
+}
+
+void list_ops_of_model(const OpsOptions& o, const std::string& file) {
+  const ToolsLibrary library(o.library);
+  OpsOptions of_model = o;
+  of_model.model = file;
+  const json model = library.describe(of_model);
+  const json used = model_operators(model, library.operators());
+  const bool runs = !model.contains("problem");
+  if (o.json) {
+    std::printf("%s\n", json{{"operators", used}, {"problem", model.value("problem", "")}}.dump(2).c_str());
+    return;
+  }
+  std::printf("%s\n  %-32s %8s  %-16s %6s  %s\n", paint(Paint::bold, file).c_str(), "operator", "version", "type",
+              "nodes", "runs by");
+  for (const json& op : used) {
+    const std::string domain = op["domain"], name = op["name"], type = op["type"];
+    const int version = op["version"];  // 0: the model does not import the domain
+    std::printf("  %-32s %8s  %-16s %6zu  %s\n", ((domain == "ai.onnx" ? "" : domain + ".") + name).c_str(),
+                version ? std::to_string(version).c_str() : "-", type.c_str(), op["nodes"].get<size_t>(),
+                ways_text(op, runs).c_str());
+  }
+  if (!runs)
+    std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(),
+                model["problem"].get<std::string>().c_str());
+}
+
+/// Whether an argument is a model rather than a part of an operator's name.
+bool is_model(const std::string& name) {
+  return name.ends_with(".onnx") || name.ends_with(".ort") || std::filesystem::is_regular_file(name);
 }
 
 void list_ops(const OpsOptions& o) {
+  if (o.names.size() == 1 && is_model(o.names[0])) return list_ops_of_model(o, o.names[0]);
   json all = ToolsLibrary(o.library).operators();
   for (size_t i = all.size(); i-- > 0;) {
     if (!wanted(all[i], o.names)) all.erase(i);
   }
   if (all.empty()) {
     std::string asked;
-    for (const std::string& name : o.names) {
-      if (name.ends_with(".onnx")) fail_for_model(name);
-      asked.append(asked.empty() ? "'" : " or '").append(name).append("'");
-    }
+    for (const std::string& name : o.names) asked.append(asked.empty() ? "'" : " or '").append(name).append("'");
     throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
   }
   if (o.json) {
@@ -95,7 +136,7 @@ void list_ops(const OpsOptions& o) {
     if (op["domain"] != domain) {
       domain = op["domain"];
       std::printf("%s\n", paint(Paint::bold, domain).c_str());
-      std::printf("  %-32s %-26s %-44s %s\n", "operator", "versions", "element types", "providers");
+      std::printf("  %-32s %-26s %s\n", "operator", "versions", "element types");
     }
     print_row(op);
   }
@@ -103,18 +144,25 @@ void list_ops(const OpsOptions& o) {
 }
 
 void add_ops(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("ops", "list the operators that Retort implements");
+  CLI::App* sub = app.add_subcommand("ops", "list the operators that Retort implements, or those of a model");
   const auto o = std::make_shared<OpsOptions>();
-  sub->add_option("NAME", o->names, "only operators whose name, or domain.name, has this part")->type_name("");
+  sub->add_option(
+         "NAME", o->names,
+         "only operators whose name, or domain.name, has this part; or a model, for the operators that it uses")
+      ->type_name("");
   o->add_tools_library(*sub);
   o->add_json(*sub);
   sub->footer(
       "An operator is one kind of node in a model. Its definition has changed over the years: 'versions' are the "
       "operator\n"
       "set versions (opsets) with a definition of their own, and models of all opsets from the first of them on are\n"
-      "understood. 'Element types' have a kernel of their own; those in (parentheses) are computed in a wider type.\n"
-      "'Providers' are what can run it.\n\n"
-      "Example: retort ops conv");
+      "understood. 'Element types' have a kernel of their own; those in (parentheses) are computed by a plain loop, "
+      "some\n"
+      "of them in a wider type. Models with 16-bit floats are computed in float32 where that is faster.\n\n"
+      "For a model, each row is one definition of an operator with one type of its first input, and how the nodes run\n"
+      "that it becomes: by a kernel or by a plain loop. All that Retort cannot run is listed at the end.\n\n"
+      "Examples: retort ops conv\n"
+      "          retort ops model.onnx");
   sub->callback([o] { list_ops(*o); });
 }
 

@@ -44,6 +44,15 @@ pub struct EpDevice {
     pub(crate) handle: ffi::EpDevice,
 }
 
+/// How much memory a device has, in bytes, as its provider says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryCapacity {
+    /// All of it.
+    pub total: usize,
+    /// What can still be allocated.
+    pub available: usize,
+}
+
 impl Environment {
     /// Returns the devices that sessions can run on, with the provider that drives each. The processor is always one of
     /// them.
@@ -96,6 +105,13 @@ impl EpDevice {
     /// library.
     pub fn memory(&self, kind: MemoryKind) -> Result<Option<MemoryInfo>> {
         Ok(self.handle.memory(kind.raw())?.map(MemoryInfo::of))
+    }
+
+    /// Returns how much memory of that kind the device has. It is an error if the provider does not say; that of the
+    /// processor does not. Needs version 1.32 of the library.
+    pub fn memory_capacity(&self, kind: MemoryKind) -> Result<MemoryCapacity> {
+        let (total, available) = self.handle.memory_capacity(kind.raw())?;
+        Ok(MemoryCapacity { total, available })
     }
 
     /// Returns the allocator that all sessions share for memory of the device. It is an error if the device has no

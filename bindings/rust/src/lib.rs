@@ -22,7 +22,7 @@ mod value;
 
 pub use binding::IoBinding;
 pub use builder::{DevicePolicy, OptimizationLevel, SessionBuilder, session_builder};
-pub use device::{EpDevice, HardwareDevice, HardwareType, copy_tensors};
+pub use device::{EpDevice, HardwareDevice, HardwareType, MemoryCapacity, copy_tensors};
 pub use element::{ElementType, PlainElement, TensorElement};
 pub use error::{ErrorCode, OnnxError, Result};
 pub use future::RunFuture;

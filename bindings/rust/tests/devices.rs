@@ -80,3 +80,20 @@ fn a_device_has_one_shared_allocator() {
     drop((first, second));
     drop(value);
 }
+
+/// The provider keeps its tensors in memory of the host.
+#[test]
+fn the_capacity_of_its_memory() {
+    let Some(device) = device() else { return };
+    let environment = onnx::init().unwrap();
+    let processor = environment.devices().unwrap().into_iter().find(|d| d.provider().unwrap() == "CPUExecutionProvider").unwrap();
+    let told = device.memory_capacity(MemoryKind::Device);
+    if let Err(older) = &told {
+        assert!(older.message.contains("32"), "{older}");
+        return;
+    }
+    for capacity in [told.unwrap(), device.memory_capacity(MemoryKind::HostAccessible).unwrap()] {
+        assert!(0 < capacity.available && capacity.available <= capacity.total, "{capacity:?}");
+    }
+    assert!(processor.memory_capacity(MemoryKind::Device).is_err());
+}

@@ -37,6 +37,7 @@ bool Control::set(const std::string& key, const std::string& value) {
   if (key == "latency_us") return number(value, n) && (latency = int64_t(n * 1000), true);
   if (key == "delay_us") return number(value, n) && (delay = int64_t(n * 1000), true);
   if (key == "streams") return flag(value, on) && (streams = on, true);
+  if (key == "hold") return flag(value, on) && (hold = on, true);
   if (key != "fail") {
     const std::lock_guard lock(mutex_);
     Style changed = style_;
@@ -89,6 +90,11 @@ void Control::tell(LoopbackCounts& counts) const noexcept {
 
 void Control::reset() noexcept {
   for (int i = 0; i < kAlive; ++i) counts_[i] = 0;
+}
+
+void Control::wait_while_held() const noexcept {
+  constexpr int64_t kMinute = 60'000'000'000, kStep = 1'000'000;
+  for (const int64_t end = now() + kMinute; hold && now() < end;) pause_until(now() + kStep);
 }
 
 void Control::record(bool on) {

@@ -55,6 +55,9 @@ class Control {
   void tell(LoopbackCounts& counts) const noexcept;
   void reset() noexcept;
 
+  /// Waits while option "hold" is on, but at most a minute.
+  void wait_while_held() const noexcept;
+
   void record(bool on);
   void happened(const char* what, int64_t begin, int64_t bytes, int64_t stream);
   size_t events(LoopbackEvent* into, size_t room);
@@ -63,6 +66,7 @@ class Control {
   std::atomic<int64_t> latency{0};  ///< of a copy, in nanoseconds
   std::atomic<int64_t> delay{0};    ///< of each kernel, in nanoseconds
   std::atomic<bool> streams{true};  ///< whether the provider declares that it works on streams
+  std::atomic<bool> hold{false};    ///< whether kernels wait before they end
 
  private:
   std::atomic<int64_t> counts_[kCounts] = {};

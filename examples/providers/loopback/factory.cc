@@ -1,4 +1,6 @@
 // The library's entry point: two factories, one per device. They differ only in name and memory.
+#include <unistd.h>
+
 #include <memory>
 
 #include "context.h"
@@ -8,6 +10,8 @@
 
 namespace loopback {
 namespace {
+
+constexpr uint32_t kOldestHost = 31;  ///< the oldest version of the host's interface that the provider uses
 
 class Factory : public OrtEpFactory {
  public:
@@ -78,6 +82,15 @@ class Factory : public OrtEpFactory {
       });
     };
     OrtEpFactory::ReleaseAllocator = [](OrtEpFactory*, OrtAllocator* a) noexcept { release_allocator(a); };
+    // The devices keep their memory in that of the host.
+    OrtEpFactory::GetDeviceMemoryCapacity = [](OrtEpFactory* f, const OrtEpDevice*, OrtDeviceMemoryType, size_t* total,
+                                               size_t* available) noexcept {
+      return entry(own(f).host_, "GetDeviceMemoryCapacity", [&] {
+        const size_t page = size_t(sysconf(_SC_PAGESIZE));
+        if (total) *total = size_t(sysconf(_SC_PHYS_PAGES)) * page;
+        if (available) *available = size_t(sysconf(_SC_AVPHYS_PAGES)) * page;
+      });
+    };
     OrtEpFactory::CreateDataTransfer = [](OrtEpFactory* f, OrtDataTransferImpl** made) noexcept {
       return entry(own(f).host_, "CreateDataTransfer", [&] { *made = make_transfer(own(f).host_); });
     };
@@ -134,8 +147,10 @@ __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char* 
                                                                     const OrtLogger*, OrtEpFactory** factories,
                                                                     size_t room, size_t* count) {
   *count = 0;
-  const OrtApi* const api = base->GetApi(ORT_API_VERSION);
-  if (!api) {  // an older library: version 1 suffices to report this
+  // Newer versions only add what the host may ask.
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  if (!api) api = base->GetApi(kOldestHost);
+  if (!api) {  // version 1 suffices to report this
     const OrtApi* const oldest = base->GetApi(1);
     return oldest ? oldest->CreateStatus(ORT_NOT_IMPLEMENTED, "loopback needs a newer library") : nullptr;
   }

@@ -85,6 +85,7 @@ void launch(Device& device, Stream* stream, const Operation& op, std::vector<Ten
     const int64_t begin = now();
     if (out.elements()) operator_of(op.type).compute(op, seen_by(device, in), seen_by(device, {out})[0]);
     if (const int64_t delay = control.delay) pause_until(begin + delay);
+    control.wait_while_held();
     control.happened(operators().find(op.type)->first.c_str(), begin, int64_t(bytes(out)), number);
   };
   Captures::record(work);

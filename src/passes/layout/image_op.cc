@@ -8,9 +8,6 @@
 namespace retort {
 namespace {
 
-// Whether there is an operator of the same name for channels last.
-bool has_own_form(const Node& n) { return find_op("retort", n.type); }
-
 // The rank of an image; 0 for other values.
 size_t image_rank(const Graph& g, ValueId v) {
   const Shape* s = shape_of(g, v);
@@ -143,9 +140,79 @@ void set_axes_input(LastForm& form, const Graph& g, const Node& n, size_t slot, 
   form.spec.inputs.resize(std::max(form.spec.inputs.size(), slot + 1), ValueId::none);
 }
 
-void remap_resize(LastForm& form, const Node& n, size_t rank) {
+// The forms for channels last. There is an operator of the same name in the domain of the engine.
+void own_form(LastForm& form, const Graph&, const Node&, size_t) {
+  form.spec.domain = "retort";
+  form.spec.attributes.erase("storage_order");
+}
+
+void own_transposed(LastForm& form, const Graph& g, const Node& n, size_t rank) {
+  own_form(form, g, n, rank);
+  form.spec.attributes.erase("auto_pad");
+  form.spec.attributes.erase("kernel_shape");
+}
+
+void along_last_axis(LastForm& form, const Graph&, const Node& n, size_t rank) { remap_axis(form, n, rank, -1); }
+void along_first_axis(LastForm& form, const Graph&, const Node& n, size_t rank) { remap_axis(form, n, rank, 0); }
+
+void reduced(LastForm& form, const Graph& g, const Node& n, size_t rank) { set_axes_input(form, g, n, 1, rank, rank); }
+
+void sliced(LastForm& form, const Graph& g, const Node& n, size_t rank) {
+  // Without axes, the number of starts is known.
+  const size_t count = n.input(3) == ValueId::none ? size_t((*shape_of(g, n.inputs[1]))[0]) : 0;
+  set_axes_input(form, g, n, 3, count, rank);
+}
+
+void padded(LastForm& form, const Graph& g, const Node& n, size_t rank) { set_axes_input(form, g, n, 3, rank, rank); }
+
+void resized(LastForm& form, const Graph&, const Node& n, size_t rank) {
   const auto axes = ints_attribute(n, "axes");
   form.spec.attributes.set("axes", when_last(axes.empty() ? first_axes(rank) : axes, rank));
+}
+
+void unchanged(LastForm&, const Graph&, const Node&, size_t) {}
+
+/// What the pass knows of an operator: its role, and what its form for channels last changes.
+struct Knowledge {
+  std::optional<ImageOp> (*role)(const Graph&, const Node&);
+  void (*last)(LastForm&, const Graph&, const Node&, size_t rank);
+};
+struct OfOperator {
+  std::string_view type;
+  Knowledge known;
+};
+struct OfTrait {
+  Traits trait;
+  Knowledge known;
+};
+constexpr OfOperator kOperators[] = {
+    {"Conv", {conv, own_form}},
+    {"ConvTranspose", {conv_transpose, own_transposed}},
+    {"MaxPool", {pool, own_form}},
+    {"AveragePool", {pool, own_form}},
+    {"Slice", {slice, sliced}},
+    {"GlobalAveragePool", {pool, own_form}},
+    {"Pad", {pad, padded}},
+    {"Resize", {resize, resized}},
+    {"Split", {single_image, along_first_axis}},
+};
+constexpr OfTrait kOperatorsWithTrait[] = {
+    {kJoins, {concat, along_last_axis}},
+    {kAlongAxis, {single_image, along_last_axis}},
+    {kReduces, {reduce, reduced}},
+    {kElementwise, {elementwise, unchanged}},
+};
+
+/// Null for an operator that works only on channels first.
+const Knowledge* find_knowledge(const Node& n) {
+  if (!n.op || !n.domain.empty()) return nullptr;
+  for (const OfOperator& row : kOperators) {
+    if (row.type == n.type) return &row.known;
+  }
+  for (const OfTrait& row : kOperatorsWithTrait) {
+    if (n.op->has(row.trait)) return &row.known;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -164,22 +231,11 @@ std::vector<int64_t> perm_to_first(size_t rank) {
 }
 
 std::optional<ImageOp> image_op(const Graph& g, const Node& n) {
-  if (!n.op || !n.domain.empty() || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == ValueId::none)
-    return std::nullopt;
+  const Knowledge* known = find_knowledge(n);
+  if (!known || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == ValueId::none) return std::nullopt;
   const auto has_rank = [&](ValueId v) { return v == ValueId::none || shape_of(g, v); };
   if (!std::all_of(n.outputs.begin(), n.outputs.end(), has_rank)) return std::nullopt;
-  if (n.type == "Conv") return conv(g, n);
-  if (n.type == "ConvTranspose") return conv_transpose(g, n);
-  if (n.type == "MaxPool" || n.type == "AveragePool") return pool(g, n);
-  if (n.type == "GlobalAveragePool") return is_float32(g, n.inputs[0]) ? single_image(g, n) : std::nullopt;
-  if (n.op->has(kJoins)) return concat(g, n);
-  if (n.op->has(kAlongAxis)) return single_image(g, n);
-  if (n.op->has(kReduces)) return reduce(g, n);
-  if (n.type == "Slice") return slice(g, n);
-  if (n.type == "Pad") return pad(g, n);
-  if (n.type == "Resize") return resize(g, n);
-  if (n.op->has(kElementwise)) return elementwise(g, n);
-  return std::nullopt;
+  return known->role(g, n);
 }
 
 LastForm last_form(const Graph& g, const Node& n, const ImageOp& op) {
@@ -190,24 +246,7 @@ LastForm last_form(const Graph& g, const Node& n, const ImageOp& op) {
                  .outputs = n.outputs.size(),
                  .position = n.position},
                 {}};
-  if (has_own_form(n)) {
-    form.spec.domain = "retort";
-    form.spec.attributes.erase("storage_order");
-    if (n.type == "ConvTranspose") {
-      form.spec.attributes.erase("auto_pad");
-      form.spec.attributes.erase("kernel_shape");
-    }
-  } else if (n.op->has(kAlongAxis)) {
-    remap_axis(form, n, op.rank, n.type == "Split" ? 0 : -1);
-  } else if (n.op->has(kReduces)) {
-    set_axes_input(form, g, n, 1, op.rank, op.rank);
-  } else if (n.type == "Slice") {
-    set_axes_input(form, g, n, 3, size_t((*shape_of(g, n.inputs[1]))[0]), op.rank);
-  } else if (n.type == "Pad") {
-    set_axes_input(form, g, n, 3, op.rank, op.rank);
-  } else if (n.type == "Resize") {
-    remap_resize(form, n, op.rank);
-  }
+  find_knowledge(n)->last(form, g, n, op.rank);
   for (size_t slot : op.broadcasts)
     form.constants.emplace_back(slot, broadcast_to_last(*g.constant(n.inputs[slot]), op.rank));
   return form;

@@ -11,6 +11,8 @@ Loop::Loop(Scene& scene, std::initializer_list<Setting> settings, bool registers
   counters_ = reinterpret_cast<LoopbackCountersFn>(dlsym(library, "LoopbackCounters"));
   reset_ = reinterpret_cast<LoopbackResetFn>(dlsym(library, "LoopbackReset"));
   set_ = reinterpret_cast<LoopbackSetFn>(dlsym(library, "LoopbackSet"));
+  record_ = reinterpret_cast<LoopbackRecordFn>(dlsym(library, "LoopbackRecord"));
+  events_ = reinterpret_cast<LoopbackEventsFn>(dlsym(library, "LoopbackEvents"));
   for (const auto& [key, value] : settings) set(key, value);
   if (registers_too) registers();
 }

@@ -49,6 +49,11 @@ class Loop {
   void note_counts(std::string_view of, bool failed = false);
   void forget() { reset_(); }
   LoopbackCounts counts() const;
+  /// Holds kernels before they end, or lets them end. May be called from any thread.
+  void hold(bool on) { set_("hold", on ? "1" : "0"); }
+  /// Starts to count operators and copies that end; the number since then.
+  void count_ended() { record_(1); }
+  size_t ended() const { return events_(nullptr, 0); }
 
   Scene& s;
 
@@ -58,6 +63,8 @@ class Loop {
   LoopbackCountersFn counters_ = nullptr;
   LoopbackResetFn reset_ = nullptr;
   LoopbackSetFn set_ = nullptr;
+  LoopbackRecordFn record_ = nullptr;
+  LoopbackEventsFn events_ = nullptr;
 };
 
 /// y = relu(x * w + x) with w = [2, -3], for rows of two: two rows of [1 2] give [3 0].

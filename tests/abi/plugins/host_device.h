@@ -243,11 +243,11 @@ struct Factory : OrtEpFactory {
   }
 };
 
-/// The body of CreateEpFactories, for a library that requires this version of the host's interface.
+/// The body of CreateEpFactories. The library uses this version of the host's interface, or the newest that the host has.
 template <typename F>
 OrtStatus* give_factory(uint32_t version, const OrtApiBase* base, OrtEpFactory** factories, size_t room,
                         size_t* count) {
-  api = base->GetApi(version);
+  for (api = nullptr; !api && version > 0; --version) api = base->GetApi(version);
   ep_api = api->GetEpApi();
   if (room < 1) return error("no room for a factory");
   auto* factory = new F;

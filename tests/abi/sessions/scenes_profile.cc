@@ -1,7 +1,9 @@
 // The file of a profile, as scripts read it.
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "editor.h"
 #include "folder.h"
 #include "model_maker.h"
 
@@ -33,6 +35,13 @@ std::string model() {
   return Message().number(1, 10).message(7, graph).message(8, Message().text(1, "").number(2, 17)).bytes();
 }
 
+json events_of(Scene& s, OrtSession* session) {
+  char* path = nullptr;
+  CALL(SessionEndProfiling, session, s.allocator(), &path);
+  std::ifstream file(path ? path : "");
+  return json::parse(file, nullptr, false);
+}
+
 json profile(Scene& s, GraphOptimizationLevel level) {
   const Folder folder;
   OrtSessionOptions* o = s.options();
@@ -47,10 +56,20 @@ json profile(Scene& s, GraphOptimizationLevel level) {
   OrtValue* y = nullptr;
   CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
   s.api.ReleaseValue(y);
-  char* path = nullptr;
-  CALL(SessionEndProfiling, session, s.allocator(), &path);
-  std::ifstream file(path ? path : "");
-  return json::parse(file, nullptr, false);
+  return events_of(s, session);
+}
+
+/// Notes the events before the first run, in the order of their times, and that none begins before the last has ended.
+void note_loading(Scene& s, std::string_view of, OrtSession* session) {
+  json events = events_of(s, session);
+  std::sort(events.begin(), events.end(), [](const json& a, const json& b) { return a["ts"] < b["ts"]; });
+  int64_t end = 0;
+  s.note("# of", of);
+  for (const json& event : events) {
+    s.note("event", event.value("name", ""));
+    s.note("after the last", event["ts"] >= end);
+    end = event["ts"].get<int64_t>() + event["dur"].get<int64_t>();
+  }
 }
 
 void note_form(Scene& s, const json& event) {
@@ -81,9 +100,37 @@ SCENE(profile, of_a_plain_run) {
     const bool packs = name.starts_with("product");
     for (const char* key : {"input_type_shape", "activation_size", "parameter_size"})
       s.note(key, !args.contains(key) ? "missing" : packs ? "there" : text_of(args[key]));
+    for (const char* key : {"mem_arena_held", "mem_bytes_in_use"})
+      s.note(key, args.contains(key) && args[key].is_string() && std::stoll(std::string(args[key])) >= 0);
     s.note("ran somewhere", args.contains("thread_scheduling_stats") &&
                                 args["thread_scheduling_stats"]["main_thread"].contains("thread_id"));
   }
+}
+
+SCENE(profile, of_loading) {
+  const Folder folder;
+  const std::string bytes = model(), onnx = (folder / "model.onnx").string(), ort = (folder / "model.ort").string();
+  std::ofstream(onnx) << bytes;
+  OrtSessionOptions* saving = s.options();
+  CALL(SetOptimizedModelFilePath, saving, ort.c_str());
+  CALL(AddSessionConfigEntry, saving, "session.save_model_format", "ORT");
+  OrtSession* saver = nullptr;
+  CALL(CreateSession, s.env(), onnx.c_str(), saving, &saver);
+
+  OrtSessionOptions* o = s.options();
+  CALL(EnableProfiling, o, (folder / "profile").c_str());
+  for (const std::string& file : {onnx, ort}) {
+    OrtSession* session = nullptr;
+    CALL(CreateSession, s.env(), file.c_str(), o, &session);
+    note_loading(s, file == onnx ? "a file" : "a file in ORT format", session);
+  }
+  OrtSession* session = nullptr;
+  CALL(CreateSessionFromArray, s.env(), bytes.data(), bytes.size(), o, &session);
+  note_loading(s, "bytes", session);
+  Editor e(s);
+  OrtModel* built = e.model(affine(e));
+  note_loading(s, "a model that was built in memory", e.session(built, o));
+  s.api.ReleaseModel(built);
 }
 
 // What a fused step is called is each library's own; every script can sum it up by operator.

@@ -108,6 +108,14 @@ impl EpDevice {
         Ok(NonNull::new(raw.cast_mut()).map(|raw| MemoryInfo::View(raw, None)))
     }
 
+    /// Returns the bytes of memory that the device has, and those that are available.
+    pub(crate) fn memory_capacity(self, kind: OrtDeviceMemoryType) -> Result<(usize, usize)> {
+        let (mut total, mut available) = (0, 0);
+        // SAFETY: devices are always valid, and both numbers outlive the call.
+        unsafe { call!(EpDevice_GetMemoryCapacity(self.raw(), kind, &raw mut total, &raw mut available))? };
+        Ok((total, available))
+    }
+
     /// Returns the shared allocator. An existing one is reused: creating it again would invalidate the one that tensors
     /// use.
     pub(crate) fn allocator(self, kind: OrtDeviceMemoryType) -> Result<Allocator> {

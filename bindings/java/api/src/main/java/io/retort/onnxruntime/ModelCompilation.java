@@ -147,6 +147,18 @@ public final class ModelCompilation extends NativeObject {
   }
 
   /**
+   * Sets which weights the compiled parts do not contain.
+   *
+   * @param mode the mode; compiling fails if the provider of a device does not support it
+   * @return this
+   * @throws OrtException if the library is older than 1.32
+   */
+  public ModelCompilation setWeightlessMode(WeightlessMode mode) {
+    env.api().require(32, "the mode of models without weights");
+    return set(h -> h.c.modelCompilationOptions_SetWeightlessMode(h.address, mode.value()));
+  }
+
+  /**
    * Compiles the model and writes it to a file.
    *
    * @param output the file to write

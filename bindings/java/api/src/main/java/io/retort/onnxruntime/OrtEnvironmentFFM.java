@@ -169,6 +169,27 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
+   * {@return how much memory of a kind a device has}
+   *
+   * @param device the device
+   * @param kind kind of the memory
+   * @throws OrtException if the library is older than 1.32, or if the provider does not say; that of the processor does
+   *     not
+   */
+  public MemoryCapacity memoryCapacity(EpDevice device, MemoryKind kind) {
+    api.require(32, "the capacity of a device's memory");
+    Handle env = use();
+    try (Arena arena = Arena.ofConfined()) {
+      present(env, device);
+      MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG, 2);
+      api.check(api.c.epDevice_GetMemoryCapacity(device.address, kind.value(), out, out.asSlice(8)));
+      return new MemoryCapacity(out.getAtIndex(ValueLayout.JAVA_LONG, 0), out.getAtIndex(ValueLayout.JAVA_LONG, 1));
+    } finally {
+      env.release();
+    }
+  }
+
+  /**
    * Creates the allocator of a device that all sessions share. It replaces an existing one.
    *
    * @param device the device

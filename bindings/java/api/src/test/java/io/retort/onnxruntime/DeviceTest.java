@@ -2,6 +2,7 @@ package io.retort.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.MemorySegment;
@@ -105,6 +106,18 @@ class DeviceTest extends Fixture {
       binding.run(options);
       assertEquals(8, binding.getBoundOutputCpuValues(arena).get("z").getAtIndex(ValueLayout.JAVA_FLOAT, 3));
     }
+  }
+
+  /** The provider keeps its tensors in memory of the host. */
+  @Test
+  void capacityOfTheMemory() {
+    needs(32, "the capacity of a device's memory");
+    for (MemoryKind kind : MemoryKind.values()) {
+      MemoryCapacity capacity = env.memoryCapacity(device, kind);
+      assertTrue(0 < capacity.available() && capacity.available() <= capacity.total(), capacity.toString());
+    }
+    EpDevice processor = env.epDevices().stream().filter(d -> d.epName().equals("CPUExecutionProvider")).findFirst().orElseThrow();
+    fails(OrtErrorCode.NOT_IMPLEMENTED, () -> env.memoryCapacity(processor, MemoryKind.DEFAULT), "");
   }
 
   @Test
