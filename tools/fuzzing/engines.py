@@ -11,6 +11,7 @@ import wire
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 LAST_WORDS = 400
+STARTING = 600  # seconds; a machine that others load takes minutes
 
 
 class Reader:
@@ -48,7 +49,7 @@ class Worker:
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
         self.reader = Reader(self.process.stdout)
         try:
-            self.reader.message(60)
+            self.reader.message(STARTING)
         except (EOFError, TimeoutError):
             raise RuntimeError(f"{' '.join(self.command)} does not start: {self.last_words()}") from None
 

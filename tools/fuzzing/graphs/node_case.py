@@ -24,7 +24,7 @@ class NodeCase(Case):
             raise Refused("the oracle has no kernel for it in this opset")
         self.version, self.kernel = fitting[0], self.r.choice(kernels)
         self.inputs, self.attributes, self.outputs = [], {}, None
-        self.chosen, self.scale, self.output_types, self.shared, self.form = {}, 0.0, {}, {}, ""
+        self.chosen, self.scale, self.output_types, self.shared, self.undefined, self.form = {}, 0.0, {}, {}, {}, ""
         self.takes = []  # Values, one for each input
         self.pool = graph.tensors()
 
@@ -113,6 +113,8 @@ class NodeCase(Case):
         self.finish()
         if self.shared:
             raise Refused("outputs in the memory of inputs")
+        if any(where.any() for where in self.undefined.values()):
+            raise Refused("other nodes would read what the definition leaves open")
         if self.attributes.get("training_mode"):
             raise Refused("the oracle writes into its inputs")
         takes = []

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 import judge
+import record
 from engines import Worker
 from program import ROOT, official
 
@@ -94,10 +95,11 @@ def write(folder, graph, found):
 class Tally:
     def __init__(self):
         self.states, self.groups, self.nodes = collections.Counter(), {}, 0
-        self.operators = collections.Counter()
+        self.operators, self.agreed = collections.Counter(), 0
 
     def add(self, number, graph, found):
         self.states[found.state] += 1
+        self.agreed += found.state == "valid" and not found.kind
         self.nodes += len(graph.nodes)
         self.operators.update(n.label for n in graph.nodes)
         if not found.kind:
@@ -105,6 +107,18 @@ class Tally:
         group = self.groups.setdefault((found.kind, found.group), {"count": 0, "first": number, "detail": found.detail})
         group["count"] += 1
         return group["count"] == 1
+
+    def counts(self):
+        """Graphs by what was found; what counts against Retort is `open`."""
+        counts = collections.Counter(agreed=self.agreed)
+        for finding in self.findings():
+            kind = finding["kind"] if finding["kind"] in ("code", "unknown") else "oracle_differs" if finding["kind"].startswith("oracle") else "open"
+            counts[kind] += finding["count"]
+        return {kind: counts[kind] for kind in ("agreed", "code", "unknown", "oracle_differs", "open")}
+
+    def row(self, args):
+        """The row of tests/fuzzed_graphs.tsv."""
+        return {"seed": args.seed, "first": args.first, "graphs": sum(self.states.values()), "nodes": self.nodes, **self.counts(), **args.run}
 
     def findings(self):
         return [{"kind": kind, "group": group, **rest} for (kind, group), rest in sorted(self.groups.items(), key=lambda g: -g[1]["count"])]
@@ -144,6 +158,10 @@ def fuzz(fuzzer, args):
         done = number - args.first + 1
         if done % 50 == 0:
             print(f"{done} graphs, {tally.nodes // done} nodes each, {(time.monotonic() - begin) / done:.2f} s each", flush=True)
+            if args.record:
+                record.keep_graphs({**tally.row(args), "single": len(fuzzer.findings)})
+    if args.record:
+        record.keep_graphs({**tally.row(args), "single": len(fuzzer.findings)})
     return tally
 
 
@@ -169,6 +187,7 @@ def arguments(doc):
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
     ap.add_argument("--seconds", type=float, default=20, help="limit for a graph on an engine with one setting (20)")
     ap.add_argument("--shrinking", type=float, default=SHRINKING, help=f"seconds to look for a smaller graph ({SHRINKING})")
+    ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_graphs.tsv")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--to", default="", help="folder for graphs with findings (a new one)")
     return ap.parse_args()
@@ -176,6 +195,7 @@ def arguments(doc):
 
 def main(doc):
     args = arguments(doc)
+    args.run = record.of_run()
     args.to = args.to or tempfile.mkdtemp(prefix="fuzz-graphs-")
     fuzzer = Fuzzer((args.oracle or official()[1], args.library), args.seconds)
     begin = time.monotonic()
@@ -192,7 +212,7 @@ def main(doc):
                                   for (label, kind), (count, first) in alone(fuzzer.findings).items()]}
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(report, f, indent=1)
-    findings = sum(f["count"] for f in tally.findings() if f["kind"] not in ("code", "unknown") and not f["kind"].startswith("oracle"))
+    findings = tally.counts()["open"]
     print(f"{graphs} graphs of {tally.nodes} nodes and {len(tally.operators)} operators in {seconds:.0f} s; {tally.states['valid']} ran on both; "
           f"{fuzzer.kept} of {fuzzer.tried} nodes drawn ran; {findings} findings")
     return 1 if findings else 0
