@@ -187,7 +187,7 @@ def arguments(doc):
     ap.add_argument("--first", type=int, default=0, help="number of the first case")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
-    ap.add_argument("--seconds", type=float, default=10, help="time limit of a case on one engine with one setting (10)")
+    ap.add_argument("--seconds", type=float, default=10, help="limit of processor time of a case on one engine with one setting (10)")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--details", type=int, default=8, help="groups of findings to print for an operator (8)")
     ap.add_argument("--reproduce", metavar="SEED/OP/CASE", default="")

@@ -185,7 +185,7 @@ def arguments(doc):
     ap.add_argument("--minutes", type=float, default=0, help="stop after this time")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
-    ap.add_argument("--seconds", type=float, default=20, help="limit for a graph on an engine with one setting (20)")
+    ap.add_argument("--seconds", type=float, default=20, help="limit of processor time of a graph on an engine with one setting (20)")
     ap.add_argument("--shrinking", type=float, default=SHRINKING, help=f"seconds to look for a smaller graph ({SHRINKING})")
     ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_graphs.tsv")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
