@@ -10,6 +10,8 @@ from . import values
 
 REUSE = 0.85  # share of shapes and inputs that come from values of the graph, if one fits
 ALMOST_CONSTANT = 0.9
+# Operators whose shape inference in the oracle refuses a graph where it does not know the shapes of weights, and the first input that is one.
+WEIGHTS = {"com.microsoft:EmbedLayerNormalization": 2}
 
 
 class NodeCase(Case):
@@ -76,6 +78,10 @@ class NodeCase(Case):
         self.takes.append(value)
         return value.array
 
+    def is_weight(self):
+        """Whether the next input must be a constant."""
+        return len(self.inputs) >= WEIGHTS.get(self.operator.label, len(self.inputs) + 1)
+
     def skip(self):
         self.inputs.append(None)
         self.takes.append(None)
@@ -83,7 +89,7 @@ class NodeCase(Case):
     def input(self, variable, shape, kind="any", constant=None):
         of = variable if isinstance(variable, int) else schemas.ELEMENTS.get(variable) or self.elem(variable)
         shape = tuple(int(d) for d in shape)
-        if constant:
+        if constant or self.is_weight():
             return self.take(self.graph.drawn(of, shape, kind, True), True)
         found = [v for v in self.pool if v.of == of and v.shape == shape and v.fits(kind)]
         if found and self.maybe(REUSE):
@@ -104,7 +110,7 @@ class NodeCase(Case):
         value = np.asarray(value)
         if constant is None:
             constant = self.maybe(ALMOST_CONSTANT)
-        if constant or self.graph.parent or any(d in self.graph.world.symbols for d in value.shape):
+        if constant or self.is_weight() or self.graph.parent or any(d in self.graph.world.symbols for d in value.shape):
             return self.take(self.graph.constant(value), True)
         return self.take(self.graph.input([value] * self.graph.world.runs))
 
