@@ -100,9 +100,10 @@ class Fuzzer:
 
 
 class Tally:
-    """The counts of one operator, and its findings, similar ones in one group."""
+    """The counts of one operator, and its findings, similar ones in one group. `before`: the counts of an earlier part of the run (record.py)."""
 
-    def __init__(self, label):
+    def __init__(self, label, before=None):
+        self.before = before or {}
         self.label, self.states, self.groups, self.agreed = label, collections.Counter(), {}, 0
 
     @property
@@ -123,7 +124,7 @@ class Tally:
         return kinds
 
     def line(self):
-        shares = " ".join(f"{state} {100 * self.states[state] / self.total:3.0f}%" for state in ("valid", "beyond", "invalid"))
+        shares = " ".join(f"{state} {100 * self.states[state] / self.total:3.0f}%" for state in ("valid", "beyond", "invalid") if self.total)
         return f"{self.label:44} {shares}  {', '.join(f'{kind} {n}' for kind, n in sorted(self.kinds().items()))}"
 
     def open(self):
@@ -132,9 +133,10 @@ class Tally:
 
     def row(self, args):
         """The row of tests/fuzzed_operators.tsv."""
-        return {"operator": self.label, "seed": args.seed, "first": args.first, "cases": self.total, "agreed": self.agreed,
-                "both_refuse": self.states["invalid"], "no_kernel": self.states["beyond"], "known": self.kinds()["fault of the oracle"], "sensitive": self.kinds()["sensitive"],
-                "open": self.open(), **args.run}
+        counts = {"cases": self.total, "agreed": self.agreed, "both_refuse": self.states["invalid"], "no_kernel": self.states["beyond"],
+                  "known": self.kinds()["fault of the oracle"], "sensitive": self.kinds()["sensitive"], "open": self.open()}
+        counts = {name: count + self.before.get(name, 0) for name, count in counts.items()}
+        return {"operator": self.label, "seed": args.seed, "first": self.before.get("first", args.first), **counts, **args.run}
 
     def findings(self):
         for (kind, name, fault), group in sorted(self.groups.items(), key=lambda g: -g[1]["count"]):
@@ -183,6 +185,7 @@ def arguments(doc):
     ap.add_argument("--cases", type=int, default=200, help="number of cases of each operator (200)")
     ap.add_argument("--agreed", type=int, default=0, metavar="N",
                     help=f"go on, up to {MOST} times as many cases, until both engines have run N cases of an operator and agree")
+    ap.add_argument("--more", action="store_true", help="begin where the recorded run with this seed ended")
     ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_operators.tsv")
     ap.add_argument("--first", type=int, default=0, help="number of the first case")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
@@ -199,14 +202,20 @@ def arguments(doc):
 
 def tally_of(fuzzer, operator, args):
     """The Tally of one operator: of as many cases as are asked for, and of more until enough of them agree."""
-    tally, count = Tally(operator.label), args.cases
+    tally = Tally(operator.label, record.counts_of(operator.label, args.seed) if args.more else None)
+    first, agreed, ran = (tally.before.get(name, default) for name, default in (("first", args.first), ("agreed", 0), ("cases", 0)))
+    count = args.cases - ran if args.cases > ran else missing(args, agreed, ran)
     while count > 0:
-        at = args.first + tally.total
+        at = first + ran + tally.total
         for case, found in fuzzer.run(operator, args.seed, range(at, at + count)):
             tally.add(case, found)
-        missing = args.agreed - tally.agreed if tally.agreed else 0
-        count = min(missing, BATCH, MOST * args.cases - tally.total)
+        count = missing(args, agreed + tally.agreed, ran + tally.total)
     return tally
+
+
+def missing(args, agreed, ran):
+    """How many cases an operator is to run next, if `ran` have run and `agreed` of them agree."""
+    return min(args.agreed - agreed, BATCH, MOST * args.cases - ran) if agreed else 0
 
 
 def fuzz(fuzzer, wanted, args):
@@ -215,7 +224,7 @@ def fuzz(fuzzer, wanted, args):
     for operator in wanted:
         tally = tally_of(fuzzer, operator, args)
         tallies.append(tally)
-        if args.record:
+        if args.record and tally.total:
             record.keep_operator(tally.row(args))
         print(tally.line(), flush=True)
         for finding in list(tally.findings())[:args.details]:

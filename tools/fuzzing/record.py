@@ -2,7 +2,8 @@
 
 A row of the first is the last run of one operator: cases `first` to `first` + `cases` - 1 of a seed. `agreed`: both engines ran the case and agree.
 `both_refuse`: both return errors. `no_kernel`: the oracle has no kernel for the case. `known`: a row of oracle_faults.tsv explains the difference.
-`sensitive`: the last places of the inputs do (sensitivity.py). `open`: what is left. `commit` is that of the checkout, with a + if files differed from it.
+`sensitive`: the last places of the inputs do (sensitivity.py). `open`: what is left. `commit` is that of the checkout, with a + if files differed from it. A run may be made in parts (--more), each from where the
+last ended; the counts are then sums, and the commit is that of the last part.
 
 A row of the second is one run of graphs. `code`: both engines refuse a run that is to fail, with different codes. `unknown`: Retort needs a shape that
 it does not know when it loads the graph. `oracle_differs`: the oracle refuses, breaks, or differs from itself. `open`: what is left. `single`: nodes
@@ -19,7 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OPERATORS, GRAPHS = (os.path.join(ROOT, "tests", f"fuzzed_{what}.tsv") for what in ("operators", "graphs"))
 RUN = ("oracle", "commit", "date")
-OPERATOR_FIELDS = ("operator", "seed", "first", "cases", "agreed", "both_refuse", "no_kernel", "known", "sensitive", "open", *RUN)
+COUNTS = ("cases", "agreed", "both_refuse", "no_kernel", "known", "sensitive", "open")
+OPERATOR_FIELDS = ("operator", "seed", "first", *COUNTS, *RUN)
 GRAPH_FIELDS = ("seed", "first", "graphs", "nodes", "agreed", "code", "unknown", "oracle_differs", "open", "single", *RUN)
 
 
@@ -47,6 +49,12 @@ def write(path, fields, rows):
         writer = csv.DictWriter(f, fields, delimiter="\t", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def counts_of(label, seed, path=OPERATORS):
+    """The first case and the counts of an operator's run with a seed, numbers; nothing if there was none, or with another oracle."""
+    row = next((r for r in read(path) if (r["operator"], r["seed"], r["oracle"]) == (label, str(seed), onnxruntime.__version__)), None)
+    return {name: int(row[name]) for name in ("first", *COUNTS)} if row else {}
 
 
 def keep_operator(row, path=OPERATORS):
