@@ -186,6 +186,7 @@ def arguments(doc):
     ap.add_argument("--agreed", type=int, default=0, metavar="N",
                     help=f"go on, up to {MOST} times as many cases, until both engines have run N cases of an operator and agree")
     ap.add_argument("--more", action="store_true", help="begin where the recorded run with this seed ended")
+    ap.add_argument("--commit", default="", help="with --record: the commit of the library, if it is not built from this checkout")
     ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_operators.tsv")
     ap.add_argument("--first", type=int, default=0, help="number of the first case")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
@@ -243,7 +244,7 @@ def write_json(path, args, tallies, seconds):
 
 def main(doc):
     args = arguments(doc)
-    args.run = record.of_run()
+    args.run = record.of_run(args.commit)
     state, library = official()
     operators = schemas.load(state)
     engines = Worker(args.oracle or library, ((0, 1),), args.seconds), Worker(args.library, CONFIGURATIONS, args.seconds)

@@ -2,7 +2,7 @@
 
 A row of the first is the last run of one operator: cases `first` to `first` + `cases` - 1 of a seed. `agreed`: both engines ran the case and agree.
 `both_refuse`: both return errors. `no_kernel`: the oracle has no kernel for the case. `known`: a row of oracle_faults.tsv explains the difference.
-`sensitive`: the last places of the inputs do (sensitivity.py). `open`: what is left. `commit` is that of the checkout, with a + if files differed from it. A run may be made in parts (--more), each from where the
+`sensitive`: the last places of the inputs do (sensitivity.py). `open`: what is left. `commit` is that of the library, with a + if files differed from it. A run may be made in parts (--more), each from where the
 last ended; the counts are then sums, and the commit is that of the last part.
 
 A row of the second is one run of graphs. `code`: both engines refuse a run that is to fail, with different codes. `unknown`: Retort needs a shape that
@@ -30,10 +30,10 @@ def git(*words):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def of_run():
-    """What every row of this run has in its last columns."""
+def of_run(commit):
+    """What every row of this run has in its last columns. `commit`: that of the library, if it is not built from this checkout."""
     changed = [line for line in git("status", "--porcelain", "--untracked-files=no").splitlines() if not line.startswith(" M tests/fuzzed_")]
-    return {"oracle": onnxruntime.__version__, "commit": git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed),
+    return {"oracle": onnxruntime.__version__, "commit": commit or git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed),
             "date": time.strftime("%Y-%m-%d", time.gmtime())}
 
 

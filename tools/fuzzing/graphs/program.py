@@ -187,6 +187,7 @@ def arguments(doc):
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
     ap.add_argument("--seconds", type=float, default=20, help="limit of processor time of a graph on an engine with one setting (20)")
     ap.add_argument("--shrinking", type=float, default=SHRINKING, help=f"seconds to look for a smaller graph ({SHRINKING})")
+    ap.add_argument("--commit", default="", help="with --record: the commit of the library, if it is not built from this checkout")
     ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_graphs.tsv")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--to", default="", help="folder for graphs with findings (a new one)")
@@ -195,7 +196,7 @@ def arguments(doc):
 
 def main(doc):
     args = arguments(doc)
-    args.run = record.of_run()
+    args.run = record.of_run(args.commit)
     args.to = args.to or tempfile.mkdtemp(prefix="fuzz-graphs-")
     fuzzer = Fuzzer((args.oracle or official()[1], args.library), args.seconds)
     begin = time.monotonic()
