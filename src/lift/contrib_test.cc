@@ -136,6 +136,11 @@ TEST(Contrib, SparseInitializersAreDenseFactors) {
 
 TEST(Contrib, ThoseOfOtherProcessors) {
   EXPECT_EQ(microsoft("TorchEmbedding", {f32({5, 2}), i64({1}, {3})}), "y = Gather(x0, [3])\n");
+  EXPECT_THROW(microsoft("TorchEmbedding", {f32({5}), i64({1}, {3})}), Error);
+  const Input counts = ValueType::tensor(DType::i32, {2}), places = ValueType::tensor(DType::i32, {2, 3});
+  EXPECT_THROW(microsoft("RemovePadding", {f32({2, 3}), counts}, {}, 4), Error);
+  EXPECT_THROW(microsoft("RemovePadding", {f32({2, 3, 4}), places}, {}, 4), Error);
+  EXPECT_THROW(microsoft("RestorePadding", {f32({2, 3, 4}), places}), Error);
   EXPECT_EQ(
       microsoft("IsAllFinite", {f32({5, 2})}, {{"isnan_only", int64_t(1)}}),
       "%0 = Reshape(x0, [-1])\n%1 = IsNaN(%0)\n%2 = Cast(%1) to=7\n%3 = ReduceSum(%2) keepdims=0\ny = Equal(%3, 0)\n");

@@ -25,6 +25,10 @@ MAKING = 120  # seconds to draw a graph
 SHRINKING = 60  # seconds
 
 
+class NotDrawn(Exception):
+    """The process that draws ended again where the node that ended it before was left out."""
+
+
 class Fuzzer:
     """`libraries`: paths of (oracle, Retort)."""
 
@@ -36,7 +40,7 @@ class Fuzzer:
         self.findings, self.tried, self.kept = [], 0, 0
 
     def draw(self, seed, number):
-        """A Whole. A node that ends the process that draws is left out."""
+        """A Whole. A node that ends the process that draws is left out. Raises NotDrawn."""
         avoided = set()
         while True:
             outcome = self.maker.run([(0, seed, number, avoided, self.current.name)])[0][0]
@@ -48,7 +52,7 @@ class Fuzzer:
             with open(self.current.name, "rb") as f:
                 name, label, case = pickle.load(f)
             if name in avoided:
-                raise RuntimeError(f"graph {seed}/{number} cannot be drawn: {outcome}")
+                raise NotDrawn(f"graph {seed}/{number} cannot be drawn: {outcome}")
             avoided.add(name)
             self.findings += self.blamed(label, case)
 
@@ -150,7 +154,11 @@ def fuzz(fuzzer, args):
     for number in range(args.first, args.first + args.graphs):
         if args.minutes and time.monotonic() - begin > 60 * args.minutes:
             break
-        graph = fuzzer.draw(args.seed, number)
+        try:
+            graph = fuzzer.draw(args.seed, number)
+        except NotDrawn as e:
+            print(f"  {e}", flush=True)
+            continue
         found = fuzzer.verdict(graph)
         if tally.add(number, graph, found):
             print(f"  FIND {found.kind} {args.seed}/{number} ({len(graph.nodes)} nodes) {found.group}\n        {found.detail[:400]}", flush=True)
