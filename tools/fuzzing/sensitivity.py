@@ -1,10 +1,10 @@
 """Tells whether a difference is no larger than what the last places of the inputs cause.
 
-Some results depend so much on their inputs that no two orders of rounding agree: the inverse of a nearly singular matrix, a softmax of scores in the
-hundreds, a sum that cancels, a code next to the middle between two integers. No tolerance of an operator fits these. So the oracle runs such a
-case again with inputs of which each element moves by at most one unit in its last place. A difference is explained if it is at most FACTOR times as
-large as the greatest of these movements, element by element; a difference of integers only if a movement is as large. A difference of finite to
-infinite or NaN, of types or of shapes is never explained, and none of an oracle whose result differs from run to run.
+Some results amplify roundings, and then two engines that round in different orders differ by more than any tolerance of the operator: the inverse
+of a nearly singular matrix, a softmax of scores in the hundreds, a sum that cancels, a code next to the middle between two integers. The oracle runs
+such a case again with inputs of which each element moves by at most one unit in its last place. A difference is explained if it is at most FACTOR
+times as large as the greatest of these movements, element by element; a difference of integers only if a movement is as large. A difference of
+finite to infinite or NaN, of types or of shapes is never explained, and none of an oracle whose result differs from run to run.
 """
 import copy
 import dataclasses
