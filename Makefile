@@ -266,13 +266,14 @@ FUZZ := $(BUILD)/fuzz
 fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='Add Reduce* com.microsoft:*', CASES=1000 of each, SEED=1), into build/fuzz/report.json
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_ops --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --cases $(CASES) --json $(FUZZ)/report.json \
+	  $(if $(AGREED),--agreed $(AGREED)) $(if $(RECORD),--record) \
 	  $(foreach op,$(OPS),'$(op)')
 
 GRAPHS ?= 200
 fuzz-graphs: build ## run drawn models of many nodes here and by ONNX Runtime (GRAPHS=1000, SEED=1), into build/fuzz/graphs
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_graphs --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --graphs $(GRAPHS) --to $(FUZZ)/graphs \
-	  --json $(FUZZ)/graphs.json
+	  --json $(FUZZ)/graphs.json $(if $(RECORD),--record)
 
 format: ## clang-format every source
 	@tools/setup.sh format

@@ -32,15 +32,21 @@ class Api:
         self.library.OrtGetApiBase.restype = ctypes.POINTER(ctypes.c_void_p)
         get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self.library.OrtGetApiBase()[0])
         self.table = ctypes.cast(get_api(version), ctypes.POINTER(ctypes.c_void_p))
+        self.functions = {}  # to make one takes as long as a short call
 
-    def function(self, name, result, *types):
-        """A function of OrtApi, or of another table: "OrtCompileApi.CompileModel"."""
+    def function(self, name, *types):
+        """A function of OrtApi, or of another table: "OrtCompileApi.CompileModel". `types`: of the result and of the parameters."""
+        if (name, types) not in self.functions:
+            self.functions[name, types] = self.made(name, *types)
+        return self.functions[name, types]
+
+    def made(self, name, *types):
         struct, _, name = name.rpartition(".")
         table = self.table
         if struct:
             getter = ctypes.CFUNCTYPE(ctypes.c_void_p)(self.table[self.SLOTS["OrtApi", "Get" + struct.removeprefix("Ort")]])
             table = ctypes.cast(getter(), ctypes.POINTER(ctypes.c_void_p))
-        return ctypes.CFUNCTYPE(result, *types)(table[self.SLOTS[struct or "OrtApi", name]])
+        return ctypes.CFUNCTYPE(*types)(table[self.SLOTS[struct or "OrtApi", name]])
 
     def call(self, name, *args):
         """Calls a function that returns a status; numbers are ctypes, everything else is a pointer. Raises ApiError."""

@@ -3,6 +3,7 @@
 
     RETORT_LIBRARY is the library to test, by default out/lib/libretort.so.1; without it or the oracle only the parts that need none run.
 """
+import argparse
 import os
 import sys
 import tempfile
@@ -18,7 +19,9 @@ import model  # noqa: E402
 import numbers_of  # noqa: E402
 import program  # noqa: E402
 import recipes  # noqa: E402
+import record  # noqa: E402
 import schemas  # noqa: E402
+import sensitivity  # noqa: E402
 import shrink  # noqa: E402
 from engines import Worker  # noqa: E402
 
@@ -145,6 +148,54 @@ class Parts(unittest.TestCase):
         whole = [numbers_of.to_wire(np.array([v], np.uint8)) for v in (7, 8, 10)]
         self.assertIsNone(compare.values("QLinearConv", whole[0], whole[1]))
         self.assertIsNotNone(compare.values("QLinearConv", whole[0], whole[2]))
+
+    def test_inputs_move_by_one_unit_in_the_last_place(self):
+        generator = np.random.Generator(np.random.PCG64(0))
+        for of, whole in ((1, np.int32), (11, np.int64), (10, np.int16)):
+            array = numbers_of.Numbers(0, False).array(of, (200,), "positive")
+            steps = np.abs(sensitivity.moved(array, generator).view(whole).astype(np.int64) - array.view(whole))
+            self.assertEqual((steps.min(), steps.max() <= 2), (0, True))  # two where the unit halves
+            self.assertGreater(steps.max(), 0)
+        whole = np.arange(9)
+        self.assertIs(sensitivity.moved(whole, generator), whole)
+
+    def test_a_difference_within_the_movements_of_the_oracle_is_explained(self):
+        case = program.make_case(operator("Tanh"), 1, 0, TABLE)[0]
+
+        def of(*values, dtype=np.float32):
+            return [numbers_of.to_wire(np.array(values, dtype))]
+
+        def explained(actual, moving, expected=of(1.0, 2.0), again=None):
+            return sensitivity.explains(case, expected, actual, lambda cases: {
+                c.number: [("ok", moving if c.number < sensitivity.RUNS else again or expected)] for c, _ in cases})
+        self.assertTrue(explained(of(1.07, 2.0), of(1.01, 2.0)))
+        self.assertFalse(explained(of(1.09, 2.0), of(1.01, 2.0)))
+        self.assertFalse(explained(of(1.07, 2.0), of(1.01, 2.0), again=of(1.02, 2.0)))  # it is not the same again
+        self.assertFalse(explained(of(1.07, 2.01), of(1.01, 2.0)))  # the second element does not move
+        self.assertFalse(explained(of(np.nan, 2.0), of(9.0, 2.0)))
+        self.assertFalse(explained(of(1.0, 2.0, 3.0), of(9.0, 9.0)))
+        whole = of(5, 6, dtype=np.int64)
+        self.assertTrue(explained(of(6, 6, dtype=np.int64), of(6, 6, dtype=np.int64), whole))
+        self.assertFalse(explained(of(7, 6, dtype=np.int64), of(6, 6, dtype=np.int64), whole))
+        refusing = sensitivity.explains(case, of(1.0), of(1.1), lambda cases: {c.number: [("error", "run", 1, "")] for c, _ in cases})
+        self.assertFalse(refusing)
+
+    def test_a_record_has_the_last_run_of_each_operator(self):
+        tally = program.Tally("Add")
+        case = program.make_case(operator("Add"), 1, 0, TABLE)[0]
+        for found in (judge.Verdict("valid"), judge.Verdict("invalid"), judge.Verdict("valid", "value", "g", "d", "why"), judge.Verdict("valid", "refused")):
+            tally.add(case, found)
+        tally.add(case, judge.Verdict("valid", "sensitive"))
+        args = argparse.Namespace(seed=3, first=0, run={"oracle": "1", "commit": "c", "date": "d"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "record.tsv")
+            for label in ("com.microsoft:Gelu", "Abs", "Add"):
+                record.keep_operator({**tally.row(args), "operator": label}, path)
+            record.keep_operator({**tally.row(args), "seed": 4}, path)
+            rows = record.read(path)
+        self.assertEqual([r["operator"] for r in rows], ["Abs", "Add", "com.microsoft:Gelu"])
+        counts = {k: rows[1][k] for k in ("seed", "cases", "agreed", "both_refuse", "known", "sensitive", "open")}
+        self.assertEqual(counts, {"seed": "4", "cases": "5", "agreed": "1", "both_refuse": "1", "known": "1", "sensitive": "1", "open": "1"})
 
     def test_rows_of_faults_explain_what_they_describe_alone(self):
         for label, condition, expected in (("Unique", "nan", True), ("Add", "nan", False)):

@@ -49,6 +49,19 @@ TEST(Contrib, MasksOfUnknownRankReachTheKernel) {
   EXPECT_NE(text.find(", _, x5)"), std::string::npos) << text;
 }
 
+TEST(Contrib, AxesOfAQuantisedConvolutionThatOnlyItsAttributesTell) {
+  const Input codes = ValueType::tensor(DType::u8), scale = f32({}), zero = ValueType::tensor(DType::u8, {});
+  const auto conv = [&](Attributes attributes) {
+    attributes.set("channels_last", int64_t(1));
+    return microsoft("QLinearConv", {codes, scale, zero, codes, scale, zero, scale, zero}, attributes);
+  };
+  EXPECT_EQ(conv({{"pads", std::vector<int64_t>{1, 0, 1, 0}}}),
+            "%0 = Transpose(x0) perm=[0,3,1,2]\n%1 = QLinearConv(%0, x1, x2, x3, x4, x5, x6, x7) pads=[1,0,1,0]\n"
+            "y = Transpose(%1) perm=[0,2,3,1]\n");
+  EXPECT_NE(conv({{"strides", std::vector<int64_t>{2}}}).find("perm=[0,2,1]"), std::string::npos);
+  EXPECT_THROW(conv({}), Error);
+}
+
 TEST(Contrib, GelusAreThoseOfOnnx) {
   EXPECT_EQ(microsoft("BiasGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0)\n");
   EXPECT_EQ(microsoft("FastGelu", {f32({2, 3}), f32({3})}), "%0 = Add(x0, x1)\ny = Gelu(%0) approximate=tanh\n");
@@ -91,6 +104,15 @@ TEST(Contrib, ExperimentsOfTheFirstOpsets) {
   EXPECT_EQ(lifted(7, "Crop", {f32({1, 2, 5, 7})},
                    {{"border", std::vector<int64_t>{1, 2, 3, 0}}, {"scale", std::vector<int64_t>{2, 4}}}),
             "y = Slice(x0, [2,1], [4,5], [2,3])\n");
+  const Input image = ValueType::tensor(DType::f32);
+  EXPECT_EQ(lifted(7, "ImageScaler", {image}, {{"bias", std::vector<float>{1, 2}}}),
+            "%0 = Mul(x0, 1f)\n%1 = Reshape(%0, [0,2,0,0])\n%2 = CastLike([1,2]f, %1)\ny = Add(%1, %2)\n");
+  EXPECT_EQ(lifted(7, "Crop", {image}, {{"border", std::vector<int64_t>{1, 2, 3, 0}}}),
+            "y = Pad(x0, [0,0,-2,-1,0,0,0,-3])\n");
+  EXPECT_EQ(
+      lifted(7, "Crop", {image}, {{"border", std::vector<int64_t>{1, 2, 3, 0}}, {"scale", std::vector<int64_t>{2, 4}}}),
+      "%0 = Pad(x0, [0,0,-2,-1,0,0,0,0])\n%1 = Slice(%0, [0,0], [2,4], [2,3])\n"
+      "y = Reshape(%1, [0,0,2,4])\n");
   EXPECT_EQ(lifted(7, "DynamicSlice", {f32({5}), i64({1}, {1}), i64({1}, {2})}), "y = Slice(x0, [1], [2])\n");
   EXPECT_EQ(lifted(13, "MemcpyFromHost", {f32({5})}), "y = Identity(x0)\n");
   EXPECT_THROW(lifted(10, "Affine", {f32({2})}), Error);  // withdrawn
@@ -114,6 +136,11 @@ TEST(Contrib, SparseInitializersAreDenseFactors) {
 
 TEST(Contrib, ThoseOfOtherProcessors) {
   EXPECT_EQ(microsoft("TorchEmbedding", {f32({5, 2}), i64({1}, {3})}), "y = Gather(x0, [3])\n");
+  EXPECT_THROW(microsoft("TorchEmbedding", {f32({5}), i64({1}, {3})}), Error);
+  const Input counts = ValueType::tensor(DType::i32, {2}), places = ValueType::tensor(DType::i32, {2, 3});
+  EXPECT_THROW(microsoft("RemovePadding", {f32({2, 3}), counts}, {}, 4), Error);
+  EXPECT_THROW(microsoft("RemovePadding", {f32({2, 3, 4}), places}, {}, 4), Error);
+  EXPECT_THROW(microsoft("RestorePadding", {f32({2, 3, 4}), places}), Error);
   EXPECT_EQ(
       microsoft("IsAllFinite", {f32({5, 2})}, {{"isnan_only", int64_t(1)}}),
       "%0 = Reshape(x0, [-1])\n%1 = IsNaN(%0)\n%2 = Cast(%1) to=7\n%3 = ReduceSum(%2) keepdims=0\ny = Equal(%3, 0)\n");

@@ -311,6 +311,17 @@ TEST(Lift, NormalizationsTakeUnknownAttributes) {
   EXPECT_NE(message(graph_of(9, "Relu", {f32({2})}, {{"odd", int64_t(7)}})).find("'odd'"), std::string::npos);
 }
 
+TEST(Lift, NormalizationsTakeScalesOfAnotherType) {
+  const Input halves = ValueType::tensor(DType::f16, {2, 3}), singles = f32({2, 3}), rows = f32({3});
+  const Input half_rows = ValueType::tensor(DType::f16, {3});
+  EXPECT_EQ(lifted(9, "LayerNormalization", {halves, rows, rows}, {}, 2),
+            "%0 = Cast(x0) to=1\n%1 = Cast(x1) to=1\n%2 = Cast(x2) to=1\n%3, y1 = LayerNormalization(%0, %1, %2)\n"
+            "y = Cast(%3) to=1\n");
+  EXPECT_EQ(lifted(9, "SimplifiedLayerNormalization", {singles, half_rows}),
+            "%0 = Cast(x0) to=1\n%1 = Cast(x1) to=1\n%2 = SimplifiedLayerNormalization(%0, %1)\ny = Cast(%2) to=10\n");
+  EXPECT_THROW(lifted(17, "LayerNormalization", {halves, rows}), Error);
+}
+
 // A body may never run, so a node in it that cannot run is an error of the run.
 TEST(Lift, NodesOfBodiesFailWhenTheyRun) {
   const auto g = graph_of(13, "If", {ValueType::tensor(DType::boolean, Shape{})});

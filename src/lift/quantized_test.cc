@@ -134,6 +134,12 @@ TEST(LiftQuantized, Products) {
   using Floats = std::vector<float>;
   EXPECT_EQ(lifted_numbers<float>("MatMulIntegerToFloat", {a, b, number(0.5f), columns, byte(1), byte(1), bias}),
             (Floats{2.5f, 6}));
+  const std::vector<float16> halves{float16(0.001f), float16(1)};
+  const auto half = [&](size_t i) { return Tensor::of<float16>({}, {halves[i]}); };
+  // 255 · 255 · 2 is not a number of float16, but a thousandth of it is.
+  EXPECT_EQ(float(lifted_numbers<float16>("MatMulIntegerToFloat",
+                                          {bytes({1, 2}, {255, 255}), bytes({2, 1}, {255, 255}), half(0), half(1)})[0]),
+            130.125f);
   EXPECT_EQ(lifted_numbers<float>(
                 "QGemm", {a, number(0.5f), byte(1), b, columns, bytes({2}, {1, 1}), Tensor::of<int32_t>({2}, {1, -1})},
                 {{"alpha", 2.0f}}),

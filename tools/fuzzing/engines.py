@@ -6,23 +6,41 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import wire
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 LAST_WORDS = 400
+PATIENCE = 10  # by how much more time may pass than a process may compute, on a machine that others load
+STARTING = 60  # seconds
+
+
+def processor_seconds(process):
+    """The processor time of a process so far; that at its end is unknown, and 0."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as f:
+            fields = f.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Reader:
-    """Reads whole messages from a pipe, each within a time limit."""
+    """Reads whole messages that a process writes into a pipe. A limit is one of its processor time, and PATIENCE times as long one of time."""
 
-    def __init__(self, pipe):
-        self.pipe, self.buffer = pipe, bytearray()
+    def __init__(self, pipe, process):
+        self.pipe, self.process, self.buffer = pipe, process, bytearray()
+
+    def wait(self, seconds):
+        computed, begin = processor_seconds(self.process), time.monotonic()
+        while not select.select([self.pipe], [], [], min(seconds, 1))[0]:
+            if processor_seconds(self.process) - computed >= seconds or time.monotonic() - begin >= PATIENCE * seconds:
+                raise TimeoutError
 
     def exactly(self, count, seconds):
         while len(self.buffer) < count:
-            if not select.select([self.pipe], [], [], seconds)[0]:
-                raise TimeoutError
+            self.wait(seconds)
             data = os.read(self.pipe.fileno(), 1 << 20)
             if not data:
                 raise EOFError
@@ -46,9 +64,9 @@ class Worker:
     def start(self):
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
-        self.reader = Reader(self.process.stdout)
+        self.reader = Reader(self.process.stdout, self.process.pid)
         try:
-            self.reader.message(60)
+            self.reader.message(STARTING)
         except (EOFError, TimeoutError):
             raise RuntimeError(f"{' '.join(self.command)} does not start: {self.last_words()}") from None
 

@@ -117,7 +117,7 @@ def names_of(case, found, theirs):
     """The variables of the conditions in oracle_faults.tsv."""
     arrays = [g.value for g in case.inputs if g is not None and isinstance(g.value, np.ndarray)]
     floats = [a.astype(np.float64) for a in arrays if numbers_of.element(a) in FLOATS]
-    return {"opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],
+    return {"case": case.id, "opset": case.opset, "version": case.version.since, "attr": case.attributes, "inputs": [g and g.value for g in case.inputs],
             "types": [schemas.NAMES[numbers_of.element(a)] for a in arrays], "shapes": [a.shape for a in arrays],
             "constant": [bool(g and g.constant) for g in case.inputs], "message": theirs[3] if theirs[0] == "error" else "",
             "group": found.group, "detail": found.detail, "nan": any(np.isnan(a).any() for a in floats), "empty": any(a.size == 0 for a in arrays),

@@ -21,7 +21,7 @@ def tensor_proto(name, array):
 
 
 def type_of(text):
-    """The TypeProto of a type in the notation of schemas: seq(tensor(float)), map(int64,tensor(float)), optional(tensor(float))."""
+    """The TypeProto of a type in the notation of schemas: sparse_tensor(float), seq(tensor(float)), map(int64,tensor(float)), optional(tensor(float))."""
     if text.startswith("tensor("):
         return helper.make_tensor_type_proto(schemas.element_of(text), None)
     if text.startswith("sparse_tensor("):

@@ -54,10 +54,24 @@ def unpacked(data, of, shape):
     return raw.astype(np.int8).reshape(shape)
 
 
+class Sparse:
+    """A matrix that a run gets as a sparse tensor. `form`: coo or csr."""
+
+    def __init__(self, dense, form):
+        self.dense, self.form = dense, form
+
+    def to_wire(self):
+        rows, columns = np.nonzero(self.dense)
+        indices = [np.stack([rows, columns], 1)] if self.form == "coo" else [columns, np.searchsorted(rows, np.arange(len(self.dense) + 1))]
+        return "sparse", element(self.dense), self.dense.shape, self.dense[rows, columns].tobytes(), len(rows), [i.ravel().tolist() for i in indices]
+
+
 def to_wire(value):
-    """An array, a list (a sequence) or None (an empty optional) in the form of wire.py."""
+    """An array, a list (a sequence), a Sparse or None (an empty optional) in the form of wire.py."""
     if value is None:
         return ("none",)
+    if isinstance(value, Sparse):
+        return value.to_wire()
     if isinstance(value, tuple):
         return value
     if isinstance(value, list):

@@ -15,8 +15,10 @@ import onnx
 import judge
 import model
 import recipes
+import record
 import reproduction
 import schemas
+import sensitivity
 import shrink
 from case import Case, Refused
 from engines import Worker
@@ -25,6 +27,8 @@ from recipes.plain import plain
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONFIGURATIONS = ((0, 1), (0, 3), (99, 1), (99, 3))
 BATCH = 200
+NOT_OURS = ("code", "sensitive", "fault of the oracle")
+MOST = 8  # times the number of cases: where --agreed stops
 ATTEMPTS = 20  # times that types and version are drawn again if a recipe raises Refused
 
 
@@ -80,7 +84,14 @@ class Fuzzer:
                 found = judge.verdict(case, first, ours[case.number], self.engines[1].configurations)
                 if found.kind:
                     found.fault = judge.explained(case, found, first, self.faults)
+                if found.kind == "value" and not found.fault and self.sensitive(case, first, ours[case.number][0]):
+                    found.kind = "sensitive"
                 yield case, found
+
+    def sensitive(self, case, theirs, ours):
+        """Whether the last places of the inputs explain that these outcomes differ."""
+        values = [judge.defined(case, outcome[1]) for outcome in (theirs, ours)]
+        return sensitivity.explains(case, *values, lambda cases: self.engines[0].run([(c.number, *made) for c, made in cases]))
 
     def close(self):
         for engine in self.engines:
@@ -89,12 +100,18 @@ class Fuzzer:
 
 
 class Tally:
-    """The counts of one operator, and its findings, similar ones in one group."""
+    """The counts of one operator, and its findings, similar ones in one group. `before`: the counts of an earlier part of the run (record.py)."""
 
-    def __init__(self, label):
-        self.label, self.states, self.groups = label, collections.Counter(), {}
+    def __init__(self, label, before=None):
+        self.before = before or {}
+        self.label, self.states, self.groups, self.agreed = label, collections.Counter(), {}, 0
+
+    @property
+    def total(self):
+        return sum(self.states.values())
 
     def add(self, case, found):
+        self.agreed += found.state == "valid" and not found.kind
         self.states[found.state] += 1
         if found.kind:
             group = self.groups.setdefault((found.kind, found.group, found.fault), {"count": 0, "first": case.id, "detail": found.detail})
@@ -107,9 +124,19 @@ class Tally:
         return kinds
 
     def line(self):
-        total = sum(self.states.values())
-        shares = " ".join(f"{state} {100 * self.states[state] / total:3.0f}%" for state in ("valid", "beyond", "invalid"))
+        shares = " ".join(f"{state} {100 * self.states[state] / self.total:3.0f}%" for state in ("valid", "beyond", "invalid") if self.total)
         return f"{self.label:44} {shares}  {', '.join(f'{kind} {n}' for kind, n in sorted(self.kinds().items()))}"
+
+    def open(self):
+        """The number of findings that count against Retort."""
+        return sum(n for kind, n in self.kinds().items() if kind not in NOT_OURS)
+
+    def row(self, args):
+        """The row of tests/fuzzed_operators.tsv."""
+        counts = {"cases": self.total, "agreed": self.agreed, "both_refuse": self.states["invalid"], "no_kernel": self.states["beyond"],
+                  "known": self.kinds()["fault of the oracle"], "sensitive": self.kinds()["sensitive"], "open": self.open()}
+        counts = {name: count + self.before.get(name, 0) for name, count in counts.items()}
+        return {"operator": self.label, "seed": args.seed, "first": self.before.get("first", args.first), **counts, **args.run}
 
     def findings(self):
         for (kind, name, fault), group in sorted(self.groups.items(), key=lambda g: -g[1]["count"]):
@@ -156,10 +183,15 @@ def arguments(doc):
     ap = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--seed", type=int, default=0)
     ap.add_argument("--cases", type=int, default=200, help="number of cases of each operator (200)")
+    ap.add_argument("--agreed", type=int, default=0, metavar="N",
+                    help=f"go on, up to {MOST} times as many cases, until both engines have run N cases of an operator and agree")
+    ap.add_argument("--more", action="store_true", help="begin where the recorded run with this seed ended")
+    ap.add_argument("--commit", default="", help="with --record: the commit of the library, if it is not built from this checkout")
+    ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_operators.tsv")
     ap.add_argument("--first", type=int, default=0, help="number of the first case")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
-    ap.add_argument("--seconds", type=float, default=10, help="time limit of a case on one engine with one setting (10)")
+    ap.add_argument("--seconds", type=float, default=10, help="limit of processor time of a case on one engine with one setting (10)")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--details", type=int, default=8, help="groups of findings to print for an operator (8)")
     ap.add_argument("--reproduce", metavar="SEED/OP/CASE", default="")
@@ -169,17 +201,35 @@ def arguments(doc):
     return ap.parse_args()
 
 
+def tally_of(fuzzer, operator, args):
+    """The Tally of one operator: of as many cases as are asked for, and of more until enough of them agree."""
+    tally = Tally(operator.label, record.counts_of(operator.label, args.seed) if args.more else None)
+    first, agreed, ran = (tally.before.get(name, default) for name, default in (("first", args.first), ("agreed", 0), ("cases", 0)))
+    count = args.cases - ran if args.cases > ran else missing(args, agreed, ran)
+    while count > 0:
+        at = first + ran + tally.total
+        for case, found in fuzzer.run(operator, args.seed, range(at, at + count)):
+            tally.add(case, found)
+        count = missing(args, agreed + tally.agreed, ran + tally.total)
+    return tally
+
+
+def missing(args, agreed, ran):
+    """How many cases an operator is to run next, if `ran` have run and `agreed` of them agree."""
+    return min(args.agreed - agreed, BATCH, MOST * args.cases - ran) if agreed else 0
+
+
 def fuzz(fuzzer, wanted, args):
     """Fuzzes the operators, prints their findings, and returns their tallies."""
     tallies = []
     for operator in wanted:
-        tally = Tally(operator.label)
-        for case, found in fuzzer.run(operator, args.seed, range(args.first, args.first + args.cases)):
-            tally.add(case, found)
+        tally = tally_of(fuzzer, operator, args)
         tallies.append(tally)
+        if args.record and tally.total:
+            record.keep_operator(tally.row(args))
         print(tally.line(), flush=True)
         for finding in list(tally.findings())[:args.details]:
-            mark = "  known" if finding["fault"] else "  FIND"
+            mark = "  known" if finding["fault"] else "  near" if finding["kind"] == "sensitive" else "  FIND"
             print(f"{mark} {finding['kind']} ({finding['count']}) {finding['first']} {finding['group']}\n        "
                   f"{finding['fault'] or finding['detail'][:300]}", flush=True)
     return tallies
@@ -194,6 +244,7 @@ def write_json(path, args, tallies, seconds):
 
 def main(doc):
     args = arguments(doc)
+    args.run = record.of_run(args.commit)
     state, library = official()
     operators = schemas.load(state)
     engines = Worker(args.oracle or library, ((0, 1),), args.seconds), Worker(args.library, CONFIGURATIONS, args.seconds)
@@ -208,7 +259,7 @@ def main(doc):
     seconds = time.monotonic() - begin
     if args.json:
         write_json(args.json, args, tallies, seconds)
-    findings = sum(n for t in tallies for kind, n in t.kinds().items() if kind not in ("code", "fault of the oracle"))
+    findings = sum(t.open() for t in tallies)
     low = [t.label for t in tallies if t.states["valid"] + t.states["beyond"] < t.states["invalid"]]
     print(f"{len(tallies)} operators, {args.cases} cases each in {seconds:.0f} s; less than half valid: {', '.join(low) or 'none'}")
     print(f"{findings} findings")

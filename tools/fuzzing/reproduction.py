@@ -64,8 +64,10 @@ def show(fuzzer, made_case, folder):
             told(name, outcome)
     found = judge.verdict(case, theirs, ours, configurations)
     found.fault = judge.explained(case, found, theirs, fuzzer.faults) if found.kind else ""
+    if found.kind == "value" and not found.fault and fuzzer.sensitive(case, theirs, ours[0]):
+        found.kind = "sensitive"
     print(f"{found.state}; {found.kind or 'no finding'} {found.group} {found.detail} {found.fault}")
-    return 1 if found.kind and not found.fault else 0
+    return 1 if found.kind not in ("", "sensitive") and not found.fault else 0
 
 
 def told(name, outcome):

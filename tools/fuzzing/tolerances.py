@@ -39,7 +39,7 @@ OPERATORS = {
             "com.microsoft:FusedMatMul com.microsoft:FusedGemm com.microsoft:FusedConv com.microsoft:TransposeMatMul com.microsoft:MatMulNBits "
             "com.microsoft:MatMulBnb4 com.microsoft:MatMulFpQ4 com.microsoft:MatMulIntegerToFloat com.microsoft:DynamicQuantizeMatMul com.microsoft:QGemm "
             "com.microsoft:MoEGroupRouter com.microsoft:ConvTransposeWithDynamicPads com.microsoft.nchwc:Conv com.microsoft:WordConvEmbedding "
-            "com.microsoft:Inverse com.microsoft:MoE com.microsoft:QMoE", (16, 4)),
+            "com.microsoft:Inverse com.microsoft:SparseToDenseMatMul com.microsoft:MoE com.microsoft:QMoE", (16, 4)),
     # Sums without a scale, and products with factors that the engines compute differently: angles, coordinates, steps of a transform.
     **named("DFT STFT com.microsoft.nchwc:AveragePool com.microsoft.nchwc:GlobalAveragePool com.microsoft:HyperConnectionPreMix "
             "com.microsoft:HyperConnectionPostMix Upsample Range com.microsoft:Range RotaryEmbedding com.microsoft:RotaryEmbedding "

@@ -2,6 +2,7 @@
 
     ("tensor", element type of ONNX, dims, bytes)    sub-byte elements are packed, the first in the low bits
     ("strings", dims, [bytes])
+    ("sparse", element type of ONNX, dims, bytes of the elements, their number, [indices of rows and columns] or [columns, where each row starts])
     ("sequence", [value])    ("map", keys, values)    ("none",) an empty optional
 """
 import pickle

@@ -61,6 +61,8 @@ class Engine(Api):
             return self.make("CreateValue", array, SIZE(len(parts)), INT(SEQUENCE if kind == "sequence" else MAP))
         if kind == "none":
             return PTR()
+        if kind == "sparse":
+            return self.sparse(*given[1:])
         dims = given[1] if kind == "strings" else given[2]
         shape = (I64 * max(1, len(dims)))(*dims)
         if kind == "strings":
@@ -72,6 +74,15 @@ class Engine(Api):
         kept.append(data)
         return self.make("CreateTensorWithDataAsOrtValue", self.memory, data, SIZE(len(given[3])), shape, SIZE(len(dims)),
                          INT(TO_ABI.get(given[1], given[1])))
+
+    def sparse(self, element, dims, data, count, indices):
+        """The OrtValue of a sparse tensor; it copies what it is given."""
+        value = self.make("CreateSparseTensorAsOrtValue", self.allocator, (I64 * len(dims))(*dims), SIZE(len(dims)), INT(TO_ABI.get(element, element)))
+        lists = [argument for part in indices for argument in ((I64 * max(1, len(part)))(*part), SIZE(len(part)))]
+        elements = ctypes.create_string_buffer(data, max(1, len(data)))
+        fill = "FillSparseTensorCoo" if len(indices) == 1 else "FillSparseTensorCsr"
+        self.call(fill, value, self.memory, (I64 * 1)(count), SIZE(1), elements, *lists)
+        return value
 
     def taken(self, value):
         """The content of an OrtValue, in the form of wire.py."""

@@ -4,5 +4,5 @@ from stages.models import conformance, errors, models, ort_format, robustness, r
 from stages.programs import layers, neon, previous, sanitized, unit
 from stages.shipped import bindings, cli, clients, digits, dist, extensions, package, plugins, providers
 
-STAGES = {f.__name__: f for f in (layers, unit, previous, sanitized, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins, digits,
-                                  package, dist, cli, extensions, clients, bindings, python)}
+STAGES = {f.__name__: f for f in (layers, unit, previous, sanitized, neon, conformance, saved, ort_format, runs, robustness, errors, models, providers, plugins,
+                                  digits, package, dist, cli, extensions, clients, bindings, python)}

@@ -46,7 +46,9 @@ void image_scaler(Rewriter& r) {
       !bias.empty() && (!x.ranked || (x.rank() == 4 && (!is_known(x.shape[1]) || x.shape[1] == int64_t(bias.size())))),
       ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, expected [N, C, H, W] and C",
       x.ranked ? r.graph().dims().text(x.shape) : "unknown", bias.size());
-  const ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
+  ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
+  if (!x.ranked || !is_known(x.shape[1]))  // the Reshape fails where C is another number
+    product = r.add({.type = "Reshape", .inputs = {product, r.constant(Ints{0, int64_t(bias.size()), 0, 0})}});
   const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
   const ValueId typed = r.add({.type = "CastLike", .inputs = {r.constant(line), product}});
   replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));
@@ -60,6 +62,18 @@ int64_t crop_end(Rewriter& r, size_t axis, int64_t begin, int64_t border, int64_
           "axis {} of input of shape {} is too short: border and scale need {}", axis, r.graph().dims().text(x.shape),
           needs);
   return size >= 0 ? begin + size : border > 0 ? -border : INT64_MAX;
+}
+
+// Of an input whose extents only a run tells. Pad and Reshape fail where it is too short, Slice would not.
+void crop_of_unknown(Rewriter& r, const Ints& border, const Ints& scale) {
+  const bool sized = !scale.empty();
+  const Ints pads{0, 0, -border[1], -border[0], 0, 0, sized ? 0 : -border[3], sized ? 0 : -border[2]};
+  ValueId y = r.add({.type = "Pad", .inputs = {r.input(0), r.constant(pads)}});
+  if (sized) {
+    y = r.add({.type = "Slice", .inputs = {y, r.constant(Ints{0, 0}), r.constant(scale), r.constant(Ints{2, 3})}});
+    y = r.add({.type = "Reshape", .inputs = {y, r.constant(Ints{0, 0, scale[0], scale[1]})}});
+  }
+  replace_by(r, y);
 }
 
 // border: left, top, right, bottom; scale: height and width of the result
@@ -76,6 +90,7 @@ void crop(Rewriter& r) {
               to_string(border), to_string(scale), v);
   }
   const int64_t height = scale.empty() ? -1 : scale[0], width = scale.empty() ? -1 : scale[1];
+  if (!x.ranked || !is_known(x.shape[2]) || !is_known(x.shape[3])) return crop_of_unknown(r, border, scale);
   const Ints ends = {crop_end(r, 2, border[1], border[3], height), crop_end(r, 3, border[0], border[2], width)};
   replace_by(r, r.add({.type = "Slice",
                        .inputs = {r.input(0), r.constant(Ints{border[1], border[0]}), r.constant(ends),

@@ -30,7 +30,15 @@ class Maker {
 };
 
 // padding_idx and scale_grad_by_freq only matter in training.
+void require_rank(Rewriter& r, size_t i, size_t rank, bool or_more = false) {
+  const ValueType& x = r.type(i);
+  require(!x.ranked || x.rank() == rank || (or_more && x.rank() > rank), ErrorCode::invalid_graph,
+          "input {} has shape {}, expected {} axes{}", i, r.graph().dims().text(x.shape), rank,
+          or_more ? " or more" : "");
+}
+
 void torch_embedding(Rewriter& r) {
+  require_rank(r, 0, 2, true);
   r.replace_output(0, Maker(r)("Gather", {r.input(0), r.input(1)}));
   r.remove();
 }
@@ -75,6 +83,8 @@ void bias_dropout(Rewriter& r) {
 
 // Positions of the tokens that count, followed by those of the others.
 void remove_padding(Rewriter& r) {
+  require_rank(r, 0, 3);
+  require_rank(r, 1, 1);
   Maker make(r);
   const ValueId x = r.input(0), counts = make.cast(r.input(1), DType::i64);
   const ValueId column = make("Unsqueeze", {counts, make.list({1})});
@@ -97,6 +107,8 @@ void remove_padding(Rewriter& r) {
 }
 
 void restore_padding(Rewriter& r) {
+  require_rank(r, 0, 2);
+  require_rank(r, 1, 2);
   Maker make(r);
   const ValueId x = r.input(0), shape = make("Shape", {r.input(1)});
   const ValueId places = make("Reshape", {make.cast(r.input(1), DType::i64), make.list({-1})});

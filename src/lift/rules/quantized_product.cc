@@ -12,8 +12,8 @@ struct CodeMatrices {
 ValueId product_of_codes(Rewriter& r, const CodeMatrices& c) {
   return r.add({.type = "MatMulInteger", .inputs = {c.a, c.b, c.a_zero, c.b_zero}});
 }
-ValueId scaled_sums(Rewriter& r, ValueId sums, ValueId scale, DType type) {
-  return r.add({.type = "Mul", .inputs = {cast(r, sums, type), scale}});
+ValueId scaled_sums(Rewriter& r, ValueId sums, ValueId scale) {
+  return r.add({.type = "Mul", .inputs = {cast(r, sums, DType::f32), scale}});
 }
 
 void finish_product(Rewriter& r, ValueId y, size_t bias) {
@@ -35,8 +35,12 @@ void apply_integer_to_float(Rewriter& r) {
   require_one(r, 4, "a_zero_point");
   require_columns(r, 6, 1);
   const ValueId sums = product_of_codes(r, {r.input(0), r.input(1), input_or_none(r, 4), input_or_none(r, 5)});
-  const ValueId scale = r.add({.type = "Mul", .inputs = {r.input(2), r.input(3)}});
-  finish_product(r, scaled_sums(r, sums, scale, r.type(2).dtype), 6);
+  // In float, because a sum of codes may be greater than the numbers of float16 although the scaled sum is not.
+  const auto real = [&](size_t i) { return cast(r, r.input(i), DType::f32); };
+  ValueId y = scaled_sums(r, sums, r.add({.type = "Mul", .inputs = {real(2), real(3)}}));
+  if (r.has(6)) y = r.add({.type = "Add", .inputs = {y, real(6)}});
+  r.replace_output(0, cast(r, y, r.type(2).dtype));
+  r.remove();
 }
 
 // A, B, b_scale, b_zero_point?, bias?
@@ -45,7 +49,7 @@ void apply_dynamic_quantize(Rewriter& r) {
   const auto made = r.add_all({.type = "DynamicQuantizeLinear", .inputs = {r.input(0)}, .outputs = 3});
   const ValueId sums = product_of_codes(r, {made[0], r.input(1), made[2], input_or_none(r, 3)});
   const ValueId scale = r.add({.type = "Mul", .inputs = {made[1], r.input(2)}});
-  finish_product(r, scaled_sums(r, sums, scale, DType::f32), 4);
+  finish_product(r, scaled_sums(r, sums, scale), 4);
 }
 
 // A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?
@@ -63,7 +67,7 @@ void apply_q_gemm(Rewriter& r) {
   if (r.has(6)) sums = r.add({.type = "Add", .inputs = {sums, r.input(6)}});
   ValueId scale = r.add({.type = "Mul", .inputs = {r.input(1), r.input(4)}});
   if (alpha != 1) scale = r.add({.type = "Mul", .inputs = {scale, r.constant(float_scalar(DType::f32, alpha))}});
-  const ValueId y = scaled_sums(r, sums, scale, DType::f32);
+  const ValueId y = scaled_sums(r, sums, scale);
   if (r.has(7) && r.has(8)) return store_codes(r, y, 7, 8);
   finish_product(r, y, 9);
 }

@@ -37,7 +37,8 @@ class Maker:
         """Whether a row of oracle_faults.tsv explains a finding of a single node that a recipe has made."""
         if finding.case is None:
             return False
-        found = judge.Verdict("valid", finding.kind, finding.detail.split(";")[0], finding.detail)
+        group = ": ".join(finding.detail.split(": ")[:2]) if finding.kind == "value" else judge.plain(finding.detail)
+        found = judge.Verdict("valid", finding.kind, group, finding.detail)
         return bool(judge.explained(finding.case, found, ("ok", []), self.faults))
 
     def current(self, file):

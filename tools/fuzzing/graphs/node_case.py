@@ -11,6 +11,8 @@ from . import values
 
 REUSE = 0.85  # share of shapes and inputs that come from values of the graph, if one fits
 ALMOST_CONSTANT = 0.9
+# Operators whose shape inference in the oracle refuses a graph where it does not know the shapes of weights, and the first input that is one.
+WEIGHTS = {"com.microsoft:EmbedLayerNormalization": 2}
 
 
 class NodeCase(Case):
@@ -25,7 +27,7 @@ class NodeCase(Case):
             raise Refused("the oracle has no kernel for it in this opset")
         self.version, self.kernel = fitting[0], self.r.choice(kernels)
         self.inputs, self.attributes, self.outputs = [], {}, None
-        self.chosen, self.scale, self.output_types, self.shared, self.form = {}, 0.0, {}, {}, ""
+        self.chosen, self.scale, self.output_types, self.shared, self.undefined, self.form = {}, 0.0, {}, {}, {}, ""
         self.takes = []  # Values, one for each input
         self.pool = graph.tensors()
 
@@ -77,6 +79,10 @@ class NodeCase(Case):
         self.takes.append(value)
         return value.array
 
+    def is_weight(self):
+        """Whether the next input must be a constant."""
+        return len(self.inputs) >= WEIGHTS.get(self.operator.label, len(self.inputs) + 1)
+
     def skip(self):
         self.inputs.append(None)
         self.takes.append(None)
@@ -84,7 +90,7 @@ class NodeCase(Case):
     def input(self, variable, shape, kind="any", constant=None):
         of = variable if isinstance(variable, int) else schemas.ELEMENTS.get(variable) or self.elem(variable)
         shape = tuple(int(d) for d in shape)
-        if constant:
+        if constant or self.is_weight():
             return self.take(self.graph.drawn(of, shape, kind, True), True)
         found = [v for v in self.pool if v.of == of and v.shape == shape and v.fits(kind)]
         if found and self.maybe(REUSE):
@@ -105,7 +111,7 @@ class NodeCase(Case):
         value = np.asarray(value)
         if constant is None:
             constant = self.maybe(ALMOST_CONSTANT)
-        if constant or self.graph.parent or any(d in self.graph.world.symbols for d in value.shape):
+        if constant or self.is_weight() or self.graph.parent or any(d in self.graph.world.symbols for d in value.shape):
             return self.take(self.graph.constant(value), True)
         return self.take(self.graph.input([value] * self.graph.world.runs))
 
@@ -114,6 +120,8 @@ class NodeCase(Case):
         self.finish()
         if self.shared:
             raise Refused("outputs in the memory of inputs")
+        if any(where.any() for where in self.undefined.values()):
+            raise Refused("other nodes would read what the definition leaves open")
         if self.attributes.get("training_mode"):
             raise Refused("the oracle writes into its inputs")
         takes = []

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 import judge
+import record
 from engines import Worker
 from program import ROOT, official
 
@@ -22,6 +23,10 @@ from .values import array_of
 WORKER, MAKER = (os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("worker.py", "maker.py"))
 MAKING = 120  # seconds to draw a graph
 SHRINKING = 60  # seconds
+
+
+class NotDrawn(Exception):
+    """The process that draws ended again where the node that ended it before was left out."""
 
 
 class Fuzzer:
@@ -35,7 +40,7 @@ class Fuzzer:
         self.findings, self.tried, self.kept = [], 0, 0
 
     def draw(self, seed, number):
-        """A Whole. A node that ends the drawing process is left out."""
+        """A Whole. A node that ends the drawing process is left out. Raises NotDrawn."""
         avoided = set()
         while True:
             outcome = self.maker.run([(0, seed, number, avoided, self.current.name)])[0][0]
@@ -47,7 +52,7 @@ class Fuzzer:
             with open(self.current.name, "rb") as f:
                 name, label, case = pickle.load(f)
             if name in avoided:
-                raise RuntimeError(f"graph {seed}/{number} cannot be drawn: {outcome}")
+                raise NotDrawn(f"graph {seed}/{number} cannot be drawn: {outcome}")
             avoided.add(name)
             self.findings += self.blamed(label, case)
 
@@ -94,10 +99,11 @@ def write(folder, graph, found):
 class Tally:
     def __init__(self):
         self.states, self.groups, self.nodes = collections.Counter(), {}, 0
-        self.operators = collections.Counter()
+        self.operators, self.agreed = collections.Counter(), 0
 
     def add(self, number, graph, found):
         self.states[found.state] += 1
+        self.agreed += found.state == "valid" and not found.kind
         self.nodes += len(graph.nodes)
         self.operators.update(n.label for n in graph.nodes)
         if not found.kind:
@@ -105,6 +111,18 @@ class Tally:
         group = self.groups.setdefault((found.kind, found.group), {"count": 0, "first": number, "detail": found.detail})
         group["count"] += 1
         return group["count"] == 1
+
+    def counts(self):
+        """Graphs by what was found; what counts against Retort is `open`."""
+        counts = collections.Counter(agreed=self.agreed)
+        for finding in self.findings():
+            kind = finding["kind"] if finding["kind"] in ("code", "unknown") else "oracle_differs" if finding["kind"].startswith("oracle") else "open"
+            counts[kind] += finding["count"]
+        return {kind: counts[kind] for kind in ("agreed", "code", "unknown", "oracle_differs", "open")}
+
+    def row(self, args):
+        """The row of tests/fuzzed_graphs.tsv."""
+        return {"seed": args.seed, "first": args.first, "graphs": sum(self.states.values()), "nodes": self.nodes, **self.counts(), **args.run}
 
     def findings(self):
         return [{"kind": kind, "group": group, **rest} for (kind, group), rest in sorted(self.groups.items(), key=lambda g: -g[1]["count"])]
@@ -136,7 +154,11 @@ def fuzz(fuzzer, args):
     for number in range(args.first, args.first + args.graphs):
         if args.minutes and time.monotonic() - begin > 60 * args.minutes:
             break
-        graph = fuzzer.draw(args.seed, number)
+        try:
+            graph = fuzzer.draw(args.seed, number)
+        except NotDrawn as e:
+            print(f"  {e}", flush=True)
+            continue
         found = fuzzer.verdict(graph)
         if tally.add(number, graph, found):
             print(f"  FIND {found.kind} {args.seed}/{number} ({len(graph.nodes)} nodes) {found.group}\n        {found.detail[:400]}", flush=True)
@@ -144,6 +166,10 @@ def fuzz(fuzzer, args):
         done = number - args.first + 1
         if done % 50 == 0:
             print(f"{done} graphs, {tally.nodes // done} nodes each, {(time.monotonic() - begin) / done:.2f} s each", flush=True)
+            if args.record:
+                record.keep_graphs({**tally.row(args), "single": len(fuzzer.findings)})
+    if args.record:
+        record.keep_graphs({**tally.row(args), "single": len(fuzzer.findings)})
     return tally
 
 
@@ -167,8 +193,10 @@ def arguments(doc):
     ap.add_argument("--minutes", type=float, default=0, help="stop after this time")
     ap.add_argument("--library", default=os.environ.get("RETORT_LIBRARY") or os.path.join(ROOT, "out", "lib", "libretort.so.1"))
     ap.add_argument("--oracle", default="", help="library of official ONNX Runtime; by default that of the installed package")
-    ap.add_argument("--seconds", type=float, default=20, help="limit for a graph on an engine with one setting (20)")
+    ap.add_argument("--seconds", type=float, default=20, help="limit of processor time of a graph on an engine with one setting (20)")
     ap.add_argument("--shrinking", type=float, default=SHRINKING, help=f"seconds to look for a smaller graph ({SHRINKING})")
+    ap.add_argument("--commit", default="", help="with --record: the commit of the library, if it is not built from this checkout")
+    ap.add_argument("--record", action="store_true", help="write the counts into tests/fuzzed_graphs.tsv")
     ap.add_argument("--json", default="", help="write findings and counts into this file")
     ap.add_argument("--to", default="", help="folder for graphs with findings (a new one)")
     return ap.parse_args()
@@ -176,6 +204,7 @@ def arguments(doc):
 
 def main(doc):
     args = arguments(doc)
+    args.run = record.of_run(args.commit)
     args.to = args.to or tempfile.mkdtemp(prefix="fuzz-graphs-")
     fuzzer = Fuzzer((args.oracle or official()[1], args.library), args.seconds)
     begin = time.monotonic()
@@ -192,7 +221,7 @@ def main(doc):
                                   for (label, kind), (count, first) in alone(fuzzer.findings).items()]}
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(report, f, indent=1)
-    findings = sum(f["count"] for f in tally.findings() if f["kind"] not in ("code", "unknown") and not f["kind"].startswith("oracle"))
+    findings = tally.counts()["open"]
     print(f"{graphs} graphs of {tally.nodes} nodes and {len(tally.operators)} operators in {seconds:.0f} s; {tally.states['valid']} ran on both; "
           f"{fuzzer.kept} of {fuzzer.tried} nodes drawn ran; {findings} findings")
     return 1 if findings else 0

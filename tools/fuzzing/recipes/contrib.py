@@ -1,6 +1,9 @@
 """Operators of com.microsoft without a family of their own."""
 import numpy as np
 
+import numbers_of
+import schemas
+
 from . import recipe
 from .matrix import magnitude
 
@@ -12,6 +15,22 @@ def cdist(case):
     for _ in range(2):
         x = case.input("T", (case.dim(1, 7), width), "normal")
     case.scale = width * max(1.0, magnitude(x)) ** 2 * 8
+
+
+@recipe("com.microsoft:SparseToDenseMatMul")
+def sparse_to_dense(case):
+    m, k, n = (case.dim(1, 7) for _ in range(3))
+    of = case.elem("T1")
+    turned = [case.attr(name, case.dim(0, 1), 0.6) for name in ("transA", "transB")]
+    if of in numbers_of.FLOATS:
+        case.attr("alpha", case.pick(1.0, 0.5, -2.0), 0.4)
+    a = case.numbers.array(of, (k, m) if turned[0] else (m, k), "normal")
+    a[case.numbers.generator.random(a.shape) < case.pick(0, 0.3, 0.7, 1)] = 0
+    case.give(numbers_of.Sparse(a, case.pick("coo", "csr")), False, f"sparse_tensor({schemas.NAMES[of]})")
+    case.chosen["T1"] = of
+    inner = k + 1 if case.odd() else k
+    b = case.input("T1", (n, inner) if turned[1] else (inner, n), "normal")
+    case.scale = 2 * k * magnitude(a) * magnitude(b)
 
 
 @recipe("com.microsoft:SampleOp")

@@ -1,6 +1,8 @@
 """Sampling of images."""
 import numpy as np
 
+import numbers_of
+
 from . import recipe
 
 
@@ -24,7 +26,9 @@ def resize(case):
     case.attr("antialias", 1, 0.2 if mode in ("linear", "cubic") else 0)
     axes = case.attr("axes", list(range(2, 2 + spatial)), 0.3)
     whole = [*range(2, 2 + spatial)] if axes else list(range(2 + spatial))
-    case.input("T1" if "T1" in case.version.types else "T", shape, "normal" if case.maybe(0.7) else "small")
+    x = case.input("T1" if "T1" in case.version.types else "T", shape, "normal" if case.maybe(0.7) else "small")
+    if numbers_of.element(x) in numbers_of.FLOATS:  # weights of cubic interpolation have magnitudes up to 1.5 in sum for each axis
+        case.scale = float(np.max(np.abs(x.astype(np.float64)), initial=0)) * 1.5 ** spatial
     if crop:
         case.give(np.array([0.0] * len(whole) + [0.9] * len(whole), np.float32))
     elif case.version.since >= 13:

@@ -167,13 +167,26 @@ def kernel(case):
     case.attr("kernel_params", [case.r.uniform(0.1, 1), case.r.uniform(0, 1), float(case.dim(1, 3))])
 
 
+def bound_sums(case, x):
+    """Sets the scale to a bound of the terms of a score, if scores are what the operator returns."""
+    attributes = case.attributes
+    if attributes.get("post_transform", "NONE") != "NONE" or "prob_a" in attributes:
+        return
+    gamma, offset, degree = attributes["kernel_params"]
+    vectors = np.abs(np.array(attributes["support_vectors"]).reshape(-1, x.shape[1]))
+    products = np.abs(x.astype(np.float64)) @ vectors.T
+    kernels = {"LINEAR": products, "POLY": (gamma * products + abs(offset)) ** degree}.get(attributes.get("kernel_type", "LINEAR"), np.ones(1))
+    most = np.max(kernels, initial=0) * np.sum(np.abs(attributes["coefficients"])) + np.max(np.abs(attributes["rho"]))
+    case.scale = float(most) if np.isfinite(most) else 0.0
+
+
 @recipe("ai.onnx.ml:SVMRegressor")
 def svm_regressor(case):
     (n, c), vectors = rows(case), case.dim(1, 4)
     kernel(case)
     case.attr("n_supports", vectors), case.attr("support_vectors", coefficients(case, vectors * c))
     case.attr("coefficients", coefficients(case, vectors)), case.attr("rho", coefficients(case, 1)), case.attr("one_class", 1, 0.2)
-    matrix(case, (n, c))
+    bound_sums(case, matrix(case, (n, c)))
 
 
 @recipe("ai.onnx.ml:SVMClassifier")
@@ -188,7 +201,7 @@ def svm_classifier(case):
         case.attr("prob_a", coefficients(case, pairs)), case.attr("prob_b", coefficients(case, pairs))
     case.attr("post_transform", case.pick("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"), 0.4)
     case.chosen["T2"] = labels(case, classes)
-    matrix(case, (n, c), "T1")
+    bound_sums(case, matrix(case, (n, c), "T1"))
 
 
 def tree(case, number, features, modes):
