@@ -19,7 +19,11 @@ void apply_q_linear_conv(Rewriter& r) {
   r.erase({"channels_last"});
   if (!last) return use_standard_form(r);
   const auto* kernel = r.attributes().get<std::vector<int64_t>>("kernel_shape");
-  const size_t rank = r.type(0).ranked ? r.type(0).rank() : kernel ? kernel->size() + 2 : r.rank(3, "channels_last");
+  std::optional<size_t> rank;
+  if (kernel) rank = kernel->size() + 2;
+  for (const size_t i : {size_t(3), size_t(0)}) {
+    if (r.type(i).ranked) rank = r.type(i).rank();
+  }
   std::vector<ValueId> inputs = r.node().inputs;
   inputs[0] = channels_first(r, inputs[0], rank);
   const ValueId y = r.add({.type = "QLinearConv", .inputs = inputs, .attributes = r.attributes()});
