@@ -37,7 +37,9 @@ TEST(Contrib, WeightsOfACausalConvolutionWhoseShapeOnlyARunTells) {
             "%3 = Concat([0,0], %2, [0,0,0]) axis=0\n%4 = Pad(x0, %3)\ny = Conv(%4, x1) dilations=[3] group=2\n"
             "%5 = Shape(%4) end=3 start=2\n%6 = Sub(%5, %2)\ny1 = Slice(%4, %6, [9223372036854775807], [2])\n");
   const Input anything = ValueType::tensor(DType::f32);
-  EXPECT_EQ(microsoft("CausalConvWithState", {anything, weights}, {}, 2), "y, y1 = CausalConvWithState(x0, x1)\n");
+  const std::string windows = microsoft("CausalConvWithState", {anything, weights}, {}, 2);
+  EXPECT_NE(windows.find("%15 = Gather(%4, %14) axis=2\n"), std::string::npos) << windows;
+  EXPECT_NE(windows.find("%21 = MatMul(%15, %20)\ny = Squeeze(%21, [3])\n"), std::string::npos) << windows;
 }
 
 TEST(Contrib, MasksOfUnknownRankReachTheKernel) {

@@ -1,5 +1,7 @@
 #include "lift/quantized.h"
 
+#include <limits>
+
 namespace retort {
 namespace {
 
@@ -7,6 +9,28 @@ std::vector<int64_t> axes_in_order(size_t rank) {
   std::vector<int64_t> axes(rank);
   for (size_t i = 0; i < rank; ++i) axes[i] = int64_t(i);
   return axes;
+}
+
+// Exchanges the channels with all axes between the first one and them, however many there are.
+ValueId move_channels(Rewriter& r, ValueId x, bool to_last) {
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  const auto part = [&](int64_t begin, int64_t end) {
+    return r.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", begin}, {"end", end}}});
+  };
+  const auto joined = [&](std::vector<ValueId> parts) {
+    return r.add({.type = "Concat", .inputs = std::move(parts), .attributes = {{"axis", int64_t(0)}}});
+  };
+  const auto reshaped = [&](ValueId v, ValueId shape) {
+    return r.add({.type = "Reshape", .inputs = {v, shape}, .attributes = {{"allowzero", int64_t(1)}}});
+  };
+  const ValueId first = part(0, 1);
+  const ValueId channels = to_last ? part(1, 2) : part(-1, kEnd), between = to_last ? part(2, kEnd) : part(1, -1);
+  const ValueId count = r.add({.type = "ReduceProd", .inputs = {between}});
+  const auto shape = [&](bool last, ValueId middle) {
+    return joined(last ? std::vector{first, middle, channels} : std::vector{first, channels, middle});
+  };
+  const ValueId matrices = transpose(r, reshaped(x, shape(!to_last, count)), {0, 2, 1});
+  return reshaped(matrices, shape(to_last, between));
 }
 
 }  // namespace
@@ -40,15 +64,24 @@ void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero) {
   r.remove();
 }
 
-ValueId channels_last(Rewriter& r, ValueId x, size_t rank) {
-  std::vector<int64_t> axes = axes_in_order(rank);
-  for (size_t i = 1; i < rank; ++i) axes[i] = i + 1 < rank ? int64_t(i + 1) : 1;
+ValueId reduced(Rewriter& r, std::string_view type, ValueId x) {
+  const auto* axes = r.attributes().get<std::vector<int64_t>>("axes");
+  require(axes, ErrorCode::invalid_graph, "the attribute axes is missing");
+  const Attributes keep{{"keepdims", r.attributes().get_or<int64_t>("keepdims", 1)}};
+  return r.add({.type = std::string(type), .inputs = {x, r.constant(*axes)}, .attributes = keep});
+}
+
+ValueId channels_last(Rewriter& r, ValueId x, std::optional<size_t> rank) {
+  if (!rank) return move_channels(r, x, true);
+  std::vector<int64_t> axes = axes_in_order(*rank);
+  for (size_t i = 1; i < *rank; ++i) axes[i] = i + 1 < *rank ? int64_t(i + 1) : 1;
   return transpose(r, x, std::move(axes));
 }
 
-ValueId channels_first(Rewriter& r, ValueId x, size_t rank) {
-  std::vector<int64_t> axes = axes_in_order(rank);
-  for (size_t i = 1; i < rank; ++i) axes[i] = i == 1 ? int64_t(rank - 1) : int64_t(i - 1);
+ValueId channels_first(Rewriter& r, ValueId x, std::optional<size_t> rank) {
+  if (!rank) return move_channels(r, x, false);
+  std::vector<int64_t> axes = axes_in_order(*rank);
+  for (size_t i = 1; i < *rank; ++i) axes[i] = i == 1 ? int64_t(*rank - 1) : int64_t(i - 1);
   return transpose(r, x, std::move(axes));
 }
 

@@ -1,5 +1,7 @@
 // Shared by the rules for quantised operators: dequantised inputs, quantised outputs, and the order of axes.
 #pragma once
+#include <optional>
+
 #include "base/error.h"
 #include "lift/rewriter.h"
 #include "ops/infer.h"
@@ -14,12 +16,14 @@ ValueId real_numbers(Rewriter& r, size_t x, size_t scale, size_t zero);
 void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero);
 /// Throws invalid_graph if input i is known to have more than one element.
 void require_one(Rewriter& r, size_t i, std::string_view what);
+/// The reduction `type` of x along the attribute axes, which must be given.
+ValueId reduced(Rewriter& r, std::string_view type, ValueId x);
 /// Input i, or none if it is omitted.
 inline ValueId input_or_none(Rewriter& r, size_t i) { return r.has(i) ? r.input(i) : ValueId::none; }
 
-/// [N, C, …] to [N, …, C] and back; `rank` is that of `x`.
-ValueId channels_last(Rewriter& r, ValueId x, size_t rank);
-ValueId channels_first(Rewriter& r, ValueId x, size_t rank);
+/// [N, C, …] to [N, …, C] and back. `rank` is that of `x`; without it, the model computes the shapes.
+ValueId channels_last(Rewriter& r, ValueId x, std::optional<size_t> rank);
+ValueId channels_first(Rewriter& r, ValueId x, std::optional<size_t> rank);
 /// Transposes the last two axes.
 ValueId transposed(Rewriter& r, ValueId x, size_t rank);
 

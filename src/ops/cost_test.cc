@@ -152,7 +152,6 @@ std::vector<Row> heads_and_gates() {
       {"GatedDeltaNet",
        {of({6, 1, 4}), of({6, 1, 4}), of({6, 1, 4}), of({3}, i), of({6, 1}), of({6, 1})},
        {.multiply_adds = 6 * 16 * 3.5}},
-      {"CausalConvWithState", {of({1, 4, 3}), of({4, 1, 2})}, {.multiply_adds = 2 * 12}, {}, "", 2},
       {"VarlenCausalConvWithState",
        {x, of({4, 1, 3}), of({2}, i), kNoInput, of({1, 4, 2})},
        {.multiply_adds = 3 * 12},

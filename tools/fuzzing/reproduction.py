@@ -63,7 +63,7 @@ def show(fuzzer, made_case, folder):
         else:
             told(name, outcome)
     found = judge.verdict(case, theirs, ours, configurations)
-    found.fault = judge.explained(case, found, theirs, fuzzer.faults) if found.kind else ""
+    found.fault = fuzzer.fault(case, found, theirs, ours[0]) if found.kind else ""
     if found.kind == "value" and not found.fault and fuzzer.sensitive(case, theirs, ours[0]):
         found.kind = "sensitive"
     print(f"{found.state}; {found.kind or 'no finding'} {found.group} {found.detail} {found.fault}")

@@ -59,7 +59,7 @@ HWY_INLINE V mish(D d, V x) {
   const V two = hn::Set(d, 2.0f);
   const V w = Exp(d, MinKeepNaN(hn::Set(d, 20.0f), x));
   const V n = hn::Mul(w, hn::Add(w, two));
-  return hn::Mul(MaxKeepNaN(hn::Set(d, std::numeric_limits<float>::lowest()), x), hn::Div(n, hn::Add(n, two)));
+  return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
 }
 
 HWY_INLINE V sign(D d, V x) {

@@ -92,8 +92,7 @@ TEST_P(UnaryKernel, SpecialValues) {
     std::vector<float> y(x.size());
     unary(f, x, y, one_thread());
     for (size_t i = 0; i < x.size(); ++i) {
-      double want = reference(f, x[i]);
-      if (x[i] == -inf && (f.kind == Unary::Kind::mish || f.kind == Unary::Kind::scaled_silu)) want = 0;  // the limit
+      const double want = reference(f, x[i]);
       if (std::isnan(want)) {
         EXPECT_TRUE(std::isnan(y[i])) << "kind " << kind << " of " << x[i];
       } else if (std::isinf(float(want))) {

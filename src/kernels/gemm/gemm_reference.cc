@@ -20,14 +20,13 @@ double apply(const Activation& act, double x) {
     case Activation::Kind::sigmoid:
       return 1 / (1 + std::exp(-x));
     case Activation::Kind::silu:
-      return std::isinf(x) && x < 0 ? -0.0 : x / (1 + std::exp(-x));
+      return x / (1 + std::exp(-x));
     case Activation::Kind::tanh:
       return std::tanh(x);
     case Activation::Kind::gelu_erf:
-      return std::isinf(x) && x < 0 ? -0.0 : 0.5 * x * (1 + std::erf(x * 0.70710678118654752440));
+      return 0.5 * x * (1 + std::erf(x * 0.70710678118654752440));
     case Activation::Kind::gelu_tanh:
-      return std::isinf(x) && x < 0 ? -0.0
-                                    : 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+      return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     case Activation::Kind::hard_sigmoid:
       return keep_nan_clamp(a * x + b, 0, 1);
     case Activation::Kind::hard_swish:

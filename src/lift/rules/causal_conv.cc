@@ -1,5 +1,5 @@
 // CausalConvWithState: a depthwise Conv over past and input; the last positions are the new past. The form of
-// com.microsoft also has dilations, and channels in the last axes.
+// com.microsoft also has dilations, channels in the last axes, and states that reach further back than the windows.
 #include <optional>
 
 #include "base/error.h"
@@ -11,31 +11,48 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// Channels in the last axes of the input and of the state, maybe several.
-class ChannelsLast {
- public:
-  ChannelsLast(Rewriter& r, bool last) : r_(r), last_(last) {
-    if (last_) shape_ = r.type(0).shape;
+/// What only the form of com.microsoft has.
+struct Options {
+  int64_t offset = 0, channels = 0;  ///< the part of the channels that is read; no channels: all
+  int64_t state_length = 0;          ///< positions of a state; 0: those before the first one that a window reads
+  int64_t state_last = -1;           ///< whether channels of the states come last; -1: as those of the input
+  int64_t updates = 0;               ///< rows of output 2
+  int64_t windows = 0;  ///< states after the last positions, one for each; 0: only the last, without an axis
+
+  bool extended() const {
+    return offset != 0 || channels != 0 || state_length != 0 || state_last != -1 || updates != 0;
   }
+};
+
+/// The places of channels: after the batch, or in the last axes, maybe several.
+class Layout {
+ public:
+  /// `channels`: the value whose axes from 2 on are the channels if they come last.
+  Layout(Rewriter& r, bool last, ValueId channels, bool one_axis)
+      : r_(r), last_(last), one_axis_(one_axis), channels_(channels) {}
   // [batch, rows, channels…] as [batch, channels, rows].
   ValueId to_first(ValueId x) {
     if (!last_) return x;
-    if (shape_.rank() > 3) x = r_.add({.type = "Reshape", .inputs = {x, r_.constant(Ints{0, 0, -1})}});
+    if (!one_axis_) x = r_.add({.type = "Reshape", .inputs = {x, r_.constant(Ints{0, 0, -1})}});
     return transpose(r_, x, {0, 2, 1});
   }
-  ValueId to_last(ValueId x) {
+  // [batch, channels, rows] as the model has it. With `windows`, there is one more axis before them.
+  ValueId from_first(ValueId x, bool windows = false) {
     if (!last_) return x;
-    x = transpose(r_, x, {0, 2, 1});
-    if (shape_.rank() == 3) return x;
-    Ints shape{0, 0};
-    for (size_t i = 2; i < shape_.rank(); ++i) shape.push_back(shape_[i]);
-    return r_.add({.type = "Reshape", .inputs = {x, r_.constant(shape)}});
+    x = windows ? transpose(r_, x, {0, 1, 3, 2}) : transpose(r_, x, {0, 2, 1});
+    if (one_axis_) return x;
+    const auto part = [&](ValueId v, int64_t begin, int64_t end) {
+      return r_.add({.type = "Shape", .inputs = {v}, .attributes = {{"start", begin}, {"end", end}}});
+    };
+    const std::vector<ValueId> parts{part(x, 0, windows ? 3 : 2), part(channels_, 2, INT64_MAX)};
+    const ValueId shape = r_.add({.type = "Concat", .inputs = parts, .attributes = {{"axis", int64_t(0)}}});
+    return r_.add({.type = "Reshape", .inputs = {x, shape}, .attributes = {{"allowzero", int64_t(1)}}});
   }
 
  private:
   Rewriter& r_;
-  bool last_;
-  Shape shape_;
+  bool last_, one_axis_;
+  ValueId channels_;
 };
 
 /// What is known of a convolution: the channels, and the number of positions before the first one that it reads.
@@ -54,9 +71,10 @@ Count count_of(Dim extent) { return is_known(extent) ? Count(extent) : std::null
 bool agree(Count a, Count b) { return !a || !b || *a == *b; }
 std::string number_text(Count n) { return n ? cat("{}", *n) : "an unknown number of"; }
 
-// The product of the extents of the channels of the input.
-Count input_channels(Rewriter& r, bool last) {
+// The product of the extents of the channels that are read.
+Count input_channels(Rewriter& r, bool last, const Options& options) {
   const ValueType& x = r.type(0);
+  if (options.channels) return options.channels;
   if (!x.ranked) return std::nullopt;
   int64_t product = 1;
   for (size_t i = last ? 2 : 1; i < (last ? x.rank() : 2); ++i) {
@@ -66,51 +84,80 @@ Count input_channels(Rewriter& r, bool last) {
   return product;
 }
 
-void check_past(Rewriter& r, const Reach& reach) {
-  const ValueType &x = r.type(0), &past = r.type(3);
-  if (!x.ranked || !past.ranked) return;
-  const bool fits = past.rank() == x.rank() && agree(count_of(past.shape[reach.last ? 1 : 2]), reach.kept());
-  require(fits, ErrorCode::invalid_argument, "past_state has shape {}, with {} positions to keep",
-          r.graph().dims().text(past.shape), number_text(reach.kept()));
+bool last_in_state(const Reach& reach, const Options& options) {
+  return options.state_last < 0 ? reach.last : options.state_last != 0;
 }
 
-Reach check_shapes(Rewriter& r) {
-  const ValueType &x = r.type(0), &w = r.type(1);
+void check_past(Rewriter& r, const Reach& reach, const Options& options) {
+  const ValueType &x = r.type(0), &past = r.type(3);
+  if (!x.ranked || !past.ranked) return;
+  const size_t before = options.windows ? 1 : 0, rows = before + (last_in_state(reach, options) ? 1 : 2);
+  const Count kept = options.state_length ? Count(options.state_length) : reach.kept();
+  const bool fits = past.rank() == x.rank() + before && agree(count_of(past.shape[rows]), kept) &&
+                    (before == 0 || may_equal(past.shape[0], options.windows));
+  require(fits, ErrorCode::invalid_argument, "past_state has shape {}, with {} positions to keep{}",
+          r.graph().dims().text(past.shape), number_text(kept),
+          before ? cat(" in each of {} windows", options.windows) : "");
+}
+
+void check_weights(Rewriter& r, Reach& reach) {
+  const ValueType& w = r.type(1);
+  if (!w.ranked) return;
+  const bool fits =
+      w.rank() == 3 && may_equal(w.shape[1], 1) && agree(count_of(w.shape[0]), reach.channels) && w.shape[2] != 0;
+  require(fits, ErrorCode::invalid_argument, "{} channels for weights of shape {}, expected [channels, 1, k]",
+          number_text(reach.channels), r.graph().dims().text(w.shape));
+  if (is_known(w.shape[0])) reach.channels = w.shape[0];
+  reach.taps = count_of(w.shape[2]);
+}
+
+Reach check_shapes(Rewriter& r, const Options& options) {
+  const ValueType& x = r.type(0);
   Reach reach{.dilation = r.attributes().get_or<int64_t>("dilation", 1),
               .last = r.attributes().get_or<int64_t>("channels_last", 0) != 0};
-  require(x.ranked || !reach.last, ErrorCode::not_implemented, "the number of axes of input must be known");
   require(!x.ranked || (reach.last ? x.rank() >= 3 : x.rank() == 3), ErrorCode::invalid_argument,
           "input has {} axes, expected 3, or more with channels last", x.ranked ? x.rank() : 0);
-  const Count given = reach.channels = input_channels(r, reach.last);
-  require(given || !x.ranked || x.rank() == 3, ErrorCode::not_implemented,
-          "the extents of several axes of channels must be known");
-  if (w.ranked) {
-    const bool fits =
-        w.rank() == 3 && may_equal(w.shape[1], 1) && agree(count_of(w.shape[0]), given) && w.shape[2] != 0;
-    require(fits, ErrorCode::invalid_argument, "{} channels for weights of shape {}, expected [channels, 1, k]",
-            number_text(given), r.graph().dims().text(w.shape));
-    if (is_known(w.shape[0])) reach.channels = w.shape[0];
-    reach.taps = count_of(w.shape[2]);
-  }
+  require(!options.extended() || (reach.last && options.windows == 0 && (!x.ranked || x.rank() == 3)),
+          ErrorCode::invalid_argument,
+          "attributes of channels and states need channels_last, an input of 3 axes and no state_window");
+  reach.channels = input_channels(r, reach.last, options);
+  check_weights(r, reach);
   if (r.has(2) && r.type(2).is_static()) {
     const Shape& bias = r.type(2).shape;
     require(bias.rank() == 1 && agree(reach.channels, bias[0]), ErrorCode::invalid_argument,
             "bias has shape {} for {} channels", to_string(bias), number_text(reach.channels));
     reach.channels = bias[0];
   }
-  if (r.has(3)) check_past(r, reach);
+  require(options.state_length == 0 || reach.kept(), ErrorCode::not_implemented,
+          "with state_length, the number of weights of a channel must be known");
+  require(options.state_length == 0 || options.state_length >= *reach.kept(), ErrorCode::invalid_argument,
+          "state_length is {}, but windows read {} positions before the first", options.state_length,
+          number_text(reach.kept()));
+  if (r.has(3)) check_past(r, reach, options);
   return reach;
 }
 
-void check_attributes(Rewriter& r) {
-  const auto number = [&](const char* name, int64_t usual) { return r.attributes().get_or<int64_t>(name, usual); };
-  require(number("ndim", 1) == 1, ErrorCode::not_implemented, "ndim is {}, 1 is supported", number("ndim", 1));
-  require(number("dilation", 1) >= 1, ErrorCode::invalid_argument, "dilation is {}, expected a number from 1 on",
-          number("dilation", 1));
-  for (const char* name :
-       {"input_channel_offset", "input_channels", "state_length", "state_update_capacity", "state_window"})
-    require(number(name, 0) == 0, ErrorCode::not_implemented, "{} is not supported", name);
-  require(number("state_channels_last", -1) == -1, ErrorCode::not_implemented, "state_channels_last is not supported");
+Options check_attributes(Rewriter& r) {
+  const auto number = [&](const char* name, int64_t usual, int64_t least, int64_t most) {
+    const auto value = r.attributes().get_or<int64_t>(name, usual);
+    require(value >= least && value <= most, ErrorCode::invalid_argument, "{} is {}, expected {}{}", name, value, least,
+            most == INT32_MAX ? " or more" : cat(" to {}", most));
+    return value;
+  };
+  const auto axes = r.attributes().get_or<int64_t>("ndim", 1);
+  require(axes == 1, ErrorCode::not_implemented, "ndim is {}, 1 is supported", axes);
+  number("dilation", 1, 1, INT32_MAX);
+  const Options options{.offset = number("input_channel_offset", 0, 0, INT32_MAX),
+                        .channels = number("input_channels", 0, 0, INT32_MAX),
+                        .state_length = number("state_length", 0, 0, INT32_MAX),
+                        .state_last = number("state_channels_last", -1, -1, 1),
+                        .updates = number("state_update_capacity", 0, 0, 8),
+                        .windows = number("state_window", 0, 0, 8)};
+  require(options.offset == 0 || options.channels > 0, ErrorCode::invalid_argument,
+          "input_channel_offset is {}, but input_channels is missing", options.offset);
+  require(!r.output_used(2) || options.updates > 0, ErrorCode::invalid_argument,
+          "output state_update needs state_update_capacity; set it, or remove the output");
+  return options;
 }
 
 /// Computes numbers from shapes that are known only in a run; each is a vector of one element.
@@ -122,20 +169,30 @@ class Numbers {
     return r_.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", axis}, {"end", axis + 1}}});
   }
   ValueId binary(const char* type, ValueId a, ValueId b) { return r_.add({.type = type, .inputs = {a, b}}); }
+  /// x[begin:end] along an axis.
+  ValueId slice(ValueId x, ValueId begin, ValueId end, int64_t axis) {
+    return r_.add({.type = "Slice", .inputs = {x, begin, end, of(axis)}});
+  }
+  /// The same elements in a shape of vectors; an error if their number is another.
+  ValueId reshape(ValueId x, std::vector<ValueId> extents) {
+    const ValueId shape =
+        r_.add({.type = "Concat", .inputs = std::move(extents), .attributes = {{"axis", int64_t(0)}}});
+    return r_.add({.type = "Reshape", .inputs = {x, shape}, .attributes = {{"allowzero", int64_t(1)}}});
+  }
   /// The positions to keep: (k - 1) * dilation.
   ValueId kept(const Reach& reach) {
     if (const Count known = reach.kept()) return of(*known);
     return binary("Mul", binary("Sub", extent(r_.input(1), 2), of(1)), of(reach.dilation));
   }
   /// The pads of [batch, channels, rows].
-  ValueId pads(const Reach& reach, ValueId kept) {
-    if (const Count known = reach.kept()) return r_.constant(Ints{0, 0, *known, 0, 0, 0});
+  ValueId pads(Count known, ValueId kept) {
+    if (known) return r_.constant(Ints{0, 0, *known, 0, 0, 0});
     const ValueId before = r_.constant(Ints{0, 0}), after = r_.constant(Ints{0, 0, 0});
     return r_.add({.type = "Concat", .inputs = {before, kept, after}, .attributes = {{"axis", int64_t(0)}}});
   }
   /// The first of the last `kept` positions of x.
-  ValueId first_kept(ValueId x, const Reach& reach, ValueId kept) {
-    if (const Count known = reach.kept()) return of(*known > 0 ? -*known : INT64_MAX);
+  ValueId first_kept(ValueId x, Count known, ValueId kept) {
+    if (known) return of(*known > 0 ? -*known : INT64_MAX);
     return binary("Sub", extent(x, 2), kept);
   }
   /// 0, 1, … below `count`.
@@ -158,11 +215,13 @@ ValueId windowed_product(Rewriter& r, ValueId x, ValueId kept, const Reach& reac
   const ValueId column = r.add({.type = "Unsqueeze", .inputs = {rows, n.of(1)}});
   const ValueId windows =
       r.add({.type = "Gather", .inputs = {x, n.binary("Add", column, taps)}, .attributes = {{"axis", int64_t(2)}}});
-  const ValueId weights = transpose(r, r.input(1), {0, 2, 1});
+  // The shapes are checked here, since a product would repeat the weights of a single channel.
+  const ValueId channels = n.extent(x, 1), taps_alone = r.add({.type = "Squeeze", .inputs = {r.input(1), n.of(1)}});
+  const ValueId weights = n.reshape(taps_alone, {channels, n.extent(r.input(1), 2), n.of(1)});
   const ValueId product = r.add({.type = "MatMul", .inputs = {windows, weights}});
   const ValueId y = r.add({.type = "Squeeze", .inputs = {product, n.of(3)}});
   if (!r.has(2)) return y;
-  return n.binary("Add", y, r.add({.type = "Unsqueeze", .inputs = {r.input(2), n.of(1)}}));
+  return n.binary("Add", y, n.reshape(r.input(2), {channels, n.of(1)}));
 }
 
 ValueId convolution(Rewriter& r, ValueId x, ValueId kept, const Reach& reach) {
@@ -174,42 +233,95 @@ ValueId convolution(Rewriter& r, ValueId x, ValueId kept, const Reach& reach) {
                 .attributes = {{"dilations", Ints{reach.dilation}}, {"group", *reach.channels}}});
 }
 
-// com.microsoft has a kernel for what the rule cannot express: channels that only a run tells.
-bool needs_kernel(Rewriter& r) {
-  if (r.node().domain != "com.microsoft") return false;
-  const bool last = r.attributes().get_or<int64_t>("channels_last", 0) != 0;
-  const ValueType &x = r.type(0), &w = r.type(1);
-  if (x.ranked && x.rank() < 3) return false;  // an error
-  const bool given = input_channels(r, last).has_value();
-  if (last && (!x.ranked || (x.rank() > 3 && !given))) return true;
-  return !given && !(w.ranked && w.rank() == 3 && is_known(w.shape[0]));
+/// The samples of a convolution, [batch, channels, rows]: those of the past, and then those of the input.
+class Samples {
+ public:
+  Samples(Rewriter& r, const Reach& reach, const Options& options)
+      : r_(r), n_(r), reach_(reach), options_(options), kept_(n_.kept(reach)) {
+    history_ = options.state_length ? n_.of(options.state_length) : kept_;
+    known_ = options.state_length ? Count(options.state_length) : reach.kept();
+  }
+  /// `past` is none if there is none.
+  void join(ValueId input, ValueId past) {
+    if (past == ValueId::none) {
+      all_ = r_.add({.type = "Pad", .inputs = {input, n_.pads(known_, history_)}});
+      return;
+    }
+    const ValueType& given = r_.type(3);
+    const size_t rows = (options_.windows ? 1 : 0) + (last_in_state(reach_, options_) ? 1 : 2);
+    if (!known_ || !given.ranked || given.rank() <= rows || !is_known(given.shape[rows]))
+      past = n_.reshape(past, {n_.extent(input, 0), n_.extent(input, 1), history_});
+    all_ = r_.add({.type = "Concat", .inputs = {past, input}, .attributes = {{"axis", int64_t(2)}}});
+  }
+  ValueId convolved() {
+    ValueId x = all_;
+    if (options_.state_length && known_ != reach_.kept())
+      x = n_.slice(x, n_.of(*known_ - *reach_.kept()), n_.of(INT64_MAX), 2);
+    return convolution(r_, x, kept_, reach_);
+  }
+  ValueId state() { return n_.slice(all_, n_.first_kept(all_, known_, history_), n_.of(INT64_MAX), 2); }
+  /// [windows, batch, channels, kept]: the states after the last positions, and zeros where there is no such position.
+  ValueId states() {
+    Ints from_end;
+    for (int64_t i = options_.windows; i-- > 0;) from_end.push_back(i);
+    const ValueId rows = n_.binary("Sub", n_.extent(all_, 2), kept_), zero = n_.of(0);
+    const ValueId read = n_.binary("Sub", rows, r_.constant(from_end));
+    const auto column = [&](ValueId v) { return r_.add({.type = "Unsqueeze", .inputs = {v, n_.of(1)}}); };
+    const ValueId at = n_.binary("Add", column(n_.binary("Max", read, zero)), n_.range(kept_));
+    const ValueId taken = r_.add({.type = "Gather", .inputs = {all_, at}, .attributes = {{"axis", int64_t(2)}}});
+    const ValueId nothing = r_.add({.type = "CastLike", .inputs = {zero, taken}});
+    const std::vector<ValueId> choice{column(n_.binary("Greater", read, zero)), taken, nothing};
+    return transpose(r_, r_.add({.type = "Where", .inputs = choice}), {2, 0, 1, 3});
+  }
+
+ private:
+  Rewriter& r_;
+  Numbers n_;
+  const Reach& reach_;
+  const Options& options_;
+  ValueId kept_, history_ = ValueId::none, all_ = ValueId::none;
+  Count known_;  ///< the value of history_, if it is known
+};
+
+// The first rows of the input, [batch, rows, channels], and zeros after them.
+ValueId first_rows(Rewriter& r, ValueId input, int64_t count) {
+  Numbers n(r);
+  const ValueId padded = r.add({.type = "Pad", .inputs = {input, r.constant(Ints{0, 0, 0, 0, count, 0})}});
+  return n.slice(padded, n.of(0), n.of(count), 1);
 }
 
-void apply_causal_conv(Rewriter& r) {
-  check_attributes(r);
-  if (needs_kernel(r)) return;
-  const Reach reach = check_shapes(r);
-  ChannelsLast layout(r, reach.last);
-  Numbers n(r);
-  const ValueId kept = n.kept(reach);
-  ValueId x = layout.to_first(r.input(0));
-  if (r.has(3))
-    x = r.add({.type = "Concat", .inputs = {layout.to_first(r.input(3)), x}, .attributes = {{"axis", int64_t(2)}}});
-  else
-    x = r.add({.type = "Pad", .inputs = {x, n.pads(reach, kept)}});
-  ValueId y = convolution(r, x, kept, reach);
+ValueId activated(Rewriter& r, ValueId y) {
   const std::string activation = r.attributes().get_or<std::string>("activation", "none");
   require(activation == "none" || activation == "silu" || activation == "swish", ErrorCode::invalid_argument,
           "activation \"{}\" is not one of none, silu, swish", activation);
-  if (activation != "none") y = r.add({.type = "Swish", .inputs = {y}});
-  r.replace_output(0, layout.to_last(y));
-  if (r.output_used(1)) {
-    const ValueId state =
-        r.add({.type = "Slice", .inputs = {x, n.first_kept(x, reach, kept), n.of(INT64_MAX), n.of(2)}});
-    r.replace_output(1, layout.to_last(state));
+  return activation == "none" ? y : r.add({.type = "Swish", .inputs = {y}});
+}
+
+void apply_causal_conv(Rewriter& r) {
+  const Options options = check_attributes(r);
+  const Reach reach = check_shapes(r, options);
+  Numbers n(r);
+  ValueId input = r.input(0);
+  if (options.channels) input = n.slice(input, n.of(options.offset), n.of(options.offset + options.channels), 2);
+  const bool one_axis = options.extended() || (r.type(0).ranked && r.type(0).rank() == 3);
+  Layout layout(r, reach.last, input, one_axis), of_states(r, last_in_state(reach, options), input, one_axis);
+  ValueId past = r.has(3) ? r.input(3) : ValueId::none;
+  if (r.has(3) && options.windows) {
+    const ValueId latest = r.constant(Tensor::of<int64_t>({}, {options.windows - 1}));
+    past = r.add({.type = "Gather", .inputs = {past, latest}});
   }
+  if (r.has(3)) past = of_states.to_first(past);
+  Samples samples(r, reach, options);
+  samples.join(layout.to_first(input), past);
+  r.replace_output(0, layout.from_first(activated(r, samples.convolved())));
+  if (r.output_used(1)) {
+    const bool windows = options.windows > 0;
+    r.replace_output(1, of_states.from_first(windows ? samples.states() : samples.state(), windows));
+  }
+  if (r.output_used(2)) r.replace_output(2, first_rows(r, input, options.updates));
   r.remove();
 }
+
 constexpr LiftRule kCausalConvRules[] = {{"CausalConvWithState", kAlways, apply_causal_conv},
                                          {"CausalConvWithState", kAlways, apply_causal_conv, "com.microsoft"}};
 

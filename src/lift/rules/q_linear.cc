@@ -102,11 +102,7 @@ void apply_q_linear_softmax(Rewriter& r) {
 }
 
 void apply_q_linear_reduce_mean(Rewriter& r) {
-  const auto* axes = r.attributes().get<std::vector<int64_t>>("axes");
-  require(axes, ErrorCode::invalid_graph, "the attribute axes is missing");
-  const std::vector<ValueId> inputs{real_numbers(r, 0, 1, 2), r.constant(*axes)};
-  const Attributes keep{{"keepdims", r.attributes().get_or<int64_t>("keepdims", 1)}};
-  store_codes(r, r.add({.type = "ReduceMean", .inputs = inputs, .attributes = keep}), 3, 4);
+  store_codes(r, reduced(r, "ReduceMean", real_numbers(r, 0, 1, 2)), 3, 4);
 }
 
 constexpr LiftRule kQLinearRules[] = {

@@ -14,20 +14,22 @@ void apply_quantize_linear(Rewriter& r) {
   use_standard_form(r);
 }
 
-// The number of axes of a convolution's input, which its attributes tell if its type does not.
-size_t conv_rank(Rewriter& r) {
-  if (r.type(0).ranked) return r.type(0).rank();
+// The number of axes of a convolution's input, which its weights or attributes tell if its type does not; none if only a
+// run tells it.
+std::optional<size_t> conv_rank(Rewriter& r) {
+  for (const size_t i : {size_t(0), size_t(3)})
+    if (r.type(i).ranked) return r.type(i).rank();
   for (const std::string_view name : {"kernel_shape", "strides", "dilations"})
     if (const auto* each = r.attributes().get<std::vector<int64_t>>(name)) return each->size() + 2;
   if (const auto* pads = r.attributes().get<std::vector<int64_t>>("pads")) return pads->size() / 2 + 2;
-  return r.rank(3, "channels_last");
+  return std::nullopt;
 }
 
 void apply_q_linear_conv(Rewriter& r) {
   const bool last = r.attributes().get_or<int64_t>("channels_last", 0) != 0;
   r.erase({"channels_last"});
   if (!last) return use_standard_form(r);
-  const size_t rank = conv_rank(r);
+  const std::optional<size_t> rank = conv_rank(r);
   std::vector<ValueId> inputs = r.node().inputs;
   inputs[0] = channels_first(r, inputs[0], rank);
   const ValueId y = r.add({.type = "QLinearConv", .inputs = inputs, .attributes = r.attributes()});

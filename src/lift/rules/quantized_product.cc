@@ -92,11 +92,8 @@ void apply_mul_integer(Rewriter& r) {
 }
 
 void apply_reduce_sum_integer(Rewriter& r) {
-  const auto* axes = r.attributes().get<std::vector<int64_t>>("axes");
-  require(axes, ErrorCode::invalid_graph, "the attribute axes is missing");
   const ValueId x = cast(r, r.input(0), r.type(0).dtype == DType::u8 ? DType::u32 : DType::i32);
-  const Attributes keep{{"keepdims", r.attributes().get_or<int64_t>("keepdims", 1)}};
-  r.replace_output(0, r.add({.type = "ReduceSum", .inputs = {x, r.constant(*axes)}, .attributes = keep}));
+  r.replace_output(0, reduced(r, "ReduceSum", x));
   r.remove();
 }
 

@@ -1,7 +1,9 @@
 // Resize: opset 10 had only scales and no choice of coordinates; in later forms empty tensors stand for omitted inputs.
+// Elements that are no real numbers are moved as a Gather.
 #include <algorithm>
 
 #include "lift/rewriter.h"
+#include "ops/op.h"
 
 namespace retort {
 namespace {
@@ -53,7 +55,27 @@ void omit_empty(Rewriter& r) {
   }
 }
 
-constexpr LiftRule kResizeRules[] = {{"Resize", 11, only_scales}, {"Resize", 13, omit_empty}};
+// Strings and complex numbers have no kernel of their own, and the nearest neighbour only moves elements: it resizes
+// their places, and a Gather takes the elements.
+void gather_elements(Rewriter& r) {
+  const bool nearest = r.attributes().get_or<std::string>("mode", "nearest") == "nearest";
+  const bool fills =
+      r.attributes().get_or<std::string>("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+  if (contains(kNumeric | kBool, r.type(0).dtype) || !nearest || fills) return;
+  const auto number = [&](int64_t v) { return r.constant(Tensor::of<int64_t>({}, {v})); };
+  const ValueId x = r.input(0), count = r.add({.type = "Size", .inputs = {x}});
+  const ValueId places = r.add({.type = "Range", .inputs = {number(0), count, number(1)}});
+  const ValueId shape = r.add({.type = "Shape", .inputs = {x}});
+  std::vector<ValueId> inputs = r.node().inputs;
+  inputs[0] = r.add({.type = "Reshape", .inputs = {places, shape}, .attributes = {{"allowzero", int64_t(1)}}});
+  const ValueId from = r.add({.type = "Resize", .inputs = inputs, .attributes = r.attributes()});
+  const ValueId all = r.add({.type = "Reshape", .inputs = {x, r.constant(std::vector<int64_t>{-1})}});
+  r.replace_output(0, r.add({.type = "Gather", .inputs = {all, from}}));
+  r.remove();
+}
+
+constexpr LiftRule kResizeRules[] = {
+    {"Resize", 11, only_scales}, {"Resize", 13, omit_empty}, {"Resize", kAlways, gather_elements}};
 
 }  // namespace
 

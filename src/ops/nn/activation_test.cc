@@ -40,8 +40,8 @@ const OpTest celu("Celu", {at_sample({-1.55373968f, -0.786938681f, -0.235006195f
                            extremes(-1, kInf)});
 const OpTest hard_sigmoid("HardSigmoid", {at_sample({0, 0.3f, 0.45f, 0.5f, 0.6f, 0.7f, 1}), extremes(0, 1),
                                           compared({{"alpha", -0.5f}, {"beta", 0.25f}})});
-const OpTest hard_swish("HardSwish",
-                        {at_sample({0, -0.333333333f, -0.114583333f, 0, 0.291666667f, 0.666666667f, 4}), compared()});
+const OpTest hard_swish("HardSwish", {at_sample({0, -0.333333333f, -0.114583333f, 0, 0.291666667f, 0.666666667f, 4}),
+                                      extremes(kNaN, kInf), compared()});
 const OpTest sigmoid("Sigmoid", {at_sample({0.0474258732f, 0.268941421f, 0.437823499f, 0.5f, 0.622459331f, 0.731058579f,
                                             0.98201379f}),
                                  extremes(0, 1), compared()});
@@ -54,21 +54,23 @@ const OpTest softplus("Softplus", {at_sample({0.0485873516f, 0.313261688f, 0.575
 const OpTest softsign("Softsign", {at_sample({-0.75f, -0.5f, -0.2f, 0, 0.333333333f, 0.5f, 0.8f}), compared()});
 const OpTest mish("Mish",
                   {at_sample({-0.145647461f, -0.303401461f, -0.129926964f, 0, 0.375245211f, 0.865098388f, 3.99741281f}),
-                   compared()});
+                   extremes(kNaN, kInf), compared()});
 const OpTest swish(
     "Swish", {at_sample({-0.14227762f, -0.268941421f, -0.109455875f, 0, 0.311229666f, 0.731058579f, 3.92805516f}),
               at_sample({-0.00741786947f, -0.119202922f, -0.0943851672f, 0, 0.365529289f, 0.880797078f, 3.9986586f},
                         {{"alpha", 2.0f}}),
+              extremes(kNaN, kInf), extremes(kNaN, kInf, {{"alpha", 2.0f}}), extremes(-kInf, kNaN, {{"alpha", -1.0f}}),
               compared({{"alpha", 0.5f}}), compared({{"alpha", -1.0f}}), compared({{"alpha", 0.0f}})});
 const OpTest gelu(
     "Gelu", {at_sample({-0.00404969409f, -0.158655254f, -0.100323419f, 0, 0.345731231f, 0.841344746f, 3.99987332f}),
              at_sample({-0.00363739208f, -0.158808009f, -0.100324649f, 0, 0.34571401f, 0.841191991f, 3.99992975f},
                        {{"approximate", std::string("tanh")}}),
-             compared(), compared({{"approximate", std::string("tanh")}})});
+             extremes(kNaN, kInf), extremes(kNaN, kInf, {{"approximate", std::string("tanh")}}), compared(),
+             compared({{"approximate", std::string("tanh")}})});
 const OpTest quick_gelu("QuickGelu",
                         {at_sample({-0.0180713097f, -0.154204234f, -0.0988003501f, 0, 0.350388437f, 0.845795766f,
                                     3.99558528f}),
-                         compared({{"alpha", 1.0f}}), compared({{"alpha", -0.75f}})},
+                         extremes(kNaN, kInf), compared({{"alpha", 1.0f}}), compared({{"alpha", -0.75f}})},
                         {.domain = "com.microsoft"});
 const OpTest shrink("Shrink", {at_sample({-2, 0, 0, 0, 0, 0, 3}, {{"lambd", 1.0f}, {"bias", 1.0f}}),
                                at_sample({-3, -1, 0, 0, 0, 1, 4}),

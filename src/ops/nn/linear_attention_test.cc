@@ -94,26 +94,6 @@ const OpTest gated_delta_net(
       .tolerance = 4}},
     {.domain = "com.microsoft", .tolerance = 4});
 
-const OpTest causal_conv("CausalConvWithState",
-                         {{.about = "two taps that are two apart, after the state",
-                           .attributes = {{"dilation", int64_t(2)}},
-                           .inputs = {f32({1, 1, 3}, {1, 2, 3}), f32({1, 1, 2}, {10, 1}), f32({1}, {100}),
-                                      f32({1, 1, 2}, {5, 6})},
-                           .outputs = {f32({1, 1, 3}, {151, 162, 113}), f32({1, 1, 2}, {2, 3})}},
-                          {.about = "channels last, zeros before, fewer samples than the state keeps",
-                           .attributes = {{"channels_last", int64_t(1)}},
-                           .inputs = {f32({1, 1, 2}, {1, 2}), f32({2, 1, 3}, {7, 8, 9, 4, 5, 6})},
-                           .outputs = {f32({1, 1, 2}, {9, 12}), f32({1, 2, 2}, {0, 0, 1, 2})}},
-                          {.about = "swish",
-                           .attributes = {{"activation", std::string("swish")}},
-                           .inputs = {f32({1, 1, 1}, {2}), f32({1, 1, 1}, {1})},
-                           .outputs = {f32({1, 1, 1}, {1.7615942f}), f32({1, 1, 0}, {})}},
-                          {.about = "several axes of channels",
-                           .attributes = {{"channels_last", int64_t(1)}},
-                           .inputs = {random({2, 5, 3, 2}), random({6, 1, 4}, 2), random({6}, 3)},
-                           .output_count = 2}},
-                         {.domain = "com.microsoft"});
-
 const OpTest varlen_causal_conv_with_state(
     "VarlenCausalConvWithState",
     {{.about = "each sequence follows its own state",

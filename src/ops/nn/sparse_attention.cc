@@ -2,8 +2,7 @@
 // rotated by their position if requested, are written into a cache of fixed length.
 #include "base/checked.h"
 #include "ops/expect_shape.h"
-#include "ops/nn/common/attention.h"
-#include "ops/nn/common/rotary.h"
+#include "ops/nn/common/grouped_heads.h"
 
 namespace retort::ops {
 namespace {
@@ -43,44 +42,6 @@ struct BlockLayout {
   }
 };
 
-/// Extents of one run. Q, K and V are [batch, rows, ·], and caches [batch, kv_heads, capacity, size]. `parts`: the heads that one row of Q has, with those of K and V if they are packed.
-struct GroupedHeads {
-  size_t batch = 0, rows = 0, heads = 0, kv_heads = 0, size = 0, capacity = 0, parts = 0;
-  HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
-  HeadStrides cache() const { return split_heads(capacity, kv_heads, size); }
-  bool packed() const { return parts != heads; }
-};
-
-/// The tensors of one run. `k` and `v` are null if they are packed with Q.
-template <typename T>
-struct GroupedRows {
-  const T *q = nullptr, *k = nullptr, *v = nullptr;
-  T* turned = nullptr;  ///< receives Q, [batch, rows, heads, size]
-  T *cache_k = nullptr, *cache_v = nullptr;
-  const Rotation<T>* rotation = nullptr;   ///< null: Q and K are not rotated
-  std::span<const size_t> positions = {};  ///< [batch, rows], if they are
-};
-
-/// Copies Q, and appends K and V to the caches: row s of entry b becomes row before(b) + s. Q and K are rotated.
-template <typename T, typename Before>
-void append_rows(const GroupedHeads& e, const GroupedRows<T>& d, const Before& before, const Parallel& parallel) {
-  const T* k = e.packed() ? d.q + e.heads * e.size : d.k;
-  const T* v = e.packed() ? k + e.kv_heads * e.size : d.v;
-  const HeadStrides of_q = e.input(e.parts), of_kv = e.packed() ? of_q : e.input(e.kv_heads), cache = e.cache();
-  parallel.for_each(e.batch * e.rows, [&](size_t task, int) {
-    const size_t b = task / e.rows, s = task % e.rows, row = before(b) + s;
-    const auto turn = [&](const T* from, T* to) {
-      if (d.rotation) return d.rotation->apply(d.positions[task], from, to);
-      std::copy_n(from, e.size, to);
-    };
-    for (size_t h = 0; h < e.heads; ++h) turn(d.q + of_q.at(b, h, s), d.turned + e.input(e.heads).at(b, h, s));
-    for (size_t h = 0; h < e.kv_heads; ++h) {
-      turn(k + of_kv.at(b, h, s), d.cache_k + cache.at(b, h, row));
-      std::copy_n(v + of_kv.at(b, h, s), e.size, d.cache_v + cache.at(b, h, row));
-    }
-  });
-}
-
 struct SparseAttention {
   int64_t num_heads = 0, kv_num_heads = 0, block = 0;
   bool do_rotary = false, rotary_interleaved = false;
@@ -96,8 +57,7 @@ struct SparseAttention {
   enum Output : size_t { kY, kPresentK, kPresentV };
 
   void check() const {
-    require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-            "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
+    check_grouped_heads(num_heads, kv_num_heads);
     require(block > 0, ErrorCode::invalid_argument, "sparse_block_size is {}, expected a positive number", block);
   }
 
@@ -106,42 +66,19 @@ struct SparseAttention {
     require(c.has(kK) == c.has(kV), ErrorCode::invalid_argument, "key and value are both given, or both packed");
     require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
             "do_rotary needs cos_cache and sin_cache");
-    DimTable& d = c.dims();
-    const Shape& q = c.shape(kQ);
-    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]",
-            d.text(q));
-    const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
-    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
-            d.text(q[2]), parts);
-    c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(d.div(q[2], parts), num_heads)});
+    infer_grouped_rows(c, num_heads, kv_num_heads);
     require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, expected 4 axes",
-            d.text(c.shape(kPastK)));
+            c.dims().text(c.shape(kPastK)));
     for (const size_t i : {kPresentK, kPresentV}) c.set(i, c.dtype(kQ), c.shape(kPastK));
   }
   // As if queries saw all keys: how many they see depends on the layout.
   Cost cost(const CostContext& c) const { return attention_cost(c.out_count(), c.out_count(), c.extent(kPastK, 2)); }
 
-  GroupedHeads extents(const RunContext& c) const {
-    const Shape& q = c.shape(kQ);
-    const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
-    const auto capacity = size_t(c.shape(kPastK)[2]);
-    return {.batch = size_t(q[0]),
-            .rows = size_t(q[1]),
-            .heads = heads,
-            .kv_heads = kv,
-            .size = size_t(q[2]) / parts,
-            .capacity = capacity,
-            .parts = parts};
-  }
+  GroupedHeads extents(const RunContext& c) const { return grouped_heads(c, num_heads, kv_num_heads); }
 
   void check_inputs(const RunContext& c, const GroupedHeads& e) const {
-    const auto expect = [&](size_t i, std::string_view name, const Shape& wanted) { expect_shape(c, i, name, wanted); };
-    const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
-    expect(kK, "key", {b, rows, kv_num_heads * size});
-    expect(kV, "value", {b, rows, kv_num_heads * size});
-    expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.capacity), size});
-    expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.capacity), size});
-    expect(kTotals, "key_total_sequence_lengths", {b});
+    expect_grouped_inputs(c, e, int64_t(e.size));
+    expect_shape(c, kTotals, "key_total_sequence_lengths", {int64_t(e.batch)});
     require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
   }
 
@@ -199,11 +136,10 @@ struct SparseAttention {
     Rotation<T> rotation;
     std::vector<size_t> positions;
     if (do_rotary) {
-      check_rotation(c, kCos, kSin, e.size);
       rotation = {.cos = c.input<T>(kCos).data(),
                   .sin = c.input<T>(kSin).data(),
                   .positions = size_t(c.shape(kCos)[0]),
-                  .half = size_t(c.shape(kCos)[1]),
+                  .half = rotated_half(c, kCos, kSin, e.size),
                   .size = e.size,
                   .interleaved = rotary_interleaved};
       for (size_t i = 0; i < e.batch * e.rows; ++i) positions.push_back(spans[i / e.rows].before + i % e.rows);

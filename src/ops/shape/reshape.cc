@@ -1,5 +1,5 @@
 // Reshape: the same elements under the shape of the second input, where 0 keeps the input's extent (unless allowzero)
-// and one -1 stands for the remaining elements.
+// and one -1 stands for the remaining elements. Kept extents do not count for the -1, so that an empty batch has one.
 #include "ops/integers.h"
 #include "ops/shape/common/view.h"
 
@@ -15,18 +15,23 @@ struct Reshape {
     if (!c.try_value(1)) return infer_rank(c);
     const auto wanted = c.value(1);
     const Shape& x = c.shape(0);
-    Shape y;
+    Shape y, given, others = x;   // the extents that y does not copy, and those of x that it does not copy
     size_t rest = wanted.size();  // index of the -1
     for (size_t i = 0; i < wanted.size(); ++i) {
       const bool copy = wanted[i] == 0 && !allowzero;
       if (copy && i >= x.rank()) reject(c, x, wanted, "its 0 copies an extent that the input does not have");
       if (is_known(wanted[i]) && wanted[i] < -1) reject(c, x, wanted, "it has a negative extent");
       if (wanted[i] == -1 && rest < wanted.size()) reject(c, x, wanted, "it has more than one -1");
-      if (wanted[i] == -1) rest = i;
       y.push_back(copy ? x[i] : wanted[i]);
+      if (wanted[i] == -1)
+        rest = i;
+      else if (copy)
+        others[i] = 1;
+      else
+        given.push_back(wanted[i]);
     }
     if (rest < wanted.size())
-      y[rest] = remaining(c, x, y, rest);
+      y[rest] = remaining(c, y, others, given);
     else if (all_known(x) && all_known(y) && element_count(x) != element_count(y))
       reject(c, x, wanted, "the numbers of elements differ");
     infer_view(c, y);
@@ -45,22 +50,20 @@ struct Reshape {
     throw NotYetKnown{};
   }
 
-  // Elements of x divided by the product of all extents of y except `rest`; equal extents cancel first.
-  static Dim remaining(InferContext& c, const Shape& x, const Shape& y, size_t rest) {
+  // The product of `above` divided by that of `given`; equal extents cancel first. `y` is the target with its -1.
+  static Dim remaining(InferContext& c, const Shape& y, Shape above, const Shape& given) {
     DimTable& dims = c.dims();
-    Shape above = x;
     Dim below = 1;
-    for (size_t i = 0; i < y.rank(); ++i) {
-      if (i == rest) continue;
-      const auto same = std::find(above.begin(), above.end(), y[i]);
-      if (same != above.end() && y[i] != 0)
+    for (const Dim extent : given) {
+      const auto same = std::find(above.begin(), above.end(), extent);
+      if (same != above.end() && extent != 0)
         *same = 1;
       else
-        below = dims.mul(below, y[i]);
+        below = dims.mul(below, extent);
     }
     const Dim total = dims.product(above);
     const bool numbers = is_known(total) && is_known(below);
-    if (below == 0 || (numbers && total % below != 0)) reject(c, x, y, "no extent for -1 makes it fit");
+    if (below == 0 || (numbers && total % below != 0)) reject(c, c.shape(0), y, "no extent for -1 makes it fit");
     return dims.div(total, below);
   }
 

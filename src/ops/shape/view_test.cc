@@ -18,6 +18,9 @@ const OpTest reshape(
     {
         {.about = "plain", .inputs = {kSix, i64({2}, {3, 2})}, .outputs = {six({3, 2})}},
         {.about = "-1 takes the rest, 0 keeps", .inputs = {kSix, i64({3}, {0, 1, -1})}, .outputs = {six({2, 1, 3})}},
+        {.about = "-1 beside an extent that is kept and empty",
+         .inputs = {f32({0, 4, 6}, {}), i64({3}, {0, -1, 3})},
+         .outputs = {f32({0, 8, 3}, {})}},
         {.about = "to a scalar", .inputs = {f32({1, 1}, {7}), i64({0}, {})}, .outputs = {f32({}, {7})}},
         {.about = "zero by allowzero",
          .attributes = {{"allowzero", int64_t(1)}},
@@ -90,7 +93,7 @@ TEST(Views, ErrorsNameTheMistake) {
   expect_error("Reshape", {kSix, i64({2}, {-1, -1})}, "more than one -1");
   expect_error("Reshape", {kSix, i64({3}, {2, 3, 0})}, "does not have");
   expect_error("Reshape", {kSix, i64({1}, {-6})}, "negative extent");
-  expect_error("Reshape", {f32({0, 3}, {}), i64({2}, {0, -1})}, "no extent for -1");
+  expect_error("Reshape", {f32({0, 3}, {}), i64({2}, {0, -1})}, "no extent for -1", {{"allowzero", int64_t(1)}});
   expect_error("Squeeze", {kSix, i64({1}, {0})}, "extent is not 1");
   expect_error("Squeeze", {kSix, i64({1}, {2})}, "outside");
   expect_error("Unsqueeze", {kSix, i64({2}, {0, 0})}, "given twice");

@@ -15,12 +15,12 @@ std::optional<E> lookup(const std::array<std::string_view, N>& names, std::strin
   return std::nullopt;
 }
 
-int64_t nearest(Rounding rounding, float x) {
+int64_t nearest(Rounding rounding, double x) {
   switch (rounding) {
     case Rounding::prefer_floor:
-      return int64_t(std::ceil(x - 0.5f));
+      return int64_t(std::ceil(x - 0.5));
     case Rounding::prefer_ceil:
-      return int64_t(std::floor(x + 0.5f));
+      return int64_t(std::floor(x + 0.5));
     case Rounding::floor:
       return int64_t(std::floor(x));
     case Rounding::ceil:
@@ -31,7 +31,7 @@ int64_t nearest(Rounding rounding, float x) {
 
 // Clamps a position that a region of the model puts far outside, so that it fits 64-bit arithmetic; it reads the border
 // in any case.
-float in_reach(float x) { return std::isnan(x) ? 0 : std::clamp(x, -0x1p32f, 0x1p32f); }
+double in_reach(double x) { return std::isnan(x) ? 0 : std::clamp(x, -0x1p32, 0x1p32); }
 
 // Keys' cubic convolution (IEEE Trans. ASSP 29, 1981) with parameter a.
 float cubic(float x, float a) {
@@ -73,15 +73,14 @@ std::optional<Rounding> rounding_of(std::string_view name) {
                           name);
 }
 
-float source_position(const Resampling& how, const AxisExtents& axis, int64_t o) {
+double source_position(const Resampling& how, const AxisExtents& axis, int64_t o) {
   const float x = float(o), in = float(axis.in), out = float(axis.out);
   switch (how.coordinates) {
     case Coordinates::half_pixel:
       return (x + 0.5f) / axis.scale - 0.5f;
-    case Coordinates::half_pixel_symmetric: {
-      const float adjustment = out / (axis.scale * in);
-      return in / 2 * (1 - adjustment) + (x + 0.5f) / axis.scale - 0.5f;
-    }
+    case Coordinates::half_pixel_symmetric:
+      // The standard's formula, written so that positions on the border of two pixels are exact.
+      return double(axis.in - 1) / 2 + double(2 * o + 1 - axis.out) / (2 * double(axis.scale));
     case Coordinates::pytorch_half_pixel:
       return axis.out > 1 ? (x + 0.5f) / axis.scale - 0.5f : 0.0f;
     case Coordinates::align_corners:
@@ -109,13 +108,13 @@ void fill_table(const Resampling& how, const AxisExtents& axis, int32_t* index, 
   const int64_t first = first_of(how, axis), taps = int64_t(taps_of(how, axis));
   const float stretch = stretch_of(how, axis);
   for (int64_t o = 0; o < axis.out; ++o, index += taps, weight += taps) {
-    const float x = in_reach(source_position(how, axis, o));
+    const double x = in_reach(source_position(how, axis, o));
     const int64_t left = how.mode == Interpolation::nearest ? nearest(how.rounding, x) : int64_t(std::floor(x));
     float sum = 0;
     for (int64_t k = 0; k < taps; ++k) {
       const int64_t at = left + first + k;
       const bool inside = at >= 0 && at < axis.in;
-      float w = how.mode == Interpolation::nearest ? 1.0f : kernel(how, (float(at) - x) * stretch);
+      float w = how.mode == Interpolation::nearest ? 1.0f : kernel(how, float(double(at) - x) * stretch);
       if (!inside && how.exclude_outside) w = 0;
       index[k] = int32_t(std::clamp<int64_t>(at, 0, axis.in - 1));
       weight[k] = w;
@@ -135,8 +134,8 @@ AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
   t.weight.resize(t.index.size());
   fill_table(how, axis, t.index.data(), t.weight.data());
   for (int64_t o = 0; o < axis.out && how.coordinates == Coordinates::tf_crop_and_resize; ++o) {
-    const float x = source_position(how, axis, o);
-    t.outside.push_back(x < 0 || x > float(axis.in - 1));
+    const double x = source_position(how, axis, o);
+    t.outside.push_back(x < 0 || x > double(axis.in - 1));
   }
   return t;
 }

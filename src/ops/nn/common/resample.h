@@ -42,7 +42,7 @@ struct AxisExtents {
 /// Whether the axis is unchanged.
 bool keeps(const Resampling& how, const AxisExtents& axis);
 /// The position in the input, in pixels, of output position `o`.
-float source_position(const Resampling& how, const AxisExtents& axis, int64_t o);
+double source_position(const Resampling& how, const AxisExtents& axis, int64_t o);
 
 /// Number of input positions that contribute to one output position.
 size_t taps_of(const Resampling& how, const AxisExtents& axis);

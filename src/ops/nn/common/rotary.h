@@ -27,11 +27,4 @@ struct Rotation {
   }
 };
 
-/// Throws invalid_argument unless inputs `cos` and `sin` are [positions, at most half of `size`].
-inline void check_rotation(const RunContext& c, size_t cos, size_t sin, size_t size) {
-  const Shape& shape = c.shape(cos);
-  require(shape.rank() == 2 && c.shape(sin) == shape && size_t(shape[1]) * 2 <= size, ErrorCode::invalid_argument,
-          "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", shape, c.shape(sin), size);
-}
-
 }  // namespace retort::ops

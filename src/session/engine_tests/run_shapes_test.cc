@@ -1,0 +1,86 @@
+// Shapes of which only a run tells the rank, or that have no elements; and strings where numbers are usual.
+#include <gtest/gtest.h>
+
+#include "session/session_testing.h"
+
+namespace retort {
+namespace {
+
+constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
+
+/// One node whose inputs have no known shape.
+Value run_node(NodeSpec spec, const std::vector<Value>& inputs, OptimizationLevel level) {
+  TestGraph t;
+  for (const Value& v : inputs) {
+    const ValueType type = ValueType::tensor(v.tensor()->dtype());
+    spec.inputs.push_back(t.g.add_value("x" + std::to_string(spec.inputs.size()), type));
+    t.g.inputs.push_back(spec.inputs.back());
+  }
+  t.g.outputs = t.g.node(t.g.add(std::move(spec))).outputs;
+  return run(t.g, inputs, level)[0];
+}
+
+// The target is computed of symbols, so that a rule makes it [0, -1, 3].
+TEST(RunShapes, AnEmptyBatchIsReshapedAsAnyOther) {
+  for (const OptimizationLevel level : kLevels) {
+    TestGraph t;
+    const ValueId x = t.input("x", {t.symbol("batch"), t.symbol("length"), 6});
+    const auto extent = [&](int64_t axis) { return t.add("Shape", {x}, {{"start", axis}, {"end", axis + 1}}); };
+    const ValueId twice = t.add("Mul", {extent(1), t.ints({2})});
+    t.output(t.add("Reshape", {x, t.add("Concat", {extent(0), twice, t.ints({3})}, {{"axis", int64_t(0)}})}), "y");
+    for (const int64_t batch : {2, 0}) {
+      const auto y = run(t.g, {image({batch, 4, 6})}, level);
+      EXPECT_EQ(y[0].tensor()->shape(), (Shape{batch, 8, 3}));
+    }
+  }
+}
+
+TEST(RunShapes, NearestNeighboursOfStrings) {
+  for (const OptimizationLevel level : kLevels) {
+    const Value words = Tensor::of<std::string>({1, 2}, {"a", "b"}), scales = Tensor::of<float>({2}, {2, 1.5f});
+    TestGraph t;
+    const ValueId x = t.input("x", {1, 2}, DType::string), by = t.input("by", {2});
+    const NodeSpec resize{.type = "Resize", .inputs = {x, ValueId::none, by}, .name = "resize", .version = 19};
+    t.g.outputs = t.g.node(t.g.add(resize)).outputs;
+    const auto y = run(t.g, {words, scales}, level);
+    EXPECT_EQ(y[0].tensor()->shape(), (Shape{2, 3}));
+    const auto* found = y[0].tensor()->data<std::string>();
+    EXPECT_EQ(std::vector<std::string>(found, found + 6), (std::vector<std::string>{"a", "a", "b", "a", "a", "b"}));
+  }
+}
+
+TEST(RunShapes, ChannelsLastOfAnyRank) {
+  const auto scale = [](float v) { return Value(Tensor::of<float>({}, {v})); };
+  const auto codes = [](Shape s, const std::vector<uint8_t>& v) { return Value(Tensor::of<uint8_t>(std::move(s), v)); };
+  for (const OptimizationLevel level : kLevels) {
+    for (const Shape& space : {Shape{4}, Shape{2, 2}, Shape{2, 1, 2}}) {
+      Shape x{1}, w{1, 2}, wanted{1};
+      for (const int64_t extent : space) {
+        x.push_back(extent);
+        w.push_back(1);
+        wanted.push_back(extent);
+      }
+      x.push_back(2);
+      wanted.push_back(1);
+      const std::vector<Value> inputs{codes(x, {1, 2, 3, 4, 5, 6, 7, 8}),
+                                      scale(1),
+                                      codes({}, {0}),
+                                      codes(w, {1, 10}),
+                                      scale(1),
+                                      codes({}, {0}),
+                                      scale(1),
+                                      codes({}, {0})};
+      const Value y = run_node({.type = "QLinearConv",
+                                .attributes = {{"channels_last", int64_t(1)}},
+                                .domain = "com.microsoft",
+                                .name = "conv"},
+                               inputs, level);
+      EXPECT_EQ(y.tensor()->shape(), wanted);
+      const auto* found = y.tensor()->data<uint8_t>();
+      EXPECT_EQ(std::vector<uint8_t>(found, found + 4), (std::vector<uint8_t>{21, 43, 65, 87}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort
