@@ -54,7 +54,7 @@ ValueId reordered(Rewriter& r, ValueId x, const Ints& split) {
                 .attributes = {{"allowzero", int64_t(1)}}});
 }
 
-// The image that blocked_image() made the value of; none: it did not.
+// The image that blocked_image() has turned into `blocked`; none if another node made that value.
 ValueId source(const Graph& graph, ValueId blocked) {
   const Node* last = graph.producer(blocked);
   if (!last || !last->is("Reshape")) return ValueId::none;

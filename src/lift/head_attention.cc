@@ -10,30 +10,28 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-std::vector<ValueId> add_all(Rewriter& r, NodeSpec spec) { return outputs_beside(r, r.add(std::move(spec))); }
-
-ValueId bias_of(Rewriter& r, ValueId x, ValueId bias) { return r.add({.type = "Add", .inputs = {x, bias}}); }
+ValueId with_bias(Rewriter& r, ValueId x, ValueId bias) { return r.add({.type = "Add", .inputs = {x, bias}}); }
 
 bool has_rank(Rewriter& r, size_t i, size_t rank) {
   return !r.has(i) || (r.type(i).ranked && r.type(i).rank() == rank);
 }
 
-// Q, K and V with their bias, of which nothing but the sizes of Q and V is said.
+// Adds the bias, whose parts are as long as rows of Q, K and V. Returns false if it is not known to fit.
 bool add_bias(Rewriter& r, ValueId (&qkv)[3]) {
   if (!r.has(3)) return true;
   const Dim q = r.type(0).shape[2], v = r.type(2).shape[2];
   if (!is_known(q) || !is_known(v) || !has_rank(r, 3, 1)) return false;
   const Dim whole = r.type(3).shape[0];
   if (whole != 2 * q + v) return false;
-  const auto parts = add_all(r, {.type = "Split",
-                                 .inputs = {r.input(3), r.constant(Ints{q, q, v})},
-                                 .attributes = {{"axis", int64_t(0)}},
-                                 .outputs = 3});
-  for (size_t i = 0; i < 3; ++i) qkv[i] = bias_of(r, qkv[i], parts[i]);
+  const auto parts = r.add_all({.type = "Split",
+                                .inputs = {r.input(3), r.constant(Ints{q, q, v})},
+                                .attributes = {{"axis", int64_t(0)}},
+                                .outputs = 3});
+  for (size_t i = 0; i < 3; ++i) qkv[i] = with_bias(r, qkv[i], parts[i]);
   return true;
 }
 
-// Keys (0) or values (1) of before.
+// The past keys (0) or values (1).
 ValueId half(Rewriter& r, ValueId past, int64_t which) {
   return r.add({.type = "Gather",
                 .inputs = {past, r.constant(Tensor::of<int64_t>({}, {which}))},
@@ -41,10 +39,6 @@ ValueId half(Rewriter& r, ValueId past, int64_t which) {
 }
 
 }  // namespace
-
-std::vector<ValueId> outputs_beside(Rewriter& r, ValueId value) {
-  return r.graph().node(r.graph().value(value).producer).outputs;
-}
 
 void use_standard_attention(Rewriter& r) {
   for (const size_t i : {0, 1, 2}) {
@@ -57,7 +51,7 @@ void use_standard_attention(Rewriter& r) {
   if (!has_rank(r, 5, 4) || !has_rank(r, 6, 4) || !has_rank(r, 7, 4) || r.has(6) != r.has(7)) return;
   if (r.type(0).shape[2] != r.type(1).shape[2]) return;
   if (r.has(6) && r.type(0).shape[2] != r.type(2).shape[2]) return;
-  if (r.has(5)) {  // the kernel says what is wrong with others
+  if (r.has(5)) {  // for a bias that does not fit, the node stays, and its kernel reports the error
     const Shape& bias = r.type(5).shape;
     if (!is_known(bias[1]) || (bias[1] != 1 && bias[1] != heads) || bias[2] != rows) return;
     if (bias[3] == 1 || (!r.has(6) && bias[3] != keys)) return;
@@ -69,7 +63,7 @@ void use_standard_attention(Rewriter& r) {
   const size_t outputs = r.output_used(1) || r.output_used(2) ? 3 : 1;
   std::vector<ValueId> inputs = {qkv[0], qkv[1], qkv[2], r.input(5), r.input(6), r.input(7)};
   while (inputs.back() == ValueId::none) inputs.pop_back();
-  const auto made = add_all(r, {.type = "Attention", .inputs = inputs, .attributes = a, .outputs = outputs});
+  const auto made = r.add_all({.type = "Attention", .inputs = inputs, .attributes = a, .outputs = outputs});
   for (size_t i = 0; i < outputs; ++i) r.replace_output(i, made[i]);
   r.remove();
 }
@@ -92,7 +86,7 @@ void attend_together(Rewriter& r, const PackedAttention& attention) {
   }
   const bool keeps = r.output_used(1);
   spec.outputs = keeps ? 3 : 1;
-  const auto made = add_all(r, std::move(spec));
+  const auto made = r.add_all(std::move(spec));
   r.replace_output(0, made[0]);
   if (keeps) {
     std::vector<ValueId> both;

@@ -19,7 +19,5 @@ struct PackedAttention {
 void attend_together(Rewriter& r, const PackedAttention& attention);
 /// Replaces com.microsoft.MultiHeadAttention by the Attention of ai.onnx if there is no padding and no buffer.
 void use_standard_attention(Rewriter& r);
-/// All outputs of the node that makes a value.
-std::vector<ValueId> outputs_beside(Rewriter& r, ValueId value);
 
 }  // namespace retort

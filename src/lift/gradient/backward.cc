@@ -40,7 +40,7 @@ Term operator-(double a, Term b) { return b.in->number(a, b) - b; }
 
 void Backward::run(ValueId y, std::span<const ValueId> xs, std::span<const NodeId> nodes) {
   find_active(xs, nodes);
-  if (!active_.contains(y)) return;  // nothing depends on xs but whole numbers
+  if (!active_.contains(y)) return;  // only integers depend on xs
   derivatives_[y] = filled(1, {this, y}).id;
   for (size_t i = nodes.size(); i-- > 0;) turn(nodes[i]);
 }

@@ -1,5 +1,5 @@
-// Reverse-mode differentiation of a lifted graph. A rule for one operator adds nodes that compute the derivatives by its
-// inputs from those by its outputs. All derivatives are those of one number: of y, or of the sum of its elements.
+// Reverse-mode differentiation of a lifted graph. A rule for one operator adds nodes that compute the derivatives by
+// its inputs from those by its outputs. All derivatives are those of one number: of y, or of the sum of its elements.
 #pragma once
 #include <map>
 #include <set>
@@ -28,7 +28,7 @@ Term operator*(Term a, double b);
 Term operator/(Term a, double b);
 Term operator-(double a, Term b);
 
-/// The derivatives by all values that depend on some chosen ones, and the node whose turn it is.
+/// The derivatives of y by all values that depend on xs, and the node that a rule is being applied to.
 class Backward {
  public:
   explicit Backward(Rewriter& rewriter) : r_(rewriter) {}

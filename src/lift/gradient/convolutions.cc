@@ -1,6 +1,6 @@
-// Derivatives of Conv and ConvTranspose. Each is the derivative of the other by its input, with the same weights. That by
-// the weights is a convolution of the longer tensor with the shorter one, in which channels and images have changed
-// places, and so have strides and dilations.
+// Derivatives of Conv and ConvTranspose. Each is the derivative of the other by its input, with the same weights. The
+// derivative by the weights is a convolution of the longer tensor with the shorter one, with channels and images
+// exchanged, and strides and dilations exchanged.
 #include <algorithm>
 
 #include "base/error.h"
@@ -36,7 +36,7 @@ Ints axes_from(int64_t first, size_t count) {
   return axes;
 }
 
-/// The first elements of the last axes: as many as `like` has there.
+/// Of the spatial axes of `t`, as many elements as `like` has, beginning at `from`.
 Term cut(Backward& b, Term t, Term like, size_t spatial, const Ints& from) {
   const Term begin = b.ints(from), extents = b.extents(like, 2, int64_t(spatial) + 2);
   return b.call("Slice", {t, begin, b.call("Add", {begin, extents}), b.ints(axes_from(2, spatial))});
@@ -59,7 +59,8 @@ Term exchanged(Backward& b, Term t, const Window& w) {
   return b.reshaped(turned, joined({b.extents(turned, 0, 1), channels, rest}));
 }
 
-/// The derivative by weights [M, C / group, k…]: over `wide` [N, C, …] slide windows that `narrow` [N, M, …] weights.
+/// The derivative by weights [M, C / group, k…]. Windows slide over `wide`, [N, C, …]; `narrow`, [N, M, …], is one
+/// element for each window.
 Term by_weights(Backward& b, Term wide, Term narrow, const Window& w) {
   const Term images = exchanged(b, wide, w);  // [C / group, group · N, …]
   Ints perm{1, 0};
@@ -80,7 +81,7 @@ void bias(Backward& b, size_t spatial) {
 void conv(Backward& b) {
   const Window w = window_of(b);
   if (b.wants(0)) {
-    // With as much output padding as there may be, and without pads: every element that a window has read is there.
+    // The largest output padding and no pads: the result has every element that a window has read.
     Ints more(w.spatial);
     for (size_t d = 0; d < w.spatial; ++d) more[d] = std::max<int64_t>(w.strides[d] - 1, 0);
     const Term all =

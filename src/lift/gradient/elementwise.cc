@@ -22,7 +22,7 @@ Term is_equal(Term a, Term b) { return where(a.in->call("Equal", {a, b}), a.in->
 void no_gradient(Backward&) {}
 void identity(Backward& b) { b.give(0, b.dy()); }
 
-// Every rule of this kind is dy times the derivative.
+// The derivative of a function of one element; the rule is dy times it.
 using Derivative = Term (*)(Backward& b, Term x, Term y);
 template <Derivative d>
 void unary(Backward& b) {
@@ -77,7 +77,7 @@ void hard_swish(Backward& b) {
 void clip(Backward& b) { b.give(0, where(b.call("Equal", {b.x(), b.y()}), b.dy(), zero(b.dy()))); }
 void cast(Backward& b) { b.give(0, b.call("CastLike", {b.dy(), b.x()})); }
 
-/// Gives input i what broadcasting has spread.
+/// Gives input i the derivative `part` of the output, summed over the axes along which input i was broadcast.
 void give_sum(Backward& b, size_t i, Term part) {
   if (b.wants(i)) b.give(i, b.summed_to(part, b.x(i)));
 }
@@ -105,7 +105,7 @@ void pow(Backward& b) {
 void mean(Backward& b) {
   for (size_t i = 0; i < b.inputs(); ++i) give_sum(b, i, b.dy() / double(b.inputs()));
 }
-// Inputs that are equally far share.
+// Inputs that are equally large or small share the derivative.
 void extreme(Backward& b) {
   Term count = is_equal(b.y(), b.x(0));
   for (size_t i = 1; i < b.inputs(); ++i) count = count + is_equal(b.y(), b.x(i));

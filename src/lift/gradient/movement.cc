@@ -51,15 +51,15 @@ Term numbered(Backward& b) {
   return b.reshaped(b.call("Range", {b.index(0), b.call("Size", {b.x()}), b.index(1)}), b.shape(b.x()));
 }
 
-// Moves the numbers of the elements in the place of the elements. So one rule serves every operator whose outputs have
-// only elements of input 0.
+// Applies the operator to the positions of the elements instead of the elements: the result says where each came from.
+// So one rule serves every operator whose outputs have only elements of input 0.
 void move(Backward& b) {
   if (!b.wants(0)) return;
   const Term count = b.call("Reshape", {b.call("Size", {b.x()}), b.ints({1})});
   b.give(0, b.reshaped(gathered(b, count, b.again(numbered(b))), b.shape(b.x())));
 }
 
-// Elements that are not from x get the number behind the last one.
+// Elements that do not come from x get a position after the last one.
 void pad(Backward& b) {
   if (!b.wants(0)) return;
   require(!b.wants(2), ErrorCode::not_implemented, "constant_value must not depend on xs");

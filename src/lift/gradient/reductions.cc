@@ -4,7 +4,7 @@
 namespace retort::gradient {
 namespace {
 
-/// `t`, of the shape of the output, with the axes that the node has dropped.
+/// `t`, which has the shape of the output, with the axes that the node has removed.
 Term with_axes(Backward& b, Term t) {
   const bool keeps = b.attribute("keepdims", int64_t(1)) != 0;
   if (keeps || !b.has(1)) return t;  // a scalar broadcasts to any shape
@@ -37,7 +37,7 @@ void l2(Backward& b) {
 void log_sum(Backward& b) { b.give(0, spread(b, dy(b) / b.call("Exp", {y(b)}))); }
 void log_sum_exp(Backward& b) { b.give(0, b.call("Exp", {b.x() - y(b)}) * dy(b)); }
 
-// Elements that are equally far share.
+// Elements that are equally large or small share the derivative.
 void reduce_extreme(Backward& b) {
   const Term one = b.number(1, b.x()), zero = b.number(0, b.x());
   const Term chosen = b.call("Where", {b.call("Equal", {b.x(), y(b)}), one, zero});

@@ -17,11 +17,11 @@ Parts parts(Rewriter& r, size_t i) {
     require(!s.empty() && (!is_known(s.back()) || s.back() == 2), ErrorCode::invalid_argument,
             "input {} has shape {}, complex numbers are pairs on the last axis", i, r.graph().dims().text(s));
   }
-  const ValueId re = r.add({.type = "Split",
-                            .inputs = {r.input(i), r.constant(Ints{1, 1})},
-                            .attributes = {{"axis", int64_t(-1)}},
-                            .outputs = 2});
-  return {re, r.graph().node(r.graph().value(re).producer).outputs[1]};
+  const auto both = r.add_all({.type = "Split",
+                               .inputs = {r.input(i), r.constant(Ints{1, 1})},
+                               .attributes = {{"axis", int64_t(-1)}},
+                               .outputs = 2});
+  return {both[0], both[1]};
 }
 
 // a · b, or a · conj(b).

@@ -1,5 +1,5 @@
-// Gradient: the function from xs and zs to y, at the values that the node is given, and its derivatives. name_gradients()
-// has put y, xs and zs behind the inputs of the node.
+// Gradient: the derivatives of y by xs, for y as a function of xs and zs, at the values that the node is given.
+// name_gradients() has appended y, xs and zs to the inputs of the node.
 #include <algorithm>
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ std::vector<NodeId> nodes_between(const Graph& graph, ValueId y, const std::set<
   return sorted;
 }
 
-/// Copies the nodes, reading other values in place of some: `by` is extended by the copies of their outputs.
+/// Copies the nodes; a copy reads by[x] in place of x. Adds the copies of their outputs to `by`.
 std::vector<NodeId> copied(Graph& graph, const std::vector<NodeId>& nodes, std::map<ValueId, ValueId>& by) {
   std::vector<NodeId> copies;
   for (const NodeId id : nodes) {
@@ -55,7 +55,8 @@ struct Differentiated {
   std::vector<NodeId> nodes;
 };
 
-/// The function at the values that the node is given: the nodes of the model, or copies of them if they are others.
+/// The function at the values that the node is given: the nodes of the model if these are its own xs and zs, otherwise
+/// copies of the nodes that read the given values.
 Differentiated function_of(Rewriter& r, size_t count, size_t differentiated) {
   const std::vector<ValueId> in = r.node().inputs;
   const ValueId y = in[count];

@@ -13,7 +13,6 @@ using Ints = std::vector<int64_t>;
 std::vector<ValueId> split_rows(Rewriter& r, ValueId all) {
   const Ints given = r.attributes().get_or<Ints>("qkv_hidden_sizes", {});
   const ValueType& w = r.type(1);
-  require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, expected 2", w.rank());
   const bool known = w.ranked && is_known(w.shape[1]);
   const int64_t width = known ? w.shape[1] : 0;
   NodeSpec split{.type = "Split", .inputs = {all}, .attributes = {{"axis", int64_t(2)}}, .outputs = 3};
@@ -21,15 +20,17 @@ std::vector<ValueId> split_rows(Rewriter& r, ValueId all) {
     require(!known || (width > 0 && width % 3 == 0), ErrorCode::invalid_argument,
             "weights have {} columns for Q, K and V of the same size", width);
     split.attributes.set("num_outputs", int64_t(3));
-    return outputs_beside(r, r.add(std::move(split)));
+    return r.add_all(std::move(split));
   }
   const bool fits = given.size() == 3 && given[0] == given[1] && given[0] > 0 && given[2] > 0;
-  require(fits, ErrorCode::invalid_argument, "qkv_hidden_sizes are three positive numbers, the first two the same");
+  require(fits, ErrorCode::invalid_argument,
+          "qkv_hidden_sizes are {}, expected three positive numbers, of which the first two are equal",
+          to_string(given));
   require(!known || (given[2] < width && given[0] == (width - given[2]) / 2 && (width - given[2]) % 2 == 0),
           ErrorCode::invalid_argument, "weights have {} columns; qkv_hidden_sizes are {}, {} and {}", width, given[0],
           given[1], given[2]);
   split.inputs.push_back(r.constant(given));
-  return outputs_beside(r, r.add(std::move(split)));
+  return r.add_all(std::move(split));
 }
 
 void check_attention(Rewriter& r) {
@@ -38,9 +39,13 @@ void check_attention(Rewriter& r) {
   require(!r.has(4) || !r.has(5), ErrorCode::invalid_argument, "past and attention_bias exclude each other");
   const ValueType &x = r.type(0), &w = r.type(1);
   require(!x.ranked || x.rank() == 3, ErrorCode::invalid_argument, "input has {} axes, expected 3", x.rank());
-  require(!r.has(2) || !r.type(2).ranked || !w.ranked ||
-              (r.type(2).rank() == 1 && may_equal(r.type(2).shape[0], w.shape.back())),
-          ErrorCode::invalid_argument, "bias does not fit to the columns of the weights");
+  require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, expected 2", w.rank());
+  if (r.has(2) && r.type(2).ranked && w.ranked) {
+    const Shape& bias = r.type(2).shape;
+    require(bias.rank() == 1 && may_equal(bias[0], w.shape[1]), ErrorCode::invalid_argument,
+            "bias has shape {}, expected [{}] for weights of shape {}", r.graph().dims().text(bias),
+            r.graph().dims().text(w.shape[1]), r.graph().dims().text(w.shape));
+  }
   if (!r.has(4) || !r.type(4).ranked) return;
   const Shape& past = r.type(4).shape;
   require(past.rank() == 5 && may_equal(past[0], 2), ErrorCode::invalid_argument,

@@ -65,11 +65,11 @@ void bias_dropout(Rewriter& r) {
   NodeSpec dropout{.type = "Dropout", .inputs = {sum, r.input(3), r.input(4)}, .attributes = r.attributes()};
   while (dropout.inputs.back() == ValueId::none) dropout.inputs.pop_back();
   dropout.outputs = 2;
-  ValueId y = r.add(std::move(dropout));
-  const ValueId mask = r.graph().producer(y)->outputs[1];
+  const auto made = r.add_all(std::move(dropout));
+  ValueId y = made[0];
   if (r.has(2)) y = Maker(r)("Add", {y, r.input(2)});
   r.replace_output(0, y);
-  r.replace_output(1, mask);
+  r.replace_output(1, made[1]);
   r.remove();
 }
 

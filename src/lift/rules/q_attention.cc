@@ -26,11 +26,11 @@ void apply_q_attention(Rewriter& r) {
   for (const char* name : {"do_rotary", "past_present_share_buffer"})
     require(r.attributes().get_or<int64_t>(name, 0) == 0, ErrorCode::not_implemented, "attribute {} is not supported",
             name);
-  const ValueId q = r.add({.type = "Split",
-                           .inputs = {projected(r)},
-                           .attributes = {{"axis", int64_t(-1)}, {"num_outputs", int64_t(3)}},
-                           .outputs = 3});
-  attend_together(r, {.qkv = outputs_beside(r, q), .mask = kMask, .past = kPast});
+  const auto qkv = r.add_all({.type = "Split",
+                              .inputs = {projected(r)},
+                              .attributes = {{"axis", int64_t(-1)}, {"num_outputs", int64_t(3)}},
+                              .outputs = 3});
+  attend_together(r, {.qkv = qkv, .mask = kMask, .past = kPast});
 }
 
 constexpr LiftRule kQAttentionRules[] = {{"QAttention", kAlways, apply_q_attention, "com.microsoft"}};

@@ -42,10 +42,8 @@ void apply_integer_to_float(Rewriter& r) {
 // A, B, b_scale, b_zero_point?, bias?
 void apply_dynamic_quantize(Rewriter& r) {
   require_columns(r, 4, 1);
-  Graph& graph = r.graph();
-  const ValueId codes = r.add({.type = "DynamicQuantizeLinear", .inputs = {r.input(0)}, .outputs = 3});
-  const std::vector<ValueId> made = graph.node(graph.value(codes).producer).outputs;
-  const ValueId sums = product_of_codes(r, {codes, r.input(1), made[2], input_or_none(r, 3)});
+  const auto made = r.add_all({.type = "DynamicQuantizeLinear", .inputs = {r.input(0)}, .outputs = 3});
+  const ValueId sums = product_of_codes(r, {made[0], r.input(1), made[2], input_or_none(r, 3)});
   const ValueId scale = r.add({.type = "Mul", .inputs = {made[1], r.input(2)}});
   finish_product(r, scaled_sums(r, sums, scale, DType::f32), 4);
 }
