@@ -2,6 +2,8 @@
 // than of Q), a cache of past keys and values, causal and windowed masks. A query that sees no key gives zeros.
 #include "ops/nn/common/attention.h"
 
+#include "ops/expect_shape.h"
+
 namespace retort::ops {
 namespace {
 
@@ -98,10 +100,7 @@ struct Attention {
     // Checks every extent, not only the number of elements: past rows may lie in a block with gaps between heads, whose
     // offsets follow from the shape.
     const auto expect_past = [&](size_t i, size_t size) {
-      const Shape wanted{int64_t(s.batch), int64_t(s.kv_heads), int64_t(s.past_len), int64_t(size)};
-      if (c.has(i) && !(c.shape(i) == wanted))
-        fail(ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, to_string(c.shape(i)),
-             to_string(wanted));
+      expect_shape(c, i, "", {int64_t(s.batch), int64_t(s.kv_heads), int64_t(s.past_len), int64_t(size)});
     };
     expect_past(kPastK, s.head_size);
     expect_past(kPastV, s.v_head_size);

@@ -1,6 +1,7 @@
 // com.microsoft.MoE: a mixture of experts, whose weights are floats [experts, rows, columns].
 #include "base/half.h"
 #include "kernels/elementwise/cast.h"
+#include "ops/expect_shape.h"
 #include "ops/nn/common/experts.h"
 
 namespace retort::ops {
@@ -22,20 +23,13 @@ struct MoE : ExpertAttributes {
   enum Input : size_t { kX, kScores, kFirst, kFirstBias, kSecond, kSecondBias, kThird, kThirdBias };
 
   void infer(InferContext& c) const {
-    infer_experts(c, *this);
-    require(!c.has(kThird) || (gated() && fusion == 0), ErrorCode::invalid_argument,
-            "fc3_experts_weights go with activation_type swiglu and swiglu_fusion 0; these are {} and {}", activation,
-            fusion);
-    require(c.has(kThird) || !gated() || fusion != 0, ErrorCode::invalid_argument,
-            "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", activation);
+    infer_experts(c, *this, kThird);
     for (const size_t i : {kFirst, kFirstBias, kSecond, kSecondBias, kThird, kThirdBias})
       require(!c.has(i) || c.dtype(i) == c.dtype(kX), ErrorCode::invalid_argument, "input {} is {}, input 0 {}", i,
               dtype_name(c.has(i) ? c.dtype(i) : c.dtype(kX)), dtype_name(c.dtype(kX)));
   }
-  // The products of the k experts of each token.
   Cost cost(const CostContext& c) const {
-    const double weights = c.count(kFirst) + c.count(kSecond) + c.count(kThird);
-    return {.multiply_adds = c.extent(kScores, 0) * double(k) * per(weights, c.extent(kScores, 1)), .tiles = true};
+    return expert_cost(c, *this, c.count(kFirst) + c.count(kSecond) + c.count(kThird));
   }
 
   size_t scratch(const RunContext& c) const { return call(c, nullptr).scratch(c, *this, c.has(kThird)); }
@@ -52,10 +46,7 @@ struct MoE : ExpertAttributes {
     return {c.data(i), c.dtype(i), rows, columns};
   }
   static const float* bias(const RunContext& c, size_t i, ScratchParts& parts, size_t experts, size_t rows) {
-    if (!c.has(i)) return nullptr;
-    const Shape wanted{int64_t(experts), int64_t(rows)};
-    require(c.shape(i) == wanted, ErrorCode::invalid_argument, "input {} has shape {}, expected {}", i, c.shape(i),
-            wanted);
+    expect_shape(c, i, "", {int64_t(experts), int64_t(rows)});
     return float_input(c, i, parts);
   }
   ExpertCall<ExpertRows> call(const RunContext& c, void* base) const {
@@ -73,7 +64,7 @@ struct MoE : ExpertAttributes {
     m.first_bias = bias(c, kFirstBias, m.parts, s.experts, s.inner * size_t(fused()));
     m.second_bias = bias(c, kSecondBias, m.parts, s.experts, s.hidden);
     m.third_bias = bias(c, kThirdBias, m.parts, s.experts, s.inner);
-    m.take_result(c);
+    m.y = float_output(c, m.parts);
     return m;
   }
 };

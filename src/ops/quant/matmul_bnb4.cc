@@ -58,32 +58,27 @@ struct MatMulBnb4 {
 
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
-    const Sizes s = sizes(c);
-    std::vector<float> column(s.inner);
-    for (size_t j = 0; j < s.columns; ++j) {
-      decode(c, j, column.data());
-      for (size_t i = 0; i < s.rows; ++i) {
-        double sum = 0;
-        for (size_t k = 0; k < s.inner; ++k) sum += double(c.input<T>(kA)[i * s.inner + k]) * double(column[k]);
-        c.output<T>()[i * s.columns + j] = T(sum);
-      }
-    }
+    with_product(c, multiply_decoded_reference);
   }
   size_t scratch(const RunContext& c) const {
     return c.dtype(kA) == DType::f32 ? decoded_scratch(size_t(transposed ? K : N), c.parallel().workers()) : 0;
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    const Sizes s = sizes(c);
-    multiply_decoded({.m = s.rows,
-                      .n = s.columns,
-                      .k = s.inner,
-                      .a = c.input<float>(kA).data(),
-                      .decode = [&](size_t j, float* to) { decode(c, j, to); },
-                      .c = c.output<float>().data()},
-                     c.scratch(), c.parallel());
+    with_product(c, [&](const DecodedProduct& p) { multiply_decoded(p, c.scratch(), c.parallel()); });
   }
 
  private:
+  template <typename F>
+  void with_product(const RunContext& c, const F& multiply) const {
+    const Sizes s = sizes(c);
+    const auto column = [&](size_t j, float* to) { decode(c, j, to); };
+    multiply({.m = s.rows,
+              .n = s.columns,
+              .k = s.inner,
+              .a = c.input<float>(kA).data(),
+              .decode = column,
+              .c = c.output<float>().data()});
+  }
   struct Sizes {
     size_t rows, columns, inner;
   };

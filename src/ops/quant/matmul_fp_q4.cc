@@ -32,32 +32,27 @@ struct MatMulFpQ4 {
 
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
-    const Sizes s = sizes(c);
-    std::vector<float> column(s.k);
-    for (size_t j = 0; j < s.n; ++j) {
-      decode(c, s, j, column.data());
-      for (size_t i = 0; i < s.m; ++i) {
-        double sum = 0;
-        for (size_t k = 0; k < s.k; ++k) sum += double(c.input<T>(kA)[i * s.k + k]) * double(column[k]);
-        c.output<T>()[i * s.n + j] = T(sum);
-      }
-    }
+    with_product(c, multiply_decoded_reference);
   }
   size_t scratch(const RunContext& c) const {
     return c.shape(kA).empty() ? 0 : decoded_scratch(size_t(c.shape(kA).back()), c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    const Sizes s = sizes(c);
-    multiply_decoded({.m = s.m,
-                      .n = s.n,
-                      .k = s.k,
-                      .a = c.input<float>(kA).data(),
-                      .decode = [&](size_t j, float* to) { decode(c, s, j, to); },
-                      .c = c.output<float>().data()},
-                     c.scratch(), c.parallel());
+    with_product(c, [&](const DecodedProduct& p) { multiply_decoded(p, c.scratch(), c.parallel()); });
   }
 
  private:
+  template <typename F>
+  void with_product(const RunContext& c, const F& multiply) const {
+    const Sizes s = sizes(c);
+    const auto column = [&](size_t j, float* to) { decode(c, s, j, to); };
+    multiply({.m = s.m,
+              .n = s.n,
+              .k = s.k,
+              .a = c.input<float>(kA).data(),
+              .decode = column,
+              .c = c.output<float>().data()});
+  }
   struct Sizes {
     size_t m, n, k, block, blocks, bytes;
   };

@@ -2,10 +2,9 @@
 // product is always computed in float, since accuracy_level is only a lower limit of the accuracy.
 #include <bit>
 
-#include "kernels/elementwise/cast.h"
 #include "ops/nn/common/matrix.h"
-#include "ops/quant/common/codes.h"
 #include "ops/quant/common/decoded_product.h"
+#include "ops/quant/common/float_scratch.h"
 
 namespace retort::ops {
 namespace {
@@ -45,47 +44,38 @@ struct MatMulNBits {
   }
   Cost cost(const CostContext& c) const { return product_cost(c, double(K)); }
 
-  size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).bytes(); }
+  size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
 
   void run(RunContext& c) const {
-    const Memory memory(c, *this, c.scratch());
+    const Memory m(c, *this, c.scratch());
     const bool omitted = c.count(kB) == 0;
     const CodeBlocks b = omitted ? CodeBlocks() : blocks(c);
     require(!c.has(kBias) || (c.shape(kBias).rank() == 1 && c.shape(kBias)[0] == N), ErrorCode::invalid_argument,
             "bias has shape {}, expected [{}]", c.shape(c.has(kBias) ? kBias : kA), N);
     const auto decode = [&](size_t row, float* to) { b.decode(row, to); };
-    DecodedProduct p{.m = c.out_count() / size_t(N),
-                     .n = size_t(N),
-                     .k = omitted ? 0 : size_t(K),
-                     .a = static_cast<const float*>(as_float(c, kA, memory.a)),
-                     .decode = decode};
-    if (c.has(kBias)) p.bias = as_float(c, kBias, memory.bias);
-    p.c = memory.y ? memory.y : c.output<float>().data();
-    multiply_decoded(p, memory.panels, c.parallel());
-    if (memory.y) kernels::cast(memory.y, DType::f32, c.out_data(), c.out_dtype(), c.out_count(), c.parallel());
+    const DecodedProduct p{.m = c.out_count() / size_t(N),
+                           .n = size_t(N),
+                           .k = omitted ? 0 : size_t(K),
+                           .a = m.a,
+                           .decode = decode,
+                           .bias = m.bias,
+                           .c = m.y};
+    multiply_decoded(p, m.panels, c.parallel());
+    store_result(c, m.y);
   }
 
  private:
-  // A, bias and Y converted to float if necessary, and the panels of the product.
+  // A, bias and Y as float, and the panels of the product.
   struct Memory {
     ScratchParts parts;
-    float *a = nullptr, *bias = nullptr, *y = nullptr;
+    const float *a, *bias;
+    float* y;
     char* panels;
-    Memory(const RunContext& c, const MatMulNBits& op, void* base) : parts(base) {
-      if (c.out_count() > 0 && c.dtype(kA) != DType::f32) {
-        a = parts.take<float>(c.count(kA));
-        bias = parts.take<float>(c.count(kBias));
-        y = parts.take<float>(c.out_count());
-      }
+    Memory(const RunContext& c, const MatMulNBits& op, void* base)
+        : parts(base), a(float_input(c, kA, parts)), bias(float_input(c, kBias, parts)), y(float_output(c, parts)) {
       panels = parts.take<char>(decoded_scratch(size_t(op.K), c.parallel().workers()));
     }
-    size_t bytes() const { return parts.bytes(); }
   };
-  static const float* as_float(const RunContext& c, size_t i, float* to) {
-    if (c.dtype(i) == DType::f32) return static_cast<const float*>(c.data(i));
-    if (to) kernels::cast(c.data(i), c.dtype(i), to, DType::f32, c.count(i), c.parallel());
-    return to;
-  }
 
   // A parameter may also be a vector.
   static void check_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {

@@ -2,7 +2,7 @@
 // with a scale for each row or for each block of a row.
 #include <bit>
 
-#include "kernels/elementwise/cast.h"
+#include "ops/expect_shape.h"
 #include "ops/nn/common/experts.h"
 #include "ops/quant/common/decoded_product.h"
 
@@ -41,7 +41,7 @@ struct QMoE : ExpertAttributes {
                          (block_size == 32 || block_size == 64 || block_size == 128);
     require(
         !has_triples() || profile, ErrorCode::invalid_argument,
-        "weights of 3 bits go with activation_type swiglu, swiglu_fusion 1, weights_prepacked 0, block_size 32, 64 or "
+        "weights of 3 bits require activation_type swiglu, swiglu_fusion 1, weights_prepacked 0, block_size 32, 64 or "
         "128, and as many bits of fc3 as of fc1; these are {}, {}, {}, {}, {} and {}",
         activation, fusion, prepacked, block_size, bits_of(kThird), bits_of(kFirst));
     require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
@@ -51,14 +51,9 @@ struct QMoE : ExpertAttributes {
   }
 
   void infer(InferContext& c) const {
-    infer_experts(c, *this);
-    require(!c.has(kThird) || (gated() && fusion == 0), ErrorCode::invalid_argument,
-            "fc3_experts_weights go with activation_type swiglu and swiglu_fusion 0; these are {} and {}", activation,
-            fusion);
-    require(c.has(kThird) || !gated() || fusion != 0, ErrorCode::invalid_argument,
-            "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", activation);
+    infer_experts(c, *this, kThird);
     require(!has_triples() || c.dtype(kX) != DType::f32, ErrorCode::invalid_argument,
-            "weights of 3 bits go with input of float16 or bfloat16, which is float32");
+            "weights of 3 bits require an input of float16 or bfloat16, but it is float32");
     for (const size_t i : {kFirst, kSecond, kThird}) check_types(c, i);
     require(!c.has(kWeights) || c.dtype(kWeights) == c.dtype(kX), ErrorCode::invalid_argument,
             "router_weights are {}, input {}", dtype_name(c.has(kWeights) ? c.dtype(kWeights) : DType::undefined),
@@ -66,12 +61,11 @@ struct QMoE : ExpertAttributes {
     for (size_t i = kScale1; i < kScale1 + 6; ++i)
       require(!c.has(i), ErrorCode::invalid_argument, "input {} is only used with another quant_type than 'int'", i);
   }
-  // The products of the k experts of each token.
   Cost cost(const CostContext& c) const {
     const double weights = c.count(kFirst) * 8 / double(first_bits.value_or(bits)) +
                            c.count(kSecond) * 8 / double(second_bits.value_or(bits)) +
                            c.count(kThird) * 8 / double(third_bits.value_or(bits));
-    return {.multiply_adds = c.extent(kScores, 0) * double(k) * per(weights, c.extent(kScores, 1)), .tiles = true};
+    return expert_cost(c, *this, weights);
   }
 
   size_t scratch(const RunContext& c) const { return call(c, nullptr).scratch(c, *this, c.has(kThird)); }
@@ -102,24 +96,17 @@ struct QMoE : ExpertAttributes {
             "zero points (input {}) are {}, expected uint8", zeros,
             dtype_name(c.has(zeros) ? c.dtype(zeros) : DType::undefined));
   }
-  static void require_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {
-    require(c.shape(i) == wanted, ErrorCode::invalid_argument, "{} (input {}) have shape {}, expected {}", what, i,
-            c.shape(i), wanted);
-  }
-
   ExpertCodes codes(const RunContext& c, size_t layer, size_t experts, size_t rows, size_t columns) const {
     const int64_t b = bits_of(layer), e = int64_t(experts), r = int64_t(rows), n = int64_t(columns);
     const int64_t block = block_size > 0 ? block_size : std::max<int64_t>(n, 1);
     const int64_t blocks = std::max<int64_t>(1, ceil_div(n, block));
     require(n * b % 8 == 0, ErrorCode::invalid_argument, "a row of {} weights of {} bits does not end with a byte", n,
             b);
-    require(prepacked == 0 || prepacked == -1, ErrorCode::not_implemented,
-            "weights_prepacked is {}: weights in a layout of one provider; export the model with 0", prepacked);
     require(block_size == 0 || n % block_size == 0, ErrorCode::invalid_argument,
             "rows of {} weights do not consist of whole blocks of {}", n, block_size);
     const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // with the last two axes exchanged
-    if (!older) require_shape(c, layer, "weights", {e, r, n * b / 8});
-    require_shape(c, layer + 1, "scales", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});
+    if (!older) expect_shape(c, layer, "", {e, r, n * b / 8});
+    expect_shape(c, layer + 1, "", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});
     ExpertCodes codes{{.bits = size_t(b),
                        .length = columns,
                        .block = size_t(block),
@@ -136,12 +123,12 @@ struct QMoE : ExpertAttributes {
     codes.blocks.zero_rows = block_size > 0 ? 0 : rows;
     const int64_t bytes = ceil_div((block_size > 0 ? blocks : r) * b, int64_t(8));
     codes.blocks.zero_bytes = size_t(bytes);
-    require_shape(c, zeros, "zero points", block_size > 0 ? Shape{e, r, bytes} : Shape{e, bytes});
+    expect_shape(c, zeros, "", block_size > 0 ? Shape{e, r, bytes} : Shape{e, bytes});
     return codes;
   }
-  // Zero points of 3 bits are all 4, which is also what none means.
+  // Zero points of 3 bits are all 4, as if they were omitted.
   static void check_triples(const RunContext& c, size_t zeros, const Shape& wanted, size_t blocks) {
-    require_shape(c, zeros, "zero points", wanted);
+    expect_shape(c, zeros, "", wanted);
     const auto all = c.input<uint8_t>(zeros);
     const auto bytes = size_t(wanted[2]);
     for (size_t i = 0; i < all.size() / std::max<size_t>(bytes, 1) * blocks; ++i) {
@@ -153,7 +140,7 @@ struct QMoE : ExpertAttributes {
     }
   }
   static const float* bias(const RunContext& c, size_t i, ScratchParts& parts, size_t experts, size_t rows) {
-    if (c.has(i)) require_shape(c, i, "biases", {int64_t(experts), int64_t(rows)});
+    expect_shape(c, i, "", {int64_t(experts), int64_t(rows)});
     return float_input(c, i, parts);
   }
 
@@ -172,12 +159,12 @@ struct QMoE : ExpertAttributes {
     if (c.has(kThird)) m.third = codes(c, kThird, s.experts, s.inner, s.hidden);
     m.x = float_input(c, kX, m.parts);
     m.scores = float_input(c, kScores, m.parts);
-    if (c.has(kWeights)) require_shape(c, kWeights, "router_weights", c.shape(kScores));
+    expect_shape(c, kWeights, "router_weights", c.shape(kScores));
     m.weights = float_input(c, kWeights, m.parts);
     m.first_bias = bias(c, kFirst + 2, m.parts, s.experts, s.inner * size_t(fused()));
     m.second_bias = bias(c, kSecond + 2, m.parts, s.experts, s.hidden);
     m.third_bias = bias(c, kThird + 2, m.parts, s.experts, s.inner);
-    m.take_result(c);
+    m.y = float_output(c, m.parts);
     return m;
   }
 };

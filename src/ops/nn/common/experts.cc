@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/elementwise/cast.h"
-
 #include "ops/quant/common/decoded_product.h"
 
 namespace retort::ops {
@@ -101,15 +99,16 @@ void choose(const ExpertAttributes& op, const ExpertMixture& m, size_t token, co
   for (size_t i = 0; (op.normalize || m.among_chosen) && i < k; ++i) shares[i] /= total;
 }
 
-void multiply_layer(const ExpertLayer& layer, size_t expert, size_t rows, const float* x, float* y, void* panels,
-                    const Parallel& parallel) {
+// Multiplies the rows of one expert: from `x_to_y.first` to `x_to_y.second`.
+void multiply_layer(const ExpertLayer& layer, size_t expert, size_t rows, std::pair<const float*, float*> x_to_y,
+                    void* panels, const Parallel& parallel) {
   multiply_decoded({.m = rows,
                     .n = layer.rows,
                     .k = layer.columns,
-                    .a = x,
+                    .a = x_to_y.first,
                     .decode = [&](size_t row, float* to) { layer.decode(expert, row, to); },
                     .bias = layer.bias ? layer.bias + expert * layer.rows : nullptr,
-                    .c = y},
+                    .c = x_to_y.second},
                    panels, parallel);
 }
 
@@ -141,10 +140,10 @@ void run_expert(const ExpertAttributes& op, const ExpertMixture& m, size_t exper
     memory.rows[rows++] = token;
   }
   if (rows == 0) return;
-  multiply_layer(m.first, expert, rows, memory.x, memory.first, memory.panels, parallel);
-  if (m.third) multiply_layer(*m.third, expert, rows, memory.x, memory.third, memory.panels, parallel);
+  multiply_layer(m.first, expert, rows, {memory.x, memory.first}, memory.panels, parallel);
+  if (m.third) multiply_layer(*m.third, expert, rows, {memory.x, memory.third}, memory.panels, parallel);
   activate_rows(op, m, memory, rows);
-  multiply_layer(m.second, expert, rows, memory.inner, memory.y, memory.panels, parallel);
+  multiply_layer(m.second, expert, rows, {memory.inner, memory.y}, memory.panels, parallel);
   for (size_t r = 0; r < rows; ++r) {
     float* to = m.y + memory.rows[r] * m.hidden;
     for (size_t j = 0; j < m.hidden; ++j) to[j] += memory.weight[r] * memory.y[r * m.hidden + j];
@@ -165,7 +164,7 @@ void ExpertAttributes::check() const {
        "activation_type is '{}', expected relu, gelu, silu, identity, relu2, swiglu or geglu", activation);
 }
 
-void infer_experts(InferContext& c, const ExpertAttributes& op) {
+void infer_experts(InferContext& c, const ExpertAttributes& op, size_t third) {
   const DType type = c.dtype(0);
   c.set(0, type);
   require(is_float(type) && type != DType::f64 && c.dtype(1) == type, ErrorCode::invalid_argument,
@@ -182,19 +181,15 @@ void infer_experts(InferContext& c, const ExpertAttributes& op) {
           c.dims().text(tokens), c.dims().text(x));
   require(!is_known(scores[1]) || scores[1] >= op.k, ErrorCode::invalid_argument, "k is {}, there are {} experts", op.k,
           c.dims().text(scores[1]));
+  require(!c.has(third) || (op.gated() && op.fusion == 0), ErrorCode::invalid_argument,
+          "fc3_experts_weights require a gated activation_type and swiglu_fusion 0; these are {} and {}", op.activation,
+          op.fusion);
+  require(c.has(third) || !op.gated() || op.fusion != 0, ErrorCode::invalid_argument,
+          "activation_type {} needs swiglu_fusion 1 or 2, or fc3_experts_weights", op.activation);
 }
 
-const float* float_input(const RunContext& c, size_t i, ScratchParts& parts) {
-  if (!c.has(i)) return nullptr;
-  if (c.dtype(i) == DType::f32) return static_cast<const float*>(c.data(i));
-  float* to = parts.take<float>(c.count(i));
-  if (to) kernels::cast(c.data(i), c.dtype(i), to, DType::f32, c.count(i), c.parallel());
-  return to;
-}
-
-void store_result(const RunContext& c, const float* y) {
-  if (c.out_dtype() != DType::f32)
-    kernels::cast(y, DType::f32, c.out_data(), c.out_dtype(), c.out_count(), c.parallel());
+Cost expert_cost(const CostContext& c, const ExpertAttributes& op, double weights) {
+  return {.multiply_adds = c.extent(1, 0) * double(op.k) * per(weights, c.extent(1, 1)), .tiles = true};
 }
 
 ExpertShape expert_shape(const RunContext& c, size_t inner) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ops/op.h"
-#include "ops/quant/common/codes.h"
+#include "ops/quant/common/float_scratch.h"
 
 namespace retort::ops {
 
@@ -53,19 +53,16 @@ size_t mixture_scratch(const ExpertAttributes& op, const ExpertMixture& mixture,
 void mix_experts(const ExpertAttributes& op, const ExpertMixture& mixture, void* scratch, const Parallel& parallel);
 
 /// Infers output 0, which is like input 0, the tokens. Throws invalid_argument if input 1, their scores, does not
-/// match.
-void infer_experts(InferContext& c, const ExpertAttributes& op);
-/// Input i as floats, converted into scratch if it has another type; null if it is omitted. If `parts` has no base,
-/// memory is only counted.
-const float* float_input(const RunContext& c, size_t i, ScratchParts& parts);
+/// match, or if input `third`, the weights of the third layer, is given or missing against the attributes.
+void infer_experts(InferContext& c, const ExpertAttributes& op, size_t third);
+/// The products of the k experts of each token; `weights` is the number of all weights of all experts.
+Cost expert_cost(const CostContext& c, const ExpertAttributes& op, double weights);
 
 /// The sizes of a call.
 struct ExpertShape {
   size_t tokens, hidden, inner, experts;
 };
 
-/// Copies `y` to output 0, unless it already lies there.
-void store_result(const RunContext& c, const float* y);
 /// The sizes, from the input, its scores, and the number of elements in a row of the second layer.
 ExpertShape expert_shape(const RunContext& c, size_t inner);
 
@@ -80,7 +77,7 @@ struct ExpertCall {
               *third_bias = nullptr;
   float* y = nullptr;
 
-  /// `f(mixture)`.
+  /// Calls f(mixture).
   template <typename F>
   void with_mixture(const ExpertAttributes& op, bool has_third, const F& f) const {
     const ExpertLayer linear{s.inner, s.hidden, third, third_bias};
@@ -96,10 +93,6 @@ struct ExpertCall {
                     .second = {s.hidden, s.inner, second, second_bias},
                     .third = has_third ? &linear : nullptr,
                     .y = y});
-  }
-  /// Memory for the result if the type of output 0 is not float32.
-  void take_result(const RunContext& c) {
-    y = c.out_dtype() == DType::f32 ? static_cast<float*>(c.out_data()) : parts.take<float>(c.out_count());
   }
   size_t scratch(const RunContext& c, const ExpertAttributes& op, bool has_third) {
     with_mixture(op, has_third,

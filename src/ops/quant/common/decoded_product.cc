@@ -1,6 +1,7 @@
 #include "ops/quant/common/decoded_product.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
@@ -56,6 +57,18 @@ void decode_run(size_t bits, const uint8_t* codes, size_t n, float scale, float 
 
 size_t decoded_scratch(size_t k, int workers) {
   return checked_mul(Panel(k, nullptr).parts.bytes(), size_t(workers), "panels of decoded columns");
+}
+
+void multiply_decoded_reference(const DecodedProduct& p) {
+  std::vector<float> column(p.k);
+  for (size_t j = 0; j < p.n; ++j) {
+    p.decode(j, column.data());
+    for (size_t i = 0; i < p.m; ++i) {
+      double sum = 0;
+      for (size_t k = 0; k < p.k; ++k) sum += double(p.a[i * p.k + k]) * double(column[k]);
+      p.c[i * p.n + j] = float(p.bias ? sum + double(p.bias[j]) : sum);
+    }
+  }
 }
 
 void multiply_decoded(const DecodedProduct& p, void* scratch, const Parallel& parallel) {

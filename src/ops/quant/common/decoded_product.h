@@ -20,12 +20,14 @@ struct DecodedProduct {
 };
 /// Bytes of scratch for multiply_decoded(), `workers` being Parallel::workers() of its call.
 size_t decoded_scratch(size_t k, int workers);
+/// The same, with sums in double precision.
+void multiply_decoded_reference(const DecodedProduct& p);
 /// `scratch` is 64-byte aligned.
 void multiply_decoded(const DecodedProduct& p, void* scratch, const Parallel& parallel);
 
 /// Rows of codes of 2, 3, 4 or 8 bits, the first code in the lowest bits of a byte. A row is cut into blocks, each of
-/// which starts at a byte and has a scale and a zero point: element = (code - zero point) · scale. Codes of 3 bits have
-/// no zero points but 4.
+/// which starts at a byte and has a scale and a zero point: element = (code - zero point) · scale. The
+/// zero point of codes of 3 bits is always 4.
 struct CodeBlocks {
   size_t bits = 4, length = 0;   ///< of a code; elements of a row
   size_t block = 0, blocks = 0;  ///< elements of a block; blocks of a row

@@ -105,16 +105,11 @@ std::optional<TimestampRule> BeamRun::timestamps(size_t vocabulary) const {
 }
 
 ScoreRules BeamRun::rules(size_t vocabulary) const {
-  const auto batch = int64_t(space_.batch), tokens = int64_t(vocabulary);
-  ScoreRules r{.vocabulary = vocabulary, .beams = space_.beams};
-  r.repetition = in_.real(In::kRepetition, "repetition_penalty", 1);
-  require(r.repetition > 0, ErrorCode::invalid_argument, "repetition_penalty is {}, expected a positive number",
-          r.repetition);
+  constexpr RuleInputs kRules{In::kShortest, In::kRepetition, In::kMask, In::kPrefixMask};
+  ScoreRules r = read_rules(in_, kRules, space_.batch, vocabulary);
+  r.beams = space_.beams;
   r.ngram = a_.ngram;
-  r.min_length = in_.number(In::kShortest, "min_length", 0);
   r.end = a_.end;
-  r.vocabulary_mask = in_.optional(In::kMask, "vocab_mask", {tokens});
-  r.prefix_mask = in_.optional(In::kPrefixMask, "prefix_vocab_mask", {batch, tokens});
   r.temperature = extras_.temperature;
   r.timestamps = timestamps(vocabulary);
   return r;

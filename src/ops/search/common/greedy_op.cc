@@ -33,18 +33,13 @@ GreedyRun::GreedyRun(const RunContext& c, const GreedyAttributes& a)
 }
 
 ScoreRules GreedyRun::rules(size_t vocabulary) const {
-  const auto batch = int64_t(space_.batch), tokens = int64_t(vocabulary);
-  ScoreRules r{.vocabulary = vocabulary};
-  r.repetition = in_.real(In::kRepetition, "repetition_penalty", 1);
-  require(r.repetition > 0, ErrorCode::invalid_argument, "repetition_penalty is {}, expected a positive number",
-          r.repetition);
+  constexpr RuleInputs kRules{In::kShortest, In::kRepetition, In::kMask, In::kPrefixMask};
+  ScoreRules r = read_rules(in_, kRules, space_.batch, vocabulary);
   r.ngram = a_.ngram;
-  r.min_length = in_.number(In::kShortest, "min_length", 0);
   r.end = a_.end;
-  r.vocabulary_mask = in_.optional(In::kMask, "vocab_mask", {tokens});
-  r.prefix_mask = in_.optional(In::kPrefixMask, "prefix_vocab_mask", {batch, tokens});
   r.temperature = temperature_;
-  if (presence_penalty_ != 0) r.presence_mask = in_.optional(In::kPresence, "presence_mask", {batch, tokens});
+  const Shape each{int64_t(space_.batch), int64_t(vocabulary)};
+  if (presence_penalty_ != 0) r.presence_mask = in_.optional(In::kPresence, "presence_mask", each);
   r.presence_penalty = presence_penalty_;
   return r;
 }

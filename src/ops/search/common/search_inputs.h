@@ -3,6 +3,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "ops/expect_shape.h"
+#include "ops/search/common/score_rules.h"
 #include "ops/search/common/subgraphs.h"
 
 namespace retort::ops {
@@ -24,9 +26,7 @@ class SearchInputs {
   /// int32 elements of input i, or null; throws invalid_argument if it has another shape.
   const int32_t* optional(size_t i, std::string_view name, const Shape& wanted) const {
     if (!has(i)) return nullptr;
-    if (c_.shape(i) != wanted)
-      fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c_.shape(i)),
-           to_string(wanted));
+    expect_shape(c_, i, name, wanted);
     return c_.input<int32_t>(i).data();
   }
   std::span<const int32_t> tokens(size_t i) const { return c_.input<int32_t>(i); }
@@ -45,6 +45,13 @@ class SearchInputs {
   const RunContext& c_;
   size_t own_;
 };
+
+/// Where a search has the inputs of its rules.
+struct RuleInputs {
+  size_t min_length, repetition_penalty, vocab_mask, prefix_vocab_mask;
+};
+/// The rules that these inputs give for `batch` entries; throws invalid_argument on values and shapes that do not fit.
+ScoreRules read_rules(const SearchInputs& in, const RuleInputs& i, size_t batch, size_t vocabulary);
 
 /// Checks that the rank of input 0 is known and `rank`, and returns its first extent, the batch.
 inline Dim batch_of(const InferContext& c, size_t rank) {
