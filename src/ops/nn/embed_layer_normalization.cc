@@ -32,7 +32,7 @@ struct EmbedLayerNormalization {
     };
     table(kPlaces, "position_embedding");
     require(!c.has(kSegments) || c.has(kSegmentTable), ErrorCode::invalid_argument,
-            "segment_ids come with segment_embedding");
+            "segment_ids are given, but segment_embedding is missing; give both");
     if (c.has(kSegmentTable)) table(kSegmentTable, "segment_embedding");
     if (c.has(kSegments)) expect_shape(c, kSegments, "segment_ids", ids);
     if (c.has(kMask)) expect_shape(c, kMask, "mask", ids);

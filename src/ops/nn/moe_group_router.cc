@@ -1,7 +1,8 @@
-// com.microsoft.MoEGroupRouter: the sigmoid of router scores, for a mixture of experts. For each token, it selects the
-// topk_group groups of experts whose group_topk best scores (with a bias) have the largest sum, and among these the
+// com.microsoft.MoEGroupRouter: selects experts for a mixture of experts. The score of an expert is the sigmoid of its
+// logit; logits are an input, or are computed from activations by a projection. For each token, the operator selects
+// the topk_group groups of experts whose group_topk best scores (with a bias) have the largest sum, and among these the
 // top_k best experts. The output has the logarithms of their scores, and a sentinel for all others. Alternatively, it
-// returns all scores, with and without the bias. The scores may be computed from activations by a projection.
+// returns all scores, with and without the bias.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -37,9 +38,9 @@ struct MoEGroupRouter {
     c.set(kScores, DType::f32);
     const bool full = c.wants(kBiased) || c.wants(kScores);
     require(!full || (n_group == 1 && topk_group == 1), ErrorCode::invalid_argument,
-            "selection_scores and router_weights go with one group, n_group is {}", n_group);
+            "selection_scores and router_weights require one group, but n_group is {}", n_group);
     require(full || !c.has(kProjection), ErrorCode::invalid_argument,
-            "projection_weight goes with the outputs selection_scores and router_weights");
+            "projection_weight requires the output selection_scores or router_weights, which are missing");
     const Shape& x = c.shape(kLogits);
     require(x.rank() >= 1, ErrorCode::invalid_argument, "logits have shape {}, expected at least one axis",
             c.dims().text(x));
@@ -72,8 +73,7 @@ struct MoEGroupRouter {
   void reference(RunContext& c) const {
     const Shape& x = c.shape(kLogits);
     const size_t experts = c.count(kBias);
-    size_t tokens = 1;
-    for (size_t d = 0; d + 1 < x.rank(); ++d) tokens *= size_t(x[d]);
+    const auto tokens = size_t(extent_product(x, 0, x.rank() - 1));
     kernels::for_chunks(
         c.parallel(), tokens,
         [&](size_t begin, size_t end) {

@@ -47,19 +47,22 @@ struct NonMaxSuppression {
               c.has(input) ? to_string(c.shape(input)) : "");
       return c.count(input) ? c.input<T>(input)[0] : otherwise;
     };
-    const auto most = size_t(std::max<int64_t>(one(kMost, int64_t(0)), 0));
-    const float limit = one(kOverlap, 0.0f), least = one(kScore, -std::numeric_limits<float>::infinity());
-    require(limit >= 0 && limit <= 1, ErrorCode::invalid_argument, "iou_threshold is {}, expected 0 to 1", limit);
+    const Limits limits{.most = size_t(std::max<int64_t>(one(kMost, int64_t(0)), 0)),
+                        .overlap = one(kOverlap, 0.0f),
+                        .least = one(kScore, -std::numeric_limits<float>::infinity()),
+                        .has_least = c.has(kScore)};
+    require(limits.overlap >= 0 && limits.overlap <= 1, ErrorCode::invalid_argument,
+            "iou_threshold is {}, expected 0 to 1", limits.overlap);
     const Shape &b = c.shape(kBoxes), &s = c.shape(kScores);
     if (!fit(b, s)) fail_to_fit(to_string(b), to_string(s));  // they were symbols during inference
     const auto batches = size_t(b[0]), n = size_t(b[1]), classes = size_t(s[1]);
     std::vector<int64_t> chosen;
     std::vector<Box> boxes(n);
-    for (size_t batch = 0; batch < batches && most > 0; ++batch) {
+    for (size_t batch = 0; batch < batches && limits.most > 0; ++batch) {
       for (size_t i = 0; i < n; ++i) boxes[i] = corners(c.input<float>(kBoxes).data() + (batch * n + i) * 4);
       for (size_t k = 0; k < classes; ++k) {
         const float* scores = c.input<float>(kScores).data() + (batch * classes + k) * n;
-        for (const uint32_t box : best(boxes, {scores, n}, most, limit, least, c.has(kScore), c.parallel()))
+        for (const uint32_t box : best(boxes, {scores, n}, limits, c.parallel()))
           chosen.insert(chosen.end(), {int64_t(batch), int64_t(k), int64_t(box)});
       }
     }
@@ -73,16 +76,23 @@ struct NonMaxSuppression {
     return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
   }
 
+  /// Chosen boxes: how many per class, by how much two may overlap, and their least score, which is exclusive if given.
+  struct Limits {
+    size_t most;
+    float overlap, least;
+    bool has_least;
+  };
   // Sorts by score, best first; of equal scores, the earlier box comes first.
-  static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, size_t most,
-                                    float limit, float least, bool has_least, const Parallel& run) {
+  static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits,
+                                    const Parallel& run) {
     std::vector<uint32_t> order, kept;
     for (uint32_t i = 0; i < scores.size(); ++i)
-      if (scores[i] > least || (!has_least && scores[i] == least)) order.push_back(i);  // false for NaN
+      if (scores[i] > limits.least || (!limits.has_least && scores[i] == limits.least))
+        order.push_back(i);  // false for NaN
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
     for (const uint32_t i : order) {
-      if (kept.size() == most || run.cancelled()) break;
-      if (std::ranges::none_of(kept, [&](uint32_t k) { return overlap(boxes[k], boxes[i]) > limit; }))
+      if (kept.size() == limits.most || run.cancelled()) break;
+      if (std::ranges::none_of(kept, [&](uint32_t k) { return overlap(boxes[k], boxes[i]) > limits.overlap; }))
         kept.push_back(i);
     }
     return kept;

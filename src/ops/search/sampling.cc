@@ -1,5 +1,5 @@
-// Sampling: continues sequences with tokens that are drawn by their probabilities. Top-p sampling excludes unlikely tokens
-// whose probabilities add up to at most 1 - top_p.
+// Sampling: continues sequences with tokens that are drawn by their probabilities. Top-p sampling excludes unlikely
+// tokens whose probabilities add up to at most 1 - top_p.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -40,12 +40,16 @@ class Sampler {
   /// Sets scores of tokens that are not to be drawn to the filter value, and draws one of the others.
   int32_t draw(std::span<float> scores, const Parallel& parallel) {
     sort(scores, parallel);
-    custom_ ? filter_tail(scores) : filter_unlikely(scores);
+    if (custom_)
+      filter_tail(scores);
+    else
+      filter_unlikely(scores);
     return pick(scores);
   }
 
  private:
-  // Orders tokens by score: the least first, or with `custom` the greatest. Equal ones have no order; std::sort decides.
+  // Orders tokens by score: the least first, or with `custom` the greatest. Equal ones have no order; std::sort
+  // decides.
   void sort(std::span<const float> scores, const Parallel& parallel) {
     order_.resize(scores.size());
     std::iota(order_.begin(), order_.end(), size_t(0));
@@ -56,7 +60,8 @@ class Sampler {
     for (size_t i = 0; i < p_.size(); ++i) p_[i] = scores[order_[i]];
     kernels::softmax({.outer = 1, .extent = p_.size(), .inner = 1, .x = p_.data(), .y = p_.data()}, parallel);
   }
-  // Least likely tokens first, as long as their sum is small; at least `kept_` tokens stay, but the first may always go.
+  // Least likely tokens first, as long as their sum is small; at least `kept_` tokens stay, but the first may always
+  // go.
   void filter_unlikely(std::span<float> scores) const {
     float sum = 0;
     for (size_t i = 0; i == 0 || i < p_.size() - size_t(kept_); ++i) {

@@ -30,7 +30,8 @@ struct Sizes {
 Sizes sizes_of(const InferContext& c) {
   using D = DeltaNet;
   DimTable& d = c.dims();
-  require(c.has(D::kK) == c.has(D::kV), ErrorCode::invalid_argument, "key and value come together");
+  require(c.has(D::kK) == c.has(D::kV), ErrorCode::invalid_argument, "key is {}, value {}; give both or none",
+          c.has(D::kK) ? "given" : "missing", c.has(D::kV) ? "given" : "missing");
   if (c.has(D::kK)) {
     const Shape &q = c.shape(D::kQ), &v = c.shape(D::kV);
     require(q.rank() >= 2 && v.rank() >= 2, ErrorCode::invalid_argument, "query and value have {} and {} axes",
@@ -48,7 +49,7 @@ Sizes sizes_of(const InferContext& c) {
   return {rest / (2 * s[3]), s[1], s[3], s[2]};
 }
 
-// Number of requests: one for each row of the batch, or as many as cu_seqlens or the state tell.
+// Number of requests: that of cu_seqlens, or the extent of the batch, or that of the state.
 Dim requests_of(const InferContext& c, const Shape& axes) {
   constexpr size_t kStarts = DeltaNet::kStarts, kState = DeltaNet::kState;
   if (c.has(kStarts)) {
@@ -193,10 +194,9 @@ DeltaTensors DeltaNet::tensors(const RunContext& c, const DeltaExtents& e, float
   t.decay = take(e.tokens * e.decay_width());
   t.beta = take(e.tokens * e.heads);
   t.work = memory;
-  if (const float* past = c.optional<float>(kState))
-    past == t.state ? void() : void(std::copy_n(past, states, t.state));
-  else
-    std::fill_n(t.state, states, 0.0f);
+  const float* past = c.optional<float>(kState);
+  if (!past) std::fill_n(t.state, states, 0.0f);
+  if (past && past != t.state) std::copy_n(past, states, t.state);
   fill_decay(c, e, t);
   if (c.has(kBeta)) {
     const std::vector<double> beta = load_floats(c, kBeta);
@@ -213,18 +213,17 @@ DeltaTensors DeltaNet::tensors(const RunContext& c, const DeltaExtents& e, float
   return t;
 }
 
-void DeltaNet::keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t head, size_t slot, const float* k,
-                           const float* added, size_t token) const {
+void DeltaNet::keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t head, const Update& u) const {
   const auto capacity = size_t(state_update_capacity);
   const size_t h = head % e.heads, ratio = e.heads / e.q_heads, per_head = e.each ? e.keys : 1;
   float* at = t.update + head / e.heads * capacity * e.update_width();
-  float* decays = at + slot * e.decay_width() + h * per_head;
+  float* decays = at + u.slot * e.decay_width() + h * per_head;
   for (size_t i = 0; i < per_head; ++i)
-    decays[i] = rule().decays ? std::exp(t.decay[(token * e.heads + h) * per_head + i]) : 1.0f;
+    decays[i] = rule().decays ? std::exp(t.decay[(u.token * e.heads + h) * per_head + i]) : 1.0f;
   at += capacity * e.decay_width();
-  if (h % ratio == 0) std::copy_n(k, e.keys, at + (slot * e.q_heads + h / ratio) * e.keys);
+  if (h % ratio == 0) std::copy_n(u.key, e.keys, at + (u.slot * e.q_heads + h / ratio) * e.keys);
   at += capacity * e.q_heads * e.keys;
-  std::copy_n(added, e.values, at + (slot * e.heads + h) * e.values);
+  std::copy_n(u.added, e.values, at + (u.slot * e.heads + h) * e.values);
 }
 
 void DeltaNet::run_head(const DeltaExtents& e, const DeltaTensors& t, size_t head) const {
@@ -249,7 +248,7 @@ void DeltaNet::run_head(const DeltaExtents& e, const DeltaTensors& t, size_t hea
     if (r.decays) s.decay(t.decay + (token * e.heads + h) * (e.each ? e.keys : 1), e.each);
     s.learn(r, k, t.v + token * t.v_row + h * e.values, r.corrects ? t.beta[token * e.heads + h] : 1, added);
     s.read(q, factor, t.y + (token * e.heads + h) * e.values);
-    if (int64_t(token - first) < captured) keep_update(e, t, head, token - first, k, added, token);
+    if (int64_t(token - first) < captured) keep_update(e, t, head, {token, token - first, k, added});
   }
 }
 

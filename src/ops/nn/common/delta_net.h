@@ -12,7 +12,8 @@ struct DeltaExtents {
   bool packed, each;  ///< Q, K and V side by side; a decay for each key
   size_t decay_width() const { return heads * (each ? keys : 1); }
   size_t update_width() const { return decay_width() + q_heads * keys + heads * values; }
-  /// Working memory of one head of a request: the state, decays, rates, a row of q and of k, and the added values.
+  /// Working memory: states, decays and rates, and for each head of each request a row of q and of k and the added
+  /// values.
   size_t working_floats() const {
     const size_t all = requests * heads;
     return all * keys * values + tokens * decay_width() + tokens * heads + all * (2 * keys + values);
@@ -26,7 +27,7 @@ struct DeltaTensors {
   float* y;
   float *state, *decay, *beta, *work;
   float* update;                     ///< null: not requested
-  const int32_t *starts, *captured;  ///< null: as many tokens for each request; none is captured
+  const int32_t *starts, *captured;  ///< null: all requests have the same number of tokens; none is captured
 };
 
 struct DeltaNet {
@@ -56,8 +57,12 @@ struct DeltaNet {
  private:
   LinearRule rule() const { return LinearRule::of(update_rule); }
   void fill_decay(const RunContext& c, const DeltaExtents& e, const DeltaTensors& t) const;
-  void keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t head, size_t slot, const float* k,
-                   const float* added, size_t token) const;
+  /// A token that is the `slot`-th of its request: its key, and the values that it added to the state.
+  struct Update {
+    size_t token, slot;
+    const float *key, *added;
+  };
+  void keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t head, const Update& u) const;
 };
 
 }  // namespace retort::ops

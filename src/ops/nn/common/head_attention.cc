@@ -105,18 +105,11 @@ void project(const RunContext& c, const HeadAttention& a, const Extents& e, cons
   s.v = packed_heads(e.fresh, e.heads, e.v_size);
 }
 
-// The number that the mask adds to the score of key j for query i of batch b.
-float masked(const RunContext& c, const HeadAttention& a, const Extents& e, const Mask& m, size_t b, size_t i,
-             size_t j) {
-  const auto values = c.input<int32_t>(a.in.mask);
-  bool hidden = false;
-  if (m.ends > 0) {
-    const auto key = int64_t(j);
-    hidden = key >= values[b] || (m.ends == 2 * e.batch && key < values[e.batch + b]);
-  } else {
-    hidden = values[(m.by_row ? b * e.rows + i : b) * e.total() + j] <= 0;
-  }
-  return hidden ? a.filter : 0;
+// Whether the mask hides key j from query i of batch b.
+bool is_hidden(std::span<const int32_t> mask, const Extents& e, const Mask& m, size_t b, size_t i, size_t j) {
+  if (m.ends == 0) return mask[(m.by_row ? b * e.rows + i : b) * e.total() + j] <= 0;
+  const auto key = int64_t(j);
+  return key >= mask[b] || (m.ends == 2 * e.batch && key < mask[e.batch + b]);
 }
 
 ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extents& e, const Mask& m, float* mask) {
@@ -130,11 +123,15 @@ ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extent
   }();
   if (!m.given) return bias;
   const size_t total = e.total();
+  const auto values = c.input<int32_t>(a.in.mask);
   c.parallel().for_each(e.batch * m.heads * m.rows, [&](size_t task, int) {
     const size_t b = task / (m.heads * m.rows), h = task / m.rows % m.heads, i = task % m.rows;
     float* row = mask + task * total;
     const float* from = bias.data ? static_cast<const float*>(bias.data) + bias.at(b, h, i, 0) : nullptr;
-    for (size_t j = 0; j < total; ++j) row[j] = masked(c, a, e, m, b, i, j) + (from ? from[j * bias.strides[3]] : 0.0f);
+    for (size_t j = 0; j < total; ++j) {
+      const float hides = is_hidden(values, e, m, b, i, j) ? a.filter : 0;
+      row[j] = hides + (from ? from[j * bias.strides[3]] : 0.0f);
+    }
   });
   ScoreOperand o;
   o.data = mask;
@@ -203,6 +200,15 @@ void follow_beams(const RunContext& c, const HeadAttention& a, const Extents& e,
   s.rooms = {};
 }
 
+// Sets the scores of later keys in the output of scores: they are the lowest float there, not left out.
+void hide_later_keys(const AttentionShape& s, const ScoreRule& r, std::span<float> scores) {
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const size_t row = i / s.total(), j = i % s.total(), b = row / (s.q_heads * s.q_len);
+    if (j >= r.visible(s, b, row % s.q_len).second) scores[i] = std::numeric_limits<float>::lowest();
+  }
+}
+
+// Calls attend(shape, data, rule, rest of the working memory).
 template <typename F>
 void compute(const RunContext& c, const HeadAttention& a, const Extents& e, void* memory, const F& attend) {
   const Mask m = mask_of(c, a, e);
@@ -226,7 +232,9 @@ void compute(const RunContext& c, const HeadAttention& a, const Extents& e, void
 
 void HeadAttention::infer(InferContext& c) const {
   for (const size_t i : {kY, kPresentK, kPresentV, kScores}) c.set(i, c.dtype(in.q));
-  require(c.has(in.past_k) == c.has(in.past_v), ErrorCode::invalid_argument, "past_key and past_value come together");
+  require(c.has(in.past_k) == c.has(in.past_v), ErrorCode::invalid_argument,
+          "past_key is {}, past_value {}; give both or none", c.has(in.past_k) ? "given" : "missing",
+          c.has(in.past_v) ? "given" : "missing");
   const head_attention::Form form = head_attention::form_of(c, *this);
   const head_attention::Dims s = head_attention::dims_of(c, *this, form);
   require(!one_row || may_equal(s.rows, 1), ErrorCode::invalid_argument, "query has {} rows, expected 1",
@@ -274,12 +282,7 @@ void HeadAttention::reference(RunContext& c) const {
                             if (c.wants(kScores)) d.scores = scores.data();
                             d.scores_mode = 2;
                             attention_reference(s, d, r, c.parallel());
-                            for (size_t i = 0; r.causal && i < scores.size();
-                                 ++i) {  // later keys get the lowest score; they are not left out
-                              const size_t row = i / s.total(), j = i % s.total(), b = row / (s.q_heads * s.q_len);
-                              if (j >= r.visible(s, b, row % s.q_len).second)
-                                scores[i] = std::numeric_limits<float>::lowest();
-                            }
+                            if (r.causal) head_attention::hide_later_keys(s, r, scores);
                             fill_floats(c, kScores, [&](size_t i) { return double(scores[i]); });
                           });
 }

@@ -7,7 +7,7 @@
 namespace retort::ops {
 namespace {
 
-// Padding after the first other token counts: it may be the end of the text.
+// Only leading padding is masked: padding after another token may be the end of the text.
 Tensor text_mask(const Tensor& tokens, int64_t pad) {
   Tensor mask(DType::i32, tokens.shape());
   const auto length = size_t(tokens.shape()[1]);
@@ -37,7 +37,7 @@ EncoderDecoder::EncoderDecoder(const SearchSpace& space, Source source)
   if (source_.kind == SearchModel::text && !source_.mask) source_.mask = text_mask(source_.content, space_.pad);
 }
 
-// In the order that check_subgraphs() demands.
+// The inputs come in the order that check_subgraphs() requires.
 EncoderDecoder::Ports EncoderDecoder::find_ports(const NamedBodies& bodies, size_t decoder, SearchModel kind) {
   Ports p;
   const auto next = [&](std::string_view name) -> std::optional<size_t> {

@@ -189,8 +189,8 @@ void check_subgraphs(const Node& node, SearchModel model, int64_t start, int64_t
     if (!init) return;
     check_decoder_only(*init, vocabulary);
     require(init->inputs() == decoder.inputs() && init->outputs() == decoder.outputs(), ErrorCode::invalid_graph,
-            "graphs 'init_decoder' and 'decoder' have {} and {} inputs; make them equal", init->inputs(),
-            decoder.inputs());
+            "graphs 'init_decoder' and 'decoder' have {} and {} inputs, {} and {} outputs; make them equal",
+            init->inputs(), decoder.inputs(), init->outputs(), decoder.outputs());
     return;
   }
   const Subgraph encoder = subgraph(node, "encoder");

@@ -1,4 +1,4 @@
-// What a search needs of a model.
+// The interface of the models that a search runs.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,7 +20,7 @@ class TokenModel {
   virtual Tensor next(const Sequences& sequences, std::span<const uint32_t> origins) = 0;
 };
 
-/// What both kinds of models are made of. The references and spans live as long as the run.
+/// What both kinds of models share. The references live as long as the run.
 struct SearchSpace {
   NamedBodies& bodies;
   const Parallel& parallel;
