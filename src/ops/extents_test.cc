@@ -137,13 +137,7 @@ TEST_P(Extents, OfZeroAndOne) {
   }
 }
 
-std::string param_name(const testing::TestParamInfo<const OpDef*>& info) {
-  std::string name;
-  for (char ch : std::string(info.param->info.domain) + "_" + std::string(info.param->info.name))
-    name += std::isalnum(static_cast<unsigned char>(ch)) ? ch : '_';
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Ops, Extents, testing::ValuesIn(op_table().begin(), op_table().end()), param_name);
+INSTANTIATE_TEST_SUITE_P(Ops, Extents, testing::ValuesIn(op_table().begin(), op_table().end()), test_name);
 
 }  // namespace
 }  // namespace retort::ops

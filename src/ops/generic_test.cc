@@ -16,6 +16,13 @@ const OpTest* test_of(const OpDef& op) {
   return nullptr;
 }
 
+std::string test_name(const testing::TestParamInfo<const OpDef*>& info) {
+  std::string name;
+  for (char ch : std::string(info.param->info.domain) + "_" + std::string(info.param->info.name))
+    name += std::isalnum(static_cast<unsigned char>(ch)) ? ch : '_';
+  return name;
+}
+
 namespace {
 
 std::string_view constraint_of(std::span<const std::string_view> formals, size_t i) {
@@ -316,13 +323,7 @@ TEST_P(EveryOp, HoldsItsContract) {
   if (op.has(kElementwise)) check_generated(op, *test);
 }
 
-std::string param_name(const testing::TestParamInfo<const OpDef*>& info) {
-  std::string name;
-  for (char ch : std::string(info.param->info.domain) + "_" + std::string(info.param->info.name))
-    name += std::isalnum(static_cast<unsigned char>(ch)) ? ch : '_';
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(op_table().begin(), op_table().end()), param_name);
+INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(op_table().begin(), op_table().end()), test_name);
 
 TEST(OpTests, NameOperatorsThatExist) {
   for (const OpTest* t : OpTest::all()) EXPECT_TRUE(find_op(t->options().domain, t->name())) << t->name();

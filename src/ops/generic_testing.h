@@ -1,5 +1,8 @@
 // Checks that apply to every operator; see op_test.h.
 #pragma once
+#include <gtest/gtest.h>
+
+#include <string>
 #include <vector>
 
 #include "ops/op_test.h"
@@ -8,6 +11,8 @@ namespace retort::ops {
 
 /// The examples of an operator, or null.
 const OpTest* test_of(const OpDef& op);
+/// The name of the parametrised test of an operator.
+std::string test_name(const testing::TestParamInfo<const OpDef*>& info);
 /// The element type of constraint T in an example.
 DType example_type(const OpDef& op, const OpCase& example);
 

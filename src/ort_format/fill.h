@@ -27,8 +27,6 @@ class Fill {
   /// Throws invalid_argument if `bytes` and a few tables do not fit.
   void room(size_t bytes) const;
   At<flatbuffers::String> text(std::string_view s);
-  /// 0 for an empty text.
-  At<flatbuffers::String> optional_text(std::string_view s) { return s.empty() ? 0 : text(s); }
   ListAt<uint32_t> texts(const std::vector<std::string>& all);
   template <typename T>
   ListAt<T> list(const std::vector<T>& all) {

@@ -228,32 +228,42 @@ void strided_copy(const Mover& mover, const StridedCopy& copy, void* to, const v
   copy_runs(m, plan, to, from, m.allowed(par));
 }
 
-void concat(const Mover& mover, std::span<const AxisPart> parts, size_t outer, size_t inner, void* y,
-            const Parallel& par) {
+namespace {
+
+/// Calls f(part, at, total) for each part. Parts lie side by side in rows of `total` elements, each from element `at`
+/// on.
+template <typename F>
+void for_each_part(std::span<const AxisPart> parts, size_t inner, const F& f) {
   size_t total = 0, at = 0;
   for (const AxisPart& p : parts) total += p.extent * inner;
   for (const AxisPart& p : parts) {
+    f(p, ptrdiff_t(at), ptrdiff_t(total));
+    at += p.extent * inner;
+  }
+}
+
+}  // namespace
+
+void concat(const Mover& mover, std::span<const AxisPart> parts, size_t outer, size_t inner, void* y,
+            const Parallel& par) {
+  for_each_part(parts, inner, [&](const AxisPart& p, ptrdiff_t at, ptrdiff_t total) {
     const size_t run = p.extent * inner;
     StridedCopy copy;
-    copy.append(outer, ptrdiff_t(total), ptrdiff_t(run));
+    copy.append(outer, total, ptrdiff_t(run));
     copy.append(run, 1, 1);
-    strided_copy(mover, copy, mover.at(y, ptrdiff_t(at)), p.data, par);
-    at += run;
-  }
+    strided_copy(mover, copy, mover.at(y, at), p.data, par);
+  });
 }
 
 void split(const Mover& mover, const void* x, size_t outer, size_t inner, std::span<const AxisPart> parts,
            const Parallel& par) {
-  size_t total = 0, at = 0;
-  for (const AxisPart& p : parts) total += p.extent * inner;
-  for (const AxisPart& p : parts) {
+  for_each_part(parts, inner, [&](const AxisPart& p, ptrdiff_t at, ptrdiff_t total) {
     const size_t run = p.extent * inner;
     StridedCopy copy;
-    copy.append(outer, ptrdiff_t(run), ptrdiff_t(total));
+    copy.append(outer, ptrdiff_t(run), total);
     copy.append(run, 1, 1);
-    strided_copy(mover, copy, p.data, mover.at(x, ptrdiff_t(at)), par);
-    at += run;
-  }
+    strided_copy(mover, copy, p.data, mover.at(x, at), par);
+  });
 }
 
 }  // namespace retort::kernels

@@ -1,7 +1,7 @@
 // Det: the determinant of each square matrix, by elimination with pivots in double precision.
 #include <cmath>
 
-#include "ops/op.h"
+#include "ops/math/square.h"
 
 namespace retort::ops {
 namespace {
@@ -9,11 +9,8 @@ namespace {
 struct Det {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    const Shape& x = c.shape(0);
-    const size_t rank = x.rank();
-    require(rank >= 2 && may_equal(x[rank - 1], x[rank - 2]), ErrorCode::invalid_argument,
-            "X has shape {}, expected square matrices", c.dims().text(x));
-    c.set(0, c.dtype(0), Shape(std::span<const int64_t>(x).first(rank - 2)));
+    const Shape& x = square_matrices(c);
+    c.set(0, c.dtype(0), Shape(std::span<const int64_t>(x).first(x.rank() - 2)));
   }
   // Gaussian elimination.
   Cost cost(const CostContext& c) const { return {.operations = c.count(0) * c.extent(0, -1) * 2 / 3}; }

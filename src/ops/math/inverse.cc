@@ -2,7 +2,7 @@
 // singular matrix, its elements are those of a division by zero: infinities and NaN.
 #include <cmath>
 
-#include "ops/op.h"
+#include "ops/math/square.h"
 
 namespace retort::ops {
 namespace {
@@ -10,11 +10,7 @@ namespace {
 struct Inverse {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    const Shape& x = c.shape(0);
-    const size_t rank = x.rank();
-    require(rank >= 2 && may_equal(x[rank - 1], x[rank - 2]), ErrorCode::invalid_argument,
-            "X has shape {}, expected square matrices", c.dims().text(x));
-    c.set(0, c.dtype(0), x);
+    c.set(0, c.dtype(0), square_matrices(c));
   }
   Cost cost(const CostContext& c) const { return {.operations = c.count(0) * c.extent(0, -1) * 2}; }
 
@@ -23,7 +19,7 @@ struct Inverse {
     const auto n = size_t(c.shape(0).back());
     if (c.count(0) == 0) return;
     const size_t matrices = c.count(0) / (n * n);
-    std::vector<double> work(2 * n * n);  // the matrix and what becomes its inverse
+    std::vector<double> work(2 * n * n);  // the matrix and its inverse
     for (size_t i = 0; i < matrices && !c.parallel().cancelled(); ++i) {
       std::copy_n(c.input<T>(0).data() + i * n * n, n * n, work.begin());
       invert(work.data(), work.data() + n * n, n);
