@@ -44,7 +44,7 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
-                  "; name another with --library or RETORT_LIBRARY (with --against, where it is the second)");
+                  "; name another with --library or RETORT_LIBRARY, or the second engine with --against");
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get) throw Failure(path + " has no OrtGetApiBase: it is not compatible with ONNX Runtime");
   version_ = get()->GetVersionString();
