@@ -53,8 +53,8 @@ OPERATORS = {
             "com.microsoft:QEmbedLayerNormalization com.microsoft:GatedRMSNorm com.microsoft:BranchwiseRMSNorm com.microsoft:EngramGate", (128, 32)),
     # The oracle adds squares one after the other, and loses digits of the small ones.
     **named("LRN MeanVarianceNormalization", (256, 64)),
-    # Exponentials of sums, and steps that depend on the one before: both multiply what was rounded. (A code of 8 bits, too, of
-    # which one is rounded the other way.)
+    # Exponentials of sums, and steps that depend on the one before: both magnify earlier roundings. An 8-bit code that is
+    # rounded the other way is magnified, too.
     **named("LSTM GRU RNN Attention com.microsoft:Attention com.microsoft:MultiHeadAttention com.microsoft:GroupQueryAttention "
             "com.microsoft:DecoderMaskedMultiHeadAttention com.microsoft:SparseAttention com.microsoft:AttnLSTM com.microsoft:QAttention "
             "com.microsoft:DynamicQuantizeLSTM com.microsoft:BeamSearch com.microsoft:WhisperBeamSearch", CHAINS),

@@ -18,7 +18,7 @@ def depth(graph):
 
 
 def formal(body, wires, error=0.0):
-    """An input of a body. It is known as it is in the first iteration."""
+    """An input of a body. Its value is the one of the first iteration."""
     value = Value(body.world.name("b"), wires, "input", error, owner=body)
     body.own.append(value)
     body.formals.append(value)
@@ -26,7 +26,8 @@ def formal(body, wires, error=0.0):
 
 
 def closed(body, outputs, name):
-    """(GraphProto of a body, Values that it takes from outside). Outputs that are no results of its nodes go through Identity."""
+    """(GraphProto of a body, Values that it captures). An output that no node of the body makes goes through an
+    Identity."""
     results = {v for n in body.nodes for v in n.outputs}
     taken = set()
     for i, value in enumerate(outputs):
@@ -41,12 +42,12 @@ def closed(body, outputs, name):
 
 
 def results_of(body):
-    """Tensors that the nodes of a body make, which are known well."""
+    """Tensors that the nodes of a body make, if their error is small."""
     return [v for n in body.nodes for v in n.outputs if v and v.is_tensor and v.usable() and v.of != numbers_of.STRING]
 
 
 def loosest(*bodies):
-    """The least error of what a node with these bodies makes: it has the roundings of several steps."""
+    """The least error of the outputs of a node with these bodies: it has the roundings of several steps."""
     return 4 * max((v.error for body in bodies for v in body.own if v.error < np.inf), default=0.0)
 
 
@@ -85,7 +86,7 @@ def if_node(graph, grow):
 
 
 def next_state(body, state):
-    """A value of the type and shape of a state that stays moderate, mostly made out of it."""
+    """A value of the type and shape of a state, mostly computed from the state; it stays moderate."""
     same = [v for v in results_of(body) if v.of == state.of and all(a.shape == b.shape for a, b in zip(v.arrays, state.arrays))]
     if not same or state.of not in (1, 10, 11):
         return body.r.choice(same) if same else state
@@ -113,7 +114,7 @@ def loop_node(graph, grow):
     scans = [r.choice(found) for _ in range(r.choice((0, 1, 1)) if states else 1)] if found else []
     if not states and not scans:
         raise Refused("a loop without results")
-    least = 1 if scans else 0  # without a step, extents of what is collected depend on what is known of the body
+    least = 1 if scans else 0  # without a step, the extents of scan outputs depend on what is known about the body
     trips = np.asarray(r.choice((least, 1, 2, 3, 4)), np.int64)
     if r.random() < 0.3:
         going = body.add("Less", [step, body.constant(np.asarray(r.choice((0, 1, 9)), np.int64))])

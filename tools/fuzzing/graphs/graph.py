@@ -1,4 +1,5 @@
-"""A graph under construction. Every node is run on its own as it is added: its values are known, and what does not run is left out."""
+"""A graph under construction. Every node is run alone when it is added, so its values are known; a node that does not
+run is left out."""
 import dataclasses
 import random
 import zlib
@@ -15,18 +16,18 @@ from case import Refused
 from . import values
 from .values import Value
 
-SAFETY = 16  # by how many times the estimated error values may differ
+SAFETY = 16  # values may differ by this many times the estimated error
 JUMP = 64
-SYMBOLS = {10: ("N", 3), 11: ("S", 19)}  # extents of the first run that have a name, and those of the second
+SYMBOLS = {10: ("N", 3), 11: ("S", 19)}  # {extent of the first run: (its name, extent of the second run)}
 QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear", "QGemm")
 
 
 @dataclasses.dataclass(eq=False)
 class Node:
     proto: object
-    inputs: list  # Values; None where one is left out
+    inputs: list  # Values; None for an omitted one
     outputs: list
-    captures: list  # Values that its bodies take from outside
+    captures: list  # Values that its bodies capture
     label: str
 
     def reads(self):
@@ -35,7 +36,7 @@ class Node:
 
 @dataclasses.dataclass
 class NodeFinding:
-    """A node that alone comes out otherwise here than on the oracle."""
+    """A node that gives other results here than on the oracle when it runs alone."""
     label: str
     kind: str
     detail: str
@@ -45,7 +46,8 @@ class NodeFinding:
 
 
 class World:
-    """What all of a graph and its bodies share. `r` draws choices, `numbers` elements; both depend on the seed and the number alone."""
+    """What a graph and its bodies share. `r` draws choices, `numbers` elements; both depend on the seed and the number
+    of the graph alone."""
 
     def __init__(self, seed, number, probe):
         self.seed, self.number, self.probe = seed, number, probe
@@ -108,7 +110,7 @@ class Graph:
         return [v for v in self.visible() if v.is_tensor and v.usable()]
 
     def constant(self, array):
-        """A new initializer, or one that is there with the same elements."""
+        """A new initializer, or an existing one with the same elements."""
         wire = numbers_of.to_wire(np.asarray(array))
         for value in self.visible():
             if value.source == "constant" and value.wires[0] == wire and self.r.random() < 0.7:
@@ -116,7 +118,7 @@ class Graph:
         return Value(self.world.name("c"), [wire] * self.world.runs, "constant")
 
     def input(self, arrays, type=""):
-        """A new graph input with what it holds in each run; a constant in a body."""
+        """A new graph input, from its value in each run; in a body, a constant."""
         wires = [numbers_of.to_wire(a) for a in arrays]
         if self.parent:
             if any(w != wires[0] for w in wires):
@@ -133,7 +135,7 @@ class Graph:
         return self.input([world.numbers.array(of, world.shape_in(run, shape), kind) for run in range(world.runs)])
 
     def register(self, value):
-        """Makes a new constant or input part of the graph where it is used first."""
+        """Adds a new constant or input to the graph that uses it first."""
         if value.owner is None:
             value.owner = self
             self.own.append(value)
@@ -142,8 +144,9 @@ class Graph:
     # Nodes.
 
     def add(self, name, inputs, attributes=(), wanted=1, **more):
-        """Outputs of a new node (Values; one alone if `wanted` is 1). attributes: a dict, or AttributeProtos. Raises Refused if the oracle does
-        not run it, or if it comes out otherwise here. more: domain, captures, scale, least (error), case, type (of the output)."""
+        """Outputs of a new node: Values, or a single one if `wanted` is 1. attributes: a dict, or AttributeProtos.
+        Raises Refused if the oracle does not run the node, or if its results here differ. more: domain, captures,
+        scale, least (error), case, type (of the output)."""
         outputs = [self.world.name("v") if w else "" for w in ([True] * wanted if isinstance(wanted, int) else wanted)]
         domain = more.get("domain", "")
         proto = helper.make_node(name, [v.name if v else "" for v in inputs], outputs, self.world.name("n"), domain=domain)
@@ -166,8 +169,8 @@ class Graph:
 
 
 class Probe:
-    """Runs single nodes on both engines. run: (node, model, feeds, outputs wanted, feeds that are to fail) to the outcomes of the oracle and of
-    Retort; explained: whether a finding is known."""
+    """Runs single nodes on both engines. run: takes (node, model, feeds, requested outputs, feeds that must fail) and
+    returns the outcomes of the oracle and of Retort; explained: whether a finding is known."""
 
     def __init__(self, run, explained):
         self.run, self.explained = run, explained
@@ -191,7 +194,7 @@ class Probe:
         return made
 
     def compare(self, node, made, ours, model_and_feeds, case):
-        """Refuses a node whose values here are others, and keeps the finding."""
+        """Refuses a node whose values here differ from the oracle's, and keeps the finding."""
         if ours[0] != "ok":
             found = ours[0] if ours[0] != "error" else "refused", str(ours[1:])
         else:
@@ -206,7 +209,7 @@ class Probe:
 
 
 def difference(expected, actual, error):
-    """Description of a difference beyond an error; empty if there is none."""
+    """Describes a difference that is larger than the error explains; empty if there is none."""
     apart = values.distance(expected, actual)
     if apart <= SAFETY * error:
         return ""
@@ -215,8 +218,9 @@ def difference(expected, actual, error):
 
 
 def judged(node, name, wires, step, roundings):
-    """A Value of the runs of an output: for each of the graph, one, and (where inputs have errors) one with inputs moved by their error and one by
-    eight times that. `roundings`: (scale, least error). Raises Refused where it jumps."""
+    """The Value of an output, from the runs of its node: one for each run of the graph, and, if inputs have errors, one
+    with inputs moved by their error and one with inputs moved by eight times that. `roundings`: (scale, least error).
+    Raises Refused if the output jumps."""
     scale, error = roundings
     if wires[0][0] == "tensor" and not values.is_float(wires[0][1]):
         error = 0.0
@@ -231,7 +235,7 @@ def judged(node, name, wires, step, roundings):
         error = max(error, own + max(by_one, by_eight / 8))
     value = Value(name, wires[::step], error=error)
     if any(w[0] == "sequence" and not w[1] for w in value.wires):
-        raise Refused("a sequence of nothing, which does not tell its type")
+        raise Refused("an empty sequence, whose element type is unknown")
     for array in value.arrays:
         if node.label != "Where" and array is not None and array.dtype.kind not in "OSUb" and array.size and not np.isfinite(values.magnitude(array)):
             raise Refused("not finite")
@@ -243,7 +247,7 @@ def quantises(node, wire):
 
 
 def jumps(node, base, own, by_one, by_eight):
-    """Whether an output changes by more than what its inputs' errors are to cause."""
+    """Whether an output changes by more than the errors of its inputs explain."""
     if base[0] == "tensor" and values.is_float(base[1]):
         return by_eight > JUMP * max(by_one, own) or not np.isfinite(by_one)
     if quantises(node, base):
@@ -253,7 +257,7 @@ def jumps(node, base, own, by_one, by_eight):
 
 
 def single(world, node):
-    """(model of a node alone, what it is fed with in each run)."""
+    """(model of a single node, its feeds for each run)."""
     reads = list({v.name: v for v in node.reads()}.values())
     fed = [v for v in reads if v.source != "constant"]
     constants = [model.tensor_proto(v.name, v.array) for v in reads if v.source == "constant"]

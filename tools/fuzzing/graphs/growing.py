@@ -10,15 +10,15 @@ from .graph import Graph
 from .node_case import NodeCase
 from .patterns import PATTERNS
 
-# How often a node comes out of each file of recipes; those of sequences are made by patterns.
-FAMILIES = {"elementwise": 12, "moving": 9, "indexing": 3, "matrix": 6, "conv": 5, "reduction": 6, "normalization": 4, "quantised": 3, "recurrent": 1, "attention": 3,
+# The weight with which a node is drawn from each file of recipes. Patterns make the operators on sequences.
+FAMILIES = {"elementwise": 12, "moving": 9, "indexing": 3, "matrix": 6, "conv": 5, "reduction": 6, "normalization": 4, "quantised": 3, "recurrent": 1, "attention": 2, "linear_attention": 1,
             "microsoft_quantised": 2, "weights": 1.5, "image": 1.5, "ml": 1, "text": 0.5, "signal": 0.5, "contrib": 1, "experts": 0.5}
 # They draw numbers, decode files, give maps, or read memory that nothing wrote in the oracle.
 LEFT_OUT = {"ImageDecoder", "com.microsoft:SampleOp", "ai.onnx.ml:ZipMap", "ai.onnx.ml:CastMap", "ai.onnx.ml:DictVectorizer", "Dropout", "MaxUnpool",
             "com.microsoft:DecoderMaskedMultiHeadAttention", "com.microsoft:SparseAttention", "TensorScatter",
             "com.microsoft:WordConvEmbedding"} | tolerances.RANDOM
 NODES = (30, 200)
-TRIES = 5  # of nodes for each that is to be there
+TRIES = 5  # attempts for each node of the graph
 IMAGES = ((1, 3, 8, 8), (2, 4, 7, 9), (10, 8, 6, 6), (10, 3, 9, 9))
 STARTS = ((10, 11, 16), (10, 16), (2, 11, 8), (11, 8), (10, 11, 32), (3, 5), (10,), (), (1, 10, 4, 8))
 
@@ -32,7 +32,8 @@ class Grower:
             domain, _, name = label.rpartition(":")
             operator = operators.get((domain, name))
             family = function.__module__.rpartition(".")[2]
-            left_out = label in LEFT_OUT or domain == "com.microsoft.nchwc"  # whose images have known channels in models that exist
+            # Real models of com.microsoft.nchwc have images with known channels, which drawn graphs do not guarantee.
+            left_out = label in LEFT_OUT or domain == "com.microsoft.nchwc"
             if operator and operator.kernels and not left_out and family in FAMILIES:
                 self.families.setdefault(family, []).append(operator)
 
@@ -51,7 +52,7 @@ class Grower:
             graph.add("Gather", [graph.constant(rows), ids])
 
     def one(self, graph):
-        """A node out of a recipe."""
+        """Adds a node of a recipe."""
         family = graph.r.choices(list(FAMILIES), FAMILIES.values())[0]
         operator = graph.r.choice(self.families[family])
         case = NodeCase(graph, operator)
@@ -68,7 +69,7 @@ class Grower:
             node_with_body(graph, self.grow)
 
     def grow(self, graph, count):
-        """Adds nodes until there are `count` more, or none fit. What a recipe cannot do with a value it shows by an error of its own."""
+        """Adds `count` nodes, or fewer if none fits. A recipe that cannot use a value raises an error of any kind."""
         until = len(graph.nodes) + count
         for _ in range(TRIES * max(count, 2)):
             if len(graph.nodes) >= until:

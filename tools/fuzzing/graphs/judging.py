@@ -1,4 +1,4 @@
-"""What the outcomes of the engines for a whole graph mean."""
+"""Classifies the outcomes of the engines for a whole graph."""
 import numbers_of
 import tolerances
 from judge import NOT_IMPLEMENTED, Verdict, broken, plain, told
@@ -10,8 +10,8 @@ RETORT = ((0, 1, 0), (0, 3, 1), (99, 1, 0), (99, 3, 0), (99, 3, 1))
 
 
 def failing(whole):
-    """Feeds that are to fail, with the outputs wanted: an input with another name, type or rank, and an output that does not exist. Without an
-    input the oracle runs until a kernel reads it."""
+    """Feeds that must fail, with the requested outputs: an input with another name, type or rank, and an output that
+    does not exist. (If an input is missing, the oracle runs until a kernel reads it.)"""
     names, feeds = [v.name for v in whole.outputs], whole.feeds()[0]
     cases = [(feeds, [*names[:-1], "no_such_output"])]
     if feeds:
@@ -43,7 +43,7 @@ def first_difference(whole, expected, actual):
 def of_error(theirs, ours, name):
     """Verdict where one engine has an error."""
     if theirs[0] == "error":
-        if ours[0] == "ok":  # each node alone ran there, too
+        if ours[0] == "ok":  # each node ran alone on the oracle, too
             return Verdict("oracle", "oracle refuses", plain(theirs[3]), f"the oracle: {told(theirs)}")
         return Verdict("invalid", "code" if theirs[2] != ours[2] else "", f"{theirs[2]} beside {ours[2]}", f"{told(theirs)}; here: {told(ours)}")
     kind = "refused" if ours[2] != NOT_IMPLEMENTED else "unknown" if "must be known" in ours[3] else "missing"
@@ -51,7 +51,8 @@ def of_error(theirs, ours, name):
 
 
 def among(whole, ours):
-    """Verdict on what configurations of Retort have in common: bits for any number of threads and either way, and for a repetition."""
+    """Verdict on whether configurations of Retort give the same bits: for any number of threads, with and without I/O
+    binding, and in a repetition."""
     by_level = {}
     for configuration, outcome in zip(RETORT, ours):
         if not outcome[3]:
@@ -86,7 +87,7 @@ def verdict(whole, theirs, ours):
 
 
 def of_the_oracle(whole, theirs):
-    """A difference of the oracle's own levels of optimisation: (kind, group, detail)."""
+    """A difference between the oracle's levels of optimisation: (kind, group, detail)."""
     plain_run, optimised = theirs
     if broken(optimised) or optimised[0] == "error":
         return "oracle optimised", optimised[0], told(optimised)

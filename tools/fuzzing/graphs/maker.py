@@ -1,9 +1,10 @@
-"""Draws graphs in a process of its own, which has both libraries: a node is run without a way to another process, and a crash ends nothing else.
+"""Draws graphs in a separate process, which loads both libraries, so that it runs nodes without messages between
+processes, and a crash ends nothing else.
 
     maker.py ORACLE RETORT      speaks as worker.py of the folder above
 
-A case is (key, seed, number, names of nodes to leave out, file). The file always holds the node that is being run, for those who come after a crash.
-The outcome is ("ok", Whole, [NodeFinding], nodes tried, nodes that ran).
+A case is (key, seed, number, names of nodes to leave out, file). The file always holds the node that is being run, for
+those who come after a crash. The outcome is ("ok", Whole, [NodeFinding], nodes tried, nodes that ran).
 """
 import os
 import pickle
@@ -21,7 +22,7 @@ from graphs.graph import Probe, World  # noqa: E402
 from graphs.whole import whole  # noqa: E402
 from graphs.worker import Engine  # noqa: E402
 
-ALONE = (0, 1, 0)  # configuration in which single nodes run
+ALONE = (0, 1, 0)  # the configuration that runs single nodes
 
 
 class Maker:
@@ -40,7 +41,7 @@ class Maker:
         return bool(judge.explained(finding.case, found, ("ok", []), self.faults))
 
     def current(self, file):
-        """The file, open: to open it again for each node would take longer than to run the node."""
+        """The open file: opening it for each node would take longer than running the node."""
         if file not in self.files:
             self.files[file] = os.open(file, os.O_WRONLY)
         return self.files[file]

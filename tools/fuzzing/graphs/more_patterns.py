@@ -1,4 +1,4 @@
-"""Patterns of quantised values, sequences, recurrent networks and choices; as patterns.py has them."""
+"""More patterns like those of patterns.py: quantised values, sequences, recurrent networks and choices."""
 import numpy as np
 
 import numbers_of
@@ -11,7 +11,7 @@ from .spelling import ints, number, reshape, squeeze, transpose, weight
 
 @pattern
 def quantised(graph):
-    """Quantised and back, with an operator between in some."""
+    """A value is quantised and dequantised, in some cases with an operator between."""
     x, r = floats(graph, 1, 4), graph.r
     of = r.choice((np.uint8, np.int8))
     most = max(float(np.max(np.abs(x.array))), 0.1)
@@ -87,7 +87,7 @@ def optional(graph):
 
 @pattern
 def ranked(graph):
-    """The greatest elements of what is known exactly, and others gathered and scattered by their places."""
+    """The greatest elements of a value without error; their indices gather and scatter other values."""
     found = [v for v in graph.tensors() if v.of == 1 and not v.error and v.shape and v.shape[-1] >= 2 and v.array.size < 4000]
     if not found:
         raise Refused("nothing is known exactly")
@@ -117,7 +117,7 @@ def recurrent(graph):
 
 @pattern
 def selected(graph):
-    """One of two values, by a comparison of a third that is known exactly."""
+    """Selects between two values by the comparison of a third one, which has no error."""
     exact = [v for v in graph.tensors() if v.of in (1, 7) and not v.error and v.array.size <= 4000]
     if not exact:
         raise Refused("nothing is known exactly")

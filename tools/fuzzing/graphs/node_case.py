@@ -1,4 +1,5 @@
-"""A case of one operator inside of a graph: what a recipe (recipes/) asks for is taken from values that are there, where some fit."""
+"""A case of one operator inside a graph: if existing values fit what a recipe (recipes/) requests, they become its
+inputs."""
 import numpy as np
 
 import model
@@ -28,7 +29,7 @@ class NodeCase(Case):
         self.takes = []  # Values, one for each input
         self.pool = graph.tensors()
 
-    # Choices: nothing illegal, and what values of the graph have.
+    # Choices: nothing illegal; types and shapes are preferably those of values of the graph.
 
     def odd(self, share=0.03):
         return False
@@ -109,7 +110,7 @@ class NodeCase(Case):
         return self.take(self.graph.input([value] * self.graph.world.runs))
 
     def node(self):
-        """Adds the node; its outputs."""
+        """Adds the node and returns its outputs."""
         self.finish()
         if self.shared:
             raise Refused("outputs in the memory of inputs")
@@ -125,7 +126,7 @@ class NodeCase(Case):
 
 
 def preferred(r, found):
-    """One of some values: rather what nothing uses yet, and what is new."""
+    """One of some values; unused and new ones are preferred."""
     return r.choices(found, [(4 if not v.uses and v.source == "node" else 1) * (1 + 2 * i / len(found)) for i, v in enumerate(found)])[0]
 
 
@@ -138,7 +139,7 @@ def cast(graph, value, of):
 
 
 def reshaped(graph, value, shape):
-    """A part or a repetition of a value in another shape."""
+    """A value of the given shape that consists of a part or of repetitions of another one."""
     count = int(np.prod(shape, dtype=np.int64))
     flat = value if len(value.shape) == 1 else graph.add("Reshape", [value, graph.constant(np.array([-1], np.int64))])
     least = min(a.size for a in flat.arrays)
@@ -165,7 +166,7 @@ def into_kind(graph, value, kind):
 
 
 def adapted(graph, pool, of, shape, kind):
-    """A value made out of another one by operators that cast, move or squash; None if there is no way."""
+    """A value that Cast, Reshape or Sigmoid make of another one; None if that is impossible."""
     if of == numbers_of.STRING or not pool or 0 in shape:
         return None
     try:

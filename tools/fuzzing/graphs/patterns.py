@@ -1,5 +1,5 @@
-"""Patterns of several nodes, as exporters write them and as passes look for them. Each is a function of a Graph; it raises Refused where the
-graph has nothing that it works on."""
+"""Patterns of several nodes that exporters write and that passes search for. Each is a function of a Graph; it raises
+Refused if no value of the graph fits."""
 import numpy as np
 
 from case import Refused
@@ -89,7 +89,7 @@ def softmax(graph):
 
 @pattern
 def dense(graph):
-    """A product with weights, a bias, an activation; several times, with a sum across in some."""
+    """Layers of a product with weights, a bias and an activation, in some cases with a residual connection."""
     x = start = floats(graph, 2, 4)
     for _ in range(graph.r.choice((1, 1, 2, 3))):
         k, n = x.shape[-1], graph.r.choice((1, 4, 8, 16, 17, 32, start.shape[-1]))
@@ -110,7 +110,7 @@ def dense(graph):
 
 @pattern
 def shared_input(graph):
-    """Several products or convolutions of one value, as queries, keys and values are."""
+    """Several products or convolutions of one value, like queries, keys and values."""
     x = floats(graph, 2, 3)
     k, made = x.shape[-1], []
     for _ in range(graph.r.choice((2, 3, 3))):
@@ -143,7 +143,7 @@ def attention(graph):
 
 
 def causal(graph, scores):
-    """Scores with what follows hidden, by a mask that is computed from the length."""
+    """Scores in which a mask hides later positions; the mask is computed from the length."""
     length = graph.add("Gather", [graph.add("Shape", [scores]), graph.constant(np.asarray(2, np.int64))])
     steps = graph.add("Range", [graph.constant(np.asarray(0, np.int64)), length, graph.constant(np.asarray(1, np.int64))])
     later = graph.add("Less", [unsqueeze(graph, steps, [1]), unsqueeze(graph, steps, [0])])
@@ -193,7 +193,7 @@ def convolution(graph):
 
 
 def image_of(graph):
-    """A value of rank 4, or one that is made of another."""
+    """A value of rank 4, or another value reshaped to that rank."""
     found = [v for v in graph.tensors() if v.of == 1 and len(v.shape) == 4 and v.array.size and v.shape[1] <= 64]
     found = [v for v in found if v.shape[1] not in graph.world.symbols]
     if found and graph.r.random() < 0.9:
@@ -215,7 +215,7 @@ def squeeze_and_excite(graph):
 
 @pattern
 def shape_arithmetic(graph):
-    """A shape computed from another one, as exporters of dynamic extents do it."""
+    """A shape computed from another one, as exporters do for dynamic extents."""
     x = floats(graph, 2, 4, (1, 1, 7, 11))
     rank, r = len(x.shape), graph.r
     shape = graph.add("Shape", [x])
@@ -237,7 +237,7 @@ def shape_arithmetic(graph):
 
 @pattern
 def round_trip(graph):
-    """Movements that undo each other, or nearly."""
+    """Movements that cancel each other, or almost."""
     x, r = floats(graph, 1, 5, (1, 1, 1, 7, 6, 9, 10, 11, 2, 3)), graph.r
     rank = len(x.shape)
     order = r.sample(range(rank), rank)
@@ -270,7 +270,7 @@ def round_trip(graph):
 
 @pattern
 def again(graph):
-    """A node that is there already, once more."""
+    """A copy of an existing node."""
     found = [n for n in graph.nodes if len(n.outputs) == 1 and n.outputs[0] and not n.captures]
     if not found:
         raise Refused("no node")
@@ -283,7 +283,7 @@ def again(graph):
 
 @pattern
 def foldable(graph):
-    """Nodes that have constants only."""
+    """Nodes that read only constants."""
     a, b = weight(graph, (4, 8), fan_in=1), weight(graph, (8,), fan_in=1)
     x = graph.add(graph.r.choice(("Add", "Mul")), [a, b])
     x = activation(graph, transpose(graph, x, (1, 0)) if graph.r.random() < 0.5 else x)

@@ -52,7 +52,7 @@ class Fuzzer:
             self.findings += self.blamed(label, case)
 
     def blamed(self, label, case):
-        """[NodeFinding] of a node that ended the process that draws, if it was not the oracle that did it."""
+        """[NodeFinding] of a node that ended the drawing process, unless the oracle was the cause."""
         outcome = self.outcomes((0, *case))[1]
         bad = [o for o in outcome if judge.broken(o)]
         return [NodeFinding(label, bad[0][0], judge.told(bad[0]), *case[:2])] if bad else []
@@ -80,7 +80,7 @@ def saved(array):
 
 
 def write(folder, graph, found):
-    """A graph as files: model.onnx, inputs of each run, and what was found."""
+    """Writes a graph: model.onnx, the inputs of each run, and the finding."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "model.onnx"), "wb") as f:
         f.write(graph.model().SerializeToString())
@@ -148,7 +148,7 @@ def fuzz(fuzzer, args):
 
 
 def keep(fuzzer, args, number, graph, found):
-    """Writes a graph with a finding, and a smaller one with the same."""
+    """Writes a graph with a finding, and a smaller graph with the same finding."""
     folder = os.path.join(args.to, f"{args.seed}-{number}")
     write(folder, graph, found)
     if found.kind not in ("code", "unknown", "oracle refuses"):

@@ -1,4 +1,4 @@
-"""A smaller graph with the same finding. What nodes that are taken out have made is known, and is fed instead."""
+"""Searches for a smaller graph with the same finding. The outputs of removed nodes are known, and become inputs."""
 import dataclasses
 import time
 
@@ -6,18 +6,18 @@ from .whole import Form
 
 
 def outputs_of(whole, nodes):
-    """The outputs that a part of the nodes still makes."""
+    """The outputs of the graph that the remaining nodes make."""
     made = {v for n in nodes for v in n.outputs if v}
     return [v for v in whole.outputs if v in made]
 
 
 def with_nodes(whole, nodes):
-    """The graph of some of the nodes: what they read from others becomes an input."""
+    """The graph of some of the nodes. Values that they read from other nodes become inputs."""
     return dataclasses.replace(whole, nodes=nodes, outputs=outputs_of(whole, nodes))
 
 
 def fewer_nodes(whole, still):
-    """Takes out runs of nodes, halves first."""
+    """Removes runs of nodes, halves first."""
     size = max(1, len(whole.nodes) // 2)
     while True:
         at = 0
@@ -33,7 +33,7 @@ def fewer_nodes(whole, still):
 
 
 def more_outputs(whole):
-    """All values that nodes make as outputs, which lets nodes after them go."""
+    """The graph with every value of its nodes as an output, so that later nodes can be removed."""
     return dataclasses.replace(whole, outputs=[v for n in whole.nodes for v in n.outputs if v and v.is_tensor])
 
 
@@ -56,7 +56,8 @@ def plainer(whole, still):
 
 
 def shrink(whole, kind, judge, seconds):
-    """The smallest graph found with a finding of a kind, within some seconds. judge: a Whole to a Verdict."""
+    """The smallest graph with a finding of this kind that is found within `seconds`. judge: returns the Verdict on a
+    Whole."""
     end = time.monotonic() + seconds
 
     def still(smaller):

@@ -1,4 +1,4 @@
-"""Operators whose inputs became attributes, or attributes inputs, between opsets."""
+"""Operators whose attributes became inputs, or inputs attributes, in a later opset."""
 import numpy as np
 
 
@@ -49,7 +49,7 @@ def reshape(graph, value, shape):
 
 
 def weight(graph, shape, of=1, fan_in=None):
-    """A new constant of weights that keeps products of the size of their factors."""
+    """A new constant of weights, scaled so that products are about as large as their factors."""
     world = graph.world
     array = world.numbers.generator.standard_normal(shape) / np.sqrt(fan_in or max(1, shape[0] if shape else 1))
     return graph.constant(array.astype({1: np.float32, 10: np.float16, 11: np.float64}[of]))

@@ -1,4 +1,4 @@
-"""A value of a graph that is being drawn: what it holds in each run, and how far from it an engine may be."""
+"""A value of a graph that is being drawn: its content in each run, and by how much an engine may differ from it."""
 import dataclasses
 
 import numpy as np
@@ -6,13 +6,13 @@ import numpy as np
 import numbers_of
 import tolerances
 
-LOUDEST = 100.0  # magnitude up to which further nodes take a value
+LOUDEST = 100.0  # greatest magnitude of values that further nodes may read
 LARGEST = 20000  # elements
-LOOSE = 0.01  # error in relation to the greatest element beyond which nothing more is computed from a value
+LOOSE = 0.01  # greatest error, relative to the greatest element, of values that further nodes may read
 
 
 def array_of(wire):
-    """The array of a tensor that travelled, with the type of its elements; None of anything else."""
+    """The array of a tensor in the form of wire.py, with the type of its elements; None for anything else."""
     if wire[0] not in ("tensor", "strings"):
         return None
     array = numbers_of.from_wire(wire)
@@ -26,7 +26,7 @@ def is_float(of):
 
 
 def magnitude(array):
-    """The greatest magnitude of numbers, NaN if one is NaN; 0 of anything else."""
+    """The greatest magnitude of numbers, NaN if one is NaN; 0 for anything else."""
     if array is None or array.dtype.kind in "OSUb" or not array.size:
         return 0.0
     with np.errstate(all="ignore"):
@@ -35,7 +35,8 @@ def magnitude(array):
 
 @dataclasses.dataclass(eq=False)
 class Value:
-    """`wires`: what it holds in each run. `error`: bound of the absolute difference that roundings explain. `source`: input, constant, node."""
+    """`wires`: its content in each run. `error`: a bound of the absolute difference that roundings explain. `source`:
+    input, constant, node."""
     name: str
     wires: list
     source: str = "node"
@@ -44,7 +45,7 @@ class Value:
     label: str = ""  # of the operator that makes it
     owner: object = None  # graph or body where it is visible
     type: str = ""  # of a sequence or an optional, as schemas write it
-    taken: bool | None = None  # what usable() has answered
+    taken: bool | None = None  # the result of usable(), once it is known
 
     def __post_init__(self):
         self.kind = self.wires[0][0]
@@ -83,7 +84,7 @@ class Value:
         return most <= LOUDEST and self.error <= LOOSE * max(most, 1e-3)
 
     def fits(self, kind):
-        """Whether its elements are of a kind that recipes ask for."""
+        """Whether its elements are of a kind that recipes request."""
         if self.of in (numbers_of.STRING, numbers_of.BOOL) or kind in ("any", "normal"):
             return True
         least, most = (f([f(a.astype(np.float64), initial=0 if f is max_of else np.inf) for a in self.arrays]) for f in (min_of, max_of))
@@ -101,7 +102,7 @@ def max_of(values, initial=-np.inf):
 
 
 def moved(wire, error, generator):
-    """A wire whose numbers are moved by an error up or down, as it may come out of another engine."""
+    """A wire whose numbers are moved up or down by an error, as another engine may compute them."""
     if wire[0] == "sequence":
         return "sequence", [moved(w, error, generator) for w in wire[1]]
     if wire[0] != "tensor" or wire[1] in (numbers_of.BOOL, 14, 15) or not error:
@@ -118,7 +119,7 @@ def moved(wire, error, generator):
 
 
 def distance(one, other):
-    """The greatest difference of two values; infinite if they differ in more than numbers."""
+    """The greatest difference of two values; infinite if their types or shapes differ."""
     if one == other:
         return 0.0
     if one[0] != other[0]:
@@ -137,7 +138,7 @@ def distance(one, other):
 
 
 def roundings(label, wire, scale):
-    """Bound of what an operator's own roundings change in an output."""
+    """A bound of the difference that the roundings of the operator itself cause in an output."""
     if wire[0] == "sequence":
         return max((roundings(label, w, scale) for w in wire[1]), default=0.0)
     if wire[0] != "tensor":

@@ -1,4 +1,4 @@
-"""The model of a graph, and what it is fed with."""
+"""The model of a graph, and its feeds."""
 import dataclasses
 import zlib
 
@@ -9,12 +9,12 @@ import model
 
 from .graph import info_of
 
-SINKS, OTHERS = 0.9, 0.08  # shares of values that are outputs: among the unused, among the others
+SINKS, OTHERS = 0.9, 0.08  # share of outputs among unused values, and among the others
 
 
 @dataclasses.dataclass
 class Form:
-    """How a graph is written down."""
+    """The form in which a model has a graph."""
     inputs: str = "fixed"  # shapes of its inputs, as in model.dims_of
     nodes: float = 0.0  # share of constants that are nodes
     overridable: float = 0.0  # share of initializers that are inputs, too
@@ -34,14 +34,14 @@ class Form:
 
 @dataclasses.dataclass
 class Whole:
-    """A graph to be run. nodes: Nodes; outputs: Values; forms: how it is written."""
+    """A graph to be run. nodes: Nodes; outputs: Values."""
     world: object
     nodes: list
     outputs: list
     form: Form
 
     def sources(self):
-        """Values that are read and made by none of the nodes."""
+        """Values that nodes read but none of them makes."""
         made = {v for n in self.nodes for v in n.outputs if v}
         reads = [v for n in self.nodes for v in n.reads()] + self.outputs
         return [v for v in dict.fromkeys(reads) if v not in made]
@@ -75,7 +75,7 @@ class Whole:
 
 
 class _Share:
-    """The same answer for a value each time, whatever else is there."""
+    """Decides whether a value belongs to a share of values: the decision depends on its name alone."""
 
     def __init__(self, number):
         self.number = number
@@ -89,7 +89,7 @@ def hash_of(text):
 
 
 def with_functions(world, protos, nodes, outputs, count):
-    """(nodes, FunctionProtos): some runs of neighbours become calls of functions of the model."""
+    """(nodes, FunctionProtos): some groups of adjacent nodes become calls of functions of the model."""
     functions, at = [], len(protos) - len(nodes)
     plain = protos[:at]
     ends = set()

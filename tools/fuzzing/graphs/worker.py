@@ -1,9 +1,10 @@
-"""Runs graphs on one library of the C ABI; see worker.py of the folder above, whose messages it speaks.
+"""Runs graphs on one library with ONNX Runtime's C interface, with the messages of worker.py in the folder above.
 
     worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS:WAY; WAY 1 is by I/O binding, 0 is not
 
-A case is (key, model bytes, [what a run is fed with: [(name, value)]], outputs wanted, [feeds that are to fail: (feeds, outputs)]). Its outcome is
-("ok", [[values of the outputs] of each run], [error code of each that is to fail, -1 where it ran], whether a repetition had the same bits).
+A case is (key, model bytes, [what a run is fed with: [(name, value)]], outputs wanted, [feeds that are to fail: (feeds,
+outputs)]). Its outcome is ("ok", [[values of the outputs] of each run], [error code of each that is to fail, -1 where
+it ran], whether a repetition had the same bits).
 """
 import ctypes
 import os
@@ -16,7 +17,8 @@ from worker import PTR, SIZE  # noqa: E402
 
 class Engine(worker.Engine):
     def bound(self, session, binding, inputs, outputs, earlier=None):
-        """The values of a run with what is bound; tensors go into memory of the caller if it is known what an earlier run made."""
+        """The values of a run by I/O binding; if an earlier run has shown their types and shapes, tensors are bound to
+        memory of the caller."""
         kept, given = [], []
         try:
             for name, value in inputs:
@@ -45,7 +47,7 @@ class Engine(worker.Engine):
                     self.release("Value", value)
 
     def code_of(self, session, inputs, outputs):
-        """The code of a run that is to fail; -1 if it does not."""
+        """The error code of a run that must fail; -1 if it does not fail."""
         try:
             self.run(session, inputs, outputs, ())
             return -1
