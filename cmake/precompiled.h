@@ -1,5 +1,6 @@
-// What most files of the rooms include, parsed once per build. Only headers from outside the project: files still include
-// what they use (RETORT_PCH=OFF builds without this one), and a change of a header of ours rebuilds only its users.
+// What most files of the rooms include, parsed once per build. Only headers from outside the project: files still
+// include what they use (RETORT_PCH=OFF builds without this one), and a change of a header of ours rebuilds only its
+// users.
 #include <fmt/core.h>
 
 #include <algorithm>

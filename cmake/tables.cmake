@@ -1,6 +1,7 @@
-# retort_table(TABLE DECLARATION ROW PATTERN...): generates a source with a table of the objects that files export, so that
-# nothing is registered by hand. @name@ in DECLARATION and ROW is the name of each file that matches a PATTERN (no tests),
-# without folder and extension. ${dir}/TABLE.cc.in has the rest of the source. Appends it to `sources` of a room.
+# retort_table(TABLE DECLARATION ROW PATTERN...): generates a source with a table of the objects that files export, so
+# that nothing is registered by hand. @name@ in DECLARATION and ROW is the name of each file that matches a PATTERN (no
+# tests), without folder and extension. ${dir}/TABLE.cc.in has the rest of the source. Appends it to `sources` of a
+# room.
 function(retort_table table declaration row)
   file(GLOB files CONFIGURE_DEPENDS ${ARGN})
   list(FILTER files EXCLUDE REGEX "_test\\.cc$")

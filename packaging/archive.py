@@ -1,4 +1,5 @@
-"""The release archive: an installation, stripped, with a README and licence texts, packed so that the same input gives the same bytes."""
+"""The release archive: an installation, stripped, with a README and licence texts, packed so that the same input gives
+the same bytes."""
 import glob
 import lzma
 import os
@@ -21,7 +22,8 @@ class Wrong(Exception):
 
 
 def strip(tool, prefix):
-    """Removes debug information and names that are not needed. The static archive keeps the names that linking needs."""
+    """Removes debug information and names that are not needed. The static archive keeps the names that linking
+    needs."""
     for path in binaries(prefix):
         subprocess.run([tool, "--strip-debug" if path.endswith(".a") else "--strip-unneeded", path], check=True)
 
@@ -46,7 +48,8 @@ def check_symbols(prefix, glibc):
 
 
 def check_providers(prefix):
-    """Checks that a release for this machine has all providers: CMake leaves out a provider whose library it does not find."""
+    """Checks that a release for this machine has all providers: CMake leaves out a provider whose library it does not
+    find."""
     for name in PROVIDERS:
         path = os.path.join(prefix, "lib", "providers", f"libretort_{name}.so")
         if not os.path.exists(path):
@@ -79,7 +82,8 @@ def stage(build, prefix, version, arch, glibc, to, strip_tool):
 
 
 def pack(folder, path, epoch, level):
-    """Packs the folder into the file `path` (.tar.xz): sorted names, one owner, one time, modes that depend only on executability."""
+    """Packs the folder into the file `path` (.tar.xz): sorted names, one owner, one time, modes that depend only on
+    executability."""
     def plain(entry):
         entry.uid = entry.gid = 0
         entry.uname = entry.gname = "root"

@@ -1,4 +1,5 @@
-"""The Debian packages, made by debhelper from the installed files of a build; debian/ lists the files of each package."""
+"""The Debian packages, made by debhelper from the installed files of a build; debian/ lists the files of each
+package."""
 import email.utils
 import glob
 import os
@@ -36,7 +37,8 @@ def fill(path):
 
 
 def stage(build, prefix, version, epoch, tree):
-    """Makes a source tree for dpkg-buildpackage: debian/, the installation, and the files that differ in Debian's layout."""
+    """Makes a source tree for dpkg-buildpackage: debian/, the installation, and the files that differ in Debian's
+    layout."""
     shutil.rmtree(os.path.dirname(tree), ignore_errors=True)
     shutil.copytree(HERE, os.path.join(tree, "debian"))
     shutil.copytree(prefix, os.path.join(tree, "stage"), symlinks=True, ignore=shutil.ignore_patterns("dist"))

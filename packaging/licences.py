@@ -1,6 +1,7 @@
 """The licence texts of all shipped code: ours, those in vendor folders, and those of packages whose code is inside.
 
-A package's text is its usr/share/doc/<package>/copyright, as it was when the code was compiled, so that it fits the version.
+A package's text is its usr/share/doc/<package>/copyright, as it was when the code was compiled, so that it fits the
+version.
 """
 import fnmatch
 import os
@@ -20,8 +21,8 @@ def table():
 
 
 def components(build):
-    """[(name, licence, parts, file of the text, folder of its package)] of all code of other projects. Fails if the table
-    lacks one."""
+    """[(name, licence, parts, file of the text, folder of its package)] of all code of other projects. Fails if the
+    table lacks one."""
     inside = {}
     for part, paths in linked.files(build).items():
         for package, root in linked.owners(paths).items():

@@ -1,4 +1,5 @@
-"""Finds the packages of the system that have code in the files of a build: headers that were compiled, archives that were linked.
+"""Finds the packages of the system that have code in the files of a build: headers that were compiled, archives that
+were linked.
 
 It reads ninja's own records, so that a library that is added to a link line cannot be missed.
 """
@@ -51,7 +52,8 @@ def compiler_archives(build):
 
 
 def unpacked_owners(paths):
-    """{path: package} of files in a folder into which tools/setup.sh unpacked packages, which also lists their files."""
+    """{path: package} of files in a folder into which tools/setup.sh unpacked packages, which also lists their
+    files."""
     lists, result = {}, {}
     for path in paths:
         folder = os.path.dirname(path)

@@ -14,7 +14,8 @@
 - Pages, comments and strings contain none of the phrases in phrases.tsv (prose.py).
 - An operator that uses a kernel for matrix products (PRODUCTS) defines cost().
 
---update removes rows that are no longer needed from the tables of exceptions, and lowers the sizes. It never adds a row.
+--update removes rows that are no longer needed from the tables of exceptions, and lowers the sizes. It never adds a
+row.
 
 The last line is "N passed, N failed": the numbers of checked files and of complaints.
 """
@@ -62,7 +63,8 @@ def sources(root):
 
 
 def cost_errors(texts):
-    """Complaints about operators without cost() that use a kernel for matrix products, directly or through a header of src/ops. `texts`: {path: text}."""
+    """Complaints about operators without cost() that use a kernel for matrix products, directly or through a header of
+    src/ops. `texts`: {path: text}."""
     def reached(path, seen):
         if path in texts and path not in seen:
             seen.add(path)

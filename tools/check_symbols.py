@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Check that shared libraries and programs load on old systems: glibc 2.28 with the libraries of gcc 8, unless options choose others.
+"""Check that shared libraries and programs load on old systems: glibc 2.28 with the libraries of gcc 8, unless options
+choose others.
 
     check_symbols.py [--glibc 2.28] FILE|FOLDER ...
 
-Each ELF file in the folders, except links and archives, counts as one test. A file fails if it needs a newer version of a symbol, has
-relocations that an old loader does not know, or needs a symbol of a library that it does not name. Files that cmake/compat.cmake links pass.
+Each ELF file in the folders, except links and archives, counts as one test. A file fails if it needs a newer version of
+a symbol, has relocations that an old loader does not know, or needs a symbol of a library that it does not name. Files
+that cmake/compat.cmake links pass.
 """
 import argparse
 import os

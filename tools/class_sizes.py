@@ -1,8 +1,10 @@
-"""Counts the member functions and the data members of classes and structs in C++; check_layers.py prints the complaints.
+"""Counts the member functions and the data members of classes and structs in C++; check_layers.py prints the
+complaints.
 
 A class has at most 30 member functions and 20 data members. Every overload and every declarator counts (`int a, b;` has
-two), and so do constructors. Functions that are defaulted or deleted, constants, types and friends do not count. The members
-of a nested class are its own. tools/class_exceptions.tsv lists the exceptions (path, class, why). The list may only shrink.
+two), and so do constructors. Functions that are defaulted or deleted, constants, types and friends do not count. The
+members of a nested class are its own. tools/class_exceptions.tsv lists the exceptions (path, class, why). The list may
+only shrink.
 """
 import re
 
@@ -39,7 +41,8 @@ def top_level(head, sign):
 
 
 def has_body(head):
-    """Whether the next brace begins the body of a member function. `head`: what plain() returns for the text before it."""
+    """Whether the next brace begins the body of a member function. `head`: what plain() returns for the text before
+    it."""
     if "(" not in head or top_level(head, "=") != 0:
         return False
     return not (INITIALIZERS.search(head) and re.search(r"\w$", head))

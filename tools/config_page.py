@@ -5,10 +5,10 @@
     config_page.py --update      writes it
     config_page.py --table FILE  writes the table for the engine, as C++
 
-Columns of abi/config_keys.tsv: the object that takes the entry; key; values; value of an entry that is not set; the values
-as the engine checks them (src/session/config.h; empty: the reader of the entry checks them); the effect of other values, a
-warning or an error of that code; how the entry is handled; what it does, or why it has no effect; the owner of the key.
-A key that ends in '*' stands for all keys that begin like it and have no row of their own.
+Columns of abi/config_keys.tsv: the object that takes the entry; key; values; value of an entry that is not set; the
+values as the engine checks them (src/session/config.h; empty: the reader of the entry checks them); the effect of other
+values, a warning or an error of that code; how the entry is handled; what it does, or why it has no effect; the owner
+of the key. A key that ends in '*' stands for all keys that begin like it and have no row of their own.
 """
 import argparse
 import csv

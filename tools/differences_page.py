@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/differences.md, the differences between Retort and official ONNX Runtime with their reasons, from the tests' lists.
+"""Makes docs/differences.md, the differences from official ONNX Runtime and their reasons, from the tests' lists.
 
     differences_page.py            checks that the page agrees with the lists
     differences_page.py --update   writes it

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that docs/differences.md agrees with the lists of the tests, and that differences_page.py writes it correctly."""
+"""Tests that docs/differences.md agrees with the lists of the tests, and that differences_page.py writes it
+correctly."""
 import unittest
 
 import differences_page as dp

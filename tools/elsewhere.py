@@ -3,10 +3,11 @@
 
     elsewhere.py [--copies N] [--build DIR] [--out DIR] [--digits PROGRAM] [--work DIR] [STAGE ...]
 
-A copy of the sources and of the built files lies in a folder whose name has a space and letters that are not ASCII. There
-the stages run on one processor, as another user who has no home (only if root starts this), in a German locale and the
-time zone ZONE, without standard input, and with umask 077. Before that, the build is configured there, and a part of it is made.
-With N copies, the stages run in all of them at once, with one folder for temporary files and one user.
+A copy of the sources and of the built files lies in a folder whose name has a space and letters that are not ASCII.
+There the stages run on one processor, as another user who has no home (only if root starts this), in a German locale
+and the time zone ZONE, without standard input, and with umask 077. Before that, the build is configured there, and a
+part of it is made. With N copies, the stages run in all of them at once, with one folder for temporary files and one
+user.
 
 The locale is made in WORK if localedef is installed; otherwise the system's locale "C" is used, without UTF-8.
 The last line is "N passed, N failed", the sum over all copies.
@@ -82,7 +83,8 @@ def other_user():
 
 
 def interpreter(folder, who):
-    """A Python with the project's packages that the other user may start: this one, or the system's in a .venv of the copy."""
+    """A Python with the project's packages that the other user may start: this one, or the system's in a .venv of the
+    copy."""
     def starts(program, *arguments):
         with contextlib.suppress(OSError):
             done = subprocess.run([program, *arguments, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, encoding="utf-8", cwd="/", **who)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""That the fuzzer of graphs finds planted differences and shrinks them, and a small seeded choice of what it finds here.
+"""That the fuzzer of graphs finds planted differences and shrinks them, and a small seeded choice of what it finds
+here.
 
     RETORT_LIBRARY is the library to test, by default out/lib/libretort.so.1; without it or the oracle only the parts that need none run.
 """

@@ -94,7 +94,8 @@ def layout_test(facts):
 
 
 def slots_test(facts):
-    """Calls every slot with zeros: a pending slot must report its name, no other slot may do that, and none may crash."""
+    """Calls every slot with zeros: a pending slot must report its name, no other slot may do that, and none may
+    crash."""
     text = NOTE + "#include \"abi/slots_testing.h\"\n\nnamespace retort::abi {\n\n"
     for table, rows in facts.tables.items():
         text += "TEST(Slots, %s) {\n  const %s& t = %s;\n" % (table, table, table_name(table))

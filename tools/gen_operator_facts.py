@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes src/onnx/operator_facts.tsv. For every operator that ONNX Runtime knows, it lists the versions in which its form
-changed, which inputs and outputs share a type, and the defaults of its attributes.
+"""Writes src/onnx/operator_facts.tsv. For every operator that ONNX Runtime knows, it lists the versions in which its
+form changed, which inputs and outputs share a type, and the defaults of its attributes.
 
     gen_operator_facts.py src/onnx/operator_facts.tsv    (needs the packages onnx and onnxruntime)
 
-Types are `T:i0,v1,o0;X:i2`, by the names of type parameters (v: all inputs from that one on); if a type is not a parameter, the
-name of the port stands for it. Defaults are `name=kind:value`, separated by tabs; commas separate the items of a list. Kinds are i, f, s, is,
-fs, ss.
+Types are `T:i0,v1,o0;X:i2`, by the names of type parameters (v: all inputs from that one on); if a type is not a
+parameter, the name of the port stands for it. Defaults are `name=kind:value`, separated by tabs; commas separate the
+items of a list. Kinds are i, f, s, is, fs, ss.
 """
 import sys
 

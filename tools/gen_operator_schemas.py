@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes src/onnx/operator_schemas.tsv. For each version of every operator that ONNX Runtime or onnx knows, it lists the
-inputs and outputs, the type parameter of each, and the types that each parameter allows.
+"""Writes src/onnx/operator_schemas.tsv. For each version of every operator that ONNX Runtime or onnx knows, it lists
+the inputs and outputs, the type parameter of each, and the types that each parameter allows.
 
     gen_operator_schemas.py src/onnx/operator_schemas.tsv    (needs the packages onnx and onnxruntime)
 
-The file begins with a line that lists all types, and one line for each set of types (indices into the first line, from 0).
-Then each version of an operator has a line: domain, name, version, inputs, outputs, parameters. Ports are `name:parameter`, or
-`name` alone if the type is not a parameter. Parameters are `T=set`. `-` is an empty list, and an empty cell repeats the line
-above. Versions that onnxruntime does not know come from onnx; all others come from onnxruntime.
+The file begins with a line that lists all types, and one line for each set of types (indices into the first line, from
+0). Then each version of an operator has a line: domain, name, version, inputs, outputs, parameters. Ports are
+`name:parameter`, or `name` alone if the type is not a parameter. Parameters are `T=set`. `-` is an empty list, and an
+empty cell repeats the line above. Versions that onnxruntime does not know come from onnx; all others come from
+onnxruntime.
 """
 import sys
 

@@ -3,10 +3,10 @@
 
     glibc_stubs.py --compiler CC --readelf PROGRAM --newest 2.28 --archive libretort_compat.a FOLDER
 
-A stub has the names, versions and sizes of symbols, but no code: a linker reads nothing else from a shared library. For each
-symbol of the compiler's own C library, it has the newest version up to --newest, so that linked files need that one. It has no
-symbol that is newer: the archive (compat/) defines those, or the link fails and names them. libpthread, libdl and librt, which
-are parts of libc.so.6 since glibc 2.34, are separate files again.
+A stub has the names, versions and sizes of symbols, but no code: a linker reads nothing else from a shared library. For
+each symbol of the compiler's own C library, it has the newest version up to --newest, so that linked files need that
+one. It has no symbol that is newer: the archive (compat/) defines those, or the link fails and names them. libpthread,
+libdl and librt, which are parts of libc.so.6 since glibc 2.34, are separate files again.
 """
 import argparse
 import os
@@ -39,7 +39,8 @@ def print_file_name(compiler, name):
 
 
 def chosen(symbols, newest):
-    """{name: symbol}: the newest version of each name up to `newest`, also if later versions of glibc no longer link with it."""
+    """{name: symbol}: the newest version of each name up to `newest`, also if later versions of glibc no longer link
+    with it."""
     best = {}
     for s in symbols:
         version = elf.number(s.version)
@@ -77,7 +78,8 @@ def distributed(tables, newest):
 
 
 def assembly(symbols):
-    """Assembly of the symbols. Those that share an address keep sharing one: a program's copy of `environ` is also `__environ`."""
+    """Assembly of the symbols. Those that share an address keep sharing one: a program's copy of `environ` is also
+    `__environ`."""
     text, places = [], {}
     for s in symbols.values():
         places.setdefault((s.kind == "TLS", s.kind in ("FUNC", "IFUNC"), s.value), []).append(s)
@@ -108,7 +110,8 @@ def changed(path, text):
 
 
 def make_stub(compiler, folder, file, symbols):
-    """Makes FOLDER/<file>, and writes it only if its content changes, because everything that uses it is then linked again."""
+    """Makes FOLDER/<file>, and writes it only if its content changes, because everything that uses it is then linked
+    again."""
     path = os.path.join(folder, file)
     sources = [changed(path + ".s", assembly(symbols)), changed(path + ".map", version_script(symbols))]
     if any(sources) or not os.path.exists(path):
@@ -117,7 +120,8 @@ def make_stub(compiler, folder, file, symbols):
 
 
 def linker_scripts(compiler, paths, loader, archive):
-    """The files that -lc, -lm and so on find: a linker script that names the stub, and for -lc all parts of a C library."""
+    """The files that -lc, -lm and so on find: a linker script that names the stub, and for -lc all parts of a C
+    library."""
     scripts = {name + ".so": f'INPUT("{paths[file]}")\n' for file, name in LIBRARIES.items() if file != "libc.so.6"}
     whole = [paths["libc.so.6"], archive, print_file_name(compiler, "libc_nonshared.a")]
     apart = [paths["libpthread.so.0"], paths["libdl.so.2"], paths["librt.so.1"], loader]

@@ -1,5 +1,5 @@
-"""Runs the programs of examples/io_binding, for the stage `package` of run_tests.py. Each program, in C and in C++, must print
-the text in expected/, both on the installed library and on official ONNX Runtime.
+"""Runs the programs of examples/io_binding, for the stage `package` of run_tests.py. Each program, in C and in C++,
+must print the text in expected/, both on the installed library and on official ONNX Runtime.
 any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, through WebGPU's plug-in."""
 import glob
 import os
@@ -21,7 +21,8 @@ def programs(examples):
 
 
 def on_a_device(start, examples, build):
-    """[whether the program in each language runs in the memory of a device, and gets the same results as on the processor]"""
+    """[whether the program in each language runs in the memory of a device, and gets the same results as on the
+    processor]"""
     why = foreign.missing(WEBGPU)
     if why:
         print("    any_device runs on no device: " + why)
@@ -42,7 +43,8 @@ def on_a_device(start, examples, build):
 
 
 def run(start, examples, prefix, oracle):
-    """[whether each run was right]. `start` runs a command with a log and returns (exit code, output); `examples` is a copy of the folder."""
+    """[whether each run was right]. `start` runs a command with a log and returns (exit code, output); `examples` is a
+    copy of the folder."""
     source = os.path.join(examples, "io_binding")
     build = os.path.join(source, "build")
     steps = (["cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release"], ["cmake", "--build", build])

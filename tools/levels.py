@@ -3,9 +3,9 @@
 
     levels.py --tool RETORT [--level NAME ...] -- RUN_TESTS_OPTION... [STAGE ...]
 
-RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported and
-skipped. XNNPACK has no such limit: it always uses all instructions of the processor. Arguments after "--" go to run_tests.py,
-whose logs are those of the last level. The last line is "N passed, N failed", the sum over all levels.
+RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported
+and skipped. XNNPACK has no such limit: it always uses all instructions of the processor. Arguments after "--" go to
+run_tests.py, whose logs are those of the last level. The last line is "N passed, N failed", the sum over all levels.
 """
 import argparse
 import os

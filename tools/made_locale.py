@@ -7,7 +7,8 @@ NAME = "de_DE.UTF-8"
 
 
 def made_locale(folder):
-    """Makes the locale in `folder`, for LOCPATH. Returns the folder, or "" if localedef (Debian: locales) is not installed."""
+    """Makes the locale in `folder`, for LOCPATH. Returns the folder, or "" if localedef (Debian: locales) is not
+    installed."""
     path, program = os.path.join(folder, NAME), shutil.which("localedef")
     language, _, charset = NAME.partition(".")
     if os.path.exists(os.path.join(path, "LC_NUMERIC")):

@@ -49,8 +49,9 @@ def operators():
 
 
 def difference(written, wanted):
-    """How the letters of an operator's file differ from those that new_op writes; "" if they agree. T and types like int64 have a
-    meaning; other letters only show which parameters share a type. An operator without T chooses no kernel by a type: T is then a letter like others."""
+    """How the letters of an operator's file differ from those that new_op writes; "" if they agree. T and types like
+    int64 have a meaning; other letters only show which parameters share a type. An operator without T chooses no kernel
+    by a type: T is then a letter like others."""
     def free(letter):
         return not letter[0].islower() and (letter != "T" or "T" not in written)
     there, back = {}, {}

@@ -1,6 +1,6 @@
-"""Finds the folder of an operator in src/ops, and the names of its file, its class and its type constraints. Everything follows
-from rules, so that they also hold for an operator that does not exist yet; new_op_test.py compares them with all existing
-operators."""
+"""Finds the folder of an operator in src/ops, and the names of its file, its class and its type constraints. Everything
+follows from rules, so that they also hold for an operator that does not exist yet; new_op_test.py compares them with
+all existing operators."""
 import functools
 import glob
 import os
@@ -31,11 +31,12 @@ DOMAINS = {"ai.onnx.ml": "ml", "retort": "fused"}
 ORIGINS = {"math": "math", "tensor": "shape", "nn": "nn", "logical": "logic", "text": "text", "sequence": "sequence"}
 
 JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe", "SiLU": "Silu", "NGram": "Ngram"}  # each is one word in file names
-# An operator that has the same name in ai.onnx is another form of that one. The names of its file and class begin with the form.
+# An operator that has the same name in ai.onnx is another form of that one. The names of its file and class begin with
+# the form.
 FORMS = {"retort": "nhwc", "com.microsoft": "microsoft"}
 FORM_OF = {("retort", "Attention"): "strided"}
-# Kernels of these operators treat constraints with the same types as one (but QK, that of the scores), and keep a cache in the
-# type of the cached values.
+# Kernels of these operators treat constraints with the same types as one (but QK, that of the scores), and keep a cache
+# in the type of the cached values.
 ONE_TYPE = re.compile(r"(?<!Linear)Attention$|^(And|Or|Xor)$")
 HEADERS = ("base", "tensor", "memory", "ir", "ops")
 
@@ -90,8 +91,8 @@ def is_of_tensors(types):
 
 
 def dispatch_constraint(schema):
-    """The constraint by which kernels are chosen: the first that allows several types of tensors; otherwise the first, if all
-    constraints are of tensors; otherwise None."""
+    """The constraint by which kernels are chosen: the first that allows several types of tensors; otherwise the first,
+    if all constraints are of tensors; otherwise None."""
     used = [p.type for p in (*schema.inputs, *schema.outputs) if p.type in schema.constraints]
     tensors = [c for c in used if is_of_tensors(schema.constraints[c])]
     several = [c for c in tensors if len(schema.constraints[c]) > 1]
@@ -99,8 +100,8 @@ def dispatch_constraint(schema):
 
 
 def letters(schema):
-    """{type of a port: the text after the colon of a parameter}. T is the constraint by which kernels are chosen; a constraint of
-    a single type is that type; other constraints keep their names, but T becomes U."""
+    """{type of a port: the text after the colon of a parameter}. T is the constraint by which kernels are chosen; a
+    constraint of a single type is that type; other constraints keep their names, but T becomes U."""
     dispatch = dispatch_constraint(schema)
     told = {}
     for port in (*schema.inputs, *schema.outputs):

@@ -1,5 +1,5 @@
-"""Schemas of operators in the form that new_op needs. Those of ONNX come from the package onnx. Those of other domains, and of
-operators that exporters put into ai.onnx though ONNX does not have them, come from the package onnxruntime."""
+"""Schemas of operators in the form that new_op needs. Those of ONNX come from the package onnx. Those of other domains,
+and of operators that exporters put into ai.onnx though ONNX does not have them, come from the package onnxruntime."""
 import dataclasses
 import os
 import re

@@ -7,8 +7,8 @@
 - The page was not damaged by a formatter of another language: it begins with a title, headings have a blank after their
   #, no line consists of punctuation alone, code blocks end and contain no Markdown, code spans close, and the rows of a
   table have as many cells as its head.
-- Prose wraps at WIDTH columns, except in GENERATED pages. Tables, headings, code, HTML and lines with a long link may be
-  longer.
+- Prose wraps at WIDTH columns, except in GENERATED pages. Tables, headings, code, HTML and lines with a long link may
+  be longer.
 """
 import fnmatch
 import os
@@ -197,8 +197,8 @@ def names(pages, files):
 
 
 def path_errors(named, tree, absent, shown):
-    """Complaints about names in pages that are not paths, and about rows of the table that are not needed. `shown`: {page: Tree of the
-    files that it shows}."""
+    """Complaints about names in pages that are not paths, and about rows of the table that are not needed. `shown`:
+    {page: Tree of the files that it shows}."""
     for name, where in sorted(named.items()):
         for page in where:
             if not (name in absent or tree.has(name) or shown[page].has(name) or tree.leads(page, name) or is_placeholder(name, tree)):

@@ -1,4 +1,5 @@
-"""Finds what makes sources or tests depend on the machine, its user or its locale; check_layers.py prints the complaints.
+"""Finds what makes sources or tests depend on the machine, its user or its locale; check_layers.py prints the
+complaints.
 
 - Python reads files and the output of programs with an explicit encoding, not with that of the locale.
 - The engine and the shipped programs read environment variables in a few places only (ENVIRONMENT). docs/config.md

@@ -3,8 +3,8 @@
 
     prose.py [FOLDER...]    checks these folders or files (default: all), and prints the number of complaints of each
 
-It checks pages in Markdown, and comments and strings of source files (sentences.py). It ignores generated files, and code
-in a text: fenced or indented blocks, `spans`, {@code}. check_layers.py checks all files.
+It checks pages in Markdown, and comments and strings of source files (sentences.py). It ignores generated files, and
+code in a text: fenced or indented blocks, `spans`, {@code}. check_layers.py checks all files.
 """
 import collections
 import os

@@ -3,7 +3,8 @@
 
     <!-- file: src/passes/rules/double_neg.cc -->
 
-is such a file. A block below `<!-- row: abi/functions.tsv -->` is a row of that table. It follows the last row with the same first cell.
+is such a file. A block below `<!-- row: abi/functions.tsv -->` is a row of that table. It follows the last row with the
+same first cell.
 
     recipes.py                list the files and rows of all pages
     recipes.py write DIR      write into DIR the files, the tables with the new rows, and what tools/gen_abi.py generates from these

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the examples in the pages: their files do not exist yet, lie where the tools would write them, and are read completely."""
+"""Tests the examples in the pages: their files do not exist yet, lie where the tools would write them, and are read
+completely."""
 import importlib.machinery
 import importlib.util
 import os

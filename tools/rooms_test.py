@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that rooms.py finds references that the table of rooms does not allow and edges that no room needs, and nothing else."""
+"""Tests that rooms.py finds references that the table of rooms does not allow and edges that no room needs, and nothing
+else."""
 import unittest
 
 import rooms

@@ -1,8 +1,8 @@
-"""Finds names that two files of a folder define in unnamed namespaces, although files of that folder are compiled several at a
-time; check_layers.py prints the complaints.
+"""Finds names that two files of a folder define in unnamed namespaces, although files of that folder are compiled
+several at a time; check_layers.py prints the complaints.
 
-A new file changes which files are compiled together, so two files with a common name may compile for years before it becomes
-an error. A name here is a type, a constant, or a function with the types of its parameters.
+A new file changes which files are compiled together, so two files with a common name may compile for years before it
+becomes an error. A name here is a type, a constant, or a function with the types of its parameters.
 """
 import re
 

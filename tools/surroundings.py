@@ -1,7 +1,7 @@
 """The environment of the tests, so that they pass on any machine and for any user.
 
-The user's locale, time zone, processors and RETORT_ISA stay, because results must not depend on them. Variables that name
-another library are removed, and temporary files get a folder that no other suite uses.
+The user's locale, time zone, processors and RETORT_ISA stay, because results must not depend on them. Variables that
+name another library are removed, and temporary files get a folder that no other suite uses.
 """
 import contextlib
 import fcntl
@@ -35,7 +35,8 @@ def kept(variables):
 
 
 def home_of(variables, work):
-    """Variables of the home folder: the user's, or one in `work` for compilers and package clients if the user's is not writable."""
+    """Variables of the home folder: the user's, or one in `work` for compilers and package clients if the user's is not
+    writable."""
     home = variables.get("HOME", "")
     if not home:
         with contextlib.suppress(KeyError):  # a user without a name, as in containers
@@ -60,7 +61,8 @@ def settled(work):
     variables.update(home_of(variables, work))
     variables["PYTHONUTF8"] = "1"  # sources and logs are UTF-8 in every locale
     mask = os.umask(0o022)
-    # The path is short, because names of sockets have a limit; each suite has its own folder, because several may run at once.
+    # The path is short, because names of sockets have a limit; each suite has its own folder, because several may run
+    # at once.
     with tempfile.TemporaryDirectory(prefix="retort-", ignore_cleanup_errors=True) as folder:
         variables["TMPDIR"] = folder
         variables["TEST_TMPDIR"] = folder + os.sep  # googletest's name for it

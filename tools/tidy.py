@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Run clang-tidy on the sources of a build and on the project's headers that they include; the checks are in .clang-tidy.
+"""Run clang-tidy on the sources of a build and on the headers that they include; the checks are in .clang-tidy.
 
     tidy.py BUILD [--jobs N] [FILE ...]
 
-Sources that are compiled together are checked together. A source that was clean is not checked again until it, a header that it
-includes or the checks change. A FILE may be a folder. The last line is "N passed, N failed", in units of compilation.
+Sources that are compiled together are checked together. A source that was clean is not checked again until it, a header
+that it includes or the checks change. A FILE may be a folder. The last line is "N passed, N failed", in units of
+compilation.
 """
 import argparse
 import concurrent.futures
@@ -48,7 +49,8 @@ class Unit:
 
 
 def units(build):
-    """The compilations of the project's own sources, without options that clang does not know; examples have builds of their own."""
+    """The compilations of the project's own sources, without options that clang does not know; examples have builds of
+    their own."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
         entries = json.load(f)
     mine = {}

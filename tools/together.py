@@ -36,7 +36,8 @@ class Stopwatch:
 
 
 def run_process(command, log):
-    """Runs a command, writes its output to a log, and returns (exit status, output, cost). The cost includes the processes that it waited for."""
+    """Runs a command, writes its output to a log, and returns (exit status, output, cost). The cost includes the
+    processes that it waited for."""
     began = time.monotonic()
     with open(log, "wb") as f:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT)
@@ -56,8 +57,8 @@ class Together:
     """A few threads that start one stage after the other."""
 
     def __init__(self, stages, command, log, ended):
-        """command(stage) is the command of a stage and log(stage) the file for its output. ended(stage, status, text, cost) is
-        called with a lock held when a stage ends."""
+        """command(stage) is the command of a stage and log(stage) the file for its output. ended(stage, status, text,
+        cost) is called with a lock held when a stage ends."""
         self.waiting = collections.deque(sorted(stages, key=lambda s: FIRST.index(s) if s in FIRST else len(FIRST)))
         self.running, self.changed = set(), threading.Condition()
         self.command, self.log, self.ended = command, log, ended

@@ -26,7 +26,8 @@ def places():
 
 
 def decoder(width=16, heads=2):
-    """One layer of attention with a cache of fixed capacity, as in decoders that are exported for GroupQueryAttention."""
+    """One layer of attention with a cache of fixed capacity, as in decoders that are exported for
+    GroupQueryAttention."""
     made = np.random.default_rng(6)
     weights = [nh.from_array((made.standard_normal((width, width)) / np.sqrt(width)).astype(np.float32), name) for name in ("wq", "wk", "wv")]
     nodes = [h.make_node("MatMul", ["x", w.name], [w.name[1]]) for w in weights]

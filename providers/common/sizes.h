@@ -15,8 +15,8 @@ constexpr size_t round_up(size_t value, size_t step) { return (value + step - 1)
 struct Padding {
   int64_t begin = 0, end = 0;
 };
-/// The padding of an axis of `size` elements for a window that covers `span` of them: what `auto_pad` says, or else what is
-/// given.
+/// The padding of an axis of `size` elements for a window that covers `span` of them: what `auto_pad` says, or else
+/// what is given.
 Padding resolve_padding(const std::string& auto_pad, Padding given, int64_t size, int64_t span, int64_t stride);
 bool is_same(const std::string& auto_pad);
 /// Places beyond the first where the window may stand. Throws Error where there is not even one.

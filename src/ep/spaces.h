@@ -30,9 +30,9 @@ struct GraphSpaces {
 };
 
 /// Inserts a node that copies if a value is read in another memory than it is made in. An input that is read in several
-/// memories becomes several inputs, so that callers can give it in each of them. An input of a body is read in one memory,
-/// and the body copies it to the others. Results of the graph stay where they are made. So do values that bodies capture: a
-/// run copies them when a body reads them.
+/// memories becomes several inputs, so that callers can give it in each of them. An input of a body is read in one
+/// memory, and the body copies it to the others. Results of the graph stay where they are made. So do values that
+/// bodies capture: a run copies them when a body reads them.
 GraphSpaces assign_spaces(Graph& graph);
 
 }  // namespace retort

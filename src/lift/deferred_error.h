@@ -5,8 +5,8 @@
 
 namespace retort {
 
-/// Makes `node`, a resolved node whose inputs do not fit its operator, one that throws `error` when it runs. Its outputs
-/// keep the element types that are declared or follow from its inputs; their shapes are unknown.
+/// Makes `node`, a resolved node whose inputs do not fit its operator, one that throws `error` when it runs. Its
+/// outputs keep the element types that are declared or follow from its inputs; their shapes are unknown.
 void defer_error(Graph& graph, Node& node, const Error& error);
 
 }  // namespace retort

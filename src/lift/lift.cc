@@ -164,8 +164,9 @@ void resolve_own(Graph& graph, NodeId id, const Logger* logger) {
 /// The engine's own operators and the older forms of them.
 bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_liftable(node.domain, node.type); }
 
-/// Lifts a graph and its bodies. A node that cannot run here, because its operator or the types of its inputs are missing,
-/// does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is missing.
+/// Lifts a graph and its bodies. A node that cannot run here, because its operator or the types of its inputs are
+/// missing, does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is
+/// missing.
 class Lifting {
  public:
   Lifting(const ExternalOps* external, const Logger* logger, MissingOperators& missing)

@@ -12,9 +12,9 @@ namespace retort {
 
 /// Lifts every node that has no `op` yet, including bodies: old forms become new ones, Constant nodes become constants,
 /// operators are resolved and types inferred in topological order. Operators of `external` (may be null) take
-/// precedence over the engine's own, and are not lifted. A node of a body whose inputs do not fit becomes one that fails
-/// when it runs (deferred_error.h), since a body may never run. `logger` (may be null) receives a warning about each such
-/// node, and about what else is wrong but has no effect. Throws Error naming node, operator and opset.
+/// precedence over the engine's own, and are not lifted. A node of a body whose inputs do not fit becomes one that
+/// fails when it runs (deferred_error.h), since a body may never run. `logger` (may be null) receives a warning about
+/// each such node, and about what else is wrong but has no effect. Throws Error naming node, operator and opset.
 void lift(Graph& graph, const ExternalOps* external = nullptr, const Logger* logger = nullptr);
 
 /// Whether there is a rule for an operator of this name, which may be an old one that was replaced by others.

@@ -1,4 +1,5 @@
-// The operators of a model that cannot run here: unknown ones, and known ones with inputs of other types than they take.
+// The operators of a model that cannot run here: unknown ones, and known ones with inputs of other types than they
+// take.
 #pragma once
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
-// Names of the values of a graph in the file to be written. Each value gets a name that no other value of the graph has,
-// and that no value of a surrounding graph has unless it is a formal input: some operators find the inputs of their
-// graphs by name. In the ir, values may share names or have none.
+// Names of the values of a graph in the file to be written. Each value gets a name that no other value of the graph
+// has, and that no value of a surrounding graph has unless it is a formal input: some operators find the inputs of
+// their graphs by name. In the ir, values may share names or have none.
 #pragma once
 #include <string>
 #include <unordered_set>

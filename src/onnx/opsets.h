@@ -6,8 +6,8 @@
 
 namespace retort {
 
-/// One sentence for each operator set that is imported in a newer version than the newest one that is known. The versions
-/// of other domains, which are those of custom operators, have no limit.
+/// One sentence for each operator set that is imported in a newer version than the newest one that is known. The
+/// versions of other domains, which are those of custom operators, have no limit.
 std::vector<std::string> newer_opsets(const std::map<std::string, int>& opsets);
 
 /// Throws fail naming the operator sets of newer_opsets(), if there are any.

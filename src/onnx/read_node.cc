@@ -76,8 +76,8 @@ void Scope::read_node(Message m, Node& n) {
   if (!graphs.empty()) read_bodies(graphs, n);
 }
 
-/// 0 for a domain that is not imported: the newest known version counts, as for ONNX Runtime. An import of a version that
-/// does not exist is an error only where a node uses it, as there.
+/// 0 for a domain that is not imported: the newest known version counts, as for ONNX Runtime. An import of a version
+/// that does not exist is an error only where a node uses it, as there.
 int Scope::version_of(std::string_view domain) const {
   const auto found = opsets_.find(std::string(domain));
   if (found == opsets_.end()) return 0;

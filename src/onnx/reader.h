@@ -55,8 +55,8 @@ struct ReadOptions {
   std::map<std::string, MemoryFile, std::less<>> memory_files;
   /// Receives the opened files of external data; may be null.
   std::vector<ExternalFile>* files = nullptr;
-  /// Values of tensors whose data are external, by name; no file is looked for. The tensors refer to their memory. May be
-  /// null.
+  /// Values of tensors whose data are external, by name; no file is looked for. The tensors refer to their memory. May
+  /// be null.
   const std::map<std::string, Tensor>* given = nullptr;
   /// Receives what is wrong in the model but has no effect, a sentence each; may be null.
   std::vector<std::string>* notes = nullptr;

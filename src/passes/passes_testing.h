@@ -182,9 +182,9 @@ inline void expect_rewrite(TestGraph& t, std::initializer_list<std::string_view>
     rewrite(g, rules_named({rules.begin(), rules.size()}), context);
   });
 }
-/// A pattern that rules rewrite, as an exporter writes it; make it a static object in the test of the rule. The graph must
-/// become `after` by these rules alone (rule_examples_test.cc), and a session of it must compute the same at every level and
-/// without any one pass (session/engine_tests/optimizer_test.cc).
+/// A pattern that rules rewrite, as an exporter writes it; make it a static object in the test of the rule. The graph
+/// must become `after` by these rules alone (rule_examples_test.cc), and a session of it must compute the same at every
+/// level and without any one pass (session/engine_tests/optimizer_test.cc).
 struct RuleExample {
   using Build = void (*)(TestGraph&);
   RuleExample(const char* n, std::vector<std::string_view> r, Build b, std::string a)

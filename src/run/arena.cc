@@ -22,8 +22,8 @@ bool live_together(const ArenaRequest& a, const ArenaRequest& b) {
   return a.last >= b.first && a.first <= b.last;
 }
 
-// Finds the lowest offset at which `bytes` bytes fit between the reserved blocks (sorted by offset) that are alive at the
-// same time as the request.
+// Finds the lowest offset at which `bytes` bytes fit between the reserved blocks (sorted by offset) that are alive at
+// the same time as the request.
 size_t find_gap(const std::vector<Reserved>& reserved, const ArenaRequest& r, size_t bytes) {
   size_t at = 0;
   for (const Reserved& p : reserved) {

@@ -9,8 +9,8 @@
 namespace retort {
 namespace {
 
-/// Whether a result of that shape goes into the caller's tensor. One element fits a scalar and the other way round, as in
-/// ONNX Runtime; the tensor then gets the shape of the result.
+/// Whether a result of that shape goes into the caller's tensor. One element fits a scalar and the other way round, as
+/// in ONNX Runtime; the tensor then gets the shape of the result.
 bool takes(const Tensor& given, const Shape& shape, int64_t count) {
   const bool one = given.count() == 1 && count == 1 && (given.shape().rank() == 0 || shape.rank() == 0);
   return one || given.shape() == shape;

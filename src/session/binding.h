@@ -1,5 +1,5 @@
-// I/O binding: which memory a session's inputs are read from and its outputs are written to. Names become indices when they
-// are bound; runs look nothing up and allocate nothing.
+// I/O binding: which memory a session's inputs are read from and its outputs are written to. Names become indices when
+// they are bound; runs look nothing up and allocate nothing.
 #pragma once
 #include <functional>
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace retort {
 
-/// One thread at a time may use it: a second concurrent run of the same binding is an error. Several bindings of one session
-/// may run at the same time.
+/// One thread at a time may use it: a second concurrent run of the same binding is an error. Several bindings of one
+/// session may run at the same time.
 class Binding {
  public:
   explicit Binding(std::shared_ptr<Session> session);
 
-  /// Keeps the value. If a plan reads it in another memory, copies it there now, and later changes of the original have no
-  /// effect. Replaces a value bound to the same name before. Throws if there is no such input, or if the value lies in memory
-  /// that cannot be copied from; run() checks whether the value fits.
+  /// Keeps the value. If a plan reads it in another memory, copies it there now, and later changes of the original have
+  /// no effect. Replaces a value bound to the same name before. Throws if there is no such input, or if the value lies
+  /// in memory that cannot be copied from; run() checks whether the value fits.
   void bind_input(const std::string& name, Value value);
   /// The run writes into this value's memory. Names are checked by run().
   void bind_output(const std::string& name, Value value);

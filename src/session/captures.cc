@@ -111,8 +111,8 @@ bool Captures::replay(int id, const RunCall& call) {
   return true;
 }
 
-// A replay uses the memory of the recorded run. If a call had its inputs or outputs elsewhere, the results would be wrong
-// without an error. Inputs that the host reads are not checked: the record has only what was computed from them.
+// A replay uses the memory of the recorded run. If a call had its inputs or outputs elsewhere, the results would be
+// wrong without an error. Inputs that the host reads are not checked: the record has only what was computed from them.
 void Captures::check(const Recorded& run, const RunCall& call) const {
   const Route& route = run.route.route;
   for (size_t i = ports_.inputs().size(); i < call.inputs.size(); ++i) {

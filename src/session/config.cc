@@ -129,8 +129,8 @@ std::string_view owner_of(std::string_view key) {
   return key.substr(0, dot == key.npos ? 0 : dot);
 }
 
-// Whether the engine should know a key. A key without a dot is ours. Other owners may know theirs, unless the owner is one
-// of ours, misspelt. Options of a provider ("ep.name.option") belong to the provider.
+// Whether the engine should know a key. A key without a dot is ours. Other owners may know theirs, unless the owner is
+// one of ours, misspelt. Options of a provider ("ep.name.option") belong to the provider.
 bool is_ours(std::string_view key, const std::vector<std::string_view>& owners) {
   const std::string_view owner = owner_of(key);
   if (owner.empty()) return true;

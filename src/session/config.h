@@ -26,9 +26,9 @@ struct ConfigKey {
   std::string_view key;  ///< with '*' at its end: all keys that begin like it and have no row of their own
   ConfigScope scope;
   ConfigDeed deed;
-  /// Values that are allowed, separated by '|': "integer", "integer>=N", "integer N..M", "integer N..M by K" for multiples of
-  /// K, "number N..M" (without M: of any size), a text in which '*' stands for any text, or "~text" for a text in any case.
-  /// Empty: the code that reads the entry checks it.
+  /// Values that are allowed, separated by '|': "integer", "integer>=N", "integer N..M", "integer N..M by K" for
+  /// multiples of K, "number N..M" (without M: of any size), a text in which '*' stands for any text, or "~text" for a
+  /// text in any case. Empty: the code that reads the entry checks it.
   std::string_view form;
   std::string_view standard;  ///< the value of an entry that is not set
   ErrorCode otherwise;   ///< the error for a value that is not allowed; ok: a warning, and the value does not count
@@ -44,11 +44,11 @@ bool has_form(std::string_view value, std::string_view form);
 /// Checks configuration entries, and warns of each key once. Thread-safe.
 class ConfigWatch {
  public:
-  /// Warns of unknown keys that look like ours, of keys of another scope, and of values that do not count. Throws for a value
-  /// that is not allowed, and for an entry that the engine rejects.
+  /// Warns of unknown keys that look like ours, of keys of another scope, and of values that do not count. Throws for a
+  /// value that is not allowed, and for an entry that the engine rejects.
   void check(ConfigScope scope, const std::map<std::string, std::string>& entries, const Logger& logger);
-  /// The same for the entries of a run, but for those with the stamp of the last run (RunOptions::config_stamp). `options` may
-  /// be null.
+  /// The same for the entries of a run, but for those with the stamp of the last run (RunOptions::config_stamp).
+  /// `options` may be null.
   void check_run(const RunOptions* options, const Logger& logger);
 
  private:

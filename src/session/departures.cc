@@ -29,8 +29,8 @@ std::optional<int64_t> Departures::extent(std::span<const Value* const> inputs, 
   return t ? std::optional(t->shape()[e.axis]) : std::nullopt;
 }
 
-// Passes assume that extents with the same name are equal, as ONNX says. A plan would give wrong results, without an error,
-// for a call in which they are not.
+// Passes assume that extents with the same name are equal, as ONNX says. A plan would give wrong results, without an
+// error, for a call in which they are not.
 const Departures::Tie* Departures::broken_tie(std::span<const Value* const> inputs) const {
   for (const Tie& tie : ties_) {
     const auto x = extent(inputs, tie.a), y = extent(inputs, tie.b);
@@ -48,8 +48,8 @@ const Port* Departures::widened(std::span<const Value* const> inputs) const {
   return nullptr;
 }
 
-// The first overridable input that the call gives, although the first plan has its value as a constant; null: none. Without
-// optimisation, the first plan reads overridable inputs as inputs.
+// The first overridable input that the call gives, although the first plan has its value as a constant; null: none.
+// Without optimisation, the first plan reads overridable inputs as inputs.
 const Port* Departures::overridden(std::span<const Value* const> inputs) const {
   if (!optimizes_) return nullptr;
   for (size_t i = ports_.inputs().size(); i < ports_.input_count(); ++i) {

@@ -1,5 +1,6 @@
 // Calls that depart from what the first plan assumes: that extents of inputs that share a name are equal, that inputs
-// that are declared scalars have one element, and that overridable inputs have the values of the model. Reads the declared inputs and the inputs of a call.
+// that are declared scalars have one element, and that overridable inputs have the values of the model. Reads the
+// declared inputs and the inputs of a call.
 #pragma once
 #include <optional>
 #include <span>

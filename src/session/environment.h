@@ -22,7 +22,8 @@ struct EnvironmentOptions {
 /// Thread-safe. Sessions own it together, so it outlives the last of them.
 class Environment {
  public:
-  /// Throws invalid_argument if the affinity cannot be read, or if RETORT_ISA names instructions that the processor lacks.
+  /// Throws invalid_argument if the affinity cannot be read, or if RETORT_ISA names instructions that the processor
+  /// lacks.
   explicit Environment(EnvironmentOptions options);
   Environment(const Environment&) = delete;
 

@@ -47,7 +47,8 @@ void replace_initializer(const std::string& name, Tensor& tensor, const SessionO
             "initializer '{}' is {}{} in the model, {}{} was given; give the type and shape of the model", name,
             dtype_name(tensor.dtype()), to_string(tensor.shape()), dtype_name(found->second.dtype()),
             to_string(found->second.shape()));
-    // The tensor has no owner: the options keep the memory, and no other session shares it, since the caller may write to it.
+    // The tensor has no owner: the options keep the memory, and no other session shares it, since the caller may write
+    // to it.
     tensor = Tensor(tensor.dtype(), tensor.shape(), const_cast<void*>(found->second.data()), nullptr);
   }
 }

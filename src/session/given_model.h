@@ -1,5 +1,5 @@
-// A model as a session takes it: as it was read, in its own dialect, with the changes that options ask for. The same changes
-// are made to a model that is read again for the second plan.
+// A model as a session takes it: as it was read, in its own dialect, with the changes that options ask for. The same
+// changes are made to a model that is read again for the second plan.
 #pragma once
 #include "base/log.h"
 #include "ir/graph.h"
@@ -7,20 +7,20 @@
 
 namespace retort {
 
-/// Inserts what the options give: extents of inputs, initializers, and the order of values in caches. The names and types of
-/// inputs and outputs are those that callers see from then on. Throws invalid_argument for an initializer of another type or
-/// shape.
+/// Inserts what the options give: extents of inputs, initializers, and the order of values in caches. The names and
+/// types of inputs and outputs are those that callers see from then on. Throws invalid_argument for an initializer of
+/// another type or shape.
 void apply_options(Model& model, const SessionOptions& options, const Logger& logger);
 
-/// Removes the extents of what inputs that are sequences or optionals contain: callers may give any, as in ONNX Runtime, so a
-/// plan must not rely on those that the model declares.
+/// Removes the extents of what inputs that are sequences or optionals contain: callers may give any, as in ONNX
+/// Runtime, so a plan must not rely on those that the model declares.
 void forget_contents(Graph& graph);
 
 /// Gives each extent that the model names a name of its own, also in bodies.
 void forget_names(Graph& graph);
 
-/// Removes the shape of inputs that are scalars, and those that the model declares for what its nodes make, also in bodies:
-/// they would not hold for other shapes of these inputs.
+/// Removes the shape of inputs that are scalars, and those that the model declares for what its nodes make, also in
+/// bodies: they would not hold for other shapes of these inputs.
 void forget_scalars(Graph& graph);
 
 /// Replaces calls of the model's functions by their nodes. Throws what inline_functions() throws.

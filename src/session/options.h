@@ -98,16 +98,16 @@ struct SessionOptions {
   };
   std::map<std::string, MemoryFile> external_files;
 
-  /// Called instead of making a session that can run. Gets the model as it is compiled, in its own dialect or as far optimised
-  /// as ONNX can express, the files of its external data, and whether providers have compiled parts of it. What it throws ends
-  /// the creation. Empty: the session is made.
+  /// Called instead of making a session that can run. Gets the model as it is compiled, in its own dialect or as far
+  /// optimised as ONNX can express, the files of its external data, and whether providers have compiled parts of it.
+  /// What it throws ends the creation. Empty: the session is made.
   std::function<void(const Model&, std::span<const ExternalFile>, bool)> compile;
 
   /// Operators of the caller; null: none.
   std::shared_ptr<const ExternalOps> external_ops;
 
-  /// Called with the model as it was read. Returns the providers that are asked for nodes, in that order; the CPU takes the
-  /// rest. What it throws ends the creation.
+  /// Called with the model as it was read. Returns the providers that are asked for nodes, in that order; the CPU takes
+  /// the rest. What it throws ends the creation.
   std::function<std::vector<std::shared_ptr<Provider>>(const Model&)> choose_providers;
 
   /// Set from any thread to end the creation of a session.
@@ -121,15 +121,16 @@ struct RunOptions {
   int log_verbosity = 0;
   std::string tag;
   std::atomic<bool> terminate{false};
-  /// How often `terminate` was set; raised before it is set. A run during which that happened fails, even if the flag is
-  /// cleared before the run ends.
+  /// How often `terminate` was set; raised before it is set. A run during which that happened fails, even if the flag
+  /// is cleared before the run ends.
   std::atomic<uint32_t> terminations{0};
   /// The object by which a caller's interface knows these options, for plug-ins that are told of the run; null: none.
   const void* outward = nullptr;
   bool profiling = false;  ///< this run goes to a profile of its own, not to the session's
   std::string profile_prefix;
   std::map<std::string, std::string> config;
-  /// Differs for different entries, so that a session checks the same entries once; 0: no stamp, they are always checked.
+  /// Differs for different entries, so that a session checks the same entries once; 0: no stamp, they are always
+  /// checked.
   uint64_t config_stamp = 0;
   /// The stream for the work of its device, which the run uses instead of one of its own; outlives the run.
   Stream* stream = nullptr;

@@ -74,8 +74,8 @@ void add_given(Fingerprint& to, const SessionOptions& options) {
 
 }  // namespace
 
-// The name of the file is made from what stays when a model changes: library, processor, options, and where the model lies.
-// So the weights of a changed model replace those of the old one. The key is made from the model's content, too.
+// The name of the file is made from what stays when a model changes: library, processor, options, and where the model
+// lies. So the weights of a changed model replace those of the old one. The key is made from the model's content, too.
 std::unique_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
                                                SharedBlocks& weights, const Logger& logger) {
   const std::string& folder = options.config_entry(kKey);

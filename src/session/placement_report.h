@@ -1,5 +1,5 @@
-// Reports which provider runs which node of a model, why others do not, and what is copied between them: for the log and for
-// session.placement.
+// Reports which provider runs which node of a model, why others do not, and what is copied between them: for the log
+// and for session.placement.
 #pragma once
 #include <memory>
 #include <set>
@@ -21,8 +21,8 @@ class PlacementReport {
   /// `asked`: the providers, in the order in which they were asked. `left`: the graph without the nodes of parts.
   void take_parts(std::span<const Assignment> parts, std::span<const std::shared_ptr<Provider>> asked,
                   const Graph& left);
-  /// Finds the nodes of the CPU that are left after the passes. The others are constants, are not needed, or were merged into
-  /// another node.
+  /// Finds the nodes of the CPU that are left after the passes. The others are constants, are not needed, or were
+  /// merged into another node.
   void take_lowered(const Graph& graph);
   /// `spaces`: empty without devices.
   void take_spaces(const Graph& graph, const GraphSpaces& spaces);

@@ -32,8 +32,8 @@ bool computes_shapes(const Graph& graph, const Node& node) {
   });
 }
 
-// The replay of a captured run repeats only what the provider recorded, so all nodes must be its own. Nodes of the CPU that
-// compute shapes may stay if it allows them: a captured run has fixed shapes.
+// The replay of a captured run repeats only what the provider recorded, so all nodes must be its own. Nodes of the CPU
+// that compute shapes may stay if it allows them: a captured run has fixed shapes.
 void check_can_capture(const Graph& graph, const Provider& provider, bool allows_shapes) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -46,8 +46,8 @@ void check_can_capture(const Graph& graph, const Provider& provider, bool allows
   }
 }
 
-// The memories in which overridable inputs are read that are constants of the plan. A call that gives one of them runs on
-// another plan, which reads it in the same memories.
+// The memories in which overridable inputs are read that are constants of the plan. A call that gives one of them runs
+// on another plan, which reads it in the same memories.
 std::vector<std::pair<std::string, MemorySpace>> constants_of(const Graph& graph, const std::vector<Assignment>& parts,
                                                               std::span<const Port> overridable) {
   std::vector<std::pair<std::string, MemorySpace>> all;

@@ -1,5 +1,6 @@
-// From a model in its own dialect to a plan: providers take their parts, the rest is lowered for the CPU, and values are
-// assigned to memories. Reads options and changes the model that it is given; the log and session.placement say what it did.
+// From a model in its own dialect to a plan: providers take their parts, the rest is lowered for the CPU, and values
+// are assigned to memories. Reads options and changes the model that it is given; the log and session.placement say
+// what it did.
 #pragma once
 #include <memory>
 #include <span>

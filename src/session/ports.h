@@ -1,5 +1,5 @@
-// The inputs and outputs of a session as the file of the model declares them: their names and types, whether a value fits
-// them, and in which memory the session reads or makes them. Reads the model while it is constructed, and no plan.
+// The inputs and outputs of a session as the file of the model declares them: their names and types, whether a value
+// fits them, and in which memory the session reads or makes them. Reads the model while it is constructed, and no plan.
 #pragma once
 #include <memory>
 #include <span>
@@ -77,7 +77,8 @@ class Ports {
   void check_input(size_t index, const Value& value) const;
   /// Throws invalid_argument if output `index` is another kind of value. The run checks whether a tensor fits.
   void check_output(size_t index, const Value& value) const;
-  /// Throws fail if the tensor of an input or output lies in memory that cannot be copied from. `what`: "input" or "output".
+  /// Throws fail if the tensor of an input or output lies in memory that cannot be copied from. `what`: "input" or
+  /// "output".
   void check_memory(std::string_view what, std::string_view name, const Value& value) const;
 
   /// All memories that input `index` is read in, and the memory that output `index` is made in. On the host before

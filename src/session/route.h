@@ -1,5 +1,5 @@
-// A route: a plan, and where each input of the plan comes from. Reads the inputs of a call; writes only the lists that the
-// caller of order() gives.
+// A route: a plan, and where each input of the plan comes from. Reads the inputs of a call; writes only the lists that
+// the caller of order() gives.
 #pragma once
 #include <memory>
 #include <span>
@@ -34,8 +34,9 @@ class Route {
   std::span<const uint32_t> inputs() const { return inputs_.index; }
   /// The memory that the plan reads its input at `position` in.
   const MemorySpace& space(size_t position) const;
-  /// The value that a run of `call` reads at `position`: the one that the caller gave, its copy in the right memory, or the
-  /// model's own; null for an optional input or one that no step reads. Throws fail for a required input that is not given.
+  /// The value that a run of `call` reads at `position`: the one that the caller gave, its copy in the right memory, or
+  /// the model's own; null for an optional input or one that no step reads. Throws fail for a required input that is
+  /// not given.
   const Value* read(const RunCall& call, size_t position) const;
   /// Writes the values that a run of `call` reads to `ordered`, by position. `views` holds those that the route has to
   /// reshape, and must be empty; both must stay until the run ends. Throws as read() does.
@@ -51,7 +52,8 @@ class Route {
   FramePool frames_;
 };
 
-/// Puts the model's own values of overridable inputs in the memory that a plan reads them in, as it does with constants.
+/// Puts the model's own values of overridable inputs in the memory that a plan reads them in, as it does with
+/// constants.
 void upload_defaults(RouteInputs& inputs, const GraphSpaces& spaces, Uploads& uploads);
 
 }  // namespace retort

@@ -85,8 +85,8 @@ ChosenRoute Routes::choose(std::span<const Value* const> inputs) {
   return {*route, route};
 }
 
-// The general route assumes no name, and takes the overridable inputs that this call or an earlier one gives; the others are
-// its constants. It is made under the lock, so that other runs that need it wait for it.
+// The general route assumes no name, and takes the overridable inputs that this call or an earlier one gives; the
+// others are its constants. It is made under the lock, so that other runs that need it wait for it.
 std::shared_ptr<Route> Routes::general(std::span<const Value* const> inputs) {
   const auto given = inputs.subspan(ports_.inputs().size(), ports_.overridable().size());
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
-// The routes of a session. Calls that keep to what passes assume take the first route. A call that departs from it takes the
-// general route, which is made when a call needs it first: from a copy of the model, or by reading the model again.
+// The routes of a session. Calls that keep to what passes assume take the first route. A call that departs from it
+// takes the general route, which is made when a call needs it first: from a copy of the model, or by reading the model
+// again.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -35,13 +36,14 @@ class Routes {
     PortSpaces spaces;
     RunCapture* capture = nullptr;  ///< see PlanMaker::Made
   };
-  /// Makes the first route from `model`, which was changed as options say (given_model.h), functions expanded. Keeps what the
-  /// general route may need: a copy of the model, or `source`. Throws what PlanMaker::make() throws.
+  /// Makes the first route from `model`, which was changed as options say (given_model.h), functions expanded. Keeps
+  /// what the general route may need: a copy of the model, or `source`. Throws what PlanMaker::make() throws.
   First make_first(Model& model, ModelSource source, const LowerOptions& lower, const FirstPlan& first);
   const PlanMaker& plans() const { return plans_; }
   bool has_first() const { return first_ != nullptr; }
 
-  /// The route for a call with these inputs; makes the general route if the call needs it. Throws what making it throws.
+  /// The route for a call with these inputs; makes the general route if the call needs it. Throws what making it
+  /// throws.
   ChosenRoute choose(std::span<const Value* const> inputs);
   /// How such a call departs from the first route, for errors.
   std::string departure(std::span<const Value* const> inputs) const { return departures_.text(inputs); }

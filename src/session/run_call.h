@@ -19,8 +19,8 @@ struct BindingMemory {
   std::span<const Resident> residents;
   /// By output index: the memory in which the run makes an output that has no value; empty: all of them on the host.
   std::span<const MemorySpace> output_spaces;
-  /// Results of the last run. The replay of a captured run writes to them. Any other call clears them first, so that their
-  /// memory can be used again.
+  /// Results of the last run. The replay of a captured run writes to them. Any other call clears them first, so that
+  /// their memory can be used again.
   std::span<Value* const> last_results;
   void clear_last_results() const {
     for (Value* result : last_results) *result = Value();

@@ -1,6 +1,6 @@
-// A loaded model that is ready to run. The session loads the model, owns the parts that runs use, and carries out runs; what
-// each part does and may touch is in its header. After construction, a session changes only by idle frames, records, captured
-// runs, and a second plan that is made when a call needs it.
+// A loaded model that is ready to run. The session loads the model, owns the parts that runs use, and carries out runs;
+// what each part does and may touch is in its header. After construction, a session changes only by idle frames,
+// records, captured runs, and a second plan that is made when a call needs it.
 #pragma once
 #include <memory>
 #include <optional>
@@ -57,12 +57,13 @@ class Session {
   std::string end_profiling() { return records_->end_profiling(); }
 
   /// Carries out one run, or replays one that a provider has captured for this call. `inputs` by input index; null: not
-  /// given, which is an error unless the model has a value for it. `outputs` and `spares` by output index, see RunRequest.
-  /// `options` may be null. Bindings and runs by name come here. Throws what is wrong with the call, and what operators throw.
+  /// given, which is an error unless the model has a value for it. `outputs` and `spares` by output index, see
+  /// RunRequest. `options` may be null. Bindings and runs by name come here. Throws what is wrong with the call, and
+  /// what operators throw.
   void run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,
            const RunOptions* options, const BindingMemory& memory = {});
-  /// Copies input `index` to `space` now, for a binding; the ledger records it. Throws invalid_argument if options forbid
-  /// copies.
+  /// Copies input `index` to `space` now, for a binding; the ledger records it. Throws invalid_argument if options
+  /// forbid copies.
   Value bring(size_t index, const Tensor& tensor, const MemorySpace& space);
   /// Waits for the devices of all providers.
   void synchronize() const;

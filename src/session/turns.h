@@ -4,7 +4,8 @@
 
 namespace retort {
 
-/// Thread-safe. Its mutex guards no data of the session: the run that holds it has the device of such a provider to itself.
+/// Thread-safe. Its mutex guards no data of the session: the run that holds it has the device of such a provider to
+/// itself.
 class Turns {
  public:
   /// `one_at_a_time`: false: runs need not wait for each other.

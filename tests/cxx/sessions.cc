@@ -1,4 +1,5 @@
-// Sessions of the C++ interface: options, metadata, adapters, asynchronous runs, edited models, packages, compiled models.
+// Sessions of the C++ interface: options, metadata, adapters, asynchronous runs, edited models, packages, compiled
+// models.
 #define RETORT_API_DLOPEN
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-"""The release archive: its contents, the origin of its code, that it is reproducible, and that it works in any folder."""
+"""The release archive: its contents, the origin of its code, that it is reproducible, and that it works in any
+folder."""
 import glob
 import os
 import shutil

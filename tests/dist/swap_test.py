@@ -1,4 +1,5 @@
-"""The swap that the README shows: the drop-in in place of the libonnxruntime.so that a Python package's wheel carries."""
+"""The swap that the README shows: the drop-in in place of the libonnxruntime.so that a Python package's wheel
+carries."""
 import importlib.util
 import json
 import os

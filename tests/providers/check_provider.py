@@ -35,7 +35,8 @@ INTEGER_ZOO = {"mobilenet_v2_qdq": "b1"}
 PROVIDERS = {"OneDnnExecutionProvider": {"least": 500, "has": {"bf16", "integers", "integers by VNNI", "empty"}, "nothing": set()},
              "XnnPackExecutionProvider": {"least": 300, "has": {"integers", "stored", "foreign", "counts"},
                                           "nothing": {"both_repeat", "results_inside", "linear_product", "sums", *graphs.UNCLAIMED_GRAPHS}}}
-# RETORT_ISA: the same for oneDNN, and the flag by which the kernel reports a processor that has it. XNNPACK cannot be limited.
+# RETORT_ISA: the same for oneDNN, and the flag by which the kernel reports a processor that has it. XNNPACK cannot be
+# limited.
 LEVELS = {"v2": ("SSE41", {"sse4_2"}), "avx2": ("AVX2", {"avx2", "fma", "f16c", "bmi2"}),
           "avx512": ("AVX512_CORE", {"avx512f", "avx512bw", "avx512dq", "avx512cd", "avx512vl"})}
 # ONEDNN_MAX_CPU_ISA: instruction sets that oneDNN does not use with that value.
@@ -241,7 +242,8 @@ def processor():
 
 
 def levels():
-    """{RETORT_ISA: ONEDNN_MAX_CPU_ISA} of the levels that this processor has; if RETORT_ISA is set, only of that one."""
+    """{RETORT_ISA: ONEDNN_MAX_CPU_ISA} of the levels that this processor has; if RETORT_ISA is set, only of that
+    one."""
     chosen, has = os.environ.get("RETORT_ISA"), instruction_sets()
     return {level: bound for level, (bound, needs) in LEVELS.items() if needs <= has and chosen in (None, "", level)}
 

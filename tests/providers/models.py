@@ -32,8 +32,8 @@ def expect(model, folders, evaluator=on_cpu):
 
 
 def zoo(folder, chosen, evaluator=on_cpu):
-    """Rows of name, model, folders of inputs for {model: scenario}. If the folder has no models yet, makes them, with the results of
-    evaluator(model)."""
+    """Rows of name, model, folders of inputs for {model: scenario}. If the folder has no models yet, makes them, with
+    the results of evaluator(model)."""
     done = os.path.join(folder, "expected")
     if not os.path.exists(done):
         subprocess.run([sys.executable, BUILDER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)

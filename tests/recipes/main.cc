@@ -1,4 +1,5 @@
-// Runs the tests of worked examples. A filter that selects no test is an error: the page would tell a reader to run nothing.
+// Runs the tests of worked examples. A filter that selects no test is an error: the page would tell a reader to run
+// nothing.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
-# The worked examples of docs/, compiled out of the pages: as a part of the engine that is linked here alone, with tables of
-# operators, rules, slots and commands that have them. A table that a program defines itself is not taken from the archives.
+# The worked examples of docs/, compiled out of the pages: as a part of the engine that is linked here alone, with
+# tables of operators, rules, slots and commands that have them. A table that a program defines itself is not taken from
+# the archives.
 if(RETORT_SANITIZE OR CMAKE_CROSSCOMPILING)
   return()
 endif()

@@ -26,7 +26,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 ZOO_BUILDER = os.path.join(ROOT, "bench", "zoo", "build_zoo.py")
 RECIPES = os.path.join(os.path.dirname(ZOO_BUILDER), "recipes.json")
 BUDGET = os.path.join(ROOT, "tests", "alloc_budget.tsv")
-# Convolutions of all kinds, a batch that runs image by image, attention, normalisations, reductions, lookups, resizing, a long chain.
+# Convolutions of all kinds, a batch that runs image by image, attention, normalisations, reductions, lookups, resizing,
+# a long chain.
 SMALL = {"squeezenet1_1": ["b1"], "mobilenet_v2": ["b1", "b8"], "efficientnet_b0": ["b1"], "yolov8n_like": ["b1"], "unet_small": ["b1_256"],
          "minilm_l6": ["b1s16", "b1s128"], "whisper_tiny_encoder": ["b1"], "dlrm": ["b1", "b128"], "tiny_ops_500": ["one"]}
 HEAVY = {"unet_small", "whisper_tiny_encoder", "yolov8n_like"}

@@ -30,7 +30,8 @@ class Refused(Exception):
 
 
 class Case:
-    """A case, which a recipe fills in. `r` draws choices and `numbers` elements; both depend only on the seed, the operator and the number of the case."""
+    """A case, which a recipe fills in. `r` draws choices and `numbers` elements; both depend only on the seed, the
+    operator and the number of the case."""
 
     def __init__(self, operator, seed, number):
         self.operator, self.seed, self.number = operator, seed, number
@@ -49,7 +50,8 @@ class Case:
         return f"{self.seed}/{self.operator.label}/{self.number}"
 
     def choose_version(self):
-        """(version of the operator, types of a kernel that the oracle has for it); the types are empty if any types of the schema may be drawn."""
+        """(version of the operator, types of a kernel that the oracle has for it); the types are empty if any types of
+        the schema may be drawn."""
         having = [v for v in self.operator.versions if self.operator.kernels_of(v)] or self.operator.versions
         version = having[-1] if self.r.random() < LATEST else self.r.choice(self.operator.versions)
         kernels = self.operator.kernels_of(version)
@@ -68,7 +70,8 @@ class Case:
         return self.r.choice(values)
 
     def elem(self, variable, *allowed):
-        """The element type of a type variable or of a named type, the same in each call. `allowed`: names of types to choose among; all without it."""
+        """The element type of a type variable or of a named type, the same in each call. `allowed`: names of types to
+        choose among; all without it."""
         if variable not in self.chosen:
             texts = self.kernel.get(variable) or self.version.types.get(variable) or [variable]
             found = [e for t in texts if (e := schemas.element_of(t)) and t.startswith("tensor")]
@@ -84,7 +87,8 @@ class Case:
         return self.r.randint(low, high)
 
     def shape(self, low=0, high=4, empty=0.04, most=600):
-        """A shape of a random rank from `low` to `high` with at most `most` elements; in the share `empty` of shapes, one extent is 0."""
+        """A shape of a random rank from `low` to `high` with at most `most` elements; in the share `empty` of shapes,
+        one extent is 0."""
         shape = [self.r.choice((1, 2, 3, 4, 5, 7, 8, 16, 17, 33)) for _ in range(self.r.randint(low, high))]
         while int(np.prod(shape, dtype=np.int64)) > most:
             i = max(range(len(shape)), key=lambda k: shape[k])
@@ -125,7 +129,8 @@ class Case:
     # Attributes, inputs and outputs of the node.
 
     def attr(self, name, value, share=1.0):
-        """Sets an attribute, in a share of cases, if this version of the operator has it. Returns the value if it was set, else None."""
+        """Sets an attribute, in a share of cases, if this version of the operator has it. Returns the value if it was
+        set, else None."""
         if name in self.version.attributes and (share >= 1 or self.maybe(share)):
             self.attributes[name] = value
             return value
@@ -135,7 +140,8 @@ class Case:
         return name in self.version.attributes
 
     def give(self, value, constant=None, type=""):
-        """Adds an input with this value: an array, a list of arrays, or None for an empty optional. Returns the value."""
+        """Adds an input with this value: an array, a list of arrays, or None for an empty optional. Returns the
+        value."""
         constant = self.maybe(CONSTANT) if constant is None else constant
         self.inputs.append(Given(f"i{len(self.inputs)}", value, constant and isinstance(value, np.ndarray), type))
         return value

@@ -88,7 +88,8 @@ def values(label, expected, actual, scale=0.0):
 
 
 def outputs(label, expected, actual, scale=0.0, numbers=None):
-    """The first difference of the outputs of a run, with the output's number (of the node, if `numbers` tells them) before it, or None."""
+    """The first difference of the outputs of a run, with the output's number (of the node, if `numbers` tells them)
+    before it, or None."""
     for i, e, a in zip(numbers or range(len(expected)), expected, actual):
         if found := values(label, e, a, scale):
             return f"output {i}: {found[0]}", found[1]

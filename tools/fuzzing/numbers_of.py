@@ -1,5 +1,5 @@
-"""Draws elements of every type, among them the values for which implementations often differ: NaN, infinities, zeros of both signs,
-denormals and the limits of integers."""
+"""Draws elements of every type, among them the values for which implementations often differ: NaN, infinities, zeros of
+both signs, denormals and the limits of integers."""
 import numpy as np
 import onnx
 

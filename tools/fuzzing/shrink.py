@@ -39,7 +39,8 @@ def changed(case, change):
 
 
 def with_smaller_extents(case):
-    """Cuts all axes that have the same extent to a smaller one, in all inputs at once, because extents depend on each other."""
+    """Cuts all axes that have the same extent to a smaller one, in all inputs at once, because extents depend on each
+    other."""
     extents = {d for g in case.inputs if g is not None and isinstance(g.value, np.ndarray) for d in g.value.shape if d > 1}
     for extent in sorted(extents, reverse=True):
         for to in sorted({1, extent // 2, extent - 1} - {0, extent}):
@@ -74,7 +75,8 @@ STEPS = (without_attributes, without_inputs, with_smaller_extents, with_simpler_
 
 
 def shrink(case, judge):
-    """The smallest case that was found with the same finding. `judge` returns the Verdict on a pair (case, result of model.build())."""
+    """The smallest case that was found with the same finding. `judge` returns the Verdict on a pair (case, result of
+    model.build())."""
     wanted = judge((case, model.build(case)))
     for _ in range(ROUNDS):
         before = case

@@ -1,4 +1,5 @@
-"""The form of messages between the fuzzer and its workers. Values are plain tuples, so that a worker needs neither numpy nor onnx:
+"""The form of messages between the fuzzer and its workers. Values are plain tuples, so that a worker needs neither
+numpy nor onnx:
 
     ("tensor", element type of ONNX, dims, bytes)    sub-byte elements are packed, the first in the low bits
     ("strings", dims, [bytes])

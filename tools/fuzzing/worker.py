@@ -1,10 +1,12 @@
-"""Runs cases on one library with ONNX Runtime's C interface, in a process of its own, so that a crash ends nothing else.
+"""Runs cases on one library with ONNX Runtime's C interface, in a process of its own, so that a crash ends nothing
+else.
 
     worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS, the level of graph optimisation and the threads of a run
 
-It reads messages in the form of wire.py from standard input: lists of cases (key, model bytes, [(name, value)], names of the outputs,
-[(output, input whose memory it is bound to)]). For each case, it writes (key, [outcome of each configuration]) to standard output. An outcome is
-("ok", [values]), ("same", index of an earlier configuration with the same outcome), or ("error", "load" or "run", code, message).
+It reads messages in the form of wire.py from standard input: lists of cases (key, model bytes, [(name, value)], names
+of the outputs, [(output, input whose memory it is bound to)]). For each case, it writes (key, [outcome of each
+configuration]) to standard output. An outcome is ("ok", [values]), ("same", index of an earlier configuration with the
+same outcome), or ("error", "load" or "run", code, message).
 """
 import ctypes
 import os

@@ -1,4 +1,5 @@
-// What the host meets first: the two functions that the library exports, and a factory that says which devices there are.
+// What the host meets first: the two functions that the library exports, and a factory that says which devices there
+// are.
 #include "ep.h"
 #include "memory.h"
 

@@ -77,7 +77,8 @@ def run_example(c, name, program, model):
 
 
 def package(c):
-    """Tests the installed files as a user has them: moved to another folder, with copies of the examples, without the checkout."""
+    """Tests the installed files as a user has them: moved to another folder, with copies of the examples, without the
+    checkout."""
     area = os.path.join(c.work, "package")
     prefix, examples = os.path.join(area, "prefix"), os.path.join(area, "examples")
     shutil.rmtree(area, ignore_errors=True)
@@ -147,7 +148,8 @@ def extensions(c):
 
 
 def expect(client, count, c):
-    """Failures that tests/clients/expected_failures.tsv lists count as skipped; a listed test that passes is a failure."""
+    """Failures that tests/clients/expected_failures.tsv lists count as skipped; a listed test that passes is a
+    failure."""
     with open(os.path.join(ROOT, "tests", "clients", "expected_failures.tsv"), encoding="utf-8") as f:
         listed = {row.split("\t")[1] for row in f.read().splitlines()[1:] if row.split("\t")[0] == client}
     with open(os.path.join(c.work, f"clients.{client}.log"), encoding="utf-8", errors="replace") as f:

@@ -20,8 +20,8 @@ class IoBinding : public Owner<OrtIoBinding, &OrtApi::ReleaseIoBinding> {
   /// The result is written into this value; its shape must fit.
   void output(const char* name, const OrtValue* value) { check(api().BindOutput(get(), name, value)); }
   /// The library allocates the result there, for outputs whose shape is not known in advance. Retort reuses that memory
-  /// if nothing refers to the last result, also when shapes change; on ONNX Runtime, bind the output again when its shape
-  /// changes.
+  /// if nothing refers to the last result, also when shapes change; on ONNX Runtime, bind the output again when its
+  /// shape changes.
   void output(const char* name, const OrtMemoryInfo* where) { check(api().BindOutputToDevice(get(), name, where)); }
   void clear_inputs() { api().ClearBoundInputs(get()); }
   void clear_outputs() { api().ClearBoundOutputs(get()); }

@@ -83,8 +83,8 @@ std::unique_ptr<OrtGraph> view_graph(std::shared_ptr<const ViewedModel> model);
 /// Makes a view of some nodes of a view's graph, as a graph with inputs and outputs of its own.
 std::unique_ptr<OrtGraph> view_part(const OrtGraph& graph, std::span<const OrtNode* const> nodes);
 
-/// Builds the engine's model of a model that a caller made. Throws fail if it imports operator sets that are newer than the
-/// known ones, unless `newer_opsets`.
+/// Builds the engine's model of a model that a caller made. Throws fail if it imports operator sets that are newer than
+/// the known ones, unless `newer_opsets`.
 std::shared_ptr<Model> build_model(const OrtModel& made, bool newer_opsets);
 /// Adds a caller's graph to `model`, and replaces the model's inputs and outputs by the graph's if it has any. `model`
 /// is unchanged if this throws.

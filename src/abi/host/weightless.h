@@ -1,5 +1,6 @@
 // Weightless modes: whether the models that a plug-in compiles contain weights. The session entries
-// ep.enable_weightless_mode and ep.enable_weightless ask for one; the plug-in's devices and its OrtEp say what they have.
+// ep.enable_weightless_mode and ep.enable_weightless ask for one; the plug-in's devices and its OrtEp say what they
+// have.
 #pragma once
 #include <map>
 #include <span>

@@ -90,8 +90,8 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
   });
 }
 
-// The tensor that the caller gave for an output of the graph. GetOutput returns its memory for the same shape; any other
-// output is allocated when the kernel gives the shape.
+// The tensor that the caller gave for an output of the graph. GetOutput returns its memory for the same shape; any
+// other output is allocated when the kernel gives the shape.
 OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
                                                               OrtValue** output) noexcept {
   return guard([&] {

@@ -112,7 +112,8 @@ size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
   size_t bytes = 0;
   for (size_t i = 0; i < phase_count(s); ++i) {
     const Phases p = phases_of(s, i);
-    // Rows of a phase differ in their top padding. Only an image of one row has another algorithm for a row without any.
+    // Rows of a phase differ in their top padding. Only an image of one row has another algorithm for a row without
+    // any.
     const size_t rows = s.in_h == 1 ? std::max<size_t>(p.y.count, 1) : 1;
     for (size_t y = 0; y < rows; ++y) {
       const ConvShape row = phase_shape(s, p, y);

@@ -1,6 +1,6 @@
-// Direct convolution of an image with few channels, the first of a network. Gathering its short patches would cost as much as
-// multiplying them. Instead, the input lines of one output row are copied with their padding, and each step of the sum
-// reads its inputs from there, at a fixed distance from pixel to pixel.
+// Direct convolution of an image with few channels, the first of a network. Gathering its short patches would cost as
+// much as multiplying them. Instead, the input lines of one output row are copied with their padding, and each step of
+// the sum reads its inputs from there, at a fixed distance from pixel to pixel.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/lines.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h

@@ -1,6 +1,6 @@
-// Implicit GEMM along lines without copying a row for each patch: if inputs are contiguous, the patch of the next output
-// is the previous one shifted by a step, so a product reads overlapping rows. Inputs are copied once instead of once
-// per tap, and not at all without padding and dilation.
+// Implicit GEMM along lines without copying a row for each patch: if inputs are contiguous, the patch of the next
+// output is the previous one shifted by a step, so a product reads overlapping rows. Inputs are copied once instead of
+// once per tap, and not at all without padding and dilation.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/strips.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h

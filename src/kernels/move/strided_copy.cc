@@ -230,7 +230,8 @@ void strided_copy(const Mover& mover, const StridedCopy& copy, void* to, const v
 
 namespace {
 
-/// Calls f(part, at, total) for each part. Parts lie side by side in rows of `total` elements, each from element `at` on.
+/// Calls f(part, at, total) for each part. Parts lie side by side in rows of `total` elements, each from element `at`
+/// on.
 template <typename F>
 void for_each_part(std::span<const AxisPart> parts, size_t inner, const F& f) {
   size_t total = 0, at = 0;

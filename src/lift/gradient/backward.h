@@ -1,5 +1,5 @@
-// Reverse-mode differentiation of a lifted graph. A rule for one operator adds nodes that compute the derivatives by its
-// inputs from those by its outputs. All derivatives are those of one number: of y, or of the sum of its elements.
+// Reverse-mode differentiation of a lifted graph. A rule for one operator adds nodes that compute the derivatives by
+// its inputs from those by its outputs. All derivatives are those of one number: of y, or of the sum of its elements.
 #pragma once
 #include <map>
 #include <set>

@@ -88,8 +88,8 @@ void move_unique(Rewriter& r) {
   move_to(r, "Unique");
 }
 
-// The GELU of a sum becomes two nodes, because a product before them can be fused with each. If the bias is not known to
-// be one row, the node stays, and its operator reports an error for any other shape.
+// The GELU of a sum becomes two nodes, because a product before them can be fused with each. If the bias is not known
+// to be one row, the node stays, and its operator reports an error for any other shape.
 template <bool kTanh>
 void take_gelu_apart(Rewriter& r) {
   const ValueType x = r.type(0);

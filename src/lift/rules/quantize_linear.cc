@@ -1,5 +1,5 @@
-// QuantizeLinear: before opset 23 the division was of float32, whatever the types of x and of the scale; since then it is
-// of the type of the scale, if `precision` does not name another one.
+// QuantizeLinear: before opset 23 the division was of float32, whatever the types of x and of the scale; since then it
+// is of the type of the scale, if `precision` does not name another one.
 #include "lift/rewriter.h"
 
 namespace retort {

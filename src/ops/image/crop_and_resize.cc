@@ -1,6 +1,6 @@
-// com.microsoft.CropAndResize: regions of images [y1, x1, y2, x2], whose corners 0 and 1 are the centres of the first and
-// last pixels, sampled at points of even distance from edge to edge (one point: the middle). Points outside of the image
-// are the extrapolation value.
+// com.microsoft.CropAndResize: regions of images [y1, x1, y2, x2], whose corners 0 and 1 are the centres of the first
+// and last pixels, sampled at points of even distance from edge to edge (one point: the middle). Points outside of the
+// image are the extrapolation value.
 #include <cmath>
 
 #include "ops/integers.h"

@@ -1,5 +1,5 @@
-// ImageDecoder: the pixels of an image file. A file that cannot be decoded gives an image without pixels, as the standard
-// says.
+// ImageDecoder: the pixels of an image file. A file that cannot be decoded gives an image without pixels, as the
+// standard says.
 #include <algorithm>
 
 #include "ops/image/common/pictures.h"

@@ -1,5 +1,5 @@
-// com.microsoft.CDist: the distance, squared or not, of each row of A from each row of B. Differences are squared as they
-// are, so that rows that lie close together and far from the origin keep their digits.
+// com.microsoft.CDist: the distance, squared or not, of each row of A from each row of B. Differences are squared as
+// they are, so that rows that lie close together and far from the origin keep their digits.
 #include <cmath>
 
 #include "ops/op.h"

@@ -1,5 +1,5 @@
-// com.microsoft.EngramGate: value · sigmoid(sign(dot) · sqrt(max(|dot|, 1e-6))) for each hyper-connection, where dot is the
-// product of the normalised key and query over the root of their size. Output 1 is the result normalised.
+// com.microsoft.EngramGate: value · sigmoid(sign(dot) · sqrt(max(|dot|, 1e-6))) for each hyper-connection, where dot is
+// the product of the normalised key and query over the root of their size. Output 1 is the result normalised.
 #include "ops/nn/common/normalize.h"
 #include "ops/nn/common/rounded.h"
 

@@ -1,5 +1,5 @@
-// com.microsoft.GatedRMSNorm: x / sqrt(mean of x² + epsilon) · scale · activation(gate) for each run of as many elements as
-// scale has.
+// com.microsoft.GatedRMSNorm: x / sqrt(mean of x² + epsilon) · scale · activation(gate) for each run of as many
+// elements as scale has.
 #include "ops/nn/common/normalize.h"
 #include "ops/nn/common/rounded.h"
 

@@ -4,9 +4,9 @@
 #include "base/checked.h"
 #include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
-#include "ops/nn/common/experts.h"
 #include "ops/nn/common/grouped_query.h"
 #include "ops/nn/common/rotary.h"
+#include "ops/quant/common/float_scratch.h"
 
 namespace retort::ops {
 namespace {
@@ -51,7 +51,7 @@ struct GroupQueryAttention : GroupedQuery {
     m.sinks = float_input(c, kSinks, m.parts);
     if (do_rotary) set_rotation(c, m);
     m.turned = m.parts.take<float>(checked_mul(tokens, width, "queries"));
-    m.y = c.out_dtype() == DType::f32 ? static_cast<float*>(c.out_data()) : m.parts.take<float>(c.out_count());
+    m.y = float_output(c, m.parts);
     m.rows = m.parts.take<float>(2 * e.size * size_t(c.parallel().workers()));
     m.keys = cache(c, m, kPastK, kPresentK, kKScale, k_quant_type);
     m.values = cache(c, m, kPastV, kPresentV, kVScale, v_quant_type);

@@ -1,6 +1,6 @@
 // com.microsoft.MoEGroupRouter: selects experts for a mixture of experts. The score of an expert is the sigmoid of its
-// logit; logits are an input, or are computed from activations by a projection. For each token, the operator selects the
-// topk_group groups of experts whose group_topk best scores (with a bias) have the largest sum, and among these the
+// logit; logits are an input, or are computed from activations by a projection. For each token, the operator selects
+// the topk_group groups of experts whose group_topk best scores (with a bias) have the largest sum, and among these the
 // top_k best experts. The output has the logarithms of their scores, and a sentinel for all others. Alternatively, it
 // returns all scores, with and without the bias.
 #include <algorithm>

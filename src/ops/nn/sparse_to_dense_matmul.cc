@@ -1,5 +1,5 @@
-// com.microsoft.SparseToDenseMatMul: alpha times the product of a sparse matrix and a dense one. A matrix that the model
-// has as an initializer is dense by now, and its product is a MatMul (lift/rules/sparse_matmul.cc).
+// com.microsoft.SparseToDenseMatMul: alpha times the product of a sparse matrix and a dense one. A matrix that the
+// model has as an initializer is dense by now, and its product is a MatMul (lift/rules/sparse_matmul.cc).
 #include "base/checked.h"
 #include "ops/op.h"
 

@@ -1,5 +1,5 @@
-// BeamSearch: finds the most likely sequences of tokens with a model in its graph attributes. Each entry of the batch has
-// several beams, the best sequences so far; in each step all of them go on, and the best continuations are kept.
+// BeamSearch: finds the most likely sequences of tokens with a model in its graph attributes. Each entry of the batch
+// has several beams, the best sequences so far; in each step all of them go on, and the best continuations are kept.
 #include "ops/search/common/beam_op.h"
 
 namespace retort::ops {

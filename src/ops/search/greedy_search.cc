@@ -1,4 +1,5 @@
-// GreedySearch: continues sequences of tokens with the most likely one in each step, by a model in its graph attributes.
+// GreedySearch: continues sequences of tokens with the most likely one in each step, by a model in its graph
+// attributes.
 #include <algorithm>
 
 #include "ops/search/common/greedy_op.h"

@@ -1,5 +1,5 @@
-// Sampling: continues sequences with tokens that are drawn by their probabilities. Top-p sampling excludes unlikely tokens
-// whose probabilities add up to at most 1 - top_p.
+// Sampling: continues sequences with tokens that are drawn by their probabilities. Top-p sampling excludes unlikely
+// tokens whose probabilities add up to at most 1 - top_p.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,7 +48,8 @@ class Sampler {
   }
 
  private:
-  // Orders tokens by score: the least first, or with `custom` the greatest. Equal ones have no order; std::sort decides.
+  // Orders tokens by score: the least first, or with `custom` the greatest. Equal ones have no order; std::sort
+  // decides.
   void sort(std::span<const float> scores, const Parallel& parallel) {
     order_.resize(scores.size());
     std::iota(order_.begin(), order_.end(), size_t(0));
@@ -59,7 +60,8 @@ class Sampler {
     for (size_t i = 0; i < p_.size(); ++i) p_[i] = scores[order_[i]];
     kernels::softmax({.outer = 1, .extent = p_.size(), .inner = 1, .x = p_.data(), .y = p_.data()}, parallel);
   }
-  // Least likely tokens first, as long as their sum is small; at least `kept_` tokens stay, but the first may always go.
+  // Least likely tokens first, as long as their sum is small; at least `kept_` tokens stay, but the first may always
+  // go.
   void filter_unlikely(std::span<float> scores) const {
     float sum = 0;
     for (size_t i = 0; i == 0 || i < p_.size() - size_t(kept_); ++i) {

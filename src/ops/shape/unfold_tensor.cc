@@ -1,4 +1,5 @@
-// com.microsoft.UnfoldTensor: windows of `size` elements, `step` apart, along an axis; their elements are a new last axis.
+// com.microsoft.UnfoldTensor: windows of `size` elements, `step` apart, along an axis; their elements are a new last
+// axis.
 #include "ops/shape/common/strided.h"
 
 namespace retort::ops {

@@ -1,5 +1,6 @@
-// Searches for token sequences in whole sessions, with models that can be followed by hand: the logits of the next token
-// depend on the last token alone, and the caches keep all tokens. tests/conformance has random models of each kind.
+// Searches for token sequences in whole sessions, with models that can be followed by hand: the logits of the next
+// token depend on the last token alone, and the caches keep all tokens. tests/conformance has random models of each
+// kind.
 #include <gtest/gtest.h>
 
 #include <cmath>

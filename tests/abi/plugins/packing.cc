@@ -9,8 +9,8 @@ namespace {
 /// How often it packed, received a cache, and received a shared weight; and how often that weight's address changed.
 std::atomic<int64_t> packed{0}, caches{0}, shared{0}, different{0};
 std::atomic<const void*> last{nullptr};
-/// 1: stores, but reports that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: requests the
-/// host's kernels for control flow; 9: has its own kernel for If.
+/// 1: stores, but reports that nothing was packed; 2: has no SetSharedPrePackedWeight; 3: fails; from 4 on: requests
+/// the host's kernels for control flow; 9: has its own kernel for If.
 std::atomic<int> fault{0};
 
 /// y = x + w; the packed form of w is 2 * w, so that a result shows which form was read.

@@ -1,5 +1,5 @@
-// A plug-in library for tests: a provider that compiles each Mul to a part and gives an EPContext node for it, says what
-// it does without weights, and tells the capacity of its device's memory. `weighing_set` chooses its answers, and
+// A plug-in library for tests: a provider that compiles each Mul to a part and gives an EPContext node for it, says
+// what it does without weights, and tells the capacity of its device's memory. `weighing_set` chooses its answers, and
 // `weighing_story` returns what it was asked: one line each.
 #include <map>
 #include <mutex>

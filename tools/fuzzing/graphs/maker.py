@@ -3,8 +3,8 @@ processes, and a crash ends nothing else.
 
     maker.py ORACLE RETORT      speaks as worker.py of the folder above
 
-A case is (key, seed, number, names of nodes to leave out, file). The file always holds the node that is being run, for those who come after a crash.
-The outcome is ("ok", Whole, [NodeFinding], nodes tried, nodes that ran).
+A case is (key, seed, number, names of nodes to leave out, file). The file always holds the node that is being run, for
+those who come after a crash. The outcome is ("ok", Whole, [NodeFinding], nodes tried, nodes that ran).
 """
 import os
 import pickle

@@ -56,7 +56,8 @@ def plainer(whole, still):
 
 
 def shrink(whole, kind, judge, seconds):
-    """The smallest graph with a finding of this kind that is found within `seconds`. judge: returns the Verdict on a Whole."""
+    """The smallest graph with a finding of this kind that is found within `seconds`. judge: returns the Verdict on a
+    Whole."""
     end = time.monotonic() + seconds
 
     def still(smaller):

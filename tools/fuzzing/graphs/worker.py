@@ -2,8 +2,9 @@
 
     worker.py LIBRARY CONFIGURATION...      a CONFIGURATION is LEVEL:THREADS:WAY; WAY 1 is by I/O binding, 0 is not
 
-A case is (key, model bytes, [what a run is fed with: [(name, value)]], outputs wanted, [feeds that are to fail: (feeds, outputs)]). Its outcome is
-("ok", [[values of the outputs] of each run], [error code of each that is to fail, -1 where it ran], whether a repetition had the same bits).
+A case is (key, model bytes, [what a run is fed with: [(name, value)]], outputs wanted, [feeds that are to fail: (feeds,
+outputs)]). Its outcome is ("ok", [[values of the outputs] of each run], [error code of each that is to fail, -1 where
+it ran], whether a repetition had the same bits).
 """
 import ctypes
 import os
@@ -16,8 +17,8 @@ from worker import PTR, SIZE  # noqa: E402
 
 class Engine(worker.Engine):
     def bound(self, session, binding, inputs, outputs, earlier=None):
-        """The values of a run by I/O binding; if an earlier run has shown their types and shapes, tensors are bound to memory
-        of the caller."""
+        """The values of a run by I/O binding; if an earlier run has shown their types and shapes, tensors are bound to
+        memory of the caller."""
         kept, given = [], []
         try:
             for name, value in inputs:

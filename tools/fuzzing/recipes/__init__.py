@@ -1,5 +1,5 @@
-"""A recipe is a function that makes cases of the operators that it is registered for: it sets the attributes and adds the inputs of a Case
-(case.py). For an operator without a recipe, recipes/plain.py makes cases from the schema alone."""
+"""A recipe is a function that makes cases of the operators that it is registered for: it sets the attributes and adds
+the inputs of a Case (case.py). For an operator without a recipe, recipes/plain.py makes cases from the schema alone."""
 import importlib
 import pkgutil
 
@@ -7,7 +7,8 @@ TABLE = {}
 
 
 def recipe(*labels):
-    """Registers a function for operators: "Conv", "com.microsoft:QGemm"; several names in one string are separated by spaces."""
+    """Registers a function for operators: "Conv", "com.microsoft:QGemm"; several names in one string are separated by
+    spaces."""
     def register(function):
         for label in " ".join(labels).split():
             if label in TABLE:

@@ -1,7 +1,6 @@
 """Attention, positions and caches."""
 import numpy as np
 
-import numbers_of
 import schemas
 
 from . import recipe
@@ -27,7 +26,8 @@ def bias(case, variable, *shapes):
 
 
 def shown(mask):
-    """A mask that leaves at least one key to each query: if all scores of a query are masked, its softmax depends on how -10000 was added to them."""
+    """A mask that leaves at least one key to each query: if all scores of a query are masked, its softmax depends on
+    how -10000 was added to them."""
     mask[..., -1] = 1
     return mask
 
@@ -243,8 +243,9 @@ def decoder_attention(case):
 
 
 class Cache:
-    """What GroupQueryAttention does to the caches of a batch: the tokens of each entry before the step (`past`), those that it appends
-    (`fresh`), and the rows of the caches. `chunk`: query_seqlens tells how many rows are valid; `window`: the cache has the last rows."""
+    """What GroupQueryAttention does to the caches of a batch: the tokens of each entry before the step (`past`), those
+    that it appends (`fresh`), and the rows of the caches. `chunk`: query_seqlens tells how many rows are valid;
+    `window`: the cache has the last rows."""
 
     def __init__(self, case, h):
         self.kind = case.pick("all", "all", "all", "chunk", "chunk", "window")
@@ -356,52 +357,3 @@ def group_query_attention(case):
         case.attr("qk_output", case.dim(1, 2))
     cache.mark(case, h, stored)
     case.want(True, True, True, scores)
-
-
-def block_layouts(case, count, blocks):
-    """Rows and columns of layouts: each block sees itself and some of those before it, all of them, or in few cases none."""
-    g = case.numbers.generator
-    rows, columns = np.zeros((count, blocks + 1), np.int32), []
-    for layout in range(count):
-        seen = []
-        for row in range(blocks):
-            before = np.arange(row)
-            own = [row] if not case.odd(0.05) else []
-            seen += ([*before] if case.maybe(0.2) else [c for c in before if g.random() < 0.5]) + own
-            rows[layout, row + 1] = len(seen)
-        columns.append(seen)
-    width = max(1, *map(len, columns))
-    return rows, np.asarray([c + [0] * (width - len(c)) for c in columns], np.int32)
-
-
-@recipe("com.microsoft:SparseAttention")
-def sparse_attention(case):
-    h = Heads(case, even=True)
-    rotary = case.attr("do_rotary", case.dim(0, 1), 0.5)
-    h.size = case.pick(16, 32) if rotary else case.pick(8, 16)
-    case.attr("num_heads", h.heads), case.attr("kv_num_heads", h.kv), case.attr("scale", 0.5, 0.3)
-    case.attr("rotary_interleaved", case.dim(0, 1), 0.4)
-    block, blocks = case.pick(1, 2, 4, 16), case.dim(1, 5)
-    case.attr("sparse_block_size", block)
-    most = block * blocks
-    prompt = case.maybe()
-    length = case.dim(1, most) if prompt else case.pick(1, 1, case.dim(1, most))
-    total = length if prompt else case.dim(length, most)
-    g = case.numbers.generator
-    lengths = np.full(h.batch, total) if prompt or case.maybe() else g.integers(length, total + 1, h.batch)
-    if case.maybe(0.3):
-        case.input("T", (h.batch, length, (h.heads + 2 * h.kv) * h.size), "normal", False), case.skip(), case.skip()
-    else:
-        case.input("T", (h.batch, length, h.heads * h.size), "normal", False)
-        for _ in range(2):
-            case.input("T", (h.batch, length, h.kv * h.size), "normal", False)
-    capacity = most + case.dim(0, 3)
-    for _ in range(2):
-        case.input("T", (h.batch, h.kv, capacity, h.size), "normal", False)
-    for array in block_layouts(case, case.pick(*[n for n in (1, 2, 3) if h.heads % n == 0]), blocks):
-        int32(case, array)
-    int32(case, [total]), int32(case, lengths)
-    if rotary:
-        caches(case, "T", most + case.dim(0, 2), case.pick(8, h.size // 2))
-    case.shared = {1: 3, 2: 4}
-    case.want(True, True, True)

@@ -236,7 +236,8 @@ def max_pool_with_mask(case):
 @recipe("com.microsoft.nchwc:Conv com.microsoft.nchwc:AveragePool com.microsoft.nchwc:MaxPool com.microsoft.nchwc:GlobalAveragePool "
         "com.microsoft.nchwc:GlobalMaxPool com.microsoft.nchwc:Upsample com.microsoft.nchwc:ReorderInput com.microsoft.nchwc:ReorderOutput")
 def nchwc(case):
-    """Channels in blocks of 8 or 16: it depends on the processor which of them is valid. The optimiser makes these nodes only if shapes are known."""
+    """Channels in blocks of 8 or 16: it depends on the processor which of them is valid. The optimiser makes these
+    nodes only if shapes are known."""
     case.form = "fixed"
     name, block, n, image = case.operator.name, 16, case.dim(1, 2), [case.dim(3, 8), case.dim(3, 8)]
     channels = block * case.dim(1, 2)

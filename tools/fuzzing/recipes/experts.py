@@ -33,7 +33,8 @@ def greatest(array):
 
 
 def bound(case, x, layers, shares=1.0):
-    """A bound of the sums of magnitudes behind an output. `layers`: (magnitudes of the weights, biases or None) of the first and the second."""
+    """A bound of the sums of magnitudes behind an output. `layers`: (magnitudes of the weights, biases or None) of the
+    first and the second."""
     (first, first_bias), (second, second_bias) = [(w.astype(np.float64), b) for w, b in layers]
     sums = greatest(np.abs(x.reshape(-1, x.shape[-1]).astype(np.float64)) @ np.abs(first.reshape(-1, first.shape[-1])).T) + greatest(first_bias)
     if case.attributes["activation_type"] in GATED:

@@ -56,8 +56,8 @@ void claim(const Ep& ep, const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
   group.claim(ep.host, info);
 }
 
-/// What a part does: steps on values by number, the part's inputs first, then a result per step. (Operators with several
-/// results need a list here, as inputs have.)
+/// What a part does: steps on values by number, the part's inputs first, then a result per step. (Operators with
+/// several results need a list here, as inputs have.)
 struct Step {
   std::string type;
   std::vector<size_t> in;

@@ -1,5 +1,6 @@
-// Tensors lie in memory of the device. Here that is ordinary memory under another name; a real device has its own functions in
-// place of the three below. They do their work before they return: streams come later (docs/write_a_provider.md of Retort).
+// Tensors lie in memory of the device. Here that is ordinary memory under another name; a real device has its own
+// functions in place of the three below. They do their work before they return: streams come later
+// (docs/write_a_provider.md of Retort).
 #include "memory.h"
 
 #include <cstdlib>

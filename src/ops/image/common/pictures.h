@@ -23,8 +23,8 @@ bool has_pixels(int64_t width, int64_t height);
 /// Returns a black picture; nullopt and exceptions as those of has_pixels().
 std::optional<Picture> new_picture(int64_t width, int64_t height);
 
-/// Recognises the format by the first bytes. Returns nullopt if the format is another one or the file is damaged. Throws
-/// not_implemented, naming library and package, if the library for the format cannot be loaded.
+/// Recognises the format by the first bytes. Returns nullopt if the format is another one or the file is damaged.
+/// Throws not_implemented, naming library and package, if the library for the format cannot be loaded.
 std::optional<Picture> decode_picture(std::span<const uint8_t> file);
 
 std::optional<Picture> decode_bmp(std::span<const uint8_t> file);

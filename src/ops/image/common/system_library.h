@@ -1,5 +1,5 @@
-// Shared libraries of the system that decode images. They are opened when the first image of their format is decoded, so
-// the engine is built and loaded without them. Only functions whose binary interface is stable are called, and their
+// Shared libraries of the system that decode images. They are opened when the first image of their format is decoded,
+// so the engine is built and loaded without them. Only functions whose binary interface is stable are called, and their
 // declarations are written out where they are used, so headers are not needed either.
 #pragma once
 #include <initializer_list>
@@ -21,8 +21,8 @@ struct Symbol {
 /// A library that stays open until the process ends, because its functions may be in use on any thread.
 class SystemLibrary {
  public:
-  /// Opens the first of `names` that the system has. Throws not_implemented naming `format`, the library and `package`, that of
-  /// Debian which contains it.
+  /// Opens the first of `names` that the system has. Throws not_implemented naming `format`, the library and `package`,
+  /// that of Debian which contains it.
   SystemLibrary(std::string_view format, std::initializer_list<const char*> names, std::string_view package);
   /// Throws not_implemented if the library has no such function.
   Symbol function(const char* name) const;

@@ -38,7 +38,8 @@ void GroupedQuery::check() const {
 
 void GroupedQuery::infer(InferContext& c) const {
   const DType cache = c.has(kPastK) ? c.dtype(kPastK) : c.dtype(kQ);
-  c.set(kY, c.dtype(kQ)), c.set(kPresentK, cache), c.set(kPresentV, cache), c.set(kScores, c.dtype(kQ));
+  for (const size_t i : {kY, kScores}) c.set(i, c.dtype(kQ));
+  for (const size_t i : {kPresentK, kPresentV}) c.set(i, cache);
   check_given(c, cache);
   DimTable& d = c.dims();
   const Shape& q = c.shape(kQ);
@@ -60,10 +61,11 @@ void GroupedQuery::check_given(const InferContext& c, DType cache) const {
   require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
           "do_rotary needs cos_cache and sin_cache");
   require(c.has(kQNorm) == c.has(kKNorm), ErrorCode::invalid_argument,
-          "q_norm_weight and k_norm_weight go together: {} and {}", c.has(kQNorm), c.has(kKNorm));
+          "q_norm_weight is {}, k_norm_weight {}; give both or none", c.has(kQNorm) ? "given" : "missing",
+          c.has(kKNorm) ? "given" : "missing");
   require(c.has(kPastK) || (!sliding_cache && !quantised() && !c.has(kFresh)), ErrorCode::invalid_argument,
           "sliding_window_cache, quantised caches and query_seqlens need past_key and past_value");
-  require(!c.has(kFresh) || causal, ErrorCode::invalid_argument, "query_seqlens goes with causal 1");
+  require(!c.has(kFresh) || causal, ErrorCode::invalid_argument, "query_seqlens requires causal 1, which is 0");
   require(!sliding_cache || !c.wants(kScores), ErrorCode::not_implemented,
           "output_qk is not supported with sliding_window_cache; leave it out");
   require(!quantised() || (c.has(kKScale) && c.has(kVScale)), ErrorCode::invalid_argument,

@@ -1,4 +1,5 @@
-// The rotary embeddings of com.microsoft: RotaryEmbedding, and MRotaryEmbedding, whose caches are read at three positions.
+// The rotary embeddings of com.microsoft: RotaryEmbedding, and MRotaryEmbedding, whose caches are read at three
+// positions.
 #pragma once
 #include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"

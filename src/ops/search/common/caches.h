@@ -15,8 +15,8 @@ Tensor gather_rows(Tensor cache, size_t axis, std::span<const uint32_t> from, co
 /// Each row of axis 0 `count` times, one after the other.
 Tensor repeat_rows(const Tensor& tensor, size_t count, const Parallel& parallel);
 
-/// The tensor in a value that a graph returns, with `rank` axes; throws invalid_argument naming `what` it is if there is
-/// no such one.
+/// The tensor in a value that a graph returns, with `rank` axes; throws invalid_argument naming `what` it is if there
+/// is no such one.
 const Tensor& returned_tensor(const Value& value, size_t rank, std::string_view what);
 
 /// Zeros, of which the first entries along `axis` are those of `tensor`, which is as long or shorter there.

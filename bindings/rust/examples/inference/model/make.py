@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tts.onnx and expected.wav beside this file: a small model of Kokoro's interface with seeded weights, and what it
-says according to the reference evaluator of the onnx package (needs that package and numpy).
+"""Makes tts.onnx and expected.wav beside this file: a small model of Kokoro's interface with seeded weights, and what
+it says according to the reference evaluator of the onnx package (needs that package and numpy).
 
 tokens int64 [1, n], style float [1, 256], speed float [1] -> audio float [m], 24,000 samples a second
 """
@@ -128,7 +128,8 @@ def model():
 
 
 def style_row(seed, row):
-    """The same as Voice::seeded: numbers from -1 to 1 by splitmix64; each row starts at its own place in the sequence."""
+    """The same as Voice::seeded: numbers from -1 to 1 by splitmix64; each row starts at its own place in the
+    sequence."""
     mask = (1 << 64) - 1
     values = []
     for at in range(STYLE):
