@@ -314,7 +314,7 @@ TEST(Lift, NormalizationsTakeUnknownAttributes) {
 TEST(Lift, NormalizationsTakeScalesOfAnotherType) {
   const Input halves = ValueType::tensor(DType::f16, {2, 3}), singles = f32({2, 3}), rows = f32({3});
   const Input half_rows = ValueType::tensor(DType::f16, {3});
-  EXPECT_EQ(lifted(9, "LayerNormalization", {halves, rows, rows}, {}, 2),
+  EXPECT_EQ(lifted(9, "LayerNormalization", {halves, rows, rows}, {{"odd", int64_t(7)}}, 2),
             "%0 = Cast(x0) to=1\n%1 = Cast(x1) to=1\n%2 = Cast(x2) to=1\n%3, y1 = LayerNormalization(%0, %1, %2)\n"
             "y = Cast(%3) to=1\n");
   EXPECT_EQ(lifted(9, "SimplifiedLayerNormalization", {singles, half_rows}),

@@ -24,6 +24,7 @@ void drop_unknown_attributes(Rewriter& r) {
 // X: T; Scale, B: V. Computes in float or double; Y has type V.
 void apply_other_type(Rewriter& r) {
   if (!r.has(0) || !r.has(1) || r.type(0).dtype == r.type(1).dtype) return;
+  drop_unknown_attributes(r);
   const DType type = r.type(1).dtype;
   const DType wide = r.type(0).dtype == DType::f64 || type == DType::f64 ? DType::f64 : DType::f32;
   std::vector<ValueId> inputs;
