@@ -16,6 +16,7 @@ namespace {
 // A reference to the callback; null for stderr. Written with the GIL. Not released when the interpreter ends, since
 // threads of the engine may log until then.
 std::atomic<PyObject*> callback{nullptr};
+nb::ft_mutex changing;  // without the GIL, the callback may be removed while another thread takes a reference
 thread_local bool in_callback = false;
 
 char letter(OrtLoggingLevel severity) {
@@ -50,7 +51,10 @@ nb::str text_of(const char* text) {
 // False if the callback raised.
 bool call(OrtLoggingLevel severity, const char* category, const char* id, const char* where, const char* message) {
   const nb::gil_scoped_acquire gil;
-  nb::object function = nb::borrow(callback.load());
+  const nb::object function = [] {
+    const nb::ft_lock_guard lock(changing);
+    return nb::borrow(callback.load());
+  }();
   if (!function.is_valid()) {
     return false;  // removed in the meantime
   }
@@ -86,7 +90,11 @@ void set_log_callback(nb::object function) {
   if (!function.is_none() && !PyCallable_Check(function.ptr())) {
     throw nb::type_error("set_default_logger_callback(): callback must be callable or None");
   }
-  PyObject* before = callback.exchange(function.is_none() ? nullptr : function.release().ptr());
+  PyObject* before = nullptr;
+  {
+    const nb::ft_lock_guard lock(changing);
+    before = callback.exchange(function.is_none() ? nullptr : function.release().ptr());
+  }
   Py_XDECREF(before);
 }
 
