@@ -76,7 +76,8 @@ std::vector<std::string> perform(Story story, const OrtApiBase* base, bool quiet
   return in_child(quiet, [&](int out) { tell(story, base, out); });
 }
 
-/// A known difference: scene (or "group.*"), Retort's line, the official line; and the reason.
+/// A known difference: scene (or "group.*"), Retort's line, the official line; and the reason. With "*" for both lines,
+/// the transcripts differ throughout: Retort only has to survive the scene.
 using Difference = std::tuple<std::string, std::string, std::string>;
 using Reasons = std::map<Difference, std::string>;
 Reasons read_differences(const std::string& path) {
@@ -142,6 +143,7 @@ class Compare : public testing::Test {
     // After the official library has died, nothing is compared: Retort only has to survive.
     const bool died = !theirs.empty() && theirs.back().rfind("died", 0) == 0;
     if (died) theirs.pop_back();
+    if (ours != theirs && is_known("*", "*")) return;
     for (size_t i = 0; i < theirs.size() || (!died && i < ours.size()); ++i) {
       const std::string a = i < ours.size() ? ours[i] : "(end)", b = i < theirs.size() ? theirs[i] : "(end)";
       if (a == b || is_untold(a, b)) continue;

@@ -109,7 +109,7 @@ SCENE(profile, of_a_plain_run) {
 
 SCENE(profile, of_loading) {
   const Folder folder;
-  const std::string bytes = model(), onnx = (folder / "model.onnx").string(), ort = (folder / "model.ort").string();
+  const std::string bytes = model(), onnx = folder / "model.onnx", ort = folder / "model.ort";
   std::ofstream(onnx) << bytes;
   OrtSessionOptions* saving = s.options();
   CALL(SetOptimizedModelFilePath, saving, ort.c_str());
