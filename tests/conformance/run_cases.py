@@ -28,7 +28,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMAT = 2  # of export_cases.py
+FORMAT = 3  # of export_cases.py
 NEVER_LISTED = ("crash", "timeout")
 # The thousand columns of this model's last product are equal, and so are their sums near 1e10. Products in fewer multiplications
 # round the columns differently (docs/adr/0022-strassen.md), and Softmax turns this into 0 and 1. Sessions with

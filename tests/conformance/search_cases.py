@@ -72,6 +72,13 @@ def beams(random, **sizes):
     return "BeamSearch", {"decoder": decoders.gpt(decoders.Sizes(layers=2, **sizes), random)}, beam_inputs(tokens(random, 2, 4), 12, 4, 3), SCORES[:2] if sizes else SCORES
 
 
+def beams_beamed(random):
+    """As beams(), with a decoder that reads rows of other beams; another graph reads the first tokens."""
+    sizes, weights = decoders.Sizes(layers=2, beamed=True), {}
+    graphs = {"decoder": decoders.gpt(sizes, random, weights), "init_decoder": decoders.gpt(sizes, random, weights, first=True)}
+    return "BeamSearch", graphs, beam_inputs(tokens(random, 2, 4), 12, 4, 3), SCORES[:2]
+
+
 def beams_end(random):
     """An end that beams reach, and a decoder for the first step."""
     graphs = {"decoder": decoders.gpt(decoders.Sizes(spread=2.0), random), "init_decoder": decoders.gpt(decoders.Sizes(spread=2.0), random)}
@@ -90,11 +97,18 @@ def text(random, *more, **sizes):
     return "BeamSearch", attributes, beam_inputs(tokens(random, 2, 5, 0), 12, 3, 2, *more), SCORES[:2], weights
 
 
-def sound(random, processor=None, shared=False, **more):
-    graphs, weights = decoders.pair(decoders.Sizes(layers=2, spread=3.0, shared=shared), random, sound=True)
+def sound(random, processor=None, shared=False, beamed=False, cross=False, heads=None, forced=None, by_mask=False, **more):
+    graphs, weights = decoders.pair(decoders.Sizes(layers=2, spread=3.0, shared=shared, beamed=beamed, cross=cross), random, sound=True)
     features = random.standard_normal((2, 5, 6)).astype(np.float32)
-    inputs = beam_inputs(features, 12, 3, 2, None, None, None, None, tokens(random, 2, 3), processor)
-    return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, **more}, inputs, SCORES[:2] if shared or processor is not None else SCORES, weights
+    inputs = beam_inputs(features, 12, 3, 2, None, None, None, None, tokens(random, 2, 3), processor, heads, forced)
+    if forced is not None:
+        if by_mask:
+            inputs[8], inputs[13] = (np.arange(24) == forced).astype(np.int32), None
+        return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2}, inputs, SCORES[:1], weights
+    if cross:
+        return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, "decoder_output_cross_qk": 1, **more}, inputs, ("sequences", "", "", "cross_qk"), weights
+    few = shared or beamed or processor is not None
+    return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, **more}, inputs, SCORES[:2] if few else SCORES, weights
 
 
 CASES = {
@@ -115,6 +129,16 @@ CASES = {
 # with an encoder the same past length in every step; results are those that it finds without such caches.
 SHARED = {"greedy_shared": greedy, "beams_shared": beams, "text_shared": lambda r, **more: text(r, layers=2, **more), "whisper_shared": sound}
 CASES.update({name: lambda r, case=case: case(r, shared=True) for name, case in SHARED.items()})
+# Nor do caches that stay where they are when beams change, for which official ONNX Runtime reads memory that nothing wrote.
+BEAMED = {"beams_beamed": beams, "text_beamed": lambda r, **more: text(r, layers=2, **more), "whisper_beamed": sound}
+CASES.update({name: lambda r, case=case: beams_beamed(r) if case is beams else case(r, beamed=True) for name, case in BEAMED.items()})
+# Its processor kernel refuses the products of queries and keys. Those of its sequences are computed token by token.
+CROSS = {"whisper_cross": {}, "whisper_cross_heads": {"heads": ints(1, 0, 0, 1, 1, 1).reshape(3, 2), "beamed": True}}
+CASES.update({name: lambda r, more=more: sound(r, cross=True, **more) for name, more in CROSS.items()})
+# The official library ignores tokens that are forced. One of them is as a first token that a mask leaves alone.
+FORCED = np.array([[4], [7]], np.int32)
+CASES["whisper_forced"] = lambda r: sound(r, forced=FORCED)
+PLAIN = {**SHARED, **BEAMED, **dict.fromkeys(CROSS, sound), "whisper_forced": lambda r: sound(r, forced=FORCED, by_mask=True)}
 
 
 def build(name, make=None):
@@ -127,7 +151,7 @@ def build(name, make=None):
     node = helper.make_node(operator, names, list(outputs), "search", domain=MICROSOFT, **attributes)
     given = {n: value for n, value in zip(names, inputs) if n}
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for n, value in given.items()]
-    results = [helper.make_tensor_value_info(o, TYPES.get(o, TensorProto.FLOAT), None) for o in outputs]
+    results = [helper.make_tensor_value_info(o, TYPES.get(o, TensorProto.FLOAT), None) for o in outputs if o]
     read = {i for graph in (attributes.get("decoder"), attributes.get("encoder")) if graph for n in graph.node for i in n.input}
     outer = [numpy_helper.from_array(a, n) for n, a in (weights[0] if weights else {}).items() if n == "embedding" and n in read and not any(
         n in {t.name for t in attributes[g].initializer} for g in ("encoder", "decoder"))]
@@ -150,14 +174,47 @@ def cases():
         yield name, model, inputs, results[name]
 
 
-def update():
+def products(inputs, graphs, sequences, heads):
+    """What a decoder returns about the attention of each token of `sequences`, [batch, returned, tokens], but those that the encoder reads and the
+    last: [batch, returned, heads, tokens, frames]."""
     import onnxruntime
+    encoder, decoder = [onnxruntime.InferenceSession(helper.make_model(g, opset_imports=[helper.make_opsetid("", 18)], ir_version=9).SerializeToString(),
+                                                     providers=["CPUExecutionProvider"]) for g in graphs]
+    names = [i.name for i in decoder.get_inputs()]
+
+    def of(features, sequence, begun):
+        _, hidden, *caches = encoder.run(None, {"encoder_input_ids": features[None], "decoder_input_ids": sequence[None, :begun]})
+        layers, found = len(caches) // 4, []
+        for token in sequence[begun:-1]:
+            given = [np.array([[token]], np.int32), *([hidden] if "encoder_hidden_states" in names else []), *caches]
+            _, *results = decoder.run(None, dict(zip(names, given)))
+            caches[:2 * layers] = results[:2 * layers]
+            found.append([qk[0, :, 0] for qk in results[2 * layers:]])
+        chosen = np.array(found)  # [tokens, layers, heads, frames]
+        chosen = chosen.reshape(len(found), -1, chosen.shape[-1]) if heads is None else chosen[:, heads[:, 0], heads[:, 1]]
+        return chosen.transpose(1, 0, 2)
+
+    features, begun = inputs["input_ids"], inputs["x10"].shape[1]
+    return np.array([[of(features[i], s, begun) for s in returned] for i, returned in enumerate(sequences)])
+
+
+def results_of(name):
+    """What official ONNX Runtime finds, with a decoder that it runs correctly."""
+    import onnxruntime
+    model, inputs = build(name, PLAIN.get(name))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = [o.name for o in build(name)[0].graph.output]
+    results = session.run([n for n in wanted if n != "cross_qk"], inputs)
+    if name in CROSS:
+        attributes = {a.name: a.g for a in build(name, lambda r: sound(r, cross=True))[0].graph.node[0].attribute}
+        results.append(products(inputs, (attributes["encoder"], attributes["decoder"]), results[0], CROSS[name].get("heads")))
+    return results
+
+
+def update():
     stored = {}
     for name in CASES:
-        wanted = [o.name for o in build(name)[0].graph.output]
-        model, inputs = build(name, SHARED.get(name))
-        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-        stored[name] = [("i", r.tolist()) if r.dtype == np.int32 else ("f", np.round(r.astype(np.float64), 5).tolist()) for r in session.run(wanted, inputs)]
+        stored[name] = [("i", r.tolist()) if r.dtype == np.int32 else ("f", np.round(r.astype(np.float64), 5).tolist()) for r in results_of(name)]
     with open(FOUND, "w", encoding="utf-8") as f:
         f.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in stored.items()) + "\n}\n")
 

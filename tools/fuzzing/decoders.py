@@ -22,6 +22,8 @@ class Sizes:
     whole: bool = False  # the decoder reads whole sequences
     outer: bool = False  # the embedding is an initializer of the outer graph
     shared: bool = False  # caches have room for whole sequences, and an input tells how much of them is filled
+    beamed: bool = False  # so do these; they stay where they are, and cache_indirection says which beam wrote a position
+    cross: bool = False  # the decoder of sound returns its products of queries and keys of the encoder
     only_caches: bool = False  # the encoder does not decode the first token; that of T5 may have this form
 
     @property
@@ -70,16 +72,16 @@ class Body:
         """[B, S, H·D] as [B, H, S, D]."""
         return self.op("Transpose", self.op("Reshape", x, self.constant([0, 0, self.s.heads, self.s.size])), perm=[0, 2, 1, 3])
 
-    def attend(self, q, k, v, hidden=""):
-        """Heads of queries, keys and values, each [B, H, ., D], to [B, S, H·D]; `hidden` is added to the scores."""
-        scores = self.op("Mul", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])), self.constant(self.s.size ** -0.5, np.float32))
+    def attend(self, q, k, v, hidden="", products=""):
+        """Heads of queries, keys and values, each [B, H, ., D], to [B, S, H·D]; `hidden` is added to the scores, which are also `products`."""
+        scores = self.op("Mul", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])), self.constant(self.s.size ** -0.5, np.float32), name=products)
         p = self.op("Softmax", self.op("Add", scores, hidden) if hidden else scores, axis=-1)
         y = self.op("Transpose", self.op("MatMul", p, v), perm=[0, 2, 1, 3])
         return self.op("Reshape", y, self.constant([0, 0, self.s.width]))
 
     def kept(self, past, new, name=""):
         """(the present cache, what is filled of it): `new` rows after those of `past`, both [B, H, rows, D]."""
-        if not self.s.shared:
+        if not self.s.shared and not self.s.beamed:
             whole = self.op("Concat", past, new, axis=2, **({"name": name} if name else {}))
             return whole, whole
         begin, rows, room = self.op("Cast", "past_sequence_length", to=INT64), *[self.op("Gather", self.op("Shape", x), self.constant([2])) for x in (new, past)]
@@ -89,6 +91,14 @@ class Body:
         fresh = self.op("Unsqueeze", self.op("And", self.op("GreaterOrEqual", at, begin), self.op("Less", at, end)), self.constant([1]))
         whole = self.op("Where", fresh, self.op("Gather", new, shifted, axis=2), past, **({"name": name} if name else {}))
         return whole, self.op("Slice", whole, self.constant([0]), end, self.constant([2]))
+
+    def attend_beams(self, q, k, v, past, present, mask=""):
+        """One row of queries, keys and values, each [B, 1, H·D], beside caches of several beams, to [B, 1, H·D]."""
+        inputs = [q, k, v, mask, "", *past, "past_sequence_length", "beam_width", "cache_indirection"]
+        y = self.op("DecoderMaskedMultiHeadAttention", *inputs, outputs=3, domain="com.microsoft", num_heads=self.s.heads, past_present_share_buffer=1)
+        for made, name in zip(y[1:], present):
+            self.op("Identity", made, name=name)
+        return y[0]
 
     def hiding(self, mask):
         """A mask of keys [B, T] as what is added to scores, [B, 1, 1, T]."""
@@ -101,8 +111,15 @@ class Body:
         return helper.make_graph(self.nodes, name, *infos, made)
 
 
-def gpt(sizes, generator, weights=None):
-    """Inputs input_ids, position_ids, attention_mask, past_0, …; outputs logits, present_0, …"""
+def cache_inputs(sizes):
+    """The inputs that caches of full length need."""
+    inputs = [("past_sequence_length", INT32, [1])] if sizes.shared or sizes.beamed else []
+    return inputs + ([("beam_width", INT32, [1]), ("cache_indirection", INT32, ["entries", "beams", "most"])] if sizes.beamed else [])
+
+
+def gpt(sizes, generator, weights=None, first=False):
+    """Inputs input_ids, position_ids, attention_mask, past_0, …; outputs logits, present_0, … `first`: for several tokens at once, which decoders
+    of several beams cannot read."""
     b, s = Body(sizes, generator, {} if weights is None else weights), sizes
     x = b.op("Add", b.embedding("input_ids"), b.op("Gather", b.weight("positions", s.longest, s.width, scale=3), "position_ids"))
     past = [2, "batch", s.heads, "past", s.size]
@@ -115,6 +132,11 @@ def gpt(sizes, generator, weights=None):
             y = f"y{i}"
             b.nodes.append(helper.make_node("Attention", [x, weight, bias, "attention_mask", f"past_{i}"], [y, present],
                                             domain="com.microsoft", num_heads=s.heads, unidirectional=1))
+        elif s.beamed and not first:
+            past_of = [b.op("Gather", f"past_{i}", b.constant(at), axis=0) for at in (0, 1)]
+            names = [f"present_{part}_{i}" for part in "kv"]
+            y = b.attend_beams(*[b.linear(x, f"{n}{i}", s.width, s.width) for n in "qkv"], past_of, names, "attention_mask")
+            b.op("Concat", *[b.op("Unsqueeze", n, b.constant([0])) for n in names], axis=0, name=present)
         else:
             q, k, v = [b.split_heads(b.linear(x, f"{n}{i}", s.width, s.width)) for n in "qkv"]
             kept = [b.kept(b.op("Gather", f"past_{i}", b.constant(at), axis=0), new) for at, new in enumerate((k, v))]
@@ -122,8 +144,8 @@ def gpt(sizes, generator, weights=None):
             y = b.attend(q, *[filled for _, filled in kept], b.hiding("attention_mask"))
         x = b.op("Add", x, b.linear(y, f"out{i}", s.width, s.width))
         inputs.append((f"past_{i}", FLOAT, past))
-        outputs.append((present, FLOAT, [2, "batch", s.heads, "past" if s.shared else "all", s.size]))
-    inputs += [("past_sequence_length", INT32, [1])] if s.shared else []
+        outputs.append((present, FLOAT, [2, "batch", s.heads, "past" if s.shared or s.beamed else "all", s.size]))
+    inputs += cache_inputs(s)
     b.logits(x)
     return b.graph("decoder", inputs, outputs)
 
@@ -136,12 +158,18 @@ def caches(kind, sizes, rows, batch="batch"):
 def decoder_layers(b, x, crossed, past=None, hidden=""):
     """The layers of a decoder after an encoder; `crossed` are the names of keys and values of the encoder, `past` of those before."""
     for i in range(b.s.layers):
-        q, *new = [b.split_heads(b.linear(x, f"self_{n}{i}", b.s.width, b.s.width)) for n in "qkv"]
+        q, *new = [b.linear(x, f"self_{n}{i}", b.s.width, b.s.width) for n in "qkv"]
         names = [f"present_{part}_self_{i}" for part in ("key", "value")]
-        kept = [b.kept(past[2 * i + at], row, name)[1] if past else b.op("Identity", row, name=name) for at, (name, row) in enumerate(zip(names, new))]
-        x = b.op("Add", x, b.linear(b.attend(q, *kept), f"self_out{i}", b.s.width, b.s.width))
+        if b.s.beamed and past:
+            y = b.attend_beams(q, *new, past[2 * i:2 * i + 2], names)
+        else:
+            q, *new = map(b.split_heads, (q, *new))
+            kept = [b.kept(past[2 * i + at], row, name)[1] if past else b.op("Identity", row, name=name) for at, (name, row) in enumerate(zip(names, new))]
+            y = b.attend(q, *kept)
+        x = b.op("Add", x, b.linear(y, f"self_out{i}", b.s.width, b.s.width))
         q = b.split_heads(b.linear(x, f"cross_q{i}", b.s.width, b.s.width))
-        x = b.op("Add", x, b.linear(b.attend(q, crossed[2 * i], crossed[2 * i + 1], hidden), f"cross_out{i}", b.s.width, b.s.width))
+        products = f"output_cross_qk_{i}" if b.s.cross and past else ""
+        x = b.op("Add", x, b.linear(b.attend(q, crossed[2 * i], crossed[2 * i + 1], hidden, products), f"cross_out{i}", b.s.width, b.s.width))
     return x
 
 
@@ -181,7 +209,7 @@ def decoder(sizes, generator, weights, sound=False):
     if s.hidden_states or sound and not s.whole:  # official ONNX Runtime passes a decoder of sound only their shape
         inputs += [("encoder_hidden_states", FLOAT, ["batch", "frames", s.width])]
     past, crossed = caches(("past", "self"), s, "past"), caches(("past", "cross"), s, "frames")
-    inputs += past + crossed + ([("past_sequence_length", INT32, [1])] if s.shared else [])
+    inputs += past + crossed + cache_inputs(s)
     x = b.embedding("input_ids")
     if s.whole:  # only the last token is new, but the number of all of them counts
         count = b.op("Cast", b.op("Gather", b.op("Shape", "input_ids"), b.constant([1])), to=FLOAT)
@@ -191,7 +219,8 @@ def decoder(sizes, generator, weights, sound=False):
         x = b.op("Add", x, b.op("ReduceSum", "encoder_hidden_states", b.constant([1])))
     x = decoder_layers(b, x, [n for n, *_ in crossed], [n for n, *_ in past], "" if sound else b.hiding("encoder_attention_mask"))
     b.logits(x)
-    outputs = [("logits", FLOAT, ["batch", 1, s.vocabulary]), *caches(("present", "self"), s, "past" if s.shared else "all")]
+    outputs = [("logits", FLOAT, ["batch", 1, s.vocabulary]), *caches(("present", "self"), s, "past" if s.shared or s.beamed else "all")]
+    outputs += [(f"output_cross_qk_{i}", FLOAT, ["batch", s.heads, 1, "frames"]) for i in range(s.layers) if s.cross]
     return b.graph("decoder", inputs, outputs)
 
 

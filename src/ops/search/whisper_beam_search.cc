@@ -22,14 +22,17 @@ struct WhisperBeamSearch : BeamAttributes {
   void check() const {
     require(model_type == 2, ErrorCode::invalid_argument, "model_type is {}, expected 2 (encoder of sound)",
             model_type);
-    require(cross_attention == 0, ErrorCode::not_implemented,
-            "decoder_output_cross_qk is 1, which only decoders for GPUs support; export the model without it");
   }
   void infer(InferContext& c) const {
-    require(!c.wants(kCrossAttention), ErrorCode::not_implemented,
-            "output cross_qk needs a decoder for GPUs; remove the output");
+    require(!c.wants(kCrossAttention) || cross_attention != 0, ErrorCode::invalid_graph,
+            "output cross_qk needs a decoder that returns products of queries and keys; set decoder_output_cross_qk, "
+            "or remove the output");
     BeamAttributes::infer(c, SearchModel::sound);
-    if (c.node()) c.set(kNoSpeech, DType::f32, {c.shape(kContent)[0]});
+    if (!c.node()) return;
+    const Dim batch = c.shape(kContent)[0];
+    c.set(kCrossAttention, DType::f32,
+          {batch, extent_of(c, kReturned), c.unknown_extent(), c.unknown_extent(), c.unknown_extent()});
+    c.set(kNoSpeech, DType::f32, {batch});
   }
   void run(RunContext& c) const {
     const SearchInputs in(c);
@@ -47,7 +50,11 @@ struct WhisperBeamSearch : BeamAttributes {
                                            .no_timestamps = no_timestamps,
                                            .first = first_timestamp},
                             .no_speech = no_speech,
-                            .no_speech_output = kNoSpeech};
+                            .no_speech_output = kNoSpeech,
+                            .cross_attention = cross_attention != 0,
+                            .forced_input = kExtraTokens,
+                            .heads_input = kCrossHeads,
+                            .cross_attention_output = kCrossAttention};
     BeamRun(c, *this, SearchModel::sound, extras).run();
   }
 };

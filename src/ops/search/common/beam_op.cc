@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/search/common/decoder_only.h"
 #include "ops/search/common/encoder_decoder.h"
@@ -89,6 +90,10 @@ std::unique_ptr<TokenModel> BeamRun::make_model(const Sequences& sequences) {
     std::copy(row.begin(), row.end(), start.mutable_data<int32_t>() + i * row.size());
   }
   source.start = std::move(start);
+  if (extras_.cross_attention) {
+    cross_attention_.emplace(chosen_heads(), size_t(given_));
+    source.cross_attention = &*cross_attention_;
+  }
   return std::make_unique<EncoderDecoder>(space_, std::move(source));
 }
 
@@ -149,6 +154,23 @@ void BeamRun::keep_speech(TokenScores& scores) const {
   for (size_t i = 0; i < space_.batch; ++i) p[i] = std::exp(scores.row(i * space_.beams)[size_t(extras_.no_speech)]);
 }
 
+// Where a token is given for this step, no other can be chosen, and it adds nothing to the score. A negative one ends
+// those of its entry.
+void BeamRun::force_tokens(size_t step, TokenScores& scores) const {
+  if (extras_.forced_input == 0 || !in_.has(extras_.forced_input)) return;
+  const auto count = size_t(in_.shape(extras_.forced_input)[1]);
+  const auto forced = in_.tokens(extras_.forced_input);
+  for (size_t i = 0; i < space_.rows() && step < count; ++i) {
+    const auto given = forced.subspan(i / space_.beams * count, step + 1);
+    if (std::any_of(given.begin(), given.end(), [](int32_t t) { return t < 0; })) continue;
+    require(size_t(given.back()) < scores.vocabulary(), ErrorCode::invalid_argument,
+            "extra_decoding_ids has the token {}, expected one of the {} tokens", given.back(), scores.vocabulary());
+    const auto row = scores.row(i);
+    std::fill(row.begin(), row.end(), std::numeric_limits<float>::lowest());
+    row[size_t(given.back())] = 0;
+  }
+}
+
 void BeamRun::search(TokenModel& model, Sequences& sequences) {
   TokenScores scores(space_.rows(), space_.beams, size_t(std::max<int64_t>(a_.vocabulary, 0)));
   scores.load(model.first(sequences));
@@ -159,9 +181,11 @@ void BeamRun::search(TokenModel& model, Sequences& sequences) {
     scores.normalise(c_.parallel());
     if (first) keep_speech(scores);
     rules.apply(sequences, scores.all(), first);
+    force_tokens(sequences.length() - size_t(given_), scores);
     beams.choose(sequences, scores.all());
     if (kept) kept = std::copy(scores.all().begin(), scores.all().end(), kept);
     sequences.append(beams.origins(), beams.tokens());
+    if (cross_attention_) cross_attention_->follow(beams.origins());
     const bool full = int64_t(sequences.length()) == space_.longest;
     if (full || beams.done() || c_.parallel().cancelled()) break;
     scores.load(model.next(sequences, beams.origins()));
@@ -178,6 +202,35 @@ void BeamRun::finish(Beams& beams, const Sequences& sequences) {
   const size_t count = space_.batch * size_t(returned_);
   beams.finish(sequences, size_t(space_.longest), {found, count * size_t(space_.longest)},
                {scores, scores ? count : 0});
+  if (cross_attention_) write_cross_attention(beams);
+}
+
+std::vector<CrossAttention::Head> BeamRun::chosen_heads() const {
+  std::vector<CrossAttention::Head> heads;
+  if (!in_.has(extras_.heads_input)) return heads;
+  const Shape& s = in_.shape(extras_.heads_input);
+  require(s.rank() == 2 && s[0] > 0 && s[1] == 2, ErrorCode::invalid_argument,
+          "cross_qk_layer_head has shape {}, expected [heads, 2]", to_string(s));
+  const auto numbers = in_.tokens(extras_.heads_input);
+  for (size_t i = 0; i < numbers.size(); i += 2) {
+    require(numbers[i] >= 0 && numbers[i + 1] >= 0, ErrorCode::invalid_argument,
+            "cross_qk_layer_head names layer {} and head {}, expected 0 or more", numbers[i], numbers[i + 1]);
+    heads.push_back({size_t(numbers[i]), size_t(numbers[i + 1])});
+  }
+  return heads;
+}
+
+void BeamRun::write_cross_attention(const Beams& beams) const {
+  const size_t output = extras_.cross_attention_output;
+  if (!c_.wants(output)) return;
+  Shape shape{int64_t(space_.batch), returned_};
+  for (const int64_t extent : cross_attention_->shape()) shape.push_back(extent);
+  auto* to = static_cast<float*>(c_.allocate(output, DType::f32, shape));
+  const size_t size = element_count(cross_attention_->shape());
+  for (size_t i = 0; i < space_.batch * size_t(returned_); ++i) {
+    const CrossAttention::End end = beams.end(i / size_t(returned_), i % size_t(returned_));
+    cross_attention_->write(end, {to + i * size, size});
+  }
 }
 
 void BeamRun::return_nothing() const {
@@ -188,6 +241,8 @@ void BeamRun::return_nothing() const {
   if (c_.wants(In::kSequenceScores)) c_.allocate(In::kSequenceScores, DType::f32, {0, returned_});
   const size_t output = extras_.no_speech_output;
   if (output > 0 && c_.wants(output)) c_.allocate(output, DType::f32, {0});
+  if (extras_.cross_attention && c_.wants(extras_.cross_attention_output))
+    c_.allocate(extras_.cross_attention_output, DType::f32, {0, returned_, 0, 0, 0});
 }
 
 void BeamRun::run() {

@@ -44,6 +44,9 @@ struct BeamExtras {
   TimestampRule timestamps = {};  ///< applies if logits_processor is 1
   int64_t no_speech = -1;         ///< the token whose probability is an output
   size_t no_speech_output = 0;    ///< 0: there is no such output
+  bool cross_attention = false;   ///< the decoder returns products of queries and keys
+  size_t forced_input = 0;        ///< the first tokens to choose, [batch, any]; 0: there is no such input
+  size_t heads_input = 0, cross_attention_output = 0;  ///< the heads to keep; the products of the returned sequences
 };
 
 /// One run of a beam search.
@@ -64,6 +67,9 @@ class BeamRun {
   void finish(Beams& beams, const Sequences& sequences);
   float* begin_scores(size_t vocabulary) const;
   void keep_speech(TokenScores& scores) const;
+  void force_tokens(size_t step, TokenScores& scores) const;
+  std::vector<CrossAttention::Head> chosen_heads() const;
+  void write_cross_attention(const Beams& beams) const;
   void return_nothing() const;
 
   const RunContext& c_;
@@ -73,7 +79,8 @@ class BeamRun {
   SearchInputs in_;
   SearchSpace space_;
   int64_t returned_ = 1, given_ = 1;  ///< sequences per entry of the batch; tokens to begin with
-  std::vector<int32_t> start_;        ///< [batch], if the caller gives no tokens to begin with
+  std::optional<CrossAttention> cross_attention_;
+  std::vector<int32_t> start_;  ///< [batch], if the caller gives no tokens to begin with
 };
 
 }  // namespace retort::ops

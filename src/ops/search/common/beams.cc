@@ -40,13 +40,14 @@ void Beams::rank(std::span<const float> scores) {
 
 float Beams::ranked(float sum, size_t length) const { return sum / std::pow(float(length), s_.length_penalty); }
 
-void Beams::add(Entry& entry, std::span<const int32_t> tokens, float sum) const {
+void Beams::add(Entry& entry, const Sequences& sequences, size_t row, float sum) const {
+  const auto tokens = sequences.row(row);
   const float score = ranked(sum, tokens.size());
   std::vector<Finished>& all = entry.finished;
   if (all.size() == s_.beams && !(score > all.back().score)) return;
   const auto at =
       std::upper_bound(all.begin(), all.end(), score, [](float x, const Finished& f) { return x > f.score; });
-  all.insert(at, {{tokens.begin(), tokens.end()}, score});
+  all.insert(at, {{tokens.begin(), tokens.end()}, score, row});
   if (all.size() > s_.beams) all.pop_back();
 }
 
@@ -62,7 +63,7 @@ void Beams::choose(size_t index, const Sequences& sequences) {
     const Candidate& c = candidates_[i];
     if (int64_t(c.token) == s_.end) {
       // An end that is not among the best `beams` candidates is dropped.
-      if (i < s_.beams) add(entry, sequences.row(first + c.row), c.score);
+      if (i < s_.beams) add(entry, sequences, first + c.row, c.score);
       continue;
     }
     sums_[first + taken] = c.score;
@@ -99,7 +100,7 @@ void Beams::finish(const Sequences& sequences, size_t longest, std::span<int32_t
   for (size_t i = 0; i < s_.batch; ++i) {
     Entry& entry = entries_[i];
     for (size_t row = i * s_.beams; !entry.done && row < (i + 1) * s_.beams; ++row)
-      add(entry, sequences.row(row), sums_[row]);
+      add(entry, sequences, row, sums_[row]);
     for (size_t j = 0; j < returned; ++j) {
       const Finished& best = entry.finished[j];
       std::copy(best.tokens.begin(), best.tokens.end(),

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/search/common/cross_attention.h"
 #include "ops/search/common/sequences.h"
 
 namespace retort::ops {
@@ -35,6 +36,11 @@ class Beams {
   /// returned, longest], `scores_out` [batch, returned] or empty. Shorter sequences are padded.
   void finish(const Sequences& sequences, size_t longest, std::span<int32_t> sequences_out,
               std::span<float> scores_out);
+  /// Where the j-th best sequence of an entry ended; after finish().
+  CrossAttention::End end(size_t entry, size_t j) const {
+    const Finished& best = entries_[entry].finished[j];
+    return {best.row, best.tokens.size()};
+  }
 
  private:
   struct Candidate {
@@ -44,6 +50,7 @@ class Beams {
   struct Finished {
     std::vector<int32_t> tokens;
     float score;
+    size_t row;  ///< of all entries, when it ended
   };
   struct Entry {
     std::vector<Finished> finished;  ///< the best first
@@ -51,7 +58,7 @@ class Beams {
   };
   void rank(std::span<const float> scores);
   void choose(size_t entry, const Sequences& sequences);
-  void add(Entry& entry, std::span<const int32_t> tokens, float sum) const;
+  void add(Entry& entry, const Sequences& sequences, size_t row, float sum) const;
   bool can_improve(const Entry& entry, float best, size_t length) const;
   float ranked(float sum, size_t length) const;
 

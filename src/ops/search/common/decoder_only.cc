@@ -24,6 +24,7 @@ DecoderOnly::DecoderOnly(const SearchSpace& space, const Prompt& prompt)
       prompt_(prompt),
       decoder_(space.bodies.index("decoder")),
       first_body_(first_body(space.bodies, decoder_)),
+      cache_beams_(space, decoder_),
       past_length_(find_input(space.bodies, decoder_, "past_sequence_length")),
       in_(space.bodies.input_count(decoder_)),
       out_(space.bodies.output_count(decoder_)) {
@@ -55,6 +56,7 @@ Tensor DecoderOnly::first(const Sequences&) {
   for (size_t i = 1; i < out_.size(); ++i)
     in_[kPast + i - 1] = zeros(past.dtype, {2, batch, past.shape[2], filled, past.shape[4]});
   if (past_length_) in_[*past_length_] = Tensor::of<int32_t>({1}, {0});
+  cache_beams_.begin(in_);
   return run(first_body_);
 }
 
@@ -78,7 +80,8 @@ void DecoderOnly::keep_caches(std::span<const uint32_t> origins) {
   for (size_t i = 1; i < out_.size(); ++i) {
     Tensor present = std::move(*out_[i].get<Tensor>());
     out_[i] = Value();
-    in_[kPast + i - 1] = gather_rows(std::move(present), 1, from, space_.parallel);
+    const bool stays = steps_ > 0 && cache_beams_.used();
+    in_[kPast + i - 1] = stays ? std::move(present) : gather_rows(std::move(present), 1, from, space_.parallel);
   }
 }
 
@@ -94,6 +97,10 @@ Tensor DecoderOnly::next(const Sequences& sequences, std::span<const uint32_t> o
   in_[kPositions] = std::move(positions);
   in_[kMask] = attention_mask(sequences);
   if (past_length_) in_[*past_length_] = Tensor::of<int32_t>({1}, {int32_t(sequences.length() - 1)});
+  if (steps_ == 0)
+    cache_beams_.spread(in_);
+  else
+    cache_beams_.go_on(origins, sequences.length() - 1, in_);
   ++steps_;
   return run(decoder_);
 }

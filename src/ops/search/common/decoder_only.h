@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/search/common/cache_beams.h"
 #include "ops/search/common/token_model.h"
 
 namespace retort::ops {
@@ -31,6 +32,7 @@ class DecoderOnly final : public TokenModel {
   SearchSpace space_;
   Prompt prompt_;
   size_t decoder_, first_body_;
+  CacheBeams cache_beams_;
   std::optional<size_t> past_length_;  ///< the input that says how much of caches of full length is filled
   std::vector<int32_t> mask_;          ///< [batch, length of the prompt]
   std::vector<int32_t> positions_;     ///< [batch, length of the prompt]: that of each token

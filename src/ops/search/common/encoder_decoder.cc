@@ -30,7 +30,8 @@ EncoderDecoder::EncoderDecoder(const SearchSpace& space, Source source)
       encoder_(space.bodies.index("encoder")),
       decoder_(space.bodies.index("decoder")),
       ports_(find_ports(space.bodies, decoder_, source_.kind)),
-      own_caches_(space.bodies.output_count(decoder_) - 1),
+      cache_beams_(space, decoder_),
+      own_caches_((space.bodies.output_count(decoder_) - 1) / (source_.cross_attention ? 3 : 2) * 2),
       whole_(reads_whole_sequences(space.bodies.input_type(decoder_, 0))),
       in_(space.bodies.input_count(decoder_)),
       out_(space.bodies.output_count(decoder_)) {
@@ -66,6 +67,7 @@ Tensor EncoderDecoder::first(const Sequences& sequences) {
   begin_caches();
   in_[0] = tokens(sequences, space_.batch);
   set_past_length(0);
+  cache_beams_.begin(in_);
   return run_decoder();
 }
 
@@ -124,7 +126,7 @@ void EncoderDecoder::keep_caches(std::span<const uint32_t> origins) {
   for (size_t i = 0; i < own_caches_; ++i) {
     Tensor present = std::move(*out_[1 + i].get<Tensor>());
     out_[1 + i] = Value();
-    present = gather_rows(std::move(present), 0, from, space_.parallel);
+    if (!spread_ || !cache_beams_.used()) present = gather_rows(std::move(present), 0, from, space_.parallel);
     const bool full = !ports_.past_length || present.shape()[2] == space_.longest;
     in_[ports_.caches + i] = full ? std::move(present) : extended(present, 2, space_.longest);
   }
@@ -136,7 +138,12 @@ void EncoderDecoder::set_past_length(size_t length) {
 
 Tensor EncoderDecoder::next(const Sequences& sequences, std::span<const uint32_t> origins) {
   keep_caches(origins);
-  if (!spread_) spread();
+  if (spread_) {
+    cache_beams_.go_on(origins, sequences.length() - 1, in_);
+  } else {
+    spread();
+    cache_beams_.spread(in_);
+  }
   in_[0] = tokens(sequences, sequences.rows());
   set_past_length(sequences.length() - 1);
   return run_decoder();
@@ -145,7 +152,8 @@ Tensor EncoderDecoder::next(const Sequences& sequences, std::span<const uint32_t
 Tensor EncoderDecoder::run_decoder() {
   std::fill(out_.begin(), out_.end(), Value());  // a body would write into what they hold
   space_.bodies.run(decoder_, in_, out_);
-  for (size_t i = 1; i < out_.size(); ++i) returned_tensor(out_[i], 4, "a cache");
+  for (size_t i = 1; i <= own_caches_; ++i) returned_tensor(out_[i], 4, "a cache");
+  if (source_.cross_attention) source_.cross_attention->keep(std::span(out_).subspan(1 + own_caches_));
   return returned_tensor(out_[0], 3, "the tensor of logits");
 }
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "ops/search/common/cache_beams.h"
+#include "ops/search/common/cross_attention.h"
 #include "ops/search/common/subgraphs.h"
 #include "ops/search/common/token_model.h"
 
@@ -17,6 +19,8 @@ class EncoderDecoder final : public TokenModel {
     Tensor content;  ///< tokens [batch, length] or features [batch, features, length]
     Tensor mask;     ///< [batch, length] for text; none: all tokens but leading padding count
     Tensor start;    ///< the decoder's first tokens [batch, any]
+    /// Keeps what the decoder returns beside logits and caches; null if it returns only these.
+    CrossAttention* cross_attention = nullptr;
   };
   EncoderDecoder(const SearchSpace& space, Source source);
 
@@ -42,6 +46,7 @@ class EncoderDecoder final : public TokenModel {
   Source source_;
   size_t encoder_, decoder_;
   Ports ports_;
+  CacheBeams cache_beams_;
   size_t own_caches_;            ///< caches of the decoder's tokens: two per layer
   bool whole_;                   ///< the decoder reads whole sequences, not only their last tokens
   bool spread_ = false;          ///< inputs have one row per beam, not per entry of the batch

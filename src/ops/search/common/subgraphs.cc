@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -59,12 +60,26 @@ class Subgraph {
               dtype_name(v.type.dtype), dtype_name(like.type.dtype), like.name);
     }
   }
-  void require_no(std::string_view name) const {
-    require(!has_input(name), ErrorCode::not_implemented,
-            "graph '{}' has the input '{}', which models for GPUs have; export the model for CPUs", attribute_, name);
+  /// The inputs that caches of full length need, which follow all others; returns their number.
+  size_t require_cache_inputs() const {
+    constexpr std::string_view kFilled = "past_sequence_length";
+    const bool beams = has_input(kBeamWidth) || has_input(kCacheIndirection);
+    const std::vector<std::string_view> names = beams ? std::vector{kFilled, kBeamWidth, kCacheIndirection}
+                                                : has_input(kFilled) ? std::vector{kFilled}
+                                                                     : std::vector<std::string_view>();
+    for (const std::string_view name : names) require_named(name);
+    return names.size();
   }
 
  private:
+  void require_named(std::string_view name) const {
+    require(has_input(name), ErrorCode::invalid_graph,
+            "graph '{}' lacks the input '{}', which decoders with {} and {} have", attribute_, name, kBeamWidth,
+            kCacheIndirection);
+    for (size_t i = 0; i < inputs_; ++i) {
+      if (input(i).name == name) require_port("input", i, &input(i), name, kTokenTypes);
+    }
+  }
   void require_port(std::string_view side, size_t i, const GraphValue* v, std::string_view name,
                     std::span<const DType> types) const {
     require(v && v->name == name, ErrorCode::invalid_graph, "{} {} of graph '{}' is {}, expected '{}'", side, i,
@@ -103,14 +118,9 @@ void check_logits(const Subgraph& g, int64_t vocabulary) {
           "vocab_size is {}, but logits of the graph are of {} tokens", vocabulary, logits.shape[2]);
 }
 
-void require_for_cpu(const Subgraph& g) {
-  for (const std::string_view name : {"beam_width", "cache_indirection"}) g.require_no(name);
-}
-
 void check_decoder_only(const Subgraph& g, int64_t vocabulary) {
-  require_for_cpu(g);
-  const size_t more = g.has_input("past_sequence_length") ? 3 : 2;
-  g.require_count(g.outputs() >= 2 && g.inputs() == g.outputs() + more,
+  const size_t more = g.require_cache_inputs();
+  g.require_count(g.outputs() >= 2 && g.inputs() == g.outputs() + 2 + more,
                   "input_ids, position_ids, attention_mask and the past of each layer, and logits and the present of "
                   "each layer");
   constexpr std::string_view kFirst[] = {"input_ids", "position_ids", "attention_mask"};
@@ -140,24 +150,28 @@ size_t check_decoder_inputs(const Subgraph& g, SearchModel model) {
   return next;
 }
 
-void check_decoder(const Subgraph& g, SearchModel model, int64_t vocabulary) {
-  require_for_cpu(g);
-  const size_t first = check_decoder_inputs(g, model), outputs = g.outputs();
-  const size_t caches = 2 * (outputs ? outputs - 1 : 0);
-  const size_t more = g.has_input("past_sequence_length") ? 1 : 0;
-  g.require_count(outputs >= 3 && outputs % 2 == 1 && g.inputs() == first + caches + more,
-                  "two caches of each layer for its own keys and values and two for those of the encoder, and logits "
-                  "and two present caches of each layer");
+// Returns the number of layers.
+size_t check_decoder(const Subgraph& g, SearchModel model, int64_t vocabulary, bool cross_attention) {
+  const size_t first = check_decoder_inputs(g, model), outputs = g.outputs(), of_layer = cross_attention ? 3 : 2;
+  const size_t layers = outputs ? (outputs - 1) / of_layer : 0, caches = 4 * layers;
+  const size_t more = g.require_cache_inputs();
+  g.require_count(layers > 0 && outputs == 1 + of_layer * layers && g.inputs() == first + caches + more,
+                  cross_attention
+                      ? "two caches of each layer for its own keys and values and two for those of the encoder, and "
+                        "logits, two present caches of each layer, and a product of queries and keys of each layer"
+                      : "two caches of each layer for its own keys and values and two for those of the encoder, and "
+                        "logits and two present caches of each layer");
   check_logits(g, vocabulary);
   g.require_shape(g.input(first), 4, {1, 3});
   g.require_alike(true, first, first + caches, g.output(0));
-  g.require_alike(false, 1, outputs, g.output(0));
+  g.require_alike(false, 1, 1 + 2 * layers, g.output(0));
+  return layers;
 }
 
 // The old form of encoders also runs the decoder on its first tokens; the new one of T5 only computes the caches that
 // the decoder reads.
-void check_encoder(const Subgraph& g, const Subgraph& decoder, SearchModel model) {
-  const size_t caches = 2 * (decoder.outputs() - 1);
+void check_encoder(const Subgraph& g, const Subgraph& decoder, SearchModel model, size_t layers) {
+  const size_t caches = 4 * layers;
   g.require_input(0, "encoder_input_ids",
                   model == SearchModel::text ? std::span<const DType>(kTokenTypes) : kNumberTypes);
   size_t next = 1;
@@ -194,10 +208,14 @@ void check_subgraphs(const Node& node, SearchModel model, int64_t start, int64_t
     return;
   }
   const Subgraph encoder = subgraph(node, "encoder");
-  check_decoder(decoder, model, vocabulary);
-  check_encoder(encoder, decoder, model);
+  const bool cross_attention = model == SearchModel::sound && returns_cross_attention(node);
+  check_encoder(encoder, decoder, model, check_decoder(decoder, model, vocabulary, cross_attention));
   require(model != SearchModel::text || start >= 0, ErrorCode::invalid_graph,
           "decoder_start_token_id is {}, but a model with an encoder needs the token to start with", start);
+}
+
+bool returns_cross_attention(const Node& node) {
+  return node.attributes.get_or<int64_t>("decoder_output_cross_qk", 0) != 0;
 }
 
 bool has_input(const InferContext& c, size_t i) { return i + c.node()->captures < c.input_count() && c.has(i); }
