@@ -20,7 +20,7 @@ struct GroupQueryAttention : GroupedQuery {
 
   /// The tensors and working memory of one run.
   struct Call {
-    Extents e;
+    GroupedHeads e;
     ScratchParts parts;
     std::span<KvEntry> entries;    // [batch]
     std::span<size_t> positions;   // [batch, rows], if Q and K are rotated
@@ -37,7 +37,7 @@ struct GroupQueryAttention : GroupedQuery {
   };
   Call call(const RunContext& c, void* base) const {
     Call m{.e = extents(c), .parts = ScratchParts(base)};
-    const Extents& e = m.e;
+    const GroupedHeads& e = m.e;
     check_inputs(c, e);
     const size_t tokens = checked_mul(e.batch, e.rows, "rows"), width = checked_mul(e.heads, e.size, "a row");
     m.entries = {m.parts.take<KvEntry>(e.batch), e.batch};
@@ -62,17 +62,14 @@ struct GroupQueryAttention : GroupedQuery {
     return m;
   }
   void set_rotation(const RunContext& c, Call& m) const {
-    const Shape& cos = c.shape(kCos);
-    require(cos.rank() == 2 && c.shape(kSin) == cos && size_t(cos[1]) * 2 <= m.e.size, ErrorCode::invalid_argument,
-            "cos_cache and sin_cache have shapes {} and {} for heads of {} elements", cos, c.shape(kSin), m.e.size);
+    const size_t half = rotated_half(c, kCos, kSin, m.e.size);
     m.own_tables = c.dtype(kCos) != DType::f32;
-    const size_t half = size_t(cos[1]);
     const auto table = [&](size_t i) -> const float* {
       return m.own_tables ? m.parts.take<float>(m.positions.size() * half) : static_cast<const float*>(c.data(i));
     };
     m.rotation = {.cos = table(kCos),
                   .sin = table(kSin),
-                  .positions = size_t(cos[0]),
+                  .positions = size_t(c.shape(kCos)[0]),
                   .half = half,
                   .size = m.e.size,
                   .interleaved = rotary_interleaved};
@@ -147,7 +144,7 @@ struct GroupQueryAttention : GroupedQuery {
 
   // Appends the new rows to the caches, and turns Q.
   void append(const RunContext& c, const Call& m) const {
-    const Extents& e = m.e;
+    const GroupedHeads& e = m.e;
     place(c, m);
     m.keys.keep_past(m.entries, c.parallel());
     m.values.keep_past(m.entries, c.parallel());
@@ -170,7 +167,7 @@ struct GroupQueryAttention : GroupedQuery {
   }
 
   ScoreRule rule(const RunContext& c, const Call& m) const {
-    const Extents& e = m.e;
+    const GroupedHeads& e = m.e;
     ScoreRule r;
     r.scale = scale != 0 ? double(scale) : 1 / std::sqrt(double(std::max<size_t>(e.size, 1)));
     r.softcap = softcap;
@@ -195,7 +192,7 @@ struct GroupQueryAttention : GroupedQuery {
     return bias;
   }
 
-  static AttentionShape shape(const Extents& e, size_t queries, size_t keys) {
+  static AttentionShape shape(const GroupedHeads& e, size_t queries, size_t keys) {
     AttentionShape s;
     s.batch = 1;
     s.q_heads = e.heads;
@@ -211,7 +208,7 @@ struct GroupQueryAttention : GroupedQuery {
   // Calls attend(b, shape, tensors, rule) for each entry of the batch, which sees its own part of the cache.
   template <typename F>
   void compute(const RunContext& c, const Call& m, const F& attend) const {
-    const Extents& e = m.e;
+    const GroupedHeads& e = m.e;
     for (size_t b = 0; b < e.batch; ++b) m.entries[b] = entry_of(c, e, b);
     append(c, m);
     ScoreRule r = rule(c, m);
@@ -247,7 +244,7 @@ struct GroupQueryAttention : GroupedQuery {
     });
   }
   // Hidden keys count as 0, also before the softmax, and so do rows of padding.
-  static void keep_scores(const RunContext& c, const Extents& e, size_t b, const AttentionShape& s,
+  static void keep_scores(const RunContext& c, const GroupedHeads& e, size_t b, const AttentionShape& s,
                           const std::vector<float>& scores) {
     const auto longest = size_t(c.out_shape(kScores)[3]);
     const DType type = c.out_dtype(kScores);

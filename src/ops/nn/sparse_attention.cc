@@ -56,8 +56,7 @@ struct SparseAttention {
   enum Output : size_t { kY, kPresentK, kPresentV };
 
   void check() const {
-    require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-            "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
+    check_grouped_heads(num_heads, kv_num_heads);
     require(block > 0, ErrorCode::invalid_argument, "sparse_block_size is {}, expected a positive number", block);
   }
 
@@ -66,47 +65,19 @@ struct SparseAttention {
     require(c.has(kK) == c.has(kV), ErrorCode::invalid_argument, "key and value are both given, or both packed");
     require(!do_rotary || (c.has(kCos) && c.has(kSin)), ErrorCode::invalid_argument,
             "do_rotary needs cos_cache and sin_cache");
-    DimTable& d = c.dims();
-    const Shape& q = c.shape(kQ);
-    require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]",
-            d.text(q));
-    const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
-    require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
-            d.text(q[2]), parts);
-    c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(d.div(q[2], parts), num_heads)});
+    infer_grouped_rows(c, num_heads, kv_num_heads);
     require(c.rank(kPastK) == 4, ErrorCode::invalid_argument, "past_key has shape {}, expected 4 axes",
-            d.text(c.shape(kPastK)));
+            c.dims().text(c.shape(kPastK)));
     for (const size_t i : {kPresentK, kPresentV}) c.set(i, c.dtype(kQ), c.shape(kPastK));
   }
   // As if queries saw all keys: how many they see depends on the layout.
   Cost cost(const CostContext& c) const { return attention_cost(c.out_count(), c.out_count(), c.extent(kPastK, 2)); }
 
-  GroupedHeads extents(const RunContext& c) const {
-    const Shape& q = c.shape(kQ);
-    const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
-    const auto capacity = size_t(c.shape(kPastK)[2]);
-    return {.batch = size_t(q[0]),
-            .rows = size_t(q[1]),
-            .heads = heads,
-            .kv_heads = kv,
-            .size = size_t(q[2]) / parts,
-            .past = capacity,
-            .capacity = capacity,
-            .parts = parts};
-  }
+  GroupedHeads extents(const RunContext& c) const { return grouped_heads(c, num_heads, kv_num_heads); }
 
   void check_inputs(const RunContext& c, const GroupedHeads& e) const {
-    const auto expect = [&](size_t i, std::string_view name, const Shape& wanted) {
-      if (c.has(i) && c.shape(i) != wanted)
-        fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)),
-             to_string(wanted));
-    };
-    const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
-    expect(kK, "key", {b, rows, kv_num_heads * size});
-    expect(kV, "value", {b, rows, kv_num_heads * size});
-    expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.capacity), size});
-    expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.capacity), size});
-    expect(kTotals, "key_total_sequence_lengths", {b});
+    expect_grouped_inputs(c, e, int64_t(e.size));
+    expect_given(c, kTotals, "key_total_sequence_lengths", {int64_t(e.batch)});
     require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
   }
 
@@ -164,7 +135,12 @@ struct SparseAttention {
     Rotation<T> rotation;
     std::vector<size_t> positions;
     if (do_rotary) {
-      rotation = rotation_of<T>(c, kCos, kSin, e.size, rotary_interleaved);
+      rotation = {.cos = c.input<T>(kCos).data(),
+                  .sin = c.input<T>(kSin).data(),
+                  .positions = size_t(c.shape(kCos)[0]),
+                  .half = rotated_half(c, kCos, kSin, e.size),
+                  .size = e.size,
+                  .interleaved = rotary_interleaved};
       for (size_t i = 0; i < e.batch * e.rows; ++i) positions.push_back(spans[i / e.rows].before + i % e.rows);
       const size_t last = positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end());
       require(last < rotation.positions, ErrorCode::invalid_argument, "position {} is outside of cos_cache, [0, {})",

@@ -16,8 +16,7 @@ Dim past_rows(const InferContext& c) {
 }  // namespace
 
 void GroupedQuery::check() const {
-  require(num_heads > 0 && kv_num_heads > 0 && num_heads % kv_num_heads == 0, ErrorCode::invalid_argument,
-          "num_heads {} is not a multiple of kv_num_heads {}", num_heads, kv_num_heads);
+  check_grouped_heads(num_heads, kv_num_heads);
   require(local_window_size == -1 || (local_window_size > 0 && causal), ErrorCode::invalid_argument,
           "local_window_size is {}, with causal {}", local_window_size, int(causal));
   require(qk_output >= 0 && qk_output <= 2, ErrorCode::invalid_argument, "qk_output is {}", qk_output);
@@ -42,12 +41,7 @@ void GroupedQuery::infer(InferContext& c) const {
   check_given(c, cache);
   DimTable& d = c.dims();
   const Shape& q = c.shape(kQ);
-  require(q.rank() == 3, ErrorCode::invalid_argument, "query has shape {}, expected [batch, rows, hidden]", d.text(q));
-  const int64_t parts = c.has(kK) ? num_heads : num_heads + 2 * kv_num_heads;
-  require(!is_known(q[2]) || q[2] % parts == 0, ErrorCode::invalid_argument, "query has {} elements for {} heads",
-          d.text(q[2]), parts);
-  const Dim size = d.div(q[2], parts);
-  c.set(kY, c.dtype(kQ), {q[0], q[1], d.mul(size, num_heads)});
+  const Dim size = infer_grouped_rows(c, num_heads, kv_num_heads);
   const auto total = c.try_value(kTotal);
   require(!total || total->size() == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
   const Dim past = c.has(kPastK) ? past_rows(c) : 0, last = total ? (*total)[0] : c.unknown_extent();
@@ -82,41 +76,24 @@ void GroupedQuery::check_given(const InferContext& c, DType cache) const {
          dtype_name(cache), k_quant_type, cache_bits);
 }
 
-GroupedQuery::Extents GroupedQuery::extents(const RunContext& c) const {
-  const Shape& q = c.shape(kQ);
-  const auto heads = size_t(num_heads), kv = size_t(kv_num_heads), parts = c.has(kK) ? heads : heads + 2 * kv;
-  const auto rows = size_t(q[1]), past = c.has(kPastK) ? size_t(c.shape(kPastK)[2]) : 0;
-  const size_t capacity = sliding_cache        ? past
-                          : c.wants(kPresentK) ? size_t(c.out_shape(kPresentK)[2])
-                          : c.wants(kPresentV) ? size_t(c.out_shape(kPresentV)[2])
-                                               : checked_add(past, rows, "rows of a cache");
-  return {.batch = size_t(q[0]),
-          .rows = rows,
-          .heads = heads,
-          .kv_heads = kv,
-          .size = size_t(q[2]) / parts,
-          .past = past,
-          .capacity = capacity,
-          .work = sliding_cache ? checked_add(capacity, rows, "rows of a cache") : capacity,
-          .parts = parts};
+GroupedHeads GroupedQuery::extents(const RunContext& c) const {
+  GroupedHeads e = grouped_heads(c, num_heads, kv_num_heads);
+  if (!sliding_cache)
+    e.capacity = c.wants(kPresentK)   ? size_t(c.out_shape(kPresentK)[2])
+                 : c.wants(kPresentV) ? size_t(c.out_shape(kPresentV)[2])
+                                      : checked_add(e.past, e.rows, "rows of a cache");
+  e.work = sliding_cache ? checked_add(e.capacity, e.rows, "rows of a cache") : e.capacity;
+  return e;
 }
 
-void GroupedQuery::check_inputs(const RunContext& c, const Extents& e) const {
-  const auto expect = [&](size_t i, std::string_view name, Shape wanted) {
-    if (c.has(i) && c.shape(i) != wanted)
-      fail(ErrorCode::invalid_argument, "{} has shape {}, expected {}", name, to_string(c.shape(i)), to_string(wanted));
-  };
+void GroupedQuery::check_inputs(const RunContext& c, const GroupedHeads& e) const {
   const auto b = int64_t(e.batch), size = int64_t(e.size), rows = int64_t(e.rows);
-  const int64_t stored = cache_bits == 4 ? (size + 1) / 2 : size;
-  expect(kK, "key", {b, rows, kv_num_heads * size});
-  expect(kV, "value", {b, rows, kv_num_heads * size});
-  expect(kPastK, "past_key", {b, kv_num_heads, int64_t(e.past), stored});
-  expect(kPastV, "past_value", {b, kv_num_heads, int64_t(e.past), stored});
-  expect(kPositions, "position_ids", {b, rows});
-  expect(kSinks, "head_sink", {num_heads});
-  expect(kQNorm, "q_norm_weight", {size});
-  expect(kKNorm, "k_norm_weight", {size});
-  expect(kFresh, "query_seqlens", {b});
+  expect_grouped_inputs(c, e, cache_bits == 4 ? (size + 1) / 2 : size);
+  expect_given(c, kPositions, "position_ids", {b, rows});
+  expect_given(c, kSinks, "head_sink", {num_heads});
+  expect_given(c, kQNorm, "q_norm_weight", {size});
+  expect_given(c, kKNorm, "k_norm_weight", {size});
+  expect_given(c, kFresh, "query_seqlens", {b});
   require(c.count(kLast) == e.batch, ErrorCode::invalid_argument, "seqlens_k has {} entries for a batch of {}",
           c.count(kLast), e.batch);
   require(c.count(kTotal) == 1, ErrorCode::invalid_argument, "total_sequence_length is not a single number");
@@ -125,7 +102,7 @@ void GroupedQuery::check_inputs(const RunContext& c, const Extents& e) const {
           local_window_size);
 }
 
-KvEntry GroupedQuery::entry_of(const RunContext& c, const Extents& e, size_t b) const {
+KvEntry GroupedQuery::entry_of(const RunContext& c, const GroupedHeads& e, size_t b) const {
   const int64_t longest = c.input<int32_t>(kTotal)[0], total = int64_t(c.input<int32_t>(kLast)[b]) + 1;
   const auto rows = int64_t(e.rows);
   const bool exact = c.has(kFresh) || sliding_cache;  // otherwise the rows after a shorter prompt are stored, too

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/nn/common/attention.h"
+#include "ops/nn/common/grouped_heads.h"
 #include "ops/nn/common/kv_cache.h"
 
 namespace retort::ops {
@@ -60,15 +60,10 @@ struct GroupedQuery {
   void check() const;
   void infer(InferContext& c) const;
 
-  /// Extents of one run. `work` is the number of working rows of a cache.
-  struct Extents {
-    size_t batch, rows, heads, kv_heads, size, past, capacity, work, parts;
-    HeadStrides input(size_t heads) const { return packed_heads(rows, heads, size); }
-  };
-  Extents extents(const RunContext& c) const;
-  void check_inputs(const RunContext& c, const Extents& e) const;
+  GroupedHeads extents(const RunContext& c) const;
+  void check_inputs(const RunContext& c, const GroupedHeads& e) const;
   /// What the run does to entry b of the batch.
-  KvEntry entry_of(const RunContext& c, const Extents& e, size_t b) const;
+  KvEntry entry_of(const RunContext& c, const GroupedHeads& e, size_t b) const;
 
  private:
   void check_given(const InferContext& c, DType cache) const;
