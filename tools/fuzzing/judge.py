@@ -8,11 +8,13 @@ import numpy as np
 
 import compare
 import numbers_of
+import proofs
 import schemas
 import tolerances
 
 FAULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle_faults.tsv")
 NOT_IMPLEMENTED = 9
+NUMPY_NEEDS = {"__import__": __import__}  # it imports parts of itself when they are used
 FLOATS = numbers_of.FLOATS | numbers_of.SMALL_FLOATS
 NO_KERNEL = re.compile(r"Could not find an implementation|NOT_IMPLEMENTED|not implemented|is not a registered function/op|No Op registered|"
                        r"[Uu]nsupported|not supported|does not support \w+ yet|MLDataType for|must be a multiple of 8|is till opset|is under development|Type Error: Type .* is invalid")
@@ -124,11 +126,13 @@ def names_of(case, found, theirs):
             "np": np, "any": any, "all": all, "set": set, "len": len, "list": list, "max": max, "min": min, "sum": sum, "zip": zip, "enumerate": enumerate}
 
 
-def explained(case, found, theirs, faults):
-    """The reason of a row that explains a finding; empty if none does."""
-    names = names_of(case, found, theirs)
+def explained(case, found, theirs, faults, proof=None):
+    """The reason of a row that explains a finding; empty if none does. Without `proof`, the Proofs of the case, no row does that needs one."""
+    names = {**names_of(case, found, theirs), **(proof.names() if proof else proofs.NONE)}
     for operator, kind, condition, reason in faults:
         named = operator == "*" or case.operator.label in operator.split()
-        if named and found.kind in kind.split("|") and eval(condition, {"__builtins__": {}, **names}):
-            return reason
+        if named and found.kind in kind.split("|"):
+            with np.errstate(all="ignore"):
+                if eval(condition, {"__builtins__": NUMPY_NEEDS, **names}):
+                    return reason
     return ""

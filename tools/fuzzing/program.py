@@ -14,6 +14,7 @@ import onnx
 
 import judge
 import model
+import proofs
 import recipes
 import reproduction
 import schemas
@@ -67,6 +68,10 @@ class Fuzzer:
         number = one[0].number
         return judge.verdict(one[0], theirs[number][0], ours[number], self.engines[1].configurations)
 
+    def fault(self, case, found, theirs, ours):
+        """The reason of the row that explains a finding, or ""."""
+        return judge.explained(case, found, theirs, self.faults, proofs.Proofs(case, theirs, ours, self.engines))
+
     def run(self, operator, seed, numbers):
         """Yields (case, Verdict) of the cases with these numbers."""
         numbers = list(numbers)
@@ -79,7 +84,7 @@ class Fuzzer:
                 first = theirs[case.number][0]
                 found = judge.verdict(case, first, ours[case.number], self.engines[1].configurations)
                 if found.kind:
-                    found.fault = judge.explained(case, found, first, self.faults)
+                    found.fault = self.fault(case, found, first, ours[case.number][0])
                 yield case, found
 
     def close(self):

@@ -63,7 +63,7 @@ def show(fuzzer, made_case, folder):
         else:
             told(name, outcome)
     found = judge.verdict(case, theirs, ours, configurations)
-    found.fault = judge.explained(case, found, theirs, fuzzer.faults) if found.kind else ""
+    found.fault = fuzzer.fault(case, found, theirs, ours[0]) if found.kind else ""
     print(f"{found.state}; {found.kind or 'no finding'} {found.group} {found.detail} {found.fault}")
     return 1 if found.kind and not found.fault else 0
 

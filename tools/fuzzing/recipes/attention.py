@@ -2,6 +2,7 @@
 import numpy as np
 
 import numbers_of
+import schemas
 
 from . import recipe
 
@@ -192,19 +193,53 @@ def multi_head_attention(case):
     case.want(True, both, both)
 
 
+def beams(case, h, longest):
+    """The beam width and the table of beams; the batch has all beams of each entry."""
+    entries, width = h.batch, case.pick(1, 2, 3)
+    h.batch *= width
+    table = case.numbers.generator.integers(0, width, (entries, width, longest))
+    return [width], table
+
+
 @recipe("com.microsoft:DecoderMaskedMultiHeadAttention")
 def decoder_attention(case):
     h = Heads(case, grouped=False)
-    hidden, most = h.heads * h.size, h.past + case.dim(1, 4)
-    case.attr("num_heads", h.heads), case.attr("past_present_share_buffer", 1)
-    for _ in range(3):
-        case.input("T", (h.batch, 1, hidden), "normal")
-    case.skip(), case.skip()
-    for _ in range(2):
-        case.input("T", (h.batch, h.heads, most, h.size), "normal", constant=False)
-    int32(case, [h.past])
-    case.shared = {1: 5, 2: 6}
-    case.want(True, True, True)
+    kind = case.pick(*["shared"] * 6, *["cross"] * 3, "grown")
+    h.past = case.dim(0, 6) if kind == "shared" else case.dim(1, 6) if kind == "grown" else 0
+    most, total = h.past + case.dim(1, 4), h.keys if kind == "cross" else h.past + 1
+    width, table = beams(case, h, most) if kind == "shared" and case.maybe() else (None, None)
+    if not case.odd():
+        h.value_size = h.size
+    hidden, values = h.heads * h.size, h.heads * h.value_size
+    case.attr("num_heads", h.heads), case.attr("scale", 0.5, 0.2), case.attr("mask_filter_value", -1000.0, 0.3)
+    case.attr("past_present_share_buffer", int(kind == "shared"), 1 if kind == "shared" else 0.3)
+    packed = kind != "cross" and case.maybe(0.08)
+    if kind == "cross":
+        case.input("T", (h.batch, 1, hidden), "normal"), case.input("T", (h.batch, h.heads, h.keys, h.size), "normal")
+        case.input("T", (h.batch, h.heads, h.keys, h.value_size), "normal")
+    elif packed:
+        case.input("T", (h.batch, 1, 2 * hidden + values), "normal"), case.skip(), case.skip()
+    else:
+        case.input("T", (h.batch, 1, hidden), "normal"), case.input("T", (h.batch, 1, hidden), "normal"), case.input("T", (h.batch, 1, values), "normal")
+    int32(case, shown(case.numbers.generator.integers(0, 2, (h.batch, total)))) if case.maybe(0.4) else case.skip()
+    if case.maybe(0.3):
+        bias(case, "T", (h.batch, h.heads, 1, total), (1, h.heads, 1, total), (1, 1, 1, total))
+    else:
+        case.skip()
+    if kind != "cross":
+        for size in (h.size, h.value_size):
+            case.input("T", (h.batch, h.heads, most if kind == "shared" else h.past, size), "normal", constant=False)
+    else:
+        case.skip(), case.skip()
+    int32(case, [h.past]) if kind == "shared" else case.skip()
+    for value in (width, table):
+        case.skip() if value is None else int32(case, value)
+    case.input("T", (2 * hidden + values,), "normal") if case.maybe(0.3) else case.skip()
+    if kind == "shared":
+        case.shared = {1: 5, 2: 6}
+    products = case.attr("output_qk", 1, 0.3 if kind == "cross" else 0)
+    case.want(True, kind != "cross", kind != "cross", bool(products))
+    case.output_types[3] = f"tensor({schemas.NAMES[case.elem('T')]})"
 
 
 class Cache:

@@ -2,6 +2,7 @@
 import numpy as np
 
 from . import recipe
+from .matrix import magnitude
 
 
 @recipe("Resize")
@@ -24,7 +25,9 @@ def resize(case):
     case.attr("antialias", 1, 0.2 if mode in ("linear", "cubic") else 0)
     axes = case.attr("axes", list(range(2, 2 + spatial)), 0.3)
     whole = [*range(2, 2 + spatial)] if axes else list(range(2 + spatial))
-    case.input("T1" if "T1" in case.version.types else "T", shape, "normal" if case.maybe(0.7) else "small")
+    x = case.input("T1" if "T1" in case.version.types else "T", shape, "normal" if case.maybe(0.7) else "small")
+    if mode in ("linear", "cubic"):
+        case.scale = magnitude(x)  # terms may cancel
     if crop:
         case.give(np.array([0.0] * len(whole) + [0.9] * len(whole), np.float32))
     elif case.version.since >= 13:

@@ -99,6 +99,36 @@ def q_linear_binary(case):
     quantization_zero(case, "T", True, scalar)
 
 
+# The oracle has the schemas of the next three, but no kernels: their results are compared between settings of Retort.
+@recipe("com.microsoft:MulInteger")
+def mul_integer(case):
+    for shape in case.broadcasting(2, 0, 4):
+        case.input("T", shape)
+        quantization_zero(case, "T", True, scalar=True)
+
+
+def reduced(case, shape):
+    case.attr("axes", case.axes(len(shape), 1))
+    case.attr("keepdims", case.dim(0, 1))
+
+
+@recipe("com.microsoft:ReduceSumInteger")
+def reduce_sum_integer(case):
+    shape = case.extents(1, 4)
+    reduced(case, shape)
+    case.input("T1", shape)
+    case.output_types[0] = "tensor(uint32)" if case.elem("T1") == ELEMENTS["uint8"] else "tensor(int32)"
+
+
+@recipe("com.microsoft:QLinearReduceMean")
+def q_linear_reduce_mean(case):
+    shape = case.extents(1, 4)
+    reduced(case, shape)
+    code_tensor(case, "T", shape, scalar=True)  # without a zero point, the oracle's inference takes the scale for one
+    scale(case, ())
+    quantization_zero(case, "T", scalar=True)
+
+
 @recipe("com.microsoft:QLinearLeakyRelu com.microsoft:QLinearSigmoid")
 def q_linear_unary(case):
     case.attr("alpha", case.r.choice((0.0, 0.01, 0.5, 2.0, -0.3)), 0.6)
