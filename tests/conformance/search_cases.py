@@ -106,7 +106,7 @@ def sound(random, processor=None, shared=False, beamed=False, cross=False, heads
             inputs[8], inputs[13] = (np.arange(24) == forced).astype(np.int32), None
         return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2}, inputs, SCORES[:1], weights
     if cross:
-        return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, "decoder_output_cross_qk": 1, **more}, inputs, ("sequences", "cross_qk"), weights
+        return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, "decoder_output_cross_qk": 1, **more}, inputs, ("sequences", "", "", "cross_qk"), weights
     few = shared or beamed or processor is not None
     return "WhisperBeamSearch", {**graphs, "decoder_start_token_id": 2, **more}, inputs, SCORES[:2] if few else SCORES, weights
 
@@ -151,7 +151,7 @@ def build(name, make=None):
     node = helper.make_node(operator, names, list(outputs), "search", domain=MICROSOFT, **attributes)
     given = {n: value for n, value in zip(names, inputs) if n}
     infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for n, value in given.items()]
-    results = [helper.make_tensor_value_info(o, TYPES.get(o, TensorProto.FLOAT), None) for o in outputs]
+    results = [helper.make_tensor_value_info(o, TYPES.get(o, TensorProto.FLOAT), None) for o in outputs if o]
     read = {i for graph in (attributes.get("decoder"), attributes.get("encoder")) if graph for n in graph.node for i in n.input}
     outer = [numpy_helper.from_array(a, n) for n, a in (weights[0] if weights else {}).items() if n == "embedding" and n in read and not any(
         n in {t.name for t in attributes[g].initializer} for g in ("encoder", "decoder"))]

@@ -106,14 +106,16 @@ class Proofs:
             return self.equal(("ok", [numbers_of.to_wire(np.asarray(values).astype(was.dtype)), *self.ours[1][1:]]), self.ours)
 
     def nearest_pixels(self):
-        """exact() of a Resize with nearest neighbours, half_pixel_symmetric and scales, whose positions are computed in whole fractions."""
+        """exact() of a Resize with nearest neighbours, half_pixel_symmetric and scales or sizes, whose positions are computed in whole fractions."""
         inputs, attributes, half = [g and g.value for g in self.case.inputs], self.case.attributes, fractions.Fraction(1, 2)
         round_to = {"floor": math.floor, "ceil": math.ceil, "round_prefer_ceil": lambda p: math.floor(p + half),
                     "round_prefer_floor": lambda p: math.ceil(p - half)}[attributes.get("nearest_mode", "round_prefer_floor")]
         pixels = inputs[0]
-        for axis, scale in zip(attributes.get("axes") or range(pixels.ndim), inputs[2]):
-            size, exact = pixels.shape[axis], fractions.Fraction(float(scale))
-            count = math.floor(np.float32(size) * scale)
+        by_scale = inputs[2] is not None and inputs[2].size
+        for axis, given in zip(attributes.get("axes") or range(pixels.ndim), inputs[2 if by_scale else 3]):
+            size = pixels.shape[axis]
+            count = math.floor(np.float32(size) * given) if by_scale else int(given)
+            exact = fractions.Fraction(float(given)) if by_scale else fractions.Fraction(count, size)
             offset = size * half * (1 - count / (exact * size))
             places = [round_to(offset + (i + half) / exact - half) for i in range(count)]
             pixels = np.take(pixels, np.clip(places, 0, size - 1).astype(int), axis)
