@@ -43,9 +43,11 @@ class Batches:
             model: a path on this host, or the bytes of the file. The first axis of every input counts rows.
             cores: the number of threads of a run.
             sizes: numbers of rows that runs have; larger batches are split. Ignored if the model fixes the number.
-            cache: the folder of packed weights; None: one of this user below the folder for temporary files.
+            cache: the folder of packed weights; None: `retort/weights` in this user's folder for caches
+                (`XDG_CACHE_HOME`, else `~/.cache`).
         """
-        folder = cache or os.path.join(tempfile.gettempdir(), f"retort-weights-{os.getuid()}")
+        caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = cache or os.path.join(caches, "retort", "weights")
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.stat(folder).st_uid not in (os.getuid(), 0):
             raise PermissionError(f"{folder} belongs to another user, who could replace weights; name another cache")
