@@ -66,6 +66,15 @@ TEST(ReadGraph, DefinitionsMustBeThereOnce) {
   expect_unreadable(model_bytes(untyped), code, "graph input 'x': it has no type");
 }
 
+TEST(ReadGraph, ConstantsMayShareAName) {
+  const auto constant = [](const std::string& output) {
+    return named(node("Constant", {}, {output}, {int_attribute("value_int", 3)}), "anon");
+  };
+  const auto m = read(model_bytes(chain({constant("p"), constant("q"), node("Add", {"p", "q"}, {"y"})})));
+  verify(*m->graph);
+  EXPECT_EQ(m->graph->outputs.size(), 1u);
+}
+
 TEST(ReadGraph, InputsAndConstantsMayBeOutputs) {
   GraphSpec g = chain({node("Neg", {"x"}, {"y"})}, {float_tensor("c", {1, 2})});
   g.outputs = {info("y"), info("c"), info("x"), info("y")};

@@ -68,7 +68,9 @@ void Scope::read_node(Message m, Node& n) {
   n.name = name;
   n.version = version_of(n.domain);
   require(!n.type.empty(), ErrorCode::invalid_graph, "it has no operator type");
-  require(name.empty() || references_ || node_names_.insert(name).second, ErrorCode::invalid_graph,
+  // Constants may share a name, as in ONNX Runtime, which turns them into initializers first.
+  const bool is_constant = n.type == "Constant" && n.domain.empty();
+  require(name.empty() || references_ || is_constant || node_names_.insert(name).second, ErrorCode::invalid_graph,
           "there are two nodes of that name");
   set_attributes(std::move(attributes), n);
   if (!graphs.empty()) read_bodies(graphs, n);

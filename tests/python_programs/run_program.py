@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs one program and writes what it found: run_program.py NAME FILE. Exit code 77: a module that it needs is missing."""
 import importlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -25,7 +26,7 @@ def main():
     import onnxruntime
     found = importlib.import_module(name).results()
     results.save(path, found)
-    print(json.dumps({"engine": onnxruntime.__version__, "from": os.path.dirname(onnxruntime.__file__), "results": len(found)}))
+    print(json.dumps({"engine": importlib.metadata.version("onnxruntime"), "from": os.path.dirname(onnxruntime.__file__), "results": len(found)}))
     return 0
 
 

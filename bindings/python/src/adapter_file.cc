@@ -101,7 +101,7 @@ class Writer {
 
   void put_text(std::string_view text) { bytes_.append(text); }
 
-  // Fills up until the next `size` bytes after `before` further ones begin at a multiple of `size`.
+  // Pads until the next byte after `before` further ones is at a multiple of `size`.
   void align(size_t size, size_t before = 0) {
     while ((bytes_.size() + before) % size != 0) {
       bytes_.push_back('\0');

@@ -14,7 +14,7 @@ namespace retort::python {
 namespace {
 
 Element element_of(nb::handle type) {
-  return PyLong_Check(type.ptr()) ? static_cast<Element>(nb::cast<int>(type)) : element_of_dtype(type);
+  return PyLong_Check(type.ptr()) ? element_of_proto(nb::cast<int64_t>(type)) : element_of_dtype(type);
 }
 
 // Host memory for a value of a device, and a copy into it.
@@ -71,7 +71,12 @@ void Binding::bind_input(const std::string& name, nb::handle object) {
 }
 
 void Binding::bind_value(const std::string& name, nb::handle value, bool input) {
-  bind(name, unwrap(value, input ? "bind_ortvalue_input(): the value" : "bind_ortvalue_output(): the value"), input);
+  const char* what = input ? "bind_ortvalue_input(): the value" : "bind_ortvalue_output(): the value";
+  OrtValue* handle = unwrap(value, what);
+  if (!input) {
+    require_writeable(value, what);
+  }
+  bind(name, handle, input);
 }
 
 void Binding::bind_memory(const std::string& name, const Device& device, nb::handle element,

@@ -8,7 +8,7 @@
 namespace retort::python {
 
 // A tensor in the memory of a capsule "dltensor" or "dltensor_versioned", which is used up, or of an object with
-// __dlpack__. The memory must be contiguous. It is given back when the engine does not need it any more.
+// __dlpack__. The memory must be contiguous. It is released when the engine does not need it any more.
 // `writeable` (may be null) is set to false for read-only memory.
 Owned<OrtValue> tensor_of_dlpack(nanobind::handle object, bool* writeable = nullptr);
 

@@ -25,7 +25,7 @@ void append_utf8(std::string& text, uint32_t code) {
   }
 }
 
-// NumPy fills up with NULs, which are not part of the string.
+// NumPy pads strings with NULs, which are not part of them.
 std::string text_of_codes(const uint32_t* codes, size_t size) {
   while (size && codes[size - 1] == 0) {
     --size;

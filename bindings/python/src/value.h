@@ -46,6 +46,9 @@ OrtValue* unwrap(nanobind::handle object, std::string_view what);
 // The same for OrtValue, SparseTensor and their wrappers (attributes _ortvalue, _tensor); null for other objects.
 OrtValue* try_unwrap(nanobind::handle object);
 
+// Throws Misuse, which begins with `what`, for a Python OrtValue (or wrapper) over the memory of a read-only array.
+void require_writeable(nanobind::handle object, std::string_view what);
+
 // How long the memory of an array must stay.
 enum class Keep {
   kBorrow,     // the caller keeps the array referenced until the value is released

@@ -7,9 +7,11 @@ import os
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-PYTHON = os.path.dirname(FOLDER)
-ROOT = os.path.dirname(os.path.dirname(PYTHON))
-TOOLS = os.path.join(PYTHON, "tools")
+SOURCE = os.path.dirname(FOLDER)
+ROOT = os.path.dirname(os.path.dirname(SOURCE))
+TOOLS = os.path.join(SOURCE, "tools")
+# The folder of the package that is tested, if Python does not find it by itself in other processes.
+PACKAGES = [] if os.environ.get("RETORT_INSTALLED") else [SOURCE]
 sys.path[:0] = [TOOLS]
 
 

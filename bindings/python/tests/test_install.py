@@ -8,12 +8,12 @@ import sys
 
 import pytest
 import retort
-from common import PYTHON, official_folder
+from common import PACKAGES, official_folder
 
 
 def run(program: str, **environment: str) -> str:
     """What a program prints, in a process of its own."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([PYTHON, *filter(None, [official_folder()])]), **environment}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([*PACKAGES, *filter(None, [official_folder()])]), **environment}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=variables, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 import retort
-from common import FOLDER, TOOLS
+from common import FOLDER, PACKAGES, TOOLS
 from retort import _native
 
 PACKAGE = os.path.dirname(os.path.abspath(retort.__file__))
@@ -33,7 +33,7 @@ disable_error_code = attr-defined
 
 
 def run(command: list[str], folder: str) -> str:
-    paths = os.pathsep.join([os.path.dirname(PACKAGE), FOLDER, TOOLS])
+    paths = os.pathsep.join([*PACKAGES, FOLDER, TOOLS])
     environment = {**os.environ, "PYTHONPATH": paths, "MYPYPATH": paths}
     done = subprocess.run(command, capture_output=True, cwd=folder, env=environment, check=False)
     text = done.stdout.decode() + done.stderr.decode()
@@ -52,7 +52,7 @@ def test_mypy_accepts_package_and_tests(tmp_path: pathlib.Path) -> None:
     config = tmp_path / "mypy.ini"
     config.write_text(WITHOUT_TYPES, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}", f"--config-file={config}"]
-    run([*command, "-p", "retort"], os.path.dirname(PACKAGE))
+    run([*command, "-p", "retort"], FOLDER)
     run([*command, *TYPED], FOLDER)
 
 

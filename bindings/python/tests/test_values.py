@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 import pytest
+import retort
+from onnx import TensorProto, helper
 from retort.capi import _pybind_state as C
 
 from value_tools import HOST, address_of, value_of
@@ -250,3 +252,30 @@ def test_vector_keeps_its_values():
     del vector
     gc.collect()
     assert value.numpy().tolist() == [0, 1, 2]
+
+
+def test_read_only_memory_is_no_output(digits):
+    session = retort.InferenceSession(str(digits), providers=["CPUExecutionProvider"])
+    array = np.zeros((1, 10), np.float32)
+    array.flags.writeable = False
+    binding = session.io_binding()
+    for bind in (lambda value: binding.bind_ortvalue_output("probabilities", value),
+                 lambda value: binding._iobinding.bind_ortvalue_output("probabilities", value._ortvalue)):
+        with pytest.raises(RuntimeError, match="read-only"):
+            bind(retort.OrtValue(value_of(array)))
+    binding.bind_ortvalue_output("probabilities", retort.OrtValue(value_of(array.copy())))
+
+
+def test_bound_element_types_are_those_of_onnx():
+    """The numbers 24 to 26 differ from those of the C interface."""
+    node = helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.INT2, [4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
+    session = retort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    packed = np.array([0b01_00_11_10], np.uint8)  # -2, -1, 0, 1
+    binding.bind_input("x", "cpu", 0, TensorProto.INT2, [4], address_of(packed))
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    assert binding.copy_outputs_to_cpu()[0].tolist() == [-2, -1, 0, 1]
