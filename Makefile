@@ -186,8 +186,8 @@ scale-venv: $(SCALE)/venv/.installed wheel-here
 test-python-scale: scale-venv ## retort.ray and retort.spark on this machine
 	@cd $(SCALE) && venv/bin/python -m pytest -q -p no:cacheprovider $(abspath bindings/python/tests/test_ray.py bindings/python/tests/test_spark.py)
 
-bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size
-	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --markdown $(BUILD)/python/bench.md
+bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size; writes the table of docs/python.md
+	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --page docs/python.md
 
 bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place
 	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the Python package beside the official one, in one run: calls, large arrays, start, Ctrl-C, size.
 
-    bench.py --wheels DIR --work DIR [--rounds N] [--json FILE] [--markdown FILE]
+    bench.py --wheels DIR --work DIR [--rounds N] [--json FILE] [--page FILE]
 
 WORK/venv gets the wheel `retort` and official onnxruntime. Prints a table; exit code 1 if a figure misses its limit.
 """
@@ -9,6 +9,7 @@ import argparse
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,13 +87,24 @@ def table(lines):
     return text + "".join(f"| {title} | {mine} | {theirs} | {limit}{'' if good else ' (missed)'} |\n" for title, mine, theirs, limit, good in lines)
 
 
+def fill(path, text):
+    """Writes the table between the marks of a page."""
+    with open(path, encoding="utf-8") as f:
+        page = f.read()
+    filled, count = re.subn(r"(<!-- figures: begin .*-->\n).*(<!-- figures: end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
+    if count != 1:
+        raise SystemExit(f"{path} has {count} pairs of marks `figures: begin` and `figures: end`; expected one")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(filled)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--wheels", default="out/wheels")
     ap.add_argument("--work", default="build/python/bench")
     ap.add_argument("--rounds", type=int, default=100)
     ap.add_argument("--json", default="")
-    ap.add_argument("--markdown", default="")
+    ap.add_argument("--page", default="", help="a page with the marks `figures: begin` and `figures: end`, between which the table is written")
     a = ap.parse_args()
     os.makedirs(a.work, exist_ok=True)
     python, wheel = install(a)
@@ -103,9 +115,8 @@ def main():
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(found, f, indent=1)
-    if a.markdown:
-        with open(a.markdown, "w", encoding="utf-8") as f:
-            f.write(table(lines))
+    if a.page:
+        fill(a.page, table(lines))
     return 0 if all(line[-1] for line in lines) else 1
 
 

@@ -78,6 +78,7 @@ from ._native import (
     unregister_execution_provider_library,
 )
 from ._session import InferenceSession
+from ._texts import add_texts as _add_texts
 from ._values import OrtValue, copy_tensors
 from .capi.build_and_package_info import __version__, package_name
 
@@ -100,6 +101,7 @@ version = __version__
 cuda_version = ""
 import_capi_exception = None
 
+_add_texts()
 setattr(SessionOptions, "disallow_implicit_copies", _disallow_implicit_copies)
 
 # Names that few programs use are imported at their first use: importing the package is part of each start.

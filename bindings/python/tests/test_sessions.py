@@ -272,6 +272,20 @@ def test_the_compatible_binding() -> None:
         session.run_with_iobinding(binding)
 
 
+def test_native_objects_say_what_they_are(digits: pathlib.Path) -> None:
+    options = retort.SessionOptions()
+    assert repr(options) == "<SessionOptions: defaults>"
+    options.intra_op_num_threads = 2
+    assert repr(options) == "<SessionOptions: intra_op_num_threads=2>"
+    assert repr(retort.RunOptions()) == "<RunOptions: terminate=False, logid=''>"
+    session = retort.InferenceSession(digits)
+    assert repr(session.get_modelmeta()).startswith("<ModelMetadata of 'digits': version ")
+    assert repr(session.get_inputs()[0]) == "NodeArg(name='image', type='tensor(float)', shape=['batch', 1, 8, 8])"
+    (device, *_) = retort.get_ep_devices()
+    assert repr(device).startswith("<OrtEpDevice CPUExecutionProvider of ")
+    assert "<OrtHardwareDevice CPU " in repr(device)
+
+
 @pytest.mark.retort_only
 def test_operators_of_the_engine() -> None:
     from retort.capi import _pybind_state as state
