@@ -133,6 +133,18 @@ class InferenceSession(Session):
         outputs = ", ".join(describe_argument(argument) for argument in self._outputs_meta)
         return f"<InferenceSession of {source}: {inputs} -> {outputs}; {', '.join(self._providers)}>"
 
+    def _repr_html_(self) -> str:
+        import html
+
+        rows = [
+            f"<tr><td>{kind}</td><td>{html.escape(each.name)}</td><td>{html.escape(each.type)}</td>"
+            f"<td>{html.escape(str(each.shape))}</td></tr>"
+            for kind, arguments in (("input", self._inputs_meta), ("output", self._outputs_meta))
+            for each in arguments
+        ]
+        head = "<tr><th></th><th>name</th><th>type</th><th>shape</th></tr>"
+        return f"<table>{head}{''.join(rows)}</table><p>{html.escape(', '.join(self._providers))}</p>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         self._require_model_source("pickling")
         source: Any = os.path.abspath(self._model_path) if self._model_path is not None else self._model_bytes
