@@ -49,6 +49,7 @@ def test_what_a_session_tells(digits: pathlib.Path) -> None:
     text = repr(session)
     assert text.startswith(f"<InferenceSession of '{digits}': image float[")
     assert "-> probabilities float[" in text and "CPUExecutionProvider" in text
+    assert "<td>image</td><td>tensor(float)</td><td>[&#x27;batch&#x27;, 1, 8, 8]</td>" in session._repr_html_()
 
 
 def test_unknown_providers_fall_back_with_warnings() -> None:
