@@ -20,8 +20,9 @@ namespace {
 using Shape = std::vector<int64_t>;
 
 void copy_tensor(const OrtValue* from, OrtValue* to) {
-  nb::gil_scoped_release released;
-  check(api().CopyTensors(&env(), &from, &to, nullptr, 1));
+  OrtEnv& environment = env();
+  const nb::gil_scoped_release released;
+  check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
 }
 
 bool on_host(const OrtValue* value) { return device_of(memory_of(value)).is_host(); }

@@ -107,9 +107,9 @@ def test_ctrl_c_with_options_and_bindings_of_the_program() -> None:
 
 
 def test_ctrl_c_ends_loading_and_the_options_stay_usable() -> None:
-    """The least of three times from Ctrl-C to the exception is much less than loading takes."""
+    """The engine asks between its passes. Loading that is not ended would take 0.9 of the whole time after Ctrl-C."""
     run("""
-        names = ["x"] + [f"v{i}" for i in range(6000)] + ["y"]
+        names = ["x"] + [f"v{i}" for i in range(10000)] + ["y"]
         nodes = [helper.make_node("Sin" if i % 2 else "Cos", [names[i]], [names[i + 1]]) for i in range(len(names) - 1)]
         data = model(nodes, {"x": [4]}, {"y": [4]})
         options = retort.SessionOptions()
@@ -117,16 +117,17 @@ def test_ctrl_c_ends_loading_and_the_options_stay_usable() -> None:
             start = time.perf_counter()
             session = retort.InferenceSession(data, options)
             return time.perf_counter() - start, session
+        load()
         whole, session = load()
         delays = []
         for attempt in range(3):
-            press(whole * 0.25)
+            press(whole * 0.1)
             try:
                 load()
                 time.sleep(5)
             except KeyboardInterrupt:
                 delays.append(time.perf_counter() - pressed)
-        assert len(delays) == 3 and min(delays) < whole * 0.5, (delays, whole)
+        assert len(delays) == 3 and min(delays) < whole * 0.7, (delays, whole)
         _, again = load()
         x = np.ones(4, np.float32)
         assert np.array_equal(again.run(None, {"x": x})[0], session.run(None, {"x": x})[0])
