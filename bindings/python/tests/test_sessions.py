@@ -113,8 +113,7 @@ def test_exceptions_have_code_node_and_operator() -> None:
         session.run(None, {"x": np.ones(2, np.float32), "y": np.ones(3, np.float32)})
     error = failed.value
     assert isinstance(error, (errors.InvalidArgument, errors.Fail, errors.RuntimeException))
-    if not retort._native.is_retort():
-        assert (error.node, error.op) == ("sum", "Add")
+    assert (error.node, error.op) == ("sum", "Add")
     assert session.run(None, feed())[0].tolist() == [3, 3]
 
 
