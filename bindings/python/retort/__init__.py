@@ -90,8 +90,13 @@ if TYPE_CHECKING:
     from ._copies import Copy, CopyLedger
     from ._debug import preload_dlls, print_debug_info
     from ._install import install_as_onnxruntime
-    from ._native import ModelPackageComponentContext, ModelPackageContext, ModelPackageOptions
-    from ._package import ModelPackage, ModelPackageWriteMode
+    from ._package import ModelPackage
+    from ._package_open import (
+        ModelPackageComponentContext,
+        ModelPackageContext,
+        ModelPackageOptions,
+        ModelPackageWriteMode,
+    )
     from ._reports import Benchmark, Conversion, Difference, Inspection, Profile, bench, convert, diff, inspect, profile
     from ._sparse import SparseTensor
     from .capi import onnxruntime_validation
@@ -116,10 +121,10 @@ _LATER = {
     "Inspection": "_reports",
     "ModelCompiler": "_compiler",
     "ModelPackage": "_package",
-    "ModelPackageComponentContext": "_package",
-    "ModelPackageContext": "_package",
-    "ModelPackageOptions": "_package",
-    "ModelPackageWriteMode": "_package",
+    "ModelPackageComponentContext": "_package_open",
+    "ModelPackageContext": "_package_open",
+    "ModelPackageOptions": "_package_open",
+    "ModelPackageWriteMode": "_package_open",
     "Profile": "_reports",
     "Results": "_bound",
     "SparseTensor": "_sparse",

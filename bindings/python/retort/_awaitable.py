@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native as C
 
 if TYPE_CHECKING:
-    from ._session import Session
+    from ._runs import Session
 
 
 class _Run:

@@ -12,7 +12,7 @@ from ._devices import OrtDevice
 from ._values import OrtValue
 
 if TYPE_CHECKING:
-    from ._session import Session
+    from ._runs import Session
 
 
 class IOBinding:

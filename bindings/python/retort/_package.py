@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from enum import IntEnum
 from typing import Any
 
-from . import _native as C
 from . import _package_files as files
-from ._native import ModelPackageComponentContext, ModelPackageContext, ModelPackageOptions
-from ._session import InferenceSession
-
-__all__ = [
-    "ModelPackage",
-    "ModelPackageComponentContext",
-    "ModelPackageContext",
-    "ModelPackageOptions",
-    "ModelPackageWriteMode",
-]
-
-
-class ModelPackageWriteMode(IntEnum):
-    """How `ModelPackage.commit` writes descriptions: where they are, or all in the manifest."""
-
-    PRESERVE = 0
-    DENSE = 1
+from ._package_open import ModelPackageWriteMode
 
 
 class ModelPackage:
@@ -404,19 +386,3 @@ class ModelPackage:
     def __repr__(self) -> str:
         place = repr(self._root) if self._root else "in memory"
         return f"<ModelPackage {place}: {', '.join(self._components()) or 'no components'}>"
-
-
-def _create_session(
-    self: ModelPackageComponentContext, sess_options: C.SessionOptions | None = None
-) -> InferenceSession:
-    """A session of the selected variant.
-
-    Args:
-        sess_options: options of the session; None: those of the package.
-    """
-    return InferenceSession._from_initialized_c_session(self._create_session(sess_options))
-
-
-_create_session.__name__ = "create_session"
-_create_session.__qualname__ = "ModelPackageComponentContext.create_session"
-setattr(ModelPackageComponentContext, "create_session", _create_session)

@@ -236,8 +236,7 @@ class OrtValue:
         Raises:
             TypeError: it is neither.
         """
-        capsule = data.__dlpack__() if hasattr(data, "__dlpack__") else data
-        return cls(C.OrtValue.from_dlpack(capsule))
+        return cls(C.OrtValue.from_dlpack(data))
 
     def update_inplace(self, data: np.ndarray | OrtValue) -> None:
         """Copies elements into the memory of this tensor, which stays where it is.

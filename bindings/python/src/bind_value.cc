@@ -20,8 +20,9 @@ namespace {
 using Shape = std::vector<int64_t>;
 
 void copy_tensor(const OrtValue* from, OrtValue* to) {
-  nb::gil_scoped_release released;
-  check(api().CopyTensors(&env(), &from, &to, nullptr, 1));
+  OrtEnv& environment = env();
+  const nb::gil_scoped_release released;
+  check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
 }
 
 bool on_host(const OrtValue* value) { return device_of(memory_of(value)).is_host(); }
@@ -239,8 +240,12 @@ nb::object numpy_of(nb::handle self) {
   return array_of_shared(value.get(), form, nb::borrow(self), value.writeable());
 }
 
-void require_same_size(const OrtValue* from, const OrtValue* to) {
-  const TensorForm a = form_of(from), b = form_of(to);
+// Throws unless the tensor may take the elements of `a`.
+void require_update(const Value& self, const TensorForm& a) {
+  if (!self.writeable()) {
+    throw Misuse(ORT_INVALID_ARGUMENT, "update_inplace: this OrtValue lies in the memory of a read-only array");
+  }
+  const TensorForm b = form_of(self.get());
   const size_t count = count_of(a.shape.data(), a.shape.size());
   if (count != count_of(b.shape.data(), b.shape.size())) {
     throw Misuse(ORT_INVALID_ARGUMENT,
@@ -266,35 +271,50 @@ void copy_strings(const OrtValue* from, OrtValue* to, size_t count) {
   }
 }
 
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  constexpr size_t kLong = 1 << 20;  // copying takes longer than getting the GIL again
+  if (bytes < kLong) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  const nb::gil_scoped_release released;
+  std::memmove(to, from, bytes);
+}
+
 void update(const Value& self, const OrtValue* from) {
   require_tensor(self.get(), "update_inplace");
   require_tensor(from, "update_inplace");
-  if (!self.writeable()) {
-    throw Misuse(ORT_INVALID_ARGUMENT, "update_inplace: this OrtValue lies in the memory of a read-only array");
-  }
-  require_same_size(from, self.get());
+  const TensorForm form = form_of(from);
+  require_update(self, form);
   if (!on_host(from) || !on_host(self.get())) {
     copy_tensor(from, self.get());
     return;
   }
-  const TensorForm form = form_of(from);
   const size_t count = count_of(form.shape.data(), form.shape.size());
   if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
     copy_strings(from, self.get(), count);
   } else if (count > 0) {
-    void* to = data_of(self.get());
-    const void* source = data_of(from);
-    const size_t bytes = element_bytes(form.element, count);
-    nb::gil_scoped_release released;
-    std::memmove(to, source, bytes);
+    copy_bytes(data_of(self.get()), data_of(from), element_bytes(form.element, count));
   }
+}
+
+void update_of_array(const Value& self, nb::handle array) {
+  require_tensor(self.get(), "update_inplace");
+  ArrayView view;
+  read_array(array.ptr(), view);
+  if (!view.in_place || !on_host(self.get())) {
+    update(self, tensor_of_array(array, Keep::kReference, "update_inplace").get());
+    return;
+  }
+  require_update(self, {view.element, {view.shape, view.shape + view.rank}});
+  copy_bytes(data_of(self.get()), view.data, element_bytes(view.element, view.count));
 }
 
 void update_of(const Value& self, nb::handle data) {
   if (const OrtValue* other = try_unwrap(data)) {
     update(self, other);
   } else if (is_array(data.ptr())) {
-    update(self, tensor_of_array(data, Keep::kReference, "update_inplace").get());
+    update_of_array(self, data);
   } else {
     throw nb::type_error("update_inplace: data must be a numpy.ndarray or an OrtValue");
   }

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <string>
 
+#include "gil_lock.h"
+
 namespace retort::python {
 namespace {
 
@@ -32,7 +34,7 @@ std::string empty_sequence_model(Element element) {
 OrtSession* empty_sequence_session(Element element) {
   static std::mutex lock;
   static std::array<OrtSession*, kElementCount> sessions{};
-  const std::lock_guard guard(lock);
+  const auto guard = lock_without_gil(lock);
   OrtSession*& session = sessions[static_cast<size_t>(element)];
   if (!session) {
     const std::string model = empty_sequence_model(element);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace retort::python {
@@ -57,7 +58,10 @@ HoldsGil::~HoldsGil() { --gil_depth; }
 
 void drop(void (*release)(void*), void* context) noexcept {
   if (gil_depth > 0) {
+    // What runs now is Python, which may wait for the engine without the GIL: there, this thread does not hold it.
+    const int depth = std::exchange(gil_depth, 0);
     release(context);
+    gil_depth = depth;
     return;
   }
   if (!Py_IsInitialized()) {
@@ -87,7 +91,6 @@ void drop_waiting() noexcept {
     work.swap(all.work);
     all.any.store(false, std::memory_order_release);
   }
-  const HoldsGil gil;
   for (const Work& item : work) {
     item.release(item.context);
   }

@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "gil_lock.h"
+
 namespace retort::python {
 namespace detail {
-const OrtApi* table = nullptr;
+std::atomic<const OrtApi*> table{nullptr};
 }  // namespace detail
 
 namespace {
@@ -79,12 +81,12 @@ namespace detail {
 
 const OrtApi& open_engine() {
   const std::lock_guard lock(opening);
-  if (!table) {
-    const OrtApi* opened = nullptr;
+  const OrtApi* opened = table.load(std::memory_order_relaxed);
+  if (!opened) {
     library = open_library(opened);
-    __atomic_store_n(&table, opened, __ATOMIC_RELEASE);
+    table.store(opened, std::memory_order_release);
   }
-  return *table;
+  return *opened;
 }
 
 void raise(OrtStatus* status) {
@@ -128,7 +130,7 @@ OrtExperimentalFnPtr get_retort_function(const char* name, const char* what) {
 }
 
 OrtEnv& env() {
-  const std::lock_guard lock(making_environment);
+  const auto lock = lock_without_gil(making_environment);
   if (!environment) {
     if (env_maker) {
       environment = env_maker();
@@ -140,12 +142,12 @@ OrtEnv& env() {
 }
 
 bool env_exists() {
-  const std::lock_guard lock(making_environment);
+  const auto lock = lock_without_gil(making_environment);
   return environment != nullptr;
 }
 
 void set_env_maker(EnvMaker maker) {
-  const std::lock_guard lock(making_environment);
+  const auto lock = lock_without_gil(making_environment);
   env_maker = maker;
 }
 

@@ -1,6 +1,7 @@
 // The engine library: Retort's, or that of official ONNX Runtime. It is opened at the first use, and never closed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -35,14 +36,17 @@ class Misuse : public Error {
 };
 
 namespace detail {
-extern const OrtApi* table;  // null until the library is open
+extern std::atomic<const OrtApi*> table;  // null until the library is open
 const OrtApi& open_engine();
 [[noreturn]] void raise(OrtStatus* status);
 }  // namespace detail
 
 // Opens the library that RETORT_LIBRARY names, otherwise the one in the folder that set_package_folder() named. Throws
 // Error if there is none, or if it is too old. Thread-safe.
-inline const OrtApi& api() { return detail::table ? *detail::table : detail::open_engine(); }
+inline const OrtApi& api() {
+  const OrtApi* table = detail::table.load(std::memory_order_acquire);
+  return table ? *table : detail::open_engine();
+}
 
 // Throws the status as an Error and releases it; does nothing for null.
 inline void check(OrtStatus* status) {
@@ -66,7 +70,7 @@ OrtExperimentalFnPtr find_retort_function(const char* name);
 OrtExperimentalFnPtr get_retort_function(const char* name, const char* what);
 
 // The environment of this process, made at the first call, by the function that set_env_maker() named, otherwise with
-// log level warning. Never released: sessions may outlive the interpreter. Thread-safe.
+// log level warning. Never released: sessions may outlive the interpreter. Thread-safe; the caller has the GIL.
 using EnvMaker = OrtEnv* (*)();
 OrtEnv& env();
 bool env_exists();

@@ -5,7 +5,8 @@
 
 namespace retort::python {
 
-// Call this after the last value(): str() gives "Class.MEMBER" and repr() "<Class.MEMBER: 1>" on every version of Python.
+// Call this after the last value(): str() gives "Class.MEMBER" and repr() "<Class.MEMBER: 1>" on every version of
+// Python.
 template <class T>
 void finish_enum(nanobind::enum_<T>& type) {
   nanobind::object plain = nanobind::module_::import_("enum").attr("Enum");

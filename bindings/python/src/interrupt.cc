@@ -43,11 +43,11 @@ void end_calls() {
   calls.in_handler.fetch_add(1);
   if (OrtRunOptions* options = calls.run.load()) {
     calls.ended.store(true);
-    [[maybe_unused]] OrtStatus* none = detail::table->RunOptionsSetTerminate(options);
+    [[maybe_unused]] OrtStatus* none = api().RunOptionsSetTerminate(options);
   }
   if (OrtSessionOptions* options = calls.load.load()) {
     calls.ended.store(true);
-    [[maybe_unused]] OrtStatus* none = detail::table->SessionOptionsSetLoadCancellationFlag(options, true);
+    [[maybe_unused]] OrtStatus* none = api().SessionOptionsSetLoadCancellationFlag(options, true);
   }
   calls.in_handler.fetch_sub(1);
 }

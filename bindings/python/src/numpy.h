@@ -28,11 +28,11 @@ bool is_array(PyObject* object) noexcept;
 // False if `object` is not an ndarray.
 bool read_array(PyObject* object, ArrayView& view) noexcept;
 
-// The dtype of the engine's elements, a new reference. ml_dtypes is imported at the first use of one of its types; throws
-// Error(ORT_NOT_IMPLEMENTED), which says how to install it, if it is missing. Strings: dtype object.
+// The dtype of the engine's elements, a new reference; dtype object for strings. ml_dtypes is imported at the first use
+// of one of its types. If it is missing, this throws Misuse(ORT_NOT_IMPLEMENTED), which says how to install it.
 nanobind::object dtype_of(Element element);
 
-// The element type of a dtype or of what numpy.dtype() accepts. Throws nanobind::type_error for one without counterpart.
+// The element type of a dtype or of what numpy.dtype() accepts. Throws Misuse for one without counterpart.
 Element element_of_dtype(nanobind::handle dtype);
 
 // "float32": the name of an array's dtype, for messages.

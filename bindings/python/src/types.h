@@ -21,8 +21,8 @@ const char* element_name(Element element);
 // Size of one element in the engine's memory: 4 for int4, two of which share a byte. 0 for strings and unknown ones.
 int element_bits(Element element);
 
-// The numbers of onnx.TensorProto.DataType, which Python programs use; they differ for 8-bit exponents and 2-bit integers.
-// Throws Misuse for a number without counterpart.
+// The numbers of onnx.TensorProto.DataType, which Python programs use; they differ for 8-bit exponents and 2-bit
+// integers. Throws Misuse for a number without counterpart.
 Element element_of_proto(int64_t proto);
 int proto_of_element(Element element);
 

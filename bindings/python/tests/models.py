@@ -12,7 +12,7 @@ FLOAT = int(TensorProto.FLOAT)
 
 def model(nodes: Sequence[Any], inputs: dict[str, Any], outputs: dict[str, Any], **more: Any) -> bytes:
     """The bytes of a model. Inputs and outputs: name -> shape of a float tensor, or (element type, shape)."""
-    return made(nodes, inputs, outputs, **more).SerializeToString()
+    return bytes(made(nodes, inputs, outputs, **more).SerializeToString())
 
 
 def made(
@@ -44,7 +44,7 @@ def decoder(rooms: int) -> bytes:
     ]
     int64 = int(TensorProto.INT64)
     axis = helper.make_tensor("axis", int64, [1], [1])
-    inputs = {"past": [1, rooms, 4], "row": [1, 1, 4], "position": (int64, [1])}
+    inputs: dict[str, Any] = {"past": [1, rooms, 4], "row": [1, 1, 4], "position": (int64, [1])}
     return model(nodes, inputs, {"present": [1, rooms, 4], "sum": [1, 4]}, opset=24, weights=[axis])
 
 
@@ -62,5 +62,5 @@ def endless() -> bytes:
     )
     nodes = [helper.make_node("Loop", ["steps", "", "start"], ["end"], "loop", body=body)]
     one = helper.make_tensor("one", FLOAT, [1], [1.0])
-    inputs = {"steps": (int(TensorProto.INT64), []), "start": [256]}
+    inputs: dict[str, Any] = {"steps": (int(TensorProto.INT64), []), "start": [256]}
     return model(nodes, inputs, {"end": [256]}, weights=[one])

@@ -1,6 +1,7 @@
 """OrtValue, OrtValueVector: made of arrays, asked, changed."""
 import gc
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -279,3 +280,23 @@ def test_bound_element_types_are_those_of_onnx():
     binding.bind_output("y")
     session.run_with_iobinding(binding)
     assert binding.copy_outputs_to_cpu()[0].tolist() == [-2, -1, 0, 1]
+
+
+def test_release_that_runs_python_and_the_engine(digits):
+    """The last reference of an array is dropped within the engine's release, and its callback runs a model."""
+    session = retort.InferenceSession(str(digits), providers=["CPUExecutionProvider"])
+    image = np.zeros((1, 1, 8, 8), np.float32)
+    results = []
+
+    def last_words(_):
+        inner = value_of(np.ones(1000, np.float32))
+        results.append(session.run(None, {"image": image})[0].shape)
+        del inner
+
+    for _ in range(100):
+        array = np.ones(1000, np.float32)
+        value = value_of(array)
+        keep = weakref.ref(array, last_words)
+        del array, value
+        assert keep() is None
+    assert results == [(1, 10)] * 100

@@ -7,7 +7,8 @@ from .._compiler import ModelCompiler, make_get_initializer_location_func_wrappe
 from .._devices import OrtDevice, OrtDeviceVendorId, get_ort_device_type, get_vendor_id_for_device_type
 from .._iobinding import IOBinding
 from .._providers import check_and_normalize_provider_args
-from .._session import InferenceSession, Session
+from .._runs import Session
+from .._session import InferenceSession
 from .._sparse import SparseTensor
 from .._values import OrtValue, copy_tensors
 

@@ -9,8 +9,8 @@ from .._initializer import (
     SessionObjectInitializer as SessionObjectInitializer,
     get_session_initializer as get_session_initializer,
 )
-from .._package import (
-    ModelPackage as ModelPackage,
+from .._package import ModelPackage as ModelPackage
+from .._package_open import (
     ModelPackageComponentContext as ModelPackageComponentContext,
     ModelPackageContext as ModelPackageContext,
     ModelPackageOptions as ModelPackageOptions,
