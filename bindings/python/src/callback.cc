@@ -25,10 +25,10 @@ OrtStatus* status_of_exception(const char* what) noexcept {
   try {
     throw;
   } catch (const nb::python_error& error) {
-    if (!error.matches(PyExc_Exception)) {
-      raise_interrupt_later();
-    }
     reason = line_of(error);
+    if (!error.matches(PyExc_Exception)) {
+      raise_interrupt_later();  // last: str() would raise it here
+    }
   } catch (const Error& error) {
     code = error.code();
     reason = error.what();

@@ -19,8 +19,8 @@ struct Callback {
 };
 using SharedCallback = std::shared_ptr<Callback>;
 
-// A status for the exception that is being handled. `what` names the function: "the provider selection delegate". An
-// exception that is no Exception (KeyboardInterrupt) is raised again by interrupt.h when the call of the engine is over.
+// A status for the exception that is being handled. `what` names the function: "the provider selection delegate". After
+// an exception that is no Exception (KeyboardInterrupt, SystemExit), the call of the engine raises KeyboardInterrupt.
 OrtStatus* status_of_exception(const char* what) noexcept;
 
 // Calls `body` with the GIL. What it throws becomes a status, since exceptions must not reach the engine.

@@ -202,12 +202,18 @@ bool Interruptible::leave() noexcept {
 }
 
 bool Interruptible::repeat(OrtStatus*& status) {
-  if (!leave() || !status) {
+  const bool ended = leave();
+  if (!status) {
+    return false;
+  }
+  // Also without Ctrl-C: a callback may have asked for it (raise_interrupt_later).
+  const bool raised = PyErr_CheckSignals() != 0;
+  if (!raised && !ended) {
     return false;
   }
   api().ReleaseStatus(status);
   status = nullptr;
-  if (PyErr_CheckSignals() != 0) {
+  if (raised) {
     throw nb::python_error();
   }
   enter();

@@ -233,7 +233,7 @@ def test_memory_stays_flat(thing: str) -> None:
             cycle()
         gc.collect()
         sizes.append(resident())
-    assert sizes[-1] - sizes[2] < 512 * 1024, sizes
+    assert sizes[-1] - sizes[2] < 1536 * 1024, sizes  # the allocator of the system grows in steps of 1 MiB or less
 
 
 def resident() -> int:
