@@ -29,7 +29,8 @@ import made_locale
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ZONE, USER = "Pacific/Kiritimati", "nobody"
 STAGES = "layers unit conformance saved ort_format runs robustness errors providers digits package cli extensions".split()
-PROGRAMS = ("*.so*", "*_test", "abi_differential", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so")
+# CMakeCache.txt tells the stage `package` for which systems the files were built.
+PROGRAMS = ("*.so*", "*_test", "abi_differential", "run_cases", "steady_runs", "plugin_uses", "examples/providers/loopback/*.so", "CMakeCache.txt")
 # One target of each kind: a program, generated files, a target that calls git.
 PARTS = ("base_test", "retort_abi_sources", "retort_commit", "retort_ort_schema", "generated/cli/web_files.h", "run_cases")
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
