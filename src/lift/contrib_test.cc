@@ -61,7 +61,8 @@ TEST(Contrib, AxesOfAQuantisedConvolutionThatOnlyItsAttributesTell) {
             "%0 = Transpose(x0) perm=[0,3,1,2]\n%1 = QLinearConv(%0, x1, x2, x3, x4, x5, x6, x7) pads=[1,0,1,0]\n"
             "y = Transpose(%1) perm=[0,2,3,1]\n");
   EXPECT_NE(conv({{"strides", std::vector<int64_t>{2}}}).find("perm=[0,2,1]"), std::string::npos);
-  EXPECT_THROW(conv({}), Error);
+  const std::string told_by_a_run = conv({});
+  EXPECT_NE(told_by_a_run.find("ReduceProd("), std::string::npos) << told_by_a_run;
 }
 
 TEST(Contrib, GelusAreThoseOfOnnx) {
