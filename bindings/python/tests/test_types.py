@@ -82,7 +82,7 @@ def test_a_wrong_program_is_refused(tmp_path: pathlib.Path) -> None:
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}", str(program)]
-    environment = {**os.environ, "MYPYPATH": os.path.dirname(PACKAGE)}
+    environment = {**os.environ, "MYPYPATH": os.pathsep.join(PACKAGES)}
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, check=False)
     text = done.stdout.decode()
     for line in (2, 3, 4, 5):
