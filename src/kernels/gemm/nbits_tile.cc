@@ -64,7 +64,7 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
 using PairSums = Sums;  // not used
 template <size_t kBits>
 HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
-  __m512i v = sum.raw;  // the compiler keeps an array in memory if an asm statement writes to its elements
+  auto v = sum.raw;
   asm("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(codes.raw), "v"(hn::Set(SumTag(), quad).raw));
   sum.raw = v;
 }
