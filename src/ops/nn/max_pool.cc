@@ -65,6 +65,38 @@ struct MaxPool : PoolAttributes {
     if (c.wants(1) || rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
+
+  // Codes: first the largest of each column of a window's rows, then of the columns.
+  template <typename T>
+  void of_codes(RunContext& c) const {
+    constexpr int64_t kWidth = 2048;
+    const Window w = window(c);
+    if (c.wants(1) || w.rank != 2 || w.axes[1].in > kWidth || may_leave_out(*this)) return reference<T>(c);
+    const WindowAxis &v = w.axes[0], &h = w.axes[1];
+    const size_t in = size_t(w.in_pixels()), out = size_t(w.out_pixels());
+    if (out == 0) return;
+    c.parallel().for_each(c.out_count() / out, [&](size_t plane, int) {
+      const T* x = c.input<T>(0).data() + plane * in;
+      T* y = c.output<T>().data() + plane * out;
+      T columns[kWidth];
+      for (int64_t i = 0; i < v.out; ++i, y += h.out) {
+        std::fill_n(columns, h.in, std::numeric_limits<T>::lowest());
+        for (int64_t k = 0; k < v.kernel; ++k) {
+          if (!v.inside(v.at(i, k))) continue;
+          const T* row = x + v.at(i, k) * h.in;
+          for (int64_t j = 0; j < h.in; ++j) columns[j] = std::max(columns[j], row[j]);
+        }
+        for (int64_t j = 0; j < h.out; ++j) {
+          T most = std::numeric_limits<T>::lowest();
+          for (int64_t k = 0; k < h.kernel; ++k)
+            if (h.inside(h.at(j, k))) most = std::max(most, columns[h.at(j, k)]);
+          y[j] = most;
+        }
+      }
+    });
+  }
+  void fast(RunContext& c, std::type_identity<uint8_t>) const { of_codes<uint8_t>(c); }
+  void fast(RunContext& c, std::type_identity<int8_t>) const { of_codes<int8_t>(c); }
 };
 
 }  // namespace
