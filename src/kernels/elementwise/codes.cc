@@ -22,13 +22,24 @@ using IntTag = hn::ScalableTag<int32_t>;
 using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 
+/// round(x / scale). The quotient is replaced by a product with `factor`, which is 1 / scale, where both round to the
+/// same number: everywhere but close to the middle between two numbers. Large numbers may differ, but exceed any code.
+HWY_INLINE Float rounded_quotient(Float x, Float scale, Float factor) {
+  const FloatTag d;
+  const Float product = hn::Mul(x, factor), whole = hn::Round(product);
+  // |product| < 512 has an error below 512 · 2^-22.
+  const auto close = hn::Gt(hn::Abs(hn::Sub(product, whole)), hn::Set(d, 0.5f - 0x1p-12f));
+  if (HWY_LIKELY(hn::AllFalse(d, close))) return whole;
+  return hn::Round(hn::Div(x, scale));
+}
+
 // Codes as 32-bit integers.
 template <typename T>
-HWY_INLINE hn::Vec<IntTag> codes(Float x, Float scale, Float zero) {
+HWY_INLINE hn::Vec<IntTag> codes(Float quotient, Float zero) {
   const FloatTag d;
   const Float low = hn::Set(d, float(std::numeric_limits<T>::lowest()));
   const Float high = hn::Set(d, float(std::numeric_limits<T>::max()));
-  const Float code = hn::Add(hn::Round(hn::Div(x, scale)), zero);
+  const Float code = hn::Add(quotient, zero);
   const Float above = hn::IfThenElse(hn::Gt(code, low), code, low);  // NaN is not above
   return hn::ConvertTo(IntTag(), hn::IfThenElse(hn::Lt(above, high), above, high));
 }
@@ -43,11 +54,12 @@ void quantize_run(const QuantizeRun<T>& r) {
   };
   size_t i = 0;
   for (; i + kLanes <= r.n; i += kLanes) {
-    hn::StoreU(hn::DemoteTo(narrow, codes<T>(hn::LoadU(d, r.x + i), scale(i), zero(i))), narrow, r.y + i);
+    const Float quotient = hn::Round(hn::Div(hn::LoadU(d, r.x + i), scale(i)));
+    hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, zero(i))), narrow, r.y + i);
   }
   for (; i < r.n; ++i) {
     const size_t k = i * r.step;
-    r.y[i] = T(hn::GetLane(codes<T>(hn::Set(d, r.x[i]), hn::Set(d, r.scale[k]), hn::Set(d, float(r.zero[k])))));
+    r.y[i] = T(hn::GetLane(codes<T>(hn::Round(hn::Set(d, r.x[i] / r.scale[k])), hn::Set(d, float(r.zero[k])))));
   }
 }
 
@@ -66,10 +78,10 @@ template <typename T>
 void sum_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n, T* to) {
   const FloatTag d;
   const hn::Rebind<T, FloatTag> narrow;
-  const Float scale = hn::Set(d, y.scale), zero = hn::Set(d, float(y.zero));
+  const Float scale = hn::Set(d, y.scale), factor = hn::Set(d, 1 / y.scale), zero = hn::Set(d, float(y.zero));
   for (size_t i = 0; i + kLanes <= n; i += kLanes) {
     const Float sum = hn::Add(reals(a, i), reals(b, i));
-    hn::StoreU(hn::DemoteTo(narrow, codes<T>(sum, scale, zero)), narrow, to + i);
+    hn::StoreU(hn::DemoteTo(narrow, codes<T>(rounded_quotient(sum, scale, factor), zero)), narrow, to + i);
   }
 }
 

@@ -66,6 +66,17 @@ struct MaxPool : PoolAttributes {
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
 
+  // Loops that the compiler vectorises.
+  template <typename T>
+  static void take_largest(const T* x, int64_t stride, size_t n, T* y) {
+    if (stride == 1) {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[i]);
+    } else if (stride == 2) {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[2 * i]);
+    } else {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[int64_t(i) * stride]);
+    }
+  }
   // Codes: first the largest of each column of a window's rows, then of the columns.
   template <typename T>
   void of_codes(RunContext& c) const {
@@ -82,15 +93,15 @@ struct MaxPool : PoolAttributes {
       for (int64_t i = 0; i < v.out; ++i, y += h.out) {
         std::fill_n(columns, h.in, std::numeric_limits<T>::lowest());
         for (int64_t k = 0; k < v.kernel; ++k) {
-          if (!v.inside(v.at(i, k))) continue;
-          const T* row = x + v.at(i, k) * h.in;
-          for (int64_t j = 0; j < h.in; ++j) columns[j] = std::max(columns[j], row[j]);
+          if (v.inside(v.at(i, k))) take_largest(x + v.at(i, k) * h.in, 1, size_t(h.in), columns);
         }
-        for (int64_t j = 0; j < h.out; ++j) {
-          T most = std::numeric_limits<T>::lowest();
-          for (int64_t k = 0; k < h.kernel; ++k)
-            if (h.inside(h.at(j, k))) most = std::max(most, columns[h.at(j, k)]);
-          y[j] = most;
+        std::fill_n(y, h.out, std::numeric_limits<T>::lowest());
+        for (int64_t k = 0; k < h.kernel; ++k) {
+          const int64_t first = h.at(0, k);  // the tap of window j is at first + j · stride
+          const int64_t begin = first >= 0 ? 0 : ceil_div(-first, h.stride);
+          const int64_t end = std::min(h.out, ceil_div(std::max<int64_t>(h.in - first, 0), h.stride));
+          take_largest(columns + first + begin * h.stride, h.stride, size_t(std::max<int64_t>(end - begin, 0)),
+                       y + begin);
         }
       }
     });
