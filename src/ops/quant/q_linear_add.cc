@@ -51,7 +51,7 @@ constinit const OpDef op_q_linear_add = define<QLinearAdd>({
                "Y_scale: float", "Y_zero_point: V"},
     .outputs = {"Y: V"},
     .types = types({DType::i8, DType::u8}),
-    .traits = kInternal | kElementwise | kConverts,
+    .traits = kInternal | kConverts,
 });
 
 }  // namespace retort::ops
