@@ -18,6 +18,7 @@ import judge  # noqa: E402
 import model  # noqa: E402
 import numbers_of  # noqa: E402
 import program  # noqa: E402
+import proofs  # noqa: E402
 import recipes  # noqa: E402
 import record  # noqa: E402
 import schemas  # noqa: E402
@@ -222,8 +223,28 @@ class Parts(unittest.TestCase):
             self.assertEqual(bool(found), expected)
 
 
+    def test_a_kernel_whose_versions_have_no_end_is_for_its_first_version(self):
+        versions = {v.since: operator("RoiAlign").kernels_of(v) for v in operator("RoiAlign").versions}
+        self.assertEqual([bool(versions[since]) for since in (10, 16, 22)], [True, True, False])
+
+
 @unittest.skipUnless(ORACLE and os.path.exists(LIBRARY), "no ONNX Runtime or no library")
 class Here(unittest.TestCase):
+    def test_results_are_precise_that_are_those_of_float64(self):
+        engines = Worker(ORACLE, ((0, 1),), 20), Worker(LIBRARY, ((0, 1),), 20)
+        try:
+            made = next(made for made in (program.make_case(operator("LRN"), 1, n, TABLE) for n in range(20))
+                        if made[0].chosen.get("T") == numbers_of.FLOAT32 and made[0].inputs[0].value.size and made[0].version.since > 1)
+            theirs, ours = (engine.run([(0, *made[1])])[0][0] for engine in engines)
+            value = numbers_of.from_wire(ours[1][0])
+            worse = "ok", [numbers_of.to_wire((value * np.float32(1 + 1e-4)).astype(np.float32))]
+            far = "ok", [numbers_of.to_wire(value * np.float32(1.01))]
+            precise = [proofs.Proofs(made[0], *pair, engines).precise() for pair in ((theirs, ours), (worse, ours), (theirs, worse), (far, ours))]
+            self.assertEqual(precise, [True, True, False, False])
+        finally:
+            for engine in engines:
+                engine.stop()
+
     def test_a_seeded_choice(self):
         fuzzer = program.Fuzzer(TABLE, (Worker(ORACLE, ((0, 1),), 20), Worker(LIBRARY, program.CONFIGURATIONS, 20)), FAULTS)
         try:

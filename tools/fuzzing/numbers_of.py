@@ -11,6 +11,7 @@ SMALL_FLOATS = {17, 18, 19, 20, 23, 24}
 INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}
 SUB_BYTE = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 STRING, BOOL = 8, 9
+FLOAT32, FLOAT64 = 1, 11
 WORDS = ["", "a", "b", "ab", "ba", "A", "Ab", "a b", " ", "  x ", "0", "1", "-1", "3.5", "nan", "ä", "日本", "the quick fox", "a,b,c", "x" * 40]
 
 
