@@ -263,10 +263,10 @@ agree: programs zoo ## compare every output of the zoo with ONNX Runtime's
 CASES ?= 200
 SEED ?= 0
 FUZZ := $(BUILD)/fuzz
-fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='Add Reduce* com.microsoft:*', CASES=1000 of each, SEED=1), into build/fuzz/report.json
+fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='Add Reduce* com.microsoft:*', CASES=1000 of each, SEED=1; MORE=1 goes on where the record ends), into build/fuzz/report.json
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_ops --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --cases $(CASES) --json $(FUZZ)/report.json \
-	  $(if $(AGREED),--agreed $(AGREED)) $(if $(RECORD),--record) \
+	  $(if $(AGREED),--agreed $(AGREED)) $(if $(MORE),--more) $(if $(RECORD),--record) \
 	  $(foreach op,$(OPS),'$(op)')
 
 GRAPHS ?= 200
