@@ -35,7 +35,7 @@ class Builder {
     const std::vector<uint32_t> readers = prepare_steps(*plan_, {graph_, ids_}, options_, number_);
     share_late_outputs(*plan_);
     plan_->caches = find_caches(*plan_, readers);
-    keep_constants(*plan_, options_.shared);
+    keep_constants(*plan_, options_.shared, options_.parallel);
     trim_heap();
     return plan_;
   }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ep/fold.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
@@ -102,7 +103,7 @@ PlanMaker::Made PlanMaker::make(Model& model, const LowerOptions& lower, const F
     if (first) made.constants = constants_of(*model.graph, parts, first->overridable);
   }
   lower_for_cpu(model, lower);
-  require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  check_loading(lower.parallel);
   if (report) report->take_lowered(*model.graph);
   if (has_devices) {
     made.capture = find_capture(*model.graph, first != nullptr);

@@ -73,6 +73,8 @@ class Session {
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
   size_t workspace_bytes() { return routes_->workspace_bytes(); }
+  /// Bytes of released results that are kept for the next runs.
+  size_t kept_result_bytes() const { return results_->bytes(); }
 
  private:
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);

@@ -72,7 +72,8 @@ void bind_flag(Class& c, const char* name, bool SessionSettings::*member, const 
 
 void bind_settings(Class& c) {
   using V = SessionSettings;
-  bind_flag(c, "enable_cpu_mem_arena", &V::cpu_arena, "Whether memory of the host comes from an arena. Default True.");
+  bind_flag(c, "enable_cpu_mem_arena", &V::cpu_arena,
+            "Whether the memory of large results is kept for later results after they are released. Default True.");
   bind_flag(c, "enable_mem_pattern", &V::memory_pattern,
             "Whether memory is planned ahead from shapes that are known. Default True.");
   bind_flag(c, "enable_mem_reuse", &V::memory_reuse,
