@@ -244,3 +244,16 @@ def resident() -> int:
     """Bytes of memory of this process."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.retort_only("the official library keeps memory in another way")
+def test_the_memory_of_a_large_result_is_used_again() -> None:
+    session = retort.InferenceSession(model([helper.make_node("Neg", ["x"], ["y"])], {"x": ["n"]}, {"y": ["n"]}))
+    x = np.ones(1 << 20, np.float32)  # 4 MiB
+    result = session.run(None, {"x": x})[0]
+    address = result.ctypes.data
+    held = session.run(None, {"x": x + 1})[0]
+    assert held.ctypes.data != address and result[0] == -1
+    del result
+    assert session.run(None, {"x": x})[0].ctypes.data == address
+    assert held[-1] == -2
