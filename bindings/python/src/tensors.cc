@@ -124,6 +124,12 @@ void* data_of(const OrtValue* value) {
   return data;
 }
 
+void copy_tensor(const OrtValue* from, OrtValue* to) {
+  OrtEnv& environment = env();
+  const nb::gil_scoped_release released;
+  check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
+}
+
 void require_tensor(const OrtValue* value, const char* what) {
   int is_tensor = 0;
   check(api().IsTensor(value, &is_tensor));

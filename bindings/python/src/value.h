@@ -113,7 +113,13 @@ Owned<OrtValue> tensor_over(void* data, const TensorForm& form, Owned<OrtMemoryI
 // The address of a tensor's elements.
 void* data_of(const OrtValue* value);
 
+// Copies a tensor into another one of the same type and shape, on any device. Releases the GIL.
+void copy_tensor(const OrtValue* from, OrtValue* to);
+
 // Throws Misuse, which begins with `what`, unless the value is a tensor.
 void require_tensor(const OrtValue* value, const char* what);
+
+// Adds the functions that make values to the class OrtValue.
+void bind_value_makers(nanobind::class_<Value>& value);
 
 }  // namespace retort::python
