@@ -16,6 +16,9 @@ bool takes(const Tensor& given, const Shape& shape, int64_t count) {
   return one || given.shape() == shape;
 }
 
+/// Whether this is the memory of the host that malloc allocates.
+bool is_plain(const MemorySpace& space) { return space.host_readable() && space.device == DeviceType::cpu; }
+
 }  // namespace
 
 Outputs::Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run)
@@ -165,7 +168,9 @@ Tensor Outputs::make(const RunRequest& request, size_t i, const Slot& slot) {
 // keep that memory; for runs by name in sessions with devices the frame does, because a copy into fresh pages takes
 // several times as long.
 Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
-  const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
+  const auto make = [&](size_t bytes) {
+    return is_plain(space) && request.results ? request.results->allocate(bytes) : device_run_.allocate(space, bytes);
+  };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
   const bool keeps = request.spares.empty() && request.devices && !request.devices->providers.empty();
   if (keeps) spares_.resize(plan_.outputs.size());

@@ -22,8 +22,8 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
     logger.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
                 options.threads.inter_threads);
   }
-  if (!options.hints.memory_pattern || !options.hints.cpu_arena) {
-    logger.info("a run's memory is always planned; switching the pattern or the arena off has no effect");
+  if (!options.hints.memory_pattern) {
+    logger.info("a run's memory is always planned; switching the pattern off has no effect");
   }
   if (shares_threads && options.config_on("session.set_denormal_as_zero")) {
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
@@ -123,7 +123,9 @@ void Session::make(Model& model, ModelSource source) {
   log_ignored_options(options_, threads_->are_shared(), logger_);
   const FlushDenormals flush(threads_->inside().flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
-  if (const auto bytes = memory_limit(options_)) budget_.set_limit(*bytes, [this] { routes_->clear_idle_frames(); });
+  const auto limit = memory_limit(options_);
+  if (limit) budget_.set_limit(*limit, [this] { routes_->clear_idle_frames(); });
+  results_.emplace(options_.hints.cpu_arena && !limit);
   auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
   ports_.emplace(model, std::move(dims), devices_.devices);
@@ -140,6 +142,7 @@ void Session::build(Model& model, ModelSource source) {
   if (!options_.compile) check_context_keys(options_, source.path());
   nodes_.add(*model.graph);
   expand_functions(model, options_);
+  seed_random(model, options_);
   nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
   const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
@@ -176,7 +179,9 @@ void Session::run_once(const RunCall& call) {
   const FlushDenormals flush(threads_->inside().flushes_denormals());
   const SessionThreads::Use use(*threads_);
   const ChosenRoute route = routes_->choose(call.inputs);
-  FrameLease lease(route.route.frames(), shrinks_memory(call.options));
+  const bool shrinks = shrinks_memory(call.options);
+  FrameLease lease(route.route.frames(), shrinks);
+  ResultMemory results(*results_, shrinks);
   std::vector<Value> views;
   route.route.order(call, lease.frame()->input_buffer(), views);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
@@ -186,7 +191,7 @@ void Session::run_once(const RunCall& call) {
   record.begin();
   const auto turn = turns_->take();
   try {
-    run_frame(call, *lease.frame(), record);
+    run_frame(call, *lease.frame(), record, results);
   } catch (Error& e) {
     if (route.general) e.add_context(routes_->departure(call.inputs));
     throw;
@@ -195,12 +200,13 @@ void Session::run_once(const RunCall& call) {
   record.end();
 }
 
-void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record) {
+void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results) {
   const RunOptions* const options = call.options;
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
   frame.run({.inputs = frame.input_buffer(),
              .outputs = call.outputs,
              .spares = call.spares,
+             .results = &results,
              .output_spaces = call.memory.output_spaces,
              .parallel = Parallel(&threads_->inside(), cancel),
              .forks = Parallel(threads_->branches(), cancel),

@@ -73,6 +73,8 @@ class Session {
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// Bytes that idle frames hold.
   size_t workspace_bytes() { return routes_->workspace_bytes(); }
+  /// Bytes of released results that are kept for the next runs.
+  size_t kept_result_bytes() const { return results_->bytes(); }
 
  private:
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);
@@ -80,7 +82,7 @@ class Session {
   void make(Model& model, ModelSource source);
   void build(Model& model, ModelSource source);
   void run_once(const RunCall& call);
-  void run_frame(const RunCall& call, Frame& frame, RunRecord& record);
+  void run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results);
 
   // In the order in which they are made. Each uses only those before it, and they are destroyed in the opposite order.
   std::shared_ptr<Environment> environment_;
@@ -92,6 +94,7 @@ class Session {
   std::optional<SessionRecords> records_;
   std::optional<SessionThreads> threads_;
   MemoryBudget budget_;  ///< of all workspaces
+  std::optional<KeptBlocks> results_;
   std::optional<Ports> ports_;
   std::vector<AssignedPart> assigned_;
   ModelNodes nodes_;                  ///< for profiles

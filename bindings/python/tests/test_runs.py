@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import os
 import types
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_native_binding_of_another_session() -> None:
 
 @pytest.mark.parametrize("thing", ["session", "binding", "options", "run", "failed run", "bound run", "values"])
 def test_memory_stays_flat(thing: str) -> None:
-    """Ten thousand cycles in groups: the memory of the last groups does not grow."""
+    """Thousands of cycles in groups, or RETORT_CYCLES of them: the memory of the last groups does not grow."""
     session = retort.InferenceSession(add())
     binding = session.io_binding()
     for name, value in feed().items():
@@ -227,16 +228,32 @@ def test_memory_stays_flat(thing: str) -> None:
         "values": (values, 2000),
     }
     cycle, count = cycles[thing]
+    count = max(count, int(os.environ.get("RETORT_CYCLES", "0")) // 6)
     sizes = []
     for _ in range(6):
         for _ in range(count):
             cycle()
         gc.collect()
         sizes.append(resident())
-    assert sizes[-1] - sizes[2] < 1536 * 1024, sizes  # the allocator of the system grows in steps of 1 MiB or less
+    # The official library takes up to 1 MiB from the system between two groups, and gives it back in others.
+    allowed = 512 * 1024 if C.is_retort() else 1536 * 1024
+    assert sizes[-1] - sizes[2] < allowed, sizes
 
 
 def resident() -> int:
     """Bytes of memory of this process."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.retort_only("the official library keeps memory in another way")
+def test_the_memory_of_a_large_result_is_used_again() -> None:
+    session = retort.InferenceSession(model([helper.make_node("Neg", ["x"], ["y"])], {"x": ["n"]}, {"y": ["n"]}))
+    x = np.ones(1 << 20, np.float32)  # 4 MiB
+    result = session.run(None, {"x": x})[0]
+    address = result.ctypes.data
+    held = session.run(None, {"x": x + 1})[0]
+    assert held.ctypes.data != address and result[0] == -1
+    del result
+    assert session.run(None, {"x": x})[0].ctypes.data == address
+    assert held[-1] == -2
