@@ -1,0 +1,65 @@
+// Host memory that is counted and may be limited: the workspaces and results of a session, or of several sessions that
+// share it, and what callers allocate beside them.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "memory/allocator.h"
+
+namespace retort {
+
+/// Thread-safe. Blocks keep it alive. Make it by std::make_shared.
+class CountedMemory : public Allocator, public std::enable_shared_from_this<CountedMemory> {
+ public:
+  /// `limit`: bytes that may be in use at the same time; 0: any number. `source`: where memory comes from; null: the
+  /// system.
+  explicit CountedMemory(size_t limit = 0, std::shared_ptr<Allocator> source = nullptr);
+
+  const MemorySpace& space() const override { return space_; }
+  /// For callers. 64-byte aligned; null for 0 bytes. Throws ErrorCode::fail if the limit is exceeded or the source has
+  /// no memory.
+  void* allocate(size_t bytes) override;
+  void* reserve(size_t bytes) override;
+  void release(void* memory) noexcept override;
+  /// The ten names that ONNX Runtime uses. Extensions and shrinkages count the blocks of workspaces that were allocated
+  /// and freed. InUse contains the workspaces that a session keeps for its next run, and the bytes for alignment.
+  std::map<std::string, std::string> statistics() const override;
+
+  /// A block for the workspace of runs, and one for a result; they throw like allocate().
+  std::shared_ptr<void> workspace(size_t bytes);
+  std::shared_ptr<void> result(size_t bytes);
+
+  size_t limit() const { return limit_; }
+  bool has_source() const { return source_ != nullptr; }
+  /// Whether results come from here, which costs some time in each run: if there is a limit or a source, and after
+  /// count_results().
+  bool counts_results() const { return counts_results_.load(std::memory_order_relaxed); }
+  void count_results() { counts_results_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct Block {
+    std::shared_ptr<void> memory;
+    size_t requested = 0, held = 0;
+  };
+  struct Counts {
+    size_t in_use = 0, requested = 0, most = 0, largest = 0;
+    uint64_t allocations = 0, reserves = 0, extensions = 0, shrinkages = 0;
+  };
+  Block take(size_t bytes);
+  std::shared_ptr<void> owned(Block block, bool is_workspace);
+  void* keep(size_t bytes, bool reserves);
+  void forget(const Block& block, bool is_workspace) noexcept;
+
+  const size_t limit_;
+  const std::shared_ptr<Allocator> source_;
+  const MemorySpace space_;
+  std::atomic<bool> counts_results_;
+  mutable std::mutex mutex_;
+  Counts counts_;                             ///< guarded by mutex_, like the next
+  std::unordered_map<void*, Block> callers_;  ///< blocks of allocate() and reserve()
+};
+
+}  // namespace retort
