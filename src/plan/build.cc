@@ -23,6 +23,7 @@ class Builder {
 
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
+    plan_->reuses_memory = options_.reuses_memory;
     const auto spaces = options_.body_spaces.find(&graph_);
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
     if (!is_body_) plan_->uploaded_outputs = options_.uploaded_outputs;

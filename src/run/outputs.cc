@@ -16,6 +16,9 @@ bool takes(const Tensor& given, const Shape& shape, int64_t count) {
   return one || given.shape() == shape;
 }
 
+/// Whether this is the memory of the host that malloc allocates.
+bool is_plain(const MemorySpace& space) { return space.host_readable() && space.device == DeviceType::cpu; }
+
 }  // namespace
 
 Outputs::Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run)
@@ -165,7 +168,9 @@ Tensor Outputs::make(const RunRequest& request, size_t i, const Slot& slot) {
 // keep that memory; for runs by name in sessions with devices the frame does, because a copy into fresh pages takes
 // several times as long.
 Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
-  const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
+  const auto make = [&](size_t bytes) {
+    return is_plain(space) && request.results ? request.results->allocate(bytes) : device_run_.allocate(space, bytes);
+  };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
   const bool keeps = request.spares.empty() && request.devices && !request.devices->providers.empty();
   if (keeps) spares_.resize(plan_.outputs.size());
@@ -227,7 +232,10 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   // An input on a device is returned without a copy. Host memory may belong to the caller, who may overwrite it at any
   // time.
   const bool passes = plan_.values[out].home == Home::input && !space.host_readable();
-  const bool moves = passes || plan_.values[out].home == Home::boxed || (bound_[i] && made_[i]);
+  // A step makes a result of unknown size in memory of the frame, which is copied to counted memory.
+  const bool counted = request.results && request.results->is_counted() && is_plain(space);
+  const bool boxed = plan_.values[out].home == Home::boxed && !(counted && slot.type.dtype != DType::string);
+  const bool moves = passes || boxed || (bound_[i] && made_[i]);
   if (bound_[i] && made_[i] && space.host_readable()) {
     if (caches_.is_output(i)) caches_.remember(i, made_[i]);
     *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);

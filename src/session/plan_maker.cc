@@ -190,6 +190,7 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
                                .weights_16bit = options.config_on("session.weights_16bit", true)};
   return build_plan(graph, {.kernels = kernels,
                             .prepack = !options.config_on("session.disable_prepacking"),
+                            .reuses_memory = options.config_on("session.memory_reuse", true),
                             .parallel = lower.parallel,
                             .shared = &parts_.weights,
                             .cache = first ? first->cache : nullptr,

@@ -23,8 +23,8 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
     logger.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
                 options.threads.inter_threads);
   }
-  if (!options.hints.memory_pattern || !options.hints.cpu_arena) {
-    logger.info("a run's memory is always planned; switching the pattern or the arena off has no effect");
+  if (!options.hints.memory_pattern) {
+    logger.info("a run's memory is always planned; switching the pattern off has no effect");
   }
   if (shares_threads && options.config_on("session.set_denormal_as_zero")) {
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
@@ -141,7 +141,9 @@ void Session::make(Model& model, ModelSource source) {
   memory_ = host_memory(options_, *environment_);
   const auto make_room = [this] { routes_->clear_idle_frames(); };
   budget_.set_memory(memory_, make_room);
-  if (const auto bytes = memory_limit(options_)) budget_.set_limit(*bytes, make_room);
+  const auto limit = memory_limit(options_);
+  if (limit) budget_.set_limit(*limit, make_room);
+  results_.emplace(options_.hints.cpu_arena && !limit);
   auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
   ports_.emplace(model, std::move(dims), devices_.devices);
@@ -158,6 +160,7 @@ void Session::build(Model& model, ModelSource source) {
   if (!options_.compile) check_context_keys(options_, source.path());
   nodes_.add(*model.graph);
   expand_functions(model, options_);
+  seed_random(model, options_);
   nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
   const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
@@ -194,7 +197,9 @@ void Session::run_once(const RunCall& call) {
   const FlushDenormals flush(threads_->inside().flushes_denormals());
   const SessionThreads::Use use(*threads_);
   const ChosenRoute route = routes_->choose(call.inputs);
-  FrameLease lease(route.route.frames(), returns_memory_ || shrinks_memory(call.options));
+  const bool shrinks = returns_memory_ || shrinks_memory(call.options);
+  FrameLease lease(route.route.frames(), shrinks);
+  ResultMemory results(*results_, shrinks, memory_->counts_results() ? memory_.get() : nullptr);
   std::vector<Value> views;
   route.route.order(call, lease.frame()->input_buffer(), views);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
@@ -204,7 +209,7 @@ void Session::run_once(const RunCall& call) {
   record.begin();
   const auto turn = turns_->take();
   try {
-    run_frame(call, *lease.frame(), record);
+    run_frame(call, *lease.frame(), record, results);
   } catch (Error& e) {
     if (route.general) e.add_context(routes_->departure(call.inputs));
     throw;
@@ -213,12 +218,13 @@ void Session::run_once(const RunCall& call) {
   record.end();
 }
 
-void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record) {
+void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results) {
   const RunOptions* const options = call.options;
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
   frame.run({.inputs = frame.input_buffer(),
              .outputs = call.outputs,
              .spares = call.spares,
+             .results = &results,
              .output_spaces = call.memory.output_spaces,
              .parallel = Parallel(&threads_->inside(), cancel),
              .forks = Parallel(threads_->branches(), cancel),
@@ -229,7 +235,7 @@ void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record) {
              .devices = &devices_,
              .streams = stream_use(options, !devices_.providers.empty()),
              .disallow_copies = disallow_copies_,
-             .caches_grow = true});
+             .caches_grow = !results.is_counted()});
 }
 
 Value Session::bring(size_t index, const Tensor& tensor, const MemorySpace& space) {

@@ -82,7 +82,7 @@ class Session {
   void make(Model& model, ModelSource source);
   void build(Model& model, ModelSource source);
   void run_once(const RunCall& call);
-  void run_frame(const RunCall& call, Frame& frame, RunRecord& record);
+  void run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results);
 
   // In the order in which they are made. Each uses only those before it, and they are destroyed in the opposite order.
   std::shared_ptr<Environment> environment_;
@@ -95,6 +95,7 @@ class Session {
   std::optional<SessionThreads> threads_;
   std::shared_ptr<CountedMemory> memory_;
   MemoryBudget budget_;  ///< of all workspaces
+  std::optional<KeptBlocks> results_;
   std::optional<Ports> ports_;
   std::vector<AssignedPart> assigned_;
   ModelNodes nodes_;                  ///< for profiles

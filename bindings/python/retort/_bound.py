@@ -81,6 +81,8 @@ class Binding:
         self._allocated: dict[str, OrtDevice] = {}
         for name in self._targets:
             self._bind_output(name, "cpu")
+        self._results = Results(self._targets)  # of runs that allocate nothing: it sees what is bound later
+        self._run = self._native.run
         self.bind(values)
 
     def bind(self, values: Mapping[str, Any] | None = None, /, **by_name: Any) -> Binding:
@@ -111,20 +113,21 @@ class Binding:
             self._bind_all({**(values or {}), **by_name}, once=True)
         if self._missing:
             raise ValueError(f"no value for input {', '.join(self._missing)}; give it to bind() or run()")
-        if self._allocated and not C.is_retort():
-            # Official ONNX Runtime writes over earlier results, and fails if their shape changes, unless bound again.
-            for name, device in self._allocated.items():
-                self._native.bind_output(name, device._get_c_device())
-        self._session._sess.run_with_iobinding(self._native, run_options)
-        return self._results()
+        if self._allocated:
+            return self._run_allocating(run_options)
+        self._run(run_options)
+        return self._results
 
     def synchronize(self) -> None:
         """Waits until devices have written all outputs."""
         self._native.synchronize_outputs()
 
-    def _results(self) -> Results:
-        if not self._allocated:
-            return Results(self._targets)
+    def _run_allocating(self, run_options: C.RunOptions | None) -> Results:
+        if not C.is_retort():
+            # Official ONNX Runtime writes over earlier results, and fails if their shape changes, unless bound again.
+            for name, device in self._allocated.items():
+                self._native.bind_output(name, device._get_c_device())
+        self._run(run_options)
         values = {}
         for (name, target), value in zip(self._targets.items(), self._native.get_outputs()):
             values[name] = OrtValue(value) if name in self._allocated else target

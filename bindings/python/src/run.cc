@@ -160,24 +160,11 @@ Outputs::~Outputs() {
   }
 }
 
-namespace {
-
-// The array of a tensor in host memory, without questions about its kind and place.
-nb::object array_of(Owned<OrtValue> value) {
-  Element element{};
-  const int64_t* shape = nullptr;
-  size_t rank = 0;
-  check(api().GetTensorElementTypeAndShapeDataReference(value.get(), &element, &shape, &rank));
-  return array_of_tensor(std::move(value), element, shape, rank);
-}
-
-}  // namespace
-
 nb::object Outputs::objects() {
   nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size_)));
   for (size_t i = 0; i < size_; ++i) {
     Owned<OrtValue> value(std::exchange(values_[i], nullptr));
-    nb::object object = plain_ ? array_of(std::move(value)) : object_of_value(std::move(value));
+    nb::object object = plain_ ? array_of_tensor(std::move(value)) : object_of_value(std::move(value));
     PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), object.release().ptr());
   }
   return list;
