@@ -43,7 +43,7 @@ GRAPHS = {
                [[1, 8, 6, 6]]),
     "ports": ("(float[2, 3] x, float[2, 3] z) => (float[2, 3] z2, float[3, 2] xt, float[2, 3] y) { z2 = Identity(z) xt = Transpose(x) y = Add(x, z) }", [[2, 3], [2, 3]]),
 }
-# For plug-ins of others: most compilers have no Shrink, and get three parts.
+# For plug-ins of other vendors: most compilers have no Shrink, and get three parts.
 PARTED_GRAPHS = {
     "parts": ("(float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) { a = Relu(x) b = Shrink(a) c = Sigmoid(b) d = Shrink(c) y = Tanh(d) }", [[1, 4, 8, 8]]),
 }

@@ -240,6 +240,10 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
               ep_devices[i]->name);
     }
     std::map<std::string, std::string> config = o.options.config;
+    for (size_t i = 0; i < num_ep_devices; ++i) {
+      for (const auto& [key, value] : ep_devices[i]->options.entries())
+        config[config_key(ep_devices[i]->name, key)] = value;
+    }
     for (size_t i = 0; i < num_ep_options; ++i) {
       const char* key = need_text((&need(ep_option_keys, "ep_option_keys"))[i], "ep_option_keys");
       const char* value = need_text((&need(ep_option_vals, "ep_option_vals"))[i], "ep_option_vals");

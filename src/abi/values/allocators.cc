@@ -106,6 +106,8 @@ OrtAllocator& default_allocator() {
 }
 
 void* allocate(OrtAllocator& allocator, size_t size) {
+  const auto memory = memory_behind(allocator);
+  if (memory && memory->space() == MemorySpace{}) return memory->allocate(size);  // its error gives the reason
   void* p = need(allocator.Alloc, "allocator.Alloc")(&allocator, size);
   require(p || size == 0, ErrorCode::runtime_exception, "the allocator has no {} bytes", size);
   return p;
