@@ -26,7 +26,7 @@ std::shared_ptr<void> from_source(const std::shared_ptr<Allocator>& source, size
 }  // namespace
 
 CountedMemory::CountedMemory(size_t limit, std::shared_ptr<Allocator> source)
-    : limit_(limit), source_(std::move(source)), counts_results_(limit_ > 0 || source_) {}
+    : limit_(limit), source_(std::move(source)), serves_results_(true) {}
 
 CountedMemory::Block CountedMemory::take(size_t bytes) {
   const size_t held = source_ ? checked_add(bytes, kBlockAlignment - 1, "size of a block") : bytes;
@@ -47,11 +47,16 @@ CountedMemory::Block CountedMemory::take(size_t bytes) {
     throw;
   }
   const std::lock_guard lock(mutex_);
-  ++counts_.allocations;
-  counts_.requested += bytes;
-  counts_.most = std::max(counts_.most, counts_.in_use);
-  counts_.largest = std::max(counts_.largest, held);
+  add(block);
   return block;
+}
+
+// The caller holds the mutex and has added the block to the bytes in use.
+void CountedMemory::add(const Block& block) {
+  ++counts_.allocations;
+  counts_.requested += block.requested;
+  counts_.most = std::max(counts_.most, counts_.in_use);
+  counts_.largest = std::max(counts_.largest, block.held);
 }
 
 void CountedMemory::forget(const Block& block, bool is_workspace) noexcept {
@@ -78,6 +83,16 @@ std::shared_ptr<void> CountedMemory::workspace(size_t bytes) {
 }
 
 std::shared_ptr<void> CountedMemory::result(size_t bytes) { return owned(take(bytes), false); }
+
+std::shared_ptr<void> CountedMemory::count(std::shared_ptr<void> result, size_t bytes) {
+  Block block{std::move(result), bytes, bytes};
+  {
+    const std::lock_guard lock(mutex_);
+    counts_.in_use += bytes;
+    add(block);
+  }
+  return owned(std::move(block), false);
+}
 
 void* CountedMemory::keep(size_t bytes, bool reserves) {
   if (bytes == 0) return nullptr;

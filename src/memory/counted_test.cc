@@ -69,6 +69,20 @@ TEST(CountedMemory, CountsBlocksOfEachKind) {
   expect(*memory, {{"InUse", "0"}, {"RequestedInUse", "0"}, {"NumAllocs", "4"}});
 }
 
+TEST(CountedMemory, CountsResultsThatLieElsewhere) {
+  const auto memory = std::make_shared<CountedMemory>();
+  EXPECT_FALSE(memory->serves_results());
+  EXPECT_FALSE(memory->counts_results());
+  const auto elsewhere = std::make_shared<int>(7);
+  std::shared_ptr<void> counted = memory->count(elsewhere, sizeof(int));
+  EXPECT_EQ(counted.get(), elsewhere.get());
+  expect(*memory, {{"InUse", "4"}, {"NumAllocs", "1"}, {"NumArenaExtensions", "0"}});
+  EXPECT_EQ(elsewhere.use_count(), 2);
+  counted = nullptr;
+  EXPECT_EQ(elsewhere.use_count(), 1);
+  expect(*memory, {{"InUse", "0"}, {"MaxInUse", "4"}});
+}
+
 TEST(CountedMemory, BlocksOutliveTheirOwner) {
   auto memory = std::make_shared<CountedMemory>();
   const std::weak_ptr<CountedMemory> alive = memory;
@@ -81,7 +95,7 @@ TEST(CountedMemory, BlocksOutliveTheirOwner) {
 
 TEST(CountedMemory, ALimitIsNamed) {
   const auto memory = std::make_shared<CountedMemory>(1000);
-  EXPECT_TRUE(memory->counts_results());
+  EXPECT_TRUE(memory->serves_results());
   const std::shared_ptr<void> most = memory->result(900);
   EXPECT_NE(refusal(*memory, 101)
                 .find("101 bytes are needed, but the max_mem of the arena is 1000 bytes, of which 900 "

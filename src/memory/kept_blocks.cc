@@ -153,8 +153,17 @@ ResultMemory::~ResultMemory() {
   if (shrinks_) blocks_.give_back();
 }
 
+bool ResultMemory::is_elsewhere() const { return counted_ && counted_->serves_results(); }
+
+std::shared_ptr<void> ResultMemory::count(std::shared_ptr<void> result, size_t bytes) const {
+  return counted_ ? counted_->count(std::move(result), bytes) : result;
+}
+
 std::shared_ptr<void> ResultMemory::allocate(size_t bytes) {
-  if (counted_) return counted_->result(bytes);
+  return is_elsewhere() ? counted_->result(bytes) : count(take(bytes), bytes);
+}
+
+std::shared_ptr<void> ResultMemory::take(size_t bytes) {
   KeptBlocks::State& state = *blocks_.state_;
   if (bytes < KeptBlocks::kLeast || !state.keeps) return allocate_host(bytes);
   KeptBlocks::Block block = state.take(bytes);

@@ -199,7 +199,8 @@ void Session::run_once(const RunCall& call) {
   const ChosenRoute route = routes_->choose(call.inputs);
   const bool shrinks = returns_memory_ || shrinks_memory(call.options);
   FrameLease lease(route.route.frames(), shrinks);
-  ResultMemory results(*results_, shrinks, memory_->counts_results() ? memory_.get() : nullptr);
+  ResultMemory results(*results_, shrinks,
+                       memory_->serves_results() || memory_->counts_results() ? memory_.get() : nullptr);
   std::vector<Value> views;
   route.route.order(call, lease.frame()->input_buffer(), views);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
@@ -235,7 +236,7 @@ void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record, Re
              .devices = &devices_,
              .streams = stream_use(options, !devices_.providers.empty()),
              .disallow_copies = disallow_copies_,
-             .caches_grow = !results.is_counted()});
+             .caches_grow = !results.is_elsewhere()});
 }
 
 Value Session::bring(size_t index, const Tensor& tensor, const MemorySpace& space) {

@@ -170,7 +170,6 @@ OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocator(OrtEnv* env, const OrtMemor
     require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "memory '{}' is not host memory: its provider registers the allocator", info.name);
     const auto memory = std::make_shared<CountedMemory>(limit);
-    memory->count_results();
     e.allocators.set(info.space, memory);
     if (info.space == MemorySpace{}) e.environment->share_memory(memory);
   });

@@ -37,8 +37,7 @@ Value ones(size_t bytes) {
 }
 
 TEST_F(SharedMemory, HasWorkspacesAndResultsOfSessionsThatAskForIt) {
-  const auto memory = std::make_shared<CountedMemory>();
-  memory->count_results();
+  const auto memory = std::make_shared<CountedMemory>(0);
   environment->share_memory(memory);
   const auto own = session("0"), one = session("1"), two = session("1");
   EXPECT_NE(own->memory(), memory);
@@ -80,7 +79,7 @@ TEST_F(SharedMemory, ItsLimitBoundsAllSessionsTogether) {
 
 // A session keeps the memory that it was made with.
 TEST_F(SharedMemory, OtherMemoryIsForLaterSessions) {
-  const auto memory = std::make_shared<CountedMemory>();
+  const auto memory = std::make_shared<CountedMemory>(0);
   environment->share_memory(memory);
   const auto before = session("1");
   environment->share_memory(nullptr);
