@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -241,6 +241,13 @@ $(REPORT):
 
 bench-frugal: programs venv ## measure memory, idle processor time, cancellation and fork, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json
+
+PRESETS = $(PYTHON) bench/presets/presets.py $(OUT)/lib/libretort.so.1 --programs $(RELEASE) --models $(ZOO)/models
+bench-presets: programs zoo ## measure the values of session.preset side by side (NAMES chooses models)
+	@$(PRESETS) $(NAMES)
+
+bench-presets-docs: programs zoo ## the same, and write the tables of docs/presets.md
+	@$(PRESETS) $(NAMES) --update docs/presets.md
 
 # Both libraries run in one process, on a device whose copies take as long as over PCIe.
 BINDING = $(RELEASE)/binding_bench $(RELEASE)/examples/providers/loopback/libloopback.so $(RELEASE)/libretort.so.1 $$($(PYTHON) bench/zoo/peers.py | tr ' ' '\n' | grep libonnxruntime)

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "memory/access.h"
+#include "memory/counted.h"
 #include "memory/host.h"
 #include "memory/spare.h"
 #include "tensor/tensor.h"
@@ -143,7 +144,8 @@ void KeptBlocks::give_back() {
 
 size_t KeptBlocks::bytes() const { return state_->kept.load(); }
 
-ResultMemory::ResultMemory(KeptBlocks& blocks, bool shrinks) : blocks_(blocks), shrinks_(shrinks) {}
+ResultMemory::ResultMemory(KeptBlocks& blocks, bool shrinks, CountedMemory* counted)
+    : blocks_(blocks), shrinks_(shrinks), counted_(counted) {}
 
 ResultMemory::~ResultMemory() {
   KeptBlocks::State& state = *blocks_.state_;
@@ -151,7 +153,17 @@ ResultMemory::~ResultMemory() {
   if (shrinks_) blocks_.give_back();
 }
 
+bool ResultMemory::is_elsewhere() const { return counted_ && counted_->serves_results(); }
+
+std::shared_ptr<void> ResultMemory::count(std::shared_ptr<void> result, size_t bytes) const {
+  return counted_ ? counted_->count(std::move(result), bytes) : result;
+}
+
 std::shared_ptr<void> ResultMemory::allocate(size_t bytes) {
+  return is_elsewhere() ? counted_->result(bytes) : count(take(bytes), bytes);
+}
+
+std::shared_ptr<void> ResultMemory::take(size_t bytes) {
   KeptBlocks::State& state = *blocks_.state_;
   if (bytes < KeptBlocks::kLeast || !state.keeps) return allocate_host(bytes);
   KeptBlocks::Block block = state.take(bytes);

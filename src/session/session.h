@@ -71,6 +71,8 @@ class Session {
   void release_capture(int id);
   /// Gives options to all providers. Warns of options that no provider knows.
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
+  /// The memory of workspaces, and of results if it counts them.
+  const std::shared_ptr<CountedMemory>& memory() const { return memory_; }
   /// Bytes that idle frames hold.
   size_t workspace_bytes() { return routes_->workspace_bytes(); }
   /// Bytes of released results that are kept for the next runs.
@@ -93,6 +95,7 @@ class Session {
   std::optional<Turns> turns_;
   std::optional<SessionRecords> records_;
   std::optional<SessionThreads> threads_;
+  std::shared_ptr<CountedMemory> memory_;
   MemoryBudget budget_;  ///< of all workspaces
   std::optional<KeptBlocks> results_;
   std::optional<Ports> ports_;
@@ -101,6 +104,7 @@ class Session {
   std::optional<Routes> routes_;      ///< without a first route: the session cannot run
   std::optional<Captures> captures_;  ///< nothing: no provider captures runs
   bool disallow_copies_ = false;
+  bool returns_memory_ = false;  ///< after each run, as with memory.enable_memory_arena_shrinkage
 };
 
 }  // namespace retort

@@ -152,8 +152,7 @@ void list_devices(const Common& o) {
   const EngineLibrary engine(default_library(o.library));
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
-    if (engine.api_version() < 22) throw Failure("this engine does not support plug-in providers");
-    engine.check(engine.api().RegisterExecutionProviderLibrary(engine.env(), name.c_str(), file.c_str()));
+    engine.register_plugin(name, file);
   }
   const json all = {{"engine", engine.name()},
                     {"processor", processor()},
