@@ -194,8 +194,8 @@ test-python-scale: scale-venv ## retort.ray and retort.spark on this machine
 bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size; writes the table of docs/python.md
 	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --page docs/python.md
 
-bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place
-	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md
+bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place; writes the table of docs/python.md
+	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md --page docs/python.md
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64

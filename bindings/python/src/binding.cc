@@ -179,8 +179,12 @@ nb::list Binding::outputs_on_host() const {
 
 void run_with_binding(Session& session, Binding& binding, nb::handle options) {
   OrtSession* handle = session.get();
-  call_engine(run_options_of(options),
-              [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, binding.get()); });
+  try {
+    call_engine(run_options_of(options),
+                [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, binding.get()); });
+  } catch (const Error& error) {
+    throw BoundRunError(error.code(), error.what());
+  }
 }
 
 void run_with_vectors(nb::handle session, nb::handle options, const std::vector<std::string>& feed_names,

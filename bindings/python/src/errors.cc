@@ -68,6 +68,15 @@ void set_attributes(nb::object& exception, const Error& error) {
   exception.attr("op") = text_or_none(culprit.op);
 }
 
+// A class that is exception_class(code) and RuntimeError.
+nb::object bound_run_class(OrtErrorCode code) {
+  nb::object base = nb::borrow(exception_class(code));
+  nb::dict members;
+  members["__module__"] = base.attr("__module__");
+  return nb::handle(reinterpret_cast<PyObject*>(&PyType_Type))(
+      base.attr("__name__"), nb::make_tuple(base, nb::handle(PyExc_RuntimeError)), members);
+}
+
 nb::object misuse_of(const Error& error) {
   nb::object exception = nb::handle(PyExc_RuntimeError)(text_of(error.what()));
   set_attributes(exception, error);
@@ -79,8 +88,11 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Misuse& error) {
     PyErr_SetObject(PyExc_RuntimeError, misuse_of(error).ptr());
+  } catch (const BoundRunError& error) {
+    const nb::object type = bound_run_class(error.code());
+    PyErr_SetObject(type.ptr(), exception_of(error, type).ptr());
   } catch (const Error& error) {
-    PyErr_SetObject(exception_class(error.code()), exception_of(error).ptr());
+    PyErr_SetObject(exception_class(error.code()), exception_of(error, exception_class(error.code())).ptr());
   }
 }
 
@@ -109,11 +121,11 @@ Culprit culprit_of(std::string_view message) {
   return {};
 }
 
-nb::object exception_of(const Error& error) {
+nb::object exception_of(const Error& error, nb::handle type) {
   std::string text = "[ONNXRuntimeError] : ";
   text.append(std::to_string(error.code())).append(" : ").append(code_name(error.code())).append(" : ");
   text.append(error.what());
-  nb::object exception = nb::handle(exception_class(error.code()))(text_of(text));
+  nb::object exception = type(text_of(text));
   set_attributes(exception, error);
   return exception;
 }
@@ -123,7 +135,7 @@ nb::object exception_of_status(OrtStatus* status) {
     check(status);
     return nb::none();
   } catch (const Error& error) {
-    return exception_of(error);
+    return exception_of(error, exception_class(error.code()));
   }
 }
 
