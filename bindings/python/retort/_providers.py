@@ -78,10 +78,10 @@ def _pair(provider: Any) -> tuple[str, dict[Any, Any]]:
     if isinstance(provider, str):
         return provider, {}
     if (
-        isinstance(provider, tuple)
+        isinstance(provider, (tuple, list))
         and len(provider) == 2
         and isinstance(provider[0], str)
         and isinstance(provider[1], dict)
     ):
-        return provider
+        return provider[0], provider[1]
     raise ValueError(f"providers: got {provider!r}, expected a name, or a tuple of a name and a dict of options")

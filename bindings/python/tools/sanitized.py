@@ -78,11 +78,13 @@ def main() -> int:
     packages = build(python, a.prefix, work)
     tests = os.path.join(SOURCE, "tests")
     left_out = [f"--ignore={os.path.join(tests, name)}" for name in LEFT_OUT]
+    named = [os.path.abspath(argument) for argument in rest if os.path.exists(argument)]
+    chosen = [argument for argument in rest if not os.path.exists(argument)] + (named or [tests])
     variables = {
         **os.environ, **OPTIONS, "LD_PRELOAD": runtime(), "PYTHONPATH": packages, "PYTHONMALLOC": "malloc", "RETORT_INSTALLED": "1",
         "RETORT_OFFICIAL": official(), "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left_out, *(rest or [tests])]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left_out, *chosen]
     return subprocess.run(command, env=variables, cwd=work, check=False).returncode
 
 
