@@ -60,10 +60,15 @@ def private_mib(pid):
         return sum(int(line.split()[1]) for line in file if line.startswith("Private_")) / 1024
 
 
+def with_this_folder():
+    """A PYTHONPATH with which other processes find this module."""
+    return os.pathsep.join(filter(None, [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH")]))
+
+
 def plain(area, workers, ours):
     """Rows per second of processes that split the rows, and the private memory of the last one."""
     arguments = [sys.executable, "-c", PLAIN, area.model, area.rows, area.cache]
-    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)), "RETORT_BENCH_MODELS": area.folder}
+    env = {**os.environ, "PYTHONPATH": with_this_folder(), "RETORT_BENCH_MODELS": area.folder}
     processes = [subprocess.Popen([*arguments, str(i), str(workers), str(int(ours))], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
                  for i in range(workers)]
     for process in processes:
@@ -86,7 +91,7 @@ def with_ray(area, workers, ours):
     import ray
 
     import retort.ray
-    data = ray.data.from_numpy(np.array_split(np.load(area.rows), BLOCKS), column="x").materialize()
+    data = ray.data.from_numpy(np.array_split(np.load(area.rows), BLOCKS)).rename_columns({"data": "x"}).materialize()
     if ours:
         mapped = retort.ray.map_batches(data, area.model, workers=workers, rows=BATCH, keep=False, cache=area.cache)
     else:
@@ -142,7 +147,7 @@ class Area:
 def spark_session():
     import pyspark
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = with_this_folder()
     return (pyspark.sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "4g").getOrCreate())
 

@@ -68,13 +68,30 @@ void set_attributes(nb::object& exception, const Error& error) {
   exception.attr("op") = text_or_none(culprit.op);
 }
 
-// A class that is exception_class(code) and RuntimeError.
-nb::object bound_run_class(OrtErrorCode code) {
-  nb::object base = nb::borrow(exception_class(code));
-  nb::dict members;
-  members["__module__"] = base.attr("__module__");
-  return nb::handle(reinterpret_cast<PyObject*>(&PyType_Type))(
-      base.attr("__name__"), nb::make_tuple(base, nb::handle(PyExc_RuntimeError)), members);
+// For pickle, which finds classes by their names: the exception becomes one of the class that has the name.
+nb::tuple reduce_bound_run_error(nb::handle self) {
+  return nb::make_tuple(self.type().attr("__base__"), self.attr("args"), self.attr("__dict__"));
+}
+
+// The class that is exception_class(code) and RuntimeError; made at the first use. Borrowed.
+PyObject* bound_run_class(OrtErrorCode code) {
+  static std::array<PyObject*, kKinds.size()> made{};
+  static nb::ft_mutex mutex;
+  const nb::ft_lock_guard lock(mutex);
+  PyObject*& type = made[index_of(code)];
+  if (!type) {
+    const nb::handle base = exception_class(code);
+    const std::string name =
+        nb::cast<std::string>(base.attr("__module__")) + "." + nb::cast<std::string>(base.attr("__name__"));
+    const nb::tuple bases = nb::make_tuple(base, nb::handle(PyExc_RuntimeError));
+    nb::dict members;
+    members["__reduce__"] = nb::cpp_function(&reduce_bound_run_error, nb::is_method());
+    type = PyErr_NewException(name.c_str(), bases.ptr(), members.ptr());
+    if (!type) {
+      nb::raise_python_error();
+    }
+  }
+  return type;
 }
 
 nb::object misuse_of(const Error& error) {
@@ -89,8 +106,8 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const Misuse& error) {
     PyErr_SetObject(PyExc_RuntimeError, misuse_of(error).ptr());
   } catch (const BoundRunError& error) {
-    const nb::object type = bound_run_class(error.code());
-    PyErr_SetObject(type.ptr(), exception_of(error, type).ptr());
+    PyObject* const type = bound_run_class(error.code());
+    PyErr_SetObject(type, exception_of(error, type).ptr());
   } catch (const Error& error) {
     PyErr_SetObject(exception_class(error.code()), exception_of(error, exception_class(error.code())).ptr());
   }

@@ -6,7 +6,8 @@ Environment (tools/stages/binding.py sets it; each may be missing):
   RETORT_ORACLE     official ONNX Runtime's library
   RETORT_LOOPBACK   the plug-in of examples/providers/loopback
   RETORT_RUN_CASES  the C++ program run_cases
-  RETORT_INSTALLED  if set, the package must not be that in the source tree
+  RETORT_INSTALLED  names of the installed packages, "retort onnxruntime" or "retort"; then the package must not be that
+                    in the source tree
 """
 import csv
 import os

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import pickle
 import sys
 import types
 from typing import Any
@@ -213,6 +214,8 @@ def test_errors_of_bound_runs_have_both_classes() -> None:
     error: Any = caught.value
     assert isinstance(error, C.InvalidArgument) and error.code == 2
     assert type(error).__name__ == "InvalidArgument" and str(error).startswith("[ONNXRuntimeError] : 2 : INVALID_ARGUMENT")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is C.InvalidArgument and copy.code == 2 and str(copy) == str(error)
 
 
 @pytest.mark.retort_only("ONNX Runtime runs a binding in any session")

@@ -81,7 +81,7 @@ def main() -> int:
     named = [os.path.abspath(argument) for argument in rest if os.path.exists(argument)]
     chosen = [argument for argument in rest if not os.path.exists(argument)] + (named or [tests])
     variables = {
-        **os.environ, **OPTIONS, "LD_PRELOAD": runtime(), "PYTHONPATH": packages, "PYTHONMALLOC": "malloc", "RETORT_INSTALLED": "1",
+        **os.environ, **OPTIONS, "LD_PRELOAD": runtime(), "PYTHONPATH": packages, "PYTHONMALLOC": "malloc", "RETORT_INSTALLED": "retort",
         "RETORT_OFFICIAL": official(), "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left_out, *chosen]
