@@ -88,10 +88,12 @@ def plain(area, workers, ours):
 
 def with_ray(area, workers, ours):
     """Rows per second after the first batch of results, whose time is mostly the start of the workers."""
+    import pyarrow as pa
     import ray
 
     import retort.ray
-    data = ray.data.from_numpy(np.array_split(np.load(area.rows), BLOCKS)).rename_columns({"data": "x"}).materialize()
+    parts = np.array_split(np.load(area.rows), BLOCKS)
+    data = ray.data.from_arrow([pa.table({"x": pa.FixedShapeTensorArray.from_numpy_ndarray(part)}) for part in parts])
     if ours:
         mapped = retort.ray.map_batches(data, area.model, workers=workers, rows=BATCH, keep=False, cache=area.cache)
     else:

@@ -30,6 +30,7 @@ def known_differences():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "retort_only(reason): uses what only Retort has")
+    config.addinivalue_line("markers", "memory: counts memory of a process, which a sanitizer changes")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     if os.environ.get("RETORT_INSTALLED") and HERE.parent in pathlib.Path(retort.__file__).resolve().parents:
         pytest.exit(f"the package is that of the checkout, {retort.__file__}, in place of the installed one", 3)

@@ -225,6 +225,7 @@ def test_a_native_binding_of_another_session() -> None:
         retort.InferenceSession(add())._sess.run_with_iobinding(binding, None)
 
 
+@pytest.mark.memory
 @pytest.mark.parametrize("thing", ["session", "binding", "options", "run", "failed run", "refused run", "bound run", "values"])
 def test_memory_stays_flat(thing: str) -> None:
     """Ten thousand cycles in groups: the memory of the last groups does not grow."""
