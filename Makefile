@@ -181,7 +181,8 @@ test-python-programs: wheel-here ## packages of others that carry models, on off
 	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
 
 test-python-san: build venv ## tests of the Python package, whose extension has AddressSanitizer and UndefinedBehaviorSanitizer (TESTS='-k bind' for some)
-	@$(PYTHON) bindings/python/tools/sanitized.py --prefix $(OUT) --work $(BUILD)/python/san $(TESTS)
+	@RETORT_LOOPBACK="$(abspath $(RELEASE))/examples/providers/loopback/libloopback.so" RETORT_RUN_CASES="$(abspath $(RELEASE))/run_cases" \
+	  $(PYTHON) bindings/python/tools/sanitized.py --prefix $(OUT) --work $(BUILD)/python/san $(TESTS)
 
 SCALE := $(BUILD)/python/scale
 $(SCALE)/venv/.installed: requirements-python-scale.txt | venv

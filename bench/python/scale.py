@@ -170,6 +170,7 @@ def measured(area, rounds):
     plain(area, 1, True)  # fills the cache of packed weights
     memory = {ours: plain(area, 2, ours)[1] for ours in (True, False)}
     found = {"plain processes": fastest(lambda *arguments: plain(*arguments)[0], area, rounds)}
+    os.environ["RAY_worker_niceness"] = "0"  # that of plain processes and of Spark's
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     found["Ray Data"] = fastest(with_ray, area, rounds)
     ray.shutdown()

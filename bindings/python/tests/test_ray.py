@@ -6,6 +6,8 @@ import pytest
 
 # The proxy of Ray Serve must start within 5 s by default; on a busy machine it is killed, and so is its next one.
 os.environ.setdefault("RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S", "60")
+# Ray's workers have a low priority by default, with which they hardly start beside other work.
+os.environ.setdefault("RAY_worker_niceness", "0")
 ray = pytest.importorskip("ray", reason="no Ray: make test-python-scale installs it")
 pytest.importorskip("ray.serve")
 

@@ -4,7 +4,8 @@
 
 PREFIX: an installation of the engine, which is an ordinary one. WORK gets a virtual environment, the build, and the
 package. The first error of a sanitizer ends the process, and so its test. Leaks are not looked for here: the
-interpreter keeps much until it ends, and test_value_leaks.py counts on its own.
+interpreter keeps much until it ends, and test_value_leaks.py counts on its own. Variables that conftest.py of the tests
+lists are handed on.
 """
 
 import argparse
