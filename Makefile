@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -180,6 +180,10 @@ PROGRAMS ?=
 test-python-programs: wheel-here ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
 	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
 
+test-python-san: build venv ## tests of the Python package, whose extension has AddressSanitizer and UndefinedBehaviorSanitizer (TESTS='-k bind' for some)
+	@RETORT_LOOPBACK="$(abspath $(RELEASE))/examples/providers/loopback/libloopback.so" RETORT_RUN_CASES="$(abspath $(RELEASE))/run_cases" \
+	  $(PYTHON) bindings/python/tools/sanitized.py --prefix $(OUT) --work $(BUILD)/python/san $(TESTS)
+
 SCALE := $(BUILD)/python/scale
 $(SCALE)/venv/.installed: requirements-python-scale.txt | venv
 	@$(PYTHON) -m venv --clear $(SCALE)/venv && $(SCALE)/venv/bin/pip install --quiet --disable-pip-version-check -r $< && touch $@
@@ -194,8 +198,8 @@ test-python-scale: scale-venv ## retort.ray and retort.spark on this machine
 bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size; writes the table of docs/python.md
 	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --page docs/python.md
 
-bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place
-	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md
+bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place; writes the table of docs/python.md
+	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md --page docs/python.md
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64

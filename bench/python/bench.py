@@ -92,13 +92,13 @@ def table(lines):
     return text + "".join(f"| {title} | {mine} | {theirs} | {limit}{'' if good else ' (missed)'} |\n" for title, mine, theirs, limit, good in lines)
 
 
-def fill(path, text):
+def fill(path, text, marks="figures"):
     """Writes the table between the marks of a page."""
     with open(path, encoding="utf-8") as f:
         page = f.read()
-    filled, count = re.subn(r"(<!-- figures: begin .*-->\n).*(<!-- figures: end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
+    filled, count = re.subn(rf"(<!-- {marks}: begin .*?-->\n).*(<!-- {marks}: end -->)", lambda m: m[1] + text + m[2], page, flags=re.S)
     if count != 1:
-        raise SystemExit(f"{path} has {count} pairs of marks `figures: begin` and `figures: end`; expected one")
+        raise SystemExit(f"{path} has {count} pairs of marks `{marks}: begin` and `{marks}: end`; expected one")
     with open(path, "w", encoding="utf-8") as f:
         f.write(filled)
 

@@ -65,6 +65,11 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortWriteModel)(const char* from, const cha
 typedef OrtStatusPtr(ORT_API_CALL* RetortSessionCopies)(const OrtSession* session, OrtAllocator* allocator,
                                                         char** json) NO_EXCEPTION;
 
+/* Lists the execution providers of a session, however they were chosen, in the order in which they claim nodes, as a
+ * JSON array of names. The CPU, which runs what none of them claims, is not listed. */
+typedef OrtStatusPtr(ORT_API_CALL* RetortSessionProviders)(const OrtSession* session, OrtAllocator* allocator,
+                                                           char** json) NO_EXCEPTION;
+
 #ifdef __cplusplus
 }
 #endif

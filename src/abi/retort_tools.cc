@@ -5,6 +5,7 @@
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
+#include "base/json.h"
 #include "explain/convert.h"
 #include "explain/describe.h"
 #include "explain/operators.h"
@@ -25,6 +26,17 @@ OrtStatusPtr ORT_API_CALL session_copies(const OrtSession* session, OrtAllocator
     const std::string text = session_of(session)->ledger().json();
     OrtAllocator& a = need(allocator, "allocator");
     need(json, "json") = allocate_text(a, text);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL session_providers(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return guard([&] {
+    JsonWriter names;
+    names.open('[');
+    for (const auto& provider : session_of(session)->devices().providers) names.value(provider->name());
+    names.close(']');
+    OrtAllocator& a = need(allocator, "allocator");
+    need(json, "json") = allocate_text(a, names.take());
   });
 }
 
@@ -96,9 +108,11 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   const RetortListOperators operators_function = operators;
   const RetortWriteModel write_function = write;
   const RetortSessionCopies copies_function = session_copies;
+  const RetortSessionProviders providers_function = session_providers;
   if (asked == "RetortDescribeModel") return reinterpret_cast<OrtExperimentalFnPtr>(describe_function);
   if (asked == "RetortListOperators") return reinterpret_cast<OrtExperimentalFnPtr>(operators_function);
   if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
+  if (asked == "RetortSessionProviders") return reinterpret_cast<OrtExperimentalFnPtr>(providers_function);
   if (asked == "RetortWriteModel") return reinterpret_cast<OrtExperimentalFnPtr>(write_function);
   return nullptr;
 }

@@ -150,7 +150,7 @@ class Session:
             One result for each name: an array, a SparseTensor, a list, a dict, or None for an empty optional.
 
         Raises:
-            ValueError: an input is missing or unknown.
+            ValueError: a required input is missing.
             Exception: one of the classes of `retort.errors`, with attributes code, node and op.
         """
         try:

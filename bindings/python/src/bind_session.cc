@@ -179,7 +179,8 @@ void bind_description(Class& c) {
 }
 
 void bind_runs(Class& c) {
-  c.def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed"), nb::arg("run_options").none() = nb::none(),
+  c.def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed").none(),
+        nb::arg("run_options").none() = nb::none(),
         "Runs the model on a dict of arrays; a list of the requested outputs.")
       .def("run_with_ort_values", &run_with_values, nb::arg("input_feed"), nb::arg("output_names").none(),
            nb::arg("run_options").none() = nb::none(), "The same with OrtValues.")

@@ -106,8 +106,12 @@ void Binding::clear_outputs() {
 
 void Binding::run(const Session& session, nb::handle options) {
   OrtSession* handle = session.get();
-  call_engine(run_options_of(options),
-              [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, get()); });
+  try {
+    call_engine(run_options_of(options),
+                [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, get()); });
+  } catch (const Error& error) {
+    throw BoundRunError(error.code(), error.what());
+  }
 }
 
 void Binding::synchronize_inputs() {
