@@ -7,23 +7,31 @@ const WHOLE_TO = 300;  // nodes up to which a graph is laid out as a whole
 const BAND = 100;  // approximate number of boxes in a band
 const FAR = 12;  // an edge over at least this many layers is not drawn
 
+const LETTERS = 12, SMALL = 9, NOTE = 10;  // sizes of the fonts in boxes, below their titles and at edges, and of notes
+const PADDING = 8;  // between the text and the border of a box
+const WIDEST = 224, WIDEST_NAME = 170, WIDEST_EDGE = 130;  // texts that are longer get an ellipsis
+
+/** "batch×3×224" of float32[batch,3,224]; a type that is no tensor's stays. */
 function shapeOf(type) {
-  const at = type.indexOf("[");
-  return at < 0 ? type : type.slice(at + 1, -1).split(",").join("×") || "scalar";
+  const shape = /^\w+\[(.*)\]$/.exec(type);
+  return shape ? shape[1].split(",").join("×") || "scalar" : type;
 }
 
-function shorten(text, length) {
-  return text.length > length ? "…" + text.slice(1 - length) : text;
+function edgeLabel(value) {
+  return shorten(shapeOf(value.type), WIDEST_EDGE, SMALL);
 }
 
-function boxWidth(label) {
-  return Math.max(70, Math.min(label.length, 28) * 7.4 + 18);
+/** The texts of a box and its size. A node's title is its operator, with its name below; a port's its name, with its type. */
+function boxOf({node, value, port}) {
+  const title = node ? node.op : value.name, below = node ? node.name : `${port} ${value.type}`;
+  const lines = [Math.min(textWidth(title, LETTERS), WIDEST), Math.min(textWidth(below, SMALL), node ? WIDEST_NAME : WIDEST)];
+  return {title, below, width: Math.ceil(Math.max(70, Math.max(...lines) + 2 * PADDING + 1)), height: 36};
 }
 
 /** `boxes` by their keys, {key, node} or {key, value, port}; `edges` between them: {from, to, id, value}, the id that of the value. */
 function partsOf(graph) {
   const boxes = new Map(), edges = [], from = new Map();
-  const add = (key, item) => boxes.set(key, {key, ...item, width: boxWidth(item.node ? item.node.op : item.value.name), height: 36});
+  const add = (key, item) => boxes.set(key, {key, ...item, ...boxOf(item)});
   for (const id of graph.inputs) {
     from.set(id, `in${id}`);
     add(`in${id}`, {value: graph.values[id], port: "input"});
@@ -47,7 +55,7 @@ function placed(boxes, edges, ranker) {
   g.setGraph({rankdir: "TB", nodesep: 18, edgesep: 8, ranksep: 34, ranker});
   for (const box of boxes) g.setNode(box.key, {...box});
   edges.forEach((edge, i) => {
-    const width = edge.value ? Math.min(shapeOf(edge.value.type).length, 24) * 5 : 0;
+    const width = edge.value ? Math.ceil(textWidth(edgeLabel(edge.value), SMALL)) : 0;
     g.setEdge(edge.from, edge.to, {...edge, width, height: width && 10, labelpos: "c"}, `${i}`);
   });
   dagre.layout(g);
@@ -109,7 +117,7 @@ class Bands {
     for (const box of this.boxes) this.add(lists, bandAt[box.layer], box, box.layer);
     for (const e of this.near) this.connect(lists, bandAt[e.above], bandAt[e.below], e);
     for (const e of this.far) {
-      const note = {key: `far${e.id}.${e.to}`, value: e.value, far: e.from, width: boxWidth(e.value.name) * 0.8, height: 20};
+      const note = {key: `far${e.id}.${e.to}`, value: e.value, far: e.from, height: 20, width: Math.min(textWidth(e.value.name, NOTE), WIDEST_NAME) + 17};
       this.add(lists, bandAt[e.below], note, e.below - 1);
       lists[bandAt[e.below]].edges.push({...e, from: note.key});
     }
