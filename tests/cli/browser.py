@@ -1,4 +1,5 @@
 """Headless Chromium that shows pages in windows of a chosen size and theme, over its DevTools protocol (pipes, no port)."""
+import contextlib
 import json
 import os
 import select
@@ -42,8 +43,15 @@ class Browser:
                 raise NoBrowser("chromium does not run here: " + log.read()[-200:]) from None
 
     def close(self):
-        self.process.terminate()
-        self.process.wait()
+        """The browser may still be writing to its folder afterwards: some of its processes end later."""
+        with contextlib.suppress(EOFError, BrokenPipeError):
+            self.session = None
+            self.call("Browser.close")
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         os.close(self.commands)
         os.close(self.answers)
 

@@ -106,7 +106,7 @@ def alone(row):
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # see Browser.close()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
         try:

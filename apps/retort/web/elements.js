@@ -1,6 +1,10 @@
 // What all pages use: elements with their attributes and what is inside, texts that fit a width.
-window.addEventListener("error", (e) => { document.body.dataset.error = e.message; });
-window.addEventListener("unhandledrejection", (e) => { document.body.dataset.error = e.reason; });
+window.addEventListener("error", (e) => {
+  document.body.dataset.error = e.message;
+});
+window.addEventListener("unhandledrejection", (e) => {
+  document.body.dataset.error = e.reason;
+});
 
 function filled(e, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
@@ -28,7 +32,8 @@ function textWidth(text, size) {
 /** The longest begin of a text, in whole characters, that fits the width together with `end`. */
 function beginThatFits(text, width, size, end) {
   const characters = [...text];
-  let fits = 0, fitsNot = characters.length + 1;
+  let fits = 0,
+    fitsNot = characters.length + 1;
   while (fitsNot - fits > 1) {
     const middle = (fits + fitsNot) >> 1;
     if (textWidth(characters.slice(0, middle).join("") + end, size) <= width) fits = middle;
@@ -59,7 +64,8 @@ function shortenType(type, width, size) {
 
 /** Steps of 1, 2 or 5 times a power of ten; at most `most` of them from 0 to `high`. */
 function tickStep(high, most) {
-  const raw = high / Math.max(1, most), power = 10 ** Math.floor(Math.log10(raw));
+  const raw = high / Math.max(1, most),
+    power = 10 ** Math.floor(Math.log10(raw));
   return [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * (1 - 1e-9));
 }
 

@@ -1,13 +1,15 @@
 // Draws one graph of the data: nodes as boxes, values as edges with their shapes; zooming, moving, searching, colours.
-const LEGIBLE = 0.7;  // a graph that must be made smaller than this to fit is first shown from its start
-const ENLARGED = 1.4;  // a small graph is enlarged up to this
-const READABLE = 4;  // text that is more times smaller than designed is not drawn
+const LEGIBLE = 0.7; // a graph that must be made smaller than this to fit is first shown from its start
+const ENLARGED = 1.4; // a small graph is enlarged up to this
+const READABLE = 4; // text that is more times smaller than designed is not drawn
 
 /** Whether the text is in what a search looks through; "op:Add" asks for an operator of just this name. */
 function matches(text, graph, {node, value}) {
   if (text.startsWith("op:")) return !!node && node.op.toLowerCase() === text.slice(3).toLowerCase();
   const all = (v) => `${v.name} ${v.type} ${shapeOf(v.type)}`;
-  const values = node ? [...node.inputs, ...node.outputs].filter((id) => id >= 0).map((id) => graph.values[id]) : [value];
+  const values = node
+    ? [...node.inputs, ...node.outputs].filter((id) => id >= 0).map((id) => graph.values[id])
+    : [value];
   const origins = (node && node.origins) || [];
   const words = [...(node ? [node.name, node.op, node.domain, ...origins, origins.join("+")] : []), ...values.map(all)];
   return text !== "" && words.join(" ").toLowerCase().includes(text.toLowerCase());
@@ -27,11 +29,12 @@ class GraphView {
   }
 
   /**
-   * Draws piece by piece, so that the page stays responsive; returns false if another graph was requested before the end.
-   * Calls `told(share)` with the progress.
+   * Draws piece by piece, so that the page stays responsive; returns false if another graph was requested before the
+   * end. Calls `told(share)` with the progress.
    */
   async show(graph, told) {
-    const mine = this.showing = {}, boxes = graph.nodes.length + graph.inputs.length + graph.outputs.length;
+    const mine = (this.showing = {}),
+      boxes = graph.nodes.length + graph.inputs.length + graph.outputs.length;
     this.graph = graph;
     this.drawn = [];
     this.svg.replaceChildren(element("defs", {}, this.arrow()));
@@ -48,16 +51,20 @@ class GraphView {
   }
 
   add({nodes, edges, left, top, width, height}) {
-    const x = Math.min(this.whole.x, left - 20), right = Math.max(this.whole.x + this.whole.w, left + width + 20);
+    const x = Math.min(this.whole.x, left - 20),
+      right = Math.max(this.whole.x + this.whole.w, left + width + 20);
     this.whole = {x, y: this.whole.y, w: right - x, h: top + height + 20 - this.whole.y};
-    const drawn = nodes.filter((n) => !n.far).map((n) => this.drawNode(n)), notes = nodes.filter((n) => n.far).map((n) => this.drawNote(n));
+    const drawn = nodes.filter((n) => !n.far).map((n) => this.drawNode(n)),
+      notes = nodes.filter((n) => n.far).map((n) => this.drawNote(n));
     this.svg.append(...edges.map((e) => this.drawEdge(e)), ...notes, ...drawn.map((d) => d.group));
     this.drawn.push(...drawn);
   }
 
   /** To all of it where that is legible. */
   zoomToBegin(more) {
-    const first = this.drawn[0], width = this.svg.clientWidth || 1, height = this.svg.clientHeight || 1;
+    const first = this.drawn[0],
+      width = this.svg.clientWidth || 1,
+      height = this.svg.clientHeight || 1;
     const legible = !more && Math.min(width / this.whole.w, height / this.whole.h) >= LEGIBLE;
     this.zoomTo(!first || legible ? this.whole : {x: first.x - width / 2, y: first.y - 38, w: width, h: height});
   }
@@ -68,11 +75,15 @@ class GraphView {
   }
 
   drawNode(place) {
-    const {node, value, x, y, width, height, title, below} = place, fits = width - 2 * PADDING;
+    const {node, value, x, y, width, height, title, below} = place,
+      fits = width - 2 * PADDING;
     const shown = node ? shorten(below, fits, SMALL) : shortenType(below, fits, SMALL);
-    const group = element("g", {class: node ? "node" : "node port", transform: `translate(${x} ${y})`, tabindex: 0},
+    const group = element(
+      "g",
+      {class: node ? "node" : "node port", transform: `translate(${x} ${y})`, tabindex: 0},
       element("rect", {x: -width / 2, y: -height / 2, width, height}),
-      element("text", {y: below ? -2 : 4}, shorten(title, fits, LETTERS)));
+      element("text", {y: below ? -2 : 4}, shorten(title, fits, LETTERS)),
+    );
     if (below) group.append(element("text", {y: 11, class: "sub"}, shown));
     group.append(element("title", {}, node ? `${title}\n${below}` : `${title}\n${place.port} ${value.type}`));
     if (node) group.querySelector("rect").style.setProperty("--hue", this.palette.hue(node.op));
@@ -83,9 +94,12 @@ class GraphView {
 
   /** In the place of an edge from far away. */
   drawNote({value, far, x, y, width}) {
-    const group = element("g", {class: "note", transform: `translate(${x} ${y})`, tabindex: 0},
+    const group = element(
+      "g",
+      {class: "note", transform: `translate(${x} ${y})`, tabindex: 0},
       element("text", {y: 4}, `↑ ${shorten(value.name, width - 16, NOTE)}`),
-      element("title", {}, `${value.name}\n${value.type}\ngoes to the node that computes it`));
+      element("title", {}, `${value.name}\n${value.type}\ngoes to the node that computes it`),
+    );
     this.onChoice(group, () => this.goTo(this.drawn.find((d) => d.key === far)));
     return group;
   }
@@ -95,7 +109,11 @@ class GraphView {
     const [first, ...rest] = points;
     const path = `M${first.x} ${first.y}` + rest.map((p) => `L${p.x} ${p.y}`).join("");
     const group = element("g", {class: value ? "edge" : "edge part"}, element("path", {d: path}));
-    if (value) group.append(element("text", {x, y: y + 3}, edgeLabel(value)), element("title", {}, `${value.name}\n${value.type}`));
+    if (value)
+      group.append(
+        element("text", {x, y: y + 3}, edgeLabel(value)),
+        element("title", {}, `${value.name}\n${value.type}`),
+      );
     return group;
   }
 
@@ -127,7 +145,7 @@ class GraphView {
   }
 
   goTo(drawn) {
-    if (!drawn) return;  // not yet
+    if (!drawn) return; // not yet
     this.zoomTo({x: drawn.x - 300, y: drawn.y - 200, w: 600, h: 400});
     this.select(drawn);
   }
@@ -151,7 +169,8 @@ class GraphView {
 
   zoomTo(box) {
     const aspect = (this.svg.clientHeight || 1) / (this.svg.clientWidth || 1);
-    const w = Math.max(box.w, box.h / aspect, (this.svg.clientWidth || 1) / ENLARGED), h = w * aspect;
+    const w = Math.max(box.w, box.h / aspect, (this.svg.clientWidth || 1) / ENLARGED),
+      h = w * aspect;
     this.box = {x: box.x - (w - box.w) / 2, y: box.y - (h - box.h) / 2, w, h};
     this.applyBox();
   }
@@ -176,19 +195,28 @@ class GraphView {
   }
 
   listen() {
-    this.svg.addEventListener("wheel", (e) => {
-      e.preventDefault();
-      this.zoomAt(Math.exp(Math.sign(e.deltaY) * 0.15), e.clientX, e.clientY);
-    }, {passive: false});
-    const fingers = new Map();  // the pointers that are down
+    this.svg.addEventListener(
+      "wheel",
+      (e) => {
+        e.preventDefault();
+        this.zoomAt(Math.exp(Math.sign(e.deltaY) * 0.15), e.clientX, e.clientY);
+      },
+      {passive: false},
+    );
+    const fingers = new Map(); // the pointers that are down
     this.svg.addEventListener("pointerdown", (e) => fingers.set(e.pointerId, e));
     for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, (e) => fingers.delete(e.pointerId));
     this.svg.addEventListener("pointermove", (e) => {
       const last = fingers.get(e.pointerId);
       if (!last) return;
       fingers.set(e.pointerId, e);
-      const other = [...fingers.values()].find((f) => f !== e), scale = this.box.w / this.svg.clientWidth;
-      if (!other) return this.moveTo(this.box.x - (e.clientX - last.clientX) * scale, this.box.y - (e.clientY - last.clientY) * scale);
+      const other = [...fingers.values()].find((f) => f !== e),
+        scale = this.box.w / this.svg.clientWidth;
+      if (!other)
+        return this.moveTo(
+          this.box.x - (e.clientX - last.clientX) * scale,
+          this.box.y - (e.clientY - last.clientY) * scale,
+        );
       const apart = (f) => Math.max(1, Math.hypot(f.clientX - other.clientX, f.clientY - other.clientY));
       this.zoomAt(apart(last) / apart(e), other.clientX, other.clientY);
     });

@@ -1,5 +1,5 @@
 // What the colours of the boxes mean: a chip for each operator, or a scale from cold to hot.
-const CHIPS = 14;  // operators that are shown at once
+const CHIPS = 14; // operators that are shown at once
 
 /** Hues of operators: far apart for those that a model has most. */
 class Palette {
@@ -7,7 +7,7 @@ class Palette {
     const counts = new Map();
     for (const {graph} of graphs) for (const {op} of graph.nodes) counts.set(op, (counts.get(op) || 0) + 1);
     const ops = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([op]) => op);
-    this.hues = new Map(ops.map((op, i) => [op, Math.round(210 + 137.508 * i) % 360]));  // golden angle: no two are near
+    this.hues = new Map(ops.map((op, i) => [op, Math.round(210 + 137.508 * i) % 360])); // golden angle: no two are near
   }
 
   /** That of the first operator where a step computes several, as in Conv+Relu. */
@@ -24,11 +24,19 @@ class Palette {
 function operatorChips(graph, palette, chosen) {
   const counts = new Map();
   for (const {op} of graph.nodes) counts.set(op, (counts.get(op) || 0) + 1);
-  const chips = [...counts].sort((a, b) => b[1] - a[1]).map(([op, count]) => {
-    const chip = html("button", {type: "button", class: "chip", title: `search for ${op}`}, palette.swatch(op), html("span", {class: "name"}, op), html("small", {}, `${count}`));
-    chip.addEventListener("click", () => chosen(op));
-    return chip;
-  });
+  const chips = [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([op, count]) => {
+      const chip = html(
+        "button",
+        {type: "button", class: "chip", title: `search for ${op}`},
+        palette.swatch(op),
+        html("span", {class: "name"}, op),
+        html("small", {}, `${count}`),
+      );
+      chip.addEventListener("click", () => chosen(op));
+      return chip;
+    });
   if (chips.length <= CHIPS + 1) return chips;
   const more = html("button", {type: "button", class: "chip"}, `${chips.length - CHIPS} more`);
   more.addEventListener("click", () => more.replaceWith(...chips.slice(CHIPS)));
@@ -37,5 +45,9 @@ function operatorChips(graph, palette, chosen) {
 
 /** `most`: the text for the hottest. */
 function heatScale(most) {
-  return [html("span", {}, "0"), html("span", {class: "heat scale", title: "The colour follows the square root of the figure"}), html("span", {}, most)];
+  return [
+    html("span", {}, "0"),
+    html("span", {class: "heat scale", title: "The colour follows the square root of the figure"}),
+    html("span", {}, most),
+  ];
 }

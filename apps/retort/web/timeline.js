@@ -1,5 +1,5 @@
 // One run over time: a bar for each node that ran. The wheel zooms, dragging moves.
-const LABEL = 90;  // pixels for a time below the bars
+const LABEL = 90; // pixels for a time below the bars
 
 class Timeline {
   /** `events`: [{name, op, start, duration}] in microseconds from the start of the run, in order. */
@@ -12,7 +12,11 @@ class Timeline {
     place.append(this.svg);
     this.bars = events.map((e) => {
       const about = element("title", {}, `${e.name} (${e.op})\n${e.duration.toFixed(1)} µs`);
-      const bar = element("rect", {y: 18, height: 40, class: "bar operator", style: `--hue: ${palette.hue(e.op)}`}, about);
+      const bar = element(
+        "rect",
+        {y: 18, height: 40, class: "bar operator", style: `--hue: ${palette.hue(e.op)}`},
+        about,
+      );
       bar.addEventListener("click", () => choose(e.name));
       return bar;
     });
@@ -23,7 +27,8 @@ class Timeline {
   }
 
   draw() {
-    const width = this.svg.clientWidth || 1000, scale = width / (this.to - this.from);
+    const width = this.svg.clientWidth || 1000,
+      scale = width / (this.to - this.from);
     this.svg.setAttribute("viewBox", `0 0 ${width} 64`);
     this.events.forEach((e, i) => {
       this.bars[i].setAttribute("x", (e.start - this.from) * scale);
@@ -32,8 +37,11 @@ class Timeline {
     const step = tickStep(this.to - this.from, width / LABEL);
     this.marks.replaceChildren();
     for (let n = Math.ceil(this.from / step); n * step <= this.to; ++n) {
-      const text = `${+(n * step).toPrecision(6)} µs`, half = textWidth(text, 10) / 2 + 1, x = (n * step - this.from) * scale;
-      if (x - half < width - 2 * half) this.marks.append(element("text", {x: Math.min(Math.max(x, half), width - half), y: 12}, text));
+      const text = `${+(n * step).toPrecision(6)} µs`,
+        half = textWidth(text, 10) / 2 + 1,
+        x = (n * step - this.from) * scale;
+      if (x - half < width - 2 * half)
+        this.marks.append(element("text", {x: Math.min(Math.max(x, half), width - half), y: 12}, text));
     }
   }
 
@@ -46,16 +54,26 @@ class Timeline {
   }
 
   listen() {
-    this.svg.addEventListener("wheel", (e) => {
-      e.preventDefault();
-      const at = this.from + (e.offsetX / this.svg.clientWidth) * (this.to - this.from), factor = Math.exp(Math.sign(e.deltaY) * 0.2);
-      this.from = Math.max(0, at - (at - this.from) * factor);
-      this.to = Math.min(this.end, at + (this.to - at) * factor);
-      this.draw();
-    }, {passive: false});
+    this.svg.addEventListener(
+      "wheel",
+      (e) => {
+        e.preventDefault();
+        const at = this.from + (e.offsetX / this.svg.clientWidth) * (this.to - this.from),
+          factor = Math.exp(Math.sign(e.deltaY) * 0.2);
+        this.from = Math.max(0, at - (at - this.from) * factor);
+        this.to = Math.min(this.end, at + (this.to - at) * factor);
+        this.draw();
+      },
+      {passive: false},
+    );
     let last = null;
-    this.svg.addEventListener("pointerdown", (e) => { last = e.clientX; });
-    for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, () => { last = null; });
+    this.svg.addEventListener("pointerdown", (e) => {
+      last = e.clientX;
+    });
+    for (const end of ["pointerup", "pointercancel"])
+      window.addEventListener(end, () => {
+        last = null;
+      });
     this.svg.addEventListener("pointermove", (e) => {
       if (last === null) return;
       this.moveTo(this.from + ((last - e.clientX) * (this.to - this.from)) / this.svg.clientWidth);
