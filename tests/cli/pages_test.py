@@ -234,6 +234,12 @@ class Pages(unittest.TestCase):
         shares = self.browser.value(convs + '.map((n) => Number(n.querySelector("rect").style.getPropertyValue("--share")))')
         self.assertEqual(len(shares), 2)
         self.assertTrue(all(share > 0 for share in shares), shares)
+        found = self.browser.value("""[...document.querySelectorAll("td button")].map((button) => {
+          button.click();
+          return document.querySelectorAll(".node.chosen").length;
+        })""")
+        self.assertGreaterEqual(len(found), 5)
+        self.assertEqual(set(found), {1})
 
     def test_bench_says_what_is_better(self):
         self.show("many")
