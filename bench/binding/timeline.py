@@ -98,7 +98,7 @@ def main():
         f.write(page(json.loads(last)))
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if len(sys.argv) > 2 and browser:
-        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1000,900",
+        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1000,980",
                         "--screenshot=" + os.path.abspath(sys.argv[2]), "file://" + path], check=True, capture_output=True, timeout=120)
 
 
