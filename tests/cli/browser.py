@@ -1,4 +1,5 @@
-"""Headless Chromium that shows pages in windows of a chosen size and theme, over its DevTools protocol (pipes, no port)."""
+"""Headless Chromium that shows pages in windows of a chosen size and theme, over its DevTools protocol on pipes."""
+
 import contextlib
 import json
 import os
@@ -7,7 +8,15 @@ import shutil
 import subprocess
 import time
 
-OPTIONS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe"]
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--remote-debugging-pipe",
+]
 SECONDS = 120  # that an answer may take on a machine that does something else, too
 PHONE = 600  # pixels: narrower windows are those of phones, whose pages get no scroll bars and a zoom of their own
 
@@ -27,11 +36,21 @@ class Browser:
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
         # Chromium reads descriptor 3 and writes descriptor 4.
-        words = ["bash", "-c", f'exec 3<&{commands} 4>&{answers}; exec "$@"', "bash", program, *OPTIONS,
-                 "--user-data-dir=" + os.path.join(folder, "browser"), "about:blank"]
+        words = [
+            "bash",
+            "-c",
+            f'exec 3<&{commands} 4>&{answers}; exec "$@"',
+            "bash",
+            program,
+            *OPTIONS,
+            "--user-data-dir=" + os.path.join(folder, "browser"),
+            "about:blank",
+        ]
         log_path = os.path.join(folder, "browser.log")
         with open(log_path, "wb") as log:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(commands, answers))
+            self.process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(commands, answers)
+            )
         os.close(commands)
         os.close(answers)
         try:
@@ -70,10 +89,15 @@ class Browser:
 
     def call(self, method, **parameters):
         self.number += 1
-        request = {"id": self.number, "method": method, "params": parameters, **({"sessionId": self.session} if self.session else {})}
+        request = {
+            "id": self.number,
+            "method": method,
+            "params": parameters,
+            **({"sessionId": self.session} if self.session else {}),
+        }
         data = json.dumps(request).encode() + b"\0"
         while data:
-            data = data[os.write(self.commands, data):]
+            data = data[os.write(self.commands, data) :]
         while True:
             answer = self.message()
             if answer.get("id") == self.number:
@@ -85,18 +109,28 @@ class Browser:
         """The value of a JavaScript expression in the page; waits for a promise."""
         result = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in result:
-            raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", "") or str(result["exceptionDetails"]))
+            raise RuntimeError(
+                result["exceptionDetails"].get("exception", {}).get("description", "")
+                or str(result["exceptionDetails"])
+            )
         return result["result"].get("value")
 
     def show(self, page, width, height=900, dark=False, fragment=""):
         """Loads a page and waits until it says that it is drawn."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < PHONE)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < PHONE
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self.call("Page.navigate", url="about:blank")  # otherwise, another fragment does not load the page anew
         self.call("Page.navigate", url=f"file://{page}" + (f"#{fragment}" if fragment else ""))
         deadline = time.monotonic() + SECONDS
-        while self.value("document.readyState !== 'complete' || location.protocol !== 'file:' || "
-                         "!!document.getElementById('data') && !document.body.dataset.ready && !document.body.dataset.error"):
+        while self.value(
+            "document.readyState !== 'complete' || location.protocol !== 'file:' || "
+            "!!document.getElementById('data') && !document.body.dataset.ready && !document.body.dataset.error"
+        ):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{page} was not drawn in {SECONDS} s")
             time.sleep(0.05)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The pages of inspect, profile and bench, as people see them: nothing is wider than the window, names stay in their boxes, labels do
-not collide, texts stand out; in windows of 1400 and 390 pixels, light and dark."""
+"""The pages of inspect, profile and bench, as people see them: nothing is wider than the window, names stay in their
+boxes, labels do not collide, texts stand out; in windows of 1400 and 390 pixels, light and dark."""
+
 import json
 import os
 import re
@@ -15,51 +16,9 @@ from suite_test import scenario, with_details
 from tool import DIGITS, ROOT, retort
 
 WINDOWS = [(width, dark) for width in (1400, 390) for dark in (False, True)]
-FOLDED = 'document.querySelectorAll("details").forEach((d) => { d.open = true; }); document.querySelectorAll(".all").forEach((b) => b.click());'
-SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))"
-
-# What is wider than the window. The insides of #graph and of the timeline are windows into larger drawings.
-WIDE = """(() => {
-  const width = document.documentElement.clientWidth, wide = document.scrollingElement.scrollWidth > width ? ["the page"] : [];
-  for (const e of document.body.querySelectorAll("*")) {
-    const r = e.getBoundingClientRect();
-    if (e.closest("script, title, defs") || e.parentElement.closest("#graph, #timeline svg") || r.width === 0) continue;
-    if (r.left < -0.5 || r.right > width + 0.5) wide.push(`${e.tagName} ${e.className} "${e.textContent.slice(0, 40)}" ${r.left} to ${r.right}`);
-  }
-  return wide;
-})()"""
-# Texts that leave their box.
-OUTSIDE = """[...document.querySelectorAll("#graph .node")].flatMap((group) => {
-  const width = group.querySelector("rect").width.baseVal.value;
-  return [...group.querySelectorAll("text")].filter((t) => t.getComputedTextLength() > width - 6).map((t) => t.textContent);
-})"""
-# Pairs of texts of a chart or a timeline that overlap, and those too small to read.
-COLLIDING = """[...document.querySelectorAll(".chart svg, #timeline svg")].flatMap((svg) => {
-  const texts = [...svg.querySelectorAll("text")].map((t) => ({text: t.textContent, r: t.getBoundingClientRect()}));
-  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-  const pairs = texts.flatMap((a, i) => texts.slice(i + 1).filter((b) => meet(a.r, b.r)).map((b) => `${a.text} and ${b.text}`));
-  return [...pairs, ...texts.filter(({r}) => r.height < 10).map(({text}) => `${text} is too small`)];
-})"""
-# The contrast of each text with what is behind it, of the worst ones: 4.5 is what WCAG 2 asks for.
-FAINT = """(() => {
-  const pen = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const light = (colours) => {
-    for (const colour of colours) { pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); }
-    const parts = [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
-  };
-  const behind = (e) => e ? [...behind(e.parentElement), getComputedStyle(e).backgroundColor] : [];
-  const faint = [];
-  for (const e of document.body.querySelectorAll("h1, h2, p, dt, dd, th button, td, label, button, summary, li, svg text")) {
-    if (!e.textContent.trim() || e.getBoundingClientRect().width === 0) continue;
-    const box = e.matches(".node text") && e.parentElement.querySelector("rect"), back = box ? [getComputedStyle(box).fill] : behind(e);
-    const look = getComputedStyle(e), [a, b] = [light([...back, e.matches("svg text") ? look.fill : look.color]), light(back)].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(`${e.tagName} "${e.textContent.slice(0, 30)}" ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
-  }
-  return [...new Set(faint)];
-})()"""
-
-MEASURES = (WIDE, OUTSIDE, COLLIDING, FAINT)
+MEASURES = ("wide()", "outside()", "colliding()", "faint()")  # of measures.js
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "measures.js"), encoding="utf-8") as script:
+    SCRIPT = script.read()
 
 
 def long_names(path):
@@ -67,8 +26,16 @@ def long_names(path):
     shape = ["batch", "past_sequence_length + sequence_length", "num_key_value_heads", "hidden_size_of_each_head"]
     names = ["/model/layers.0/self_attn/" + "a_very_long_name/" * 6 + end for end in ("input", "middle", "output")]
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names]
-    nodes = [helper.make_node("Relu", [names[0]], [names[1]], name=names[1]),
-             helper.make_node("AnOperatorWhoseNameIsLongerThanAnyBoxCouldBeOnAScreen", [names[1]], [names[2]], name=names[2], domain="my.domain")]
+    nodes = [
+        helper.make_node("Relu", [names[0]], [names[1]], name=names[1]),
+        helper.make_node(
+            "AnOperatorWhoseNameIsLongerThanAnyBoxCouldBeOnAScreen",
+            [names[1]],
+            [names[2]],
+            name=names[2],
+            domain="my.domain",
+        ),
+    ]
     graph = helper.make_graph(nodes, "long", [ports[0]], [ports[2]])
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)]
     save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
@@ -77,20 +44,48 @@ def long_names(path):
 
 def large(path):
     """700 nodes of twenty operators."""
-    ops = ("Abs Neg Exp Relu Sin Cos Tan Tanh Sigmoid Floor Ceil Round Sign Erf Elu Selu Softsign Softplus Identity Reciprocal").split()
+    ops = (
+        "Abs Neg Exp Relu Sin Cos Tan Tanh Sigmoid Floor Ceil Round Sign Erf Elu Selu Softsign Softplus Identity "
+        "Reciprocal"
+    ).split()
     nodes = [helper.make_node(ops[i % 20], [f"v{i}"], [f"v{i + 1}"], name=f"n{i + 1}") for i in range(700)]
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3, 7]) for name in ("v0", "v700")]
-    save(helper.make_model(helper.make_graph(nodes, "g", ports[:1], ports[1:]), opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    save(
+        helper.make_model(
+            helper.make_graph(nodes, "g", ports[:1], ports[1:]),
+            opset_imports=[helper.make_opsetid("", 21)],
+            ir_version=10,
+        ),
+        path,
+    )
     return path
 
 
 def report(path, scenarios, engines, threads):
-    machine = {"processor": "A processor with a name", "cores": 2, "caches": {"L2": "1 MiB"}, "memory_bytes": 8e9, "system": "Linux 6", "load": 0.5,
-               "isa": ["avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"]}
+    machine = {
+        "processor": "A processor with a name",
+        "cores": 2,
+        "caches": {"L2": "1 MiB"},
+        "memory_bytes": 8e9,
+        "system": "Linux 6",
+        "load": 0.5,
+        "isa": ["avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"],
+    }
     figures = {"peak_gflops": {"1": 10.0, "2": 20.0}, "read_gbs": {"1": 7.0, "2": 9.0}}
     with open(path, "w", encoding="utf-8") as f:
-        json.dump({"format": 2, "date": "2026-01-02 03:04 UTC", "machine": machine, "engines": engines, "threads": threads, **figures,
-                   "scenarios": scenarios, "means": []}, f)
+        json.dump(
+            {
+                "format": 2,
+                "date": "2026-01-02 03:04 UTC",
+                "machine": machine,
+                "engines": engines,
+                "threads": threads,
+                **figures,
+                "scenarios": scenarios,
+                "means": [],
+            },
+            f,
+        )
     return path
 
 
@@ -117,18 +112,29 @@ class Pages(unittest.TestCase):
         cls.addClassCleanup(cls.browser.close)
         names = ["long/" + "name_" * 30 + "/b64", *(f"model_{i}/b1" for i in range(20))]
         rows = [scenario(name, (0.5 + i / 7, 1 + i / 9)) for i, name in enumerate(names)]
-        rows += [with_details(scenario("detailed/b1", (0.99, 1.0))), {**scenario("bad", ()), "report": None, "error": "node 'x' " + "is_wrong" * 30}]
+        rows += [
+            with_details(scenario("detailed/b1", (0.99, 1.0))),
+            {**scenario("bad", ()), "report": None, "error": "node 'x' " + "is_wrong" * 30},
+        ]
         del rows[-1]["report"]
         many = report(cls.path("many.json"), rows, ["Retort 1", "Peer 2", "Other 3"], [1, 2])
         one = report(cls.path("one.json"), [alone(scenario("digits", (1.0,)))], ["Retort 1"], [1])
-        commands = {"digits": ["inspect", DIGITS], "long": ["inspect", long_names(cls.path("long.onnx"))], "large": ["inspect", large(cls.path("large.onnx"))],
-                    "profile": ["profile", DIGITS, "--repeat", 3], "profile_large": ["profile", cls.path("large.onnx"), "--repeat", 3],
-                    "many": ["bench", "--from", many], "one": ["bench", "--from", one]}
+        commands = {
+            "digits": ["inspect", DIGITS],
+            "long": ["inspect", long_names(cls.path("long.onnx"))],
+            "large": ["inspect", large(cls.path("large.onnx"))],
+            "profile": ["profile", DIGITS, "--repeat", 3],
+            "profile_large": ["profile", cls.path("large.onnx"), "--repeat", 3],
+            "many": ["bench", "--from", many],
+            "one": ["bench", "--from", one],
+        }
         for name, words in commands.items():
             code, _, err = retort(*words, "--html", cls.path(name + ".html"))
             assert code == 0, err
         cls.measured = {}
-        cls.pages = {name: cls.path(name + ".html") for name in commands} | {"binding_timeline": os.path.join(ROOT, "docs", "binding_timeline.html")}
+        cls.pages = {name: cls.path(name + ".html") for name in commands} | {
+            "binding_timeline": os.path.join(ROOT, "docs", "binding_timeline.html")
+        }
 
     @classmethod
     def path(cls, name):
@@ -136,15 +142,16 @@ class Pages(unittest.TestCase):
 
     def show(self, name, width=1400, dark=False, fragment=""):
         self.browser.show(self.pages[name], width, dark=dark, fragment=fragment)
-        self.browser.value(SETTLED)
+        self.browser.value(SCRIPT)
+        self.browser.value("settled()")
 
     def found(self, name, width, dark):
         """What all expressions of MEASURES answer for a page in a window; each is loaded once."""
         key = (name, width, dark)
         if key not in self.measured:
             self.show(name, width, dark, "graph=graph" if name in ("long", "large") else "")
-            self.browser.value(FOLDED)
-            self.browser.value(SETTLED)
+            self.browser.value("unfold()")
+            self.browser.value("settled()")
             self.measured[key] = {what: self.browser.value(what) for what in MEASURES}
         return self.measured[key]
 
@@ -155,45 +162,54 @@ class Pages(unittest.TestCase):
                     self.assertEqual(self.found(name, width, dark)[what][:5], [])
 
     def test_nothing_is_wider_than_the_window(self):
-        self.nowhere(WIDE, self.pages)
+        self.nowhere("wide()", self.pages)
 
     def test_a_window_that_changes(self):
         """A page that was drawn for one width fits the other one."""
         for name in self.pages:
             with self.subTest(page=name):
                 self.show(name)
-                self.browser.value(FOLDED)
-                self.browser.call("Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True)
-                self.browser.value(SETTLED)
-                self.assertEqual(self.browser.value(WIDE)[:5], [])
+                self.browser.value("unfold()")
+                self.browser.call(
+                    "Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True
+                )
+                self.browser.value("settled()")
+                self.assertEqual(self.browser.value("wide()")[:5], [])
 
     def test_something_wider_is_found(self):
         self.show("digits", 390)
-        self.browser.value('document.getElementById("facts").append(Object.assign(document.createElement("div"), {style: "width: 500px", textContent: "wide"}))')
-        found = self.browser.value(WIDE)
+        self.browser.value(
+            'document.getElementById("facts").innerHTML += `<div style="width: 500px">wide</div>`'
+        )
+        found = self.browser.value("wide()")
         self.assertIn("the page", found)
         self.assertTrue(any('"wide"' in f for f in found), found)
 
     def test_something_faint_is_found(self):
         for dark, colour in ((False, "#bbb"), (True, "#444")):
             self.show("digits", 390, dark)
-            self.assertEqual(self.browser.value(FAINT), [])
+            self.assertEqual(self.browser.value("faint()"), [])
             self.browser.value(f'document.getElementById("facts").style.color = "{colour}"')
-            self.assertEqual(len(self.browser.value(FAINT)), 1)
+            self.assertEqual(len(self.browser.value("faint()")), 1)
 
     def test_texts_stay_in_their_boxes(self):
-        self.nowhere(OUTSIDE, ["digits", "long", "large", "profile"])
+        self.nowhere("outside()", ["digits", "long", "large", "profile"])
 
     def test_labels_do_not_collide(self):
-        self.nowhere(COLLIDING, ["many", "one", "profile", "profile_large"])
+        self.nowhere("colliding()", ["many", "one", "profile", "profile_large"])
 
     def test_texts_stand_out(self):
-        self.nowhere(FAINT, ["digits", "profile", "many", "one"])
+        self.nowhere("faint()", ["digits", "profile", "many", "one"])
 
     def test_shortened_names_keep_the_type(self):
         self.show("long", fragment="graph=graph")
-        texts = self.browser.value('[...document.querySelectorAll("#graph .node")].map((n) => [...n.querySelectorAll("text")].map((t) => t.textContent))')
-        (relu, name), (operator, _), *ports = sorted(texts, key=lambda t: (t[1].startswith(("input", "output")), t[0] != "Relu"))
+        texts = self.browser.value(
+            '[...document.querySelectorAll("#graph .node")].map((n) => '
+            '[...n.querySelectorAll("text")].map((t) => t.textContent))'
+        )
+        (relu, name), (operator, _), *ports = sorted(
+            texts, key=lambda t: (t[1].startswith(("input", "output")), t[0] != "Relu")
+        )
         self.assertEqual(relu, "Relu")
         self.assertRegex(name, r"^/model/layers\.0/.*…$")
         self.assertRegex(operator, r"^AnOperatorWhose.*…$")
@@ -209,9 +225,14 @@ class Pages(unittest.TestCase):
         self.assertFalse(self.browser.value(hidden))
         shown = 'document.getElementById("graph").getAttribute("viewBox").split(" ").map(Number)'
         before = self.browser.value(shown)
-        corner = self.browser.value('(({right, bottom}) => [right - 20, bottom - 4])(document.querySelector("#map canvas").getBoundingClientRect())')
+        corner = self.browser.value(
+            '(({right, bottom}) => [right - 20, bottom - 4])'
+            '(document.querySelector("#map canvas").getBoundingClientRect())'
+        )
         for kind in ("mousePressed", "mouseReleased"):
-            self.browser.call("Input.dispatchMouseEvent", type=kind, x=corner[0], y=corner[1], button="left", clickCount=1)
+            self.browser.call(
+                "Input.dispatchMouseEvent", type=kind, x=corner[0], y=corner[1], button="left", clickCount=1
+            )
         after = self.browser.value(shown)
         self.assertGreater(after[1], before[1] + 10_000)
         self.assertEqual(after[2:], before[2:])
@@ -231,7 +252,9 @@ class Pages(unittest.TestCase):
         """The profile names them by all nodes of the model that they compute."""
         self.show("profile")
         convs = '[...document.querySelectorAll(".node")].filter((n) => n.querySelector("text").textContent === "Conv")'
-        shares = self.browser.value(convs + '.map((n) => Number(n.querySelector("rect").style.getPropertyValue("--share")))')
+        shares = self.browser.value(
+            convs + '.map((n) => Number(n.querySelector("rect").style.getPropertyValue("--share")))'
+        )
         self.assertEqual(len(shares), 2)
         self.assertTrue(all(share > 0 for share in shares), shares)
         found = self.browser.value("""[...document.querySelectorAll("td button")].map((button) => {
@@ -244,8 +267,14 @@ class Pages(unittest.TestCase):
     def test_bench_says_what_is_better(self):
         self.show("many")
         text = self.browser.value('document.getElementById("verdict").innerText')
-        self.assertRegex(text, r"Time of a run, 1 thread: Retort is better, Peer takes \d\.\d\d times as long; Retort is better in \d+ of 22 scenarios\.")
-        heads = self.browser.value('[...document.querySelectorAll("#times th")].map((h) => h.innerText.replaceAll("\\n", " "))')
+        self.assertRegex(
+            text,
+            r"Time of a run, 1 thread: Retort is better, Peer takes \d\.\d\d times as long; "
+            r"Retort is better in \d+ of 22 scenarios\.",
+        )
+        heads = self.browser.value(
+            '[...document.querySelectorAll("#times th")].map((h) => h.innerText.replaceAll("\\n", " "))'
+        )
         self.assertIn("1 thread: ms lower is better", heads)
         self.assertIn("2 threads: ratio, Peer higher is better", heads)
 
@@ -253,7 +282,9 @@ class Pages(unittest.TestCase):
         self.show("one")
         heads = self.browser.value('[...document.querySelectorAll("th button")].map((h) => h.firstChild.textContent)')
         self.assertEqual(heads, ["scenario", "ms", "scenario", "peak MiB", "steady MiB"])
-        self.assertEqual(self.browser.value('[...document.querySelectorAll("#tools label")].filter((l) => !l.hidden).length'), 0)
+        self.assertEqual(
+            self.browser.value('[...document.querySelectorAll("#tools label")].filter((l) => !l.hidden).length'), 0
+        )
 
     def test_titles_name_the_model(self):
         titles = {}
@@ -273,7 +304,9 @@ class Pages(unittest.TestCase):
                 text = f.read()
             data = re.search(r'<script id="data"[^>]*>(.*?)</script>', text, re.S)
             self.assertLess(len(text) - (len(data[1]) if data else 0), 110_000, name)
-            self.assertIsNone(re.search(r'(?:src|href)="|url\((?!#)|@import', text.replace(data[1] if data else "", "")), name)
+            self.assertIsNone(
+                re.search(r'(?:src|href)="|url\((?!#)|@import', text.replace(data[1] if data else "", "")), name
+            )
 
 
 if __name__ == "__main__":
