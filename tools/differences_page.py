@@ -48,6 +48,20 @@ In short, for a program that changes the library:
 `tools/differences_page.py` makes this page from the lists of the tests. A test fails if a row of the lists is no longer
 true.
 """
+PARTS = """
+## What Retort does not have
+| part of ONNX Runtime | in Retort |
+|---|---|
+| systems other than Linux | none: neither Windows nor macOS, Android or iOS |
+| browsers: WebAssembly, WebGL, WebNN, JSEP | none; the WebGPU provider runs as a plug-in on Linux |
+| bindings for C#, Objective-C, Swift, React Native | none of our own |
+| GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: a GPU needs the plug-in of its vendor ([execution providers](architecture/execution_providers.md)) |
+| training: `OrtTrainingApi`, ORTModule, checkpoints | none; [operators of training graphs run](architecture/training_vs_inference.md) |
+| tools that quantise, prune or convert models | none; models that such tools wrote run |
+| the AZURE provider, which calls remote services | none |
+| a server with HTTP or gRPC, dynamic batching, cached results | none; `examples/python/service.py` is a service in asyncio |
+| builds with a chosen subset of operators | none |
+"""
 LOADER = """
 ## The loader's note about versions
 The official library gives its functions a symbol version (`VERS_1.32.0`), and a program that was linked with it
@@ -168,7 +182,7 @@ def count_scenes():
 def page():
     import onnx.defs
     operators = {s.name for s in onnx.defs.get_all_schemas()}
-    return (HEAD.format(scenes=f"more than {count_scenes() // 50 * 50}") + scene_chapters(rows_of("tests", "abi", "differences.tsv"))
+    return (HEAD.format(scenes=f"more than {count_scenes() // 50 * 50}") + PARTS + scene_chapters(rows_of("tests", "abi", "differences.tsv"))
             + code_chapter(rows_of("tests", "errors", "other_codes.tsv"))
             + operator_chapter(rows_of("tests", "conformance", "operator_differences.tsv"))
             + absent_chapter(read_failures(), rows_of("abi", "pending.tsv"), operators) + LOADER)

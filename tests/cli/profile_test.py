@@ -88,12 +88,12 @@ class Profile(ToolTest):
         code, _, err = retort("profile", DIGITS, "--repeat", 3, "--html", self.path("p.html"))
         self.assertEqual(code, 0, err)
         document = self.browse(self.path("p.html"))
-        ran = len(re.findall(r'class="bar"', document))
+        ran = len(re.findall(r'class="bar operator"', document))
         self.assertGreaterEqual(ran, 5)
         self.assertIn("One run over time", document)
-        self.assertIn("% of peak", document)
-        fills = set(re.findall(r'style="fill: (rgb\([^)]*\))', document[:document.index('id="details"')]))
-        self.assertGreater(len(fills), 2)  # nodes differ in colour by time
+        self.assertIn(">of peak<", document)
+        shares = set(re.findall(r'style="--hue: \d+; --share: ([\d.]+)', document[:document.index('id="details"')]))
+        self.assertGreater(len(shares), 2)  # nodes differ in colour by time
         self.assertNotIn("NaN", document)
 
 

@@ -117,13 +117,21 @@ def small_enough(c, library):
     return size <= LIBRARY_BYTES
 
 
+def print_skipped(c, name):
+    """The lines of a log that tell what was skipped."""
+    with open(os.path.join(c.work, name + ".log"), encoding="utf-8", errors="replace") as f:
+        print("".join(f"    {line}" for line in f if line.startswith("skipped:")), end="", flush=True)
+
+
 def cli(c):
     tool, total = os.path.join(c.build if c.sanitizer else os.path.join(c.out, "bin"), "retort"), Count()
     examples = os.path.join(c.build, "generated", "recipes", "tests", "cli", "*_test.py")  # of docs/extend.md
     for tests, program in ((os.path.join(ROOT, "tests", "cli", "*_test.py"), tool), (examples, os.path.join(c.build, "recipes_cli"))):
         for path in sorted(glob.glob(tests)):
-            total += python_tests(c, "cli." + os.path.basename(path)[:-3], path, RETORT_CLI=program, RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library,
-                                  RETORT_LOOPBACK=c.loopback, PYTHONPATH=os.path.join(ROOT, "tests", "cli"))
+            name = "cli." + os.path.basename(path)[:-3]
+            total += python_tests(c, name, path, RETORT_CLI=program, RETORT_DIGITS=c.digits, RETORT_LIBRARY=c.library, RETORT_LOOPBACK=c.loopback,
+                                  PYTHONPATH=os.path.join(ROOT, "tests", "cli"))
+            print_skipped(c, name)
     return total
 
 
@@ -187,8 +195,7 @@ def bindings(c):
         name = os.path.basename(os.path.dirname(path))
         with by_maven(name):
             count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback)
-        with open(os.path.join(c.work, f"bindings.{name}.log"), encoding="utf-8", errors="replace") as f:
-            print("".join(f"    {line}" for line in f if line.startswith("skipped:")), end="")
+        print_skipped(c, "bindings." + name)
         print(f"    {name}: {count}", flush=True)
         total += count
     return total

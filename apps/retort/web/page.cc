@@ -1,7 +1,10 @@
 #include "web/page.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 #include "web_files.h"
@@ -15,11 +18,52 @@ void replace(std::string& text, const std::string& what, std::string_view by) {
   text.replace(at, what.size(), by);
 }
 
+std::string joined(const std::vector<std::string_view>& files) {
+  std::string all;
+  for (const std::string_view file : files) all += file;
+  return all;
+}
+
 /// JSON that can stand inside a script element: without end tags and comments.
 std::string embedded(const nlohmann::json& data) {
   std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6) text.replace(at, 1, "\\u003c");
   return text;
+}
+
+/// Text that can stand between tags.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// The name of the model's file; of a model that is in none, the name of its graph.
+std::string model_title(const nlohmann::json& data) {
+  const std::string file = std::filesystem::path(data.value("file", "")).filename().string();
+  const std::string name = file.empty() || file == "-" ? data.value("name", "model") : file;
+  return data.contains("profile") ? name + ": profile" : name;
+}
+
+/// Names up to three models.
+std::string suite_title(const nlohmann::json& report) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> models;
+  for (const auto& scenario : report["scenarios"]) {
+    const std::string model = scenario.value("model", "");
+    if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+  std::string title =
+      models.size() > kNamed ? "Benchmark of " + std::to_string(models.size()) + " models: " : "Benchmark of ";
+  for (size_t i = 0; i < std::min(kNamed, models.size()); ++i) title += (i == 0 ? "" : ", ") + models[i];
+  return title + (models.empty() ? "no model" : models.size() > kNamed ? ", …" : "");
 }
 
 void put_file(const std::string& path, const std::string& page) {
@@ -36,17 +80,20 @@ void write_page(const std::string& path, const nlohmann::json& data) {
   replace(page, "/*style*/", web::style_css);
   replace(page, "/*layout*/", web::dagre_min_js);
   replace(page, "/*scripts*/",
-          std::string(web::elements_js) + std::string(web::layout_js) + std::string(web::graph_js) +
-              std::string(web::timeline_js) + std::string(web::page_js));
+          joined({web::elements_js, web::table_js, web::layout_js, web::minimap_js, web::legend_js, web::graph_js,
+                  web::timeline_js, web::page_js}));
   replace(page, "/*data*/", embedded(data));
+  replace(page, "/*title*/", escaped(model_title(data)));  // last: a name may look like one of the places
   put_file(path, page);
 }
 
 void write_suite_page(const std::string& path, const nlohmann::json& report) {
   std::string page(web::suite_html);
-  replace(page, "/*style*/", std::string(web::style_css) + std::string(web::suite_css));
-  replace(page, "/*scripts*/", std::string(web::elements_js) + std::string(web::suite_js));
+  replace(page, "/*style*/", joined({web::style_css, web::suite_css}));
+  replace(page, "/*scripts*/",
+          joined({web::elements_js, web::table_js, web::chart_js, web::suite_tables_js, web::suite_js}));
   replace(page, "/*data*/", embedded(report));
+  replace(page, "/*title*/", escaped(suite_title(report)));  // last, as above
   put_file(path, page);
 }
 

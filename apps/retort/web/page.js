@@ -15,16 +15,25 @@ function* withBodies(key, name, graph) {
   }
 }
 
-const LARGE = 400;  // from this number of nodes on, the smaller graph is shown first
+/** A percentage with a bar of its length. */
+function shareBar(percent) {
+  return html("span", {class: "share", style: `--percent: ${Math.min(100, percent)}%`}, `${percent.toFixed(1)} %`);
+}
+
+const LARGE = 400; // from this number of nodes on, the smaller graph is shown first
+const SLOWEST = 20; // nodes in the table of a profile
 
 class Page {
   constructor(data) {
     this.data = data;
     this.elsewhere = [];
     this.graphs = new Map(withBodies("graph", "as the model says", data.graph));
-    for (const [key, g] of data.optimized ? withBodies("optimized", "as it runs", data.optimized) : []) this.graphs.set(key, g);
+    const optimized = data.optimized ? withBodies("optimized", "as it runs", data.optimized) : [];
+    for (const [key, g] of optimized) this.graphs.set(key, g);
     this.times = new Map((data.profile ? data.profile.nodes : []).map((n) => [n.name, n]));
-    this.view = new GraphView(document.getElementById("graph"), (node, value) => this.details(node, value));
+    this.palette = new Palette(this.graphs.values());
+    const [svg, map] = ["graph", "map"].map((id) => document.getElementById(id));
+    this.view = new GraphView(svg, map, this.palette, (node, value) => this.details(node, value));
     this.controls();
     this.facts();
     this.tables();
@@ -35,13 +44,30 @@ class Page {
     const find = (id) => document.getElementById(id);
     [this.which, this.heat, this.searchBox, this.hits] = ["which", "heat", "search", "hits"].map(find);
     for (const [key, {name}] of this.graphs) this.which.append(html("option", {value: key}, name));
-    const measures = {operator: "by operator", arithmetic: "by arithmetic", ...(this.data.profile ? {time: "by time"} : {})};
+    const measures = {
+      operator: "by operator",
+      arithmetic: "by arithmetic",
+      ...(this.data.profile ? {time: "by time"} : {}),
+    };
     for (const [key, name] of Object.entries(measures)) this.heat.append(html("option", {value: key}, name));
     this.which.addEventListener("change", () => this.show(this.which.value));
     this.heat.addEventListener("change", () => this.paint());
     this.searchBox.addEventListener("input", () => this.search());
-    find("tools").addEventListener("submit", (e) => { e.preventDefault(); this.goToNextHit(); });
-    find("whole").addEventListener("click", () => this.view.zoomTo(this.view.whole));
+    find("tools").addEventListener("submit", (e) => {
+      e.preventDefault();
+      this.goToNextHit();
+    });
+    const zooms = {
+      closer: () => this.view.zoomBy(1 / 1.4),
+      farther: () => this.view.zoomBy(1.4),
+      whole: () => this.view.zoomTo(this.view.whole),
+    };
+    for (const [id, zoom] of Object.entries(zooms)) find(id).addEventListener("click", zoom);
+  }
+
+  /** The row of a node in the profile, which names a step by all nodes of the model that it computes. */
+  timed(node) {
+    return this.times.get(node.name) || this.times.get((node.origins || []).join("+"));
   }
 
   /** What the address asks for. */
@@ -66,8 +92,21 @@ class Page {
   }
 
   paint() {
-    const measures = {arithmetic: (n) => n.operations, time: (n) => (this.times.get(n.name) || {}).milliseconds};
-    this.view.paint(measures[this.heat.value] || null);
+    const measures = {arithmetic: (n) => n.operations, time: (n) => (this.timed(n) || {}).milliseconds};
+    const units = {arithmetic: (most) => scaled(most, "FLOP"), time: (most) => `${most.toPrecision(3)} ms`};
+    const measure = this.heat.value,
+      most = this.view.paint(measures[measure] || null);
+    const search = (op) => this.searchFor(`op:${op}`);
+    const legend = units[measure]
+      ? heatScale(units[measure](most))
+      : operatorChips(this.view.graph, this.palette, search);
+    document.getElementById("legend").replaceChildren(...legend);
+  }
+
+  searchFor(text) {
+    this.searchBox.value = text;
+    this.search();
+    this.goToNextHit();
   }
 
   /** The keys of a whole graph, as the model says or as it runs, and of the bodies within it. */
@@ -76,10 +115,13 @@ class Page {
   }
 
   search() {
-    const text = this.searchBox.value.trim(), count = this.view.search(text), shown = this.which.value;
+    const text = this.searchBox.value.trim(),
+      count = this.view.search(text),
+      shown = this.which.value;
     const found = ({graph}) => graph.nodes.some((node) => matches(text, graph, {node}));
     this.elsewhere = this.within(shown).filter((key) => key !== shown && found(this.graphs.get(key)));
-    const also = this.elsewhere.length ? `, more in ${this.graphs.get(this.elsewhere[0]).name}${this.elsewhere.length > 1 ? ", …" : ""}` : "";
+    const [first, second] = this.elsewhere;
+    const also = first ? `, more in ${this.graphs.get(first).name}${second ? ", …" : ""}` : "";
     this.hits.value = text ? `${count} found${also}` : "";
   }
 
@@ -91,18 +133,30 @@ class Page {
 
   /** What a node counts, over a graph and its bodies. */
   sum(root, count) {
-    return this.within(root).flatMap((key) => this.graphs.get(key).graph.nodes).reduce((all, node) => all + count(node), 0);
+    const nodes = this.within(root).flatMap((key) => this.graphs.get(key).graph.nodes);
+    return nodes.reduce((all, node) => all + count(node), 0);
   }
 
   facts() {
-    const d = this.data, one = () => 1;
-    const sets = Object.entries(d.opsets).map(([k, v]) => `${k} ${v}`).join(", ");
-    const parts = [`opsets ${sets}`, `${this.sum("graph", one)} nodes${d.optimized ? `, ${this.sum("optimized", one)} after optimisation` : ""}`];
-    if (d.memory) parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
-    parts.push(`${scaled(this.sum("graph", (n) => n.operations || 0), "FLOP")} a run`);
-    if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms per run on ${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`);
+    const d = this.data,
+      one = () => 1;
+    const sets = Object.entries(d.opsets)
+      .map(([k, v]) => `${k} ${v}`)
+      .join(", ");
+    const left = d.optimized ? `, ${this.sum("optimized", one)} after optimisation` : "";
+    const parts = [`opsets ${sets}`, `${this.sum("graph", one)} nodes${left}`];
+    if (d.memory)
+      parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
+    parts.push(
+      `${scaled(
+        this.sum("graph", (n) => n.operations || 0),
+        "FLOP",
+      )} a run`,
+    );
+    const threads = d.profile && `${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`;
+    if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms per run on ${threads}`);
     if (d.problem) parts.push(`cannot run: ${d.problem}`);
-    document.getElementById("title").textContent = document.title = d.file.split("/").pop();
+    document.getElementById("title").textContent = document.title;
     document.getElementById("facts").textContent = parts.join(" · ");
   }
 
@@ -111,26 +165,37 @@ class Page {
     const title = node ? node.op : value.name;
     panel.replaceChildren(html("h2", {}, title));
     const list = html("dl");
-    const row = (name, ...content) => content.length && list.append(html("dt", {}, name), ...content.map((c) => html("dd", {}, c)));
+    const row = (name, ...content) =>
+      content.length && list.append(html("dt", {}, name), ...content.map((c) => html("dd", {}, c)));
     if (!node) {
       row("type", value.type);
       panel.append(list);
       return;
     }
-    const graph = this.view.graph, text = (id) => (id < 0 ? "(left out)" : `${graph.values[id].name}  ${graph.values[id].type}${graph.values[id].constant ? "  weight" : ""}`);
-    const timed = this.times.get(node.name);
+    const graph = this.view.graph,
+      timed = this.timed(node);
+    const known = ({name, type, constant}) => `${name}  ${type}${constant ? "  weight" : ""}`;
+    const text = (id) => (id < 0 ? "(left out)" : known(graph.values[id]));
     row("name", node.name);
     row("operator set", `${node.domain || "ai.onnx"}${node.version ? " " + node.version : ""}`);
     row("reads", ...node.inputs.map(text));
     row("makes", ...node.outputs.map(text));
-    row("read by", ...graph.nodes.filter((n) => n.inputs.some((id) => node.outputs.includes(id) && id >= 0)).map((reader) =>
-      this.button(`${reader.op} ${reader.name}`, () => this.view.goToNode(reader))));
+    const readers = graph.nodes.filter((n) => n.inputs.some((id) => node.outputs.includes(id) && id >= 0));
+    row(
+      "read by",
+      ...readers.map((reader) => this.button(`${reader.op} ${reader.name}`, () => this.view.goToNode(reader))),
+    );
     row("attributes", ...Object.entries(node.attributes).map(([k, v]) => `${k} = ${v}`));
     row("came from", ...(node.origins || []));
     if (node.operations !== undefined) row("arithmetic", scaled(node.operations, "FLOP"));
-    if (timed) row("time", `${timed.milliseconds.toFixed(4)} ms, ${timed.share.toFixed(1)} %` + (timed.peak_share ? `, ${timed.peak_share.toFixed(0)} % of peak` : ""));
-    row("bodies", ...Object.entries(node.bodies || {}).map(([name, body]) =>
-      this.button(`open ${name}`, () => this.show([...this.graphs].find(([, g]) => g.graph === body)[0]))));
+    const ofPeak = timed && timed.peak_share ? `, ${timed.peak_share.toFixed(0)} % of peak` : "";
+    if (timed) row("time", `${timed.milliseconds.toFixed(4)} ms, ${timed.share.toFixed(1)} %${ofPeak}`);
+    row(
+      "bodies",
+      ...Object.entries(node.bodies || {}).map(([name, body]) =>
+        this.button(`open ${name}`, () => this.show([...this.graphs].find(([, g]) => g.graph === body)[0])),
+      ),
+    );
     panel.append(list);
   }
 
@@ -141,30 +206,96 @@ class Page {
   }
 
   tables() {
-    const place = document.getElementById("tables"), d = this.data;
-    if (d.profile) place.append(html("h2", {}, "Operators"), this.table(["operator", "nodes", "ms", "share %", "GFLOP/s", "% of peak"],
-      d.profile.operators.map((o) => [o.op, o.nodes, o.milliseconds.toFixed(4), o.share.toFixed(1), o.gflops ? o.gflops.toFixed(1) : "", o.peak_share ? o.peak_share.toFixed(1) : ""])));
-    if (d.passes && d.passes.length) place.append(html("h2", {}, "Optimisation passes"), this.table(["pass", "ms", "nodes before", "after", "applied"],
-      d.passes.map((p) => [p.name, p.milliseconds.toFixed(2), p.nodes_before, p.nodes_after, Object.entries(p.counts).map(([k, v]) => `${k} ${v}`).join(", ")])));
+    const place = document.getElementById("tables"),
+      d = this.data;
+    if (d.profile) place.append(...this.operatorTable(d.profile.operators), ...this.nodeTable(d.profile.nodes));
+    if (d.passes && d.passes.length) place.append(...this.passTable(d.passes));
   }
 
-  table(head, rows) {
-    const row = (kind) => (cells) => html("tr", {}, ...cells.map((c, i) => html(kind, head[i] === "applied" ? {class: "wide"} : {}, `${c}`)));
-    return html("table", {}, html("thead", {}, row("th")(head)), html("tbody", {}, ...rows.map(row("td"))));
+  /** What operators and nodes of a profile have in common. */
+  timeColumns() {
+    return [
+      {title: "ms", text: (r) => r.milliseconds.toFixed(4), value: (r) => r.milliseconds},
+      {title: "share", text: (r) => `${r.share.toFixed(1)} %`, value: (r) => r.share, show: (r) => shareBar(r.share)},
+      {title: "GFLOP/s", text: (r) => (r.gflops ? r.gflops.toFixed(1) : ""), value: (r) => r.gflops},
+      {
+        title: "of peak",
+        text: (r) => (r.peak_share ? `${r.peak_share.toFixed(1)} %` : ""),
+        value: (r) => r.peak_share,
+        says: "of the most that this processor does in float32, as measured",
+      },
+    ];
+  }
+
+  operatorTable(operators) {
+    const name = {
+      title: "operator",
+      text: (o) => o.op,
+      words: true,
+      show: (o) => html("span", {}, this.palette.swatch(o.op), o.op),
+    };
+    return [
+      html("h2", {}, "Operators"),
+      tableOf([name, {title: "nodes", text: (o) => o.nodes}, ...this.timeColumns()], operators),
+    ];
+  }
+
+  nodeTable(nodes) {
+    const name = {
+      title: "node",
+      text: (n) => n.name,
+      words: true,
+      show: (n) => this.button(n.name, () => this.searchFor(n.name)),
+    };
+    const title = nodes.length > SLOWEST ? `The ${SLOWEST} slowest of ${nodes.length} nodes` : "Nodes";
+    const columns = [
+      name,
+      {title: "operator", text: (n) => n.op, words: true},
+      {title: "within", text: (n) => n.within, words: true},
+    ];
+    return [html("h2", {}, title), tableOf([...columns, ...this.timeColumns()], nodes.slice(0, SLOWEST))];
+  }
+
+  passTable(passes) {
+    const changed = passes.filter((p) => Object.keys(p.counts).length),
+      idle = passes.filter((p) => !Object.keys(p.counts).length);
+    const columns = [
+      {title: "pass", text: (p) => p.name},
+      {title: "ms", text: (p) => p.milliseconds.toFixed(2), value: (p) => p.milliseconds},
+      {title: "nodes before", text: (p) => p.nodes_before},
+      {title: "after", text: (p) => p.nodes_after},
+      {
+        title: "applied",
+        text: (p) =>
+          Object.entries(p.counts)
+            .map(([k, v]) => `${k} ${v}`)
+            .join(", "),
+        words: true,
+      },
+    ];
+    const names = [...new Set(idle.map((p) => p.name))],
+      rest = html(
+        "details",
+        {},
+        html("summary", {}, `${idle.length} changed nothing`),
+        html("p", {}, names.join(", ")),
+      );
+    return [
+      html("h2", {}, "Optimisation passes"),
+      ...(changed.length ? [tableOf(columns, changed)] : []),
+      ...(idle.length ? [rest] : []),
+    ];
   }
 
   timeline() {
-    const section = document.getElementById("timeline");
+    const section = document.getElementById("timeline"),
+      place = html("div");
     section.hidden = false;
-    section.append(html("h2", {}, "One run over time"));
-    new Timeline(section, this.data.profile.events, (name) => {
-      this.searchBox.value = name;
-      this.search();
-      this.goToNextHit();
-    });
+    section.append(html("h2", {}, "One run over time"), place);
+    new Timeline(place, this.data.profile.events, this.palette, (name) => this.searchFor(name));
   }
 }
 
-window.addEventListener("error", (e) => { document.body.dataset.error = e.message; });
-window.addEventListener("unhandledrejection", (e) => { document.body.dataset.error = e.reason; });
-new Page(JSON.parse(document.getElementById("data").textContent)).drawn.then(() => { document.body.dataset.ready = "1"; });
+new Page(JSON.parse(document.getElementById("data").textContent)).drawn.then(() => {
+  document.body.dataset.ready = "1";
+});

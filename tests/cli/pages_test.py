@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""The pages of inspect, profile and bench, as people see them: nothing is wider than the window, names stay in their
+boxes, labels do not collide, texts stand out; in windows of 1400 and 390 pixels, light and dark."""
+
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+from onnx import TensorProto, helper, save
+
+from browser import Browser, NoBrowser
+from suite_test import scenario, with_details
+from tool import DIGITS, ROOT, retort
+
+WINDOWS = [(width, dark) for width in (1400, 390) for dark in (False, True)]
+MEASURES = ("wide()", "outside()", "colliding()", "faint()")  # of measures.js
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "measures.js"), encoding="utf-8") as script:
+    SCRIPT = script.read()
+
+
+def long_names(path):
+    """Names, types and an operator that no box can hold."""
+    shape = ["batch", "past_sequence_length + sequence_length", "num_key_value_heads", "hidden_size_of_each_head"]
+    names = ["/model/layers.0/self_attn/" + "a_very_long_name/" * 6 + end for end in ("input", "middle", "output")]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names]
+    nodes = [
+        helper.make_node("Relu", [names[0]], [names[1]], name=names[1]),
+        helper.make_node(
+            "AnOperatorWhoseNameIsLongerThanAnyBoxCouldBeOnAScreen",
+            [names[1]],
+            [names[2]],
+            name=names[2],
+            domain="my.domain",
+        ),
+    ]
+    graph = helper.make_graph(nodes, "long", [ports[0]], [ports[2]])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    return path
+
+
+def large(path):
+    """700 nodes of twenty operators."""
+    ops = (
+        "Abs Neg Exp Relu Sin Cos Tan Tanh Sigmoid Floor Ceil Round Sign Erf Elu Selu Softsign Softplus Identity "
+        "Reciprocal"
+    ).split()
+    nodes = [helper.make_node(ops[i % 20], [f"v{i}"], [f"v{i + 1}"], name=f"n{i + 1}") for i in range(700)]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3, 7]) for name in ("v0", "v700")]
+    save(
+        helper.make_model(
+            helper.make_graph(nodes, "g", ports[:1], ports[1:]),
+            opset_imports=[helper.make_opsetid("", 21)],
+            ir_version=10,
+        ),
+        path,
+    )
+    return path
+
+
+def report(path, scenarios, engines, threads):
+    machine = {
+        "processor": "A processor with a name",
+        "cores": 2,
+        "caches": {"L2": "1 MiB"},
+        "memory_bytes": 8e9,
+        "system": "Linux 6",
+        "load": 0.5,
+        "isa": ["avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"],
+    }
+    figures = {"peak_gflops": {"1": 10.0, "2": 20.0}, "read_gbs": {"1": 7.0, "2": 9.0}}
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(
+            {
+                "format": 2,
+                "date": "2026-01-02 03:04 UTC",
+                "machine": machine,
+                "engines": engines,
+                "threads": threads,
+                **figures,
+                "scenarios": scenarios,
+                "means": [],
+            },
+            f,
+        )
+    return path
+
+
+def alone(row):
+    """Without peers, a kind, operations and comparisons."""
+    for entry in row["report"]:
+        entry["peers"], entry["sides"] = [], entry["sides"][:1]
+        for key in ("disagreement", "ratio", "gflops", "peak_share"):
+            entry.pop(key)
+    return {**row, "kind": "", "precision": ""}
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # see Browser.close()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        try:
+            cls.browser = Browser(cls.folder)
+        except NoBrowser as error:
+            print(f"skipped: {error}: the pages of inspect, profile and bench were not measured", flush=True)
+            raise unittest.SkipTest(str(error)) from None
+        cls.addClassCleanup(cls.browser.close)
+        names = ["long/" + "name_" * 30 + "/b64", *(f"model_{i}/b1" for i in range(20))]
+        rows = [scenario(name, (0.5 + i / 7, 1 + i / 9)) for i, name in enumerate(names)]
+        rows += [
+            with_details(scenario("detailed/b1", (0.99, 1.0))),
+            {**scenario("bad", ()), "report": None, "error": "node 'x' " + "is_wrong" * 30},
+        ]
+        del rows[-1]["report"]
+        many = report(cls.path("many.json"), rows, ["Retort 1", "Peer 2", "Other 3"], [1, 2])
+        one = report(cls.path("one.json"), [alone(scenario("digits", (1.0,)))], ["Retort 1"], [1])
+        commands = {
+            "digits": ["inspect", DIGITS],
+            "long": ["inspect", long_names(cls.path("long.onnx"))],
+            "large": ["inspect", large(cls.path("large.onnx"))],
+            "profile": ["profile", DIGITS, "--repeat", 3],
+            "profile_large": ["profile", cls.path("large.onnx"), "--repeat", 3],
+            "many": ["bench", "--from", many],
+            "one": ["bench", "--from", one],
+        }
+        for name, words in commands.items():
+            code, _, err = retort(*words, "--html", cls.path(name + ".html"))
+            assert code == 0, err
+        cls.measured = {}
+        cls.pages = {name: cls.path(name + ".html") for name in commands} | {
+            "binding_timeline": os.path.join(ROOT, "docs", "binding_timeline.html")
+        }
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder, name)
+
+    def show(self, name, width=1400, dark=False, fragment=""):
+        self.browser.show(self.pages[name], width, dark=dark, fragment=fragment)
+        self.browser.value(SCRIPT)
+        self.browser.value("settled()")
+
+    def found(self, name, width, dark):
+        """What all expressions of MEASURES answer for a page in a window; each is loaded once."""
+        key = (name, width, dark)
+        if key not in self.measured:
+            self.show(name, width, dark, "graph=graph" if name in ("long", "large") else "")
+            self.browser.value("unfold()")
+            self.browser.value("settled()")
+            self.measured[key] = {what: self.browser.value(what) for what in MEASURES}
+        return self.measured[key]
+
+    def nowhere(self, what, names):
+        for name in names:
+            for width, dark in WINDOWS:
+                with self.subTest(page=name, width=width, dark=dark):
+                    self.assertEqual(self.found(name, width, dark)[what][:5], [])
+
+    def test_nothing_is_wider_than_the_window(self):
+        self.nowhere("wide()", self.pages)
+
+    def test_a_window_that_changes(self):
+        """A page that was drawn for one width fits the other one."""
+        for name in self.pages:
+            with self.subTest(page=name):
+                self.show(name)
+                self.browser.value("unfold()")
+                self.browser.call(
+                    "Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True
+                )
+                self.browser.value("settled()")
+                self.assertEqual(self.browser.value("wide()")[:5], [])
+
+    def test_something_wider_is_found(self):
+        self.show("digits", 390)
+        self.browser.value(
+            'document.getElementById("facts").innerHTML += `<div style="width: 500px">wide</div>`'
+        )
+        found = self.browser.value("wide()")
+        self.assertIn("the page", found)
+        self.assertTrue(any('"wide"' in f for f in found), found)
+
+    def test_something_faint_is_found(self):
+        for dark, colour in ((False, "#bbb"), (True, "#444")):
+            self.show("digits", 390, dark)
+            self.assertEqual(self.browser.value("faint()"), [])
+            self.browser.value(f'document.getElementById("facts").style.color = "{colour}"')
+            self.assertEqual(len(self.browser.value("faint()")), 1)
+
+    def test_texts_stay_in_their_boxes(self):
+        self.nowhere("outside()", ["digits", "long", "large", "profile"])
+
+    def test_labels_do_not_collide(self):
+        self.nowhere("colliding()", ["many", "one", "profile", "profile_large"])
+
+    def test_texts_stand_out(self):
+        self.nowhere("faint()", ["digits", "profile", "many", "one"])
+
+    def test_shortened_names_keep_the_type(self):
+        self.show("long", fragment="graph=graph")
+        texts = self.browser.value(
+            '[...document.querySelectorAll("#graph .node")].map((n) => '
+            '[...n.querySelectorAll("text")].map((t) => t.textContent))'
+        )
+        (relu, name), (operator, _), *ports = sorted(
+            texts, key=lambda t: (t[1].startswith(("input", "output")), t[0] != "Relu")
+        )
+        self.assertEqual(relu, "Relu")
+        self.assertRegex(name, r"^/model/layers\.0/.*…$")
+        self.assertRegex(operator, r"^AnOperatorWhose.*…$")
+        for title, kind in ports:
+            self.assertRegex(title, r"^/model/layers\.0/.*…$")
+            self.assertRegex(kind, r"^(in|out)put float32\[batch,.*…\]$")
+
+    def test_a_map_of_a_large_graph(self):
+        hidden = 'document.getElementById("map").hidden'
+        self.show("digits")
+        self.assertTrue(self.browser.value(hidden))
+        self.show("large", fragment="graph=graph")
+        self.assertFalse(self.browser.value(hidden))
+        shown = 'document.getElementById("graph").getAttribute("viewBox").split(" ").map(Number)'
+        before = self.browser.value(shown)
+        corner = self.browser.value(
+            '(({right, bottom}) => [right - 20, bottom - 4])'
+            '(document.querySelector("#map canvas").getBoundingClientRect())'
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.call(
+                "Input.dispatchMouseEvent", type=kind, x=corner[0], y=corner[1], button="left", clickCount=1
+            )
+        after = self.browser.value(shown)
+        self.assertGreater(after[1], before[1] + 10_000)
+        self.assertEqual(after[2:], before[2:])
+
+    def test_a_legend(self):
+        chips = '[...document.querySelectorAll("#legend .chip")].map((c) => c.textContent)'
+        self.show("digits")
+        self.assertEqual(self.browser.value(chips), ["Conv2", "Relu2", "MaxPool2", "Flatten1", "Gemm1", "Softmax1"])
+        self.browser.value('document.querySelector("#legend .chip").click()')
+        self.assertEqual(self.browser.value('document.querySelectorAll(".node.hit").length'), 2)
+        self.show("large", fragment="graph=graph")
+        self.assertEqual(self.browser.value(chips)[-1], "6 more")
+        self.show("profile")
+        self.assertRegex(self.browser.value('document.getElementById("legend").textContent'), r"^0[\d.e-]+ ms$")
+
+    def test_fused_nodes_are_coloured_by_their_time(self):
+        """The profile names them by all nodes of the model that they compute."""
+        self.show("profile")
+        convs = '[...document.querySelectorAll(".node")].filter((n) => n.querySelector("text").textContent === "Conv")'
+        shares = self.browser.value(
+            convs + '.map((n) => Number(n.querySelector("rect").style.getPropertyValue("--share")))'
+        )
+        self.assertEqual(len(shares), 2)
+        self.assertTrue(all(share > 0 for share in shares), shares)
+        found = self.browser.value("""[...document.querySelectorAll("td button")].map((button) => {
+          button.click();
+          return document.querySelectorAll(".node.chosen").length;
+        })""")
+        self.assertGreaterEqual(len(found), 5)
+        self.assertEqual(set(found), {1})
+
+    def test_bench_says_what_is_better(self):
+        self.show("many")
+        text = self.browser.value('document.getElementById("verdict").innerText')
+        self.assertRegex(
+            text,
+            r"Time of a run, 1 thread: Retort is better, Peer takes \d\.\d\d times as long; "
+            r"Retort is better in \d+ of 22 scenarios\.",
+        )
+        heads = self.browser.value(
+            '[...document.querySelectorAll("#times th")].map((h) => h.innerText.replaceAll("\\n", " "))'
+        )
+        self.assertIn("1 thread: ms lower is better", heads)
+        self.assertIn("2 threads: ratio, Peer higher is better", heads)
+
+    def test_columns_without_figures_are_left_out(self):
+        self.show("one")
+        heads = self.browser.value('[...document.querySelectorAll("th button")].map((h) => h.firstChild.textContent)')
+        self.assertEqual(heads, ["scenario", "ms", "scenario", "peak MiB", "steady MiB"])
+        self.assertEqual(
+            self.browser.value('[...document.querySelectorAll("#tools label")].filter((l) => !l.hidden).length'), 0
+        )
+
+    def test_titles_name_the_model(self):
+        titles = {}
+        for name, page in self.pages.items():
+            with open(page, encoding="utf-8") as f:
+                titles[name] = re.search(r"<title>(.*?)</title>", f.read())[1]
+        self.assertEqual(titles["digits"], "digits.onnx")
+        self.assertEqual(titles["profile"], "digits.onnx: profile")
+        self.assertEqual(titles["one"], "Benchmark of digits")
+        self.assertRegex(titles["many"], r"^Benchmark of 23 models: long/\S+, model_0/b1, model_1/b1, …$")
+        self.show("many")
+        self.assertEqual(self.browser.value('document.getElementById("title").textContent'), titles["many"])
+
+    def test_pages_are_small(self):
+        for name, page in self.pages.items():
+            with open(page, encoding="utf-8") as f:
+                text = f.read()
+            data = re.search(r'<script id="data"[^>]*>(.*?)</script>', text, re.S)
+            self.assertLess(len(text) - (len(data[1]) if data else 0), 110_000, name)
+            self.assertIsNone(
+                re.search(r'(?:src|href)="|url\((?!#)|@import', text.replace(data[1] if data else "", "")), name
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
