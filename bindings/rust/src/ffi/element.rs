@@ -1,6 +1,7 @@
 //! Element types and shapes, as far as the size of memory depends on them.
 
 use super::error::{Error, Result};
+use super::few::Few;
 use super::tables::ONNXTensorElementDataType as Type;
 
 /// A Rust type that elements of the library have.
@@ -51,6 +52,19 @@ pub(crate) fn bytes_of(element: Type, count: usize) -> Result<usize> {
 pub(crate) fn count_of(shape: &[usize]) -> Result<usize> {
     let product = shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent));
     product.ok_or_else(|| Error::Invalid(format!("the shape {shape:?} has too many elements")))
+}
+
+/// The extents of a shape.
+pub(super) type Extents = Few<usize, 8>;
+
+/// Converts extents to the type of the library.
+pub(super) fn dims(shape: &[usize]) -> Result<Few<i64, 8>> {
+    shape.iter().map(|&extent| Ok(i64::try_from(extent)?)).collect()
+}
+
+/// Converts extents of the library, none of which is negative.
+pub(super) fn extents(dims: &[i64]) -> Result<Extents> {
+    dims.iter().map(|&extent| Ok(usize::try_from(extent)?)).collect()
 }
 
 /// Returns an error if the number of elements does not match the shape.

@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null, null_mut};
 use std::sync::{Arc, OnceLock};
 
 use super::call::{call, handle};
-use super::element::{Element, bytes_of, check_count, count_of};
+use super::element::{Element, Extents, bytes_of, check_count, count_of, dims, extents};
 use super::environment::Environment;
 use super::error::{Error, Result};
 use super::few::Few;
@@ -19,8 +19,6 @@ handle!(ShapeHandle, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
 
 /// Results of a run; `None` for an output that the library did not return.
 pub(super) type Handles = Few<Option<ValueHandle>, 8>;
-/// The extents of a shape.
-type Extents = Few<usize, 8>;
 
 /// A value of the library, and what keeps its memory alive.
 pub(crate) struct Value {
@@ -73,15 +71,6 @@ struct Elements {
 unsafe impl Send for Elements {}
 // SAFETY: as above.
 unsafe impl Sync for Elements {}
-
-/// Converts extents to the type of the library.
-fn dims(shape: &[usize]) -> Result<Few<i64, 8>> {
-    shape.iter().map(|&extent| Ok(i64::try_from(extent)?)).collect()
-}
-
-fn extents(dims: &[i64]) -> Result<Extents> {
-    dims.iter().map(|&extent| Ok(usize::try_from(extent)?)).collect()
-}
 
 fn new_tensor(allocator: *mut OrtAllocator, element: ONNXTensorElementDataType, shape: &[usize]) -> Result<ValueHandle> {
     count_of(shape)?;
