@@ -139,6 +139,11 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
       type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
     if (!(port[i] || is_met(v))) continue;
     const std::string& name = names.of(ValueId(i));
+    if (type.kind == ValueType::Kind::unknown && !port[i] && v.uses.empty()) {
+      // No node reads this output, so no type was inferred; ONNX Runtime treats it like an omitted one.
+      all.push_back(fbs::CreateValueInfo(fill_.builder, fill_.text(name)));
+      continue;
+    }
     require(type.kind != ValueType::Kind::unknown, ErrorCode::not_implemented,
             "the type of value '{}' is not known, but ORT format needs all types; add it to the model's value_info",
             name);

@@ -212,6 +212,19 @@ TEST(WriteOrt, RejectsTypesThatTheFormatLacks) {
   EXPECT_NE(refusal(*m, ErrorCode::invalid_argument).find("2 GiB"), std::string::npos);
 }
 
+TEST(WriteOrt, AnOutputWithoutReadersNeedsNoType) {
+  auto m = everything();
+  Graph& g = *m->graph;
+  const NodeId op =
+      g.add({.type = "Frob", .inputs = {g.inputs[0]}, .domain = "com.example", .name = "frob", .version = 1});
+  only_output(g, op, "unread", {});
+  const auto again = load(bytes_of(*m));
+  const auto is_it = [&](const GraphValue& v) { return v.name == "unread"; };
+  bool found = false;
+  for (size_t i = 0; i < again->graph->value_count(); ++i) found |= is_it(again->graph->value(ValueId(i)));
+  EXPECT_TRUE(found);
+}
+
 TEST(WriteOrt, FormatByKeyOrName) {
   EXPECT_EQ(saved_format("", "a.ort"), ModelFormat::ort);
   EXPECT_EQ(saved_format("", "a.ORT"), ModelFormat::ort);
