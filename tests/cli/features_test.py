@@ -47,7 +47,7 @@ class Features(ToolTest):
             self.assertEqual((got.dtype, got.shape), (expected.dtype, expected.shape), text)
 
     def test_texts(self):
-        for text, expected in (("x=hello", ["hello"]), ('x=["a","b c"]', ["a", "b c"]), ('x="[1]"', ["[1]"]), ("x=a=b", ["a=b"])):
+        for text, expected in (("x=hello", ["hello"]), ('x=["a","b c"]', ["a", "b c"]), ('x="[1]"', ["[1]"]), ("x=a=b", ["a=b"]), ("a=b", ["a=b"])):
             self.assertEqual(self.told("run", self.identity(STRING, ["n"]), "-i", text)["outputs"]["y"]["values"], expected)
 
     def test_extents_by_name(self):

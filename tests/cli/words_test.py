@@ -72,7 +72,7 @@ class Words(ToolTest):
         """Keys of --config, passes of --disable, operators of ops."""
         tool = os.path.dirname(TOOL)
         os.environ["PATH"] = tool + os.pathsep + os.environ["PATH"]
-        self.assertEqual(self.bash("run", "m.onnx", "--config", "session.str"), ["session.strict="])
+        self.assertIn("session.strict=", self.bash("run", "m.onnx", "--config", "session.str"))
         self.assertEqual(self.bash("run", "m.onnx", "--disable", "epilogues"), ["epilogues"])
         self.assertIn("ConvTranspose", self.bash("ops", "Conv"))
         self.assertEqual(self.bash("help", "pro"), ["profile"])

@@ -224,7 +224,7 @@ void Common::add_shapes(CLI::App& app) {
          "shape of an input that no file gives, or an extent that the model names, such as batch=8; may be repeated; "
          "other extents that the model leaves free are as those of the same name in other inputs, otherwise 1")
       ->check(refused_by(parse_named_shape))
-      ->type_name(kShapeForm)
+      ->type_name("NAME=1x3x224x224|EXTENT=4")
       ->allow_extra_args(false);
 }
 

@@ -41,7 +41,7 @@ std::string example_line(const std::string& line, size_t width) {
   if (columns_of(line) <= width) return line;
   const size_t begin = std::min(line.find_first_not_of(' '), line.size());
   if (begin > 20) return broken(line.substr(begin), width, 6, "");
-  const size_t gap = std::min(line.find("   ", begin), line.size());
+  const size_t gap = std::min(line.find("  ", begin), line.size());
   const std::string command = line.substr(begin, gap - begin), what = line.substr(gap);
   const std::string first = broken(command, width, std::min<size_t>(begin, 4), " \\");
   return what.empty() ? first : first + "\n" + broken(what, width, 6, "");

@@ -79,9 +79,7 @@ class InputReader {
   }
 
   void read_given(const std::string& text) {
-    const size_t equals = text.find('=');
-    const bool named = equals != std::string::npos &&
-                       (ports_.size() != 1 || has_port(text.substr(0, equals)) || !std::filesystem::exists(text));
+    const bool named = is_named(text);
     if (!named && text.ends_with(".npz")) {
       for (auto& [name, value] : read_file(text, {})) give(find_port(ports_, name), std::move(value));
       return;
@@ -95,6 +93,15 @@ class InputReader {
       give(port, {.kind = HostValue::Kind::tensor, .tensor = parse_values(value, port)});
     else
       give(port, take(read_file(value, port), name, value));
+  }
+
+  /// Whether the text begins with an input's name, and not with a file's name or a text that has "=" in it.
+  bool is_named(const std::string& text) const {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) return false;
+    if (ports_.size() != 1 || has_port(text.substr(0, equals))) return true;
+    std::error_code error;
+    return ports_[0].type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING && !std::filesystem::exists(text, error);
   }
 
   bool has_port(const std::string& name) const {

@@ -1,4 +1,5 @@
 // retort diff: finds the first node where two engines, or two models, differ.
+#include "cli/interrupt.h"
 #include "cli/text.h"
 #include "diff/diff_text.h"
 #include "diff/differ.h"
@@ -16,11 +17,13 @@ void check_options(const DiffOptions& o) {
 
 void diff(const DiffOptions& o) {
   check_options(o);
+  catch_interrupt();
   const json report = find_difference(o);
   if (o.json)
     print_json(report);
   else
     print_difference(clean(report));
+  end_if_interrupted();
   if (!report["agree"]) throw Exit{kDifferent};
 }
 

@@ -70,6 +70,11 @@ void print_difference(const json& report) {
     std::printf("%s\n", paint(Paint::green, "the engines agree").c_str());
     return;
   }
+  if (report.contains("stopped")) {
+    std::printf("the search for the first difference was interrupted after %s runs\n",
+                report["stopped"]["looks"].dump().c_str());
+    return;
+  }
   if (!report.contains("first")) {
     std::printf("%s\n",
                 paint(Paint::red, "the engines differ in an output that no node of the main graph computes").c_str());

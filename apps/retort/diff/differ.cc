@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cli/interrupt.h"
 #include "contents/model_file.h"
 #include "diff/cut.h"
 #include "diff/diff_place.h"
@@ -36,6 +37,9 @@ json finite(double number) { return std::isfinite(number) ? json(number) : json(
 json element(const HostTensor& t, size_t i) {
   return t.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? json(t.strings[i]) : finite(number(t, i));
 }
+
+/// The user has interrupted the search.
+struct Stopped {};
 
 class Diff {
  public:
@@ -72,15 +76,20 @@ class Diff {
       }
       const Difference d = compare(a_[name], b_[name]);
       report["outputs"].push_back({{"name", name}, {"difference", finite(d.scaled)}});
-      if (o_.arbiter) report["outputs"].back()["arbiter"] = judged(a_[name], b_[name], {}, name);
+      if (o_.arbiter) report["outputs"].back()["arbiter"] = judged(name);
       if (d.scaled <= o_.tolerance) continue;
       report["agree"] = false;
       const auto found = main_.index.find(name);
       if (found != main_.index.end()) suspect = std::min(suspect.value_or(found->second), found->second);
     }
     if (report["outputs"].empty()) throw Failure("the models have no output in common: there is nothing to compare");
-    if (suspect) report["first"] = find_first(main_, *suspect);
-    if (suspect && !o_.cut.empty()) report["cut"] = write_cut();
+    if (!suspect) return report;
+    try {
+      report["first"] = find_first(main_, *suspect);
+      if (!o_.cut.empty()) report["cut"] = write_cut();
+    } catch (const Stopped&) {
+      report["stopped"] = {{"looks", looks_}};
+    }
     return report;
   }
 
@@ -140,6 +149,7 @@ class Diff {
   }
 
   std::set<size_t> look(const DiffPlace& place, const std::vector<size_t>& shown) {
+    if (interrupted()) throw Stopped{};
     show(place, shown);
     std::set<size_t> bad;
     for (const size_t v : shown) {
@@ -196,28 +206,31 @@ class Diff {
     return first;
   }
 
-  /// What the arbiter says about a value. Its exact outputs are kept for the next call without marks.
-  json judged(const HostValue& mine, const HostValue& other, const std::vector<Mark>& marks,
-              const std::string& name) try {
-    if (!arbiter_) {
-      say("running the arbiter: the model in float64");
-      arbiter_ = std::make_unique<Arbiter>(o_.library, whole_);
-      exact_ = arbiter_->run({}, inputs_);
-    }
-    if (marks.empty()) return judge(mine, other, exact_.at(name));
-    return judge(mine, other, arbiter_->run(marks, inputs_).at(name));
+  /// Runs the arbiter once without other outputs than the model's.
+  const Arbiter& arbiter() {
+    if (arbiter_) return *arbiter_;
+    say("running the arbiter: the model in float64");
+    arbiter_ = std::make_unique<Arbiter>(o_.library, whole_);
+    exact_ = arbiter_->run({}, inputs_);
+    return *arbiter_;
+  }
+
+  /// What the arbiter says about an output.
+  json judged(const std::string& name) try {
+    arbiter();
+    return judge(a_.at(name), b_.at(name), exact_.at(name));
   } catch (const Failure& e) {
     return {{"unknown", e.what()}};
   }
 
   /// The same for a value of a place, in the iterations that the place is about.
-  json judged(const DiffPlace& place, size_t v) {
+  json judged(const DiffPlace& place, size_t v) try {
     const std::string name = key(place, v);
-    const bool shown = place.path.empty() && is_output(name);
-    const HostValue mine = shown_value(a_, place, v), other = shown_value(b_, place, v);
-    if (shown) return judged(mine, other, {}, name);
-    if (!place.path.empty()) return {{"unknown", "the value is inside a body"}};
-    return judged(mine, other, {place.mark(v, name, false)}, name);
+    if (place.path.empty() && is_output(name)) return judged(name);
+    const HostValues exact = arbiter().run({place.mark(v, name, !place.path.empty() && listed_)}, inputs_);
+    return judge(shown_value(a_, place, v), shown_value(b_, place, v), shown_value(exact, place, v));
+  } catch (const Failure& e) {
+    return {{"unknown", e.what()}};
   }
 
   /// Remembers the nodes to cut out: those that make the value and those that it is fused with; of a body, the node that

@@ -15,7 +15,8 @@ struct DiffOptions : Common {
 };
 
 /// Compares both and finds the first value that differs. The result is what --json prints: model, engines, tolerance,
-/// agree, outputs [{name, difference, arbiter?}], first? (see describe_first), cut?.
+/// agree, outputs [{name, difference, arbiter?}], first? (see describe_first), cut?, stopped? {looks}:
+/// if the user interrupts the search.
 nlohmann::json find_difference(const DiffOptions& options);
 
 }  // namespace retort::cli

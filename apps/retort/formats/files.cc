@@ -119,7 +119,7 @@ std::map<std::string, HostTensor> arrays(const HostValues& values) {
 }  // namespace
 
 void write_values(const std::string& to, const HostValues& values, bool csv) {
-  for (const auto& [name, value] : values) check_can_save(name, value, csv);
+  for (const auto& [name, value] : values) check_can_save(name, value, csv || to.ends_with(".csv"));
   if (to.ends_with(".npz")) return write_npz(to, arrays(values));
   if (to.ends_with(".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
   std::error_code error;
