@@ -16,7 +16,8 @@ extern "C" {
 
 /* Describes a model file as a JSON object. It does not run the model or pack weights.
  *
- * Options, `count` pairs of key and value: "shape.<input>" = "1x3x224x224"; "level" = "0", "1", "2", "3" or "99", as
+ * Options, `count` pairs of key and value: "shape.<input>" = "1x3x224x224";
+ * "shape.<extent>" = "4" for an extent that the model names; "level" = "0", "1", "2", "3" or "99", as
  * GraphOptimizationLevel; "disable" = name of a pass or rule to leave out (may be repeated).
  *
  *   name, doc, domain, producer, producer_version, ir_version, model_version, metadata {key: text}
@@ -46,6 +47,11 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
  *    loop], converted [computed by a plain loop in a wider type], providers [names]}
  * and {name, domain, versions, rewritten: true} for operators that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
+/* Lists the names that settings take, as a JSON object:
+ *   config_keys [keys of session configuration entries, see docs/config.md]
+ *   passes [names of optimisation passes and rules that can be left out] */
+typedef OrtStatusPtr(ORT_API_CALL* RetortListNames)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
 /* Writes the model `from` to `to`, unchanged, in the format "ONNX" or "ORT"; with "", the name decides: "ORT" for a
  * name that ends in .ort, otherwise "ONNX". In ONNX, weights of `threshold` bytes and more go into the file

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 
 namespace retort::cli {
 namespace {
@@ -160,9 +161,9 @@ void list_devices(const Common& o) {
                     {"hardware", engine_hardware(engine)},
                     {"devices", engine_devices(engine)}};
   if (o.json)
-    std::printf("%s\n", all.dump(2).c_str());
+    print_json(all);
   else
-    print_devices(all);
+    print_devices(clean(all));
 }
 
 void add_devices(CLI::App& app) {

@@ -109,7 +109,7 @@ class BoundRun {
   void run();
   /// The outputs of the last run.
   HostValues values() const;
-  /// Binds the tensors of the last run as the outputs of the next runs, so that nothing is allocated any more.
+  /// Binds the tensors of the last run as the outputs of the next runs, so that nothing is allocated any more for them.
   void keep_outputs();
   /// Makes the engine allocate all outputs again in the next run, since their shapes may change.
   void forget_outputs();
