@@ -1,14 +1,24 @@
 // Part of onnxruntime_cxx_api.h: errors, the tables of functions, and the owners of handles that all else derives from.
 #pragma once
+// Also those that programs get from the official header without asking.
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "../onnxruntime_c_api.h"
