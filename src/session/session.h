@@ -51,6 +51,7 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const SessionDevices& devices() const { return devices_; }
   CopyLedger& ledger() { return records_->ledger(); }
+  const Logger& logger() const { return logger_; }
   /// Null: the session is not profiled.
   Profiler* profiler() { return records_->profiler(); }
   /// Writes the profile and returns its path; "" if profiling was off or has ended.
