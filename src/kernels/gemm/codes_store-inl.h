@@ -44,9 +44,22 @@ HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTa
   std::memcpy(to, lanes, n);
 }
 
-/// Stores n sums, at most a vector, starting with element `at`.
-HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
-  if (!c.is_codes) {
+using ScaleVector = hn::Vec<hn::ScalableTag<float>>;
+/// The first n numbers at p + at, at most a vector; `otherwise` if p is null.
+HWY_INLINE ScaleVector of_columns(const float* p, size_t at, size_t n, float otherwise) {
+  const hn::ScalableTag<float> d;
+  if (!p) return hn::Set(d, otherwise);
+  return n >= kSumLanes ? hn::LoadU(d, p + at) : LoadFirst(d, p + at, n);
+}
+
+/// Stores n sums, at most a vector, starting with element `at`. `bias` is that of floats.
+HWY_INLINE void store_result(const CodesResult& c, Sums v, ScaleVector scale, ScaleVector bias, size_t n, size_t at) {
+  if (c.is_float) {
+    const hn::ScalableTag<float> d;
+    float* to = static_cast<float*>(c.data) + at;
+    const auto x = hn::Add(hn::Mul(hn::ConvertTo(d, v), scale), bias);
+    n >= kSumLanes ? hn::StoreU(x, d, to) : StoreFirst(d, x, to, n);
+  } else if (!c.is_codes) {
     int32_t* to = static_cast<int32_t*>(c.data) + at;
     n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
   } else if (c.is_signed) {

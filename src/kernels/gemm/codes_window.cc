@@ -50,7 +50,7 @@ void window_lines(const CodeWindow& w, const CodeRow& row, const CodesResult& c,
         add(low, w.weights[r]);
         if constexpr (kHalves == 2) add(high, w.weights[r] + 4);
       }
-      store_result(c, sum, scale, width - j, at + j);
+      store_result(c, sum, scale, hn::Zero(hn::ScalableTag<float>()), width - j, at + j);
     }
   }
 }

@@ -79,6 +79,19 @@ const OpTest q_linear_add("QLinearAdd",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+const OpTest matmul_integer_to_float(
+    "MatMulIntegerToFloat",
+    {{.about = "scales of columns and a bias",
+      .inputs = {u8({2, 2}, {1, 2, 3, 4}), Tensor::of<int8_t>({2, 2}, {1, -1, 2, -2}), f32({}, {0.5f}),
+                 f32({2}, {2, 4}), u8({}, {1}), Tensor::of<int8_t>({}, {0}), f32({2}, {1, -1})},
+      .outputs = {f32({2, 2}, {3, -5, 9, -17})},
+      .fixed_types = true},
+     {.about = "no zero points, a batch",
+      .inputs = {u8({2, 1, 2}, {1, 2, 3, 4}), u8({2, 1}, {5, 6}), f32({}, {1}), f32({}, {2})},
+      .outputs = {f32({2, 1, 1}, {34, 78})},
+      .fixed_types = true}},
+    {.domain = "retort"});
+
 Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tensor> inputs) {
   return OpRun("", op, attributes, std::move(inputs), 1).run()[0];
 }
