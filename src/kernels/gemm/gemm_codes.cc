@@ -52,7 +52,7 @@ void gemm_codes_reference(const GemmCodesArgs& g, const Codes& a, const Codes& a
         static_cast<int32_t*>(g.c.data)[at] = int32_t(sum);
         continue;
       }
-      const float x = std::nearbyint(float(int32_t(sum)) * factor) + float(g.c.zero);
+      const float x = std::nearbyint(float(int32_t(sum)) * factor + g.rows[i].offset) + float(g.c.zero);
       const float low = g.c.is_signed ? -128 : 0, high = low + 255;
       const auto code = int32_t(!(x > low) ? low : std::min(x, high));
       static_cast<uint8_t*>(g.c.data)[at] = uint8_t(code);

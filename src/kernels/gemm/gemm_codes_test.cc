@@ -78,6 +78,7 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const P
   for (size_t i = 0; i < s.m; ++i) {
     rows[i].bias = o.bias[i];
     rows[i].scale = o.row_scale[i];
+    rows[i].offset = float(i % 5) * 0.3f;
   }
   const GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data(), .c = c};
   if (plain)

@@ -79,6 +79,15 @@ const OpTest q_linear_add("QLinearAdd",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+const OpTest q_linear_conv_real_bias(
+    "QLinearConv",
+    {{.about = "a bias of real numbers, depthwise and not",
+      .inputs = {u8({1, 1, 1, 2}, {10, 20}), f32({}, {2}), u8({}, {10}), Tensor::of<int8_t>({2, 1, 1, 1}, {2, -3}),
+                 f32({2}, {1, 0.5f}), Tensor::of<int8_t>({2}, {0, 0}), f32({}, {4}), u8({}, {100}), f32({2}, {6, -1})},
+      .outputs = {u8({1, 2, 1, 2}, {102, 112, 100, 92})},
+      .fixed_types = true}},
+    {.domain = "retort"});
+
 const OpTest matmul_integer_to_float(
     "MatMulIntegerToFloat",
     {{.about = "scales of columns and a bias",

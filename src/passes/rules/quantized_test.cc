@@ -52,10 +52,23 @@ TEST(Quantized, ConvolutionWithBias) {
 )");
 }
 
-TEST(Quantized, AConvolutionWithAnotherBiasStaysInFloat) {
+TEST(Quantized, ABiasWithAnotherScaleHasRealNumbers) {
   QuantizedGraph t;
   const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
   const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.bias({1, 2}, {0.5f, 0.5f})});
+  t.output(t.coded(conv, 0.5f, t.code(0)), "y");
+  expect_rewrite(t, {"qdq_conv"}, R"(graph(x: float32[1,2,5,5]) {
+  QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
+  y: uint8[1,2,3,3] = retort.QLinearConv(QuantizeLinear#1, c#2, z#1, w, w#1, w_zero, c#3, z#2, bias#1)
+  return y
+}
+)");
+}
+
+TEST(Quantized, ABiasThatARunComputesStays) {
+  QuantizedGraph t;
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
+  const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.input("bias", {2})});
   t.output(t.coded(conv, 0.5f, t.code(0)), "y");
   expect_no_rewrite(t, {"qdq_conv"});
 }
