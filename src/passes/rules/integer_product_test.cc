@@ -17,39 +17,38 @@ ValueId dynamic_product(TestGraph& t, const std::vector<float>& scales) {
   return t.add("Mul", {numbers, t.add("Mul", {q[1], t.floats(shape, scales)})});
 }
 
-TEST(IntegerProduct, ScalesAndBias) {
-  TestGraph t;
-  t.output(t.add("Add", {t.weight("b", {4}), dynamic_product(t, {0.5f})}), "y");
-  expect_rewrite(t, {"integer_product_scales", "integer_product_bias"}, R"(graph(x: float32[2,3]) {
+void scales_and_bias(TestGraph& t) { t.output(t.add("Add", {t.weight("b", {4}), dynamic_product(t, {0.5f})}), "y"); }
+const RuleExample example_of_scales_and_bias("integer_product_scales_and_bias",
+                                             {"integer_product_scales", "integer_product_bias"}, scales_and_bias,
+                                             R"(graph(x: float32[2,3]) {
   DynamicQuantizeLinear#1: uint8[2,3], DynamicQuantizeLinear#2: float32[], DynamicQuantizeLinear#3: uint8[] = DynamicQuantizeLinear(x)
   y: float32[2,4] = retort.MatMulIntegerToFloat(DynamicQuantizeLinear#1, w, DynamicQuantizeLinear#2, w#1, DynamicQuantizeLinear#3, _, b)
   return y
 }
 )");
-}
 
-TEST(IntegerProduct, ScalesOfColumns) {
-  TestGraph t;
-  t.output(dynamic_product(t, {0.5f, 1, 2, 3}), "y");
-  expect_rewrite(t, {"integer_product_scales"}, R"(graph(x: float32[2,3]) {
+void scales_of_columns(TestGraph& t) { t.output(dynamic_product(t, {0.5f, 1, 2, 3}), "y"); }
+const RuleExample example_of_scales_of_columns("integer_product_scales_of_columns", {"integer_product_scales"},
+                                               scales_of_columns, R"(graph(x: float32[2,3]) {
   DynamicQuantizeLinear#1: uint8[2,3], DynamicQuantizeLinear#2: float32[], DynamicQuantizeLinear#3: uint8[] = DynamicQuantizeLinear(x)
   y: float32[2,4] = retort.MatMulIntegerToFloat(DynamicQuantizeLinear#1, w, DynamicQuantizeLinear#2, w#1, DynamicQuantizeLinear#3, _)
   return y
 }
 )");
-}
 
-TEST(IntegerProduct, AnAddendOfEachRowStaysOutside) {
-  TestGraph t;
+void an_addend_of_each_row_stays_outside(TestGraph& t) {
   t.output(t.add("Add", {dynamic_product(t, {0.5f}), t.weight("b", {2, 1})}), "y");
-  expect_rewrite(t, {"integer_product_scales", "integer_product_bias"}, R"(graph(x: float32[2,3]) {
+}
+const RuleExample example_of_an_addend_of_each_row_stays_outside("integer_product_an_addend_of_each_row_stays_outside",
+                                                                 {"integer_product_scales"},
+                                                                 an_addend_of_each_row_stays_outside,
+                                                                 R"(graph(x: float32[2,3]) {
   DynamicQuantizeLinear#1: uint8[2,3], DynamicQuantizeLinear#2: float32[], DynamicQuantizeLinear#3: uint8[] = DynamicQuantizeLinear(x)
   MatMulIntegerToFloat#1: float32[2,4] = retort.MatMulIntegerToFloat(DynamicQuantizeLinear#1, w, DynamicQuantizeLinear#2, w#1, DynamicQuantizeLinear#3, _)
   y: float32[2,4] = Add(MatMulIntegerToFloat#1, b)
   return y
 }
 )");
-}
 
 }  // namespace
 }  // namespace retort
