@@ -258,6 +258,18 @@ class DocumentsTest extends Fixture {
         }
       }
       assertEquals(0, LiveObjects.count(ObjectKind.IO_BINDING));
+      // A binding that was released does not release another one, which may have its address.
+      MemorySegment other;
+      try (Arena scope = Arena.ofConfined()) {
+        ort.releaseOrtIoBinding(ort.createIoBinding(session.nativePointer(), scope));
+        other = ort.createOrtIoBinding(session.nativePointer());
+      }
+      assertEquals(1, LiveObjects.count(ObjectKind.IO_BINDING));
+      ort.releaseOrtIoBinding(other);
+      Arena ended = Arena.ofConfined();
+      ended.close();
+      closed(() -> ort.createIoBinding(session.nativePointer(), ended));
+      assertEquals(0, LiveObjects.count(ObjectKind.IO_BINDING));
     }
   }
 
