@@ -160,7 +160,9 @@ gpu() {
 with_gradle() {
   command -v gradle >/dev/null || { skip "examples/java/build.gradle: no gradle"; return; }
   [[ $kind == jdk ]] || { skip "examples/java/build.gradle: no JDK"; return; }
-  local area
+  local area major
+  major=$(gradle --version | sed -n 's/^Gradle \([0-9]*\).*/\1/p')
+  [[ $major -ge 7 ]] || { skip "examples/java/build.gradle: needs Gradle 7, not $major"; return; }
   area=$(mktemp -d)
   check "the artifacts are installed" mvn "${OPTIONS[@]}" -Dmaven.repo.local="$area/m2" -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true install
   cp -r "$EXAMPLES" "$area/java"
