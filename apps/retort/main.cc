@@ -39,13 +39,7 @@ void add_commands(CLI::App& app) {
 
 /// Tells an error on standard error, and as JSON on standard output if the command line asks for JSON.
 int fail(int code, const std::string& message, int argc, char** argv) {
-  std::string lines;  // only the program's own line breaks stay
-  for (size_t at = 0; at <= message.size();) {
-    const size_t end = std::min(message.find('\n', at), message.size());
-    lines += (at ? "\n" : "") + retort::cli::clean(message.substr(at, end - at));
-    at = end + 1;
-  }
-  std::fprintf(stderr, "%s\n", lines.c_str());
+  std::fprintf(stderr, "%s\n", retort::cli::clean_lines(message).c_str());
   if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; }))
     retort::cli::print_json({{"error", message.substr(message.find(": ") + 2)}, {"exit_code", code}});
   return code;

@@ -179,18 +179,26 @@ json report(const ProfileOptions& o, const Profile& p, const std::string& engine
   return all;
 }
 
+/// The rows of operators, which have a number of nodes, or of nodes, which have a name.
 void print_rows(const json& rows, const char* title, size_t most) {
-  if (most == 0) return;
-  std::printf("\n%s\n", paint(Paint::bold, title).c_str());
-  Table table(
-      {{"operator"}, {"node"}, {"nodes", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"of peak", true}});
+  if (most == 0 || rows.empty()) return;
+  const bool operators = rows[0].contains("nodes");
+  std::printf("\n");
+  const auto number = [](const char* name) { return Table::Column{name, true}; };
+  Table table({{title},
+               operators ? number("nodes") : Table::Column{""},
+               number("ms"),
+               number("share"),
+               number("GFLOP/s"),
+               number("of peak")},
+              0);
   for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const json& r = rows[i];
-    std::string name = r.value("name", "");
-    if (r.contains("within")) name += " (in " + r["within"].get<std::string>() + ")";
-    table.row({r["op"], name, r.contains("nodes") ? r["nodes"].dump() : "", fixed_text("%.4f", r["milliseconds"]),
-               fixed_text("%.1f%%", r["share"]), r.contains("gflops") ? fixed_text("%.1f", r["gflops"]) : "",
-               r.contains("gflops") ? fixed_text("%.1f%%", r["peak_share"]) : ""});
+    std::string second = operators ? r["nodes"].dump() : r["name"].get<std::string>();
+    if (r.contains("within")) second += " (in " + r["within"].get<std::string>() + ")";
+    const bool counted = r.contains("gflops");
+    table.row({r["op"], second, fixed_text("%.4f", r["milliseconds"]), fixed_text("%.1f%%", r["share"]),
+               counted ? fixed_text("%.1f", r["gflops"]) : "", counted ? fixed_text("%.1f%%", r["peak_share"]) : ""});
   }
   table.print();
   if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
@@ -204,7 +212,7 @@ void print_report(const ProfileOptions& o, const Profile& p, const json& told) {
     std::printf("left out: %zu times of nodes that were interrupted (more than twice the node's median)\n",
                 p.interrupted);
   std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
-  print_rows(told["operators"], "operators", told["operators"].size());
+  print_rows(told["operators"], "operator", told["operators"].size());
   print_rows(told["nodes"], "slowest nodes", o.nodes);
 }
 
