@@ -87,7 +87,7 @@ int run_command(int argc, char** argv) try {
   add_commands(app);
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (CLI::Option* option : sub->get_options()) {
-      if (option->get_type_size() == 0) option->disable_flag_override();  // --nodes=3 is an error
+      if (option->get_items_expected_max() == 0) option->disable_flag_override();  // --nodes=3 is an error
     }
   }
   return parse(app, argc, argv);
