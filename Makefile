@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -180,6 +180,10 @@ PROGRAMS ?=
 test-python-programs: wheel-here ## packages of others that carry models, on official ONNX Runtime and on our wheel (PROGRAMS=rapidocr_page for some)
 	@$(PYTHON) tests/python_programs/check.py --wheels $(OUT)/wheels --work $(BUILD)/python/programs $(PROGRAMS)
 
+test-python-san: build venv ## tests of the Python package, whose extension has AddressSanitizer and UndefinedBehaviorSanitizer (TESTS='-k bind' for some)
+	@RETORT_LOOPBACK="$(abspath $(RELEASE))/examples/providers/loopback/libloopback.so" RETORT_RUN_CASES="$(abspath $(RELEASE))/run_cases" \
+	  $(PYTHON) bindings/python/tools/sanitized.py --prefix $(OUT) --work $(BUILD)/python/san $(TESTS)
+
 SCALE := $(BUILD)/python/scale
 $(SCALE)/venv/.installed: requirements-python-scale.txt | venv
 	@$(PYTHON) -m venv --clear $(SCALE)/venv && $(SCALE)/venv/bin/pip install --quiet --disable-pip-version-check -r $< && touch $@
@@ -194,8 +198,8 @@ test-python-scale: scale-venv ## retort.ray and retort.spark on this machine
 bench-python: wheel-here ## the Python package beside the official one: calls, large arrays, start, Ctrl-C, size; writes the table of docs/python.md
 	@$(PYTHON) bench/python/bench.py --wheels $(OUT)/wheels --work $(BUILD)/python/bench --json $(BUILD)/python/bench.json --page docs/python.md
 
-bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place
-	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md
+bench-python-scale: scale-venv ## Ray and Spark with one and two workers, beside onnxruntime in the same place; writes the table of docs/python.md
+	@$(SCALE)/venv/bin/python bench/python/scale.py --markdown $(BUILD)/python/scale.md --page docs/python.md
 
 setup-aarch64: setup-neon
 	@tools/setup.sh arm64 $(BUILD)/arm64
@@ -242,6 +246,13 @@ $(REPORT):
 bench-frugal: programs venv ## measure memory, idle processor time, cancellation and fork, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json
 
+PRESETS = $(PYTHON) bench/presets/presets.py $(OUT)/lib/libretort.so.1 --programs $(RELEASE) --models $(ZOO)/models
+bench-presets: programs zoo ## measure the values of session.preset side by side (NAMES chooses models)
+	@$(PRESETS) $(NAMES)
+
+bench-presets-docs: programs zoo ## the same, and write the tables of docs/presets.md
+	@$(PRESETS) $(NAMES) --update docs/presets.md
+
 # Both libraries run in one process, on a device whose copies take as long as over PCIe.
 BINDING = $(RELEASE)/binding_bench $(RELEASE)/examples/providers/loopback/libloopback.so $(RELEASE)/libretort.so.1 $$($(PYTHON) bench/zoo/peers.py | tr ' ' '\n' | grep libonnxruntime)
 bench-binding: programs venv ## measure the copies of a hundred runs on a device, with and without I/O binding, beside ONNX Runtime
@@ -263,10 +274,10 @@ agree: programs zoo ## compare every output of the zoo with ONNX Runtime's
 CASES ?= 200
 SEED ?= 0
 FUZZ := $(BUILD)/fuzz
-fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='Add Reduce* com.microsoft:*', CASES=1000 of each, SEED=1), into build/fuzz/report.json
+fuzz-ops: build ## run drawn models of one node here and by ONNX Runtime (OPS='Add Reduce* com.microsoft:*', CASES=1000 of each, SEED=1; MORE=1 goes on where the record ends), into build/fuzz/report.json
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_ops --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --cases $(CASES) --json $(FUZZ)/report.json \
-	  $(if $(AGREED),--agreed $(AGREED)) $(if $(RECORD),--record) \
+	  $(if $(AGREED),--agreed $(AGREED)) $(if $(MORE),--more) $(if $(RECORD),--record) \
 	  $(foreach op,$(OPS),'$(op)')
 
 GRAPHS ?= 200

@@ -59,6 +59,7 @@ set(FOLDER ${CMAKE_BINARY_DIR})
 include(${CMAKE_SOURCE_DIR}/cmake/package_files.cmake)
 install(FILES ${CMAKE_BINARY_DIR}/retort-config.cmake ${CMAKE_BINARY_DIR}/retort-config-version.cmake DESTINATION ${package_dir} COMPONENT library)
 install(FILES ${CMAKE_BINARY_DIR}/retort.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+include(${CMAKE_SOURCE_DIR}/cmake/onnxruntime_files.cmake)
 
 if(RETORT_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)  # by its path: a target would be run by the emulator of a cross build

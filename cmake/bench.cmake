@@ -1,10 +1,10 @@
-# Measurements, for make bench, bench-frugal and bench-kernels.
+# Measurements, for make bench, bench-frugal, bench-presets and bench-kernels.
 if(NOT RETORT_TESTS OR RETORT_SANITIZE)
   return()
 endif()
 
 # Measurements through the C interface, on any engine.
-foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead zoo/decode_growing)
+foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead presets/presets zoo/decode_growing)
   get_filename_component(name ${program} NAME)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${program}.cc)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)

@@ -36,6 +36,13 @@ def fill(path):
         f.write(text.replace("@MAINTAINER@", maintainer()).replace("@EXPAT@", expat()))
 
 
+def onnxruntime_folders(libraries):
+    """Options of package_files.cmake: what has the names of Debian's libonnxruntime-dev lies in folders of its own."""
+    own = libraries + "/retort"
+    return [f"-DONNXRUNTIME_{name}DIR={folder}" for name, folder in
+            (("LIB", own), ("INCLUDE", "include/retort"), ("CMAKE", own + "/cmake"), ("PKGCONFIG", own + "/pkgconfig"))]
+
+
 def stage(build, prefix, version, epoch, tree):
     """Makes a source tree for dpkg-buildpackage: debian/, the installation, and the files that differ in Debian's
     layout."""
@@ -49,7 +56,7 @@ def stage(build, prefix, version, epoch, tree):
     licences.collect(build, os.path.join(tree, "inside"), common=False)
     triplet = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True, capture_output=True, encoding="utf-8").stdout.strip()
     subprocess.run(["cmake", "-DFOLDER=" + os.path.join(tree, "files"), "-DPROJECT_VERSION=" + version, "-DCMAKE_INSTALL_LIBDIR=lib/" + triplet,
-                    "-DRETORT_PREFIX=/usr", "-P", os.path.join(linked.ROOT, "cmake", "package_files.cmake")], check=True)
+                    "-DRETORT_PREFIX=/usr", *onnxruntime_folders("lib/" + triplet), "-P", os.path.join(linked.ROOT, "cmake", "package_files.cmake")], check=True)
 
 
 def build(build_folder, prefix, work, version, epoch, level, to):

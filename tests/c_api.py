@@ -33,6 +33,7 @@ class Api:
         get_api = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(self.library.OrtGetApiBase()[0])
         self.table = ctypes.cast(get_api(version), ctypes.POINTER(ctypes.c_void_p))
         self.functions = {}  # to make one takes as long as a short call
+        self.prepared = {}  # {name: the function that call() uses}
 
     def function(self, name, *types):
         """A function of OrtApi, or of another table: "OrtCompileApi.CompileModel". `types`: of the result and of the parameters."""
@@ -50,12 +51,17 @@ class Api:
 
     def call(self, name, *args):
         """Calls a function that returns a status; numbers are ctypes, everything else is a pointer. Raises ApiError."""
-        types = [type(a) if isinstance(a, BY_VALUE) else ctypes.c_void_p for a in args]
-        status = self.function(name, ctypes.c_void_p, *types)(*args)
+        status = (self.prepared.get(name) or self.prepare(name, args))(*args)
         if status:
             code = self.function("GetErrorCode", ctypes.c_int, ctypes.c_void_p)(status)
             text = self.function("GetErrorMessage", ctypes.c_char_p, ctypes.c_void_p)(status)
             raise ApiError(code, text.decode("utf-8", "replace"))
+
+    def prepare(self, name, args):
+        """The function that returns a status, with the types of its first arguments, for all its calls."""
+        types = [type(a) if isinstance(a, BY_VALUE) else ctypes.c_void_p for a in args]
+        self.prepared[name] = self.function(name, ctypes.c_void_p, *types)
+        return self.prepared[name]
 
     def make(self, name, *args):
         """Calls a function whose last parameter receives a handle; returns the handle."""

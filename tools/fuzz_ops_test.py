@@ -18,6 +18,7 @@ import judge  # noqa: E402
 import model  # noqa: E402
 import numbers_of  # noqa: E402
 import program  # noqa: E402
+import proofs  # noqa: E402
 import recipes  # noqa: E402
 import record  # noqa: E402
 import schemas  # noqa: E402
@@ -165,20 +166,36 @@ class Parts(unittest.TestCase):
         def of(*values, dtype=np.float32):
             return [numbers_of.to_wire(np.array(values, dtype))]
 
-        def explained(actual, moving, expected=of(1.0, 2.0), again=None):
-            return sensitivity.explains(case, expected, actual, lambda cases: {
-                c.number: [("ok", moving if c.number < sensitivity.RUNS else again or expected)] for c, _ in cases})
+        def explained(actual, moving, expected=of(1.0, 2.0), again=None, here=of(1.0, 2.0)):
+            """`moving`, `here`: what the oracle and Retort compute of moved inputs."""
+            return sensitivity.explains(case, expected, actual, lambda cases: [
+                {c.number: [("ok", moving if c.number < sensitivity.RUNS else again or expected)] for c, _ in cases},
+                {c.number: [("ok", here if c.number < sensitivity.RUNS and c.number % 2 else moving)] for c, _ in cases}])
         self.assertTrue(explained(of(1.07, 2.0), of(1.01, 2.0)))
         self.assertFalse(explained(of(1.09, 2.0), of(1.01, 2.0)))
         self.assertFalse(explained(of(1.07, 2.0), of(1.01, 2.0), again=of(1.02, 2.0)))  # it is not the same again
         self.assertFalse(explained(of(1.07, 2.01), of(1.01, 2.0)))  # the second element does not move
         self.assertFalse(explained(of(np.nan, 2.0), of(9.0, 2.0)))
         self.assertFalse(explained(of(1.0, 2.0, 3.0), of(9.0, 9.0)))
-        whole = of(5, 6, dtype=np.int64)
-        self.assertTrue(explained(of(6, 6, dtype=np.int64), of(6, 6, dtype=np.int64), whole))
-        self.assertFalse(explained(of(7, 6, dtype=np.int64), of(6, 6, dtype=np.int64), whole))
-        refusing = sensitivity.explains(case, of(1.0), of(1.1), lambda cases: {c.number: [("error", "run", 1, "")] for c, _ in cases})
+        whole = of(6, 6, dtype=np.int64)
+        self.assertFalse(explained(whole, whole, of(5, 6, dtype=np.int64), here=whole))  # integers are exact
+        refusing = sensitivity.explains(case, of(1.0), of(1.1), lambda cases: [{c.number: [("error", "run", 1, "")] for c, _ in cases}] * 2)
         self.assertFalse(refusing)
+
+    def test_an_error_that_stays_when_inputs_move_is_not_explained(self):
+        case, generator = program.make_case(operator("Tanh"), 1, 0, TABLE)[0], np.random.Generator(np.random.PCG64(1))
+
+        def of(value):
+            return [numbers_of.to_wire(np.array([value], np.float32))]
+
+        def explained(bias):
+            noise = generator.standard_normal((2, sensitivity.RUNS)) * 1e-3
+            runs = [{n: [("ok", of(1.0 + moved + (bias if ours else 0.0)))] for n, moved in enumerate(noise[ours])} for ours in (0, 1)]
+            for engine, value in zip(runs, (1.0, 1.001 + bias)):
+                engine[sensitivity.RUNS] = [("ok", of(value))]
+            return sensitivity.explains(case, of(1.0), of(1.001 + bias), lambda _: runs)
+        self.assertGreater(sum(explained(0.0) for _ in range(20)), 17)
+        self.assertEqual(sum(explained(4e-3) for _ in range(20)), 0)
 
     def test_a_record_has_the_last_run_of_each_operator(self):
         tally = program.Tally("Add")
@@ -206,8 +223,28 @@ class Parts(unittest.TestCase):
             self.assertEqual(bool(found), expected)
 
 
+    def test_a_kernel_whose_versions_have_no_end_is_for_its_first_version(self):
+        versions = {v.since: operator("RoiAlign").kernels_of(v) for v in operator("RoiAlign").versions}
+        self.assertEqual([bool(versions[since]) for since in (10, 16, 22)], [True, True, False])
+
+
 @unittest.skipUnless(ORACLE and os.path.exists(LIBRARY), "no ONNX Runtime or no library")
 class Here(unittest.TestCase):
+    def test_results_are_precise_that_are_those_of_float64(self):
+        engines = Worker(ORACLE, ((0, 1),), 20), Worker(LIBRARY, ((0, 1),), 20)
+        try:
+            made = next(made for made in (program.make_case(operator("LRN"), 1, n, TABLE) for n in range(20))
+                        if made[0].chosen.get("T") == numbers_of.FLOAT32 and made[0].inputs[0].value.size and made[0].version.since > 1)
+            theirs, ours = (engine.run([(0, *made[1])])[0][0] for engine in engines)
+            value = numbers_of.from_wire(ours[1][0])
+            worse = "ok", [numbers_of.to_wire((value * np.float32(1 + 1e-4)).astype(np.float32))]
+            far = "ok", [numbers_of.to_wire(value * np.float32(1.01))]
+            precise = [proofs.Proofs(made[0], *pair, engines).precise() for pair in ((theirs, ours), (worse, ours), (theirs, worse), (far, ours))]
+            self.assertEqual(precise, [True, True, False, False])
+        finally:
+            for engine in engines:
+                engine.stop()
+
     def test_a_seeded_choice(self):
         fuzzer = program.Fuzzer(TABLE, (Worker(ORACLE, ((0, 1),), 20), Worker(LIBRARY, program.CONFIGURATIONS, 20)), FAULTS)
         try:

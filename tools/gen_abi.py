@@ -2,6 +2,7 @@
 """Generates everything that follows from the ABI tables in abi/.
 
   gen_abi.py headers DIR    onnxruntime_c_api.h and onnxruntime_ep_c_api.h
+  gen_abi.py keys DIR       onnxruntime_session_options_config_keys.h and the like, at build time
   gen_abi.py sources DIR    slots.h, tables.cc, stubs.cc and the generated tests
   gen_abi.py check          exit 1 unless the committed headers equal the generated ones and the ledger names real slots
 
@@ -11,6 +12,7 @@ import os
 import sys
 
 import gen_abi_header
+import gen_abi_keys
 import gen_abi_sources
 from gen_abi_facts import ROOT, Facts
 
@@ -39,14 +41,15 @@ def sources(facts):
 
 def main(arguments):
     facts = Facts()
-    errors = facts.ledger_errors()
+    errors = facts.ledger_errors() + gen_abi_keys.errors()
+    made = {"headers": headers, "keys": lambda _: gen_abi_keys.headers(), "sources": sources}
     if arguments[:1] == ["check"]:
         for name, text in headers(facts).items():
             with open(os.path.join(ROOT, "include", "retort", name), encoding="utf-8") as f:
                 if f.read() != text:
                     errors.append(name + " is not what tools/gen_abi.py generates: run it again")
-    elif len(arguments) == 2 and arguments[0] in ("headers", "sources"):
-        for name, text in (headers if arguments[0] == "headers" else sources)(facts).items():
+    elif len(arguments) == 2 and arguments[0] in made:
+        for name, text in made[arguments[0]](facts).items():
             write(arguments[1], name, text)
     else:
         return __doc__

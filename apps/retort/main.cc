@@ -1,11 +1,16 @@
-// The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 diff found a
-// difference.
+// The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 results
+// differ, 130 interrupted.
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
 #include "cli/usage.h"
 #include "measure/allocations.h"
 
@@ -23,8 +28,7 @@ constexpr const char* kExamples = R"(Examples:
                                                      the first node where two engines differ
   retort convert model.onnx out.onnx --external w    weights beside the model
 
-retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error,
-2 wrong usage, 3 retort diff found a difference.)";
+retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 results differ (diff, run --expected), 130 interrupted by Ctrl-C after partial results. With --json, a command that fails prints {"error": the message, "exit_code": 1 or 2}.)";
 
 void add_commands(CLI::App& app) {
   const auto all = retort::cli::commands();
@@ -33,7 +37,53 @@ void add_commands(CLI::App& app) {
   for (const retort::cli::Command* command : commands) command->add(app);
 }
 
-/// Runs the command and returns the exit code.
+/// Tells an error on standard error, and as JSON on standard output if the command line asks for JSON.
+int fail(int code, const std::string& message, int argc, char** argv) {
+  std::string lines;  // only the program's own line breaks stay
+  for (size_t at = 0; at <= message.size();) {
+    const size_t end = std::min(message.find('\n', at), message.size());
+    lines += (at ? "\n" : "") + retort::cli::clean(message.substr(at, end - at));
+    at = end + 1;
+  }
+  std::fprintf(stderr, "%s\n", lines.c_str());
+  if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; }))
+    retort::cli::print_json({{"error", message.substr(message.find(": ") + 2)}, {"exit_code", code}});
+  return code;
+}
+
+/// The name of the program and its command, in front of messages about usage.
+std::string place(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "retort" : "retort " + chosen[0]->get_name();
+}
+
+std::string advice(const CLI::App& app) { return "\n" + place(app) + " --help lists its options."; }
+
+int parse(CLI::App& app, int argc, char** argv) try {
+  app.parse(argc, argv);
+  if (!app.get_subcommands().empty()) return 0;
+  std::fprintf(stderr, "retort: name a command\n\n%s", retort::cli::help_of_program(app, 80).c_str());
+  return retort::cli::kWrongUsage;
+} catch (const CLI::ExtrasError&) {
+  return fail(retort::cli::kWrongUsage, retort::cli::unexpected_text(app, argc, argv), argc, argv);
+} catch (const CLI::CallForHelp&) {
+  const auto chosen = app.get_subcommands();
+  const size_t width = retort::cli::terminal_width();
+  std::fputs(
+      (chosen.empty() ? retort::cli::help_of_program(app, width) : retort::cli::help_of_command(*chosen[0], width))
+          .c_str(),
+      stdout);
+  return 0;
+} catch (const CLI::CallForVersion&) {
+  std::puts("retort " RETORT_VERSION);
+  return 0;
+} catch (const CLI::ParseError& e) {
+  return fail(retort::cli::kWrongUsage, place(app) + ": " + retort::cli::parse_error_text(e) + advice(app), argc, argv);
+} catch (const retort::cli::WrongUsage& e) {
+  return fail(retort::cli::kWrongUsage, place(app) + ": " + e.what() + advice(app), argc, argv);
+}
+
+/// Runs the command and returns the exit code. Messages are ours, because users do not know the libraries that the program consists of.
 int run_command(int argc, char** argv) try {
   retort::cli::count_allocations(false);  // only counted on request, since it costs a little time
   CLI::App app{"Retort runs ONNX models.", "retort"};
@@ -41,22 +91,27 @@ int run_command(int argc, char** argv) try {
   app.footer(kExamples);
   app.require_subcommand(0, 1);
   add_commands(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ExtrasError&) {
-    std::fprintf(stderr, "%s\n", retort::cli::unexpected_text(app, argc, argv).c_str());
-    return retort::cli::kWrongUsage;
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : retort::cli::kWrongUsage;
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    for (CLI::Option* option : sub->get_options()) {
+      if (option->get_type_size() == 0) option->disable_flag_override();  // --nodes=3 is an error
+    }
   }
-  if (!app.get_subcommands().empty()) return 0;
-  std::fputs(app.help().c_str(), stderr);
-  return retort::cli::kWrongUsage;
+  return parse(app, argc, argv);
 } catch (const retort::cli::Exit& e) {
   return e.code;
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "retort: %s\n", e.what());
-  return retort::cli::kFailed;
+} catch (const retort::cli::Failure& e) {
+  return fail(retort::cli::kFailed, std::string("retort: ") + e.what(), argc, argv);
+} catch (const std::filesystem::filesystem_error& e) {
+  return fail(retort::cli::kFailed, "retort: '" + e.path1().string() + "': " + e.code().message(), argc, argv);
+} catch (const std::bad_alloc&) {
+  return fail(retort::cli::kFailed, "retort: there is not enough memory", argc, argv);
+} catch (const nlohmann::json::exception&) {
+  return fail(retort::cli::kFailed,
+              "retort: the engine described something in a form that this program does not know; "
+              "use the library of the same version",
+              argc, argv);
+} catch (const std::exception&) {
+  return fail(retort::cli::kFailed, "retort: an internal error; please report the command with its model", argc, argv);
 }
 
 }  // namespace

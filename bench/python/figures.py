@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import methods
 import models
 import numpy as np
 
@@ -23,12 +24,12 @@ def session(package, model, threads=1):
     return package.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def alternate(calls, rounds):
+def alternate(calls, rounds, block_seconds=BLOCK_SECONDS):
     """The median of the time of a call over blocks that alternate: what disturbs the machine disturbs all."""
     counts, times = {}, {name: [] for name in calls}
     for name, call in calls.items():
         start, count = time.perf_counter(), 0
-        while count < 3 or time.perf_counter() - start < BLOCK_SECONDS:
+        while count < 3 or time.perf_counter() - start < block_seconds:
             call()
             count += 1
         counts[name] = count
@@ -81,6 +82,15 @@ def run_of_100_mib(rounds):
     found = alternate({name: lambda s=s: s.run(None, {"x": x}) for name, s in sessions.items()}, max(5, rounds // 10))
     found["copied bytes"] = sessions["ours"].copies().total_bytes
     return found
+
+
+def small_calls(rounds):
+    """Each method of values, bindings and options: {method: {package: seconds}}."""
+    packages = both()
+    for package in packages.values():
+        package.set_default_logger_severity(4)  # the official package warns of entries that are set twice
+    calls = {name: methods.all_of(package, session(package, models.add())) for name, package in packages.items()}
+    return {method: alternate({name: of[method] for name, of in calls.items()}, max(15, rounds // 5), 0.002) for method in calls["ours"]}
 
 
 def in_new_process(code, *arguments):

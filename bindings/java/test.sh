@@ -8,6 +8,7 @@
 #   RETORT_OLD       official ONNX Runtime of a version between 1.17 and 1.20; skipped if it is not set
 #   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is
 #                    missing
+#   RETORT_OLD_JAVA  the folder of a Java from 17 to 21; default: one of /usr/lib/jvm, skipped if there is none
 #   PYTHON           a Python; default: python3
 #
 # Needs Maven and a Java of version 22 or newer, see scripts/find-java.sh; reports it and skips if they are missing.
@@ -69,7 +70,7 @@ fresh_program() {
   local area name
   area=$(mktemp -d)
   mkdir -p "$area/jars" "$area/classes/io/retort"
-  for name in api/target/*.jar ffm/target/*.jar; do
+  for name in {api,ffm,support}/target/*.jar; do
     case $name in *-sources.jar | *-javadoc.jar | *-tests.jar) ;; *) cp "$name" "$area/jars/" ;; esac
   done
   (cd api/target/test-classes && cp --parents io/retort/sample/*.class io/retort/onnxruntime/testing/*.class "$area/classes")
@@ -103,6 +104,73 @@ example() {
   diff "$expected" - <<<"$printed" >&2
 }
 
+# Prints the folder of a Java that is too old for this binding, but not for FfmSupport.
+old_java() {
+  local folder version
+  for folder in ${RETORT_OLD_JAVA:-/usr/lib/jvm/*/}; do
+    version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$folder/release" 2>/dev/null)
+    [[ -n $version && $version -ge 17 && $version -le 21 ]] && { echo "${folder%/}"; return 0; }
+  done
+  return 1
+}
+
+# says PATTERN COMMAND...: checks that the command fails and that exactly one line of its output has the pattern.
+says() {
+  local printed
+  ! printed=$("${@:2}" 2>&1) && [[ $(grep -c -- "$1" <<<"$printed") == 1 ]] && return 0
+  echo "$printed" | head -20
+  return 1
+}
+
+prints() { diff <("${@:2}" 2>&1) - <<<"$1" >&2; }
+
+# A Java on which the Foreign Function and Memory API is missing, is not supported, or is forbidden.
+without_ffm() {
+  local old area bound=("$JAVA_HOME/bin/java" -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*")
+  export RETORT_LIBRARY=$LIBRARY
+  check "native access that Java refuses is reported" says "start it with --enable-native-access=ALL-UNNAMED" \
+    "${bound[@]}" --illegal-native-access=deny io.retort.examples.Classify "$ROOT/examples/digits"
+  check "a platform without native calls is reported" says "or the official package ai.onnxruntime" \
+    "${bound[@]}" -Djdk.internal.foreign.CABI=UNSUPPORTED io.retort.examples.Classify "$ROOT/examples/digits"
+  unset RETORT_LIBRARY
+  old=$(old_java) || { skip "no Java from 17 to 21 (RETORT_OLD_JAVA=FOLDER)"; return; }
+  check "the build with an old JDK says what it needs" says "needs JDK 22 or newer" env JAVA_HOME="$old" mvn "${OPTIONS[@]}" verify
+  check "the examples with an old JDK say what they need" says "needs JDK 22 or newer" env JAVA_HOME="$old" mvn "${OPTIONS[@]}" -f "$EXAMPLES/pom.xml" package
+  [[ $kind == jdk ]] || { skip "a program for Java 17: no JDK to compile it"; return; }
+  area=$(mktemp -d)
+  local jars="$area:$EXAMPLES/target/lib/*" drop_in
+  drop_in=-Donnxruntime.native.onnxruntime.path=$(realpath "$RETORT_OUT/lib/libonnxruntime.so.1")
+  check "a program for Java 17 compiles" "$JAVA_HOME/bin/javac" --release 17 -d "$area" -cp "$jars" "$EXAMPLES/either/EitherWay.java"
+  check "on $old it says why, and runs over JNI" prints "I/O binding needs Java 22, because it uses the Foreign Function and Memory API, and this is Java $("$old/bin/java" -XshowSettings:properties -version 2>&1 \
+    | sed -n 's/.*java.specification.version = //p'). Use Java 22 or newer, or the official package ai.onnxruntime, which calls the same library over JNI
+ai.onnxruntime returns 10 probabilities" "$old/bin/java" "$drop_in" -cp "$jars" EitherWay "$ROOT/examples/digits"
+  check "on $JAVA_HOME it binds" prints "$(cat "$EXAMPLES/expected/Classify.txt")" env RETORT_LIBRARY="$LIBRARY" "$JAVA_HOME/bin/java" \
+    --enable-native-access=ALL-UNNAMED -cp "$jars:$EXAMPLES/target/classes" EitherWay "$ROOT/examples/digits"
+  rm -rf "$area"
+}
+
+# gpu LIBRARY: on a library without a provider for a GPU, the program says so in one sentence.
+gpu() {
+  local printed
+  printed=$(RETORT_LIBRARY=$1 "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" \
+    io.retort.examples.Gpu "$EXAMPLES/templates.onnx" 2>"$EXAMPLES/target/gpu.log") || return 1
+  [[ $(wc -l <<<"$printed") == 1 && $printed == "no GPU is used, because "* ]] || [[ $printed == *"stay on Cuda (GPU 0)"* ]] || { echo "$printed"; return 1; }
+}
+
+# Builds the programs with Gradle, from the artifacts in Maven's local repository.
+with_gradle() {
+  command -v gradle >/dev/null || { skip "examples/java/build.gradle: no gradle"; return; }
+  [[ $kind == jdk ]] || { skip "examples/java/build.gradle: no JDK"; return; }
+  local area
+  area=$(mktemp -d)
+  check "the artifacts are installed" mvn "${OPTIONS[@]}" -Dmaven.repo.local="$area/m2" -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true install
+  cp -r "$EXAMPLES" "$area/java"
+  check "examples/java builds with Gradle" gradle -q --no-daemon -p "$area/java" -PjavaHome="$JAVA_HOME" -Dmaven.repo.local="$area/m2" build
+  check "and its program runs" prints "$(cat "$EXAMPLES/expected/Classify.txt")" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
+    -cp "$area/java/build/classes/java/main:$area/java/build/lib/*" io.retort.examples.Classify "$ROOT/examples/digits"
+  rm -rf "$area"
+}
+
 examples() {
   local library class expected arguments
   mvn "${OPTIONS[@]}" -Pexamples -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true package 2>&1 | grep -v 'WARNING: .*\(Unsafe\|maintainers\)'
@@ -113,9 +181,13 @@ examples() {
     done <<<"$PROGRAMS"
     if [[ -n ${RETORT_LOOPBACK:-} ]]; then
       check "example DeviceTensors on $library" example "$library" DeviceTensors "$EXAMPLES/expected/DeviceTensors.txt" "$EXAMPLES/templates.onnx" "$(realpath "$RETORT_LOOPBACK")"
+      check "example Gpu on $library" example "$library" Gpu "$EXAMPLES/expected/Gpu.txt" "$EXAMPLES/templates.onnx" "$(realpath "$RETORT_LOOPBACK")"
     else
-      skip "example DeviceTensors: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
+      skip "examples DeviceTensors and Gpu: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
     fi
+  done
+  for library in "$LIBRARY" ${ORACLE:+"$ORACLE"}; do
+    check "example Gpu without a provider on $library" gpu "$library"
   done
   # Once on the library in the official package, and once on ours in its place.
   check "example FromOfficial" example "$LIBRARY" FromOfficial "$EXAMPLES/expected/FromOfficial.txt" "$ROOT/examples/digits/digits.onnx"
@@ -145,6 +217,7 @@ fetching() {
 }
 
 fetching
+check "the POMs have what Maven Central wants" "$PYTHON" scripts/check_poms.py
 suite "$LIBRARY"
 if [[ -n $ORACLE ]]; then
   suite "$ORACLE" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true
@@ -159,6 +232,8 @@ fi
 if compgen -G 'api/target/*-native.jar' >/dev/null; then
   fresh_program
   examples
+  without_ffm
+  with_gradle
 else
   skip "no library in $RETORT_OUT/lib for the native jar, which a fresh program and the examples need"
 fi

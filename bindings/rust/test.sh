@@ -83,12 +83,13 @@ linked() {
 
 # Tests examples/inference, as a user of the crate, on a library that is opened at run time, and linked with this one.
 consumer() {
-  suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast -p inference --features load-dynamic
+  suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast -p inference --features load-dynamic,cuda
 }
 consumer_checks() {
-  check "examples/inference: no warning of clippy" quiet cargo clippy --offline -q -p inference --all-targets --features load-dynamic -- -D warnings
+  check "examples/inference: no warning of clippy" quiet cargo clippy --offline -q -p inference --all-targets --features load-dynamic,cuda -- -D warnings
+  check "examples/inference: cargo check --features cuda" env ONNXRUNTIME_DIR="$OUT" cargo check --offline -q -p inference --features cuda
   check "examples/inference: formatted" quiet cargo fmt -p inference --check
-  check "examples/inference: no warning of cargo doc" env RUSTDOCFLAGS="-D warnings" cargo doc --offline -q --no-deps -p inference --features load-dynamic
+  check "examples/inference: no warning of cargo doc" env RUSTDOCFLAGS="-D warnings" cargo doc --offline -q --no-deps -p inference --features load-dynamic,cuda
   mkdir -p "$AREA/run" && ln -sf "$LIBRARY" "$AREA/run/libonnxruntime.so.1"
   suite "examples/inference, linked" env ONNXRUNTIME_DIR="$OUT" LD_LIBRARY_PATH="$AREA/run" cargo test --offline -p inference --test program
 }

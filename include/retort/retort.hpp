@@ -16,6 +16,9 @@
 // may run from several threads at once, each with inputs, outputs or an IoBinding of its own. A moved-from owner may
 // only be destroyed or assigned to. Every function may throw Error.
 #pragma once
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
+#error "retort/retort.hpp needs C++20: compile with -std=c++20, or use onnxruntime_cxx_api.h, which needs C++17"
+#else
 #include "cxx/binding.hpp"
 #include "cxx/compile.hpp"
 #include "cxx/devices.hpp"
@@ -25,3 +28,4 @@
 #include "cxx/package.hpp"
 #include "cxx/session.hpp"
 #include "cxx/value.hpp"
+#endif

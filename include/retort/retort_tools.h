@@ -16,7 +16,8 @@ extern "C" {
 
 /* Describes a model file as a JSON object. It does not run the model or pack weights.
  *
- * Options, `count` pairs of key and value: "shape.<input>" = "1x3x224x224"; "level" = "0", "1", "2", "3" or "99", as
+ * Options, `count` pairs of key and value: "shape.<input>" = "1x3x224x224";
+ * "shape.<extent>" = "4" for an extent that the model names; "level" = "0", "1", "2", "3" or "99", as
  * GraphOptimizationLevel; "disable" = name of a pass or rule to leave out (may be repeated).
  *
  *   name, doc, domain, producer, producer_version, ir_version, model_version, metadata {key: text}
@@ -47,6 +48,11 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortDescribeModel)(const char* model, const
  * and {name, domain, versions, rewritten: true} for operators that loading replaces by others. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortListOperators)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
 
+/* Lists the names that settings take, as a JSON object:
+ *   config_keys [keys of session configuration entries, see docs/config.md]
+ *   passes [names of optimisation passes and rules that can be left out] */
+typedef OrtStatusPtr(ORT_API_CALL* RetortListNames)(OrtAllocator* allocator, char** json) NO_EXCEPTION;
+
 /* Writes the model `from` to `to`, unchanged, in the format "ONNX" or "ORT"; with "", the name decides: "ORT" for a
  * name that ends in .ort, otherwise "ONNX". In ONNX, weights of `threshold` bytes and more go into the file
  * `external` beside `to`; if `external` is "", all weights are inside. An existing file is replaced completely or
@@ -64,6 +70,11 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortWriteModel)(const char* from, const cha
  * "device_to_host" or "device_to_device". */
 typedef OrtStatusPtr(ORT_API_CALL* RetortSessionCopies)(const OrtSession* session, OrtAllocator* allocator,
                                                         char** json) NO_EXCEPTION;
+
+/* Lists the execution providers of a session, however they were chosen, in the order in which they claim nodes, as a
+ * JSON array of names. The CPU, which runs what none of them claims, is not listed. */
+typedef OrtStatusPtr(ORT_API_CALL* RetortSessionProviders)(const OrtSession* session, OrtAllocator* allocator,
+                                                           char** json) NO_EXCEPTION;
 
 #ifdef __cplusplus
 }

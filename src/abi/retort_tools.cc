@@ -5,10 +5,12 @@
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
+#include "base/json.h"
 #include "explain/convert.h"
 #include "explain/describe.h"
 #include "explain/operators.h"
 #include "retort/retort_tools.h"
+#include "session/config.h"
 
 namespace retort::abi {
 namespace {
@@ -25,6 +27,17 @@ OrtStatusPtr ORT_API_CALL session_copies(const OrtSession* session, OrtAllocator
     const std::string text = session_of(session)->ledger().json();
     OrtAllocator& a = need(allocator, "allocator");
     need(json, "json") = allocate_text(a, text);
+  });
+}
+
+OrtStatusPtr ORT_API_CALL session_providers(const OrtSession* session, OrtAllocator* allocator, char** json) noexcept {
+  return guard([&] {
+    JsonWriter names;
+    names.open('[');
+    for (const auto& provider : session_of(session)->devices().providers) names.value(provider->name());
+    names.close(']');
+    OrtAllocator& a = need(allocator, "allocator");
+    need(json, "json") = allocate_text(a, names.take());
   });
 }
 
@@ -77,6 +90,21 @@ OrtStatusPtr ORT_API_CALL operators(OrtAllocator* allocator, char** json) noexce
   });
 }
 
+OrtStatusPtr ORT_API_CALL names(OrtAllocator* allocator, char** json) noexcept {
+  return guard([&] {
+    JsonWriter out;
+    out.open('{').key("config_keys").open('[');
+    for (const ConfigKey& key : config_keys()) {
+      if (key.scope == ConfigScope::session && !key.key.ends_with('*')) out.value(std::string(key.key));
+    }
+    out.close(']').key("passes").open('[');
+    for (const std::string& name : pass_names()) out.value(name);
+    const std::string text = out.close(']').close('}').take();
+    OrtAllocator& a = need(allocator, "allocator");
+    need(json, "json") = allocate_text(a, text);
+  });
+}
+
 OrtStatusPtr ORT_API_CALL write(const char* from, const char* to, const char* format, const char* external,
                                 size_t threshold) noexcept {
   return guard([&] {
@@ -94,11 +122,15 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   if (asked == "RetortSessionCopiedBytes") return reinterpret_cast<OrtExperimentalFnPtr>(session_copied_bytes);
   const RetortDescribeModel describe_function = describe;  // the compiler checks their types against the header
   const RetortListOperators operators_function = operators;
+  const RetortListNames names_function = names;
   const RetortWriteModel write_function = write;
   const RetortSessionCopies copies_function = session_copies;
+  const RetortSessionProviders providers_function = session_providers;
   if (asked == "RetortDescribeModel") return reinterpret_cast<OrtExperimentalFnPtr>(describe_function);
   if (asked == "RetortListOperators") return reinterpret_cast<OrtExperimentalFnPtr>(operators_function);
+  if (asked == "RetortListNames") return reinterpret_cast<OrtExperimentalFnPtr>(names_function);
   if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
+  if (asked == "RetortSessionProviders") return reinterpret_cast<OrtExperimentalFnPtr>(providers_function);
   if (asked == "RetortWriteModel") return reinterpret_cast<OrtExperimentalFnPtr>(write_function);
   return nullptr;
 }

@@ -271,7 +271,7 @@ void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, Functio
   s.busy.store(false, std::memory_order_release);
 }
 
-int Parallel::workers() const { return pool_ ? pool_->threads() : 1; }
+int Parallel::workers() const { return pool_ ? pool_->workers() : 1; }
 
 void Parallel::for_each(size_t tasks, FunctionRef<void(size_t, int)> body) const {
   if (pool_) return pool_->for_each(tasks, cancel_, body);

@@ -27,6 +27,7 @@ struct WorkHooks {
 
 struct ThreadPoolOptions {
   int threads = 1;                        ///< including the caller: threads - 1 workers are started
+  int stands_for = 0;                     ///< threads of a larger pool whose scratch memory loops may have; 0: none
   bool spin = true;                       ///< false: workers sleep at once if there is no work
   std::chrono::microseconds linger{200};  ///< how long a worker spins after its last task
   /// Whether workers, and sessions that run on this pool, treat denormal numbers as zeros.
@@ -46,6 +47,9 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
 
   int threads() const { return options_.threads; }
+  /// What Parallel::workers() reports.
+  int workers() const { return options_.threads > options_.stands_for ? options_.threads : options_.stands_for; }
+  const ThreadPoolOptions& options() const { return options_; }
   bool flushes_denormals() const { return options_.flush_denormals; }
   /// Makes workers that wait for the next loop sleep at once. Loops in progress on other threads continue.
   void rest();

@@ -177,8 +177,8 @@ std::vector<HardwareDevice> virtual_devices(std::string_view text) {
     const std::string_view kind = one.substr(0, one.find(':'));
     const std::string_view ids = one.substr(std::min(kind.size() + 1, one.size()));
     const size_t colon = ids.find(':');
-    const auto vendor = hex_of(ids.substr(0, colon), 0xffff);
-    const auto device = colon == ids.npos ? std::nullopt : hex_of(ids.substr(colon + 1), 0xffff);
+    const auto vendor = hex_of(ids.substr(0, colon), 0xffffffff);
+    const auto device = colon == ids.npos ? std::nullopt : hex_of(ids.substr(colon + 1), 0xffffffff);
     const bool cpu = kind == "cpu", gpu = kind == "gpu";
     require(
         (cpu || gpu || kind == "npu") && vendor && device, ErrorCode::invalid_argument,

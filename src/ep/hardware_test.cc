@@ -155,10 +155,12 @@ TEST(VirtualDevices, AreDeclared) {
   EXPECT_EQ(text_of(virtual_devices("npu:0x8086:0x7D1D,gpu:0x1:0x2")),
             "npu 8086:7d1d is_virtual=1; gpu 0001:0002 is_virtual=1");
   EXPECT_EQ(text_of(virtual_devices("cpu:0x8086:0x0")), "cpu 8086:0000 is_virtual=1");
+  // Vendors outside of the PCI lists have ids of 32 bits; Qualcomm's is "QCOM" in ASCII.
+  EXPECT_EQ(text_of(virtual_devices("npu:0x4d4f4351:0x41")), "npu 4d4f4351:0041 is_virtual=1");
 }
 
 TEST(VirtualDevices, MistakesAreNamed) {
-  for (const char* text : {"gpu", "gpu:", "gpu:0x1", "gpu:0x1:", "gpu:1:2", "gpu:0x1:0x2:0x3", "gpu:0x10000:0x1",
+  for (const char* text : {"gpu", "gpu:", "gpu:0x1", "gpu:0x1:", "gpu:1:2", "gpu:0x1:0x2:0x3", "gpu:0x100000000:0x1",
                            "tpu:0x1:0x2", "GPU:0x1:0x2", ",", "gpu:0x1:0x2,", ",gpu:0x1:0x2",
                            "gpu:0x1:0x2,,npu:0x1:0x2", "gpu:-0x1:0x2", "gpu:0x1:0x2;npu:0x1:0x2"}) {
     try {

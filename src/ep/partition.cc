@@ -37,11 +37,12 @@ class Cut {
   /// In order: every producer before its consumers.
   const std::vector<NodeId>& nodes() const { return order_; }
 
-  /// Replaces the claimed nodes by a node of `op`, which keeps the bodies of a single claimed node.
-  NodeId replace(std::shared_ptr<const ExternalOp> op, const std::string& name) {
+  /// Replaces the claimed nodes by one node, which gets its operator later and keeps the bodies of a single claimed
+  /// node.
+  NodeId replace(const std::string& domain, const std::string& type, const std::string& name) {
     Node node;
-    node.domain = op->domain();
-    node.type = op->type();
+    node.domain = domain;
+    node.type = type;
     node.name = name;
     node.inputs = inputs_;
     if (single_) {
@@ -64,7 +65,6 @@ class Cut {
       if (graph_.value(made[i]).name != names[i]) std::swap(graph_.value(outputs_[i]).name, graph_.value(made[i]).name);
     }
     for (auto gone = order_.rbegin(); gone != order_.rend(); ++gone) graph_.remove(*gone);
-    resolve_external(graph_, graph_.node(id), std::move(op));
     return id;
   }
 
@@ -127,22 +127,11 @@ class Cut {
             provider_.name(), retort::describe(graph_, node), what, v.name);
   }
 
-  // A result must not leave the part and come back: neither side could run first.
   void check_closed() {
-    std::set<NodeId> after;  // nodes outside that depend on a result of the part
-    for (const NodeId id : graph_.order()) {
-      for (const ValueId in : graph_.node(id).inputs) {
-        const Node* producer = in == ValueId::none ? nullptr : graph_.producer(in);
-        if (!producer) continue;
-        const bool needs_after = after.contains(producer->id);
-        require(!needs_after || !is_claimed(id), ErrorCode::ep_fail,
-                "provider '{}' claimed {}, which needs a result of {}, which needs one of the same part; it must put "
-                "both into one claim, or into different ones",
-                provider_.name(), retort::describe(graph_, graph_.node(id)), retort::describe(graph_, *producer));
-        if (!is_claimed(id) && (needs_after || is_claimed(producer->id))) after.insert(id);
-      }
-      if (is_claimed(id)) order_.push_back(id);
-    }
+    const std::vector<NodeId> claimed(claimed_.begin(), claimed_.end());
+    const std::string why = why_not_closed(graph_, claimed);
+    require(why.empty(), ErrorCode::ep_fail, "provider '{}' claimed {}", provider_.name(), why);
+    std::ranges::copy_if(graph_.order(), std::back_inserter(order_), [&](NodeId id) { return is_claimed(id); });
   }
 
   void collect() {
@@ -222,11 +211,32 @@ class Partitioner {
               std::vector<Assignment>& all)
       : model_(model), session_(session), provider_(std::move(provider)), all_(all) {}
 
+  /// All parts of the graph are cut out before the first is compiled, because the provider compiles them together.
   void take(Graph& graph) {
-    for (const Claim& claim : claims(graph)) take(graph, claim);
+    std::vector<Placed> placed;
+    std::vector<Partition> parts;
+    for (const Claim& claim : claims(graph)) {
+      const Placed& last = placed.emplace_back(place(graph, claim));
+      parts.push_back({last.name, last.cut.body(), &model_, claim.drops_constants, claim.single, claim.ticket,
+                       session_.uploads.get()});
+    }
+    if (parts.empty()) return;
+    const std::vector<std::shared_ptr<const Compiled>> compiled = provider_->compile_all(parts);
+    require(compiled.size() == parts.size(), ErrorCode::ep_fail, "provider '{}' compiled {} of {} parts",
+            provider_->name(), compiled.size(), parts.size());
+    for (size_t i = 0; i < placed.size(); ++i) finish(graph, placed[i], parts[i], compiled[i]);
   }
 
  private:
+  /// A part that was cut out, and the node in its place.
+  struct Placed {
+    Cut cut;
+    std::string name, type;
+    std::vector<ValueType> inputs, outputs;
+    std::vector<std::string> constants;
+    NodeId node = NodeId::none;
+  };
+
   std::vector<Claim> claims(Graph& graph) {
     std::vector<Claim> claims = provider_->claim(model_, graph);
     if (!provider_->prefers_channels_last()) return claims;
@@ -237,38 +247,42 @@ class Partitioner {
     return claims;
   }
 
-  void take(Graph& graph, const Claim& claim) {
-    Cut cut(graph, *provider_, claim);
-    const std::string name = claim.name.empty() ? cat("{}_{}", provider_->name(), number_) : claim.name;
-    const std::string type = claim.single ? graph.node(claim.nodes[0]).type : name;
+  Placed place(Graph& graph, const Claim& claim) {
+    Placed placed{.cut = Cut(graph, *provider_, claim), .name = claim.name, .type = {}};
+    if (placed.name.empty()) placed.name = cat("{}_{}", provider_->name(), number_);
+    placed.type = claim.single ? graph.node(claim.nodes[0]).type : placed.name;
     ++number_;
-    std::shared_ptr<const Compiled> compiled;
-    try {
-      compiled = provider_->compile(
-          {name, cut.body(), &model_, claim.drops_constants, claim.single, claim.ticket, session_.uploads.get()});
-      require(compiled != nullptr, ErrorCode::ep_fail, "compile() returned null");
-    } catch (Error& e) {
-      e.add_context(cat("provider '{}' compiling part '{}' of {} nodes", provider_->name(), name, claim.nodes.size()));
-      throw;
-    }
+    placed.inputs = placed.cut.input_types();
+    placed.outputs = placed.cut.output_types();
+    placed.constants = placed.cut.constants();
+    placed.node = placed.cut.replace(provider_->name(), placed.type, placed.name);
+    return placed;
+  }
+
+  void finish(Graph& graph, const Placed& placed, const Partition& part,
+              const std::shared_ptr<const Compiled>& compiled) {
+    require(compiled != nullptr, ErrorCode::ep_fail, "provider '{}' compiling part '{}': it returned null",
+            provider_->name(), placed.name);
+    const Cut& cut = placed.cut;
     all_.push_back({.provider = provider_->name(),
-                    .name = name,
+                    .name = placed.name,
                     .graph = &graph,
                     .nodes = cut.nodes(),
-                    .single = claim.single,
+                    .single = part.single,
                     .space = provider_->space(),
-                    .constants = cut.constants(),
-                    .drops_constants = claim.drops_constants,
+                    .constants = placed.constants,
+                    .drops_constants = part.drops_constants,
                     .inside = cut.body(),
+                    .node = placed.node,
                     .stand_in = compiled->stand_in()});
-    all_.back().node = cut.replace(part_op({.provider = provider_,
-                                            .uploads = session_.uploads,
-                                            .type = type,
-                                            .compiled = std::move(compiled),
-                                            .inputs = cut.input_types(),
-                                            .outputs = cut.output_types(),
-                                            .replacements = cut.replacements()}),
-                                   name);
+    resolve_external(graph, graph.node(placed.node),
+                     part_op({.provider = provider_,
+                              .uploads = session_.uploads,
+                              .type = placed.type,
+                              .compiled = compiled,
+                              .inputs = placed.inputs,
+                              .outputs = placed.outputs,
+                              .replacements = cut.replacements()}));
   }
 
   Model& model_;
@@ -279,6 +293,28 @@ class Partitioner {
 };
 
 }  // namespace
+
+std::string why_not_closed(const Graph& graph, std::span<const NodeId> nodes) {
+  const std::set<NodeId> claimed(nodes.begin(), nodes.end());
+  std::set<NodeId> after;  // nodes outside that depend on a result of the part
+  for (const NodeId id : graph.order()) {
+    const bool is_inside = claimed.contains(id);
+    for (const ValueId in : graph.node(id).inputs) {
+      const Node* producer = in == ValueId::none ? nullptr : graph.producer(in);
+      if (!producer) continue;
+      const bool needs_after = after.contains(producer->id);
+      if (needs_after && is_inside) {
+        return cat(
+            "{}, which needs a result of {}, which needs one of the same part; it must put both into one claim, or "
+            "into "
+            "different ones",
+            describe(graph, graph.node(id)), describe(graph, *producer));
+      }
+      if (!is_inside && (needs_after || claimed.contains(producer->id))) after.insert(id);
+    }
+  }
+  return {};
+}
 
 void show_to_providers(Model& model, const ExternalOps* external) {
   lift_constants(*model.graph);

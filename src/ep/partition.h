@@ -1,6 +1,7 @@
 // Divides a model into parts for providers: each part becomes one node.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Assignment {
 /// Converts a model whose functions are expanded to the form that providers see: Constant nodes become constants, and
 /// types of values are inferred as far as `external` and the engine's operators allow.
 void show_to_providers(Model& model, const ExternalOps* external);
+
+/// Why these nodes of the graph cannot be one part: a result leaves it and comes back, so neither side could run first.
+/// Empty if they can.
+std::string why_not_closed(const Graph& graph, std::span<const NodeId> nodes);
 
 /// Asks the providers in order to claim nodes of such a model, bodies first. Cuts out each claim, has it compiled, and
 /// replaces it by one node, which lift() does not change. Throws ep_fail naming provider and node if a claim is

@@ -88,7 +88,7 @@ class Compiled {
   virtual const StandIn* stand_in() const { return nullptr; }
 };
 
-/// Each session has its own. claim() and compile() are called by one thread at a time: while the session is made, and
+/// Each session has its own. claim(), compile() and compile_all() are called by one thread at a time: while the session is made, and
 /// during runs if a call needs a second plan. Any thread may call the other functions.
 class Provider {
  public:
@@ -112,6 +112,9 @@ class Provider {
   /// Why the last claim() left this node out, as a text for users; empty: no reason. Bodies are asked about first.
   virtual std::string why_not(NodeId) const { return {}; }
   virtual std::shared_ptr<const Compiled> compile(const Partition& partition) = 0;
+  /// Compiles all parts of one graph, in the order of the claims; the result has one for each. Overridden by providers
+  /// whose compiler wants to see them together.
+  virtual std::vector<std::shared_ptr<const Compiled>> compile_all(std::span<const Partition> parts);
   /// The text that it wants to read in a model with its saved parts, before it loads them. Called before claim(); "":
   /// none.
   virtual std::string compatibility(const Model&) { return {}; }

@@ -82,7 +82,9 @@ class Description {
     for (const auto& [name, shape] : options_.shapes) {
       const auto id = std::find_if(graph.inputs.begin(), graph.inputs.end(),
                                    [&, &input = name](ValueId v) { return graph.value(v).name == input; });
-      require(id != graph.inputs.end(), ErrorCode::invalid_argument, "the model has no input '{}'", name);
+      if (id == graph.inputs.end() && shape.size() == 1 && bind_extent(graph, name, shape[0])) continue;
+      require(id != graph.inputs.end(), ErrorCode::invalid_argument, "the model has no input or free extent '{}'",
+              name);
       const ValueType type = graph.value(*id).type;
       require(type.is_tensor(), ErrorCode::invalid_argument, "input '{}' is not a tensor, so it has no shape", name);
       if (!type.ranked) {
@@ -100,6 +102,19 @@ class Description {
               type_text(graph, type), to_string(shape));
     }
     set_extents(graph);
+  }
+
+  /// Gives a size to an extent that inputs name. False if none does.
+  bool bind_extent(const Graph& graph, const std::string& name, int64_t size) {
+    bool found = false;
+    for (const ValueId input : graph.inputs) {
+      for (const Dim d : graph.value(input).type.shape) {
+        if (!is_symbolic(d) || graph.dims().text(d) != name) continue;
+        extents_.emplace_back(d, size);
+        found = true;
+      }
+    }
+    return found;
   }
 
   void set_extents(Graph& graph) {

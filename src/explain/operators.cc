@@ -10,6 +10,7 @@
 #include "lift/rewriter.h"
 #include "onnx/operator_schemas.h"
 #include "ops/external.h"
+#include "passes/optimize.h"
 
 namespace retort {
 namespace {
@@ -88,6 +89,12 @@ std::string list_operators() {
     json.close(']').close('}');
   }
   return json.close(']').take();
+}
+
+std::vector<std::string> pass_names() {
+  std::set<std::string> names;
+  for (const auto& stage : pass_stages()) names.insert(stage.begin(), stage.end());
+  return {names.begin(), names.end()};
 }
 
 }  // namespace retort

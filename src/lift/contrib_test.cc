@@ -1,4 +1,6 @@
 // Operators of com.microsoft, com.microsoft.nchwc and ONNX's experiments that are others of ai.onnx, or are made of them.
+#include <algorithm>
+
 #include "lift/lift_testing.h"
 
 namespace retort {
@@ -84,6 +86,28 @@ TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
                 {{"activation", std::string("ScaledTanh")}, {"activation_alpha", 2.0f}, {"activation_beta", 0.5f}}),
       "%0 = Gemm(x0, x1)\n%1 = Mul(%0, 0.5f)\n%2 = Tanh(%1)\ny = Mul(%2, 2f)\n");
   EXPECT_THROW(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})}, {{"activation", std::string("Elu")}}), Error);
+  const Input whole{ValueType::tensor(DType::u64, Shape{2, 2})};
+  EXPECT_EQ(microsoft("FusedGemm", {whole, whole}, {{"activation", std::string("Relu")}}), "y = Gemm(x0, x1)\n");
+  EXPECT_EQ(microsoft("FusedGemm", {whole, whole}, {{"activation", std::string("Sigmoid")}}),
+            "%0 = Gemm(x0, x1)\n%1 = Cast(%0) to=11\n%2 = Sigmoid(%1)\ny = Cast(%2) to=13\n");
+}
+
+TEST(Contrib, ScoresHaveTheTypeThatTheModelDeclares) {
+  const auto scores = [](DType own, DType declared) {
+    const auto x = [&](Shape s) { return Input(ValueType::tensor(own, std::move(s))); };
+    const auto g = graph_of(1, "DecoderMaskedMultiHeadAttention", {x({1, 1, 4}), x({1, 1, 4}), x({1, 1, 4})},
+                            {{"num_heads", int64_t(2)}, {"output_qk", int64_t(1)}}, 4, "com.microsoft");
+    g->value(g->outputs[3]).type = ValueType::tensor(declared);
+    lift(*g);
+    verify(*g);
+    EXPECT_EQ(g->value(g->outputs[3]).type.dtype, declared);
+    EXPECT_EQ(g->value(g->outputs[0]).type.dtype, own);
+    const std::string lines = text(*g);
+    return size_t(std::count(lines.begin(), lines.end(), '\n'));
+  };
+  EXPECT_EQ(scores(DType::f16, DType::f16), 1u);
+  EXPECT_EQ(scores(DType::f16, DType::f32), 3u + 1 + 3);  // inputs and the other outputs are converted
+  EXPECT_EQ(scores(DType::f32, DType::f16), 2u);
 }
 
 TEST(Contrib, DynamicPadsAreThoseOfAConvTransposeOrCutOff) {
@@ -109,7 +133,8 @@ TEST(Contrib, ExperimentsOfTheFirstOpsets) {
             "y = Slice(x0, [2,1], [4,5], [2,3])\n");
   const Input image = ValueType::tensor(DType::f32);
   EXPECT_EQ(lifted(7, "ImageScaler", {image}, {{"bias", std::vector<float>{1, 2}}}),
-            "%0 = Mul(x0, 1f)\n%1 = Reshape(%0, [0,2,0,0])\n%2 = CastLike([1,2]f, %1)\ny = Add(%1, %2)\n");
+            "%0 = Mul(x0, 1f)\n%1 = Split(%0, [2]) axis=1\n%2 = Reshape(%1, [0,2,0,0])\n%3 = CastLike([1,2]f, %2)\n"
+            "y = Add(%2, %3)\n");
   EXPECT_EQ(lifted(7, "Crop", {image}, {{"border", std::vector<int64_t>{1, 2, 3, 0}}}),
             "y = Pad(x0, [0,0,-2,-1,0,0,0,-3])\n");
   EXPECT_EQ(

@@ -18,6 +18,8 @@ class Allocator {
   /// The memory is readable by the host only if the space says so. Throws ErrorCode::fail if the allocation fails; may
   /// return null for 0 bytes.
   virtual void* allocate(size_t bytes) = 0;
+  /// The same for memory that is kept for long; some allocators count it apart.
+  virtual void* reserve(size_t bytes) { return allocate(bytes); }
   virtual void release(void* memory) noexcept = 0;
   /// Names and values for display: bytes in use, their maximum, number of allocations.
   virtual std::map<std::string, std::string> statistics() const { return {}; }

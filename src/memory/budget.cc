@@ -1,5 +1,7 @@
 #include "memory/budget.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "memory/host.h"
 
@@ -8,6 +10,27 @@ namespace retort {
 void MemoryBudget::set_limit(size_t bytes, std::function<void()> make_room) {
   limit_ = bytes;
   make_room_ = std::move(make_room);
+}
+
+void MemoryBudget::set_memory(std::shared_ptr<CountedMemory> memory, std::function<void()> make_room) {
+  memory_ = std::move(memory);
+  make_room_ = std::move(make_room);
+}
+
+size_t MemoryBudget::limit() const {
+  const size_t shared = memory_ ? memory_->limit() : 0;
+  return shared ? std::min(limit_, shared) : limit_;
+}
+
+std::shared_ptr<void> MemoryBudget::block(size_t bytes) {
+  if (!memory_) return allocate_block(bytes);
+  if (memory_->limit() == 0) return memory_->workspace(bytes);
+  try {
+    return memory_->workspace(bytes);
+  } catch (const Error&) {
+    make_room_();
+    return memory_->workspace(bytes);
+  }
 }
 
 bool MemoryBudget::take(size_t bytes) {
@@ -19,7 +42,7 @@ bool MemoryBudget::take(size_t bytes) {
 }
 
 std::shared_ptr<void> MemoryBudget::allocate(size_t bytes) {
-  if (limit_ == SIZE_MAX) return allocate_block(bytes);
+  if (limit_ == SIZE_MAX) return block(bytes);
   if (!take(bytes)) {
     make_room_();
     if (!take(bytes)) {
@@ -29,16 +52,16 @@ std::shared_ptr<void> MemoryBudget::allocate(size_t bytes) {
            bytes, limit_, held_.load());
     }
   }
-  std::shared_ptr<void> block;
+  std::shared_ptr<void> made;
   try {
-    block = allocate_block(bytes);
+    made = block(bytes);
   } catch (...) {
     held_ -= bytes;
     throw;
   }
-  void* const data = block.get();
-  return {data, [this, bytes, block = std::move(block)](void*) mutable {
-            block = nullptr;
+  void* const data = made.get();
+  return {data, [this, bytes, made = std::move(made)](void*) mutable {
+            made = nullptr;
             held_ -= bytes;
           }};
 }

@@ -57,10 +57,11 @@ void release_mapping(const Tensor& tensor) {
     release(tensor.owner(), tensor.owner().get(), mapping->file.size);
 }
 
-Tensor move_from_file(const Tensor& tensor) {
+Tensor move_from_file(const Tensor& tensor, FunctionRef<void()> before_piece) {
   constexpr size_t kPiece = size_t(4) << 20;
   std::shared_ptr<void> memory = allocate_block(tensor.bytes());
   for (size_t done = 0; done < tensor.bytes(); done += kPiece) {
+    before_piece();
     const size_t size = std::min(kPiece, tensor.bytes() - done);
     const char* from = tensor.data<char>() + done;
     std::memcpy(static_cast<char*>(memory.get()) + done, from, size);

@@ -78,7 +78,10 @@ TEST(Mapping, AMovedTensorIsAlignedAndLeavesTheFile) {
   const std::shared_ptr<void> mapping = mapping_of(bytes);
   ASSERT_TRUE(mapping);
   const Tensor in_file(DType::f32, {int64_t(kBytes / 4 - 1)}, static_cast<char*>(mapping.get()) + 1, mapping);
-  const Tensor moved = move_from_file(in_file);
+  int pieces = 0;
+  const Tensor moved = move_from_file(in_file, [&] { ++pieces; });
+  EXPECT_EQ(pieces, 3);
+  EXPECT_THROW(move_from_file(in_file, [] { fail(ErrorCode::model_load_canceled, "cancelled"); }), Error);
   EXPECT_TRUE(is_aligned(DType::f32, moved.data()));
   EXPECT_EQ(moved.shape(), in_file.shape());
   EXPECT_EQ(std::memcmp(moved.data(), bytes.data() + 1, moved.bytes()), 0);

@@ -35,11 +35,10 @@ namespace {
     if (op->info.domain == node.domain && !op->has(kInternal)) names.push_back(op->info.name);
   }
   const std::string_view near = nearest(node.type, names);
-  const std::string_view elsewhere = find_op("", node.type) ? "ai.onnx" : "";
   const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-  const std::string what_to_do = !near.empty()        ? cat("use {}", near)
-                                 : !elsewhere.empty() ? cat("use that of the domain {}", elsewhere)
-                                                      : "export the model with operators that `retort ops` lists";
+  // A hint stays in the domain that the model chose: an operator of the same name elsewhere may compute something else.
+  const std::string what_to_do =
+      near.empty() ? "export the model with operators that `retort ops` lists" : cat("use {}", near);
   fail(node.domain.empty() ? ErrorCode::invalid_graph : ErrorCode::not_implemented, "operator {}.{} is not known; {}",
        domain, node.type, what_to_do);
 }

@@ -113,6 +113,14 @@ struct AttributeWriter {
 /// Whether anything makes, reads or returns the value; a body has entries for its captures.
 bool is_met(const GraphValue& v) { return v.producer != NodeId::none || !v.uses.empty(); }
 
+/// Whether an output of a node is written as an omitted one: no type was inferred because no node reads it.
+bool is_left_out(const Graph& graph, ValueId id) {
+  if (id == ValueId::none) return false;
+  const GraphValue& v = graph.value(id);
+  return v.type.kind == ValueType::Kind::unknown && !v.is_constant() && v.producer != NodeId::none && v.uses.empty() &&
+         !graph.is_output(id);
+}
+
 }  // namespace
 
 TablesAt<fbs::Tensor> GraphWriter::constants(const Graph& graph, const Names& names) {
@@ -129,7 +137,9 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
   bool omits = false;
   for (const NodeId id : graph.order()) {
     const auto none = [](const auto& ids) { return std::find(ids.begin(), ids.end(), ValueId::none) != ids.end(); };
-    omits |= none(graph.node(id).inputs) || none(graph.node(id).outputs);
+    const auto& outputs = graph.node(id).outputs;
+    omits |= none(graph.node(id).inputs) || none(outputs) ||
+             std::any_of(outputs.begin(), outputs.end(), [&](ValueId v) { return is_left_out(graph, v); });
   }
   std::vector<At<fbs::ValueInfo>> all;
   for (size_t i = 0; i < graph.value_count(); ++i) {
@@ -137,7 +147,7 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
     ValueType type = v.type;
     if (type.kind == ValueType::Kind::unknown && v.is_constant())
       type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
-    if (!(port[i] || is_met(v))) continue;
+    if (!(port[i] || is_met(v)) || is_left_out(graph, ValueId(i))) continue;
     const std::string& name = names.of(ValueId(i));
     require(type.kind != ValueType::Kind::unknown, ErrorCode::not_implemented,
             "the type of value '{}' is not known, but ORT format needs all types; add it to the model's value_info",
@@ -182,7 +192,11 @@ At<fbs::Node> GraphWriter::node(const Graph& graph, const Names& names, const No
   const std::span all(n.inputs);
   const auto inputs = fill_.texts(names_of(names, all.first(own)));
   const auto implicit = fill_.texts(names_of(names, all.last(n.captures)));
-  const auto outputs = fill_.texts(names_of(names, n.outputs));
+  std::vector<std::string> made = names_of(names, n.outputs);
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (is_left_out(graph, n.outputs[i])) made[i].clear();
+  }
+  const auto outputs = fill_.texts(made);
   const auto attributes = this->attributes(graph, names, n);
   const auto counts = fill_.list(input_counts(types, own));
   const auto name = fill_.text(called), domain = fill_.text(n.domain), type = fill_.text(n.type);

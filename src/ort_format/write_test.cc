@@ -212,6 +212,19 @@ TEST(WriteOrt, RejectsTypesThatTheFormatLacks) {
   EXPECT_NE(refusal(*m, ErrorCode::invalid_argument).find("2 GiB"), std::string::npos);
 }
 
+TEST(WriteOrt, AnOutputWithoutReadersNeedsNoType) {
+  auto m = everything();
+  Graph& g = *m->graph;
+  const NodeId op =
+      g.add({.type = "Frob", .inputs = {g.inputs[0]}, .domain = "com.example", .name = "frob", .version = 1});
+  only_output(g, op, "unread", {});
+  const auto again = load(bytes_of(*m));
+  for (const NodeId id : again->graph->order()) {
+    const Node& n = again->graph->node(id);
+    if (n.name == "frob") EXPECT_TRUE(n.outputs.empty() || n.outputs[0] == ValueId::none);
+  }
+}
+
 TEST(WriteOrt, FormatByKeyOrName) {
   EXPECT_EQ(saved_format("", "a.ort"), ModelFormat::ort);
   EXPECT_EQ(saved_format("", "a.ORT"), ModelFormat::ort);

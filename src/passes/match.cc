@@ -81,6 +81,10 @@ const Shape* shape_of(const Graph& graph, ValueId value) {
   return &graph.value(value).type.shape;
 }
 
+bool has_content(const Graph& graph, ValueId value) {
+  return value != ValueId::none && (graph.constant(value) || graph.value(value).has_known);
+}
+
 bool same_shape(const Graph& graph, ValueId a, ValueId b) {
   const Shape *x = shape_of(graph, a), *y = shape_of(graph, b);
   return x && y && *x == *y;

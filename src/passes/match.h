@@ -44,6 +44,8 @@ const Shape* shape_of(const Graph& graph, ValueId value);
 inline bool is_float32(const Graph& graph, ValueId value) {
   return value != ValueId::none && graph.value(value).type.dtype == DType::f32;
 }
+/// Whether the content of a value is constant or known, including symbols.
+bool has_content(const Graph& graph, ValueId value);
 /// Whether both shapes are known, including symbols, and equal.
 bool same_shape(const Graph& graph, ValueId a, ValueId b);
 /// Content of a float constant, converted; empty if the value is not a float constant.

@@ -25,6 +25,8 @@ constexpr Stage kStages[] = {
     {"sink_constants", 1, &pass_sink_constants},
     // A saved model keeps its types. Without any other pass, too: ONNX Runtime has no arithmetic in 16 bits on the CPU.
     {"widen_half", 0, &pass_widen_half, RuleStage::none, kOurs},
+    // Before constant weights are folded: DequantizeLinear would make floats of them.
+    {"quantized", 2, nullptr, RuleStage::quantized, kOurs},
     {"constant_folding", 1, &pass_constant_folding},
     {"known_values", 1, &pass_known_values},
     {"cleanup", 1, nullptr, RuleStage::cleanup},

@@ -131,6 +131,8 @@ inline void expect_equal_results(const std::vector<Tensor>& want, const std::vec
         ASSERT_NEAR(a, b, 1e-4 + 1e-4 * std::abs(a)) << "output " << o << ", element " << i;
       } else if (want[o].dtype() == DType::i64) {
         ASSERT_EQ(want[o].data<int64_t>()[i], got[o].data<int64_t>()[i]);
+      } else if (want[o].dtype() == DType::u8 || want[o].dtype() == DType::i8) {
+        ASSERT_EQ(want[o].data<uint8_t>()[i], got[o].data<uint8_t>()[i]) << "output " << o << ", element " << i;
       }
     }
   }

@@ -23,6 +23,7 @@ class Builder {
 
   std::shared_ptr<const Plan> build() {
     plan_->captures = graph_.captures;
+    plan_->reuses_memory = options_.reuses_memory;
     const auto spaces = options_.body_spaces.find(&graph_);
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
     if (!is_body_) plan_->uploaded_outputs = options_.uploaded_outputs;
@@ -34,7 +35,7 @@ class Builder {
     const std::vector<uint32_t> readers = prepare_steps(*plan_, {graph_, ids_}, options_, number_);
     share_late_outputs(*plan_);
     plan_->caches = find_caches(*plan_, readers);
-    keep_constants(*plan_, options_.shared);
+    keep_constants(*plan_, options_.shared, options_.parallel);
     trim_heap();
     return plan_;
   }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
 #include "plan/build.h"
@@ -11,7 +12,7 @@ namespace {
 
 class Keeper {
  public:
-  Keeper(Plan& plan, SharedBlocks* shared) : plan_(plan), shared_(shared) {}
+  Keeper(Plan& plan, SharedBlocks* shared, const Parallel& loading) : plan_(plan), shared_(shared), loading_(loading) {}
 
   void keep() {
     for (PlanValue& v : plan_.values) {
@@ -37,7 +38,7 @@ class Keeper {
       return Tensor(constant.dtype(), constant.shape(), data, std::move(memory));
     };
     if (!range) {
-      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : moved(constant);
       const bool lent = !own.owner() || own.dtype() == DType::string;
       return !shared_ || lent ? own : in(shared_->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
     }
@@ -59,17 +60,22 @@ class Keeper {
       release_mapping(constant);
       return in(std::move(copy));
     }
-    return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+    return is_aligned(constant.dtype(), constant.data()) ? constant : moved(constant);
+  }
+
+  Tensor moved(const Tensor& constant) {
+    return move_from_file(constant, [&] { check_loading(loading_); });
   }
 
   Plan& plan_;
   SharedBlocks* const shared_;
+  const Parallel& loading_;
   // For small constants; not the pool of packed weights, so that one shared with another model keeps no block of those.
   BlockPool small_;
 };
 
 }  // namespace
 
-void keep_constants(Plan& plan, SharedBlocks* shared) { Keeper(plan, shared).keep(); }
+void keep_constants(Plan& plan, SharedBlocks* shared, const Parallel& loading) { Keeper(plan, shared, loading).keep(); }
 
 }  // namespace retort

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
 #include "plan/build.h"
@@ -143,8 +144,7 @@ class Packer {
     for (const std::exception_ptr& e : errors) {
       if (e) std::rethrow_exception(e);
     }
-    require(!options_.parallel.cancelled(), ErrorCode::model_load_canceled,
-            "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
+    check_loading(options_.parallel);
   }
 
   // Packed weights take about as many bytes as the plain ones.

@@ -82,6 +82,7 @@ struct Plan {
   std::vector<GrowingCache> caches;
   uint32_t captures = 0;
   size_t constant_bytes = 0;  ///< bytes of the constants that runs still read
+  bool reuses_memory = true;  ///< false: no value of a run takes the memory of another
   bool reads(size_t input) const { return !unread[input]; }
 };
 
@@ -91,6 +92,7 @@ struct PlanOptions {
   /// their rewrites keep the formula.
   PrepareOptions kernels;
   bool prepack = true;             ///< kernels may keep packed copies of weights
+  bool reuses_memory = true;       ///< see Plan
   Parallel parallel;               ///< for packing
   SharedBlocks* shared = nullptr;  ///< for finding equal weights of other sessions; null: nothing is shared
   PackedCache* cache = nullptr;    ///< for finding weights that an earlier start has packed; null: all are packed anew

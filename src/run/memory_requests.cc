@@ -28,6 +28,8 @@ void MemoryRequests::collect(const Steps& steps, List& list) {
   }
   keep_batches(steps, list);
   steps.branches.keep(list.requests);
+  if (plan.reuses_memory) return;
+  for (ArenaRequest& r : list.requests) r = {r.bytes, steps.begin, kNever};
 }
 
 // Makes the request of a value that this step is the first in the segment to write.
@@ -44,6 +46,7 @@ void MemoryRequests::request(const Steps& steps, List& list, uint32_t step, Slot
 
 // A step may write its output over an input that no later step needs, if its operator allows that.
 bool MemoryRequests::reuse_input(const Steps& steps, List& list, uint32_t index, SlotIndex out, size_t bytes) {
+  if (!table_.plan().reuses_memory) return false;
   const Step& step = table_.plan().steps[index];
   const auto take_over = [&](int from, int to) {
     return to >= 0 && size_t(to) < step.outputs.size() && out == step.outputs[size_t(to)] &&

@@ -53,6 +53,19 @@ TEST_F(Requests, OutputsReplaceInputsThatAreNotNeededAgain) {
   EXPECT_EQ(of("a")->last, step("y"));
 }
 
+TEST_F(Requests, WithoutReuseEachValueHasItsOwnMemory) {
+  const ValueId x = graph.input("x", {8, 8});
+  const ValueId a = graph.add("a", "Sin", {x}), b = graph.add("b", "Cos", {a}), c = graph.add("c", "Sin", {b});
+  graph.output(graph.add("y", "MatMul", {c, x}));
+  make({.reuses_memory = false});
+  images.resize(plan->values.size());
+  collect_from(0);
+  ASSERT_EQ(list.requests.size(), 3u);
+  ArenaLayout layout;
+  plan_arena(list.requests, layout);
+  EXPECT_GE(layout.bytes, 3 * 256u);
+}
+
 TEST_F(Requests, NothingIsTakenOverThatIsReadLater) {
   const ValueId x = graph.input("x", {8, 8});
   const ValueId a = graph.add("a", "Sin", {x}), b = graph.add("b", "Cos", {a});

@@ -16,6 +16,15 @@ bool takes(const Tensor& given, const Shape& shape, int64_t count) {
   return one || given.shape() == shape;
 }
 
+/// A result that a step made, counted.
+Tensor counted(const ResultMemory& results, const Tensor& made) {
+  return Tensor(made.dtype(), made.shape(), const_cast<void*>(made.data()), results.count(made.owner(), made.bytes()),
+                made.space());
+}
+
+/// Whether this is the memory of the host that malloc allocates.
+bool is_plain(const MemorySpace& space) { return space.host_readable() && space.device == DeviceType::cpu; }
+
 }  // namespace
 
 Outputs::Outputs(SlotTable& table, Joins& joins, const Inputs& inputs, GrowingCaches& caches, DeviceRun& device_run)
@@ -165,7 +174,9 @@ Tensor Outputs::make(const RunRequest& request, size_t i, const Slot& slot) {
 // keep that memory; for runs by name in sessions with devices the frame does, because a copy into fresh pages takes
 // several times as long.
 Tensor Outputs::take_spare(const RunRequest& request, size_t i, const Slot& slot, const MemorySpace& space) {
-  const auto make = [&](size_t bytes) { return device_run_.allocate(space, bytes); };
+  const auto make = [&](size_t bytes) {
+    return is_plain(space) && request.results ? request.results->allocate(bytes) : device_run_.allocate(space, bytes);
+  };
   const size_t bytes = dtype_bytes(slot.type.dtype, slot.count);
   const bool keeps = request.spares.empty() && request.devices && !request.devices->providers.empty();
   if (keeps) spares_.resize(plan_.outputs.size());
@@ -227,7 +238,10 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   // An input on a device is returned without a copy. Host memory may belong to the caller, who may overwrite it at any
   // time.
   const bool passes = plan_.values[out].home == Home::input && !space.host_readable();
-  const bool moves = passes || plan_.values[out].home == Home::boxed || (bound_[i] && made_[i]);
+  // A step makes a result of unknown size in memory of the frame.
+  const bool is_counted = request.results && is_plain(space) && slot.type.dtype != DType::string;
+  const bool boxed = plan_.values[out].home == Home::boxed && !(is_counted && request.results->is_elsewhere());
+  const bool moves = passes || boxed || (bound_[i] && made_[i]);
   if (bound_[i] && made_[i] && space.host_readable()) {
     if (caches_.is_output(i)) caches_.remember(i, made_[i]);
     *wanted = made_[i].shape() == slot.type.shape ? std::move(made_[i]) : made_[i].reshaped(slot.type.shape);
@@ -236,7 +250,7 @@ void Outputs::finish_one(const RunRequest& request, size_t i) {
   }
   const Tensor made = result_of(table_, inputs_, request, i, space);
   if (moves && made.owner() && made.space().readable_as(space) && !is_taken(request, i)) {
-    *wanted = made;
+    *wanted = boxed && is_counted && request.results->counts() ? counted(*request.results, made) : made;
     return;
   }
   Tensor copy =

@@ -7,6 +7,7 @@
 #include "base/profiler.h"
 #include "ep/device_run.h"
 #include "memory/copy_ledger.h"
+#include "memory/kept_blocks.h"
 #include "memory/spare.h"
 #include "tensor/tensor.h"
 
@@ -18,7 +19,8 @@ struct RunRequest {
   /// In plan order. Before the run: a tensor to be written (its shape must fit), or empty if the frame is to allocate
   /// one. After the run: the results.
   std::span<Value* const> outputs;
-  std::span<Spare> spares;  ///< per output, or empty: keeps the memory of outputs that the frame allocates
+  std::span<Spare> spares;          ///< per output, or empty: keeps the memory of outputs that the frame allocates
+  ResultMemory* results = nullptr;  ///< memory of the results that the frame allocates; null: malloc's
   /// Per output, or empty: the memory in which those outputs are to lie; empty means the host.
   std::span<const MemorySpace> output_spaces;
   Parallel parallel;

@@ -1,6 +1,7 @@
 #include "session/binding.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -60,15 +61,18 @@ void Binding::bind_output(const std::string& name, Value value) {
 
 void Binding::bind_output(const std::string& name, MemorySpace space) {
   const Exclusive exclusive(running_);
-  const bool is_host = space.host_readable() && !session_->devices().devices->find_allocator(space);
-  require(is_host || session_->devices().devices->find_allocator(space), ErrorCode::invalid_argument,
-          "output '{}': no provider has memory of {}; add the provider that has it, or bind the output to that of the "
-          "CPU",
-          name, to_string(space));
+  const bool is_there = session_->devices().devices->find_allocator(space) != nullptr;
   Output& o = output(name);
+  // Programs for several machines bind outputs to a device that only some of them have, and read the results wherever
+  // they lie.
+  if (!is_there && !space.host_readable() && !std::exchange(o.warned, true)) {
+    session_->logger().warn(
+        "output '{}': no provider has memory of {}: the results lie in that of the CPU; add the provider that has it",
+        name, to_string(space));
+  }
   o.given = false;
   o.value = Value();
-  o.space = is_host ? MemorySpace() : space;
+  o.space = is_there ? space : MemorySpace();
 }
 
 void Binding::clear_inputs() {

@@ -49,6 +49,7 @@ class Binding {
     bool given = false;  ///< the value is the caller's; false: the run makes it
     Value value;
     MemorySpace space = {};  ///< the memory that the run makes a value in
+    bool warned = false;     ///< the log says that its memory exists nowhere
   };
   Output& output(const std::string& name);
   void collect();

@@ -2,12 +2,14 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/log.h"
 #include "base/thread_pool.h"
 #include "ep/devices.h"
+#include "memory/counted.h"
 #include "memory/shared_blocks.h"
 #include "session/options.h"
 
@@ -36,6 +38,15 @@ class Environment {
   ThreadPool* branch_pool() const { return branch_pool_ ? branch_pool_.get() : shared_pool(); }
   /// Packed weights and constants that are equal in several sessions.
   SharedBlocks& weights() { return weights_; }
+  /// The host memory of sessions that ask for it (session.use_env_allocators); null: each has its own.
+  std::shared_ptr<CountedMemory> shared_memory() const {
+    const std::lock_guard lock(mutex_);
+    return shared_memory_;
+  }
+  void share_memory(std::shared_ptr<CountedMemory> memory) {
+    const std::lock_guard lock(mutex_);
+    shared_memory_ = std::move(memory);
+  }
   /// The memory of devices, and the factories of their providers. Tensors may outlive the environment, and keep this.
   const std::shared_ptr<Devices>& devices() const { return devices_; }
 
@@ -44,6 +55,8 @@ class Environment {
   std::unique_ptr<ThreadPool> shared_pool_, branch_pool_;
   SharedBlocks weights_;
   std::shared_ptr<Devices> devices_ = std::make_shared<Devices>();
+  mutable std::mutex mutex_;
+  std::shared_ptr<CountedMemory> shared_memory_;  ///< guarded by mutex_
 };
 
 /// The options of the pool that `settings` describe. Throws invalid_argument if the affinity cannot be read.

@@ -1,8 +1,10 @@
 #include "session/given_model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
+#include "base/fingerprint.h"
 #include "onnx/functions.h"
 #include "session/value_layout.h"
 
@@ -72,6 +74,29 @@ void forget_made(Graph& graph) {
   }
 }
 
+bool is_random(const Node& node) {
+  constexpr std::array kTypes{"Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
+                              "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  const bool takes_seed = node.type != "Dropout" || node.version >= 12;
+  return node.domain.empty() && takes_seed && std::ranges::find(kTypes, node.type) != kTypes.end();
+}
+
+void seed_random(Graph& graph, size_t seed, size_t& place) {
+  for (const NodeId id : graph.order()) {
+    Node& node = graph.node(id);
+    for (Body& b : node.bodies) seed_random(*b.graph, seed, place);
+    if (!is_random(node) || node.attributes.has("seed")) continue;
+    Fingerprint key;
+    key.add(uint64_t(seed));
+    key.add(uint64_t(++place));
+    const uint32_t number = uint32_t(key.high() >> 40);  // 24 bits, which a float holds exactly
+    if (node.is("Dropout"))
+      node.attributes.set("seed", int64_t(number));
+    else
+      node.attributes.set("seed", float(number));
+  }
+}
+
 }  // namespace
 
 void apply_options(Model& model, const SessionOptions& options, const Logger& logger) {
@@ -116,6 +141,15 @@ void expand_functions(Model& model, const SessionOptions& options) {
   bounds.nodes = options.config_number("session.function_expansion_node_limit").value_or(bounds.nodes);
   bounds.bytes = options.config_number("session.function_expansion_byte_limit").value_or(bounds.bytes);
   inline_functions(model, bounds);
+}
+
+void seed_random(Model& model, const SessionOptions& options) {
+  const std::string& entry = options.config_entry("session.random_seed");
+  if (entry.empty()) return;
+  const std::optional<size_t> seed = options.config_number("session.random_seed");
+  require(seed.has_value(), ErrorCode::invalid_argument, "session.random_seed is '{}', not a number from 0", entry);
+  size_t place = 0;
+  seed_random(*model.graph, *seed, place);
 }
 
 }  // namespace retort

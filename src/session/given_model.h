@@ -26,4 +26,9 @@ void forget_scalars(Graph& graph);
 /// Replaces calls of the model's functions by their nodes. Throws what inline_functions() throws.
 void expand_functions(Model& model, const SessionOptions& options);
 
+/// With session.random_seed, gives every random operator that has no attribute `seed` one that follows from this number
+/// and from its place in the model, also in bodies: sessions of one model then draw the same numbers. Throws
+/// invalid_argument if the entry is not a number.
+void seed_random(Model& model, const SessionOptions& options);
+
 }  // namespace retort

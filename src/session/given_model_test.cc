@@ -52,6 +52,34 @@ TEST_F(GivenModelTest, ConstantsAreReplacedToo) {
   EXPECT_EQ(constant.model.graph->value(constant.w).constant.data(), five.data());
 }
 
+TEST_F(GivenModelTest, RandomOperatorsGetASeed) {
+  const auto seeds_of = [](const char* seed) {
+    SmallModel random;
+    random.node("RandomNormalLike", {random.a}, "normal");
+    random.node("RandomUniformLike", {random.a}, "uniform");
+    Graph& g = *random.model.graph;
+    g.add({.type = "Bernoulli", .inputs = {random.a}, .attributes = {{"seed", 5.0f}}, .version = 17});
+    SessionOptions options;
+    if (seed) options.config["session.random_seed"] = seed;
+    seed_random(random.model, options);
+    std::vector<std::optional<float>> seeds;
+    for (const NodeId id : g.order()) {
+      if (g.node(id).is("Add") || g.node(id).is("Mul")) continue;
+      const float* found = g.node(id).attributes.get<float>("seed");
+      seeds.push_back(found ? std::optional(*found) : std::nullopt);
+    }
+    return seeds;
+  };
+  const auto none = seeds_of(nullptr), one = seeds_of("1");
+  EXPECT_EQ(none, (std::vector<std::optional<float>>{std::nullopt, std::nullopt, 5.0f}));
+  ASSERT_TRUE(one[0] && one[1]);
+  EXPECT_NE(one[0], one[1]) << "each operator draws other numbers";
+  EXPECT_EQ(one[2], 5.0f) << "the model's own seed stays";
+  EXPECT_EQ(one, seeds_of("1"));
+  EXPECT_NE(one, seeds_of("2"));
+  expect_part(error_of([&] { seeds_of("x"); }), "session.random_seed is 'x', not a number from 0");
+}
+
 TEST_F(GivenModelTest, ForgottenNamesTieNothing) {
   forget_names(*small.model.graph);
   EXPECT_NE(shape(small.a)[0], shape(small.b)[0]);

@@ -53,11 +53,11 @@ struct LogSettings {
   Logger::Sink sink;  ///< empty: the environment's
 };
 
-/// Hints that have no effect, kept for the getters and for messages.
-struct IgnoredHints {
+/// Hints of which most have no effect; they are kept for the getters and for messages.
+struct Hints {
   bool deterministic = false;  ///< results always have the same bits, for any number of threads
   bool memory_pattern = true;  ///< memory is always planned from the shapes
-  bool cpu_arena = true;       ///< for the same reason
+  bool cpu_arena = true;       ///< whether memory of large results is kept for later ones (memory/kept_blocks.h)
 };
 
 /// Not thread-safe; a session copies it.
@@ -68,7 +68,7 @@ struct SessionOptions {
 
   OptimizationLevel optimization = OptimizationLevel::all;
   bool parallel_execution = false;  ///< independent branches run at the same time if that is faster
-  IgnoredHints hints;
+  Hints hints;
   bool profiling = false;
   std::string profile_prefix;
   std::string optimized_model_path;  ///< empty: the optimised model is not saved

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ep/fold.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
@@ -102,7 +103,7 @@ PlanMaker::Made PlanMaker::make(Model& model, const LowerOptions& lower, const F
     if (first) made.constants = constants_of(*model.graph, parts, first->overridable);
   }
   lower_for_cpu(model, lower);
-  require(!lower.parallel.cancelled(), ErrorCode::model_load_canceled, "loading was cancelled");
+  check_loading(lower.parallel);
   if (report) report->take_lowered(*model.graph);
   if (has_devices) {
     made.capture = find_capture(*model.graph, first != nullptr);
@@ -190,6 +191,7 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
                                .weights_16bit = options.config_on("session.weights_16bit", true)};
   return build_plan(graph, {.kernels = kernels,
                             .prepack = !options.config_on("session.disable_prepacking"),
+                            .reuses_memory = options.config_on("session.memory_reuse", true),
                             .parallel = lower.parallel,
                             .shared = &parts_.weights,
                             .cache = first ? first->cache : nullptr,

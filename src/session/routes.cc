@@ -124,6 +124,7 @@ std::shared_ptr<Model> Routes::model_again() const {
   apply_options(*model, options_, logger_);
   forget_contents(*model->graph);
   expand_functions(*model, options_);
+  seed_random(*model, options_);
   return model;
 }
 

@@ -11,6 +11,7 @@
 #include "session/context_output.h"
 #include "session/given_model.h"
 #include "session/packed_weights.h"
+#include "session/preset.h"
 #include "session/written_model.h"
 
 namespace retort {
@@ -22,8 +23,8 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
     logger.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
                 options.threads.inter_threads);
   }
-  if (!options.hints.memory_pattern || !options.hints.cpu_arena) {
-    logger.info("a run's memory is always planned; switching the pattern or the arena off has no effect");
+  if (!options.hints.memory_pattern) {
+    logger.info("a run's memory is always planned; switching the pattern off has no effect");
   }
   if (shares_threads && options.config_on("session.set_denormal_as_zero")) {
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
@@ -39,6 +40,13 @@ SessionDevices devices_of(SessionOptions& options, const Environment& environmen
   all.devices = std::make_shared<Devices>(environment.devices(), std::move(memory));
   all.uploads = std::make_shared<Uploads>(all.devices);
   return all;
+}
+
+// The environment's if the options ask for that and there is one.
+std::shared_ptr<CountedMemory> host_memory(const SessionOptions& options, const Environment& environment) {
+  std::shared_ptr<CountedMemory> shared;
+  if (options.config_on("session.use_env_allocators")) shared = environment.shared_memory();
+  return shared ? shared : std::make_shared<CountedMemory>();
 }
 
 // How many bytes the workspaces of the session may have together; nothing: any number.
@@ -76,12 +84,16 @@ StreamUse stream_use(const RunOptions* options, bool has_devices) {
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
                  const SessionOptions& options)
-    : environment_(std::move(environment)), options_(options), logger_(options.logger(environment_->logger())) {
+    : environment_(std::move(environment)),
+      options_(with_preset(options)),
+      logger_(options.logger(environment_->logger())) {
   load(*model, {});
 }
 
 Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
-    : environment_(std::move(environment)), options_(options), logger_(options.logger(environment_->logger())) {
+    : environment_(std::move(environment)),
+      options_(with_preset(options)),
+      logger_(options.logger(environment_->logger())) {
   const std::shared_ptr<Model> model = source.read(options_, logger_);
   load(*model, std::move(source));
 }
@@ -120,10 +132,18 @@ void Session::make(Model& model, ModelSource source) {
   Profiler* const profiler = records_->profiler();
   const Profiler::Span span = profiler ? profiler->begin() : Profiler::Span();
   threads_.emplace(options_, *environment_);
+  const Preset preset = preset_of(options_);
+  if (preset == Preset::low_power) threads_->set_efficient(true);
+  returns_memory_ = preset == Preset::minimal_size;
   log_ignored_options(options_, threads_->are_shared(), logger_);
   const FlushDenormals flush(threads_->inside().flushes_denormals());  // for folding constants
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
-  if (const auto bytes = memory_limit(options_)) budget_.set_limit(*bytes, [this] { routes_->clear_idle_frames(); });
+  memory_ = host_memory(options_, *environment_);
+  const auto make_room = [this] { routes_->clear_idle_frames(); };
+  budget_.set_memory(memory_, make_room);
+  const auto limit = memory_limit(options_);
+  if (limit) budget_.set_limit(*limit, make_room);
+  results_.emplace(options_.hints.cpu_arena && !limit);
   auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
   ports_.emplace(model, std::move(dims), devices_.devices);
@@ -140,6 +160,7 @@ void Session::build(Model& model, ModelSource source) {
   if (!options_.compile) check_context_keys(options_, source.path());
   nodes_.add(*model.graph);
   expand_functions(model, options_);
+  seed_random(model, options_);
   nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
   const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
@@ -176,7 +197,10 @@ void Session::run_once(const RunCall& call) {
   const FlushDenormals flush(threads_->inside().flushes_denormals());
   const SessionThreads::Use use(*threads_);
   const ChosenRoute route = routes_->choose(call.inputs);
-  FrameLease lease(route.route.frames(), shrinks_memory(call.options));
+  const bool shrinks = returns_memory_ || shrinks_memory(call.options);
+  FrameLease lease(route.route.frames(), shrinks);
+  ResultMemory results(*results_, shrinks,
+                       memory_->serves_results() || memory_->counts_results() ? memory_.get() : nullptr);
   std::vector<Value> views;
   route.route.order(call, lease.frame()->input_buffer(), views);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
@@ -186,7 +210,7 @@ void Session::run_once(const RunCall& call) {
   record.begin();
   const auto turn = turns_->take();
   try {
-    run_frame(call, *lease.frame(), record);
+    run_frame(call, *lease.frame(), record, results);
   } catch (Error& e) {
     if (route.general) e.add_context(routes_->departure(call.inputs));
     throw;
@@ -195,12 +219,13 @@ void Session::run_once(const RunCall& call) {
   record.end();
 }
 
-void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record) {
+void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results) {
   const RunOptions* const options = call.options;
   const std::atomic<bool>* cancel = options ? &options->terminate : nullptr;
   frame.run({.inputs = frame.input_buffer(),
              .outputs = call.outputs,
              .spares = call.spares,
+             .results = &results,
              .output_spaces = call.memory.output_spaces,
              .parallel = Parallel(&threads_->inside(), cancel),
              .forks = Parallel(threads_->branches(), cancel),
@@ -211,7 +236,7 @@ void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record) {
              .devices = &devices_,
              .streams = stream_use(options, !devices_.providers.empty()),
              .disallow_copies = disallow_copies_,
-             .caches_grow = true});
+             .caches_grow = !results.is_elsewhere()});
 }
 
 Value Session::bring(size_t index, const Tensor& tensor, const MemorySpace& space) {
@@ -244,6 +269,8 @@ void Session::set_dynamic_options(std::span<const char* const> keys, std::span<c
   std::map<std::string, std::string> entries;
   for (size_t i = 0; i < keys.size(); ++i) entries[keys[i]] = values[i];
   watch_.check(ConfigScope::ep_dynamic, entries, logger_);
+  const auto type = entries.find("ep.dynamic.workload_type");
+  if (type != entries.end()) threads_->set_efficient(type->second == "Efficient");
   for (const auto& provider : devices_.providers) provider->set_options(keys, values);
 }
 

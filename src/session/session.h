@@ -51,6 +51,7 @@ class Session {
   const SessionOptions& options() const { return options_; }
   const SessionDevices& devices() const { return devices_; }
   CopyLedger& ledger() { return records_->ledger(); }
+  const Logger& logger() const { return logger_; }
   /// Null: the session is not profiled.
   Profiler* profiler() { return records_->profiler(); }
   /// Writes the profile and returns its path; "" if profiling was off or has ended.
@@ -71,8 +72,12 @@ class Session {
   void release_capture(int id);
   /// Gives options to all providers. Warns of options that no provider knows.
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
+  /// The memory of workspaces, and of results if it counts them.
+  const std::shared_ptr<CountedMemory>& memory() const { return memory_; }
   /// Bytes that idle frames hold.
   size_t workspace_bytes() { return routes_->workspace_bytes(); }
+  /// Bytes of released results that are kept for the next runs.
+  size_t kept_result_bytes() const { return results_->bytes(); }
 
  private:
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);
@@ -80,7 +85,7 @@ class Session {
   void make(Model& model, ModelSource source);
   void build(Model& model, ModelSource source);
   void run_once(const RunCall& call);
-  void run_frame(const RunCall& call, Frame& frame, RunRecord& record);
+  void run_frame(const RunCall& call, Frame& frame, RunRecord& record, ResultMemory& results);
 
   // In the order in which they are made. Each uses only those before it, and they are destroyed in the opposite order.
   std::shared_ptr<Environment> environment_;
@@ -91,13 +96,16 @@ class Session {
   std::optional<Turns> turns_;
   std::optional<SessionRecords> records_;
   std::optional<SessionThreads> threads_;
+  std::shared_ptr<CountedMemory> memory_;
   MemoryBudget budget_;  ///< of all workspaces
+  std::optional<KeptBlocks> results_;
   std::optional<Ports> ports_;
   std::vector<AssignedPart> assigned_;
   ModelNodes nodes_;                  ///< for profiles
   std::optional<Routes> routes_;      ///< without a first route: the session cannot run
   std::optional<Captures> captures_;  ///< nothing: no provider captures runs
   bool disallow_copies_ = false;
+  bool returns_memory_ = false;  ///< after each run, as with memory.enable_memory_arena_shrinkage
 };
 
 }  // namespace retort

@@ -32,6 +32,15 @@ ThreadPoolOptions branch_pool_options(const SessionOptions& options, ThreadPoolO
   return inside;
 }
 
+// A pool in place of `all`. Frames have scratch memory for as many workers as that has.
+std::unique_ptr<ThreadPool> make_few(const ThreadPool& all, const ThreadPool* branches) {
+  ThreadPoolOptions few = all.options();
+  few.stands_for = std::max(all.workers(), branches ? branches->workers() : 0);
+  few.threads = std::max(1, few.threads / 2);
+  few.spin = false;
+  return std::make_unique<ThreadPool>(std::move(few));
+}
+
 }  // namespace
 
 SessionThreads::SessionThreads(const SessionOptions& options, const Environment& environment)
@@ -47,6 +56,14 @@ SessionThreads::SessionThreads(const SessionOptions& options, const Environment&
   if (!options.parallel_execution) return;
   own_branches_ = make_branch_pool(options.threads, branch_pool_options(options, inside));
   branches_ = own_branches_ ? own_branches_.get() : inside_;
+}
+
+void SessionThreads::set_efficient(bool on) {
+  const std::lock_guard lock(mutex_);
+  if (on && !own_few_) own_few_ = make_few(*inside_, branches_);
+  few_.store(on ? own_few_.get() : nullptr, std::memory_order_release);
+  if (on && own_) own_->rest();
+  if (on && own_branches_) own_branches_->rest();
 }
 
 }  // namespace retort

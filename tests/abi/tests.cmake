@@ -23,9 +23,10 @@ target_compile_definitions(abi_differential PRIVATE RETORT_LIBRARY_PATH="$<TARGE
                            RETORT_THROWING_PROVIDER="$<TARGET_FILE:abi_throwing_provider>"
                            RETORT_PACKING_PROVIDER="$<TARGET_FILE:abi_packing_provider>"
                            RETORT_WEIGHING_PROVIDER="$<TARGET_FILE:abi_weighing_provider>"
+                           RETORT_CHOOSING_PROVIDER="$<TARGET_FILE:abi_choosing_provider>"
                            RETORT_LOOPBACK_PROVIDER="$<TARGET_FILE:loopback>")
 target_include_directories(abi_differential PRIVATE ${CMAKE_BINARY_DIR}/generated/abi)
-foreach(plugin aliasing compiling describing lending packing telling throwing weighing)
+foreach(plugin aliasing choosing compiling describing lending packing telling throwing weighing)
   add_library(abi_${plugin}_provider MODULE ${CMAKE_SOURCE_DIR}/tests/abi/plugins/${plugin}.cc)
   target_include_directories(abi_${plugin}_provider PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/retort)
   add_dependencies(abi_differential abi_${plugin}_provider)

@@ -30,8 +30,8 @@ class Cli(ToolTest):
         self.fails(2, ["run", self.folder], "directory")
         self.fails(2, ["run", DIGITS, "--threads", "two"], "'two' is not a number of threads")
         self.fails(2, ["bench", DIGITS, "--threads", "1,-2"], "--threads")
-        self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is not a positive number")
-        self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is too short: a block has at least 5 runs, because")
+        self.fails(2, ["bench", DIGITS, "--seconds", "-1"], "'-1' is not a number above 0")
+        self.fails(2, ["bench", DIGITS, "--block", "1"], "--block: '1' is not an integer from 5")
 
     def test_words_that_nothing_takes(self):
         """The error names the first of them, and the likely intended word."""

@@ -84,6 +84,66 @@ class Diff(ToolTest):
         self.assertIn("'product4'", again)
         self.assertEqual(json.loads(out)["first"]["looks"], len(looks))
 
+    def test_arbiter(self):
+        """A run in float64 says which side is right, at the outputs and at the first difference."""
+        right, wrong = self.chain("right"), self.chain("wrong", 11)
+        code, out, err = retort("diff", right, "--against-model", wrong, "--tolerance", 1e-5, "--arbiter", "--json")
+        self.assertEqual(code, WRONG, err)
+        told = json.loads(out)
+        for judged in (told["outputs"][0]["arbiter"], told["first"]["arbiter"]):
+            self.assertEqual(judged["closer"], "first")
+            self.assertLess(judged["first"], 1e-5)
+            self.assertGreater(judged["second"], 1e-5)
+        x = np.random.default_rng(1).random((2, 16)).astype(np.float32)
+        self.npy("x.npy", x)
+        model = onnx.load(right)
+        weights = {w.name: numpy_helper.to_array(w).astype(np.float64) for w in model.graph.initializer}
+        exact = x.astype(np.float64)
+        for i in range(20):
+            exact = np.maximum(exact @ weights[f"W{i}"] + weights[f"b{i}"], 0)
+        self.assertEqual(retort("run", right, "-i", self.path("x.npy"), "--save", self.path("out"))[0], 0)
+        own = np.load(self.path("out/r19.npy"))
+        code, out, _ = retort("diff", right, "--against-model", right, "-i", self.path("x.npy"), "--arbiter", "--json")
+        judged = json.loads(out)["outputs"][0]["arbiter"]
+        self.assertEqual((code, judged["closer"]), (0, "both"))
+        self.assertAlmostEqual(judged["first"], np.abs(own - exact).max() / np.abs(exact).max(), delta=1e-9)
+        self.assertIn("the first is right", retort("diff", right, "--against-model", wrong, "--arbiter")[1])
+
+    def test_arbiter_of_other_operators(self):
+        """Constants, bodies, casts, 16-bit floats, and operators that only have float32."""
+        f32 = TensorProto.FLOAT
+        body = [helper.make_graph([helper.make_node(op, ["h"], ["b"])], op, [], [helper.make_tensor_value_info("b", f32, None)]) for op in ("Relu", "Neg")]
+        nodes = [helper.make_node("Constant", [], ["two"], value_float=2.0), helper.make_node("Mul", ["x", "two"], ["m"]),
+                 helper.make_node("Cast", ["m"], ["half"], to=TensorProto.FLOAT16), helper.make_node("Cast", ["half"], ["h"], to=f32),
+                 helper.make_node("If", ["c"], ["i"], then_branch=body[0], else_branch=body[1]),
+                 helper.make_node("QuantizeLinear", ["i", "scale"], ["q"]), helper.make_node("DequantizeLinear", ["q", "scale"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", f32, [4]), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                                  [helper.make_tensor_value_info("y", f32, [4])], [numpy_helper.from_array(np.array(0.1, np.float32), "scale")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.path("m.onnx"))
+        code, out, err = retort("diff", self.path("m.onnx"), "--against-model", self.path("m.onnx"), "-i", "x=1,2.04,3,-4", "-i", "c=true", "--arbiter", "--json")
+        self.assertEqual(code, 0, err)
+        self.assertLess(json.loads(out)["outputs"][0]["arbiter"]["first"], 1e-6)
+
+    def test_cut(self):
+        """The nodes of the difference as a model that differs alone."""
+        right, wrong = self.chain("right", external=True), self.chain("wrong", 11)
+        code, out, err = retort("diff", right, "--against-model", wrong, "--tolerance", 1e-5, "--cut", self.path("cut"), "--json")
+        self.assertEqual(code, WRONG, err)
+        told = json.loads(out)
+        cut = told["cut"]
+        self.assertEqual((cut["differs"], cut["inputs"], cut["nodes"]), (True, ["r10"], 1), cut)
+        model = onnx.load(self.path("cut/model.onnx"))
+        onnx.checker.check_model(model, full_check=True)
+        self.assertEqual([n.name for n in model.graph.node], ["product11"])
+        self.assertEqual(retort("run", self.path("cut/model.onnx"), "--inputs", self.path("cut"), "--save", self.path("out"))[0], 0)
+        with open(self.path("cut/input_0.pb"), "rb") as f:
+            given = numpy_helper.to_array(onnx.TensorProto.FromString(f.read()))
+        np.testing.assert_allclose(np.load(self.path("out/m11.npy")), given @ numpy_helper.to_array(model.graph.initializer[0]), rtol=1e-5)
+        again = json.loads(retort("diff", self.path("cut/model.onnx"), "--against-model", self.path("cut/second_model.onnx"), "--inputs", self.path("cut"),
+                                  "--tolerance", 1e-5, "--json")[1])
+        self.assertEqual(again["first"]["value"], "m11")
+        self.assertRegex(retort("diff", right, "--against-model", wrong, "--tolerance", 1e-5, "--cut", self.path("cut2"))[1], r"cut out: .*model.onnx with 1 nodes and 1 inputs")
+
     def test_tolerance(self):
         right, wrong = self.chain("right"), self.chain("wrong", 4)
         self.assertEqual(retort("diff", right, "--against-model", wrong, "--tolerance", 10)[0], 0)

@@ -123,7 +123,7 @@ class Inspect(ToolTest):
 
     def test_page(self):
         code, out, err = retort("inspect", DIGITS, "--html", self.path("a.html"))
-        self.assertEqual((code, err), (0, f"page: {self.path('a.html')}\n"))
+        self.assertEqual((code, err), (0, f"retort inspect: the page is {self.path('a.html')}\n"))
         with open(self.path("a.html"), encoding="utf-8") as f:
             self.assertIsNone(re.search(r'(src|href)="', f.read()))  # everything is inside
         document = self.browse(self.path("a.html"), "search=16×4×4")

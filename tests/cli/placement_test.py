@@ -2,12 +2,13 @@
 """Plug-in providers on the command line: which provider runs which node (retort inspect), and runs with them."""
 import json
 import os
+import subprocess
 import sys
 import unittest
 
 from onnx import TensorProto, helper
 
-from tool import ROOT, ToolTest, retort
+from tool import ROOT, TOOL, ToolTest, retort
 
 LOOPBACK = os.environ.get("RETORT_LOOPBACK", os.path.join(ROOT, "build", "release", "examples", "providers", "loopback", "libloopback.so"))
 PLUGIN = ["--plugin", "loop=" + LOOPBACK]
@@ -82,6 +83,18 @@ class Placement(ToolTest):
             self.fails(1, [command, self.border(), *PLUGIN, "--virtual", "gpu"], "virtual device 'gpu'")
         code, _, err = retort("run", self.border(), *PLUGIN, "--virtual", "gpu:0x1:0x2", "--vulkan")
         self.assertEqual(code, 0, err)
+
+    def test_relative_paths_mean_the_folder_of_the_caller(self):
+        folder, name = os.path.split(LOOPBACK)
+        official = os.environ.get("RETORT_ORACLE")
+        for library in ([], ["--library", official] if official else []):
+            for plugin in (name, os.path.join("..", os.path.basename(folder), name)):
+                words = ["--plugin", "loop=" + plugin, *library]
+                done = subprocess.run([TOOL, "devices", *words], cwd=folder, capture_output=True, encoding="utf-8")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("through loopback ", done.stdout)
+                done = subprocess.run([TOOL, "run", self.border(), *words, "--provider", "loopback2"], cwd=folder, capture_output=True, encoding="utf-8")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_wrong_plugins(self):
         self.fails(1, ["inspect", self.border(), "--plugin", "loop=/nowhere/lib.so"], "'/nowhere/lib.so' cannot be opened")

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """Shell completion and the manual page, as the shells and man show them."""
+import fcntl
 import json
 import os
 import pty
 import shutil
+import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 import unittest
 
-from tool import DIGITS, TOOL, ToolTest, retort
+from onnx import TensorProto, helper
+
+from tool import DIGITS, ROOT, TOOL, ToolTest, retort
 
 
 class Words(ToolTest):
@@ -43,7 +50,7 @@ class Words(ToolTest):
         self.assertEqual(self.bash("run", "m.onnx", "--inputs", "so"), ["somewhere"])
 
     def test_shells(self):
-        self.fails(2, ["completion"], "SHELL is required")
+        self.fails(2, ["completion"], "SHELL is missing")
         self.fails(2, ["completion", "--shell", "bash"], "--shell")
         self.fails(2, ["completion", "csh"], "csh", "bash")
 
@@ -60,6 +67,89 @@ class Words(ToolTest):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(self.script("zsh"), encoding="utf-8") as f:
             self.assertIn("'inspect:", f.read())
+
+    def test_names_that_the_engine_knows(self):
+        """Keys of --config, passes of --disable, operators of ops."""
+        tool = os.path.dirname(TOOL)
+        os.environ["PATH"] = tool + os.pathsep + os.environ["PATH"]
+        self.assertIn("session.strict=", self.bash("run", "m.onnx", "--config", "session.str"))
+        self.assertEqual(self.bash("run", "m.onnx", "--disable", "epilogues"), ["epilogues"])
+        self.assertIn("ConvTranspose", self.bash("ops", "Conv"))
+        self.assertEqual(self.bash("help", "pro"), ["profile"])
+        for kind, name in (("keys", "session.strict="), ("passes", "epilogues"), ("operators", "Conv")):
+            self.assertIn(name, retort("words", kind)[1].splitlines())
+        if shutil.which("fish"):
+            text = f"source '{self.script('fish')}'; complete -C 'retort run m.onnx --config session.str'"
+            done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", env={**os.environ, "HOME": self.folder})
+            self.assertIn("session.strict=", done.stdout, done.stderr)
+        for shell in ("zsh", "fish"):
+            with open(self.script(shell), encoding="utf-8") as f:
+                self.assertRegex(f.read(), r"words keys.*\n(.*\n)*.*words passes|words passes.*\n(.*\n)*.*words keys")
+
+    def test_help_fits_the_terminal(self):
+        told = json.loads(retort("manual", "--json")[1])
+        for command in ["", *(c["name"] for c in told["commands"])]:
+            for width in (40, 72, 100):
+                seen, terminal = pty.openpty()
+                fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+                environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+                subprocess.run([TOOL, *filter(None, [command]), "--help"], stdout=terminal, check=True, env=environment)
+                os.close(terminal)
+                text = self.all_of(seen).decode()
+                os.close(seen)
+                for line in text.splitlines():
+                    words = line.split()
+                    self.assertTrue(len(line) <= width or len(words) <= 2, (command, width, line))  # a long word stays whole
+            if command:
+                self.assertEqual(retort("help", command)[1], retort(command, "--help")[1])
+                self.assertIn(f"Usage: retort {command}", retort(command, "--help")[1])
+        self.assertEqual(retort("help")[1], retort("--help")[1])
+
+    def test_a_plain_terminal(self):
+        for kind, plain in (("dumb", True), ("xterm", False)):
+            seen, terminal = pty.openpty()
+            subprocess.run([TOOL, "bench", DIGITS, "--runs", "5", "--starts", "1"], stdout=terminal, stderr=terminal, check=True, env={**os.environ, "TERM": kind, "NO_COLOR": ""})
+            subprocess.run([TOOL, "inspect", DIGITS], stdout=terminal, check=True, env={**os.environ, "TERM": kind, "NO_COLOR": ""})
+            os.close(terminal)
+            text = self.all_of(seen)
+            self.assertEqual(b"\033" not in text and b"%]" not in text, plain)
+            os.close(seen)
+
+    def test_long_names_do_not_break_tables(self):
+        names = ["x" * 90, "y" * 70 + "_end"]
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in names]
+        model = self.model([helper.make_node("Relu", [names[0]], [names[1]], name="n" * 200)], ports[:1], ports[1:])
+        for words in (["profile", model, "--repeat", "2"], ["inspect", model, "--weights"], ["run", model, "--layers"]):
+            seen, terminal = pty.openpty()
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+            environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+            subprocess.run([TOOL, *words], stdout=terminal, stderr=subprocess.DEVNULL, check=True, env={**environment, "NO_COLOR": "1"})
+            os.close(terminal)
+            rows = [line for line in self.all_of(seen).decode().splitlines() if "…" in line]
+            os.close(seen)
+            self.assertTrue(rows, words)
+            self.assertTrue(all(len(line) <= 100 for line in rows), rows)
+        self.assertIn(names[1], retort("run", model, "--layers")[1])  # complete if it is not a terminal
+
+    def test_ctrl_c_keeps_what_is_there(self):
+        for words, part in ((["run", DIGITS, "--repeat", "10000000"], "runs: median"), (["bench", DIGITS, "--seconds", "60", "--starts", "1"], "Retort"),
+                            (["profile", DIGITS, "--repeat", "1000000"], "slowest nodes")):
+            running = subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+            time.sleep(2)
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 130, err)
+            self.assertIn(part, out)
+            self.assertIn("retort: interrupted", err)
+
+    def test_the_page_names_every_option(self):
+        with open(os.path.join(ROOT, "docs", "command_line.md"), encoding="utf-8") as f:
+            page = f.read()
+        for command in json.loads(retort("manual", "--json")[1])["commands"]:
+            self.assertIn(f"`{command['name']}", page)
+            for option in command["options"]:
+                for name in option["names"]:
+                    self.assertIn(name, page, command["name"])
 
     def test_manual(self):
         code, out, err = retort("manual")
@@ -83,7 +173,7 @@ class Words(ToolTest):
         self.assertEqual(json.loads(retort("completion", "bash", "--json")[1]), {"shell": "bash", "script": retort("completion", "bash")[1]})
 
     def test_every_command_explains_itself(self):
-        for line in retort("--help")[1].split("Subcommands:")[1].split("Examples:")[0].strip().splitlines():
+        for line in retort("--help")[1].split("Commands:")[1].split("Examples:")[0].strip().splitlines():
             if line.startswith("  ") and line[2] != " ":
                 self.assertRegex(retort(line.split()[0], "--help")[1], "Examples?: ")
 

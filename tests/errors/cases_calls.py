@@ -155,11 +155,6 @@ def _(p):
     p.bind(p.load(MODEL), {}, {"y": on_gpu(p)})
 
 
-@bindings.case("an output to allocate on a GPU that no provider has", "'y' CPU")
-def _(p):
-    p.call("BindOutputToDevice", p.bind(p.load(MODEL)), c_text("y"), gpu(p))
-
-
 values = Chapter("Values")
 
 

@@ -9,7 +9,7 @@ operators.model("operator newer than the model's opset", "", '<ir_version: 8, op
 operators.model("domain that the model does not import", "'mine' com.example.Frobnicate", "g (float[2] x) => (float[2] y) { [mine] y = com.example.Frobnicate(x) }")
 operators.model("custom operator that is not registered", "'mine' com.example.Frobnicate",
                 '<ir_version: 10, opset_import: ["" : 21, "com.example" : 1]> g (float[2] x) => (float[2] y) { [mine] y = com.example.Frobnicate(x) }')
-operators.model("operator of another domain than it is in", "'act' ai.onnx.ml.Relu ai.onnx",
+operators.model("operator of another domain than it is in", "'act' ai.onnx.ml.Relu `retort",
                 '<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3]> g (float[2] x) => (float[2] y) { [act] y = ai.onnx.ml.Relu(x) }')
 operators.model("attribute missing", "'to' Cast set", "g (float[2] x) => (int64[2] y) { [to] y = Cast(x) }")
 operators.model("attribute of another kind", "'cat' Concat 'axis' 0.5 FLOAT INT", "g (float[2] x) => (float[4] y) { [cat] y = Concat <axis = 0.5> (x, x) }")

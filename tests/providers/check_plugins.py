@@ -114,6 +114,19 @@ class Check:
                 print(f"note retort: {name}: {nodes} nodes", flush=True)
                 self.verdict(name, "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
+    def parts(self):
+        """A graph with nodes between parts must run wherever it runs in official ONNX Runtime, and as many nodes with the
+        plug-in."""
+        rows = graphs.write(os.path.join(self.a.work, "graphs"), graphs.PARTED_GRAPHS)
+        for _, model, folders in rows:
+            models.expect(model, folders)
+        lines = ["\t".join([name, *MODEL_RULE, model, *folders]) for name, model, folders in rows]
+        found = {engine: self.run("parts", engine, lines) for engine in self.engines}
+        for name, (ok, reason, message, nodes) in found["retort"].items():
+            passes, _, _, expected = found.get("official", {}).get(name, (False, "", "", 0))
+            print(f"note graph '{name}': {nodes} nodes here, {expected} in official ONNX Runtime", flush=True)
+            self.verdict(name, "" if ok and nodes >= expected or not passes else f"{reason or f'{nodes} of {expected} nodes are claimed'}: {message}")
+
     def uses(self):
         """A line "ok" counts as passed, a line "FAIL" or a crash as failed. Results of official ONNX Runtime are
         only printed."""
@@ -148,6 +161,7 @@ def main():
         return 0
     c = Check(a)
     c.uses()
+    c.parts()
     c.cases()
     c.models()
     print(f"{c.passed} passed, {c.failed} failed")

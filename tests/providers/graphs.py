@@ -43,6 +43,10 @@ GRAPHS = {
                [[1, 8, 6, 6]]),
     "ports": ("(float[2, 3] x, float[2, 3] z) => (float[2, 3] z2, float[3, 2] xt, float[2, 3] y) { z2 = Identity(z) xt = Transpose(x) y = Add(x, z) }", [[2, 3], [2, 3]]),
 }
+# For plug-ins of other vendors: most compilers have no Shrink, and get three parts.
+PARTED_GRAPHS = {
+    "parts": ("(float[1, 4, 8, 8] x) => (float[1, 4, 8, 8] y) { a = Relu(x) b = Shrink(a) c = Sigmoid(b) d = Shrink(c) y = Tanh(d) }", [[1, 4, 8, 8]]),
+}
 # On 8-bit integers; a result halfway between two steps may become either.
 STORED = "<float xs = {0.02}, uint8 xz = {117}, float ys = {0.05}, uint8 yz = {101}, float ws = {0.01}, uint8 wz = {128}, int8 wz8 = {0}> "
 INTEGER_GRAPHS = {

@@ -1,5 +1,7 @@
 """Draws elements of every type, among them the values for which implementations often differ: NaN, infinities, zeros of
 both signs, denormals and the limits of integers."""
+import functools
+
 import numpy as np
 import onnx
 
@@ -9,15 +11,22 @@ SMALL_FLOATS = {17, 18, 19, 20, 23, 24}
 INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}
 SUB_BYTE = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2}
 STRING, BOOL = 8, 9
+FLOAT32, FLOAT64 = 1, 11
 WORDS = ["", "a", "b", "ab", "ba", "A", "Ab", "a b", " ", "  x ", "0", "1", "-1", "3.5", "nan", "ä", "日本", "the quick fox", "a,b,c", "x" * 40]
 
 
+@functools.cache
 def dtype(element):
     return np.dtype(object) if element == STRING else onnx.helper.tensor_dtype_to_np_dtype(element)
 
 
+@functools.cache
+def of_dtype(kind):
+    return STRING if kind == object else onnx.helper.np_dtype_to_tensor_dtype(kind)
+
+
 def element(array):
-    return STRING if array.dtype == object else onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return of_dtype(array.dtype)
 
 
 def limits(of):

@@ -18,7 +18,7 @@ def no_proof(*_):
     return False
 
 
-NONE = dict.fromkeys(("alone", "here", "wide", "tied", "exact", "nearest_pixels"), no_proof)
+NONE = dict.fromkeys(("alone", "here", "wide", "tied", "exact", "nearest_pixels", "precise"), no_proof)
 
 
 class Proofs:
@@ -84,6 +84,26 @@ class Proofs:
             narrow = [numbers_of.to_wire(a.astype(np.float16) if a.dtype == np.float32 else a) for a in arrays]
         return self.equal(("ok", narrow), self.ours)
 
+    def precise(self, most=1e-3):
+        """Whether Retort's results in float32 are, within the tolerance, those of its plain loop in float64, for the same numbers, and the
+        oracle's are near these, so that both compute the same: within `most` of the greatest element of the output."""
+        case = self.changed({})
+        if any(case.chosen.get(v) == numbers_of.FLOAT64 for v in case.chosen) or self.ours[0] != "ok" or self.theirs[0] != "ok":
+            return False
+        for given in case.inputs:
+            if given and isinstance(given.value, np.ndarray) and given.value.dtype == np.float32:
+                given.value = given.value.astype(np.float64)
+        case.chosen = {v: numbers_of.FLOAT64 if of == numbers_of.FLOAT32 else of for v, of in case.chosen.items()}
+        case.output_types = {i: t.replace("(float)", "(double)") for i, t in case.output_types.items()}
+        outcome = self.run(self.engines[1], [case])[0]
+        if outcome[0] != "ok":
+            return False
+        with np.errstate(over="ignore"):
+            exact = [numbers_of.from_wire(v) for v in outcome[1]]
+            narrow = [numbers_of.to_wire(a.astype(np.float32) if a.dtype == np.float64 else a) for a in exact]
+        near = all(np.all(np.abs(e - numbers_of.from_wire(t)) <= most * np.max(np.abs(e), initial=0)) for e, t in zip(exact, self.theirs[1]))
+        return near and self.equal(("ok", narrow), self.ours)
+
     def tied(self, apart=2e-6):
         """Whether the sequences that both engines found in a search differ only where their scores do not: a sum of float32 does not tell them apart."""
         case = self.changed({})
@@ -122,4 +142,5 @@ class Proofs:
         return self.exact(pixels)
 
     def names(self):
-        return {"alone": self.alone, "here": self.here, "wide": self.wide, "tied": self.tied, "exact": self.exact, "nearest_pixels": self.nearest_pixels}
+        return {"alone": self.alone, "here": self.here, "wide": self.wide, "tied": self.tied, "exact": self.exact, "nearest_pixels": self.nearest_pixels,
+                "precise": self.precise}

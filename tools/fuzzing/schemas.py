@@ -54,7 +54,8 @@ class Operator:
         return f"{self.domain}:{self.name}" if self.domain else self.name
 
     def kernels_of(self, version):
-        return [types for first, last, types in self.kernels if first <= version.until and last >= version.since]
+        """Types of the kernels that the oracle takes for a version. One whose versions have no end is for its first version alone."""
+        return [types for first, last, types in self.kernels if first == version.since or first < version.since <= last != CURRENT]
 
 
 def last_word(value):

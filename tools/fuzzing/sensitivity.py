@@ -3,8 +3,11 @@
 Some results amplify roundings, and then two engines that round in different orders differ by more than any tolerance of the operator: the inverse
 of a nearly singular matrix, a softmax of scores in the hundreds, a sum that cancels, a code next to the middle between two integers. The oracle runs
 such a case again with inputs of which each element moves by at most one unit in its last place. A difference is explained if it is at most FACTOR
-times as large as the greatest of these movements, element by element; a difference of integers only if a movement is as large. A difference of
-finite to infinite or NaN, of types or of shapes is never explained, and none of an oracle whose result differs from run to run.
+times as large as the greatest of these movements, element by element. A difference of
+finite to infinite or NaN, of integers, of types or of shapes is never explained, and none of an oracle whose result differs from run to run.
+
+An error of an engine might be as small. It stays when the inputs move, while roundings become others. So both engines run the moved inputs, and no
+difference is explained whose mean over all these runs is more than BIAS times its standard deviation.
 """
 import copy
 import dataclasses
@@ -19,6 +22,7 @@ import tolerances
 
 RUNS = 12
 FACTOR = 8  # a result has more roundings than inputs
+BIAS = 1.2  # roundings of mean 0 exceed it in one of some 1,500 elements (Student's t of 13 runs: 4.3)
 
 
 def moved(array, generator, in_float=False):
@@ -51,28 +55,32 @@ def arrays(values):
     return [numbers_of.from_wire(v) for v in values] if all(v[0] == "tensor" for v in values) else None
 
 
-def within(label, wires, expected, actual, others, scale):
-    """Whether the differences of one output are explained."""
-    if compare.kind_of(wires[0]) != compare.kind_of(wires[1]) or expected.shape != actual.shape or any(o.shape != expected.shape for o in others):
+def within(label, wires, theirs, ours, scale):
+    """Whether the differences of one output are explained. `theirs`, `ours`: the arrays of all runs, that of the case first."""
+    if compare.kind_of(wires[0]) != compare.kind_of(wires[1]) or any(x.shape != theirs[0].shape for x in (*theirs, *ours)):
         return False
     of = wires[0][1]
     relative, absolute = tolerances.of(label, of)
-    wrong = compare.apart(expected, actual, relative, absolute * (scale or 1) if of in tolerances.EPSILON else absolute)
-    e, a, *moving = (x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)[wrong] for x in (expected, actual, *others))
+    wrong = compare.apart(theirs[0], ours[0], relative, absolute * (scale or 1) if of in tolerances.EPSILON else absolute)
+    if not wrong.any():
+        return True
+    if of not in tolerances.EPSILON:
+        return False
+    expected, actual = (np.array([x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)[wrong] for x in runs]) for runs in (theirs, ours))
     with np.errstate(all="ignore"):
-        apart = np.abs(e - a)
-        most = np.nanmax([np.zeros(e.shape), *(np.abs(m - e) for m in moving)], axis=0)
-    return bool(np.all(np.isfinite(apart)) and np.all(apart <= most * (FACTOR if of in tolerances.EPSILON else 1)))
+        apart = actual - expected
+        most = np.nanmax(np.abs(expected - expected[0]), axis=0)
+        steady = np.abs(np.mean(apart, axis=0)) > BIAS * np.std(apart, axis=0, ddof=1)
+    return bool(np.all(np.isfinite(apart)) and np.all(np.abs(apart[0]) <= most * FACTOR) and not np.any(steady))
 
 
 def explains(case, theirs, ours, rerun):
-    """Whether the differences of two runs' outputs are explained. `rerun`: cases to the oracle's outcomes, by number."""
-    answers = {number: outcomes[0] for number, outcomes in rerun(variants(case)).items()}
-    if any(outcome[0] != "ok" for outcome in answers.values()) or judge.defined(case, answers[RUNS][1]) != theirs:
+    """Whether the differences of two runs' outputs are explained. `rerun`: cases to the outcomes of the oracle and of Retort, by number."""
+    answers = [{number: outcomes[0] for number, outcomes in engine.items()} for engine in rerun(variants(case))]
+    if any(outcome[0] != "ok" for engine in answers for outcome in engine.values()) or judge.defined(case, answers[0][RUNS][1]) != theirs:
         return False
-    others = [arrays(answers[n][1]) for n in range(RUNS)]
-    expected, actual = arrays(theirs), arrays(ours)
-    if any(x is None for x in (expected, actual, *others)):
+    runs = [[arrays(first), *(arrays(judge.defined(case, engine[n][1])) for n in range(RUNS))] for first, engine in zip((theirs, ours), answers)]
+    if any(x is None for engine in runs for x in engine):
         return False
-    return all(within(case.operator.label, pair, e, a, [o[i] for o in others], case.scale)
-               for i, (pair, e, a) in enumerate(zip(zip(theirs, ours), expected, actual)))
+    return all(within(case.operator.label, wires, *([run[i] for run in engine] for engine in runs), case.scale)
+               for i, wires in enumerate(zip(theirs, ours)))

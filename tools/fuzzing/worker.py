@@ -9,6 +9,7 @@ configuration]) to standard output. An outcome is ("ok", [values]), ("same", ind
 same outcome), or ("error", "load" or "run", code, message).
 """
 import ctypes
+import math
 import os
 import resource
 import sys
@@ -120,9 +121,9 @@ class Engine(Api):
         element, rank = OF_ABI.get(element, element), self.number("GetDimensionsCount", SIZE, info)
         dims = (I64 * max(1, rank))()
         self.call("GetDimensions", info, dims, SIZE(rank))
-        count = self.number("GetTensorShapeElementCount", SIZE, info)
         self.release("TensorTypeAndShapeInfo", info)
         shape = tuple(dims[:rank])
+        count = math.prod(shape)
         if element == STRING:
             return "strings", shape, self.strings(value, count)
         size = (count * BITS[element] + 7) // 8

@@ -55,7 +55,7 @@ def environment(c, area, wheels):
 def variables(c, library):
     """The environment of tests and examples; see bindings/python/tests/conftest.py."""
     official = oracle()
-    found = {"RETORT_INSTALLED": "1", "RETORT_ORACLE": official, "RETORT_OFFICIAL": os.path.dirname(os.path.dirname(os.path.dirname(official))),
+    found = {"RETORT_INSTALLED": "retort onnxruntime", "RETORT_ORACLE": official, "RETORT_OFFICIAL": os.path.dirname(os.path.dirname(os.path.dirname(official))),
              "RETORT_LOOPBACK": c.loopback, "RETORT_RUN_CASES": os.path.join(c.build, "run_cases"), "PYTHONDONTWRITEBYTECODE": "1"}
     return found | ({"RETORT_LIBRARY": library} if library else {})
 

@@ -182,7 +182,8 @@ def clients(c):
             continue
         started = time.time()
         with by_maven(name):
-            count = expect(name, c.counted("clients." + name, [f"tests/clients/{name}/run.sh", c.drop_in, os.path.join(c.work, "clients", name)]), c)
+            count = expect(name, c.counted("clients." + name, [f"tests/clients/{name}/run.sh", c.drop_in, os.path.join(c.work, "clients", name)],
+                                           RETORT_OUT=c.out, PYTHON=sys.executable), c)
         print(f"    {name}: {count} ({time.time() - started:.1f} s)", flush=True)
         total += count
     return total

@@ -42,7 +42,7 @@ StrictRun measure_strict(const Common& options, const BenchSide& engine, int blo
   modes[1].name += " with session.strict=1";
   modes[0].load(options.model, settings, inputs);
   modes[1].load(options.model, strict, inputs);
-  measure(modes, block, seconds);
+  measure(modes, {.block = block, .seconds = seconds});
   return {modes[0].quantile(0.5), modes[1].quantile(0.5), modes[1].side->values({})};
 }
 

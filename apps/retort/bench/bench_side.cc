@@ -3,17 +3,19 @@
 #include <thread>
 
 #include "bench/turns.h"
+#include "cli/interrupt.h"
 #include "cli/terminal.h"
 #include "measure/stats.h"
 
 namespace retort::cli {
 
-void BenchSide::load(const std::string& model, const SessionSettings& settings, HostValues& inputs) {
+void BenchSide::load(const std::string& model, const SessionSettings& settings, HostValues& inputs, int warmup) {
   times.clear();
   side->load(model, settings);
   side->bind(inputs);
   side->run();
   side->keep_outputs();
+  for (int i = 1; i < warmup && !interrupted(); ++i) side->run();
 }
 
 void BenchSide::run_block(int runs) {
@@ -43,15 +45,23 @@ void attempt_all(std::vector<BenchSide>& sides, const std::function<void(BenchSi
   for (size_t i = 0; i < sides.size(); ++i) attempt(sides, i, what);
 }
 
-void measure(std::vector<BenchSide>& sides, int block, double seconds) {
+void measure(std::vector<BenchSide>& sides, const Amount& amount) {
   const auto begin = Clock::now();
   Progress progress("measuring");
   double spent = 0;
-  for (size_t round = 0; round % 2 || spent < seconds || sides[0].times.size() < 10; ++round) {
+  const auto runs = size_t(amount.runs);
+  const auto goes_on = [&](size_t round) {
+    const size_t done = sides[0].times.size();
+    if (interrupted() && done > 0) return false;
+    return runs > 0 ? done < runs : round % 2 || spent < amount.seconds || done < 10;
+  };
+  for (size_t round = 0; goes_on(round); ++round) {
+    const size_t left = runs > 0 ? runs - sides[0].times.size() : SIZE_MAX;
+    const int block = int(std::min(size_t(amount.block), left));
     for (const size_t side : turns(round, sides.size()))
       attempt(sides, side, [&](BenchSide& s) { s.run_block(block); });
     spent = milliseconds(Clock::now() - begin) / 1000;
-    progress.show(std::min(1.0, spent / seconds));
+    progress.show(std::min(1.0, runs > 0 ? double(sides[0].times.size()) / double(runs) : spent / amount.seconds));
   }
 }
 

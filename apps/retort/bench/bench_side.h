@@ -15,7 +15,8 @@ struct BenchSide {
   std::unique_ptr<Side> side = nullptr;
   std::vector<double> times = {};
 
-  void load(const std::string& model, const SessionSettings& settings, HostValues& inputs);
+  /// Loads the model and runs it `warmup` times.
+  void load(const std::string& model, const SessionSettings& settings, HostValues& inputs, int warmup = 1);
   /// Runs after a pause, because engines' threads may spin after a run; the first run does not count.
   void run_block(int runs);
   double quantile(double q) const;
@@ -26,7 +27,12 @@ struct BenchSide {
 void attempt(std::vector<BenchSide>& sides, size_t side, const std::function<void(BenchSide&)>& what);
 void attempt_all(std::vector<BenchSide>& sides, const std::function<void(BenchSide&)>& what);
 
-/// Runs alternating blocks, with all sides loaded, for this many seconds.
-void measure(std::vector<BenchSide>& sides, int block, double seconds);
+struct Amount {
+  int block = 5;       ///< runs of a side before the next side's turn
+  double seconds = 4;  ///< how long, unless `runs` is given
+  int runs = 0;        ///< of each side; 0: by time
+};
+/// Runs alternating blocks, with all sides loaded, until the amount is done or the user interrupts.
+void measure(std::vector<BenchSide>& sides, const Amount& amount);
 
 }  // namespace retort::cli

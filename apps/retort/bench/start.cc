@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "bench/side.h"
+#include "cli/interrupt.h"
 #include "measure/stats.h"
 
 namespace retort::cli {
@@ -83,7 +84,10 @@ json in_child(const std::string& library, const std::function<json()>& answer) {
   if (pipe(ends) != 0) throw Failure("cannot make a pipe");
   const pid_t child = fork();
   if (child < 0) throw Failure("cannot start a process");
-  if (child == 0) run_child(ends[1], answer);
+  if (child == 0) {
+    forget_interrupt();
+    run_child(ends[1], answer);
+  }
   close(ends[1]);
   std::vector<uint8_t> bytes;
   uint8_t piece[4096];
@@ -92,6 +96,7 @@ json in_child(const std::string& library, const std::function<json()>& answer) {
   int status = 0;
   waitpid(child, &status, 0);
   json told = json::from_cbor(bytes, true, false);
+  if (interrupted()) throw Exit{kInterrupted};
   if (told.is_discarded()) throw Failure("the process that used " + library + " ended without an answer");
   if (told.is_object()) throw Failure(told["failure"].get<std::string>());
   return told;

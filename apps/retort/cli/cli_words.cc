@@ -12,6 +12,13 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+/// The list that has the values of an option, by what it says of its value.
+std::string list_of(const std::string& value) {
+  if (value == "KEY=VALUE") return "keys";
+  if (value == "PASS") return "passes";
+  return value == "OPERATOR|MODEL" ? "operators" : "";
+}
+
 OptionWords words_of(const CLI::Option& option) {
   OptionWords w;
   for (const std::string& name : option.get_lnames()) w.names.push_back("--" + name);
@@ -24,6 +31,9 @@ OptionWords words_of(const CLI::Option& option) {
   if (lower && w.value.find('|') != std::string::npos) {
     w.kind = WordKind::choice;
     w.choices = split(w.value, '|');
+  } else if (const std::string list = list_of(w.value); !list.empty()) {
+    w.kind = WordKind::listed;
+    w.list = list;
   } else if (w.names.empty() ? w.value != "NAME" : w.value.find("FILE") != std::string::npos) {
     w.kind = WordKind::file;
   } else if (w.value == "DIR") {
@@ -53,7 +63,8 @@ std::string quoted(const std::string& text, bool fish = false) {
 
 /// The words that the value may follow: the option's names; for a choice without a name, the command.
 std::vector<std::string> said_before(const OptionWords& o, const CommandWords& c) {
-  return o.names.empty() && o.kind == WordKind::choice ? std::vector{c.name} : o.names;
+  const bool listed = o.kind == WordKind::choice || o.kind == WordKind::listed;
+  return o.names.empty() && listed ? std::vector{c.name} : o.names;
 }
 
 /// The first clause, since completions show one line.
@@ -64,6 +75,7 @@ std::string brief(const std::string& text) { return text.substr(0, text.find_fir
 std::vector<CommandWords> command_words(const CLI::App& app) {
   std::vector<CommandWords> all;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (sub->get_group().empty()) continue;  // hidden
     CommandWords c{sub->get_name(), sub->get_description(), sub->get_footer(), {}};
     for (const CLI::Option* option : sub->get_options()) c.options.push_back(words_of(*option));
     all.push_back(std::move(c));
@@ -82,10 +94,14 @@ std::string bash_completion(const std::vector<CommandWords>& commands) {
       if (o.kind == WordKind::none || o.kind == WordKind::file) continue;
       const std::string how = o.kind == WordKind::folder   ? "compgen -d -- \"$cur\""
                               : o.kind == WordKind::choice ? "compgen -W '" + joined(o.choices) + "' -- \"$cur\""
-                                                           : "";
+                              : o.kind == WordKind::listed
+                                  ? "compgen -W \"$(\"${COMP_WORDS[0]}\" words " + o.list + " 2>/dev/null)\" " +
+                                        (o.names.empty() ? "-f " : "") + "-- \"$cur\""
+                                  : "";
+      const std::string after = o.list == "keys" ? "compopt -o nospace 2>/dev/null; " : "";
       for (const std::string& name : said_before(o, c))
-        values +=
-            "    '" + c.name + " " + name + "') " + (how.empty() ? "" : "COMPREPLY=($(" + how + ")); ") + "return ;;\n";
+        values += "    '" + c.name + " " + name + "') " + (how.empty() ? "" : "COMPREPLY=($(" + how + ")); ") + after +
+                  "return ;;\n";
     }
     options += "    " + c.name + ") COMPREPLY=($(compgen -W '" + joined(own) + "' -- \"$cur\")) ;;\n";
   }
@@ -112,10 +128,14 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
     list += "    " + quoted(c.name + ":" + brief(c.description)) + "\n";
     cases += "    " + c.name + ")\n      _arguments";
     for (const OptionWords& o : c.options) {
-      const std::string action = o.kind == WordKind::file     ? "_files"
-                                 : o.kind == WordKind::folder ? "_files -/"
-                                 : o.kind == WordKind::choice ? "(" + joined(o.choices) + ")"
-                                                              : " ";
+      const std::string action =
+          o.kind == WordKind::file     ? "_files"
+          : o.kind == WordKind::folder ? "_files -/"
+          : o.kind == WordKind::choice ? "(" + joined(o.choices) + ")"
+          : o.list == "keys"           ? "{compadd -S \"\" -- $($program words keys 2>/dev/null)}"
+          : o.kind == WordKind::listed
+              ? "{compadd -- $($program words " + o.list + " 2>/dev/null)" + (o.names.empty() ? "; _files" : "") + "}"
+              : " ";
       const std::string value =
           o.kind == WordKind::none ? "" : ":" + replaced(replaced(o.value, ":", "\\:"), "[", "\\[") + ":" + action;
       if (o.names.empty()) cases += argument(value);
@@ -126,7 +146,7 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
   }
   return "#compdef retort\n# Completion of retort for zsh.\n_retort() {\n  local -a commands\n  commands=(\n" + list +
          "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n  local "
-         "command=$words[2]\n"
+         "command=$words[2] program=$words[1]\n"
          "  shift words\n  ((CURRENT--))\n  case $command in\n" +
          cases + "  esac\n}\n_retort \"$@\"\n";
 }
@@ -140,11 +160,14 @@ std::string fish_completion(const std::vector<CommandWords>& commands) {
     text +=
         "complete -c retort -n __fish_use_subcommand -a " + c.name + " -d " + quoted(brief(c.description), true) + "\n";
     for (const OptionWords& o : c.options) {
-      if (o.names.empty() && o.kind != WordKind::choice) continue;
+      if (o.names.empty() && o.kind != WordKind::choice && o.kind != WordKind::listed) continue;
       text += "complete -c retort -n '__fish_seen_subcommand_from " + c.name + "'";
       for (const std::string& name : o.names)
         text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (o.kind == WordKind::choice) text += " -x -a " + quoted(joined(o.choices), true);
+      if (o.kind == WordKind::listed)
+        text += std::string(o.names.empty() ? "" : " -x") + " -a '((commandline -poc)[1] words " + o.list +
+                " 2>/dev/null)'";
       if (o.kind == WordKind::folder) text += " -x -a '(__fish_complete_directories)'";
       if (o.kind == WordKind::file) text += " -r -F";
       if (o.kind == WordKind::other) text += " -x";

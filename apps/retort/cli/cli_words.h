@@ -7,13 +7,15 @@
 
 namespace retort::cli {
 
-enum class WordKind { none, file, folder, choice, other };  ///< what follows an option; none: it is a flag
+/// What follows an option; none: it is a flag; listed: a name that `retort words` lists.
+enum class WordKind { none, file, folder, choice, listed, other };
 
 struct OptionWords {
   std::vector<std::string> names;  ///< "--input", "-i"; empty: a positional argument
   std::string value, description;  ///< value: "FILE", "nchw|nhwc"; the name of a positional argument
   WordKind kind = WordKind::none;
   std::vector<std::string> choices;
+  std::string list;  ///< the argument of `retort words`: "keys"
   bool required = false;
 };
 

@@ -3,28 +3,24 @@
 #include <CLI/CLI.hpp>
 #include <span>
 
+#include "cli/checks.h"
 #include "engine/engine.h"
 #include "formats/tensors.h"
 
 namespace retort::cli {
 
 /// Exit codes, as README.md and the manual page list them.
-inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3;
+inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3, kInterrupted = 130;
 
 /// Ends the program with another exit code than that of a failure, and without a further message.
 struct Exit {
   int code;
 };
 
-/// Accepts an existing file.
-inline const CLI::Validator kFile = CLI::ExistingFile.description("");
-/// Accepts a number above zero.
-inline const CLI::Validator kPositive(
-    [](const std::string& text) {
-      double number = 0;
-      return CLI::detail::lexical_cast(text, number) && number > 0 ? "" : "'" + text + "' is not a positive number";
-    },
-    "");
+/// A message about options that do not fit each other or the model; the exit code is kWrongUsage.
+struct WrongUsage : Failure {
+  using Failure::Failure;
+};
 
 /// Accepts a text with "=" after a key or name; `form` is the form that the error message shows, for example
 /// "KEY=VALUE".
@@ -32,11 +28,13 @@ CLI::Validator has_form(const char* form);
 
 /// Options that several subcommands have.
 struct Common {
-  std::string model, library;
+  const CLI::App* command = nullptr;           ///< tells which options are given
+  std::string model, library;                  ///< model: of standard input, the file that holds it
   std::string against;                         ///< path of the second engine's library
-  std::vector<std::string> inputs;             ///< name=file, or file if the model has one input or the file has names
+  std::vector<std::string> inputs;             ///< name=file or name=value; without name= if the model has one input or
+                                               ///< the file has names
   std::string input_folder;                    ///< with input_0.pb, input_1.npy, … in the order of the model's inputs
-  std::vector<std::string> shapes;             ///< name=1x3x224x224
+  std::vector<std::string> shapes;             ///< name=1x3x224x224, or extent=4
   std::vector<std::string> config, providers;  ///< key=value; NAME or NAME:key=value,key=value
   std::vector<std::string> plugins;            ///< name=library
   bool vulkan = false;                         ///< also set in environment_config()
@@ -64,14 +62,22 @@ struct Common {
   void add_providers(CLI::App& app);
   void add_inputs(CLI::App& app);
   void add_media(CLI::App& app);
-  void add_threads(CLI::App& app, const std::string& what);
+  /// `list`: several numbers, with commas between.
+  void add_threads(CLI::App& app, const std::string& what, bool list = false);
   void add_against(CLI::App& app);
   void add_disable(CLI::App& app);
   SessionSettings settings(int thread_count) const;
-  /// The shapes that --shape gives, by input.
+  /// Whether the command line has the option.
+  bool given(const char* option) const {
+    return command && command->get_option_no_throw(option) && command->count(option);
+  }
+  /// The model as results name it: its file, or "standard input".
+  std::string model_name() const;
+  /// The shapes that --shape gives, by input; an extent of the model as a shape of rank 1.
   std::map<std::string, std::vector<int64_t>> wanted_shapes() const;
-  /// Reads the given files; other inputs are random, with free extents of the same size as equally named ones of other
-  /// inputs, or 1. Throws Failure if a name or a shape does not fit the ports.
+  /// Reads the given files and values; other inputs are random, with free extents of the same size as equally named ones
+  /// of other inputs, or 1. Throws Failure if a name or a shape does not fit the ports, and WrongUsage for an option that
+  /// none of the inputs uses.
   HostValues read_inputs(const std::vector<PortInfo>& ports) const;
   /// The same options with the shapes of these inputs in place of --shape, for results that depend on the actual
   /// shapes.
@@ -83,6 +89,15 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
 std::string numbered_file(const std::string& folder, const char* prefix, size_t index);
 /// For example "1x3x224x224" or "scalar".
 std::string dims_text(const std::vector<int64_t>& shape);
+
+/// A file that a command writes.
+struct OutputFile {
+  const char* option;  ///< that names it; "OUT" for an argument
+  std::string path;    ///< empty: not written
+};
+/// Throws WrongUsage if two of the files are the same one, or one of them is the model, and Failure if one cannot be
+/// written.
+void check_output_files(const std::vector<OutputFile>& files, const std::string& model);
 
 /// A subcommand. The file of its name in commands/ exports command_<name>, by which the build finds it.
 struct Command {

@@ -1,7 +1,9 @@
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -9,9 +11,15 @@
 namespace retort::cli {
 namespace {
 
+/// A terminal that understands neither colours nor how to clear a line.
+bool dumb() {
+  const char* kind = std::getenv("TERM");
+  return kind && std::string(kind) == "dumb";
+}
+
 bool coloured() {
   const char* off = std::getenv("NO_COLOR");
-  static const bool yes = isatty(STDOUT_FILENO) && !(off && *off);
+  static const bool yes = isatty(STDOUT_FILENO) && !(off && *off) && !dumb();
   return yes;
 }
 
@@ -23,7 +31,16 @@ std::string paint(Paint colour, const std::string& text) {
   return std::string("\033[") + kCodes[int(colour)] + "m" + text + "\033[0m";
 }
 
-Progress::Progress(std::string what) : what_(std::move(what)), on_(isatty(STDERR_FILENO)) {}
+size_t terminal_width() {
+  const char* given = std::getenv("COLUMNS");
+  const long wanted = given ? std::strtol(given, nullptr, 10) : 0;
+  winsize size = {};
+  if (wanted > 0) return size_t(std::clamp(wanted, 30L, 1000L));
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<size_t>(size.ws_col, 30);
+  return 80;
+}
+
+Progress::Progress(std::string what) : what_(std::move(what)), on_(isatty(STDERR_FILENO) && !dumb()) {}
 
 Progress::~Progress() {
   if (on_ && shown_ >= 0) std::fputs("\r\033[K", stderr);

@@ -1,4 +1,4 @@
-// Colours and progress bars, which only terminals show.
+// Colours and progress bars, which only terminals show, and not those with TERM=dumb.
 #pragma once
 #include <string>
 
@@ -7,6 +7,9 @@ namespace retort::cli {
 enum class Paint { bold, dim, red, green, yellow };
 /// The text in this colour if standard output is a terminal and NO_COLOR is unset or empty; otherwise the plain text.
 std::string paint(Paint colour, const std::string& text);
+
+/// Columns of standard output: COLUMNS if it is set, those of the terminal, otherwise 80.
+size_t terminal_width();
 
 /// A progress bar on standard error if that is a terminal; otherwise nothing. The destructor removes the bar.
 class Progress {

@@ -5,6 +5,7 @@
 
 #include "cli/cli_words.h"
 #include "cli/commands.h"
+#include "cli/text.h"
 
 namespace retort::cli {
 namespace {
@@ -15,7 +16,7 @@ void add_completion(CLI::App& app) {
   const auto o = std::make_shared<Common>();
   sub->add_option("SHELL", *shell, "the shell to write for")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->check(one_of({"bash", "zsh", "fish"}))
       ->type_name("bash|zsh|fish");
   o->add_json(*sub);
   sub->footer("Example: source <(retort completion bash)");
@@ -25,7 +26,7 @@ void add_completion(CLI::App& app) {
                              : *shell == "zsh" ? zsh_completion(commands)
                                                : fish_completion(commands);
     if (o->json) {
-      std::printf("%s\n", nlohmann::json{{"shell", *shell}, {"script", text}}.dump(2).c_str());
+      print_json({{"shell", *shell}, {"script", text}});
       return;
     }
     std::fputs(text.c_str(), stdout);

@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/modes.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "engine/tools_library.h"
 
 namespace retort::cli {
@@ -12,6 +14,15 @@ namespace {
 using nlohmann::json;
 
 struct ConvertOptions : Common {
+  enum Mode : unsigned { kReport, kCopy, kOptimize };
+  static constexpr const char* kModes[] = {"for the report (no OUT)", "to copy a model to OUT",
+                                           "to write an optimised model"};
+  static constexpr OptionUse kUses[] = {{"MODEL", 7},      {"OUT", 6},      {"--library", 7},  {"--config", 4},
+                                        {"--provider", 4}, {"--plugin", 4}, {"--vulkan", 4},   {"--virtual", 4},
+                                        {"--json", 7},     {"--format", 6}, {"--external", 6}, {"--threshold", 6},
+                                        {"--optimize", 4}};
+  static constexpr Modes kTable{kModes, kUses};
+
   std::string to, format, external, optimize;
   size_t threshold = 1024;
 };
@@ -79,17 +90,17 @@ void print_report(const json& report) {
     const std::string domain = op["domain"];
     return (domain == "ai.onnx" ? "" : domain + ".") + op["name"].get<std::string>();
   };
-  size_t width = 36;
-  for (const json& op : report["operators"]) width = std::max(width, full_name(op).size());
-  std::printf("\n%-*s %6s  %s\n", int(width), "operator", "nodes", "definition of opset");
+  std::printf("\n");
+  Table table({{"operator"}, {"nodes", true}, {"definition of opset"}}, 0);
   for (const json& op : report["operators"]) {
     const int form = op["definition"], newest = op["newest"];
     std::string text = form          ? std::to_string(form)
                        : op["known"] ? "replaced by other operators while loading"
                                      : paint(Paint::red, "unknown: Retort cannot run it");
     if (form && form < newest) text += " (newest: " + std::to_string(newest) + ", converted while loading)";
-    std::printf("%-*s %6zu  %s\n", int(width), full_name(op).c_str(), op["nodes"].get<size_t>(), text.c_str());
+    table.row({full_name(op), op["nodes"].dump(), text});
   }
+  table.print();
 }
 
 /// Any engine can save its optimised model.
@@ -106,13 +117,24 @@ void save_optimized(const ConvertOptions& o, int level) {
   const EngineSession session(engine, o.model, settings);
 }
 
+void check_options(const ConvertOptions& o) {
+  ConvertOptions::kTable.check(*o.command, o.to.empty()         ? ConvertOptions::kReport
+                                           : o.optimize.empty() ? ConvertOptions::kCopy
+                                                                : ConvertOptions::kOptimize);
+  check_needs(*o.command, "--threshold", "--external");
+  if (o.to.empty()) return;
+  const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
+  check_output_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.model);
+}
+
 void convert(const ConvertOptions& o) {
+  check_options(o);
   if (o.to.empty()) {
     const json report = opset_report(o);
     if (o.json)
-      std::printf("%s\n", report.dump(2).c_str());
+      print_json(report);
     else
-      print_report(report);
+      print_report(clean(report));
     return;
   }
   const std::map<std::string, int> levels{{"", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
@@ -125,7 +147,7 @@ void convert(const ConvertOptions& o) {
   const bool outside = !o.external.empty() && std::filesystem::exists(beside);
   if (outside) told.update({{"external", beside.string()}, {"external_bytes", std::filesystem::file_size(beside)}});
   if (o.json) {
-    std::printf("%s\n", told.dump(2).c_str());
+    print_json(told);
     return;
   }
   std::printf("%s  %s\n", o.to.c_str(), scaled(told["bytes"], "B").c_str());
@@ -144,7 +166,7 @@ void add_convert(CLI::App& app) {
       ->type_name("");
   sub->add_option("--format", o->format,
                   "format of OUT; without it, ORT format (flatbuffers) if the name ends in .ort, else ONNX")
-      ->check(CLI::IsMember({"onnx", "ort"}).description(""))
+      ->check(one_of({"onnx", "ort"}))
       ->type_name("onnx|ort");
   sub->add_option(
          "--external", o->external,
@@ -152,13 +174,14 @@ void add_convert(CLI::App& app) {
          "which may have 2 GiB at most")
       ->type_name("NAME");
   sub->add_option("--threshold", o->threshold, "weights of fewer bytes stay inside")
+      ->check(whole(0, int64_t(1) << 40))
       ->capture_default_str()
       ->type_name("BYTES");
   sub->add_option(
          "--optimize", o->optimize,
          "write the model as the engine optimises it: basic (constants folded, dead and duplicate nodes removed), "
          "extended (nodes fused), all; internal operators of the engine are avoided if possible")
-      ->check(CLI::IsMember({"basic", "extended", "all"}).description(""))
+      ->check(one_of({"basic", "extended", "all"}))
       ->type_name("basic|extended|all");
   sub->footer(
       "An operator set (opset) is a numbered version of the operators' definitions; a model names the one it was made "
@@ -172,6 +195,7 @@ void add_convert(CLI::App& app) {
       "          retort convert model.onnx small.onnx --external weights.bin\n"
       "          retort convert model.onnx fast.onnx --optimize all\n"
       "          retort convert model.onnx model.ort");
+  ConvertOptions::kTable.cover(*sub);
   sub->callback([o] { convert(*o); });
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 
 namespace retort::cli {
 namespace {
@@ -152,8 +153,7 @@ void list_devices(const Common& o) {
   const EngineLibrary engine(default_library(o.library));
   for (const std::string& text : o.plugins) {
     const auto [name, file] = split_at(text, '=', "NAME=FILE");
-    if (engine.api_version() < 22) throw Failure("this engine does not support plug-in providers");
-    engine.check(engine.api().RegisterExecutionProviderLibrary(engine.env(), name.c_str(), file.c_str()));
+    engine.register_plugin(name, file);
   }
   const json all = {{"engine", engine.name()},
                     {"processor", processor()},
@@ -161,9 +161,9 @@ void list_devices(const Common& o) {
                     {"hardware", engine_hardware(engine)},
                     {"devices", engine_devices(engine)}};
   if (o.json)
-    std::printf("%s\n", all.dump(2).c_str());
+    print_json(all);
   else
-    print_devices(all);
+    print_devices(clean(all));
 }
 
 void add_devices(CLI::App& app) {

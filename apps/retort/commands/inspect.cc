@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/modes.h"
 #include "cli/terminal.h"
-#include "engine/tools_library.h"
+#include "cli/text.h"
+#include "contents/inspect_text.h"
+#include "contents/model_file.h"
 #include "web/page.h"
 
 namespace retort::cli {
@@ -13,8 +16,17 @@ namespace {
 using nlohmann::json;
 
 struct InspectOptions : Common {
-  bool nodes = false, passes = false, placement = false;
+  enum Mode : unsigned { kContents, kPlacement };
+  static constexpr const char* kModes[] = {"for the contents alone", "with --placement, --provider or --plugin"};
+  static constexpr OptionUse kUses[] = {{"MODEL", 3},     {"--library", 3},  {"--shape", 3},   {"--nodes", 3},
+                                        {"--passes", 3},  {"--disable", 3},  {"--weights", 3}, {"--placement", 2},
+                                        {"--config", 2},  {"--provider", 2}, {"--plugin", 2},  {"--vulkan", 2},
+                                        {"--virtual", 2}, {"--html", 3},     {"--json", 3}};
+  static constexpr Modes kTable{kModes, kUses};
+
+  bool nodes = false, passes = false, placement = false, weights = false;
   std::string html;
+  bool places() const { return placement || !providers.empty() || !plugins.empty(); }
 };
 
 std::string text(const json& j) { return j.get<std::string>(); }
@@ -35,8 +47,44 @@ json ports(const json& graph, const char* key) {
 
 void print_ports(const char* title, const json& list) {
   std::printf("%s\n", paint(Paint::bold, title).c_str());
-  for (const json& p : list)
-    std::printf("  %-32s %s%s\n", text(p["name"]).c_str(), text(p["type"]).c_str(), text(p["shape"]).c_str());
+  Table table({{""}, {""}});
+  for (const json& p : list) table.row({p["name"], text(p["type"]) + text(p["shape"])});
+  table.print();
+}
+
+/// The number of elements of a type such as "float32[8,3]"; 0 if an extent is free.
+double elements(const std::string& type) {
+  double count = 1;
+  for (size_t at = std::min(type.find('['), type.size()); at + 1 < type.size();) {
+    const size_t end = std::min(type.find_first_of(",]", at + 1), type.size());
+    if (end > at + 1) count *= std::atof(type.substr(at + 1, end - at - 1).c_str());
+    at = end;
+  }
+  return count;
+}
+
+/// Adds the elements of a graph's constants, bodies included, by type.
+void count_parameters(const json& graph, std::map<std::string, double>& counts) {
+  for (const json& v : graph["values"]) {
+    const std::string type = v["type"];
+    if (v.contains("constant")) counts[type.substr(0, type.find('['))] += elements(type);
+  }
+  for (const json& n : graph["nodes"]) {
+    for (const json& body : n.value("bodies", json::object())) count_parameters(body, counts);
+  }
+}
+
+json parameters(const json& graph) {
+  std::map<std::string, double> counts;
+  count_parameters(graph, counts);
+  json told = {{"count", 0}, {"by_type", json::object()}};
+  double sum = 0;
+  for (const auto& [type, count] : counts) {
+    sum += count;
+    told["by_type"][type] = int64_t(count);
+  }
+  told["count"] = int64_t(sum);
+  return told;
 }
 
 struct Totals {
@@ -90,6 +138,10 @@ void print_head(const json& model, const Totals& t) {
   line("nodes", std::to_string(t.nodes) + (model.contains("optimized") ? ", of which " + std::to_string(left.nodes) +
                                                                              " are left after optimisation"
                                                                        : ""));
+  std::string types;
+  for (const auto& [type, count] : model["parameters"]["by_type"].items())
+    types += (types.empty() ? " (" : ", ") + type + " " + count.dump();
+  line("parameters", model["parameters"]["count"].dump() + (types.empty() ? "" : types + ")"));
   if (model.contains("memory")) {
     const json& m = model["memory"];
     line("weights", scaled(m["weights"], "B"));
@@ -106,16 +158,16 @@ void print_operators(const Totals& t) {
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::pair(a.second.operations, a.second.nodes) > std::pair(b.second.operations, b.second.nodes);
   });
-  std::printf("%s\n  %-32s %6s %14s %7s\n", paint(Paint::bold, "operators").c_str(), "", "nodes", "arithmetic",
-              "share");
+  std::printf("%s\n", paint(Paint::bold, "operators").c_str());
+  Table table({{""}, {"nodes", true}, {"arithmetic", true}, {"share", true}});
   for (const auto& [name, row] : rows) {
-    if (row.unknown == row.nodes) {
-      std::printf("  %-32s %6zu %14s\n", name.c_str(), row.nodes, "not known");
-      continue;
-    }
-    std::printf("  %-32s %6zu %14s %6.1f%%\n", name.c_str(), row.nodes, scaled(row.operations, "FLOP").c_str(),
-                t.operations > 0 ? 100 * row.operations / t.operations : 0);
+    char share[32];
+    std::snprintf(share, sizeof share, "%.1f%%", t.operations > 0 ? 100 * row.operations / t.operations : 0);
+    const bool known = row.unknown < row.nodes;
+    table.row(
+        {name, std::to_string(row.nodes), known ? scaled(row.operations, "FLOP") : "not known", known ? share : ""});
   }
+  table.print();
 }
 
 /// Counts the nodes of each operator in the graph and its bodies.
@@ -150,67 +202,18 @@ void print_nodes(const json& graph, const std::string& indent) {
     return all;
   };
   for (const json& n : graph["nodes"]) {
-    std::printf("%s%s = %s(%s)\n", indent.c_str(), list(n["outputs"]).c_str(),
-                paint(Paint::bold, text(n["op"])).c_str(), list(n["inputs"]).c_str());
+    std::string attributes;
+    for (const auto& [name, value] : n["attributes"].items())
+      attributes += (attributes.empty() ? " {" : ", ") + name + ": " + text(value);
+    std::printf("%s%s  %s = %s(%s)%s\n", indent.c_str(), paint(Paint::dim, text(n["name"])).c_str(),
+                list(n["outputs"]).c_str(), paint(Paint::bold, text(n["op"])).c_str(), list(n["inputs"]).c_str(),
+                attributes.empty() ? "" : (attributes + "}").c_str());
     if (!n.contains("bodies")) continue;
     for (const auto& [name, body] : n["bodies"].items()) {
       std::printf("%s  %s:\n", indent.c_str(), name.c_str());
       print_nodes(body, indent + "    ");
     }
   }
-}
-
-void print_passes(const json& passes, const json& total) {
-  std::printf("%s\n  %-24s %8s %15s %8s  %s\n", paint(Paint::bold, "passes").c_str(), "in order", "ms", "nodes",
-              "changes", "rules and how often each was applied");
-  for (const json& p : passes) {
-    std::string counts;
-    for (const auto& [what, times] : p["counts"].items())
-      counts += (counts.empty() ? "  " : ", ") + what + " " + times.dump();
-    std::printf("  %-24s %8.2f %6zu → %6zu %8zu%s\n", text(p["name"]).c_str(), p["milliseconds"].get<double>(),
-                p["nodes_before"].get<size_t>(), p["nodes_after"].get<size_t>(), p["changes"].get<size_t>(),
-                counts.c_str());
-  }
-  std::printf("  %-24s %8.2f %15s %8zu\n", "total", total["milliseconds"].get<double>(), "",
-              total["changes"].get<size_t>());
-}
-
-/// The width of the column of `key`, up to a limit.
-int column(const json& rows, const char* key) {
-  size_t width = 8;
-  for (const json& row : rows) width = std::max(width, row[key].get_ref<const std::string&>().size());
-  return int(std::min<size_t>(width, 40));
-}
-
-void print_placement(const json& placement) {
-  std::printf("%s\n  %s\n", paint(Paint::bold, "placement").c_str(), text(placement["summary"]).c_str());
-  const json& nodes = placement["nodes"];
-  const int name = column(nodes, "name"), op = column(nodes, "op"), provider = column(nodes, "provider");
-  std::printf("  %-*s  %-*s  %-*s  %s\n", name, "node", op, "operator", provider, "runs on", "part, or why no other");
-  for (const json& n : nodes) {
-    std::string why = n.value("part", "");
-    if (n.contains("gone")) why = "gone after optimisation";
-    for (const json& other : n["others"])
-      why += (why.empty() ? "" : "; ") + text(other["provider"]) + ": " + text(other["why"]);
-    std::printf("  %-*s  %-*s  %-*s  %s\n", name, text(n["name"]).c_str(), op, text(n["op"]).c_str(), provider,
-                n.contains("gone") ? "-" : text(n["provider"]).c_str(), why.c_str());
-  }
-  std::string copies;
-  for (const json& c : placement["copies"])
-    copies += "  " + text(c["tensor"]) + ": " +
-              (c.contains("bytes") ? scaled(c["bytes"], "B") : "size depends on the run") + " from " + text(c["from"]) +
-              " to " + text(c["to"]) + " for " + text(c["reader"]) + "\n";
-  for (const char* side : {"inputs", "outputs"}) {
-    for (const json& port : placement[side]) {
-      const std::string memory = port["memory"].size() == 1 ? text(port["memory"][0]) : port["memory"].dump();
-      if (memory != "the CPU")
-        copies += "  " + text(port["name"]) + (*side == 'i' ? ": read in " : ": made in ") + memory +
-                  "; copied unless it is bound there\n";
-    }
-  }
-  if (!copies.empty()) std::printf("%s\n%s", paint(Paint::bold, "copies in every run").c_str(), copies.c_str());
-  if (placement.contains("problem"))
-    std::printf("%s %s\n", paint(Paint::red, "No session:").c_str(), text(placement["problem"]).c_str());
 }
 
 void print_text(const InspectOptions& o, const json& model, const ToolsLibrary& library) {
@@ -229,25 +232,44 @@ void print_text(const InspectOptions& o, const json& model, const ToolsLibrary& 
   }
   if (o.nodes) std::printf("%s\n", paint(Paint::bold, "nodes").c_str());
   if (o.nodes) print_nodes(model["graph"], "  ");
+  if (model.contains("trees")) print_trees(model["trees"]);
+  if (model.contains("weights")) print_weights(model["weights"]);
   if (model.contains("placement")) print_placement(model["placement"]);
   if (o.passes && model.contains("passes")) print_passes(model["passes"], model["passes_total"]);
 }
 
-void inspect(const InspectOptions& o) {
-  if (!o.html.empty()) check_can_write(o.html, true);
-  const ToolsLibrary library(o.library);
+bool has_trees(const json& graph) {
+  return std::any_of(graph["nodes"].begin(), graph["nodes"].end(),
+                     [](const json& n) { return text(n["op"]).starts_with("TreeEnsemble"); });
+}
+
+json describe(const InspectOptions& o, const ToolsLibrary& library) {
   json model = library.describe(o);
   model["inputs"] = ports(model["graph"], "inputs");
   model["outputs"] = ports(model["graph"], "outputs");
-  if (o.placement || !o.providers.empty() || !o.plugins.empty()) model["placement"] = library.placement(o);
+  model["parameters"] = parameters(model["graph"]);
+  if (o.weights || has_trees(model["graph"])) {
+    const std::string whole = whole_model(library, o.model);
+    if (has_trees(model["graph"])) model["trees"] = list_trees(whole);
+    if (o.weights) model["weights"] = list_weights(whole);
+  }
+  if (o.places()) model["placement"] = library.placement(o);
+  return model;
+}
+
+void inspect(const InspectOptions& o) {
+  InspectOptions::kTable.check(*o.command, o.places() ? InspectOptions::kPlacement : InspectOptions::kContents);
+  check_output_files({{"--html", o.html}}, o.model);
+  const ToolsLibrary library(o.library);
+  json model = describe(o, library);
   if (o.json)
-    std::printf("%s\n", model.dump(2).c_str());
+    print_json(model);
   else
-    print_text(o, model, library);
+    print_text(o, clean(model), library);
   if (o.html.empty()) return;
-  model["file"] = o.model;
+  model["file"] = o.model_name();
   write_page(o.html, model);
-  std::fprintf(stderr, "page: %s\n", o.html.c_str());
+  std::fprintf(stderr, "retort inspect: the page is %s\n", o.html.c_str());
 }
 
 void add_inspect(CLI::App& app) {
@@ -257,7 +279,10 @@ void add_inspect(CLI::App& app) {
   o->add_model_file(*sub);
   o->add_tools_library(*sub);
   o->add_shapes(*sub);
-  sub->add_flag("--nodes", o->nodes, "list every node with the types and shapes of its inputs and outputs");
+  sub->add_flag("--nodes", o->nodes,
+                "list every node with its name, its attributes, and the types and shapes of its inputs and outputs");
+  sub->add_flag("--weights", o->weights,
+                "list every weight with its smallest, mean and largest value, its deviation, zeros and a histogram");
   sub->add_flag("--passes", o->passes,
                 "list all optimisation passes in order: the time, the number of nodes and the applied rules of each");
   o->add_disable(*sub);
@@ -275,6 +300,7 @@ void add_inspect(CLI::App& app) {
       "Examples: retort inspect model.onnx --shape image=8x3x224x224\n"
       "          retort inspect model.onnx --html model.html\n"
       "          retort inspect model.onnx --plugin my=libmy.so --provider MyProvider:claim=Add,Mul");
+  InspectOptions::kTable.cover(*sub);
   sub->callback([o] { inspect(*o); });
 }
 

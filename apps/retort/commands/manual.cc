@@ -5,6 +5,7 @@
 
 #include "cli/cli_words.h"
 #include "cli/commands.h"
+#include "cli/text.h"
 
 namespace retort::cli {
 namespace {
@@ -48,8 +49,6 @@ nlohmann::json commands_json(const std::vector<CommandWords>& commands) {
   return all;
 }
 
-void print(const nlohmann::json& told) { std::printf("%s\n", told.dump(2).c_str()); }
-
 std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& commands) {
   std::string text = ".TH RETORT 1 \"\" \"retort " RETORT_VERSION "\" \"User Commands\"\n.SH NAME\nretort \\- " +
                      roff("run and examine ONNX models") +
@@ -62,10 +61,11 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
   }
   text +=
       ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\nthe engine or a file reported an error; standard error has the "
-      "reason\n.TP\n2\nwrong "
-      "usage\n"
-      ".TP\n3\n\\fBretort diff\\fR found a difference\n.SH ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use if "
-      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nif set and not empty: no colours\n";
+      "reason\n.TP\n2\nwrong usage\n.TP\n3\nresults differ: \\fBretort diff\\fR, \\fBretort run "
+      "\\-\\-expected\\fR\n.TP\n130\ninterrupted by Ctrl\\-C, after partial results\n.SH "
+      "ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use if "
+      "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nif set and not empty: no colours\n.TP\nTERM\nif it is "
+      "\\fBdumb\\fR: neither colours nor progress bars\n";
   return text;
 }
 
@@ -76,7 +76,7 @@ void add_manual(CLI::App& app) {
   sub->footer("Example: retort manual | man -l -");
   sub->callback([&app, o] {
     const auto commands = command_words(app);
-    if (o->json) return print({{"version", RETORT_VERSION}, {"commands", commands_json(commands)}});
+    if (o->json) return print_json({{"version", RETORT_VERSION}, {"commands", commands_json(commands)}});
     std::fputs(manual_page(app, commands).c_str(), stdout);
   });
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "engine/model_operators.h"
 #include "engine/tools_library.h"
 
@@ -45,13 +46,31 @@ std::string types_text(const json& types) {
   return text;
 }
 
-bool wanted(const json& op, const std::vector<std::string>& names) {
-  const auto matches = [&](const std::string& part) {
-    const std::string full = op["domain"].get<std::string>() + "." + op["name"].get<std::string>();
-    const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
-    return std::search(full.begin(), full.end(), part.begin(), part.end(), same) != full.end();
-  };
-  return names.empty() || std::any_of(names.begin(), names.end(), matches);
+/// Whether the operator's full name has the part, in small or capital letters.
+bool matches(const json& op, const std::string& part) {
+  const std::string full = op["domain"].get<std::string>() + "." + op["name"].get<std::string>();
+  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
+  return std::search(full.begin(), full.end(), part.begin(), part.end(), same) != full.end();
+}
+
+/// The operators that have one of the parts in their names. Throws Failure for parts that none has.
+json chosen(const json& all, const std::vector<std::string>& parts) {
+  if (parts.empty()) return all;
+  std::set<std::string> unmatched(parts.begin(), parts.end());
+  json found = json::array();
+  for (const json& op : all) {
+    bool wanted = false;
+    for (const std::string& part : parts) {
+      if (!matches(op, part)) continue;
+      unmatched.erase(part);
+      wanted = true;
+    }
+    if (wanted) found.push_back(op);
+  }
+  std::string none;
+  for (const std::string& part : unmatched) none.append(none.empty() ? "'" : " or '").append(part).append("'");
+  if (!none.empty()) throw Failure("no operator has " + none + " in its name; retort ops without a name lists all");
+  return found;
 }
 
 /// The element types, those without a kernel of their own in parentheses.
@@ -64,11 +83,22 @@ std::string all_types(const json& op) {
   return slow.empty() ? fast : fast + (fast.empty() ? "(" : " (") + types_text(slow) + ")";
 }
 
-void print_row(const json& op) {
-  const std::string name = op["name"];
+void add_row(Table& table, const json& op) {
   std::string versions;
   for (const int v : op["versions"]) versions += (versions.empty() ? "" : ",") + std::to_string(v);
-  std::printf("  %-32s %-26s %s\n", name.c_str(), versions.c_str(), all_types(op).c_str());
+  table.row({op["name"], versions, all_types(op)});
+}
+
+/// Prints the operators domain by domain; `all` is ordered by domain.
+void print_list(const json& all) {
+  for (size_t i = 0; i < all.size();) {
+    const std::string domain = all[i]["domain"];
+    Table table({{"operator"}, {"versions"}, {"element types"}});
+    for (; i < all.size() && all[i]["domain"] == domain; ++i) add_row(table, all[i]);
+    std::printf("%s\n", paint(Paint::bold, domain).c_str());
+    table.print();
+  }
+  std::printf("%zu operators\n", all.size());
 }
 
 /// What the ways in which an operator runs mean to a user.
@@ -93,54 +123,41 @@ void list_ops_of_model(const OpsOptions& o, const std::string& file) {
   const json used = model_operators(model, library.operators());
   const bool runs = !model.contains("problem");
   if (o.json) {
-    std::printf("%s\n", json{{"operators", used}, {"problem", model.value("problem", "")}}.dump(2).c_str());
+    print_json({{"operators", used}, {"problem", model.value("problem", "")}});
     return;
   }
-  std::printf("%s\n  %-32s %8s  %-16s %6s  %s\n", paint(Paint::bold, file).c_str(), "operator", "version", "type",
-              "nodes", "runs by");
-  for (const json& op : used) {
+  std::printf("%s\n", paint(Paint::bold, clean(of_model.model_name())).c_str());
+  Table table({{"operator"}, {"version", true}, {"type"}, {"nodes", true}, {"runs by"}});
+  for (const json& op : clean(used)) {
     const std::string domain = op["domain"], name = op["name"], type = op["type"];
     const int version = op["version"];  // 0: the model does not import the domain
-    std::printf("  %-32s %8s  %-16s %6zu  %s\n", ((domain == "ai.onnx" ? "" : domain + ".") + name).c_str(),
-                version ? std::to_string(version).c_str() : "-", type.c_str(), op["nodes"].get<size_t>(),
-                ways_text(op, runs).c_str());
+    table.row({(domain == "ai.onnx" ? "" : domain + ".") + name, version ? std::to_string(version) : "-", type,
+               op["nodes"].dump(), ways_text(op, runs)});
   }
+  table.print();
   if (!runs)
     std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(),
-                model["problem"].get<std::string>().c_str());
+                clean(model["problem"].get<std::string>()).c_str());
 }
 
 /// Whether an argument is a model rather than a part of an operator's name.
 bool is_model(const std::string& name) {
-  return name.ends_with(".onnx") || name.ends_with(".ort") || std::filesystem::is_regular_file(name);
+  std::error_code error;
+  return name.ends_with(".onnx") || name.ends_with(".ort") || std::filesystem::is_regular_file(name, error);
 }
 
 void list_ops(const OpsOptions& o) {
-  if (o.names.size() == 1 && is_model(o.names[0])) return list_ops_of_model(o, o.names[0]);
-  json all = ToolsLibrary(o.library).operators();
-  for (size_t i = all.size(); i-- > 0;) {
-    if (!wanted(all[i], o.names)) all.erase(i);
+  if (std::any_of(o.names.begin(), o.names.end(), is_model)) {
+    if (o.names.size() > 1) throw WrongUsage("give one model alone, or parts of operators' names");
+    return list_ops_of_model(o, o.names[0]);
   }
-  if (all.empty()) {
-    std::string asked;
-    for (const std::string& name : o.names) asked.append(asked.empty() ? "'" : " or '").append(name).append("'");
-    throw Failure("no operator has " + asked + " in its name; retort ops without a name lists all");
-  }
+  json all = chosen(ToolsLibrary(o.library).operators(), o.names);
   if (o.json) {
-    std::printf("%s\n", all.dump(2).c_str());
+    print_json(all);
     return;
   }
   std::stable_sort(all.begin(), all.end(), [](const json& a, const json& b) { return a["domain"] < b["domain"]; });
-  std::string domain;
-  for (const json& op : all) {
-    if (op["domain"] != domain) {
-      domain = op["domain"];
-      std::printf("%s\n", paint(Paint::bold, domain).c_str());
-      std::printf("  %-32s %-26s %s\n", "operator", "versions", "element types");
-    }
-    print_row(op);
-  }
-  std::printf("%zu operators\n", all.size());
+  print_list(all);
 }
 
 void add_ops(CLI::App& app) {
@@ -149,7 +166,7 @@ void add_ops(CLI::App& app) {
   sub->add_option(
          "NAME", o->names,
          "only operators whose name, or domain.name, has this part; or a model, for the operators that it uses")
-      ->type_name("");
+      ->type_name("OPERATOR|MODEL");
   o->add_tools_library(*sub);
   o->add_json(*sub);
   sub->footer(

@@ -4,7 +4,10 @@
 #include <fstream>
 #include <tuple>
 
+#include "cli/interrupt.h"
+#include "cli/modes.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "engine/tools_library.h"
 #include "measure/peak.h"
 #include "measure/stats.h"
@@ -17,6 +20,16 @@ namespace {
 using nlohmann::json;
 
 struct ProfileOptions : Common {
+  enum Mode : unsigned { kText, kJson };
+  static constexpr const char* kModes[] = {"for text", "with --json"};
+  static constexpr OptionUse kUses[] = {
+      {"MODEL", 3},     {"--library", 3}, {"--config", 3},  {"--provider", 3}, {"--plugin", 3}, {"--vulkan", 3},
+      {"--virtual", 3}, {"--json", 3},    {"--input", 3},   {"--inputs", 3},   {"--shape", 3},  {"--seed", 3},
+      {"--resize", 3},  {"--scale", 3},   {"--mean", 3},    {"--std", 3},      {"--layout", 3}, {"--bgr", 3},
+      {"--fit", 3},     {"--disable", 3}, {"--threads", 3}, {"--parallel", 3}, {"--repeat", 3}, {"--nodes", 1},
+      {"--trace", 3},   {"--html", 3}};
+  static constexpr Modes kTable{kModes, kUses};
+
   int repeat = 20;
   size_t nodes = 10;
   std::string trace, html;
@@ -26,16 +39,17 @@ struct ProfileOptions : Common {
 struct Row {
   std::string name, op;
   std::string within;       ///< the node that has it in a body, or ""
-  double milliseconds = 0;  ///< without nodes in bodies
+  double milliseconds = 0;  ///< median over the runs that did not interrupt it; without nodes in bodies
   double operations = 0;    ///< NaN: unknown
+  size_t interrupted = 0;   ///< runs that are left out
 };
 
-/// One run, the one with the median time: its rows and the time outside of nodes add up to its time.
 struct Profile {
-  double median_ms = 0, overhead_ms = 0;  ///< time of the run, and the part of it outside of nodes
+  double median_ms = 0, overhead_ms = 0;  ///< time of the median run, and what the nodes leave of it
   double peak = 0;                        ///< operations per second
+  size_t runs = 0, interrupted = 0;       ///< interrupted: the sum over the rows
   std::vector<Row> rows;                  ///< slowest first
-  TracedRun run;
+  TracedRun run;                          ///< one of the runs, for the timeline
 };
 
 constexpr int kWarm = 3;  // runs that do not count: they plan memory and fill caches
@@ -46,7 +60,7 @@ std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
   inputs = o.read_inputs(traced.session().inputs());
   traced.bind(inputs);
   Progress progress("profiling");
-  for (int i = 0; i < o.repeat + kWarm; ++i) {
+  for (int i = 0; i < o.repeat + kWarm && !(interrupted() && i > kWarm); ++i) {
     traced.run();
     progress.show(double(i + 1) / (o.repeat + kWarm));
   }
@@ -56,28 +70,68 @@ std::vector<TracedRun> trace_runs(const ProfileOptions& o, HostValues& inputs) {
   return runs;
 }
 
+/// Whether something else had the processor for a while: the time is far above the median.
+bool is_interrupted(double milliseconds, double median) {
+  constexpr double kTimes = 2, kLeast = 0.02;  // a switch to another thread and back takes longer than 20 microseconds
+  return milliseconds > kTimes * median && milliseconds > median + kLeast;
+}
+
+using RowKey = std::tuple<std::string, std::string, std::string>;
+/// The time of each row in each run; 0 for a run without it.
+using RowTimes = std::map<RowKey, std::vector<double>>;
+
+RowTimes times_of(const std::vector<TracedRun>& runs) {
+  RowTimes times;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    for (const NodeEvent& n : runs[r].nodes) {
+      auto& row = times[{n.name, n.op, n.within}];
+      row.resize(runs.size());
+      row[r] += n.self / 1000;
+    }
+  }
+  return times;
+}
+
+/// The run nearest to the median among those with the fewest interruptions.
+size_t typical_run(const std::vector<TracedRun>& runs, const RowTimes& times, double median_ms) {
+  std::vector<std::pair<size_t, double>> ranks;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    size_t interruptions = 0;
+    for (const auto& [key, all] : times) interruptions += is_interrupted(all[r], quantile(all, 0.5));
+    ranks.emplace_back(interruptions, std::fabs(runs[r].duration / 1000 - median_ms));
+  }
+  return size_t(std::min_element(ranks.begin(), ranks.end()) - ranks.begin());
+}
+
 Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
-  const auto median = runs.begin() + ptrdiff_t((runs.size() - 1) / 2);
-  std::nth_element(runs.begin(), median, runs.end(),
-                   [](const TracedRun& a, const TracedRun& b) { return a.duration < b.duration; });
-  Profile p{.median_ms = median->duration / 1000, .run = std::move(*median)};
-  std::map<std::tuple<std::string, std::string, std::string>, double> times;
+  std::vector<double> durations;
+  for (const TracedRun& run : runs) durations.push_back(run.duration / 1000);
+  Profile p{.median_ms = quantile(durations, 0.5), .peak = peak_flops(threads), .runs = runs.size()};
+  const RowTimes times = times_of(runs);
+  const auto work = operations_by_name(model);
   double inside = 0;
-  for (const NodeEvent& n : p.run.nodes) {
-    times[{n.name, n.op, n.within}] += n.self / 1000;
-    inside += n.self / 1000;
+  for (const auto& [key, all] : times) {
+    const auto& [name, op, within] = key;
+    const double median = quantile(all, 0.5);
+    std::vector<double> kept = all;
+    std::erase_if(kept, [&](double t) { return is_interrupted(t, median); });
+    const auto found = within.empty() ? work.find(name) : work.end();
+    p.rows.push_back({name, op, within, quantile(kept, 0.5), found == work.end() ? std::nan("") : found->second,
+                      all.size() - kept.size()});
+    inside += p.rows.back().milliseconds;
+    p.interrupted += p.rows.back().interrupted;
   }
   p.overhead_ms = std::max(0.0, p.median_ms - inside);
-  p.peak = peak_flops(threads);
-  const auto work = operations_by_name(model);
-  for (const auto& [key, time] : times) {
-    const auto& [name, op, within] = key;
-    const auto found = within.empty() ? work.find(name) : work.end();
-    p.rows.push_back({name, op, within, time, found == work.end() ? std::nan("") : found->second});
-  }
+  p.run = std::move(runs[typical_run(runs, times, p.median_ms)]);
   std::stable_sort(p.rows.begin(), p.rows.end(),
                    [](const Row& a, const Row& b) { return a.milliseconds > b.milliseconds; });
   return p;
+}
+
+std::string fixed_text(const char* format, double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
 }
 
 json row_json(const Profile& p, double milliseconds, double operations) {
@@ -90,9 +144,15 @@ json row_json(const Profile& p, double milliseconds, double operations) {
 }
 
 json report(const ProfileOptions& o, const Profile& p, const std::string& engine) {
-  json all = {{"engine", engine},           {"threads", o.threads.at(0)},  {"runs", o.repeat},
-              {"median_ms", p.median_ms},   {"outside_ms", p.overhead_ms}, {"peak_gflops", p.peak / 1e9},
-              {"operators", json::array()}, {"nodes", json::array()}};
+  json all = {{"engine", engine},
+              {"threads", o.threads.at(0)},
+              {"runs", p.runs},
+              {"median_ms", p.median_ms},
+              {"outside_ms", p.overhead_ms},
+              {"peak_gflops", p.peak / 1e9},
+              {"interrupted", p.interrupted},
+              {"operators", json::array()},
+              {"nodes", json::array()}};
   struct Sum {
     size_t nodes = 0;
     double milliseconds = 0, operations = 0;
@@ -105,6 +165,7 @@ json report(const ProfileOptions& o, const Profile& p, const std::string& engine
     s.operations += r.operations;
     json row = row_json(p, r.milliseconds, r.operations);
     row.update({{"name", r.name}, {"op", r.op}});
+    if (r.interrupted > 0) row["interrupted"] = r.interrupted;
     if (!r.within.empty()) row["within"] = r.within;
     all["nodes"].push_back(std::move(row));
   }
@@ -119,19 +180,32 @@ json report(const ProfileOptions& o, const Profile& p, const std::string& engine
 }
 
 void print_rows(const json& rows, const char* title, size_t most) {
-  std::printf("\n%-40s %6s %10s %7s %10s %9s\n", paint(Paint::bold, title).c_str(), "nodes", "ms", "share", "GFLOP/s",
-              "of peak");
+  if (most == 0) return;
+  std::printf("\n%s\n", paint(Paint::bold, title).c_str());
+  Table table(
+      {{"operator"}, {"node"}, {"nodes", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"of peak", true}});
   for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const json& r = rows[i];
-    std::string name = r["op"];
-    if (r.contains("name")) name += "  " + r["name"].get<std::string>();
-    if (r.contains("within")) name += "  (in " + r["within"].get<std::string>() + ")";
-    std::printf("%-40s %6s %10.4f %6.1f%%", name.c_str(), r.contains("nodes") ? r["nodes"].dump().c_str() : "",
-                r["milliseconds"].get<double>(), r["share"].get<double>());
-    if (r.contains("gflops")) std::printf(" %10.1f %8.1f%%", r["gflops"].get<double>(), r["peak_share"].get<double>());
-    std::printf("\n");
+    std::string name = r.value("name", "");
+    if (r.contains("within")) name += " (in " + r["within"].get<std::string>() + ")";
+    table.row({r["op"], name, r.contains("nodes") ? r["nodes"].dump() : "", fixed_text("%.4f", r["milliseconds"]),
+               fixed_text("%.1f%%", r["share"]), r.contains("gflops") ? fixed_text("%.1f", r["gflops"]) : "",
+               r.contains("gflops") ? fixed_text("%.1f%%", r["peak_share"]) : ""});
   }
+  table.print();
   if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
+}
+
+void print_report(const ProfileOptions& o, const Profile& p, const json& told) {
+  std::printf("%s ms per run (median of %zu, %d thread%s), %s ms of it outside of nodes\n",
+              milliseconds_text(p.median_ms).c_str(), p.runs, o.threads.at(0), o.threads.at(0) == 1 ? "" : "s",
+              milliseconds_text(p.overhead_ms).c_str());
+  if (p.interrupted > 0)
+    std::printf("left out: %zu times of nodes that were interrupted (more than twice the node's median)\n",
+                p.interrupted);
+  std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
+  print_rows(told["operators"], "operators", told["operators"].size());
+  print_rows(told["nodes"], "slowest nodes", o.nodes);
 }
 
 /// Writes the reported run for chrome://tracing and Perfetto.
@@ -171,7 +245,7 @@ void write_html(const ProfileOptions& o, const json& model, const json& profile,
   for (const NodeEvent& n : p.run.nodes)
     events.push_back({{"name", n.name}, {"op", n.op}, {"start", n.start - p.run.start}, {"duration", n.duration}});
   json page = model;
-  page["file"] = o.model;
+  page["file"] = o.model_name();
   page["profile"] = profile;
   page["profile"]["events"] = std::move(events);
   write_page(o.html, page);
@@ -179,9 +253,9 @@ void write_html(const ProfileOptions& o, const json& model, const json& profile,
 
 void profile(const ProfileOptions& o) {
   HostValues inputs;
-  for (const std::string& file : {o.trace, o.html}) {
-    if (!file.empty()) check_can_write(file, true);
-  }
+  ProfileOptions::kTable.check(*o.command, o.json ? ProfileOptions::kJson : ProfileOptions::kText);
+  check_output_files({{"--trace", o.trace}, {"--html", o.html}}, o.model);
+  catch_interrupt();
   std::vector<TracedRun> runs = trace_runs(o, inputs);
   Common shaped = o.shaped_as(inputs);  // the operations depend on the actual shapes
   const ToolsLibrary tools(o.library);
@@ -190,18 +264,13 @@ void profile(const ProfileOptions& o) {
   const json model = tools.describe(shaped);
   const Profile p = summarise(std::move(runs), model, o.threads.at(0));
   const json told = report(o, p, engine);
-  if (o.json) {
-    std::printf("%s\n", told.dump(2).c_str());
-  } else {
-    std::printf("%s ms per run (median of %d, %d thread%s), %s ms of it outside of nodes\n",
-                milliseconds_text(p.median_ms).c_str(), o.repeat, o.threads.at(0), o.threads.at(0) == 1 ? "" : "s",
-                milliseconds_text(p.overhead_ms).c_str());
-    std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
-    print_rows(told["operators"], "operator", told["operators"].size());
-    print_rows(told["nodes"], "slowest nodes", o.nodes);
-  }
+  if (o.json)
+    print_json(told);
+  else
+    print_report(o, p, clean(told));
   if (!o.trace.empty()) write_trace(o.trace, p);
   if (!o.html.empty()) write_html(o, model, told, p);
+  end_if_interrupted();
 }
 
 void add_profile(CLI::App& app) {
@@ -211,15 +280,16 @@ void add_profile(CLI::App& app) {
   o->add_inputs(*sub);
   o->add_disable(*sub);
   o->add_threads(*sub, "threads inside an operator");
-  sub->get_option("--threads")->expected(1)->type_name("N");
-  sub->add_option("--repeat", o->repeat,
-                  "number of runs, of which the one with the median time is reported; a few before do not count")
+  sub->add_option("--repeat", o->repeat, "number of runs, over which medians are taken; a few before do not count")
       ->capture_default_str()
-      ->check(kPositive)
+      ->check(whole(1, 1000000))
       ->type_name("N");
-  sub->add_option("--nodes", o->nodes, "how many of the slowest nodes to list")->capture_default_str()->type_name("N");
+  sub->add_option("--nodes", o->nodes, "how many of the slowest nodes to list")
+      ->capture_default_str()
+      ->check(whole(0, 1000000))
+      ->type_name("N");
   sub->add_option("--trace", o->trace,
-                  "write the reported run as trace events, which ui.perfetto.dev and chrome://tracing open")
+                  "write a typical run as trace events, which ui.perfetto.dev and chrome://tracing open")
       ->type_name("FILE");
   sub->add_option("--html", o->html,
                   "write a web page with a timeline of the run and the graph coloured by time; it needs no other file")
@@ -229,10 +299,10 @@ void add_profile(CLI::App& app) {
       "it\n"
       "only multiplies and adds: direct formulas cannot exceed 100 %, and nodes that mostly move data stay low. "
       "The\n"
-      "engine's own profiler is on; it costs about a microsecond per node. Times are those of one run, the median; a\n"
-      "node's own leave out the nodes in its bodies, so all of them and the time outside of nodes are the run's "
-      "time.\n\n"
+      "engine's own profiler is on; it costs about a microsecond per node. Times are medians over the runs, without "
+      "those in which the node was interrupted; a node's own leave out the nodes in its bodies.\n\n"
       "Example: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
+  ProfileOptions::kTable.cover(*sub);
   sub->callback([o] { profile(*o); });
 }
 

@@ -1,18 +1,37 @@
 // retort run: runs a model once or several times, and shows or saves its outputs.
 #include <cstdio>
 
-#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/modes.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "measure/allocations.h"
 #include "measure/stats.h"
+#include "results/expected.h"
+#include "results/layers.h"
+#include "results/run_list.h"
+#include "results/top.h"
 
 namespace retort::cli {
 namespace {
 
 struct RunOptions : Common {
-  std::string save, profile;
+  enum Mode : unsigned { once, list_of_runs, inner_values };
+  static constexpr const char* kModes[] = {"for one set of inputs", "with --list", "with --layers"};
+  static constexpr OptionUse kUses[] = {
+      {"MODEL", 7},      {"--library", 7}, {"--config", 7}, {"--provider", 7}, {"--plugin", 7},   {"--vulkan", 7},
+      {"--virtual", 7},  {"--json", 7},    {"--input", 5},  {"--inputs", 5},   {"--shape", 5},    {"--seed", 7},
+      {"--resize", 7},   {"--scale", 7},   {"--mean", 7},   {"--std", 7},      {"--layout", 7},   {"--bgr", 7},
+      {"--fit", 7},      {"--disable", 7}, {"--random", 7}, {"--threads", 7},  {"--parallel", 7}, {"--repeat", 1},
+      {"--save", 3},     {"--csv", 3},     {"--copies", 1}, {"--profile", 3},  {"--top", 3},      {"--labels", 3},
+      {"--expected", 1}, {"--rtol", 1},    {"--atol", 1},   {"--list", 2},     {"--layers", 4}};
+  static constexpr Modes kTable{kModes, kUses};
+
+  std::string save, profile, labels, list;
+  Expectation expected;
   int repeat = 1;
-  bool copies = false;
+  size_t top = 0;
+  bool copies = false, csv = false, layers = false;
 };
 
 /// The costs of a bound run besides computing.
@@ -48,42 +67,75 @@ std::string told(std::optional<uint64_t> number, const char* unit, const char* o
   return number ? std::to_string(*number) + unit : otherwise;
 }
 
-void print_text(const RunOptions& o, const EngineSession& session, const HostValues& inputs, const HostValues& outputs,
-                const std::vector<double>& times, const Cost& cost) {
-  for (const PortInfo& port : session.outputs())
-    std::fputs(value_text(port.name, outputs.at(port.name)).c_str(), stdout);
-  if (o.inputs.empty() && o.input_folder.empty() && !inputs.empty())
+/// A finished run, or several on the same inputs.
+struct Result {
+  HostValues inputs, outputs;
+  std::vector<double> times;
+  nlohmann::json top, expected;  ///< null without the option
+};
+
+/// The classes with the highest scores of each output that has some.
+nlohmann::json top_of(const HostValues& outputs, size_t count, const std::vector<std::string>& labels) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const auto& [name, value] : outputs) {
+    if (value.kind != HostValue::Kind::tensor) continue;
+    if (auto rows = top_classes(value.tensor, count, labels); !rows.is_null()) all[name] = std::move(rows);
+  }
+  if (all.empty()) throw WrongUsage("--top is not used: no output has scores of several classes; leave it out");
+  return all;
+}
+
+void print_outputs(const EngineSession& session, const Result& r) {
+  for (const PortInfo& port : session.outputs()) {
+    std::fputs(value_text(clean(port.name), r.outputs.at(port.name)).c_str(), stdout);
+    if (r.top.contains(port.name)) std::fputs(top_text(r.top[port.name]).c_str(), stdout);
+  }
+  if (!r.expected.is_null()) std::fputs(expected_text(r.expected).c_str(), stdout);
+}
+
+void print_text(const RunOptions& o, const EngineSession& session, const Result& r, const Cost& cost) {
+  print_outputs(session, r);
+  if (o.inputs.empty() && o.input_folder.empty() && !r.inputs.empty())
     std::printf("%s\n", paint(Paint::dim, "inputs are random (seed " + std::to_string(o.seed) +
                                               "); --input NAME=FILE gives actual data")
                             .c_str());
   if (o.repeat > 1)
-    std::printf("%d runs: median %s ms, fastest %s ms, slowest %s ms\n", o.repeat,
-                milliseconds_text(quantile(times, 0.5)).c_str(), milliseconds_text(quantile(times, 0)).c_str(),
-                milliseconds_text(quantile(times, 1)).c_str());
+    std::printf("%zu runs: median %s ms, fastest %s ms, slowest %s ms\n", r.times.size(),
+                milliseconds_text(quantile(r.times, 0.5)).c_str(), milliseconds_text(quantile(r.times, 0)).c_str(),
+                milliseconds_text(quantile(r.times, 1)).c_str());
   if (!o.copies) return;
   std::printf("a bound run copies %s and makes %s\n",
               told(cost.copied, " bytes", "(not reported by this engine)").c_str(),
               told(cost.allocations, " heap allocations", "(not counted in this build)").c_str());
-  for (const nlohmann::json& c : cost.copies)
+  for (const nlohmann::json& c : clean(cost.copies))
     std::printf("  %s: %s bytes in %s copies from %s to %s (%s)\n", c.at("tensor").get<std::string>().c_str(),
                 c.at("bytes").dump().c_str(), c.at("count").dump().c_str(), c.at("from").get<std::string>().c_str(),
                 c.at("to").get<std::string>().c_str(), c.at("cause").get<std::string>().c_str());
 }
 
-nlohmann::json report(const RunOptions& o, const EngineSession& session, const HostValues& inputs,
-                      const HostValues& outputs, const std::vector<double>& times, const Cost& cost) {
-  nlohmann::json all = {{"model", o.model}, {"engine", session.engine().name()}};
-  for (const auto& [name, value] : inputs) {
+nlohmann::json result_json(const Result& r) {
+  nlohmann::json all;
+  for (const auto& [name, value] : r.inputs) {
     const HostTensor& t = value.tensor;
     const bool is_tensor = value.kind == HostValue::Kind::tensor;
     all["inputs"][name] =
         is_tensor ? nlohmann::json{{"type", type_name(t.type)}, {"shape", t.shape}} : value_json(value);
   }
-  for (const auto& [name, value] : outputs) all["outputs"][name] = value_json(value);
-  all["runs"] = {{"count", o.repeat},
-                 {"median_ms", quantile(times, 0.5)},
-                 {"min_ms", quantile(times, 0)},
-                 {"max_ms", quantile(times, 1)}};
+  for (const auto& [name, value] : r.outputs) {
+    all["outputs"][name] = value_json(value);
+    if (r.top.contains(name)) all["outputs"][name]["top"] = r.top[name];
+  }
+  if (!r.expected.is_null()) all["expected"] = r.expected;
+  return all;
+}
+
+nlohmann::json report(const RunOptions& o, const EngineSession& session, const Result& r, const Cost& cost) {
+  nlohmann::json all = {{"model", o.model_name()}, {"engine", session.engine().name()}};
+  all.update(result_json(r));
+  all["runs"] = {{"count", r.times.size()},
+                 {"median_ms", quantile(r.times, 0.5)},
+                 {"min_ms", quantile(r.times, 0)},
+                 {"max_ms", quantile(r.times, 1)}};
   if (o.copies) {
     all["per_run"] = {{"copied_bytes", nullptr}, {"allocations", nullptr}};
     if (cost.copied) all["per_run"]["copied_bytes"] = *cost.copied;
@@ -96,7 +148,7 @@ nlohmann::json report(const RunOptions& o, const EngineSession& session, const H
 std::vector<double> run_often(BoundRun& bound, int repeat) {
   std::vector<double> times;
   Progress progress("running");
-  for (int i = 0; i < repeat; ++i) {
+  for (int i = 0; i < repeat && !interrupted(); ++i) {
     const auto begin = Clock::now();
     bound.run();
     times.push_back(milliseconds(Clock::now() - begin));
@@ -105,26 +157,136 @@ std::vector<double> run_often(BoundRun& bound, int repeat) {
   return times;
 }
 
+/// Throws if the outputs cannot all be in one table.
+void check_table(const RunOptions& o, const EngineSession& session) {
+  if (o.save.ends_with(".csv") && session.outputs().size() != 1)
+    throw WrongUsage("--save " + o.save + " has room for one output, and the model has " +
+                     std::to_string(session.outputs().size()) + "; give a folder and --csv");
+}
+
+void run_once(const RunOptions& o, EngineSession& session, const std::vector<std::string>& labels) {
+  Result r{.inputs = o.read_inputs(session.inputs()), .outputs = {}, .times = {}, .top = {}, .expected = {}};
+  const HostValues right = read_expectation(o.expected, session.outputs());
+  BoundRun bound(session, r.inputs);
+  r.times = run_often(bound, o.repeat);
+  r.outputs = bound.values();
+  if (o.top > 0) r.top = top_of(r.outputs, o.top, labels);
+  if (!right.empty()) r.expected = compare_expected(r.outputs, right, o.expected);
+  const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
+  if (o.json)
+    print_json(report(o, session, r, cost));
+  else
+    print_text(o, session, r, cost);
+  if (!o.save.empty()) write_values(o.save, r.outputs, o.csv);
+  end_if_interrupted();
+  if (!r.expected.is_null() && !r.expected["agree"]) throw Exit{kDifferent};
+}
+
+void run_all(const RunOptions& o, EngineSession& session, const std::vector<std::string>& labels) {
+  const auto list = read_run_list(o.list);
+  nlohmann::json all = {
+      {"model", o.model_name()}, {"engine", session.engine().name()}, {"runs", nlohmann::json::array()}};
+  for (size_t i = 0; i < list.size() && !interrupted(); ++i) try {
+      RunOptions one = o;
+      one.inputs = list[i];
+      Result r{.inputs = one.read_inputs(session.inputs()), .outputs = {}, .times = {}, .top = {}, .expected = {}};
+      BoundRun bound(session, r.inputs);
+      r.times = run_often(bound, 1);
+      r.outputs = bound.values();
+      if (o.top > 0) r.top = top_of(r.outputs, o.top, labels);
+      if (!o.json) std::printf("%s\n", paint(Paint::bold, "run " + std::to_string(i)).c_str());
+      if (!o.json) print_outputs(session, r);
+      all["runs"].push_back(result_json(r));
+      all["runs"].back()["ms"] = r.times.at(0);
+      if (!o.save.empty()) write_values(o.save + "/" + std::to_string(i), r.outputs, o.csv);
+    } catch (const WrongUsage& e) {
+      throw WrongUsage("run " + std::to_string(i) + ": " + e.what());
+    } catch (const Failure& e) {
+      throw Failure("run " + std::to_string(i) + ": " + e.what());
+    }
+  if (o.json) print_json(all);
+  end_if_interrupted();
+}
+
+void show_layers(const RunOptions& o) {
+  const nlohmann::json layers = measure_layers(o);
+  if (o.json)
+    print_json({{"model", o.model_name()}, {"layers", layers}});
+  else
+    print_layers(clean(layers));
+  end_if_interrupted();
+}
+
+void check_options(const RunOptions& o) {
+  RunOptions::kTable.check(*o.command, o.layers          ? RunOptions::inner_values
+                                       : !o.list.empty() ? RunOptions::list_of_runs
+                                                         : RunOptions::once);
+  check_needs(*o.command, "--labels", "--top");
+  check_needs(*o.command, "--rtol", "--expected");
+  check_needs(*o.command, "--atol", "--expected");
+  check_needs(*o.command, "--csv", "--save");
+  const bool file = o.save.ends_with(".npz") || o.save.ends_with(".csv");
+  if (o.csv && file) throw WrongUsage("--csv is not used with --save " + o.save + ", which is a file; leave it out");
+  if (!o.list.empty() && file)
+    throw WrongUsage("--save with --list needs a folder; '" + o.save + "' would be one file");
+  if (o.list == "-" && o.model_name() != o.model)
+    throw WrongUsage("MODEL and --list cannot both be standard input; name a file for one of them");
+  if (file) check_output_files({{"--save", o.save}}, o.model);
+  if (!o.save.empty() && !file) check_can_write(o.save, false);
+}
+
 void run(const RunOptions& o) {
-  if (!o.save.empty()) check_can_write(o.save, o.save.ends_with(".npz"));
+  check_options(o);
+  catch_interrupt();
+  if (o.layers) return show_layers(o);
+  const std::vector<std::string> labels = o.labels.empty() ? std::vector<std::string>() : read_labels(o.labels);
   const EngineLibrary engine(default_library(o.library));
   SessionSettings settings = o.settings(o.threads.at(0));
   settings.profile = o.profile;
   EngineSession session(engine, o.model, settings);
-  auto inputs = o.read_inputs(session.inputs());
-  BoundRun bound(session, inputs);
-  const std::vector<double> times = run_often(bound, o.repeat);
-  const auto outputs = bound.values();
-  const Cost cost = o.copies ? measure_cost(session, bound) : Cost();
-  if (o.json)
-    std::printf("%s\n", report(o, session, inputs, outputs, times, cost)
-                            // Strings may contain any bytes.
-                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-                            .c_str());
+  check_table(o, session);
+  if (o.list.empty())
+    run_once(o, session, labels);
   else
-    print_text(o, session, inputs, outputs, times, cost);
-  if (!o.save.empty()) write_values(o.save, outputs);
-  if (!o.profile.empty()) std::fprintf(stderr, "profile: %s\n", session.end_profiling().c_str());
+    run_all(o, session, labels);
+  if (!o.profile.empty()) std::fprintf(stderr, "retort run: the profile is %s\n", session.end_profiling().c_str());
+}
+
+/// Options about what is shown of the outputs.
+void add_results(CLI::App& app, RunOptions& o) {
+  constexpr const char* kGroup = "Results";
+  app.add_option("--save", o.save,
+                 "where to save the outputs: a folder (made if it does not exist), with a .npy for each, or a .pb "
+                 "(ONNX protobuf) for strings, sequences, maps and element types that numpy lacks; or a file .npz, or "
+                 ".csv for a model of one output; with --list, a folder with a folder for each run")
+      ->type_name("DIR|FILE.npz|FILE.csv")
+      ->group(kGroup);
+  app.add_flag("--csv", o.csv, "save tensors as .csv, a row for each element of the first axis")->group(kGroup);
+  app.add_option("--top", o.top, "show the N classes with the highest scores of each output")
+      ->check(whole(1, 1000000))
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option("--labels", o.labels, "names of the classes for --top: a text file with one in each line")
+      ->check(existing_file())
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--expected", o.expected.places,
+                 "compare the outputs with expected ones: a folder with output_0.pb (or .npy), …, or a file as for "
+                 "--input; may be repeated; exit code 3: they differ")
+      ->type_name("DIR|[NAME=]FILE")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  app.add_option("--rtol", o.expected.rtol, "part of an expected element that the actual one may differ by")
+      ->check(real(0, 1e30))
+      ->capture_default_str()
+      ->type_name("X")
+      ->group(kGroup);
+  app.add_option("--atol", o.expected.atol, "number that it may differ by in addition")
+      ->check(real(0, 1e30))
+      ->capture_default_str()
+      ->type_name("X")
+      ->group(kGroup);
+  app.add_flag("--layers", o.layers, "show statistics and a histogram of every value inside the model")->group(kGroup);
 }
 
 void add_run(CLI::App& app) {
@@ -139,13 +301,16 @@ void add_run(CLI::App& app) {
       "--random", o->random,
       "fill inputs that no file gives with random numbers; without it, this happens only if no input is given at all");
   o->add_threads(*sub, "threads inside an operator");
-  sub->get_option("--threads")->expected(1)->type_name("N");
-  sub->add_option("--repeat", o->repeat, "number of runs")->capture_default_str()->check(kPositive)->type_name("N");
-  sub->add_option("--save", o->save,
-                  "where to save the outputs: a folder (made if it does not exist), with a .npy for each, or a .pb "
-                  "(ONNX protobuf) "
-                  "for strings, sequences, maps and element types that numpy lacks; or a file .npz")
-      ->type_name("DIR|FILE.npz");
+  sub->add_option("--repeat", o->repeat, "number of runs")
+      ->capture_default_str()
+      ->check(whole(1, 10000000))
+      ->type_name("N");
+  sub->add_option("--list", o->list,
+                  "run once for each line of a text file, whose words are inputs as --input takes them; - reads "
+                  "standard input")
+      ->check(existing_file(true))
+      ->type_name("FILE");
+  add_results(*sub, *o);
   sub->add_flag(
       "--copies", o->copies,
       "report what a run with bound inputs and outputs costs besides computing: bytes that the engine copies and "
@@ -154,8 +319,11 @@ void add_run(CLI::App& app) {
       ->type_name("PREFIX");
   sub->footer(
       "A picture becomes (pixel / 255 * scale - mean) / std, per channel.\n\n"
-      "Example: retort run model.onnx --input image=cat.jpg --resize 224x224 --mean 0.485,0.456,0.406 \\\n"
-      "                               --std 0.229,0.224,0.225 --save out");
+      "Examples: retort run model.onnx --input image=cat.jpg --resize 224x224 --mean 0.485,0.456,0.406 --std "
+      "0.229,0.224,0.225 --top 5 --labels classes.txt\n"
+      "          retort run model.onnx -i sr=16000 -i audio=a.wav --save out\n"
+      "          retort run model.onnx --inputs test_data_set_0 --expected test_data_set_0");
+  RunOptions::kTable.cover(*sub);
   sub->callback([o] { run(*o); });
 }
 

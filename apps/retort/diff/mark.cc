@@ -6,66 +6,14 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <optional>
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
 
+#include "diff/proto.h"
 #include "engine/engine.h"
 
 namespace retort::cli {
 namespace {
 
-using protozero::data_view;
-using Tag = protozero::pbf_tag_type;
 using Marks = std::vector<const Mark*>;
-
-// Field numbers of onnx.proto.
-constexpr Tag kModelGraph = 7, kGraphNode = 1, kGraphInput = 11, kGraphOutput = 12, kValueName = 1, kValueType = 2;
-constexpr Tag kNodeInput = 1, kNodeOutput = 2, kNodeOperator = 4, kNodeAttribute = 5;
-constexpr Tag kAttributeName = 1, kAttributeInt = 3, kAttributeTensor = 5, kAttributeGraph = 6, kAttributeInts = 8,
-              kAttributeType = 20;
-constexpr Tag kTensorDims = 1, kTensorType = 2, kTensorRaw = 9;
-constexpr Tag kTypeTensor = 1, kTypeSequence = 4, kTypeElement = 1;
-constexpr int32_t kIntAttribute = 2, kTensorAttribute = 4;  // AttributeProto.INT, .TENSOR
-
-std::vector<data_view> fields(data_view message, Tag tag) {
-  std::vector<data_view> all;
-  for (protozero::pbf_reader p(message); p.next(tag, protozero::pbf_wire_type::length_delimited);)
-    all.push_back(p.get_view());
-  return all;
-}
-
-std::string text(data_view message, Tag tag) {
-  const auto all = fields(message, tag);
-  return all.empty() ? "" : all.back().to_string();
-}
-
-data_view find_graph(const std::string& model) {
-  const auto graphs = fields(data_view(model), kModelGraph);
-  if (graphs.size() != 1) throw Failure(graphs.empty() ? "the model has no graph" : "the model has two graphs");
-  return graphs[0];
-}
-
-/// Returns the message with some of its fields replaced: `change` returns the new bytes of a field, or nothing.
-std::string changed(data_view message, const std::function<std::optional<std::string>(Tag, data_view)>& change) {
-  std::string out;
-  protozero::pbf_reader p(message);
-  for (size_t begin = 0; p.next();) {
-    const Tag tag = p.tag();  // a reader may forget it when the value is read
-    std::optional<std::string> other;
-    if (p.wire_type() == protozero::pbf_wire_type::length_delimited)
-      other = change(tag, p.get_view());
-    else
-      p.skip();
-    const size_t end = message.size() - p.length();
-    if (other)
-      protozero::pbf_writer(out).add_message(tag, *other);
-    else
-      out.append(message.data() + begin, end - begin);
-    begin = end;
-  }
-  return out;
-}
 
 bool makes(data_view node, const std::string& value) {
   const auto outputs = fields(node, kNodeOutput);
@@ -84,22 +32,9 @@ size_t lister(const Mark& mark) {
   return size_t(loop - mark.path.begin());
 }
 
-std::string node_of(const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
-  std::string node;
-  protozero::pbf_writer p(node);
-  for (const std::string& in : inputs) p.add_string(kNodeInput, in);
-  p.add_string(kNodeOutput, output);
-  p.add_string(kNodeOperator, op);
-  return node;
-}
-
 std::string empty_list(int32_t type, const std::string& to) {
-  std::string attribute, node = node_of("SequenceEmpty", {}, to);
-  protozero::pbf_writer a(attribute);
-  a.add_string(kAttributeName, "dtype");
-  a.add_int64(kAttributeInt, type);
-  a.add_int32(kAttributeType, kIntAttribute);
-  protozero::pbf_writer(node).add_message(kNodeAttribute, attribute);
+  std::string node = node_of("SequenceEmpty", {}, to);
+  protozero::pbf_writer(node).add_message(kNodeAttribute, int_attribute("dtype", type));
   return node;
 }
 
@@ -170,15 +105,7 @@ std::string inserted(data_view message, Tag tag, size_t at, const std::vector<st
   for (const data_view field : fields(message, tag)) all.push_back(field.to_string());
   all.resize(std::max(all.size(), at));
   all.insert(all.begin() + ptrdiff_t(at), more.begin(), more.end());
-  std::string out;
-  protozero::pbf_reader p(message);
-  for (size_t begin = 0; p.next();) {
-    const bool goes = p.tag() == tag;
-    p.skip();
-    const size_t end = message.size() - p.length();
-    if (!goes) out.append(message.data() + begin, end - begin);
-    begin = end;
-  }
+  std::string out = without(message, tag);
   for (const std::string& field : all) protozero::pbf_writer(out).add_message(tag, field);
   return out;
 }
@@ -268,8 +195,8 @@ std::map<std::string, std::string> made_values(const std::string& model, const s
     }
   }
   return made;
-} catch (const protozero::exception& e) {
-  throw Failure(std::string("the model is not a protobuf: ") + e.what());
+} catch (const protozero::exception&) {
+  throw Failure("the model is not an ONNX file");
 }
 
 bool can_list(const std::vector<BodyStep>& path) {

@@ -330,6 +330,9 @@ void BoundRun::keep_outputs() {
   const EngineLibrary& engine = session_.engine();
   auto values = outputs();
   for (size_t i = 0; i < values.size(); ++i) {
+    int is_tensor = 0;
+    engine.check(engine.api().IsTensor(values[i].get(), &is_tensor));
+    if (!is_tensor) continue;  // engines make sequences and maps anew in each run
     engine.check(engine.api().BindOutput(binding_.get(), session_.outputs()[i].name.c_str(), values[i].get()));
     values_.push_back(std::move(values[i]));
   }

@@ -109,7 +109,7 @@ class BoundRun {
   void run();
   /// The outputs of the last run.
   HostValues values() const;
-  /// Binds the tensors of the last run as the outputs of the next runs, so that nothing is allocated any more.
+  /// Binds the tensors of the last run as the outputs of the next runs, so that nothing is allocated any more for them.
   void keep_outputs();
   /// Makes the engine allocate all outputs again in the next run, since their shapes may change.
   void forget_outputs();
@@ -143,6 +143,8 @@ class EngineLibrary {
   /// The version of the interface, at most ORT_API_VERSION; do not call newer functions.
   uint32_t api_version() const { return api_version_; }
   std::vector<std::string> providers() const;
+  /// Registers a plug-in; a relative path means the folder of the caller.
+  void register_plugin(const std::string& name, const std::string& file) const;
   /// Loads a plug-in, once, and returns the names of its providers.
   std::vector<std::string> load_plugin(const std::string& name, const std::string& file) const;
   /// The names of all plug-ins' providers, for messages.

@@ -1,9 +1,26 @@
 // Execution providers of an engine: its own, and those of plug-ins.
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/engine.h"
 
 namespace retort::cli {
+namespace {
+
+/// Relative paths mean the folder of the caller. Official ONNX Runtime would search in the folder of its own library.
+/// A name that is no file here is left for the loader.
+std::string callers_path(const std::string& file) {
+  std::error_code none;
+  const bool is_path = file.find('/') != std::string::npos || std::filesystem::exists(file, none);
+  return is_path ? std::filesystem::absolute(file).string() : file;
+}
+
+}  // namespace
+
+void EngineLibrary::register_plugin(const std::string& name, const std::string& file) const {
+  if (api_version_ < 22) throw Failure("this engine does not support plug-in providers");
+  check(api_->RegisterExecutionProviderLibrary(env(), name.c_str(), callers_path(file).c_str()));
+}
 
 std::vector<const OrtEpDevice*> EngineLibrary::plugin_devices(const std::string& provider) const {
   std::vector<const OrtEpDevice*> all;
@@ -30,7 +47,6 @@ std::string EngineLibrary::plugin_providers() const {
 std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, const std::string& file) const {
   const auto loaded = plugins_.find(name);
   if (loaded != plugins_.end()) return loaded->second;
-  if (api_version_ < 22) throw Failure("this engine does not support plug-in providers");
   const auto names = [&] {
     const OrtEpDevice* const* devices = nullptr;
     size_t count = 0;
@@ -42,8 +58,8 @@ std::vector<std::string> EngineLibrary::load_plugin(const std::string& name, con
     }
     return all;
   };
-  const auto before = names();
-  check(api_->RegisterExecutionProviderLibrary(env(), name.c_str(), file.c_str()));
+  const auto before = api_version_ < 22 ? std::vector<std::string>() : names();
+  register_plugin(name, file);
   std::vector<std::string> brought = names();
   std::erase_if(brought, [&](auto& n) { return std::find(before.begin(), before.end(), n) != before.end(); });
   if (brought.empty())

@@ -12,20 +12,16 @@
 
 namespace retort::cli {
 
-namespace {
+TemporaryFile::TemporaryFile() {
+  std::error_code error;
+  const auto folder = std::filesystem::temp_directory_path(error);
+  path = (folder / "retort_XXXXXX").string();
+  const int file = error ? -1 : mkstemp(path.data());
+  if (file < 0) throw Failure("cannot write a temporary file; set TMPDIR to a folder that can be written");
+  close(file);
+}
 
-struct TemporaryFile {
-  TemporaryFile() : path(std::filesystem::temp_directory_path() / "retort_XXXXXX") {
-    const int file = mkstemp(path.data());
-    if (file < 0) throw Failure("cannot write a file like " + path + "; TMPDIR names another folder");
-    close(file);
-  }
-  ~TemporaryFile() { std::remove(path.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  std::string path;
-};
-
-}  // namespace
+TemporaryFile::~TemporaryFile() { std::remove(path.c_str()); }
 
 ToolsLibrary::ToolsLibrary(const std::string& given)
     : library_(std::make_unique<EngineLibrary>(default_library(given))) {
@@ -94,6 +90,12 @@ nlohmann::json ToolsLibrary::placement(const Common& options) const {
 
 nlohmann::json ToolsLibrary::operators() const {
   const auto call = library_->find<RetortListOperators>("RetortListOperators");
+  return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) { return call(a, out); }));
+}
+
+nlohmann::json ToolsLibrary::names() const {
+  const auto call = library_->find<RetortListNames>("RetortListNames");
+  if (!call) return {{"config_keys", nlohmann::json::array()}, {"passes", nlohmann::json::array()}};
   return nlohmann::json::parse(library_->text([&](OrtAllocator* a, char** out) { return call(a, out); }));
 }
 

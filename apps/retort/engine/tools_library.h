@@ -6,6 +6,14 @@
 
 namespace retort::cli {
 
+/// A file in the folder for temporary files, which the destructor removes.
+struct TemporaryFile {
+  TemporaryFile();
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  std::string path;
+};
+
 /// The chosen library if it is Retort; otherwise the one of this installation, because other engines do not have these
 /// functions. Must outlive copies.
 class ToolsLibrary {
@@ -15,6 +23,8 @@ class ToolsLibrary {
   /// JSON. Throws Failure.
   nlohmann::json describe(const Common& options, int level = 99) const;
   nlohmann::json operators() const;
+  /// {config_keys, passes}: the names that --config and --disable take; see retort_tools.h.
+  nlohmann::json names() const;
   /// Which provider runs which node, with the providers of the options; see docs/placement.md for the JSON, which has a
   /// "problem" if the session cannot be made.
   nlohmann::json placement(const Common& options) const;

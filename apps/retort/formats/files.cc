@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <protozero/exception.hpp>
+#include <set>
 
 #include "formats/formats.h"
 
@@ -14,23 +15,28 @@ namespace retort::cli {
 namespace {
 
 std::string slurp(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw Failure("this is a directory, not a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Failure(std::strerror(errno));
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), std::streamsize(bytes.size()));
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
-}
-
-std::string file_name(std::string name) {
-  for (char& c : name) {
-    if (c == '/' || c == ':' || c == '\\') c = '_';
+/// The names of files for these values, without suffixes: each differs from all others.
+std::map<std::string, std::string> file_names(const HostValues& values) {
+  constexpr size_t kMost = 200;  // bytes, of the 255 that file systems allow
+  std::map<std::string, std::string> names;
+  std::set<std::string> taken;
+  for (const auto& [name, value] : values) {
+    std::string plain = name.substr(0, kMost);
+    for (char& c : plain) {
+      if (c == '/' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '_';
+    }
+    std::string file = plain;
+    for (int i = 2; file.empty() || taken.contains(file); ++i) file = plain + "_" + std::to_string(i);
+    taken.insert(names[name] = file);
   }
-  return name;
+  return names;
 }
 
 }  // namespace
@@ -40,6 +46,10 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
     return HostValues{{"", {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)}}};
   };
   const bool tensor = port.kind != ONNX_TYPE_SEQUENCE && port.kind != ONNX_TYPE_MAP;
+  if (!has_known_suffix(path))
+    throw Failure(path +
+                  ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "
+                  "such as [[1,2],[3,4]], or a text for an input of strings");
   try {
     const std::string bytes = slurp(path);
     if (path.ends_with(".pb")) return {{"", parse_pb(bytes, port.kind)}};
@@ -51,16 +61,21 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
         all[name] = {.kind = HostValue::Kind::tensor, .tensor = std::move(array)};
       return all;
     }
+    if (path.ends_with(".csv")) return one(parse_csv(bytes, port));
     if (path.ends_with(".wav")) return one(parse_wav(bytes, port, media));
-    for (const char* suffix : {".png", ".jpg", ".jpeg"}) {
-      if (path.ends_with(suffix)) return one(parse_image(bytes, port, media));
-    }
+    return one(parse_image(bytes, port, media));
   } catch (const protozero::exception& e) {
     throw Failure(path + ": malformed " + (tensor ? "TensorProto" : "SequenceProto or MapProto") + ": " + e.what());
   } catch (const Failure& f) {
     throw Failure(path + ": " + f.what());
   }
-  throw Failure(path + ": the suffix must be .npy, .npz, .pb, .png, .jpg, .jpeg or .wav");
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), std::streamsize(bytes.size()));
+  file.close();
+  if (!file) throw Failure("cannot write '" + path + "'");
 }
 
 void check_can_write(const std::string& to, bool file) {
@@ -79,10 +94,12 @@ void check_can_write(const std::string& to, bool file) {
 
 namespace {
 
-void check_can_save(const std::string& name, const HostValue& value) {
+void check_can_save(const std::string& name, const HostValue& value, bool csv) {
+  if (csv && (value.kind != HostValue::Kind::tensor || is_complex(value.tensor.type)))
+    throw Failure("output '" + name + "' cannot be saved as .csv: it is not a tensor of numbers or texts");
   if (value.kind == HostValue::Kind::other)
     throw Failure("output '" + name + "' cannot be saved: it is neither a tensor nor a sequence or map");
-  for (const HostValue& item : value.items) check_can_save(name, item);
+  for (const HostValue& item : value.items) check_can_save(name, item, csv);
 }
 
 /// The arrays for an .npz file, which can hold only what numpy supports.
@@ -101,16 +118,20 @@ std::map<std::string, HostTensor> arrays(const HostValues& values) {
 
 }  // namespace
 
-void write_values(const std::string& to, const HostValues& values) {
-  for (const auto& [name, value] : values) check_can_save(name, value);
+void write_values(const std::string& to, const HostValues& values, bool csv) {
+  for (const auto& [name, value] : values) check_can_save(name, value, csv || to.ends_with(".csv"));
   if (to.ends_with(".npz")) return write_npz(to, arrays(values));
+  if (to.ends_with(".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
   std::error_code error;
   std::filesystem::create_directories(to, error);
   if (error) throw Failure("cannot make the folder '" + to + "': " + error.message());
+  const auto names = file_names(values);
   for (const auto& [name, value] : values) {
-    const std::string path = to + "/" + file_name(name);
+    const std::string path = to + "/" + names.at(name);
     const bool npy = value.kind == HostValue::Kind::tensor && numpy_has(value.tensor.type);
-    write_file(path + (npy ? ".npy" : ".pb"), npy ? npy_bytes(value.tensor) : pb_bytes(value, name));
+    const std::string suffix = csv ? ".csv" : npy ? ".npy" : ".pb";
+    write_file(path + suffix, csv ? csv_text(value.tensor) : npy ? npy_bytes(value.tensor) : pb_bytes(value, name));
+    if (csv) continue;
     const std::string stale = path + (npy ? ".pb" : ".npy");
     std::filesystem::remove(stale, error);
     if (error) throw Failure("cannot remove '" + stale + "' of an earlier run: " + error.message());

@@ -20,6 +20,12 @@ int32_t pb_type_number(ONNXTensorElementDataType type);
 /// Writes a TensorProto, SequenceProto or MapProto; an OptionalProto for an absent value.
 std::string pb_bytes(const HostValue& value, const std::string& name);
 
+/// Reads rows of numbers or texts with commas, semicolons or tabs between them; a first row without numbers is a header
+/// if the input takes numbers.
+HostTensor parse_csv(const std::string& bytes, const PortInfo& port);
+/// A row for each element of the first axis. Throws Failure for complex numbers.
+std::string csv_text(const HostTensor& tensor);
+
 /// Reads PNG or JPEG, which differ in their first bytes.
 HostTensor parse_image(const std::string& bytes, const PortInfo& port, const MediaOptions& media);
 /// Reads RIFF WAVE with samples of 8, 16, 24 or 32 bits or floats. Channels are averaged; samples lie in [-1, 1).

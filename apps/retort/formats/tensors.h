@@ -17,19 +17,36 @@ struct MediaOptions {
 };
 
 /// Reads arrays by name: .npz files have many, other files have one without a name. The suffix gives the format: .npy,
-/// .npz, .pb; .png, .jpg, .jpeg and .wav are converted to the type and shape of `port`; sequences and maps are in .pb
+/// .npz, .pb, .csv; .png, .jpg, .jpeg and .wav are converted to the type and shape of `port`; sequences and maps are in .pb
 /// files. Throws Failure naming the file.
 HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media);
+/// Writes a whole file. Throws Failure.
+void write_file(const std::string& path, const std::string& bytes);
 /// Throws Failure if the file, or a folder of that name with files in it, could not be written; creates nothing.
 void check_can_write(const std::string& to, bool file);
-/// Writes values to the folder `to`, each as .npy (or .pb if numpy does not support it; an older file with the other
-/// suffix is removed), or to the file `to` if that ends in .npz. Throws Failure, before anything is written, if a value
-/// cannot be saved.
-void write_values(const std::string& to, const HostValues& values);
+/// Writes values to the folder `to`, each as .npy (or .pb if numpy does not support it; an older file with the
+/// other suffix is removed), or as .csv if `csv`; or to the file `to` if that ends in .npz or .csv. Names that become the same
+/// file name get numbers. Throws Failure, before anything is written, if a value cannot be saved.
+void write_values(const std::string& to, const HostValues& values, bool csv = false);
 /// Normally distributed floats, integers 0 and 1; the same for the same seed. Free extents become 1 if `shape` is
 /// empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);
 
+/// Whether read_value_file() knows the format.
+bool has_known_suffix(const std::string& path);
+/// Whether `text` is a value and not the name of a file: it begins like one, or the input takes strings and no format
+/// has its suffix.
+bool is_value(const std::string& text, const PortInfo& port);
+/// "16000", "1,2,3", "[[1,2],[3,4]]", "true", "hello", "[\"a\",\"b\"]" as a tensor of the input's type. Numbers without
+/// their own shape get the input's, whose last free extent takes as many as there are. Throws Failure.
+HostTensor parse_values(const std::string& text, const PortInfo& port);
+/// A tensor of these elements, which have the shape `natural` unless the input's shape fits their number. Throws Failure
+/// for an element that the type cannot have.
+HostTensor tensor_of(const std::vector<std::string>& elements, const std::vector<int64_t>& natural,
+                     const PortInfo& port);
+
+/// float16, bfloat16, float32 or float64.
+bool is_float(ONNXTensorElementDataType type);
 /// Whether the elements are real numbers: not strings, not complex.
 bool is_real(ONNXTensorElementDataType type);
 bool is_complex(ONNXTensorElementDataType type);

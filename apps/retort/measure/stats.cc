@@ -113,6 +113,51 @@ nlohmann::json value_json(const HostValue& value) {
   return all;
 }
 
+Statistics statistics(const HostTensor& t) {
+  Statistics s{.count = t.count(), .histogram = std::vector<size_t>(Statistics::kBins)};
+  std::vector<double> finite;
+  finite.reserve(s.count);
+  for (size_t i = 0; i < s.count; ++i) {
+    const double v = number(t, i);
+    s.zeros += v == 0;
+    if (std::isfinite(v))
+      finite.push_back(v);
+    else
+      ++s.not_finite;
+  }
+  if (finite.empty()) return s;
+  const auto [low, high] = std::minmax_element(finite.begin(), finite.end());
+  s.low = *low;
+  s.high = *high;
+  for (const double v : finite) s.mean += v / double(finite.size());
+  double squares = 0;
+  for (const double v : finite) {
+    squares += (v - s.mean) * (v - s.mean) / double(finite.size());
+    const double place = s.high > s.low ? (v - s.low) / (s.high - s.low) * double(Statistics::kBins) : 0;
+    ++s.histogram[std::min(Statistics::kBins - 1, size_t(place))];
+  }
+  s.deviation = std::sqrt(squares);
+  return s;
+}
+
+nlohmann::json statistics_json(const Statistics& s) {
+  return {{"min", s.low},
+          {"max", s.high},
+          {"mean", s.mean},
+          {"deviation", s.deviation},
+          {"zeros", s.zeros},
+          {"not_finite", s.not_finite},
+          {"histogram", s.histogram}};
+}
+
+std::string histogram_text(const std::vector<size_t>& histogram) {
+  constexpr const char* kBlocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const size_t most = histogram.empty() ? 0 : *std::max_element(histogram.begin(), histogram.end());
+  std::string text;
+  for (const size_t n : histogram) text += kBlocks[n == 0 ? 0 : 1 + n * 7 / most];
+  return text;
+}
+
 Difference compare(const HostTensor& a, const HostTensor& b) {
   Difference d;
   if (a.type != b.type) d.what = std::string(type_name(a.type)) + " and " + type_name(b.type);

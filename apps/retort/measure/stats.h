@@ -34,6 +34,19 @@ nlohmann::json tensor_json(const HostTensor& t);
 std::string value_text(const std::string& name, const HostValue& value);
 nlohmann::json value_json(const HostValue& value);
 
+/// Numbers about the elements of a tensor of real numbers.
+struct Statistics {
+  static constexpr size_t kBins = 16;
+  size_t count = 0, zeros = 0, not_finite = 0;
+  double low = 0, high = 0, mean = 0, deviation = 0;  ///< of the finite elements
+  std::vector<size_t> histogram;                      ///< finite elements in kBins equal parts from `low` to `high`
+};
+Statistics statistics(const HostTensor& t);
+/// {min, max, mean, deviation, zeros, not_finite, histogram}
+nlohmann::json statistics_json(const Statistics& s);
+/// The histogram as a line of blocks of different heights.
+std::string histogram_text(const std::vector<size_t>& histogram);
+
 /// The largest difference of two tensors.
 struct Difference {
   /// The largest difference divided by the largest absolute value of `b`; infinite if a type, a shape or the place of a

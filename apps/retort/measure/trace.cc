@@ -63,8 +63,8 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
     find_self_times(run.nodes);
   }
   return runs;
-} catch (const json::exception& e) {
-  throw Failure(path + " is not a profile: " + e.what());
+} catch (const json::exception&) {
+  throw Failure(path + ", which the engine wrote, is not a profile");
 }
 
 }  // namespace retort::cli

@@ -5,9 +5,10 @@
 namespace retort::cli {
 
 TracedSession::Folder::Folder() {
-  const std::filesystem::path where = std::filesystem::temp_directory_path();
-  path = (where / "retort-profile-XXXXXX").string();
-  if (!mkdtemp(path.data())) throw Failure("cannot make a folder in " + where.string());
+  std::error_code error;
+  path = (std::filesystem::temp_directory_path(error) / "retort-profile-XXXXXX").string();
+  if (error || !mkdtemp(path.data()))
+    throw Failure("cannot make a temporary folder; set TMPDIR to a folder that can be written");
 }
 
 TracedSession::Folder::~Folder() {

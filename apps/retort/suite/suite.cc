@@ -78,8 +78,8 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
                      .hand_back = row.value("hand_back", false),
                      .tolerance = number("tolerance")});
     }
-  } catch (const nlohmann::json::exception& e) {
-    throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs: " + e.what());
+  } catch (const nlohmann::json::exception&) {
+    throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs; make zoo writes one");
   }
   return all;
 }
@@ -138,9 +138,10 @@ nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string
                         {"precision", s.precision}, {"flops", s.flops}, {"tolerance", s.tolerance}};
   if (!s.expected.empty()) row["expected_from"] = s.expected_from;
   const Ended ended = run_self(words);
-  if (ended.code == 0)
+  if (ended.code == 0) {
     row["report"] = nlohmann::json::parse(ended.out);
-  else
+    std::fputs(ended.err.c_str(), stderr);  // warnings
+  } else
     row["error"] = ended.err.empty() ? "ended with " + std::to_string(ended.code)
                                      : ended.err.substr(0, ended.err.find_last_not_of('\n') + 1);
   return row;

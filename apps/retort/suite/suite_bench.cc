@@ -4,7 +4,9 @@
 #include <ctime>
 #include <fstream>
 
+#include "cli/interrupt.h"
 #include "cli/terminal.h"
+#include "cli/text.h"
 #include "measure/machine.h"
 #include "measure/peak.h"
 #include "suite/suite_report.h"
@@ -37,7 +39,8 @@ class SuiteTable {
   void row(const Json& scenario) {
     if (silent_) return;
     if (scenario.contains("error"))
-      std::printf("%-32s %s\n", std::string(scenario.at("name")).c_str(), std::string(scenario.at("error")).c_str());
+      std::printf("%-32s %s\n", shortened(clean(std::string(scenario.at("name"))), 32).c_str(),
+                  clean(std::string(scenario.at("error"))).c_str());
     else
       print(head_for(scenario), scenario);
     std::fflush(stdout);
@@ -67,7 +70,10 @@ class SuiteTable {
     return columns_;
   }
   static void cell(const Column& column, const std::string& text) {
-    std::printf(column.width < 0 ? "%*s" : " %*s", column.width, text.c_str());
+    const size_t width = size_t(std::abs(column.width));
+    const std::string cell = column.width < 0 ? shortened(clean(text), width) : clean(text);
+    const std::string space(width - std::min(width, columns_of(cell)), ' ');
+    std::printf("%s", (column.width < 0 ? cell + space : " " + space + cell).c_str());
   }
   static void head(const std::vector<Column>& columns) {
     for (const Column& c : columns) cell(c, c.title);
@@ -92,13 +98,14 @@ Json measure_all(const SuiteOptions& suite, const Common& options, const Scenari
                  {"peak_gflops", peaks(options.threads, peak_flops)},
                  {"read_gbs", peaks(options.threads, read_bandwidth)},
                  {"scenarios", Json::array()}};
-  for (size_t i = 0; i < scenarios.size(); ++i) {
+  for (size_t i = 0; i < scenarios.size() && !interrupted(); ++i) {
     Json row;
     {
       Progress progress(std::to_string(i + 1) + " of " + std::to_string(scenarios.size()) + ": " + scenarios[i].name);
       progress.show(double(i) / double(scenarios.size()));
       row = measure_scenario(scenarios[i], words(scenarios[i]));
     }
+    if (interrupted()) break;  // its process has got the same signal
     add_figures(row, report.at("peak_gflops"));
     table.row(row);
     report.at("scenarios").push_back(std::move(row));
@@ -127,7 +134,7 @@ void SuiteOptions::add(CLI::App& app) {
          "measure the scenarios that a folder's index.json lists (make zoo writes one), or else every .onnx file "
          "below it with the input_0.pb, … beside it as inputs and output_0.pb, … as with --expected; each in a "
          "separate process, in place of one MODEL; may be repeated")
-      ->check(CLI::ExistingDirectory.description(""))
+      ->check(existing_folder())
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->group(kGroup);
@@ -141,7 +148,7 @@ void SuiteOptions::add(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(kGroup);
   app.add_option("--from", from, "show a file that --report of an earlier run wrote, instead of measuring")
-      ->check(kFile)
+      ->check(existing_file())
       ->type_name("FILE")
       ->group(kGroup);
   file("--report", report, "write all measurements as JSON, in addition to the table");
@@ -150,10 +157,9 @@ void SuiteOptions::add(CLI::App& app) {
 }
 
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
-  for (const std::string& path : {suite.report, suite.html, suite.markdown}) {
-    if (!path.empty()) check_can_write(path, true);
-  }
+  check_output_files({{"--report", suite.report}, {"--html", suite.html}, {"--markdown", suite.markdown}}, suite.from);
   Json report;
+  catch_interrupt();
   if (suite.from.empty()) {
     SuiteTable table(options.threads, options.json);
     report = measure_all(suite, options, words, table);
@@ -164,15 +170,16 @@ void bench_suite(const SuiteOptions& suite, const Common& options, const Scenari
     for (const Json& scenario : report.at("scenarios")) table.row(scenario);
     table.end(report);
   }
-  if (options.json) std::printf("%s\n", report.dump(2).c_str());
+  if (options.json) print_json(report);
   if (!suite.report.empty()) write_json(suite.report, report);
   if (!suite.html.empty()) write_suite_page(suite.html, report);
   if (!suite.markdown.empty()) write_markdown(suite.markdown, report);
+  end_if_interrupted();
   const Counts n = count(report.at("scenarios"));
   if (suite.from.empty() && n.failed + n.differ > 0) throw Exit{kFailed};
-} catch (const nlohmann::json::exception& e) {
+} catch (const nlohmann::json::exception&) {
   throw Failure((suite.from.empty() ? "the output of a scenario's process" : "'" + suite.from + "'") +
-                std::string(" lacks a part of a report: ") + e.what());
+                std::string(" is not a complete report; write it again with --report"));
 }
 
 }  // namespace retort::cli

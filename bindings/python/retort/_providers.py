@@ -17,7 +17,8 @@ def check_and_normalize_provider_args(
     """Names and options of providers in two lists of the same length.
 
     Args:
-        providers: names, or pairs of a name and a dict of options, the most preferred first. None: no provider.
+        providers: names, or pairs of a name and a dict of options, the most preferred first; or one name, or
+            a dict of names and options. None: no provider.
         provider_options: a dict of options for each name; only if `providers` has no pairs.
         available_provider_names: the names that the library knows. Others, and repeated ones, cause a warning; a
             repeated one is left out.
@@ -30,6 +31,10 @@ def check_and_normalize_provider_args(
     """
     if providers is None:
         return [], []
+    if isinstance(providers, str):  # the name of one, not a sequence of letters
+        providers = [providers]
+    elif isinstance(providers, dict):
+        providers = list(providers.items())
     result: dict[str, dict[str, str]] = {}
     for name, options in _pairs(providers, provider_options):
         if name not in available_provider_names:
@@ -73,10 +78,10 @@ def _pair(provider: Any) -> tuple[str, dict[Any, Any]]:
     if isinstance(provider, str):
         return provider, {}
     if (
-        isinstance(provider, tuple)
+        isinstance(provider, (tuple, list))
         and len(provider) == 2
         and isinstance(provider[0], str)
         and isinstance(provider[1], dict)
     ):
-        return provider
+        return provider[0], provider[1]
     raise ValueError(f"providers: got {provider!r}, expected a name, or a tuple of a name and a dict of options")

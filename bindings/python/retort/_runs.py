@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native as C
 from ._devices import OrtDevice, OrtDeviceVendorId
+from ._iobinding import IOBinding
 from ._values import OrtValue
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from ._bound import Binding
     from ._copies import CopyLedger
-    from ._iobinding import IOBinding
     from ._providers import Provider
 
 
@@ -150,7 +150,7 @@ class Session:
             One result for each name: an array, a SparseTensor, a list, a dict, or None for an empty optional.
 
         Raises:
-            ValueError: an input is missing or unknown.
+            ValueError: a required input is missing.
             Exception: one of the classes of `retort.errors`, with attributes code, node and op.
         """
         try:
@@ -260,8 +260,6 @@ class Session:
 
     def io_binding(self) -> IOBinding:
         """A new binding, which declares where inputs are and where outputs go. See also `bind`."""
-        from ._iobinding import IOBinding
-
         return IOBinding(self)
 
     def bind(self, values: Mapping[str, Any] | None = None, /, **by_name: Any) -> Binding:

@@ -50,7 +50,7 @@ class InferenceSession(Session):
                 leaves out; `read_config_from_model` = 1: options that are stored in the model.
 
         Raises:
-            TypeError: the first argument is not one of these.
+            TypeError: the model or the options are not of these types.
             Exception: one of the classes of `retort.errors`: NoSuchFile, InvalidProtobuf, InvalidGraph, Fail...
         """
         super().__init__(enable_fallback=int(kwargs.get("enable_fallback", 1)) == 1)
@@ -62,6 +62,8 @@ class InferenceSession(Session):
             raise TypeError(
                 f"Unable to load from type '{type(path_or_bytes)}'; expected a path, or the bytes of a model"
             )
+        if sess_options is not None and not isinstance(sess_options, C.SessionOptions):
+            raise TypeError(f"sess_options: got {type(sess_options).__name__}, expected a SessionOptions or None")
         self._sess_options_initial = sess_options
         self._disabled_optimizers = set(kwargs.get("disabled_optimizers") or ())
         stored = kwargs.get("read_config_from_model", os.environ.get("ORT_LOAD_CONFIG_FROM_MODEL") == "1")

@@ -220,6 +220,8 @@ class OrtValue:
             stream: a stream of the consumer for which the data must be ready.
             options: `max_version`, `dl_device` and `copy` of the newer protocol.
         """
+        if not options:
+            return self._ortvalue.__dlpack__(stream)
         return self._ortvalue.__dlpack__(stream=stream, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -250,7 +252,7 @@ class OrtValue:
         if isinstance(data, OrtValue):
             self._ortvalue.update_inplace(data._ortvalue)
         elif isinstance(data, np.ndarray):
-            self._ortvalue.update_inplace(np.ascontiguousarray(data) if data.ndim else data)
+            self._ortvalue.update_inplace(data)
         else:
             raise TypeError(
                 f"OrtValue.update_inplace: got {type(data).__name__}, expected numpy.ndarray or OrtValue"

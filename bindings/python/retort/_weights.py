@@ -86,6 +86,16 @@ def _check(src: Floats, columns: int, rows: int) -> Floats:
     return src.reshape(rows, columns)
 
 
+def _quantized(
+    bits: int, src: Floats, dtype: Any, sizes: tuple[int, int, int], is_symmetric: bool
+) -> tuple[Bytes, NDArray[np.float32], NDArray[np.float32]]:
+    """The codes, [blocks, block_size, N], and the scale and the code of zero of each block of each column."""
+    block_size, columns, rows = sizes
+    blocks = _blocks_of(_check(src, columns, rows), block_size)
+    scales, zeros = _scales_and_zeros(blocks, bits, is_symmetric, dtype)
+    return _quantize(blocks, scales, zeros, bits), scales, zeros
+
+
 def _matmul(
     bits: int,
     dst: Bytes,
@@ -95,10 +105,8 @@ def _matmul(
     is_symmetric: bool,
 ) -> None:
     """The form of MatMulNBits: the blocks of each column follow each other, [N, blocks, bytes of a block]."""
-    block_size, columns, rows = sizes
-    blocks = _blocks_of(_check(src, columns, rows), block_size)
-    scales, zeros = _scales_and_zeros(blocks, bits, is_symmetric, np.asarray(results[0]).dtype)
-    codes = _quantize(blocks, scales, zeros, bits)
+    _, columns, rows = sizes
+    codes, scales, zeros = _quantized(bits, src, np.asarray(results[0]).dtype, sizes, is_symmetric)
     codes.reshape(-1, columns)[rows:] = 0
     _store(dst, _pack(codes.transpose(2, 0, 1), bits), "dst")
     _store(results[0], scales.T, "scale")
@@ -157,10 +165,9 @@ def _qdq(
     is_symmetric: bool,
 ) -> bool:
     """The form of DequantizeLinear: elements, scales and zero points in the order of `src`."""
-    block_size, columns, rows = sizes
-    blocks = _blocks_of(_check(src, columns, rows), block_size)
-    scales, zeros = _scales_and_zeros(blocks, bits, is_symmetric, np.asarray(results[0]).dtype)
-    codes = _quantize(blocks, scales, zeros, bits).reshape(-1, columns)[:rows]
+    _, columns, rows = sizes
+    blocks, scales, zeros = _quantized(bits, src, np.asarray(results[0]).dtype, sizes, is_symmetric)
+    codes = blocks.reshape(-1, columns)[:rows]
     zero_codes = zeros.astype(np.uint8)
     if is_symmetric:  # signed codes, around 0
         middle = np.uint8(1 << (bits - 1))

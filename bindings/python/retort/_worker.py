@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,8 +50,6 @@ class Batches:
         if os.stat(folder).st_uid not in (os.getuid(), 0):
             raise PermissionError(f"{folder} belongs to another user, who could replace weights; name another cache")
         path = _stored(model, folder) if isinstance(model, bytes) else os.path.abspath(model)
-        if C.is_retort():
-            _pack_once(path, folder, cores)
         self.session = _load(path, folder, cores)
         self._inputs = {i.name: (np.dtype(_DTYPES[i.type]), i.shape[1:]) for i in self.session.get_inputs()}
         self._outputs = [o.name for o in self.session.get_outputs()]
@@ -124,23 +120,30 @@ def _stored(model: bytes, folder: str) -> str:
 
 
 def _load(path: str, folder: str, cores: int) -> InferenceSession:
+    """A session whose weights lie in memory that all workers of the host map.
+
+    A session that packs weights writes them into the folder, but keeps its own copy. Therefore the worker that writes
+    them, one at a time, ends that session and loads the model again.
+    """
     options = C.SessionOptions()
     options.intra_op_num_threads = cores
-    if C.is_retort():
-        options.add_session_config_entry("session.packed_weights_cache", folder)
-    return InferenceSession(path, options)
-
-
-def _pack_once(path: str, folder: str, cores: int) -> None:
-    """Writes the packed weights before any worker of the host has a session, in a process that ends: it has a copy."""
-    stat = os.stat(path)
-    name = hashlib.sha256(repr((path, stat.st_ino, stat.st_size, stat.st_mtime_ns, C.library_path(), cores)).encode())
-    mark = os.path.join(folder, name.hexdigest()[:32] + ".packed")
-    with open(mark, "ab") as file:
+    if not C.is_retort():
+        return InferenceSession(path, options)
+    options.add_session_config_entry("session.packed_weights_cache", folder)
+    lock = hashlib.sha256(path.encode()).hexdigest()[:32] + ".lock"
+    with open(os.path.join(folder, lock), "ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if not os.stat(mark).st_size:
-            time.sleep(max(0.0, stat.st_ctime + _SETTLED - time.time()))
-            code = f"import sys\nfrom {__package__}._worker import _load\n_load(*sys.argv[1:3], int(sys.argv[3]))"
-            env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-            subprocess.run([sys.executable, "-c", code, path, folder, str(cores)], env=env, check=True)
-            file.write(b"1")
+        time.sleep(max(0.0, os.stat(path).st_ctime + _SETTLED - time.time()))
+        before = _packed(folder)
+        session = InferenceSession(path, options)
+        if _packed(folder) != before:
+            del session
+            session = InferenceSession(path, options)
+    return session
+
+
+def _packed(folder: str) -> dict[str, tuple[int, int]]:
+    """The engine's files of packed weights, and their states."""
+    with os.scandir(folder) as entries:
+        states = {entry.name: entry.stat() for entry in entries if entry.name.endswith(".packed")}
+    return {name: (state.st_ino, state.st_mtime_ns) for name, state in states.items()}

@@ -7,11 +7,11 @@ Each worker has one session with as many threads as it has cores; workers of a h
 """
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
-import ray
-from ray import serve
+import ray.data
 
 from ._worker import Batches
 
@@ -41,35 +41,35 @@ def map_batches(
         rows: rows of a batch.
         options: `keep`, `sizes`, `cache`: see `Predictor` and `Batches`.
     """
-    arguments = {"model": model, "cores": cores, "sizes": (rows,), **options}
-    return dataset.map_batches(
-        Predictor, fn_constructor_kwargs=arguments, batch_size=rows, concurrency=workers, num_cpus=cores
-    )
+    made = {"model": model, "cores": cores, "sizes": (rows,), **options}
+    pool = ray.data.ActorPoolStrategy(size=workers)
+    return dataset.map_batches(Predictor, fn_constructor_kwargs=made, batch_size=rows, compute=pool, num_cpus=cores)
 
 
 def deployment(
     model: str | bytes, replicas: int = 1, cores: int = 1, rows: int = 64, wait: float = 0.002, **options: Any
-) -> serve.Application:
+) -> ray.serve.Application:
     """An application for `ray.serve.run`, which computes requests that wait together in one run.
 
-    A request has one row for each input, without the axis of rows: `handle.remote({"image": image})`, or JSON over
-    HTTP. The answer is a dict with one row for each output.
+    A request has a row of each input: `handle.remote({"image": image})`, or JSON over HTTP. Answers are alike.
 
     Args:
         replicas: the number of processes.
         rows, wait: requests that one run computes at most, and the seconds that one waits for others.
         model, cores, options: see `map_batches`.
     """
+    from ray import serve  # not at the top: workers of Ray Data do not need it
 
-    @serve.deployment(name="retort", num_replicas=replicas, ray_actor_options={"num_cpus": cores})
-    class Service:
+    # A replica accepts a batch that runs, and one that waits.
+    @serve.deployment(num_replicas=replicas, max_ongoing_requests=2 * rows, ray_actor_options={"num_cpus": cores})
+    class Retort:
         def __init__(self) -> None:
             self._batches = Batches(model, cores, **options)
 
         @serve.batch(max_batch_size=rows, batch_wait_timeout_s=wait)
         async def _compute(self, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
             columns = {name: np.stack([np.asarray(r[name]) for r in requests]) for name in requests[0]}
-            results = self._batches(columns)
+            results = await asyncio.to_thread(self._batches, columns)
             return [{name: column[i] for name, column in results.items()} for i in range(len(requests))]
 
         async def __call__(self, request: Any) -> Any:
@@ -77,4 +77,4 @@ def deployment(
                 return await self._compute(request)
             return {name: np.asarray(row).tolist() for name, row in (await self._compute(await request.json())).items()}
 
-    return Service.bind()
+    return Retort.bind()

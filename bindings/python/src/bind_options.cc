@@ -72,12 +72,14 @@ void bind_flag(Class& c, const char* name, bool SessionSettings::*member, const 
 
 void bind_settings(Class& c) {
   using V = SessionSettings;
-  bind_flag(c, "enable_cpu_mem_arena", &V::cpu_arena, "Whether memory of the host comes from an arena. Default True.");
+  bind_flag(c, "enable_cpu_mem_arena", &V::cpu_arena,
+            "Whether the memory of large results is kept for later results after they are released. Default True.");
   bind_flag(c, "enable_mem_pattern", &V::memory_pattern,
             "Whether memory is planned ahead from shapes that are known. Default True.");
   bind_flag(c, "enable_mem_reuse", &V::memory_reuse,
-            "Whether tensors take the memory of tensors that are no longer needed. Default True; the engine always "
-            "does this, since the C interface has no function for the option.");
+            "Whether tensors take the memory of tensors that are no longer needed. Default True. False is for looking "
+            "at memory: it has no effect on the library of official ONNX Runtime, since the C interface has no "
+            "function for it.");
   bind_flag(c, "enable_profiling", &V::profiling, "Whether runs are recorded in a profile. Default False.");
   bind_flag(c, "use_deterministic_compute", &V::deterministic,
             "Whether results have the same bits in each run. Default False.");

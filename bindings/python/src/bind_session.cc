@@ -179,12 +179,14 @@ void bind_description(Class& c) {
 }
 
 void bind_runs(Class& c) {
-  c.def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed"), nb::arg("run_options").none() = nb::none(),
+  c.def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed").none(),
+        nb::arg("run_options").none() = nb::none(),
         "Runs the model on a dict of arrays; a list of the requested outputs.")
       .def("run_with_ort_values", &run_with_values, nb::arg("input_feed"), nb::arg("output_names").none(),
            nb::arg("run_options").none() = nb::none(), "The same with OrtValues.")
-      .def("run_with_iobinding", &run_with_binding, nb::arg("iobinding"), nb::arg("run_options").none() = nb::none(),
-           "Runs on what is bound.")
+      .def(
+          "run_with_iobinding", [](const Session& s, Binding& binding, nb::handle options) { binding.run(s, options); },
+          nb::arg("iobinding"), nb::arg("run_options").none() = nb::none(), "Runs on what is bound.")
       .def("run_with_ortvaluevector", &run_with_vectors, nb::arg("run_options").none(), nb::arg("feed_names"),
            nb::arg("feeds"), nb::arg("fetch_names"), nb::arg("fetches"), nb::arg("fetch_devices"),
            "Runs on lists of OrtValues; puts the outputs into `fetches`.")

@@ -17,93 +17,18 @@ namespace nb = nanobind;
 namespace retort::python {
 namespace {
 
-using Shape = std::vector<int64_t>;
-
-void copy_tensor(const OrtValue* from, OrtValue* to) {
-  OrtEnv& environment = env();
-  const nb::gil_scoped_release released;
-  check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
-}
-
-bool on_host(const OrtValue* value) { return device_of(memory_of(value)).is_host(); }
-
-nb::object from_numpy(nb::handle array, const Device& device) {
-  if (!is_array(array.ptr())) {
-    throw Misuse(ORT_INVALID_ARGUMENT, std::string("Creation of OrtValues is only supported from numpy arrays, not ") +
-                                           nb::type_name(array.type()).c_str());
+nb::object list_of(const int64_t* extents, size_t rank) {
+  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(rank)));
+  for (size_t i = 0; list.is_valid() && i < rank; ++i) {
+    PyObject* extent = PyLong_FromLongLong(extents[i]);
+    if (!extent || PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), extent) != 0) {
+      list.reset();
+    }
   }
-  if (device.type == Device::kCpu) {
-    ArrayView view;
-    read_array(array.ptr(), view);
-    return wrap(tensor_of_array(array, Keep::kReference, "ortvalue_from_numpy"), view.writeable || !view.in_place);
+  if (!list.is_valid()) {
+    nb::raise_python_error();
   }
-  const Owned<OrtValue> host = tensor_of_array(array, Keep::kReference, "ortvalue_from_numpy");
-  const TensorForm form = form_of(host.get());
-  Owned<OrtValue> value = new_tensor(allocator_of(device), form.element, form.shape.data(), form.shape.size());
-  copy_tensor(host.get(), value.get());
-  return wrap(std::move(value));
-}
-
-void drop_reference(void* object) { Py_DECREF(static_cast<PyObject*>(object)); }
-
-// The bytes of the array, read as elements of another type.
-nb::object from_numpy_as(nb::handle object, int64_t proto) {
-  const Element element = element_of_proto(proto);
-  ArrayView view;
-  if (!read_array(object.ptr(), view)) {
-    throw nb::type_error("ortvalue_from_numpy_with_onnx_type: a numpy.ndarray is expected");
-  }
-  if (view.element == element) {
-    return from_numpy(object, Device{});
-  }
-  const auto item = nb::cast<size_t>(object.attr("itemsize"));
-  const size_t needed = element_bytes(element, 1);
-  if (item != needed || element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    throw Misuse(ORT_INVALID_ARGUMENT, "ortvalue_from_numpy_with_onnx_type: items of the array have " +
-                                           std::to_string(item) + " bytes, elements of type " + element_name(element) +
-                                           " have " + std::to_string(needed));
-  }
-  nb::object dense = dense_array(object);
-  read_array(dense.ptr(), view);
-  const TensorForm form{element, {view.shape, view.shape + view.rank}};
-  const bool writeable = view.writeable;
-  return wrap(tensor_over(view.data, form, nullptr, drop_reference, dense.release().ptr()), writeable);
-}
-
-nb::object of_shape(const Shape& shape, Element element, OrtAllocator* allocator) {
-  return wrap(new_tensor(allocator, element, shape.data(), shape.size()));
-}
-
-void bind_makers(nb::class_<Value>& value) {
-  value
-      .def_static("ortvalue_from_numpy", &from_numpy, nb::arg("array").none(), nb::arg("device"),
-                  "A tensor over the array's memory if the device is the host; otherwise a copy on the device.")
-      .def_static("ortvalue_from_numpy_with_onnx_type", &from_numpy_as, nb::arg("array").none(), nb::arg("onnx_type"),
-                  "A tensor over the array's memory, with elements of another type of the same size.")
-      .def_static(
-          "ortvalue_from_shape_and_type",
-          [](const Shape& shape, nb::handle type, const Device& device) {
-            return of_shape(shape, element_of_dtype(type), allocator_of(device));
-          },
-          nb::arg("shape"), nb::arg("dtype"), nb::arg("device"), "A new tensor, not initialized.")
-      .def_static(
-          "ortvalue_from_shape_and_onnx_type",
-          [](const Shape& shape, int64_t proto, const Device& device) {
-            return of_shape(shape, element_of_proto(proto), allocator_of(device));
-          },
-          nb::arg("shape"), nb::arg("onnx_type"), nb::arg("device"), "A new tensor, not initialized.")
-      .def_static(
-          "ortvalue_from_shape_and_type_for_memory_info",
-          [](const Shape& shape, nb::handle type, const MemoryInfo& info) {
-            return of_shape(shape, element_of_dtype(type), allocator_of(info.get()));
-          },
-          nb::arg("shape"), nb::arg("dtype"), nb::arg("memory_info"), "A new tensor, not initialized.")
-      .def_static(
-          "ortvalue_from_shape_and_onnx_type_for_memory_info",
-          [](const Shape& shape, int64_t proto, const MemoryInfo& info) {
-            return of_shape(shape, element_of_proto(proto), allocator_of(info.get()));
-          },
-          nb::arg("shape"), nb::arg("onnx_type"), nb::arg("memory_info"), "A new tensor, not initialized.");
+  return list;
 }
 
 // Element type and shape of a tensor or sparse tensor.
@@ -115,7 +40,19 @@ TensorForm form_or_refuse(const Value& value, const char* what) {
   return form_of(value.get());
 }
 
+nb::object shape(const Value& value) {
+  if (value.is_tensor()) {
+    const FormView form = view_of(value.get());
+    return list_of(form.shape, form.rank);
+  }
+  const TensorForm form = form_or_refuse(value, "shape");
+  return list_of(form.shape.data(), form.shape.size());
+}
+
 std::string data_type(const Value& value) {
+  if (value.is_tensor()) {
+    return std::string("tensor(") + element_name(view_of(value.get()).element) + ")";
+  }
   if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
     throw Misuse(ORT_INVALID_ARGUMENT, "data_type: this OrtValue is an optional without value");
   }
@@ -123,6 +60,9 @@ std::string data_type(const Value& value) {
 }
 
 int element_type(const Value& value) {
+  if (value.is_tensor()) {
+    return proto_of_element(view_of(value.get()).element);
+  }
   const ONNXType kind = kind_of(value.get());
   if (kind == ONNX_TYPE_SEQUENCE) {
     const Type type = type_of(value.get());
@@ -130,25 +70,20 @@ int element_type(const Value& value) {
       return proto_of_element(type.inner->element);
     }
   }
-  if (kind != ONNX_TYPE_TENSOR && kind != ONNX_TYPE_SPARSETENSOR) {
+  if (kind != ONNX_TYPE_SPARSETENSOR) {
     throw Misuse(ORT_INVALID_ARGUMENT, "element_type: this OrtValue has no tensors; ask data_type()");
   }
   return proto_of_element(form_of(value.get()).element);
 }
 
 bool is_tensor_sequence(const Value& value) {
-  return kind_of(value.get()) == ONNX_TYPE_SEQUENCE && type_of(value.get()).inner->kind == ONNX_TYPE_TENSOR;
+  return !value.is_tensor() && kind_of(value.get()) == ONNX_TYPE_SEQUENCE &&
+         type_of(value.get()).inner->kind == ONNX_TYPE_TENSOR;
 }
 
 bool has_value(const Value& value) {
   int result = 0;
   check(api().HasValue(value.get(), &result));
-  return result != 0;
-}
-
-bool is_tensor(const Value& value) {
-  int result = 0;
-  check(api().IsTensor(value.get(), &result));
   return result != 0;
 }
 
@@ -160,7 +95,7 @@ bool is_sparse_tensor(const Value& value) {
 
 // WebGPU's buffers are handles, not addresses.
 bool is_webgpu_buffer(const Value& value) {
-  if (kind_of(value.get()) != ONNX_TYPE_TENSOR) {
+  if (!value.is_tensor() || value.is_host_tensor()) {
     return false;
   }
   const char* name = nullptr;
@@ -168,8 +103,15 @@ bool is_webgpu_buffer(const Value& value) {
   return std::strncmp(name, "WebGPU_Buf", 10) == 0;
 }
 
+// Throws Misuse, which begins with `what`, unless the value is a tensor.
+void require(const Value& value, const char* what) {
+  if (!value.is_tensor()) {
+    require_tensor(value.get(), what);
+  }
+}
+
 uintptr_t data_ptr(const Value& value) {
-  require_tensor(value.get(), "data_ptr");
+  require(value, "data_ptr");
   if (is_webgpu_buffer(value)) {
     throw Misuse(ORT_INVALID_ARGUMENT, "data_ptr: buffers of WebGPU have no address; copy the value to the host");
   }
@@ -177,20 +119,20 @@ uintptr_t data_ptr(const Value& value) {
 }
 
 std::string device_name_of(const Value& value) {
-  form_or_refuse(value, "device_name");
-  if (is_sparse_tensor(value)) {
-    return device_name(Device{});  // the host: SparseTensor allows nothing else
+  if (value.is_tensor()) {
+    return is_webgpu_buffer(value) ? "WebGPU" : device_name(device_of(memory_of(value.get())));
   }
-  return is_webgpu_buffer(value) ? "WebGPU" : device_name(device_of(memory_of(value.get())));
+  form_or_refuse(value, "device_name");
+  return device_name(Device{});  // of a sparse tensor: the host, since SparseTensor allows nothing else
 }
 
 size_t size_in_bytes(const Value& value) {
-  require_tensor(value.get(), "tensor_size_in_bytes");
-  const TensorForm form = form_of(value.get());
+  require(value, "tensor_size_in_bytes");
+  const FormView form = view_of(value.get());
   if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
     throw Misuse(ORT_INVALID_ARGUMENT, "tensor_size_in_bytes: strings have no fixed size; look at numpy()");
   }
-  return element_bytes(form.element, count_of(form.shape.data(), form.shape.size()));
+  return element_bytes(form.element, count_of(form.shape, form.rank));
 }
 
 std::string repr(const Value& value) {
@@ -215,13 +157,12 @@ void bind_questions(nb::class_<Value>& value) {
   value.def("data_type", &data_type, "\"tensor(float)\", \"seq(tensor(int64))\"...")
       .def("element_type", &element_type,
            "The number in onnx.TensorProto.DataType, of a tensor or sequence of tensors.")
-      .def(
-          "shape", [](const Value& self) { return form_or_refuse(self, "shape").shape; }, "A list of extents.")
+      .def("shape", &shape, "A list of extents.")
       .def("device_name", &device_name_of, "\"Cpu\", \"Cuda\"...")
       .def("tensor_size_in_bytes", &size_in_bytes, "Bytes of the tensor's elements.")
       .def("data_ptr", &data_ptr, "The address of the first element.")
       .def("has_value", &has_value, "False for an optional without value.")
-      .def("is_tensor", &is_tensor, "True for a dense tensor.")
+      .def("is_tensor", &Value::is_tensor, "True for a dense tensor.")
       .def("is_sparse_tensor", &is_sparse_tensor, "True for a sparse tensor.")
       .def("is_tensor_sequence", &is_tensor_sequence, "True for a sequence of tensors.")
       .def("_is_webgpu_buffer", &is_webgpu_buffer, "True for a tensor in a buffer of WebGPU.")
@@ -230,24 +171,23 @@ void bind_questions(nb::class_<Value>& value) {
 
 nb::object numpy_of(nb::handle self) {
   const auto& value = nb::cast<const Value&>(self);
-  require_tensor(value.get(), "numpy");
-  const Device device = device_of(memory_of(value.get()));
-  if (!device.is_host()) {
+  if (!value.is_host_tensor()) {
+    require_tensor(value.get(), "numpy");
     throw Misuse(ORT_INVALID_ARGUMENT, std::string("numpy: the tensor lies in memory of device ") +
-                                           device_name(device) + ", which the host cannot read; copy it to the host");
+                                           device_name(device_of(memory_of(value.get()))) +
+                                           ", which the host cannot read; copy it to the host");
   }
-  const TensorForm form = form_of(value.get());
-  return array_of_shared(value.get(), form, nb::borrow(self), value.writeable());
+  return array_of_shared(value.get(), view_of(value.get()), nb::borrow(self), value.writeable());
 }
 
-// Throws unless the tensor may take the elements of `a`.
-void require_update(const Value& self, const TensorForm& a) {
+// Throws unless the tensor may take the elements of `a`. Returns their number.
+size_t require_update(const Value& self, const FormView& a) {
   if (!self.writeable()) {
     throw Misuse(ORT_INVALID_ARGUMENT, "update_inplace: this OrtValue lies in the memory of a read-only array");
   }
-  const TensorForm b = form_of(self.get());
-  const size_t count = count_of(a.shape.data(), a.shape.size());
-  if (count != count_of(b.shape.data(), b.shape.size())) {
+  const FormView b = view_of(self.get());
+  const size_t count = count_of(a.shape, a.rank);
+  if (count != count_of(b.shape, b.rank)) {
     throw Misuse(ORT_INVALID_ARGUMENT,
                  "update_inplace: The input size of numpy arrays does not match the size of the "
                  "OrtValue.");
@@ -256,6 +196,7 @@ void require_update(const Value& self, const TensorForm& a) {
     throw Misuse(ORT_INVALID_ARGUMENT, std::string("update_inplace: elements of type ") + element_name(a.element) +
                                            " do not fit an OrtValue of type " + element_name(b.element));
   }
+  return count;
 }
 
 void copy_strings(const OrtValue* from, OrtValue* to, size_t count) {
@@ -282,15 +223,14 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
 }
 
 void update(const Value& self, const OrtValue* from) {
-  require_tensor(self.get(), "update_inplace");
+  require(self, "update_inplace");
   require_tensor(from, "update_inplace");
-  const TensorForm form = form_of(from);
-  require_update(self, form);
-  if (!on_host(from) || !on_host(self.get())) {
+  const FormView form = view_of(from);
+  const size_t count = require_update(self, form);
+  if (!is_on_host(from) || !self.is_host_tensor()) {
     copy_tensor(from, self.get());
     return;
   }
-  const size_t count = count_of(form.shape.data(), form.shape.size());
   if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
     copy_strings(from, self.get(), count);
   } else if (count > 0) {
@@ -299,22 +239,22 @@ void update(const Value& self, const OrtValue* from) {
 }
 
 void update_of_array(const Value& self, nb::handle array) {
-  require_tensor(self.get(), "update_inplace");
+  require(self, "update_inplace");
   ArrayView view;
   read_array(array.ptr(), view);
-  if (!view.in_place || !on_host(self.get())) {
+  if (!view.in_place || !self.is_host_tensor()) {
     update(self, tensor_of_array(array, Keep::kReference, "update_inplace").get());
     return;
   }
-  require_update(self, {view.element, {view.shape, view.shape + view.rank}});
+  require_update(self, {view.element, view.shape, static_cast<size_t>(view.rank)});
   copy_bytes(data_of(self.get()), view.data, element_bytes(view.element, view.count));
 }
 
 void update_of(const Value& self, nb::handle data) {
-  if (const OrtValue* other = try_unwrap(data)) {
-    update(self, other);
-  } else if (is_array(data.ptr())) {
+  if (is_array(data.ptr())) {
     update_of_array(self, data);
+  } else if (const OrtValue* other = try_unwrap(data)) {
+    update(self, other);
   } else {
     throw nb::type_error("update_inplace: data must be a numpy.ndarray or an OrtValue");
   }
@@ -322,7 +262,7 @@ void update_of(const Value& self, nb::handle data) {
 
 nb::object to_dlpack(nb::handle self, nb::handle, nb::handle max_version, nb::handle device, nb::handle copy) {
   const auto& value = nb::cast<const Value&>(self);
-  if (!device.is_none() && !dlpack_device_of(value.get()).equal(device)) {
+  if (!device.is_none() && !dlpack_device_of(value).equal(device)) {
     throw nb::buffer_error("__dlpack__: the tensor is on another device than dl_device, and is not copied there");
   }
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
@@ -352,9 +292,7 @@ void bind_contents(nb::class_<Value>& value) {
       .def("__dlpack__", &to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
            "A DLPack capsule, which keeps the value alive.")
-      .def(
-          "__dlpack_device__", [](const Value& self) { return dlpack_device_of(self.get()); },
-          "(device type, device) in DLPack's numbers.")
+      .def("__dlpack_device__", &dlpack_device_of, "(device type, device) in DLPack's numbers.")
       .def_static("from_dlpack", &from_dlpack, nb::arg("data").none(),
                   "A tensor over the memory of another package's tensor.")
       .def("as_sparse_tensor", &sparse_of_value, "The SparseTensor that this value is.")
@@ -379,7 +317,7 @@ PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {
 void bind_value(nb::module_& m) {
   nb::class_<Value> value(m, "OrtValue", nb::type_slots(slots),
                           "A value of the engine: tensor, sequence, map, optional or sparse tensor.");
-  bind_makers(value);
+  bind_value_makers(value);
   bind_questions(value);
   bind_contents(value);
 }

@@ -19,7 +19,7 @@ Element element_of(nb::handle type) {
 
 // Host memory for a value of a device, and a copy into it.
 Owned<OrtValue> on_host(Owned<OrtValue> value) {
-  if (kind_of(value.get()) != ONNX_TYPE_TENSOR || device_of(memory_of(value.get())).is_host()) {
+  if (kind_of(value.get()) != ONNX_TYPE_TENSOR || is_on_host(value.get())) {
     return value;
   }
   const TensorForm form = form_of(value.get());
@@ -82,7 +82,7 @@ void Binding::bind_value(const std::string& name, nb::handle value, bool input) 
 void Binding::bind_memory(const std::string& name, const Device& device, nb::handle element,
                           const std::vector<int64_t>& shape, uintptr_t address, bool input) {
   const Element type = element_of(element);
-  const Owned<OrtMemoryInfo> info = memory_info_of(device);
+  const PlaceOf info(device);
   const auto value =
       made<OrtValue>(api().CreateTensorWithDataAsOrtValue, info.get(), reinterpret_cast<void*>(address),
                      element_bytes(type, count_of(shape.data(), shape.size())), shape.data(), shape.size(), type);
@@ -90,7 +90,7 @@ void Binding::bind_memory(const std::string& name, const Device& device, nb::han
 }
 
 void Binding::bind_output(const std::string& name, const Device& device) {
-  const Owned<OrtMemoryInfo> info = memory_info_of(device);
+  const PlaceOf info(device);
   check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
 }
 
@@ -102,6 +102,16 @@ void Binding::clear_inputs() {
 void Binding::clear_outputs() {
   const HoldsGil gil;
   api().ClearBoundOutputs(get());
+}
+
+void Binding::run(const Session& session, nb::handle options) {
+  OrtSession* handle = session.get();
+  try {
+    call_engine(run_options_of(options),
+                [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, get()); });
+  } catch (const Error& error) {
+    throw BoundRunError(error.code(), error.what());
+  }
 }
 
 void Binding::synchronize_inputs() {
@@ -128,6 +138,7 @@ std::vector<Owned<OrtValue>> Binding::outputs() const {
   size_t count = 0;
   check(api().GetBoundOutputValues(get(), allocator, &values, &count));
   std::vector<Owned<OrtValue>> result;
+  result.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     result.emplace_back(values[i]);
   }
@@ -160,7 +171,9 @@ std::vector<std::string> Binding::output_names() const {
 
 nb::object Binding::output_vector() const {
   ValueVector result;
-  for (Owned<OrtValue>& value : outputs()) {
+  std::vector<Owned<OrtValue>> values = outputs();
+  result.values.reserve(values.size());
+  for (Owned<OrtValue>& value : values) {
     result.values.push_back(wrap(std::move(value)));
   }
   return nb::cast(std::move(result));
@@ -169,18 +182,17 @@ nb::object Binding::output_vector() const {
 nb::list Binding::outputs_on_host() const {
   nb::list result;
   for (Owned<OrtValue>& value : outputs()) {
-    if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
+    const ONNXType kind = kind_of(value.get());
+    if (kind == ONNX_TYPE_TENSOR && is_on_host(value.get())) {
+      result.append(array_of_tensor(std::move(value)));
+      continue;
+    }
+    if (kind == ONNX_TYPE_UNKNOWN) {
       throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
     }
     result.append(object_of_value(on_host(std::move(value))));
   }
   return result;
-}
-
-void run_with_binding(Session& session, Binding& binding, nb::handle options) {
-  OrtSession* handle = session.get();
-  call_engine(run_options_of(options),
-              [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, binding.get()); });
 }
 
 void run_with_vectors(nb::handle session, nb::handle options, const std::vector<std::string>& feed_names,
@@ -202,7 +214,7 @@ void run_with_vectors(nb::handle session, nb::handle options, const std::vector<
       binding.bind_output(fetch_names[i], i < devices.size() ? devices[i] : Device{});
     }
   }
-  run_with_binding(nb::cast<Session&>(session), binding, options);
+  binding.run(nb::cast<Session&>(session), options);
   fetches.values.clear();
   for (Owned<OrtValue>& value : binding.outputs()) {
     fetches.values.push_back(wrap(std::move(value)));
@@ -236,6 +248,9 @@ void bind_binding(nb::module_& m) {
       .def(
           "bind_ortvalue_output", [](B& b, const std::string& name, nb::handle v) { b.bind_value(name, v, false); },
           nb::arg("name"), nb::arg("value"), nb::lock_self(), "Writes the output to an OrtValue.")
+      .def(
+          "run", [](B& b, nb::handle options) { b.run(*b.session(), options); },
+          nb::arg("run_options").none() = nb::none(), "Runs the session on what is bound.")
       .def("clear_binding_inputs", &B::clear_inputs, nb::lock_self(), "Forgets the inputs.")
       .def("clear_binding_outputs", &B::clear_outputs, nb::lock_self(), "Forgets the outputs.")
       .def("synchronize_inputs", &B::synchronize_inputs, "Waits until inputs are on their devices.")

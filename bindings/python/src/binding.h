@@ -37,6 +37,10 @@ class Binding {
   void synchronize_inputs();
   void synchronize_outputs();
 
+  // A run of `session` on what is bound; another session than that of the binding is an error. `options` is a
+  // RunOptions or None.
+  void run(const Session& session, nanobind::handle options);
+
   // What the last run made, in the order of binding: OrtValues.
   std::vector<Owned<OrtValue>> outputs() const;
   std::vector<std::string> output_names() const;
@@ -50,8 +54,6 @@ class Binding {
   const Session* session_;
   Owned<OrtIoBinding> handle_;
 };
-
-void run_with_binding(Session& session, Binding& binding, nanobind::handle options);
 
 // The official package's run_with_ortvaluevector(): `fetches` has the outputs afterwards.
 void run_with_vectors(nanobind::handle session, nanobind::handle options, const std::vector<std::string>& feed_names,

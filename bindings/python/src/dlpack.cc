@@ -97,6 +97,10 @@ DeviceId id_of(const Device& device) {
   }
 }
 
+DeviceId id_of(const Value& tensor) {
+  return tensor.is_host_tensor() ? DeviceId{kCpuDevice, 0} : id_of(device_of(memory_of(tensor.get())));
+}
+
 // Null for host memory.
 Owned<OrtMemoryInfo> place_of(DeviceId id) {
   Device device;
@@ -172,18 +176,28 @@ Source take(nb::handle capsule) {
       "object with __dlpack__; a capsule can be used once");
 }
 
+// What asks for a capsule, made once and never released: the texts and numbers of a call that takes half a microsecond.
+struct Question {
+  PyObject* method = PyUnicode_InternFromString("__dlpack__");
+  PyObject* names = nb::make_tuple("max_version").release().ptr();
+  PyObject* version = nb::make_tuple(kMajor, kMinor).release().ptr();
+};
+
 nb::object capsule_of(nb::handle object) {
-  if (PyCapsule_CheckExact(object.ptr()) || !nb::hasattr(object, "__dlpack__")) {
+  static const Question question;
+  if (PyCapsule_CheckExact(object.ptr()) || !PyObject_HasAttr(object.ptr(), question.method)) {
     return nb::borrow(object);
   }
-  try {
-    return object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(kMajor, kMinor));
-  } catch (nb::python_error& error) {
-    if (!error.matches(PyExc_TypeError)) {
-      throw;
-    }
+  PyObject* const arguments[] = {object.ptr(), question.version};
+  nb::object capsule = nb::steal(PyObject_VectorcallMethod(question.method, arguments, 1, question.names));
+  if (!capsule.is_valid() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    capsule = object.attr("__dlpack__")();  // a producer from before version 1
   }
-  return object.attr("__dlpack__")();  // a producer from before version 1
+  if (!capsule.is_valid()) {
+    nb::raise_python_error();
+  }
+  return capsule;
 }
 
 Owned<OrtValue> tensor_of_source(const Source& source) {
@@ -210,8 +224,7 @@ Owned<OrtValue> tensor_of_source(const Source& source) {
 template <class M>
 struct Export {
   M managed{};
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
+  std::vector<int64_t> extents;  // shape, then strides
   PyObject* owner = nullptr;
 };
 
@@ -243,22 +256,22 @@ void set_head(VersionedManaged& managed, bool writeable) {
 
 template <class M, const char* Name>
 nb::object export_value(nb::handle owner, const Value& value) {
-  TensorForm form = form_of(value.get());
+  const FormView form = view_of(value.get());
   auto made = std::make_unique<Export<M>>();
   Tensor& tensor = made->managed.tensor;
   tensor.type = type_of_element(form.element);
-  tensor.device = id_of(device_of(memory_of(value.get())));
+  tensor.device = id_of(value);
   tensor.data = data_of(value.get());
-  tensor.rank = static_cast<int32_t>(form.shape.size());
-  made->shape = std::move(form.shape);
-  made->strides.resize(made->shape.size());
+  tensor.rank = static_cast<int32_t>(form.rank);
+  made->extents.resize(2 * form.rank);
+  tensor.shape = made->extents.data();
+  tensor.strides = tensor.shape + form.rank;
   int64_t stride = 1;
-  for (size_t i = made->shape.size(); i-- > 0;) {
-    made->strides[i] = stride;
-    stride *= made->shape[i];
+  for (size_t i = form.rank; i-- > 0;) {
+    tensor.shape[i] = form.shape[i];
+    tensor.strides[i] = stride;
+    stride *= form.shape[i];
   }
-  tensor.shape = made->shape.data();
-  tensor.strides = made->strides.data();
   set_head(made->managed, value.writeable());
   made->managed.context = made.get();
   made->managed.deleter = delete_export<M>;
@@ -285,16 +298,20 @@ Owned<OrtValue> tensor_of_dlpack(nb::handle object, bool* writeable) {
 
 nb::object dlpack_of_value(nb::handle object, bool versioned) {
   const auto& value = nb::cast<const Value&>(object);
-  require_tensor(value.get(), "DLPack");
+  if (!value.is_tensor()) {
+    require_tensor(value.get(), "DLPack");
+  }
   if (versioned) {
     return export_value<VersionedManaged, kVersionedName>(object, value);
   }
   return export_value<Managed, kName>(object, value);
 }
 
-nb::tuple dlpack_device_of(const OrtValue* value) {
-  require_tensor(value, "DLPack");
-  const DeviceId id = id_of(device_of(memory_of(value)));
+nb::tuple dlpack_device_of(const Value& value) {
+  if (!value.is_tensor()) {
+    require_tensor(value.get(), "DLPack");
+  }
+  const DeviceId id = id_of(value);
   return nb::make_tuple(static_cast<int>(id.type), static_cast<int>(id.number));
 }
 

@@ -7,6 +7,8 @@
 
 namespace retort::python {
 
+class Value;
+
 // A tensor in the memory of a capsule "dltensor" or "dltensor_versioned", which is used up, or of an object with
 // __dlpack__. The memory must be contiguous. It is released when the engine does not need it any more.
 // `writeable` (may be null) is set to false for read-only memory.
@@ -17,6 +19,6 @@ Owned<OrtValue> tensor_of_dlpack(nanobind::handle object, bool* writeable = null
 nanobind::object dlpack_of_value(nanobind::handle value, bool versioned);
 
 // (device type, device) in DLPack's numbers.
-nanobind::tuple dlpack_device_of(const OrtValue* value);
+nanobind::tuple dlpack_device_of(const Value& value);
 
 }  // namespace retort::python

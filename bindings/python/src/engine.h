@@ -35,6 +35,13 @@ class Misuse : public Error {
   using Error::Error;
 };
 
+// An error of a bound run. Its Python class is that of the code and a RuntimeError, too: the official package raises
+// RuntimeError for bound runs, and the class of the code for others.
+class BoundRunError : public Error {
+ public:
+  using Error::Error;
+};
+
 namespace detail {
 extern std::atomic<const OrtApi*> table;  // null until the library is open
 const OrtApi& open_engine();

@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "logging.h"
+#include "options.h"
 #include "pairs.h"
 #include "provider_choice.h"
 #include "rooms.h"
@@ -122,10 +123,13 @@ nb::object info_from_bytes(nb::handle data, const std::string& provider) {
   return compatibility_info(text, allocator);
 }
 
-void set_seed(int64_t) {
+void set_seed(int64_t seed) {
+  if (is_retort()) {
+    return set_random_seed(seed);
+  }
   warn(
-      "set_seed() has no effect, since the C interface has no function for it; give random operators the attribute "
-      "'seed'");
+      "set_seed() has no effect on this library, since the C interface has no function for it; give random operators "
+      "the attribute 'seed'");
 }
 
 void bind_logging(nb::module_& m) {
@@ -166,7 +170,9 @@ void bind_environment(nb::module_& m) {
   m.def("set_global_thread_pool_sizes", &set_global_thread_pool_sizes, nb::arg("intra_op_num_threads") = 0,
         nb::arg("inter_op_num_threads") = 0,
         "Threads that sessions with use_per_session_threads = False share. Call it before the first session.");
-  m.def("set_seed", &set_seed, nb::arg("seed"), "Not in the C interface.");
+  m.def("set_seed", &set_seed, nb::arg("seed"),
+        "The seed of random operators that have none of their own, in sessions that are made from now on: each of them "
+        "draws the same numbers. The entry session.random_seed of a session comes first.");
   m.def(
       "enable_telemetry_events", [] { check(api().EnableTelemetryEvents(&env())); },
       "Lets the official library report its use where it can; Retort reports nothing.");

@@ -68,6 +68,32 @@ void set_attributes(nb::object& exception, const Error& error) {
   exception.attr("op") = text_or_none(culprit.op);
 }
 
+// For pickle, which finds classes by their names: the exception becomes one of the class that has the name.
+nb::tuple reduce_bound_run_error(nb::handle self) {
+  return nb::make_tuple(self.type().attr("__base__"), self.attr("args"), self.attr("__dict__"));
+}
+
+// The class that is exception_class(code) and RuntimeError; made at the first use. Borrowed.
+PyObject* bound_run_class(OrtErrorCode code) {
+  static std::array<PyObject*, kKinds.size()> made{};
+  static nb::ft_mutex mutex;
+  const nb::ft_lock_guard lock(mutex);
+  PyObject*& type = made[index_of(code)];
+  if (!type) {
+    const nb::handle base = exception_class(code);
+    const std::string name =
+        nb::cast<std::string>(base.attr("__module__")) + "." + nb::cast<std::string>(base.attr("__name__"));
+    const nb::tuple bases = nb::make_tuple(base, nb::handle(PyExc_RuntimeError));
+    nb::dict members;
+    members["__reduce__"] = nb::cpp_function(&reduce_bound_run_error, nb::is_method());
+    type = PyErr_NewException(name.c_str(), bases.ptr(), members.ptr());
+    if (!type) {
+      nb::raise_python_error();
+    }
+  }
+  return type;
+}
+
 nb::object misuse_of(const Error& error) {
   nb::object exception = nb::handle(PyExc_RuntimeError)(text_of(error.what()));
   set_attributes(exception, error);
@@ -79,8 +105,11 @@ void translate(const std::exception_ptr& pointer, void*) {
     std::rethrow_exception(pointer);
   } catch (const Misuse& error) {
     PyErr_SetObject(PyExc_RuntimeError, misuse_of(error).ptr());
+  } catch (const BoundRunError& error) {
+    PyObject* const type = bound_run_class(error.code());
+    PyErr_SetObject(type, exception_of(error, type).ptr());
   } catch (const Error& error) {
-    PyErr_SetObject(exception_class(error.code()), exception_of(error).ptr());
+    PyErr_SetObject(exception_class(error.code()), exception_of(error, exception_class(error.code())).ptr());
   }
 }
 
@@ -109,11 +138,11 @@ Culprit culprit_of(std::string_view message) {
   return {};
 }
 
-nb::object exception_of(const Error& error) {
+nb::object exception_of(const Error& error, nb::handle type) {
   std::string text = "[ONNXRuntimeError] : ";
   text.append(std::to_string(error.code())).append(" : ").append(code_name(error.code())).append(" : ");
   text.append(error.what());
-  nb::object exception = nb::handle(exception_class(error.code()))(text_of(text));
+  nb::object exception = type(text_of(text));
   set_attributes(exception, error);
   return exception;
 }
@@ -123,7 +152,7 @@ nb::object exception_of_status(OrtStatus* status) {
     check(status);
     return nb::none();
   } catch (const Error& error) {
-    return exception_of(error);
+    return exception_of(error, exception_class(error.code()));
   }
 }
 

@@ -13,11 +13,11 @@ namespace retort::python {
 // The class of a code: Fail, InvalidArgument, NoSuchFile... Borrowed; valid after bind_errors().
 PyObject* exception_class(OrtErrorCode code);
 
-// An instance of exception_class(code) with the attributes `code`, `node` and `op`; not raised. Its text is
+// An instance of `type` with the attributes `code`, `node` and `op`; not raised. Its text is
 // "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : message", as programs expect.
-nanobind::object exception_of(const Error& error);
+nanobind::object exception_of(const Error& error, nanobind::handle type);
 
-// Releases `status` and gives exception_of() it; None for null. For callbacks that report instead of throwing.
+// Releases `status` and gives an exception of its class; None for null. For callbacks that report instead of throwing.
 nanobind::object exception_of_status(OrtStatus* status);
 
 // "INVALID_ARGUMENT" and so on; "FAIL" for a number without name.

@@ -83,6 +83,13 @@ const OrtMemoryInfo* memory_of(const OrtValue* value) {
   return info;
 }
 
+bool is_on_host(const OrtValue* tensor) {
+  const OrtMemoryInfo* info = memory_of(tensor);
+  OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
+  api().MemoryInfoGetDeviceType(info, &type);
+  return type == OrtMemoryInfoDeviceType_CPU || device_of(info).is_host();
+}
+
 const char* device_name(const Device& device) {
   switch (device.type) {
     case Device::kCpu:
@@ -104,10 +111,12 @@ const char* device_name(const Device& device) {
 }
 
 OrtAllocator* allocator_of(const OrtMemoryInfo* info) {
-  const Device device = device_of(info);
-  if (device.type == Device::kCpu) {
+  OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
+  api().MemoryInfoGetDeviceType(info, &type);
+  if (type == OrtMemoryInfoDeviceType_CPU) {
     return default_allocator();
   }
+  const Device device = device_of(info);
   OrtAllocator* allocator = nullptr;
   if (OrtStatus* status = api().GetSharedAllocator(&env(), info, &allocator)) {
     api().ReleaseStatus(status);  // the libraries differ in whether a missing allocator is an error
@@ -120,6 +129,6 @@ OrtAllocator* allocator_of(const OrtMemoryInfo* info) {
   return allocator;
 }
 
-OrtAllocator* allocator_of(const Device& device) { return allocator_of(memory_info_of(device).get()); }
+OrtAllocator* allocator_of(const Device& device) { return allocator_of(PlaceOf(device).get()); }
 
 }  // namespace retort::python

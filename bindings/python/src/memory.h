@@ -39,10 +39,24 @@ class MemoryInfo {
 const OrtMemoryInfo* host_memory();
 
 Owned<OrtMemoryInfo> memory_info_of(const Device& device);
+// The same, without making one for the host.
+class PlaceOf {
+ public:
+  explicit PlaceOf(const Device& device)
+      : owned_(device.type == Device::kCpu ? nullptr : memory_info_of(device)),
+        info_(owned_ ? owned_.get() : host_memory()) {}
+  const OrtMemoryInfo* get() const noexcept { return info_; }
+
+ private:
+  Owned<OrtMemoryInfo> owned_;
+  const OrtMemoryInfo* info_;
+};
 Device device_of(const OrtMemoryInfo* info);
 
 // Where the memory of a tensor is.
 const OrtMemoryInfo* memory_of(const OrtValue* value);
+// Whether the host can read a tensor.
+bool is_on_host(const OrtValue* tensor);
 
 // "Cpu", "Cuda", "Gpu", "Npu"..., as device_name() of the official package gives.
 const char* device_name(const Device& device);

@@ -134,15 +134,14 @@ Owned<OrtValue> map_of_object(nb::handle object, const Type& expected, std::stri
 }
 
 nb::object object_of_tensor(Owned<OrtValue> value) {
-  const Device device = device_of(memory_of(value.get()));
-  if (!device.is_host()) {
+  if (!is_on_host(value.get())) {
+    const Device device = device_of(memory_of(value.get()));
     throw Misuse(ORT_INVALID_ARGUMENT, std::string("a tensor lies in memory of device ") + device_name(device) + " " +
                                            std::to_string(device.id) +
                                            ", which the host cannot read; use an OrtValue, "
                                            "or bind the output to host memory");
   }
-  const TensorForm form = form_of(value.get());
-  return array_of_tensor(std::move(value), form.element, form.shape.data(), form.shape.size());
+  return array_of_tensor(std::move(value));
 }
 
 nb::object list_of_sequence(const OrtValue* value) {

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "provider_choice.h"
 #include "value.h"
@@ -31,6 +32,19 @@ void write_settings(const SessionSettings& s, OrtSessionOptions* handle) {
   if (!s.optimized_path.empty()) check(a.SetOptimizedModelFilePath(handle, s.optimized_path.c_str()));
 }
 
+std::atomic<bool> has_seed{false};
+std::atomic<uint64_t> random_seed{0};
+
+// Settings that the C interface has no function for.
+void write_entries(const SessionSettings& s, const Pairs& config, OrtSessionOptions* handle) {
+  if (has_seed.load() && !config.contains("session.random_seed")) {
+    check(api().AddSessionConfigEntry(handle, "session.random_seed", std::to_string(random_seed.load()).c_str()));
+  }
+  if (!s.memory_reuse) {
+    check(api().AddSessionConfigEntry(handle, "session.memory_reuse", "0"));
+  }
+}
+
 // The memory of an object with the buffer protocol, locked until this object is destroyed.
 class Buffer {
  public:
@@ -51,6 +65,11 @@ class Buffer {
 };
 
 }  // namespace
+
+void set_random_seed(int64_t seed) {
+  random_seed.store(static_cast<uint64_t>(seed));
+  has_seed.store(true);
+}
 
 SessionOptions::SessionOptions() : base_(made<OrtSessionOptions>(api().CreateSessionOptions)) {}
 
@@ -208,6 +227,9 @@ void SessionOptions::set_cancelled(bool cancelled) {
 Owned<OrtSessionOptions> SessionOptions::build(bool with_providers) const {
   auto handle = made<OrtSessionOptions>(api().CloneSessionOptions, base_.get());
   write_settings(settings, handle.get());
+  if (is_retort()) {
+    write_entries(settings, config_, handle.get());
+  }
   if (!with_providers) {
     return handle;
   }

@@ -44,6 +44,9 @@ struct ProviderRequest {
   Pairs options;
 };
 
+// Random operators without a seed get one that follows from this, in sessions of Retort that are made later.
+void set_random_seed(int64_t seed);
+
 class SessionOptions {
  public:
   SessionOptions();

@@ -15,7 +15,7 @@ nb::object dict_of(nb::handle feed) {
     return nb::borrow(feed);
   }
   if (!PyMapping_Check(feed.ptr()) || !nb::hasattr(feed, "keys")) {
-    throw nb::type_error("input_feed must be a dict of input names and values");
+    throw nb::type_error("input_feed must be a dict of input names and values: {name: array}");
   }
   nb::object dict = nb::steal(PyDict_New());
   if (!dict.is_valid() || PyDict_Update(dict.ptr(), feed.ptr()) != 0) {
@@ -43,19 +43,28 @@ Inputs::Inputs(const Session& session, nb::handle feed, bool only_values)
       owned_(size_of(feed_)),
       given_(session.inputs().size()),
       kept_(size_of(feed_)) {
-  {
-    const nb::ft_object_guard guard(feed_);
-    PyObject* key = nullptr;
-    PyObject* object = nullptr;
-    Py_ssize_t position = 0;
-    while (size_ < names_.size() && PyDict_Next(feed_.ptr(), &position, &key, &object)) {
-      add(session, key, object, only_values);
-    }
+  try {
+    add_all(session, only_values);
+    check_all(session);
+  } catch (...) {
+    release();  // no destructor runs for an object that was not completed
+    throw;
   }
-  check_all(session);
 }
 
-Inputs::~Inputs() {
+void Inputs::add_all(const Session& session, bool only_values) {
+  const nb::ft_object_guard guard(feed_);
+  PyObject* key = nullptr;
+  PyObject* object = nullptr;
+  Py_ssize_t position = 0;
+  while (size_ < names_.size() && PyDict_Next(feed_.ptr(), &position, &key, &object)) {
+    add(session, key, object, only_values);
+  }
+}
+
+Inputs::~Inputs() { release(); }
+
+void Inputs::release() noexcept {
   const HoldsGil gil;  // arrays are dropped here
   for (size_t i = 0; i < size_; ++i) {
     if (owned_[i]) {
@@ -69,7 +78,7 @@ void Inputs::add(const Session& session, PyObject* key, PyObject* object, bool o
   const int index = inputs.find(key, next_);
   const int initializer = index >= 0 ? -1 : session.initializers().find(key, 0);
   if (index < 0 && initializer < 0) {
-    throw Error(ORT_INVALID_ARGUMENT, "Invalid input name: " + text_of(key) + "; the inputs are " + inputs.list());
+    refuse_name(session, key);
   }
   const Port& port =
       index >= 0 ? inputs[static_cast<size_t>(index)] : session.initializers()[static_cast<size_t>(initializer)];
@@ -92,6 +101,21 @@ void Inputs::add(const Session& session, PyObject* key, PyObject* object, bool o
     owned_[size_] = given;
     size_ += given ? 1 : 0;
   }
+}
+
+// Required inputs that are missing are reported first, as by the official package: the name may be a misspelt one.
+void Inputs::refuse_name(const Session& session, PyObject* key) {
+  const Ports& inputs = session.inputs();
+  PyObject* other = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(feed_.ptr(), &position, &other, nullptr)) {
+    const int index = inputs.find(other, 0);
+    if (index >= 0) {
+      given_[static_cast<size_t>(index)] = true;
+    }
+  }
+  check_all(session);
+  throw Error(ORT_INVALID_ARGUMENT, "Invalid input name: " + text_of(key) + "; the inputs are " + inputs.list());
 }
 
 void Inputs::check_all(const Session& session) {
@@ -160,24 +184,11 @@ Outputs::~Outputs() {
   }
 }
 
-namespace {
-
-// The array of a tensor in host memory, without questions about its kind and place.
-nb::object array_of(Owned<OrtValue> value) {
-  Element element{};
-  const int64_t* shape = nullptr;
-  size_t rank = 0;
-  check(api().GetTensorElementTypeAndShapeDataReference(value.get(), &element, &shape, &rank));
-  return array_of_tensor(std::move(value), element, shape, rank);
-}
-
-}  // namespace
-
 nb::object Outputs::objects() {
   nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(size_)));
   for (size_t i = 0; i < size_; ++i) {
     Owned<OrtValue> value(std::exchange(values_[i], nullptr));
-    nb::object object = plain_ ? array_of(std::move(value)) : object_of_value(std::move(value));
+    nb::object object = plain_ ? array_of_tensor(std::move(value)) : object_of_value(std::move(value));
     PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), object.release().ptr());
   }
   return list;

@@ -56,8 +56,11 @@ class Inputs {
   size_t size() const noexcept { return size_; }
 
  private:
+  void add_all(const Session& session, bool only_values);
   void add(const Session& session, PyObject* key, PyObject* object, bool only_values);
   void check_all(const Session& session);
+  [[noreturn]] void refuse_name(const Session& session, PyObject* key);
+  void release() noexcept;
 
   nanobind::object feed_;  // a dict
   ShortList<const char*> names_;

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
@@ -45,6 +46,29 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     names.push_back(name);
   }
+}
+
+std::vector<std::string> told_providers(const OrtSession* session) {
+  const auto ask =
+      reinterpret_cast<RetortSessionProviders>(get_retort_function("RetortSessionProviders", "get_providers()"));
+  OrtAllocator* allocator = default_allocator();
+  char* json = nullptr;
+  check(ask(session, allocator, &json));
+  return nb::cast<std::vector<std::string>>(nb::module_::import_("json").attr("loads")(take_text(allocator, json)));
+}
+
+std::vector<std::string> owners_of(const OrtSession* session, size_t inputs) {
+  std::vector<const OrtEpDevice*> devices(inputs);
+  if (!devices.empty()) {
+    check(api().SessionGetEpDeviceForInputs(session, devices.data(), devices.size()));
+  }
+  std::vector<std::string> names;
+  for (const OrtEpDevice* device : devices) {
+    if (device) {
+      names.emplace_back(api().EpDevice_EpName(device));
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -152,8 +176,8 @@ bool Session::are_outputs_plain() const {
                      [](const OrtMemoryInfo* place) { return place && device_of(place).is_host(); });
 }
 
-// The C interface does not list the providers of a session. They are what was asked for, as far as the engine has it;
-// if the engine chose by itself, the owners of the inputs and, if recorded, of the nodes.
+// The C interface does not list the providers of a session. They are what was asked for, as far as the engine has it.
+// If the engine chose by itself, Retort tells; of the official library, only the owners of the inputs are known.
 void Session::list_providers(const std::vector<ProviderRequest>& requests) {
   const std::vector<std::string> built_in = available_providers();
   for (const ProviderRequest& request : requests) {
@@ -165,14 +189,8 @@ void Session::list_providers(const std::vector<ProviderRequest>& requests) {
     }
   }
   if (requests.empty() && options_.chooses_devices()) {
-    std::vector<const OrtEpDevice*> devices(inputs_.size());
-    if (!devices.empty()) {
-      check(api().SessionGetEpDeviceForInputs(get(), devices.data(), devices.size()));
-    }
-    for (const OrtEpDevice* device : devices) {
-      if (device) {
-        add_once(providers_, api().EpDevice_EpName(device));
-      }
+    for (const std::string& name : is_retort() ? told_providers(get()) : owners_of(get(), inputs_.size())) {
+      add_once(providers_, name);
     }
   }
   add_once(providers_, kCpuProvider);

@@ -124,6 +124,12 @@ void* data_of(const OrtValue* value) {
   return data;
 }
 
+void copy_tensor(const OrtValue* from, OrtValue* to) {
+  OrtEnv& environment = env();
+  const nb::gil_scoped_release released;
+  check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
+}
+
 void require_tensor(const OrtValue* value, const char* what) {
   int is_tensor = 0;
   check(api().IsTensor(value, &is_tensor));
@@ -157,19 +163,24 @@ Owned<OrtValue> tensor_of_array(nb::handle array, Keep keep, std::string_view wh
   return keep == Keep::kBorrow ? borrowed_tensor(view) : referencing_tensor(nb::borrow(array), view);
 }
 
-nb::object array_of_shared(const OrtValue* value, const TensorForm& form, nb::object owner, bool writeable) {
-  const int64_t* shape = form.shape.data();
-  const size_t rank = form.shape.size();
-  if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    return array_of_strings(value, shape, rank);
-  }
-  if (is_packed(form.element)) {
-    return array_of_packed(value, form.element, shape, rank);
-  }
-  return array_over(form.element, shape, rank, data_of(value), std::move(owner), writeable);
+FormView view_of(const OrtValue* tensor) {
+  FormView view;
+  check(api().GetTensorElementTypeAndShapeDataReference(tensor, &view.element, &view.shape, &view.rank));
+  return view;
 }
 
-nb::object array_of_tensor(Owned<OrtValue> value, Element element, const int64_t* shape, size_t rank) {
+nb::object array_of_shared(const OrtValue* value, const FormView& form, nb::object owner, bool writeable) {
+  if (form.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    return array_of_strings(value, form.shape, form.rank);
+  }
+  if (is_packed(form.element)) {
+    return array_of_packed(value, form.element, form.shape, form.rank);
+  }
+  return array_over(form.element, form.shape, form.rank, data_of(value), std::move(owner), writeable);
+}
+
+nb::object array_of_tensor(Owned<OrtValue> value) {
+  const auto [element, shape, rank] = view_of(value.get());
   if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
     return array_of_strings(value.get(), shape, rank);
   }

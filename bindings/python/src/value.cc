@@ -14,6 +14,17 @@ Value::~Value() {
   handle_.reset();
 }
 
+uint8_t Value::ask() const {
+  int tensor = 0;
+  check(api().IsTensor(get(), &tensor));
+  uint8_t facts = kAsked;
+  if (tensor && kind_of(get()) == ONNX_TYPE_TENSOR) {
+    facts = is_on_host(get()) ? kAsked | kTensor | kHostTensor : kAsked | kTensor;
+  }
+  std::atomic_ref(facts_).store(facts, std::memory_order_relaxed);
+  return facts;
+}
+
 nb::object wrap(Owned<OrtValue> handle, bool writeable) { return nb::cast(Value(std::move(handle), writeable)); }
 
 OrtValue* try_unwrap(nb::handle object) {

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -21,12 +23,24 @@ class Value {
   ~Value();
 
   OrtValue* get() const noexcept { return handle_.get(); }
+  // Whether it is a dense tensor, and one that the host can read. They never change, and the engine is asked once.
+  bool is_tensor() const { return (facts() & kTensor) != 0; }
+  bool is_host_tensor() const { return (facts() & kHostTensor) != 0; }
   // False for a tensor in the memory of a read-only array: it must not be bound as an output.
   bool writeable() const noexcept { return writeable_; }
 
  private:
+  static constexpr uint8_t kAsked = 1, kTensor = 2, kHostTensor = 4;
+
+  uint8_t facts() const {
+    const uint8_t known = std::atomic_ref(facts_).load(std::memory_order_relaxed);
+    return known ? known : ask();
+  }
+  uint8_t ask() const;
+
   Owned<OrtValue> handle_;
   bool writeable_;
+  mutable uint8_t facts_ = 0;  // 0: not asked yet
 };
 
 // The class OrtValueVector: keeps its values alive, and gives the same Python objects back.
@@ -71,11 +85,19 @@ Owned<OrtValue> value_of_object(nanobind::handle object, const Type& expected, K
 // Error(ORT_INVALID_ARGUMENT) for memory that the host cannot access.
 nanobind::object object_of_value(Owned<OrtValue> value);
 
-// The same for a tensor whose element type and shape are known, which saves the questions.
-nanobind::object array_of_tensor(Owned<OrtValue> value, Element element, const int64_t* shape, size_t rank);
+// The same for a tensor in host memory, which saves the questions.
+nanobind::object array_of_tensor(Owned<OrtValue> value);
+
+// Element type and shape of a tensor, which the value owns.
+struct FormView {
+  Element element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  const int64_t* shape = nullptr;
+  size_t rank = 0;
+};
+FormView view_of(const OrtValue* tensor);
 
 // An array over the memory of a tensor that belongs to `owner`; a copy for strings and elements that share bytes.
-nanobind::object array_of_shared(const OrtValue* value, const TensorForm& form, nanobind::object owner, bool writeable);
+nanobind::object array_of_shared(const OrtValue* value, const FormView& form, nanobind::object owner, bool writeable);
 
 // The strings of a tensor or of the values of a sparse tensor.
 nanobind::object array_of_strings(const OrtValue* value, const int64_t* shape, size_t rank);
@@ -91,7 +113,13 @@ Owned<OrtValue> tensor_over(void* data, const TensorForm& form, Owned<OrtMemoryI
 // The address of a tensor's elements.
 void* data_of(const OrtValue* value);
 
+// Copies a tensor into another one of the same type and shape, on any device. Releases the GIL.
+void copy_tensor(const OrtValue* from, OrtValue* to);
+
 // Throws Misuse, which begins with `what`, unless the value is a tensor.
 void require_tensor(const OrtValue* value, const char* what);
+
+// Adds the functions that make values to the class OrtValue.
+void bind_value_makers(nanobind::class_<Value>& value);
 
 }  // namespace retort::python

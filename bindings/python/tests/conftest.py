@@ -6,7 +6,8 @@ Environment (tools/stages/binding.py sets it; each may be missing):
   RETORT_ORACLE     official ONNX Runtime's library
   RETORT_LOOPBACK   the plug-in of examples/providers/loopback
   RETORT_RUN_CASES  the C++ program run_cases
-  RETORT_INSTALLED  if set, the package must not be one of the checkout
+  RETORT_INSTALLED  names of the installed packages, "retort onnxruntime" or "retort"; then the package must not be that
+                    in the source tree
 """
 import csv
 import os
@@ -29,8 +30,9 @@ def known_differences():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "retort_only(reason): uses what only Retort has")
+    config.addinivalue_line("markers", "memory: counts memory of a process, which a sanitizer changes")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
-    if os.environ.get("RETORT_INSTALLED") and ROOT in pathlib.Path(retort.__file__).resolve().parents:
+    if os.environ.get("RETORT_INSTALLED") and HERE.parent in pathlib.Path(retort.__file__).resolve().parents:
         pytest.exit(f"the package is that of the checkout, {retort.__file__}, in place of the installed one", 3)
 
 

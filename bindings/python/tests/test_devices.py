@@ -125,6 +125,19 @@ def test_a_plug_in_runs_a_model(loopback: str) -> None:
     """)
 
 
+def test_providers_that_a_delegate_chose(loopback: str) -> None:
+    run(loopback, """
+        def providers(data):
+            options = retort.SessionOptions()
+            options.set_provider_selection_policy_delegate(lambda devices, *_: [d for d in devices if d.ep_name == "loopback"])
+            return retort.InferenceSession(data, options).get_providers()
+        assert providers(add()) == ["loopback", "CPUExecutionProvider"]
+        if C.is_retort():  # also if it runs no node; the official library tells nothing then
+            texts = model([helper.make_node("Identity", ["x"], ["y"])], {"x": (8, [2])}, {"y": (8, [2])})
+            assert providers(texts) == ["loopback", "CPUExecutionProvider"]
+    """)
+
+
 def test_memory_streams_and_copies(loopback: str) -> None:
     run(loopback, """
         info = DEVICE.memory_info(C.OrtDeviceMemoryType.DEFAULT)

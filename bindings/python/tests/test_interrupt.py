@@ -14,6 +14,7 @@ import pytest
 HERE = str(Path(__file__).resolve().parent)
 PRELUDE = f"""
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background start with it ignored
 sys.path.insert(0, {HERE!r})
 import numpy as np
 import retort

@@ -242,3 +242,38 @@ def test_terminate_ends_runs_of_other_threads() -> None:
     assert len(errors) == 2 and all(isinstance(e, retort.capi.onnxruntime_pybind11_state.Fail) for e in errors)
     options.terminate = False
     assert session.run(None, {**feed, "steps": np.array(1)}, options)[0][0] == 1
+
+
+@pytest.mark.retort_only("the C interface has no function for the seed")
+def test_the_seed_of_random_operators() -> None:
+    """set_seed() holds for sessions that are made later, and an entry of a session comes before it."""
+    data = model([helper.make_node("RandomNormalLike", ["x"], ["y"])], {"x": [8]}, {"y": [8]})
+    feed = {"x": np.zeros(8, np.float32)}
+
+    def numbers(entry: str | None = None) -> list[float]:
+        options = retort.SessionOptions()
+        if entry:
+            options.add_session_config_entry("session.random_seed", entry)
+        result: list[float] = retort.InferenceSession(data, options).run(None, feed)[0].tolist()
+        return result
+
+    seven = numbers("7")
+    retort.set_seed(7)
+    assert numbers() == numbers() == seven
+    retort.set_seed(8)
+    assert numbers() != seven
+    assert numbers("7") == seven
+    with pytest.raises(retort.capi._pybind_state.InvalidArgument, match=r"session\.random_seed is 'x'"):
+        numbers("x")
+
+
+@pytest.mark.retort_only("the C interface has no function for it")
+def test_memory_is_not_reused_if_that_is_switched_off() -> None:
+    """Results are the same; the unit tests of the engine look at the memory."""
+    nodes = [helper.make_node("Sin" if i % 2 else "Cos", [f"v{i}"], [f"v{i + 1}"]) for i in range(6)]
+    data = model(nodes, {"v0": ["n"]}, {"v6": ["n"]})
+    feed = {"v0": np.linspace(0, 1, 1000, dtype=np.float32)}
+    options = retort.SessionOptions()
+    expected = retort.InferenceSession(data, options).run(None, feed)[0]
+    options.enable_mem_reuse = False
+    assert np.array_equal(retort.InferenceSession(data, options).run(None, feed)[0], expected)

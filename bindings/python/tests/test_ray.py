@@ -1,7 +1,13 @@
 """Ray Data and Ray Serve on this machine, with the packages that make test-python-scale installs."""
+import os
+
 import numpy as np
 import pytest
 
+# The proxy of Ray Serve must start within 5 s by default; on a busy machine it is killed, and so is its next one.
+os.environ.setdefault("RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S", "60")
+# Ray's workers have a low priority by default, with which they hardly start beside other work.
+os.environ.setdefault("RAY_worker_niceness", "0")
 ray = pytest.importorskip("ray", reason="no Ray: make test-python-scale installs it")
 pytest.importorskip("ray.serve")
 
@@ -40,6 +46,7 @@ def test_bytes_of_a_model_and_no_other_columns(digits, images, tmp_path):
 
 
 def test_deployment(digits, images, tmp_path):
+    """Twenty requests at once, which wait for each other and become batches of eight, and one over HTTP."""
     expected = Batches(str(digits), cache=str(tmp_path))({"image": images[:20]})["probabilities"]
     handle = ray.serve.run(retort.ray.deployment(str(digits), rows=8, wait=0.05, cache=str(tmp_path)), route_prefix="/digits")
     try:

@@ -13,7 +13,7 @@ import pytest
 import retort
 from models import add, model
 from onnx import helper
-from retort import _tool
+from retort import _native, _tool
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,9 @@ def test_profile_tells_where_time_goes(digits: pathlib.Path, tmp_path: pathlib.P
     image = np.zeros((4, 1, 8, 8), np.float32)
     found = retort.profile(digits, {"image": image}, repeat=5, trace=tmp_path / "trace.json")
     assert found["median_ms"] > 0
-    assert [node["op"] for node in found["nodes"]].count("Conv+Relu") == 2
+    convolutions = [node["op"] for node in found["nodes"] if node["op"].startswith("Conv")]
+    # Both engines run the activation inside the convolution. The official one calls that Conv.
+    assert convolutions == ["Conv+Relu" if _native.is_retort() else "Conv"] * 2
     assert found["nodes"][0]["share"] >= found["nodes"][-1]["share"]
     assert (tmp_path / "trace.json").exists()
     assert found.page is not None
@@ -82,8 +84,12 @@ def test_convert_writes_and_reports(digits: pathlib.Path, tmp_path: pathlib.Path
     written = retort.convert(digits, target)
     assert written["bytes"] == target.stat().st_size
     image = np.ones((1, 1, 8, 8), np.float32)
-    expected = retort.InferenceSession(digits).run(None, {"image": image})[0]
-    assert np.array_equal(retort.InferenceSession(target).run(None, {"image": image})[0], expected)
+    # The official engine changes the layout of tensors at the highest level, but not in models in ORT format, and
+    # its convolutions sum in another order then.
+    options = retort.SessionOptions()
+    options.graph_optimization_level = retort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    expected = retort.InferenceSession(digits, options).run(None, {"image": image})[0]
+    assert np.array_equal(retort.InferenceSession(target, options).run(None, {"image": image})[0], expected)
     retort.convert(digits, tmp_path / "outside.onnx", external="weights.bin", threshold=16)
     assert (tmp_path / "weights.bin").stat().st_size > 0
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import collections
 import gc
+import os
+import pickle
+import sys
 import types
 from typing import Any
 
@@ -72,6 +75,27 @@ def test_many_inputs_in_any_order() -> None:
     del values["input_7"], values["input_9"]
     with pytest.raises(ValueError, match=r"Required inputs \(\['input_7', 'input_9'\]\) are missing"):
         session.run(None, values)
+
+
+def test_a_misspelt_input_is_reported_as_missing() -> None:
+    session = retort.InferenceSession(add())
+    with pytest.raises(ValueError, match=r"Required inputs \(\['y'\]\) are missing from input feed \(\['x', 'Y'\]\)"):
+        session.run(None, {"x": X, "Y": X})
+    with pytest.raises(C.InvalidArgument, match="Invalid input name: Y; the inputs are 'x', 'y'"):
+        session.run(None, {"x": X, "y": X, "Y": X})
+
+
+def test_a_refused_run_keeps_nothing() -> None:
+    session = retort.InferenceSession(add())
+    x = np.ones(1000, np.float32)
+    before = sys.getrefcount(x)
+    for wrong in ({"x": x}, {"x": x, "Y": x}, {"x": x, "y": x, "Y": x}, {"x": x, "y": object()}, {"x": x, "y": x[:9]}):
+        for _ in range(10):
+            with pytest.raises((ValueError, RuntimeError, C.InvalidArgument, C.Fail)):
+                session.run(None, wrong)
+    del wrong
+    gc.collect()
+    assert sys.getrefcount(x) == before
 
 
 def test_many_outputs() -> None:
@@ -179,6 +203,22 @@ def test_a_binding_keeps_its_arrays_and_its_session() -> None:
     assert set(outputs[0].numpy().tolist()) == {2}
 
 
+def test_errors_of_bound_runs_have_both_classes() -> None:
+    """The official package raises RuntimeError for bound runs, and the class of the code for others."""
+    session = retort.InferenceSession(add())
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_cpu_input("y", np.ones((2, 2, 2), np.float32))
+    binding.bind_output("z")
+    with pytest.raises(RuntimeError) as caught:
+        session.run_with_iobinding(binding)
+    error: Any = caught.value
+    assert isinstance(error, C.InvalidArgument) and error.code == 2
+    assert type(error).__name__ == "InvalidArgument" and str(error).startswith("[ONNXRuntimeError] : 2 : INVALID_ARGUMENT")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is C.InvalidArgument and copy.code == 2 and str(copy) == str(error)
+
+
 @pytest.mark.retort_only("ONNX Runtime runs a binding in any session")
 def test_a_native_binding_of_another_session() -> None:
     binding = C.SessionIOBinding(retort.InferenceSession(add())._sess)
@@ -186,9 +226,10 @@ def test_a_native_binding_of_another_session() -> None:
         retort.InferenceSession(add())._sess.run_with_iobinding(binding, None)
 
 
-@pytest.mark.parametrize("thing", ["session", "binding", "options", "run", "failed run", "bound run", "values"])
+@pytest.mark.memory
+@pytest.mark.parametrize("thing", ["session", "binding", "options", "run", "failed run", "refused run", "bound run", "values"])
 def test_memory_stays_flat(thing: str) -> None:
-    """Ten thousand cycles in groups: the memory of the last groups does not grow."""
+    """Thousands of cycles in groups, or RETORT_CYCLES of them: the memory of the last groups does not grow."""
     session = retort.InferenceSession(add())
     binding = session.io_binding()
     for name, value in feed().items():
@@ -201,6 +242,12 @@ def test_memory_stays_flat(thing: str) -> None:
     def failed() -> None:
         try:
             session.run(None, {"x": X, "y": np.ones((2, 2), np.float32)})
+        except C.InvalidArgument:
+            pass
+
+    def refused() -> None:
+        try:
+            session.run(None, {**feed(), "nope": X})
         except C.InvalidArgument:
             pass
 
@@ -223,20 +270,37 @@ def test_memory_stays_flat(thing: str) -> None:
         "options": (options, 2000),
         "run": (lambda: session.run(None, feed()), 5000),
         "failed run": (failed, 1000),
+        "refused run": (refused, 3000),
         "bound run": (bound, 5000),
         "values": (values, 2000),
     }
     cycle, count = cycles[thing]
+    count = max(count, int(os.environ.get("RETORT_CYCLES", "0")) // 6)
     sizes = []
     for _ in range(6):
         for _ in range(count):
             cycle()
         gc.collect()
         sizes.append(resident())
-    assert sizes[-1] - sizes[2] < 1536 * 1024, sizes  # the allocator of the system grows in steps of 1 MiB or less
+    # The official library takes up to 1 MiB from the system between two groups, and gives it back in others.
+    allowed = 512 * 1024 if C.is_retort() else 1536 * 1024
+    assert sizes[-1] - sizes[2] < allowed, sizes
 
 
 def resident() -> int:
     """Bytes of memory of this process."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
+
+
+@pytest.mark.retort_only("the official library keeps memory in another way")
+def test_the_memory_of_a_large_result_is_used_again() -> None:
+    session = retort.InferenceSession(model([helper.make_node("Neg", ["x"], ["y"])], {"x": ["n"]}, {"y": ["n"]}))
+    x = np.ones(1 << 20, np.float32)  # 4 MiB
+    result = session.run(None, {"x": x})[0]
+    address = result.ctypes.data
+    held = session.run(None, {"x": x + 1})[0]
+    assert held.ctypes.data != address and result[0] == -1
+    del result
+    assert session.run(None, {"x": x})[0].ctypes.data == address
+    assert held[-1] == -2

@@ -62,6 +62,19 @@ def test_unknown_providers_fall_back_with_warnings() -> None:
     assert session.run(None, feed())[0].tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("providers", ["CPUExecutionProvider", {"CPUExecutionProvider": {}}, [("CPUExecutionProvider", {})]])
+def test_ways_to_name_a_provider(providers: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session = retort.InferenceSession(add(), providers=providers)
+    assert list(session.get_providers()) == ["CPUExecutionProvider"]
+
+
+def test_options_of_another_type() -> None:
+    with pytest.raises(TypeError, match="sess_options: got dict, expected a SessionOptions or None"):
+        retort.InferenceSession(add(), {"intra_op_num_threads": 1})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("providers", "options", "message"),
     [

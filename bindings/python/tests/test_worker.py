@@ -65,6 +65,7 @@ def private_kib(process):
         return sum(int(line.split()[1]) for line in file if line.startswith("Private_"))
 
 
+@pytest.mark.memory
 @pytest.mark.retort_only("the official library has no packed weights that processes share")
 def test_the_second_worker_has_no_copy_of_the_weights(tmp_path):
     random = np.random.default_rng(0)

@@ -11,7 +11,7 @@ pub type Result<T, E = OnnxError> = std::result::Result<T, E>;
 /// The kind of an error. Libraries use different codes for the same mistake, so test for success first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorCode {
+pub enum OrtErrorCode {
     /// An error without a code of its own.
     Fail,
     /// An argument is not valid: a name, a type, a shape, a length.
@@ -50,52 +50,52 @@ pub enum ErrorCode {
     Other(i32),
 }
 
-impl ErrorCode {
+impl OrtErrorCode {
     fn from_raw(code: i32) -> Self {
-        const KNOWN: [ErrorCode; 15] = [
-            ErrorCode::Fail,
-            ErrorCode::InvalidArgument,
-            ErrorCode::NoSuchFile,
-            ErrorCode::NoModel,
-            ErrorCode::EngineError,
-            ErrorCode::RuntimeException,
-            ErrorCode::InvalidProtobuf,
-            ErrorCode::ModelLoaded,
-            ErrorCode::NotImplemented,
-            ErrorCode::InvalidGraph,
-            ErrorCode::EpFail,
-            ErrorCode::ModelLoadCanceled,
-            ErrorCode::ModelRequiresCompilation,
-            ErrorCode::NotFound,
-            ErrorCode::DeviceReset,
+        const KNOWN: [OrtErrorCode; 15] = [
+            OrtErrorCode::Fail,
+            OrtErrorCode::InvalidArgument,
+            OrtErrorCode::NoSuchFile,
+            OrtErrorCode::NoModel,
+            OrtErrorCode::EngineError,
+            OrtErrorCode::RuntimeException,
+            OrtErrorCode::InvalidProtobuf,
+            OrtErrorCode::ModelLoaded,
+            OrtErrorCode::NotImplemented,
+            OrtErrorCode::InvalidGraph,
+            OrtErrorCode::EpFail,
+            OrtErrorCode::ModelLoadCanceled,
+            OrtErrorCode::ModelRequiresCompilation,
+            OrtErrorCode::NotFound,
+            OrtErrorCode::DeviceReset,
         ];
-        usize::try_from(code - 1).ok().and_then(|at| KNOWN.get(at)).copied().unwrap_or(ErrorCode::Other(code))
+        usize::try_from(code - 1).ok().and_then(|at| KNOWN.get(at)).copied().unwrap_or(OrtErrorCode::Other(code))
     }
 }
 
 /// An error of the library or of this crate: a code, and a message that says what is wrong and what is expected.
 ///
 /// ```
-/// use onnx::{ErrorCode, OnnxError};
-/// let error = OnnxError::new(ErrorCode::InvalidArgument, "the shape [2, 3] has 6 elements, but the data has 5");
+/// use onnx::{OnnxError, OrtErrorCode};
+/// let error = OnnxError::new(OrtErrorCode::InvalidArgument, "the shape [2, 3] has 6 elements, but the data has 5");
 /// assert_eq!(error.to_string(), "the shape [2, 3] has 6 elements, but the data has 5 (InvalidArgument)");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnnxError {
     /// The kind of the error.
-    pub code: ErrorCode,
+    pub code: OrtErrorCode,
     /// What is wrong, and what is expected.
     pub message: String,
 }
 
 impl OnnxError {
     /// Creates an error.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(code: OrtErrorCode, message: impl Into<String>) -> Self {
         OnnxError { code, message: message.into() }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(ErrorCode::InvalidArgument, message)
+        Self::new(OrtErrorCode::InvalidArgument, message)
     }
 }
 
@@ -112,17 +112,17 @@ impl From<ffi::Error> for OnnxError {
     fn from(error: ffi::Error) -> Self {
         use ffi::Error;
         match error {
-            Error::Status(code, message) => Self::new(ErrorCode::from_raw(code.0), message),
-            Error::Null(what) => Self::new(ErrorCode::Fail, format!("the library returned no {what} and no error")),
+            Error::Status(code, message) => Self::new(OrtErrorCode::from_raw(code.0), message),
+            Error::Null(what) => Self::new(OrtErrorCode::Fail, format!("the library returned no {what} and no error")),
             Error::TooOld { call, needed, found } => Self::new(
-                ErrorCode::NotSupported,
+                OrtErrorCode::NotSupported,
                 format!(
                     "{call} came with version 1.{needed} of the library, but the loaded one has the interface of 1.{found}: load a newer library"
                 ),
             ),
-            Error::NotSupported(message) => Self::new(ErrorCode::NotSupported, message),
+            Error::NotSupported(message) => Self::new(OrtErrorCode::NotSupported, message),
             #[cfg(feature = "load-dynamic")]
-            Error::NoLibrary(message) => Self::new(ErrorCode::NoLibrary, message),
+            Error::NoLibrary(message) => Self::new(OrtErrorCode::NoLibrary, message),
             Error::Invalid(message) => Self::invalid(message),
             Error::WrongType { found, wanted } => {
                 let (found, wanted) = (ElementType::from_raw(found), ElementType::from_raw(wanted));
@@ -165,7 +165,7 @@ impl From<std::num::TryFromIntError> for OnnxError {
 
 impl From<std::io::Error> for OnnxError {
     fn from(error: std::io::Error) -> Self {
-        let code = if error.kind() == std::io::ErrorKind::NotFound { ErrorCode::NoSuchFile } else { ErrorCode::Fail };
+        let code = if error.kind() == std::io::ErrorKind::NotFound { OrtErrorCode::NoSuchFile } else { OrtErrorCode::Fail };
         Self::new(code, error.to_string())
     }
 }

@@ -11,8 +11,11 @@ pub fn version() -> Result<String> {
     Ok(ffi::version()?)
 }
 
-/// Returns the version of the interface in use: that of the library, at most 31. Calls that were added in later
-/// versions fail with [`NotSupported`](crate::ErrorCode::NotSupported).
+/// The newest version of the interface that this crate knows.
+pub const ORT_API_VERSION: u32 = ffi::ORT_API_VERSION;
+
+/// Returns the version of the interface in use: that of the library, at most [`ORT_API_VERSION`]. Calls that were added
+/// in later versions fail with [`NotSupported`](crate::OrtErrorCode::NotSupported).
 pub fn api_version() -> Result<u32> {
     Ok(ffi::api_version()?)
 }

@@ -6,6 +6,7 @@ compile_error!("this crate supports Unix only: on Windows, paths in the C interf
 
 mod binding;
 mod builder;
+mod compile;
 mod device;
 mod element;
 mod error;
@@ -21,12 +22,13 @@ mod session;
 mod value;
 
 pub use binding::IoBinding;
-pub use builder::{DevicePolicy, OptimizationLevel, SessionBuilder, session_builder};
+pub use builder::{DevicePolicy, GraphOptimizationLevel, SessionBuilder, session_builder};
+pub use compile::{ModelCompiler, WeightlessMode};
 pub use device::{EpDevice, HardwareDevice, HardwareType, MemoryCapacity, copy_tensors};
 pub use element::{ElementType, PlainElement, TensorElement};
-pub use error::{ErrorCode, OnnxError, Result};
+pub use error::{OnnxError, OrtErrorCode, Result};
 pub use future::RunFuture;
-pub use init::{Environment, LogLevel, api_version, build_info, init, init_with, version};
+pub use init::{Environment, LogLevel, ORT_API_VERSION, api_version, build_info, init, init_with, version};
 pub use memory::{Allocator, DeviceType, MemoryDescription, MemoryInfo, MemoryKind};
 pub use ports::{ModelMetadata, ValueInfo, ValueType};
 pub use run::RunOptions;

@@ -1,6 +1,6 @@
 //! Completes the messages of failed runs.
 
-use crate::error::{ErrorCode, OnnxError};
+use crate::error::{OnnxError, OrtErrorCode};
 use crate::ports::{Ports, ValueType};
 use crate::value::{Value, ValueKind};
 
@@ -15,7 +15,7 @@ pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v 
         }
         return OnnxError::new(error.code, format!("input '{missing}' was not given: {}", error.message));
     }
-    if error.code != ErrorCode::InvalidArgument {
+    if error.code != OrtErrorCode::InvalidArgument {
         return error;
     }
     for (at, value) in inputs {

@@ -1,7 +1,5 @@
 //! Runs, and their options.
 
-use smallvec::SmallVec;
-
 use crate::error::{OnnxError, Result};
 use crate::ffi;
 use crate::init::LogLevel;
@@ -81,7 +79,7 @@ impl Session {
     }
 }
 
-pub(crate) type Places = SmallVec<[usize; 8]>;
+pub(crate) type Places = ffi::Few<usize, 8>;
 
 /// Returns the indexes of inputs; an error if one does not exist or is given twice.
 pub(crate) fn input_places<'n>(ports: &Ports, names: impl Iterator<Item = &'n str>) -> Result<Places> {

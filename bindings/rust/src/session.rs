@@ -13,7 +13,7 @@ use crate::ports::{ModelMetadata, Ports, ValueInfo};
 ///
 /// ```no_run
 /// use onnx::Value;
-/// let session = onnx::session_builder()?.commit_from_file("model.onnx")?;
+/// let session = onnx::session_builder().commit_from_file("model.onnx")?;
 /// let x = Value::from_slice::<f32>(&[1, 3], &[0.1, 0.2, 0.3])?;
 /// let outputs = session.run(&[("x", &x)], &["y"])?;
 /// println!("{:?}", outputs[0].extract_tensor::<f32>()?);

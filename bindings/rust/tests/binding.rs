@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{BOOL, FLOAT, Model, add, cache, floats, unary};
-use onnx::{ErrorCode, MemoryInfo, Value};
+use onnx::{MemoryInfo, OrtErrorCode, Value};
 
 #[test]
 fn bound_by_value() {
@@ -61,10 +61,10 @@ fn shapes_that_change() {
     let session = unary("Neg", FLOAT, &["n"]);
     let memory = MemoryInfo::cpu().unwrap();
     let mut binding = session.io_binding().unwrap();
-    for count in [3i64, 1, 5] {
+    for count in [3usize, 1, 5] {
         binding.bind_input("x", Value::zeros::<f32>(&[count]).unwrap()).unwrap();
         binding.bind_output_to("y", &memory).unwrap();
-        assert_eq!(binding.output("y").unwrap_err().code, ErrorCode::Fail);
+        assert_eq!(binding.output("y").unwrap_err().code, OrtErrorCode::Fail);
         binding.run().unwrap();
         assert_eq!(binding.output("y").unwrap().shape().unwrap(), [count]);
     }

@@ -8,7 +8,7 @@ use common::decoder::{HIDDEN, TOKENS, WIDTH, best, growing, with_room};
 use onnx::{IoBinding, MemoryInfo, Session, Value};
 
 const STEPS: usize = 40;
-const ROOM: i64 = 48;
+const ROOM: usize = 48;
 
 /// A token and the logits from which it was chosen.
 type Step = (i64, Vec<f32>);
@@ -19,12 +19,8 @@ fn step(logits: &Value) -> Step {
     (best(logits), logits.to_vec())
 }
 
-fn rows(count: usize) -> i64 {
-    i64::try_from(count).unwrap()
-}
-
 fn empty_cache() -> Value {
-    Value::zeros::<f32>(&[0, rows(WIDTH)]).unwrap()
+    Value::zeros::<f32>(&[0, WIDTH]).unwrap()
 }
 
 /// Runs without a binding: the cache is an input and an output by name.
@@ -61,7 +57,7 @@ fn bound<'a>(binding: &mut IoBinding<'a>, mut after: impl FnMut(&mut IoBinding<'
 fn from_empty_cache<'a>(session: &Session) -> IoBinding<'a> {
     let mut binding = session.io_binding().unwrap();
     binding.bind_input("past", empty_cache()).unwrap();
-    binding.bind_output("logits", Value::zeros::<f32>(&[1, rows(TOKENS)]).unwrap()).unwrap();
+    binding.bind_output("logits", Value::zeros::<f32>(&[1, TOKENS]).unwrap()).unwrap();
     binding.bind_output_to("present", &MemoryInfo::cpu().unwrap()).unwrap();
     binding
 }
@@ -85,7 +81,7 @@ fn fed_back() {
         let made = binding.output("present").unwrap().extract_tensor::<f32>().unwrap().as_ptr();
         binding.feed_back("present", "past").unwrap();
         let past = binding.input("past").unwrap();
-        assert_eq!(past.shape().unwrap(), [rows(at + 1), rows(WIDTH)]);
+        assert_eq!(past.shape().unwrap(), [at + 1, WIDTH]);
         assert_eq!(past.extract_tensor::<f32>().unwrap().as_ptr(), made, "the cache was copied");
     });
     assert_eq!(found, expected);
@@ -129,11 +125,11 @@ fn taken_out_and_shared() {
 fn preallocated_for_each_step() {
     let session = growing().session();
     let (expected, _) = by_name(&session);
-    let cache_of = |count: usize| Value::zeros::<f32>(&[rows(count), rows(WIDTH)]).unwrap();
+    let cache_of = |count: usize| Value::zeros::<f32>(&[count, WIDTH]).unwrap();
     let mut logits = [0f32; TOKENS];
     let mut binding = session.io_binding().unwrap();
     binding.bind_input("past", empty_cache()).unwrap();
-    binding.bind_output_slice("logits", &[1, rows(TOKENS)], &mut logits).unwrap();
+    binding.bind_output_slice("logits", &[1, TOKENS], &mut logits).unwrap();
     binding.bind_output("present", cache_of(1)).unwrap();
     let found = bound(&mut binding, |binding, at| {
         let present = binding.take_output("present").unwrap();
@@ -148,14 +144,13 @@ fn preallocated_for_each_step() {
 /// Binds everything that a step with a cache of fixed size needs, except the cache. The closure gets the binding in
 /// each step.
 fn with_mask<'a>(binding: &mut IoBinding<'a>, mut each: impl FnMut(&mut IoBinding<'a>)) -> Vec<Step> {
-    let room = usize::try_from(ROOM).unwrap();
-    let mut mask = vec![HIDDEN; room];
+    let mut mask = vec![HIDDEN; ROOM];
     mask[0] = 0.0;
     binding.bind_input("mask", Value::from_vec(&[1, ROOM], mask).unwrap()).unwrap();
     binding.bind_input("place", Value::from_slice(&[1, 1], &[0i64]).unwrap()).unwrap();
-    binding.bind_output("logits", Value::zeros::<f32>(&[1, rows(TOKENS)]).unwrap()).unwrap();
+    binding.bind_output("logits", Value::zeros::<f32>(&[1, TOKENS]).unwrap()).unwrap();
     bound(binding, |binding, at| {
-        binding.input_mut::<i64>("place").unwrap()[0] = rows(at + 1);
+        binding.input_mut::<i64>("place").unwrap()[0] = i64::try_from(at + 1).unwrap();
         binding.input_mut::<f32>("mask").unwrap()[at + 1] = 0.0;
         each(binding);
     })
@@ -175,7 +170,7 @@ fn one_buffer() {
     let (expected, cache) = by_name(&growing().session());
     let session = with_room().session();
     let mut binding = session.io_binding().unwrap();
-    let buffer = Value::zeros::<f32>(&[ROOM, rows(WIDTH)]).unwrap();
+    let buffer = Value::zeros::<f32>(&[ROOM, WIDTH]).unwrap();
     let address = buffer.extract_tensor::<f32>().unwrap().as_ptr();
     binding.bind_in_place("past", "present", buffer).unwrap();
     let found = with_mask(&mut binding, |_| ());
@@ -194,7 +189,7 @@ fn two_buffers() {
     let (expected, _) = by_name(&growing().session());
     let session = with_room().session();
     let mut binding = session.io_binding().unwrap();
-    let buffer = || Value::zeros::<f32>(&[ROOM, rows(WIDTH)]).unwrap();
+    let buffer = || Value::zeros::<f32>(&[ROOM, WIDTH]).unwrap();
     binding.bind_input("past", buffer()).unwrap();
     binding.bind_output("present", buffer()).unwrap();
     let found = with_mask(&mut binding, |binding| binding.feed_back("present", "past").unwrap());

@@ -19,7 +19,7 @@ fn device() -> Option<EpDevice> {
 fn session(device: EpDevice) -> Session {
     let model = Model::new().input("x", FLOAT, &["4"]).input("y", FLOAT, &["4"]).output("z", FLOAT, &["4"]);
     let model = model.node("Add", &["x", "y"], &["z"], &[]).bytes();
-    onnx::session_builder().unwrap().with_devices(&[device], &[]).unwrap().commit_from_memory(&model).unwrap()
+    onnx::session_builder().with_devices(&[device], &[]).commit_from_memory(&model).unwrap()
 }
 
 #[test]

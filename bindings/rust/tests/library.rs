@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use onnx::ErrorCode;
+use onnx::OrtErrorCode;
 
 /// Returns what a new process with these variables reports about its library.
 fn report(variables: &[(&str, &str)]) -> String {
@@ -31,10 +31,10 @@ fn in_its_own_process() {
     if let Err(error) = onnx::init() {
         // All functions that need the library return the same error, and none ends the process.
         assert_eq!(onnx::Value::from_slice(&[1], &[1f32]).unwrap_err(), error);
-        assert_eq!(onnx::session_builder().unwrap_err(), error);
+        assert_eq!(onnx::session_builder().with_cpu().commit_from_file("model.onnx").unwrap_err(), error);
         assert_eq!(onnx::MemoryInfo::cpu().unwrap_err(), error);
         assert_eq!(onnx::version().unwrap_err(), error);
-        assert_eq!(error.code, ErrorCode::NoLibrary);
+        assert_eq!(error.code, OrtErrorCode::NoLibrary);
     }
 }
 

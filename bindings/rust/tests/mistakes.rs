@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{add, floats, unary};
-use onnx::{ErrorCode, OnnxError, RunFuture, Session, Value};
+use onnx::{OnnxError, OrtErrorCode, RunFuture, Session, Value};
 
 fn says(error: &OnnxError, parts: &[&str]) {
     for part in parts {
@@ -46,7 +46,7 @@ fn fails(make: fn() -> Value, parts: &[&str]) {
     let session = add(&["2"]);
     for (way, run) in WAYS {
         let error = run(&session, make()).unwrap_err();
-        assert_eq!(error.code, ErrorCode::InvalidArgument, "{way}: {error}");
+        assert_eq!(error.code, OrtErrorCode::InvalidArgument, "{way}: {error}");
         says(&error, parts);
         assert_eq!(run(&session, floats(&[2], &[10.0, 20.0])).unwrap(), [11.0, 22.0], "{way}");
     }
@@ -93,7 +93,7 @@ fn another_kind_of_value() {
 fn a_name_that_the_model_does_not_have() {
     let (session, y) = (add(&["2"]), Arc::new(x()));
     let wrong = |error: OnnxError| {
-        assert_eq!(error.code, ErrorCode::InvalidArgument);
+        assert_eq!(error.code, OrtErrorCode::InvalidArgument);
         says(&error, &["'Y'", "'x', 'y'"]);
     };
     wrong(session.run(&[("x", &x()), ("Y", &y)], &["sum"]).unwrap_err());
@@ -114,7 +114,7 @@ fn a_name_that_the_model_does_not_have() {
         binding.output("sums").unwrap_err(),
         binding.take_output("sums").unwrap_err(),
     ] {
-        assert_eq!(error.code, ErrorCode::InvalidArgument);
+        assert_eq!(error.code, OrtErrorCode::InvalidArgument);
         says(&error, &["'sums'", "'sum'"]);
     }
 }
@@ -122,8 +122,9 @@ fn a_name_that_the_model_does_not_have() {
 #[test]
 fn names_that_are_not_c_strings() {
     let session = add(&["2"]);
-    assert_eq!(session.run(&[("x\0", &x())], &["sum"]).unwrap_err().code, ErrorCode::InvalidArgument);
-    assert_eq!(onnx::session_builder().unwrap().with_log_id("a\0b").unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(session.run(&[("x\0", &x())], &["sum"]).unwrap_err().code, OrtErrorCode::InvalidArgument);
+    let error = onnx::session_builder().with_log_id("a\0b").commit_from_file("no/such/model").unwrap_err();
+    assert_eq!(error.code, OrtErrorCode::InvalidArgument);
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn a_buffer_that_is_too_short() {
     let session = add(&["n"]);
     let (data, mut place) = ([1f32, 2.0], [0f32; 3]);
     let wrong = |error: OnnxError, found: &str| {
-        assert_eq!(error.code, ErrorCode::InvalidArgument);
+        assert_eq!(error.code, OrtErrorCode::InvalidArgument);
         says(&error, &["[2, 2]", "4 elements", found]);
     };
     wrong(Value::from_slice(&[2, 2], &data).unwrap_err(), "but the data has 2");
@@ -168,9 +169,9 @@ fn elements_taken_for_another_type() {
 
 #[test]
 fn no_model() {
-    let builder = || onnx::session_builder().unwrap();
+    let builder = onnx::session_builder;
     let error = builder().commit_from_file("no/such/folder/model.onnx").unwrap_err();
-    assert_eq!(error.code, ErrorCode::NoSuchFile);
+    assert_eq!(error.code, OrtErrorCode::NoSuchFile);
     says(&error, &["no/such/folder/model.onnx"]);
     builder().commit_from_file(std::env::temp_dir()).unwrap_err();
     let good = common::Model::new().input("x", common::FLOAT, &["n"]).output("y", common::FLOAT, &["n"]);
@@ -205,7 +206,7 @@ fn threads_make_sessions_and_mistakes_at_once() {
                         }
                         assert_eq!(run(&session, x()).unwrap(), [2.0, 4.0]);
                     }
-                    onnx::session_builder().unwrap().commit_from_file("no/such/model").unwrap_err();
+                    onnx::session_builder().commit_from_file("no/such/model").unwrap_err();
                 }
             });
         }

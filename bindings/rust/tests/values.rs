@@ -3,7 +3,7 @@
 mod common;
 
 use common::floats;
-use onnx::{Allocator, DeviceType, ElementType, ErrorCode, MemoryDescription, MemoryInfo, MemoryKind, Value, ValueKind};
+use onnx::{Allocator, DeviceType, ElementType, MemoryDescription, MemoryInfo, MemoryKind, OrtErrorCode, Value, ValueKind};
 
 #[test]
 fn data_goes_in_and_out() {
@@ -15,7 +15,7 @@ fn data_goes_in_and_out() {
     value.extract_tensor_mut::<i32>().unwrap().fill(0);
     assert_eq!(copy.extract_tensor::<i32>().unwrap(), [1, 2, 3, 9]);
     assert_eq!(copy.extract_bytes().unwrap().len(), 16);
-    assert_eq!(Value::from_slice::<u8>(&[], &[7]).unwrap().shape().unwrap(), [0i64; 0]);
+    assert_eq!(Value::from_slice::<u8>(&[], &[7]).unwrap().shape().unwrap(), [0usize; 0]);
 }
 
 #[test]
@@ -31,16 +31,17 @@ fn values_without_elements() {
 #[test]
 fn mistakes_are_reported() {
     let error = Value::from_slice(&[2, 3], &[0f32; 5]).unwrap_err();
-    assert_eq!(error.code, ErrorCode::InvalidArgument);
+    assert_eq!(error.code, OrtErrorCode::InvalidArgument);
     assert!(error.message.contains("[2, 3] has 6 elements, but the data has 5"), "{error}");
-    assert!(Value::from_vec(&[-1], vec![0f32]).unwrap_err().message.contains("negative"));
+    assert!(Value::from_vec(&[usize::MAX, 2], vec![0f32]).unwrap_err().message.contains("too many elements"));
+    assert!(Value::from_vec(&[0, usize::MAX], Vec::<f32>::new()).unwrap_err().message.contains("out of range"));
     let value = floats(&[1], &[1.0]);
     let error = value.extract_tensor::<f64>().unwrap_err();
     assert!(error.message.contains("Float32") && error.message.contains("Float64"), "{error}");
     assert!(value.extract_strings().is_err() && value.extract_sequence().is_err() && value.extract_map().is_err() && value.get(0).is_err());
     assert!(Value::from_bytes(ElementType::Int4, &[3], &[0]).unwrap_err().message.contains("takes 2 bytes"));
     assert!(Value::sequence(Vec::new()).is_err());
-    assert!(Value::zeros::<f32>(&[i64::MAX, 2]).is_err());
+    assert!(Value::zeros::<f32>(&[usize::MAX, 2]).is_err());
     assert!(Value::from_strings(&[1], &["a"]).unwrap().extract_bytes().is_err());
 }
 
@@ -107,7 +108,7 @@ fn memory_is_described() {
         MemoryDescription { name: "mine".into(), device_type: DeviceType::Gpu, device_id: 1, vendor_id: 0x10de, kind: MemoryKind::Device };
     match MemoryInfo::new(&gpu) {
         Ok(info) => assert_eq!(info.describe().unwrap(), gpu),
-        Err(error) => assert_eq!((error.code, onnx::api_version().unwrap() < 23), (ErrorCode::NotSupported, true)),
+        Err(error) => assert_eq!((error.code, onnx::api_version().unwrap() < 23), (OrtErrorCode::NotSupported, true)),
     }
     assert_eq!(floats(&[1], &[0.0]).memory().unwrap().device_type, DeviceType::Cpu);
 }
@@ -140,7 +141,7 @@ fn devices_are_listed() {
     let devices = match onnx::init().unwrap().devices() {
         Ok(devices) => devices,
         Err(error) => {
-            assert!(error.code == ErrorCode::NotSupported && onnx::api_version().unwrap() < 22, "{error}");
+            assert!(error.code == OrtErrorCode::NotSupported && onnx::api_version().unwrap() < 22, "{error}");
             assert!(error.message.contains("GetEpDevices came with version 1.22"), "{error}");
             return;
         }
@@ -148,14 +149,15 @@ fn devices_are_listed() {
     let cpu = devices.iter().find(|d| d.provider().unwrap() == "CPUExecutionProvider").unwrap();
     assert_eq!(cpu.hardware().unwrap().hardware_type, onnx::HardwareType::Cpu);
     assert!(!cpu.provider_vendor().unwrap().is_empty());
-    let builder = onnx::session_builder().unwrap().with_devices(&[*cpu], &[]).unwrap();
+    let builder = onnx::session_builder().with_devices(&[*cpu], &[]);
     let model = common::Model::new().input("x", common::FLOAT, &["n"]).output("y", common::FLOAT, &["n"]);
-    let session = builder.commit_from_memory(&model.node("Neg", &["x"], &["y"], &[]).bytes()).unwrap();
+    let model = model.node("Neg", &["x"], &["y"], &[]).bytes();
+    let session = builder.commit_from_memory(&model).unwrap();
     assert_eq!(session.input_memory().unwrap()[0].describe().unwrap().device_type, DeviceType::Cpu);
     assert_eq!(session.output_memory().unwrap().len(), 1);
     assert_eq!(session.input_devices().unwrap(), [Some(*cpu)]);
-    assert!(onnx::session_builder().unwrap().with_devices(&[], &[]).is_err());
-    onnx::session_builder().unwrap().with_device_policy(onnx::DevicePolicy::PreferCpu).unwrap();
+    onnx::session_builder().with_devices(&[], &[]).commit_from_memory(&model).unwrap_err();
+    onnx::session_builder().with_device_policy(onnx::DevicePolicy::PreferCpu).commit_from_memory(&model).unwrap();
     assert!(onnx::init().unwrap().register_provider_library("none", "no/such/library.so").is_err());
 }
 

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ABI = os.path.join(HERE, "..", "..", "..", "abi")
 TARGET = os.path.join(HERE, "..", "src", "ffi", "tables.rs")
 # Structs and function tables whose members the crate reads; others are opaque.
-READ = {"OrtApiBase", "OrtApi", "OrtAllocator"}
+READ = {"OrtApiBase", "OrtApi", "OrtCompileApi", "OrtAllocator"}
 PLAIN = {
     "void": "c_void", "char": "c_char", "int": "c_int", "bool": "bool", "float": "f32", "double": "f64", "size_t": "usize",
     "int32_t": "i32", "int64_t": "i64", "uint32_t": "u32", "uint64_t": "u64", "unsigned char": "u8",
@@ -167,9 +167,10 @@ def function_tables():
         yield "}\n"
         last = slots[-1]
         yield f'#[cfg(target_pointer_width = "64")]\nconst _: () = assert!(std::mem::offset_of!({name}, {last["name"]}) == {last["offset"]});\n'
-    yield "/// The version of the interface that added each slot of `OrtApi`.\npub mod since {"
+    yield "/// The version of the interface that added each slot of `OrtApi` and `OrtCompileApi`.\npub mod since {"
     yield "    macro_rules! versions {\n        ($($version:literal: $($name:ident)*;)*) => { $($(pub const $name: u32 = $version;)*)* };\n    }\n    versions! {"
-    for version, slots in itertools.groupby(sorted(known["OrtApi"], key=lambda row: int(row["since_version"])), lambda row: row["since_version"]):
+    dated = sorted(known["OrtApi"] + known["OrtCompileApi"], key=lambda row: int(row["since_version"]))
+    for version, slots in itertools.groupby(dated, lambda row: row["since_version"]):
         listed = f"{version}: " + " ".join(row["name"] for row in slots) + ";"
         yield textwrap.fill(listed, 136, initial_indent=" " * 8, subsequent_indent=" " * 12)
     yield "    }\n}"

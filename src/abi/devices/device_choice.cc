@@ -2,6 +2,7 @@
 // delegate selects.
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "abi/devices/devices.h"
 #include "abi/host/plugin.h"
@@ -37,9 +38,30 @@ using DeviceList = std::vector<const OrtEpDevice*>;
 
 bool is_cpu(const OrtEpDevice* device) { return !device->factory; }
 
+/// Whether the provider and the hardware are of one vendor.
+bool of_one_vendor(const OrtEpDevice& d) {
+  return (d.vendor_id != 0 && d.vendor_id == d.hardware->vendor_id) || d.vendor == d.hardware->vendor;
+}
+
+/// The environment's devices in the order in which policies prefer them and delegates get them: NPUs, GPUs, processors;
+/// discrete GPUs before those inside a processor; providers of the hardware's vendor before others; the CPU last; ties
+/// by the provider's name.
+DeviceList ordered(const EpDevices& devices) {
+  DeviceList list = devices.list();
+  const auto rank = [](const OrtEpDevice* d) {
+    const auto& about = d->hardware->metadata.entries();
+    const auto discrete = about.find("Discrete");
+    const bool own_card =
+        d->hardware->type == OrtHardwareDeviceType_GPU && discrete != about.end() && discrete->second == "1";
+    return std::tuple(-int(d->hardware->type), !own_card, !of_one_vendor(*d), is_cpu(d), std::string_view(d->name));
+  };
+  std::ranges::stable_sort(list, {}, rank);
+  return list;
+}
+
 /// The devices that the caller's delegate selects.
 DeviceList ask_delegate(const EpDevices& devices, const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
-  DeviceList offered = devices.list();
+  DeviceList offered = ordered(devices);
   std::array<const OrtEpDevice*, kMostSelected> selected{};
   const OrtKeyValuePairs none;
   size_t count = 0;
@@ -79,23 +101,26 @@ OrtHardwareDeviceType preferred(OrtExecutionProviderDevicePolicy policy) {
   }
 }
 
-/// The best device of the kind that the policy prefers; empty: the CPU alone. A discrete device is better than one
-/// inside the processor, and a provider of the device's vendor is better than others.
+/// The best device of the kind that the policy prefers, if there is one, then the best processor, then the CPU.
 DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy policy) {
-  const OrtHardwareDeviceType kind = preferred(policy);
-  if (kind == OrtHardwareDeviceType_CPU) return {};
-  const auto rank = [](const OrtEpDevice* d) {
-    const auto& about = d->hardware->metadata.entries();
-    const auto discrete = about.find("Discrete");
-    const bool own_card = discrete != about.end() && discrete->second == "1";
-    return std::pair(own_card, !d->hardware->vendor.empty() && d->vendor == d->hardware->vendor);
+  check_policy(policy);
+  const DeviceList all = ordered(devices);
+  DeviceList chosen;
+  const auto add_first = [&](OrtHardwareDeviceType kind) {
+    const auto best = std::ranges::find_if(all, [&](const OrtEpDevice* d) { return d->hardware->type == kind; });
+    if (best != all.end()) chosen.push_back(*best);
   };
-  const OrtEpDevice* best = nullptr;
-  for (const OrtEpDevice* d : devices.list()) {
-    if (is_cpu(d) || d->hardware->type != kind) continue;
-    if (!best || rank(best) < rank(d)) best = d;
-  }
-  return best ? DeviceList{best} : DeviceList{};
+  const OrtHardwareDeviceType kind = preferred(policy);
+  if (kind != OrtHardwareDeviceType_CPU) add_first(kind);
+  add_first(OrtHardwareDeviceType_CPU);
+  if (!is_cpu(chosen.back())) chosen.push_back(&cpu_device());
+  return chosen;
+}
+
+/// What the delegate or the policy of the options chooses; empty: they have neither, and the CPU runs everything.
+DeviceList selected_devices(const EpDevices& devices, const OrtSessionOptions& options, const OrtKeyValuePairs& about) {
+  if (options.delegate) return ask_delegate(devices, options, about);
+  return options.policy ? by_policy(devices, *options.policy) : DeviceList();
 }
 
 void check_cpu_alone(const std::vector<DeviceList>& lists) {
@@ -156,17 +181,22 @@ std::string config_key(std::string provider, std::string_view option) {
   return cat("ep.{}.{}", provider, option);
 }
 
+/// Adds the options that the plug-ins give to their devices, where the caller has set no others.
+void add_standard_options(const std::vector<DeviceList>& lists, std::map<std::string, std::string>& config) {
+  for (const DeviceList& list : lists) {
+    for (const OrtEpDevice* d : list) {
+      for (const auto& [key, value] : d->options.entries()) config.emplace(config_key(d->name, key), value);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, const OrtSessionOptions& options,
                                                       const Model& model, std::vector<const OrtEpDevice*>& used) {
   const bool added = !options.options.providers.empty() || !options.devices.empty();
   std::vector<DeviceList> lists = added_devices(devices, options);
-  if (!added) {
-    check_policy(options.policy);
-    lists = by_provider(options.delegate ? ask_delegate(devices, options, metadata_of(model))
-                                         : by_policy(devices, options.policy));
-  }
+  if (!added) lists = by_provider(selected_devices(devices, options, metadata_of(model)));
   if (options.options.config_on("session.disable_cpu_ep_fallback")) {
     const bool cpu_added =
         added && (std::ranges::any_of(lists, [](auto& l) { return is_cpu(l[0]); }) ||
@@ -183,6 +213,7 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
   for (const ProviderRequest& request : options.options.providers) {
     for (const auto& [key, value] : request.options) config[config_key(request.name, key)] = value;
   }
+  add_standard_options(lists, config);
   return make_providers(lists, config, options, used);
 }
 
@@ -190,9 +221,7 @@ std::string first_provider(const EpDevices& devices, const OrtSessionOptions& op
   check_cpu_alone(options.devices);
   if (!options.options.providers.empty()) return options.options.providers.front().name;
   if (!options.devices.empty()) return options.devices.front().front()->name;
-  check_policy(options.policy);
-  const DeviceList chosen =
-      options.delegate ? ask_delegate(devices, options, OrtKeyValuePairs()) : by_policy(devices, options.policy);
+  const DeviceList chosen = selected_devices(devices, options, OrtKeyValuePairs());
   return chosen.empty() ? cpu_device().name : chosen.front()->name;
 }
 
@@ -211,6 +240,10 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_V2(
               ep_devices[i]->name);
     }
     std::map<std::string, std::string> config = o.options.config;
+    for (size_t i = 0; i < num_ep_devices; ++i) {
+      for (const auto& [key, value] : ep_devices[i]->options.entries())
+        config[config_key(ep_devices[i]->name, key)] = value;
+    }
     for (size_t i = 0; i < num_ep_options; ++i) {
       const char* key = need_text((&need(ep_option_keys, "ep_option_keys"))[i], "ep_option_keys");
       const char* value = need_text((&need(ep_option_vals, "ep_option_vals"))[i], "ep_option_vals");

@@ -307,7 +307,7 @@ TEST_F(DeviceFlow, DelegatesSeeAllDevices) {
                            const OrtEpDevice** selected, size_t, size_t* chosen, void* state) -> OrtStatus* {
     auto& s = *static_cast<Seen*>(state);
     s.offered = count;
-    selected[0] = devices[s.take_cpu ? 0 : count - 1];
+    selected[0] = devices[s.take_cpu ? count - 1 : 0];
     *chosen = 1;
     return nullptr;
   };

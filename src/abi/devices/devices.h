@@ -18,6 +18,7 @@ struct OrtHardwareDevice : retort::abi::Handle<retort::abi::tag_of("hwde")> {
 
 struct OrtEpDevice : retort::abi::Handle<retort::abi::tag_of("epde")> {
   std::string name, vendor;
+  uint32_t vendor_id = 0;  ///< the provider's, from the PCI list; 0: unknown
   OrtKeyValuePairs metadata, options;
   const OrtHardwareDevice* hardware = nullptr;
   std::shared_ptr<retort::ProviderFactory> factory;        ///< null: the CPU

@@ -28,6 +28,8 @@ OrtStatusPtr ORT_API_CALL CreateEpDevice(OrtEpFactory* ep_factory, const OrtHard
     auto made = std::make_unique<OrtEpDevice>();
     made->name = need_text(factory.GetName(&factory), "ep_factory.GetName()");
     made->vendor = factory.GetVendor ? need_text(factory.GetVendor(&factory), "ep_factory.GetVendor()") : "";
+    const bool has_id = factory.ort_version_supported >= 23 && factory.GetVendorId;
+    made->vendor_id = has_id ? factory.GetVendorId(&factory) : 0;
     if (ep_metadata) {
       for (const auto& [key, value] : handle(ep_metadata, "ep_metadata").entries()) made->metadata.set(key, value);
     }

@@ -22,13 +22,56 @@ struct Computing {
   }
 };
 
+/// What a plug-in sees of a part while it compiles it.
+struct PartView {
+  Model model;
+  std::unique_ptr<OrtGraph> graph;
+  OrtNode fused;
+};
+
 class CompiledPart : public Compiled {
  public:
   CompiledPart(const Workplace& place, const Partition& part) : place_(place), made_{*place.provider} {
     context_.name = part.name;
     list_arguments(part);
-    compile(part);
   }
+
+  void show(const Partition& part, PartView& to) const {
+    Model& model = to.model;
+    model.opsets = part.model->opsets;
+    model.ir_version = part.model->ir_version;
+    model.path = part.model->path;
+    model.dims = part.graph->shared_dims();
+    model.graph = part.graph;
+    to.graph = view_graph(borrowed(model));
+    OrtGraph& graph = *to.graph;
+    graph.view->name = part.name;
+    OrtNode& fused = to.fused;
+    fused.name = part.name;
+    fused.type = part.name;
+    fused.domain = place_.provider->plugin->name();
+    fused.since = 1;
+    fused.graph = &graph;
+    for (const ValueId in : order_) fused.inputs.push_back(graph.view->values[size_t(in)].get());
+    fused.outputs = graph.view->outputs;
+    graph.view->inputs = fused.inputs;  // for plug-ins, constants are inputs, as in the official library
+  }
+
+  /// The functions of the part, released with it.
+  void own(OrtNodeComputeInfo* info) { made_.info = info; }
+
+  /// Keeps the node that the plug-in made for a model that is saved with its parts, and checks the functions.
+  void accept(const OrtNode* node) {
+    keep(node);
+    require(made_.info && made_.info->Compute, ErrorCode::ep_fail,
+            "{} compiled part '{}', but returned no Compute function", place_.provider->plugin->who(), context_.name);
+  }
+
+  void create_state() {
+    if (!made_.info->CreateState) return;
+    place_.provider->plugin->call("CreateState", made_.info->CreateState, made_.info, &context_, &made_.state);
+  }
+
   MemorySpace input_space(size_t) const override { return place_.space; }
   MemorySpace output_space(size_t) const override { return place_.space; }
   const StandIn* stand_in() const override { return stand_in_ ? &*stand_in_ : nullptr; }
@@ -69,48 +112,6 @@ class CompiledPart : public Compiled {
     order_.push_back(value);
   }
 
-  void compile(const Partition& part) {
-    const Plugin& plugin = *place_.provider->plugin;
-    Model model;
-    model.opsets = part.model->opsets;
-    model.ir_version = part.model->ir_version;
-    model.path = part.model->path;
-    model.dims = part.graph->shared_dims();
-    model.graph = part.graph;
-    const std::unique_ptr<OrtGraph> graph = view_graph(borrowed(model));
-    graph->view->name = part.name;
-    OrtNode fused;
-    fused.name = part.name;
-    fused.type = part.name;
-    fused.domain = plugin.name();
-    fused.since = 1;
-    fused.graph = graph.get();
-    for (const ValueId in : order_) fused.inputs.push_back(graph->view->values[size_t(in)].get());
-    fused.outputs = graph->view->outputs;
-    graph->view->inputs = fused.inputs;  // for plug-ins, constants are inputs, as in the official library
-    OrtEp& ep = place_.provider->ep();
-    require(ep.Compile != nullptr, ErrorCode::ep_fail,
-            "{} claimed nodes to fuse, but has no Compile; it must claim them one by one for its kernels",
-            plugin.who());
-    place_.provider->check_compiles();
-    const OrtGraph* graphs[] = {graph.get()};
-    const OrtNode* nodes[] = {&fused};
-    OrtNode* context_nodes[] = {nullptr};
-    const auto take = [&] { return std::unique_ptr<OrtNode>(std::exchange(context_nodes[0], nullptr)); };
-    try {
-      place_.provider->call("Compile", ep.Compile, graphs, nodes, size_t(1), &made_.info, context_nodes);
-    } catch (...) {
-      take();
-      throw;
-    }
-    keep(take().get());
-    require(made_.info && made_.info->Compute, ErrorCode::ep_fail,
-            "{} compiled part '{}', but returned no Compute function", plugin.who(), part.name);
-    if (made_.info->CreateState)
-      plugin.call("CreateState", made_.info->CreateState, made_.info, &context_, &made_.state);
-  }
-
-  // Keeps the node that the plug-in made for a model that is saved with its parts.
   void keep(const OrtNode* node) {
     if (!place_.provider->options.options.config_on("ep.context_enable")) return;
     const std::string who = place_.provider->plugin->who();
@@ -129,13 +130,50 @@ class CompiledPart : public Compiled {
   }
 
   const Workplace place_;
-  OrtNodeComputeContext context_;
+  OrtNodeComputeContext context_;  // has the part's name
   std::vector<Argument> arguments_;
   std::vector<ValueId> order_;  // of the part's graph: inputs of the fused node
   std::vector<Result> results_;
   Computing made_;
   std::optional<StandIn> stand_in_;
 };
+
+using PartList = std::vector<std::shared_ptr<CompiledPart>>;
+
+/// Calls Compile for all parts. Gives each its functions, and returns the nodes that the plug-in made for saved models.
+std::vector<std::unique_ptr<OrtNode>> call_compile(const Instance& provider, std::span<const PartView> views,
+                                                   const PartList& parts) {
+  std::vector<const OrtGraph*> graphs;
+  std::vector<const OrtNode*> fused;
+  for (const PartView& view : views) {
+    graphs.push_back(view.graph.get());
+    fused.push_back(&view.fused);
+  }
+  std::vector<OrtNodeComputeInfo*> infos(parts.size());
+  std::vector<OrtNode*> made(parts.size());
+  std::vector<std::unique_ptr<OrtNode>> nodes;
+  const auto take = [&] {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i]->own(infos[i]);
+      nodes.emplace_back(made[i]);
+    }
+  };
+  try {
+    provider.call("Compile", provider.ep().Compile, graphs.data(), fused.data(), graphs.size(), infos.data(),
+                  made.data());
+  } catch (...) {
+    take();  // what it made before it failed
+    throw;
+  }
+  take();
+  return nodes;
+}
+
+std::string text_of(std::span<const Partition* const> parts) {
+  const Partition& first = *parts[0];
+  const std::string one = cat("part '{}' of {} nodes", first.name, first.graph->order().size());
+  return parts.size() == 1 ? one : cat("{} parts, from {}", parts.size(), one);
+}
 
 }  // namespace
 
@@ -170,8 +208,28 @@ std::shared_ptr<const ViewedModel> borrowed(Model& model) {
   return viewed;
 }
 
-std::shared_ptr<const Compiled> compiled_part(const Workplace& place, const Partition& part) {
-  return std::make_shared<CompiledPart>(place, part);
+std::vector<std::shared_ptr<const Compiled>> compiled_parts(const Workplace& place,
+                                                            std::span<const Partition* const> parts) {
+  const Instance& provider = *place.provider;
+  try {
+    require(provider.ep().Compile != nullptr, ErrorCode::ep_fail,
+            "{} claimed nodes to fuse, but has no Compile; it must claim them one by one for its kernels",
+            provider.plugin->who());
+    provider.check_compiles();
+    PartList made;
+    std::vector<PartView> views(parts.size());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      made.push_back(std::make_shared<CompiledPart>(place, *parts[i]));
+      made.back()->show(*parts[i], views[i]);
+    }
+    const std::vector<std::unique_ptr<OrtNode>> nodes = call_compile(provider, views, made);
+    for (size_t i = 0; i < made.size(); ++i) made[i]->accept(nodes[i].get());
+    for (const auto& part : made) part->create_state();
+    return {made.begin(), made.end()};
+  } catch (Error& e) {
+    e.add_context(cat("{} compiling {}", provider.plugin->who(), text_of(parts)));
+    throw;
+  }
 }
 
 }  // namespace retort::abi

@@ -1,6 +1,7 @@
 // The parts of a model that a plug-in runs: compiled parts, and kernels of single nodes.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,9 @@ void fill_context(OrtKernelContext& context, PluginRun& part, const PartitionRun
 /// A model that another object owns, for views that are destroyed before it.
 std::shared_ptr<const ViewedModel> borrowed(Model& model);
 
-/// Nodes that the plug-in compiles to one.
-std::shared_ptr<const Compiled> compiled_part(const Workplace& place, const Partition& part);
+/// Parts that the plug-in compiles, in one call; at least one. The result is in their order.
+std::vector<std::shared_ptr<const Compiled>> compiled_parts(const Workplace& place,
+                                                            std::span<const Partition* const> parts);
 /// A node that a registered kernel runs.
 std::shared_ptr<const Compiled> kernel_part(const Workplace& place, const Partition& part,
                                             const RegisteredKernel& kernel);

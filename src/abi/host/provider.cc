@@ -2,6 +2,7 @@
 
 #include "abi/host/claims.h"
 #include "abi/host/part.h"
+#include "ep/partition.h"
 #include "ep/run_capture.h"
 
 namespace retort::abi {
@@ -43,15 +44,18 @@ class PluginProvider : public Provider {
     info.kernels = instance_->kernels;
     info.provider = name();
     instance_->call("GetCapability", instance_->ep().GetCapability, graph, &info);
+    std::vector<Claim> claims;
     for (size_t i = 0; i < info.claims.size(); ++i) {
       Claim& claim = info.claims[i];
+      if (!can_be_part(of, claim)) continue;
       claim.ticket = kernels_.size();
       const OrtNode* node = info.singles[i];
       kernels_.push_back(node ? &kernel_for(*node) : nullptr);
       claim.name = node ? node->name : cat("{}_{}", name(), number_++);
+      claims.push_back(std::move(claim));
     }
     refused_ = std::move(info.refused);
-    return std::move(info.claims);
+    return claims;
   }
   std::string why_not(NodeId node) const override {
     const auto found = refused_.find(node);
@@ -60,7 +64,29 @@ class PluginProvider : public Provider {
 
   std::shared_ptr<const Compiled> compile(const Partition& part) override {
     const RegisteredKernel* kernel = kernels_.at(part.ticket);
-    return kernel ? kernel_part(place_, part, *kernel) : compiled_part(place_, part);
+    if (kernel) return kernel_part(place_, part, *kernel);
+    const Partition* const parts[] = {&part};
+    return compiled_parts(place_, parts)[0];
+  }
+
+  // A compiler gets all its parts in one call, before kernels are made, as in the official library: some plug-ins share
+  // data between the parts of a call.
+  std::vector<std::shared_ptr<const Compiled>> compile_all(std::span<const Partition> parts) override {
+    std::vector<const Partition*> fused;
+    std::vector<Partition> singles;
+    for (const Partition& part : parts) {
+      if (kernels_.at(part.ticket))
+        singles.push_back(part);
+      else
+        fused.push_back(&part);
+    }
+    std::vector<std::shared_ptr<const Compiled>> together, alone;
+    if (!fused.empty()) together = compiled_parts(place_, fused);
+    alone = Provider::compile_all(singles);
+    std::vector<std::shared_ptr<const Compiled>> all;
+    for (auto next = together.begin(), single = alone.begin(); const Partition& part : parts)
+      all.push_back(kernels_.at(part.ticket) ? *single++ : *next++);
+    return all;
   }
 
   bool prefers_channels_last() const override {
@@ -117,6 +143,15 @@ class PluginProvider : public Provider {
   }
 
  private:
+  // As in the official library, a claim around nodes of others is dropped, and an error is logged.
+  bool can_be_part(const Graph& graph, const Claim& claim) const {
+    const std::string why = claim.single ? "" : why_not_closed(graph, claim.nodes);
+    if (why.empty()) return true;
+    instance_->logger.logger.log(LogLevel::error, "{} claimed {}. It does not get these {} nodes",
+                                 instance_->plugin->who(), why, claim.nodes.size());
+    return false;
+  }
+
   // The memory that the plug-in names, otherwise that of its first device, otherwise that of the host.
   MemorySpace default_space(const std::vector<const ProviderDevice*>& devices) const {
     OrtEp& ep = instance_->ep();

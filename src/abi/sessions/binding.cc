@@ -5,6 +5,7 @@
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
 #include "abi/values/value.h"
+#include "base/short_list.h"
 
 namespace retort::abi {
 namespace {
@@ -98,8 +99,8 @@ OrtStatusPtr ORT_API_CALL GetBoundOutputValues(const OrtIoBinding* binding_ptr, 
     need(output, "output");
     need(output_count, "output_count");
     const size_t n = binding.output_count();
-    std::vector<std::unique_ptr<OrtValue>> values;
-    for (size_t i = 0; i < n; ++i) values.push_back(std::make_unique<OrtValue>(binding.output_value(i)));
+    ShortList<std::unique_ptr<OrtValue>> values(n);
+    for (size_t i = 0; i < n; ++i) values[i] = std::make_unique<OrtValue>(binding.output_value(i));
     auto** array = n ? static_cast<OrtValue**>(allocate(a, n * sizeof(OrtValue*))) : nullptr;
     for (size_t i = 0; i < n; ++i) array[i] = values[i].release();
     *output = array;

@@ -134,16 +134,22 @@ OrtStatusPtr ORT_API_CALL SetLanguageProjection(const OrtEnv*, OrtLanguageProjec
 
 OrtStatusPtr ORT_API_CALL RegisterAllocator(OrtEnv* env, OrtAllocator* allocator) noexcept {
   return guard([&] {
+    OrtEnv& e = handle(env, "env");
     const OrtMemoryInfo* info = need(need(allocator, "allocator").Info, "allocator.Info")(allocator);
-    handle(env, "env").allocators.set(handle(info, "allocator.Info()").space, allocator);
+    const MemorySpace& space = handle(info, "allocator.Info()").space;
+    if (space == MemorySpace{})
+      e.environment->share_memory(std::make_shared<CountedMemory>(0, callers_memory(*allocator)));
+    e.allocators.set(space, allocator);
   });
 }
 
 OrtStatusPtr ORT_API_CALL UnregisterAllocator(OrtEnv* env, const OrtMemoryInfo* mem_info) noexcept {
   return guard([&] {
     const OrtMemoryInfo& info = handle(mem_info, "mem_info");
-    require(handle(env, "env").allocators.remove(info.space), ErrorCode::invalid_argument,
-            "no allocator is registered for memory '{}'", info.name);
+    OrtEnv& e = handle(env, "env");
+    require(e.allocators.remove(info.space), ErrorCode::invalid_argument, "no allocator is registered for memory '{}'",
+            info.name);
+    if (info.space == MemorySpace{}) e.environment->share_memory(nullptr);
   });
 }
 
@@ -159,10 +165,13 @@ OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocator(OrtEnv* env, const OrtMemor
                                                      const OrtArenaCfg* arena_cfg) noexcept {
   return guard([&] {
     const OrtMemoryInfo& info = handle(mem_info, "mem_info");
-    if (arena_cfg) handle(arena_cfg, "arena_cfg");
+    OrtEnv& e = handle(env, "env");
+    const size_t limit = arena_cfg ? handle(arena_cfg, "arena_cfg").max_mem : 0;
     require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "memory '{}' is not host memory: its provider registers the allocator", info.name);
-    handle(env, "env").allocators.set_host(info.space);
+    const auto memory = std::make_shared<CountedMemory>(limit);
+    e.allocators.set(info.space, memory);
+    if (info.space == MemorySpace{}) e.environment->share_memory(memory);
   });
 }
 

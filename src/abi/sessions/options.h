@@ -1,6 +1,7 @@
 // OrtSessionOptions and OrtRunOptions: the engine's options, and those that only the C interface has.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct OrtSessionOptions : retort::abi::Handle<retort::abi::tag_of("seso")> {
   /// For each call of AppendExecutionProvider_V2, the devices, all of one provider; they live as long as their
   /// environment.
   std::vector<std::vector<const OrtEpDevice*>> devices;
-  OrtExecutionProviderDevicePolicy policy = OrtExecutionProviderDevicePolicy_DEFAULT;
-  EpSelectionDelegate delegate = nullptr;  ///< replaces the policy
+  std::optional<OrtExecutionProviderDevicePolicy> policy;  ///< empty: none was set
+  EpSelectionDelegate delegate = nullptr;                  ///< replaces the policy
   void* delegate_state = nullptr;
   const void* weightless_source = nullptr;  ///< the caller's
   size_t weightless_source_size = 0;

@@ -3,6 +3,7 @@
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 #include "abi/values/value.h"
+#include "base/short_list.h"
 
 namespace retort::abi {
 namespace {
@@ -26,8 +27,8 @@ struct Call {
   size_t output_count;
 };
 
-std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
-  std::vector<const Value*> values(session.ports().input_count());
+/// `values` by input of the model.
+void find_inputs(const Session& session, const Call& call, std::span<const Value*> values) {
   if (call.input_count) {
     need(call.input_names, "input_names");
     need(call.inputs, "inputs");
@@ -41,19 +42,19 @@ std::vector<const Value*> inputs_of(const Session& session, const Call& call) {
     session.check_input(size_t(index), value);
     values[size_t(index)] = &value;
   }
-  return values;
 }
 
 /// Writes results to the caller's values, or makes new ones; an output that is requested twice is computed once.
 void run(Session& session, const OrtRunOptions* options, const Call& call, OrtValue** outputs) {
-  std::vector<const Value*> inputs = inputs_of(session, call);
+  ShortList<const Value*> inputs(session.ports().input_count());
+  find_inputs(session, call, inputs);
   if (options) add_adapters(session, options->adapters, true, inputs);
   require(call.output_count > 0, ErrorCode::invalid_argument, "no output is requested; name at least one");
   need(call.output_names, "output_names");
   need(outputs, "outputs");
-  std::vector<Value*> wanted(session.outputs().size());
-  std::vector<std::unique_ptr<OrtValue>> made(call.output_count);
-  std::vector<size_t> index(call.output_count);
+  ShortList<Value*> wanted(session.outputs().size());
+  ShortList<std::unique_ptr<OrtValue>> made(call.output_count);
+  ShortList<size_t> index(call.output_count);
   for (size_t i = 0; i < call.output_count; ++i) {
     const char* name = need_name(call.output_names, i, "output");
     const int at = session.ports().output_index(name);
@@ -65,7 +66,7 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
             "output '{}' would be written to two values; give one value", name);
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
-  session.run(inputs, wanted, {}, options ? &options->options : nullptr);
+  session.run({inputs.data(), inputs.size()}, {wanted.data(), wanted.size()}, {}, options ? &options->options : nullptr);
   for (size_t i = 0; i < call.output_count; ++i) {
     if (!made[i]) continue;
     if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];

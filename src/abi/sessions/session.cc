@@ -315,7 +315,8 @@ OrtStatusPtr ORT_API_CALL CreateAllocator(const OrtSession* session, const OrtMe
     require(device || info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "no provider of the session has memory '{}'", info.name);
     OrtAllocator*& to = need(out, "out");
-    to = device ? static_cast<OrtAllocator*>(new DeviceAllocator(device)) : new HostAllocator;
+    if (!device) s.memory()->count_results();  // the caller may ask for statistics
+    to = new DeviceAllocator(device ? device : s.memory());
   });
 }
 

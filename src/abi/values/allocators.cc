@@ -31,10 +31,17 @@ OrtStatusPtr ORT_API_CALL host_stats(const OrtAllocator*, OrtKeyValuePairs** out
 DeviceAllocator& device_of(OrtAllocator* a) { return *static_cast<DeviceAllocator*>(a); }
 const DeviceAllocator& device_of(const OrtAllocator* a) { return *static_cast<const DeviceAllocator*>(a); }
 
-// Returns null if memory is exhausted, as the interface has no status here.
+// These return null if memory is exhausted, as the interface has no status here.
 void* ORT_API_CALL device_alloc(OrtAllocator* a, size_t size) {
   try {
     return device_of(a).memory->allocate(size);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+void* ORT_API_CALL device_reserve(OrtAllocator* a, size_t size) {
+  try {
+    return device_of(a).memory->reserve(size);
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -50,13 +57,31 @@ OrtStatusPtr ORT_API_CALL device_stats(const OrtAllocator* a, OrtKeyValuePairs**
   return guard([&] { give(out, "out", std::make_unique<OrtKeyValuePairs>(device_of(a).memory->statistics())); });
 }
 
+class CallersMemory : public Allocator {
+ public:
+  explicit CallersMemory(OrtAllocator& callers) : callers_(callers) {}
+  const MemorySpace& space() const override { return space_; }
+  void* allocate(size_t bytes) override { return abi::allocate(callers_, bytes); }
+  void release(void* memory) noexcept override { callers_.Free(&callers_, memory); }
+
+ private:
+  OrtAllocator& callers_;
+  const MemorySpace space_;
+};
+
 }  // namespace
+
+std::shared_ptr<Allocator> callers_memory(OrtAllocator& callers) {
+  need(callers.Alloc, "allocator.Alloc");
+  need(callers.Free, "allocator.Free");
+  return std::make_shared<CallersMemory>(callers);
+}
 
 DeviceAllocator::DeviceAllocator(std::shared_ptr<Allocator> m)
     : OrtAllocator{}, memory(std::move(m)), info(info_of(memory->space())) {
   version = ORT_API_VERSION;
   Alloc = device_alloc;
-  Reserve = device_alloc;
+  Reserve = device_reserve;
   Free = device_free;
   Info = device_info;
   GetStats = device_stats;
@@ -81,6 +106,8 @@ OrtAllocator& default_allocator() {
 }
 
 void* allocate(OrtAllocator& allocator, size_t size) {
+  const auto memory = memory_behind(allocator);
+  if (memory && memory->space() == MemorySpace{}) return memory->allocate(size);  // its error gives the reason
   void* p = need(allocator.Alloc, "allocator.Alloc")(&allocator, size);
   require(p || size == 0, ErrorCode::runtime_exception, "the allocator has no {} bytes", size);
   return p;
@@ -110,14 +137,9 @@ void SharedAllocators::put(Entry entry) {
 
 void SharedAllocators::set(const MemorySpace& space, OrtAllocator* callers) { put({space, callers, nullptr}); }
 
-void SharedAllocators::set_host(const MemorySpace& space) {
-  auto own = std::make_shared<HostAllocator>();
-  put({space, own.get(), own});
-}
-
-OrtAllocator& SharedAllocators::set_device(const std::shared_ptr<Allocator>& memory) {
+OrtAllocator& SharedAllocators::set(const MemorySpace& space, const std::shared_ptr<Allocator>& memory) {
   auto own = std::make_shared<DeviceAllocator>(memory);
-  put({memory->space(), own.get(), own});
+  put({space, own.get(), own});
   return *own;
 }
 

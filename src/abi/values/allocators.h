@@ -25,15 +25,18 @@ struct HostAllocator : OrtAllocator {
   HostAllocator();
 };
 
-/// Allocates memory of a device. Thread-safe.
+/// Allocates memory of a device, or counted memory of the host. Thread-safe.
 struct DeviceAllocator : OrtAllocator {
   explicit DeviceAllocator(std::shared_ptr<Allocator> memory);
   const std::shared_ptr<Allocator> memory;
   const OrtMemoryInfo& info;
 };
 
-/// The engine's allocator of an OrtAllocator for a device; null for any other.
+/// The engine's allocator of a DeviceAllocator; null for any other.
 std::shared_ptr<Allocator> memory_behind(const OrtAllocator& allocator);
+
+/// A caller's allocator of host memory, which must outlive the result's memory, as the engine's.
+std::shared_ptr<Allocator> callers_memory(OrtAllocator& callers);
 
 /// The allocator that GetAllocatorWithDefaultOptions returns; lives as long as the library.
 OrtAllocator& default_allocator();
@@ -59,8 +62,8 @@ class SharedAllocators {
   OrtAllocator* find(const MemorySpace& space) const;
   /// Replaces the existing allocator.
   void set(const MemorySpace& space, OrtAllocator* callers);
-  void set_host(const MemorySpace& space);
-  OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory);
+  OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory) { return set(memory->space(), memory); }
+  OrtAllocator& set(const MemorySpace& space, const std::shared_ptr<Allocator>& memory);
   /// Returns false if none was registered.
   bool remove(const MemorySpace& space);
 

@@ -14,7 +14,12 @@ namespace {
 /// Frees the memory with the allocator that it came from, and destroys strings first. A value may outlive an allocator
 /// of CreateAllocator: all host allocators of the library are alike, and the default one is never destroyed.
 std::shared_ptr<void> owned_by(OrtAllocator& allocator, void* p, size_t strings) {
-  if (const auto memory = memory_behind(allocator)) return {p, [memory](void* q) { memory->release(q); }};
+  if (const auto memory = memory_behind(allocator)) {
+    return {p, [memory, strings](void* q) {
+              std::destroy_n(static_cast<std::string*>(q), strings);
+              memory->release(q);
+            }};
+  }
   OrtAllocator& lasting = allocator.Free == default_allocator().Free ? default_allocator() : allocator;
   return {p, [a = &lasting, strings](void* q) {
             std::destroy_n(static_cast<std::string*>(q), strings);

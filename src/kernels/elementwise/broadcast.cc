@@ -15,6 +15,13 @@ int64_t aligned_extent(std::span<const int64_t> shape, size_t d, size_t rank) {
 template <size_t N>
 std::optional<BroadcastPlan<N>> BroadcastPlan<N>::make(const std::array<std::span<const int64_t>, N>& shapes) noexcept {
   BroadcastPlan plan;
+  const auto like_first = [&](const auto& s) { return std::ranges::equal(s, shapes[0]); };
+  if (std::all_of(shapes.begin() + 1, shapes.end(), like_first)) {  // nothing is repeated
+    for (const int64_t extent : shapes[0]) plan.count *= size_t(extent);
+    plan.extents[0] = plan.count;
+    for (auto& s : plan.strides) s[0] = 1;
+    return plan;
+  }
   plan.rank = 0;
   size_t rank = 0;
   for (const auto& s : shapes) rank = std::max(rank, s.size());

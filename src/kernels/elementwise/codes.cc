@@ -6,7 +6,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/dispatch.h"
 #include "kernels/simd_math.h"
@@ -20,13 +22,24 @@ using IntTag = hn::ScalableTag<int32_t>;
 using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 
+/// round(x / scale). The quotient is replaced by a product with `factor`, which is 1 / scale, where both round to the
+/// same number: everywhere but close to the middle between two numbers. Large numbers may differ, but exceed any code.
+HWY_INLINE Float rounded_quotient(Float x, Float scale, Float factor) {
+  const FloatTag d;
+  const Float product = hn::Mul(x, factor), whole = hn::Round(product);
+  // |product| < 512 has an error below 512 · 2^-22.
+  const auto close = hn::Gt(hn::Abs(hn::Sub(product, whole)), hn::Set(d, 0.5f - 0x1p-12f));
+  if (HWY_LIKELY(hn::AllFalse(d, close))) return whole;
+  return hn::Round(hn::Div(x, scale));
+}
+
 // Codes as 32-bit integers.
 template <typename T>
-HWY_INLINE hn::Vec<IntTag> codes(Float x, Float scale, Float zero) {
+HWY_INLINE hn::Vec<IntTag> codes(Float quotient, Float zero) {
   const FloatTag d;
   const Float low = hn::Set(d, float(std::numeric_limits<T>::lowest()));
   const Float high = hn::Set(d, float(std::numeric_limits<T>::max()));
-  const Float code = hn::Add(hn::Round(hn::Div(x, scale)), zero);
+  const Float code = hn::Add(quotient, zero);
   const Float above = hn::IfThenElse(hn::Gt(code, low), code, low);  // NaN is not above
   return hn::ConvertTo(IntTag(), hn::IfThenElse(hn::Lt(above, high), above, high));
 }
@@ -41,15 +54,43 @@ void quantize_run(const QuantizeRun<T>& r) {
   };
   size_t i = 0;
   for (; i + kLanes <= r.n; i += kLanes) {
-    hn::StoreU(hn::DemoteTo(narrow, codes<T>(hn::LoadU(d, r.x + i), scale(i), zero(i))), narrow, r.y + i);
+    const Float quotient = hn::Round(hn::Div(hn::LoadU(d, r.x + i), scale(i)));
+    hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, zero(i))), narrow, r.y + i);
   }
   for (; i < r.n; ++i) {
     const size_t k = i * r.step;
-    r.y[i] = T(hn::GetLane(codes<T>(hn::Set(d, r.x[i]), hn::Set(d, r.scale[k]), hn::Set(d, float(r.zero[k])))));
+    r.y[i] = T(hn::GetLane(codes<T>(hn::Round(hn::Set(d, r.x[i] / r.scale[k])), hn::Set(d, float(r.zero[k])))));
+  }
+}
+
+/// The real numbers of a vector of codes.
+HWY_INLINE Float reals(const CodeRun& run, size_t i) {
+  const auto widen = [&](auto* codes) HWY_ATTR {
+    const hn::Rebind<std::remove_const_t<std::remove_pointer_t<decltype(codes)>>, FloatTag> narrow;
+    return hn::PromoteTo(IntTag(), hn::LoadU(narrow, codes + i));
+  };
+  const auto wide =
+      run.is_signed ? widen(static_cast<const int8_t*>(run.codes)) : widen(static_cast<const uint8_t*>(run.codes));
+  return hn::Mul(hn::ConvertTo(FloatTag(), hn::Sub(wide, hn::Set(IntTag(), run.zero))), hn::Set(FloatTag(), run.scale));
+}
+
+template <typename T>
+void sum_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n, T* to) {
+  const FloatTag d;
+  const hn::Rebind<T, FloatTag> narrow;
+  const Float scale = hn::Set(d, y.scale), factor = hn::Set(d, 1 / y.scale), zero = hn::Set(d, float(y.zero));
+  for (size_t i = 0; i + kLanes <= n; i += kLanes) {
+    const Float sum = hn::Add(reals(a, i), reals(b, i));
+    hn::StoreU(hn::DemoteTo(narrow, codes<T>(rounded_quotient(sum, scale, factor), zero)), narrow, to + i);
   }
 }
 
 }  // namespace
+
+void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
+  auto* to = const_cast<void*>(y.codes);
+  y.is_signed ? sum_codes(a, b, y, n, static_cast<int8_t*>(to)) : sum_codes(a, b, y, n, static_cast<uint8_t*>(to));
+}
 
 void quantize_u8(const QuantizeRun<uint8_t>& run) noexcept { quantize_run(run); }
 void quantize_i8(const QuantizeRun<int8_t>& run) noexcept { quantize_run(run); }
@@ -76,6 +117,19 @@ namespace retort::kernels {
 
 void quantize(const QuantizeRun<uint8_t>& run) noexcept { RETORT_SELECT(quantize_u8)(run); }
 void quantize(const QuantizeRun<int8_t>& run) noexcept { RETORT_SELECT(quantize_i8)(run); }
+void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
+  const auto add = RETORT_SELECT(sum_of_codes);
+  constexpr size_t kMost = 16;  // codes of a vector of 32-bit numbers
+  add(a, b, y, n);
+  const size_t rest = n % kMost, first = n - rest;
+  if (rest == 0) return;
+  uint8_t few[3][kMost] = {};
+  std::memcpy(few[0], static_cast<const uint8_t*>(a.codes) + first, rest);
+  std::memcpy(few[1], static_cast<const uint8_t*>(b.codes) + first, rest);
+  const auto part = [&](CodeRun run, size_t i) { return run.codes = few[i], run; };
+  add(part(a, 0), part(b, 1), part(y, 2), kMost);
+  std::memcpy(static_cast<uint8_t*>(const_cast<void*>(y.codes)) + first, few[2], rest);
+}
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept { return RETORT_SELECT(find_range)(x, n); }
 
 }  // namespace retort::kernels

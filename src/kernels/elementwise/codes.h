@@ -21,6 +21,16 @@ struct QuantizeRun {
 void quantize(const QuantizeRun<uint8_t>& run) noexcept;
 void quantize(const QuantizeRun<int8_t>& run) noexcept;
 
+/// Codes of 8 bits, all of one scale and zero point: real number = (code - zero) · scale.
+struct CodeRun {
+  const void* codes = nullptr;
+  bool is_signed = false;
+  int32_t zero = 0;
+  float scale = 1;
+};
+/// y = codes of the sums of the real numbers of a and b, rounded like those of quantize(). `y.codes` is written. Serial.
+void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept;
+
 /// The smallest and the largest of 0 and n numbers, ignoring NaN. Serial.
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept;
 

@@ -22,6 +22,13 @@ struct PairRun {
 template <typename T, typename R, typename Op>
 void spread_pairs(void (*run)(Op, const PairRun<T, R>&), Op op, const PairRun<T, R>& whole,
                   const BroadcastPlan<2>& plan, const Parallel& par) {
+  if (plan.rank == 1) {  // one run: small models spend much of their time on finding it
+    const size_t a = plan.step(0), b = plan.step(1);
+    for_chunks(par, plan.count, [&](size_t begin, size_t end) {
+      run(op, {whole.a + begin * a, a, whole.b + begin * b, b, whole.y + begin, end - begin});
+    });
+    return;
+  }
   for_chunks(par, plan.count, [&](size_t begin, size_t end) {
     for_runs(plan, begin, end, [&](size_t out, const std::array<size_t, 2>& at, size_t n) {
       run(op, {whole.a + at[0], plan.step(0), whole.b + at[1], plan.step(1), whole.y + out, n});

@@ -2,10 +2,13 @@
 #define HWY_TARGET_INCLUDE "kernels/elementwise/unary.cc"
 #include "kernels/elementwise/unary.h"
 
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "kernels/dispatch.h"
@@ -115,23 +118,68 @@ void activate_block(const Activation& activation, const float* x, float* y, size
   VisitActivation(activation, [&](auto op) HWY_ATTR { apply(op, x, y, n); });
 }
 
+// Copies part of a result past the caches, and brings the elements that are read next into them; y begins at a cache
+// line. The caller calls FlushStream().
+void stream_block(const float* x, const float* next, float* y, size_t n) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hwy::Prefetch(next + i);
+    hn::Stream(hn::LoadU(d, x + i), d, y + i);
+  }
+  for (; i < n; ++i) y[i] = x[i];
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels {
+namespace {
+
+// From this size on, results are written past the caches, which they would not fit into: a plain store first reads the
+// line that it overwrites. On a Zen 5 with 32 MiB of last cache, Neg of 100 MiB takes 2.1 ms instead of 2.8 with two
+// threads, 3.9 instead of 5.0 with one; tasks of 64 KiB would take 2.8 with two.
+constexpr size_t kStreamed = size_t(32) << 20;
+constexpr size_t kStreamedChunk = size_t(256) << 10;  // elements
+constexpr size_t kLine = 64;
+
+// Calls block(begin, to, n), which writes the elements from `begin` on to `to`, for all of [begin, end).
+template <class Block>
+void stream(const float* x, float* y, size_t begin, size_t end, const Block& block) {
+  constexpr size_t kPart = 1024;  // 4 KiB, which stay in the first cache
+  alignas(kLine) float part[kPart];
+  const auto copy = RETORT_SELECT(stream_block);
+  for (; begin < end; begin += kPart) {
+    const size_t n = std::min(kPart, end - begin);
+    block(begin, part, n);
+    copy(part, x + begin + n, y + begin, n);
+  }
+  hwy::FlushStream();
+}
+
+template <class Block>
+void spread(std::span<const float> x, std::span<float> y, const Parallel& par, const Block& block) {
+  const bool in_lines = reinterpret_cast<uintptr_t>(y.data()) % kLine == 0;
+  if (y.size_bytes() < kStreamed || !in_lines || x.data() == y.data()) {
+    return for_chunks(par, x.size(), [&](size_t begin, size_t end) { block(begin, y.data() + begin, end - begin); });
+  }
+  for_chunks(
+      par, x.size(), [&](size_t begin, size_t end) { stream(x.data(), y.data(), begin, end, block); }, kStreamedChunk);
+}
+
+}  // namespace
 
 void unary(const Unary& function, std::span<const float> x, std::span<float> y, const Parallel& par) noexcept {
   const auto block = RETORT_SELECT(unary_block);
-  for_chunks(par, x.size(),
-             [&](size_t begin, size_t end) { block(function, x.data() + begin, y.data() + begin, end - begin); });
+  spread(x, y, par, [&](size_t begin, float* to, size_t n) { block(function, x.data() + begin, to, n); });
 }
 
 void activate(const Activation& activation, std::span<const float> x, std::span<float> y,
               const Parallel& par) noexcept {
   const auto block = RETORT_SELECT(activate_block);
-  for_chunks(par, x.size(),
-             [&](size_t begin, size_t end) { block(activation, x.data() + begin, y.data() + begin, end - begin); });
+  spread(x, y, par, [&](size_t begin, float* to, size_t n) { block(activation, x.data() + begin, to, n); });
 }
 
 }  // namespace retort::kernels

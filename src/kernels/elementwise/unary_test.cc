@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 
 #include "kernels/elementwise/kernel_testing.h"
 
@@ -132,6 +134,26 @@ TEST_P(UnaryKernel, SameBitsInPlaceAndWithThreads) {
   activate({Activation::Kind::gelu_erf}, x, y, one_thread());
   activate({Activation::Kind::gelu_erf}, z, z, three_threads());
   EXPECT_EQ(y, z);
+}
+
+// From 32 MiB on, results are written past the caches.
+TEST_P(UnaryKernel, LargeResultsHaveTheSameBits) {
+  const size_t n = (size_t(8) << 20) + 77;
+  std::vector<float> x(n), z;
+  for (size_t i = 0; i < n; ++i) x[i] = float(int(i % 4001) - 2000) / 100;
+  z = x;
+  const std::unique_ptr<float[], decltype(&std::free)> memory(
+      static_cast<float*>(std::aligned_alloc(64, (n + 16) / 16 * 64)), &std::free);
+  const std::span<float> y(memory.get(), n);
+  memory[n] = 77.0f;
+  unary({Unary::Kind::exp}, x, y, three_threads());
+  unary({Unary::Kind::exp}, z, z, one_thread());
+  EXPECT_TRUE(std::equal(y.begin(), y.end(), z.begin()));
+  EXPECT_EQ(memory[n], 77.0f) << "wrote beyond the end";
+  activate({Activation::Kind::gelu_erf}, x, y, three_threads());
+  z = x;
+  activate({Activation::Kind::gelu_erf}, z, z, one_thread());
+  EXPECT_TRUE(std::equal(y.begin(), y.end(), z.begin()));
 }
 
 TEST_P(UnaryKernel, ActivationsKeepParametersAndTails) {

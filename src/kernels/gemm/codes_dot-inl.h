@@ -22,7 +22,8 @@ using PairTag = hn::Repartition<int16_t, SumTag>;
 using Pairs = hn::Vec<PairTag>;
 
 /// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. At 512 bits it uses
-/// VNNI, whose presence the selection in codes_tile.cc ensures.
+/// VNNI, whose presence the selection in codes_tile.cc ensures. An asm statement writes to a variable of its own: if it
+/// wrote to an element of an array, the compiler would keep the array in memory.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kRowsAtOnce = 12;
 constexpr int32_t kTurn = 0;
@@ -36,7 +37,9 @@ struct QuadA {
 };
 template <CodesUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(b.v.raw), "v"(a.v.raw));
+  auto v = sum.raw;
+  asm("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(b.v.raw), "v"(a.v.raw));
+  sum.raw = v;
 }
 #elif HWY_ARCH_ARM_A64  // it multiplies codes of the same signedness, so those of B become signed
 constexpr size_t kRowsAtOnce = kAccumulators / 2;
@@ -57,7 +60,9 @@ struct QuadA {
 template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
   if constexpr (kUnit == CodesUnit::quads) {
-    asm(RETORT_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(sum.raw) : "w"(b.v), "w"(a.v));
+    auto v = sum.raw;
+    asm(RETORT_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(v) : "w"(b.v), "w"(a.v));
+    sum.raw = v;
   } else {
     const int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(a.v), vget_low_s8(b.v)));
     const int32x4_t high = vpaddlq_s16(vmull_high_s8(a.v, b.v));
@@ -97,7 +102,9 @@ HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
 /// sum += x · weight, both of at most 16 bits; the upper half of the weight is ignored.
 HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
 #if HWY_TARGET <= HWY_AVX3
-  asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(x.raw), "v"(weight.raw));
+  auto v = sum.raw;
+  asm("vpdpwssd %2, %1, %0" : "+v"(v) : "v"(x.raw), "v"(weight.raw));
+  sum.raw = v;
 #elif HWY_ARCH_ARM_A64
   sum = hn::Add(sum, hn::Mul(x, hn::ShiftRight<16>(hn::ShiftLeft<16>(weight))));
 #else

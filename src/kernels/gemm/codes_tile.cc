@@ -15,6 +15,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/gemm/codes_store-inl.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,15 +25,8 @@ namespace {
 using codes_detail::kTileRows;
 using codes_detail::Part;
 using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  // a byte for each column of a panel
-constexpr size_t kSumLanes = HWY_MAX_BYTES / sizeof(int32_t);
-constexpr size_t kPanel = 2 * kSumLanes;  ///< columns
+constexpr size_t kPanel = 2 * kSumLanes;                                      ///< columns
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
-
-HWY_INLINE int32_t load_quad(const int8_t* p) {
-  int32_t quad;
-  std::memcpy(&quad, p, sizeof(quad));
-  return quad;
-}
 
 /// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel.
 template <size_t kRows, CodesUnit kUnit>
@@ -76,41 +70,15 @@ HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
   return &sum_few_rows<CodesUnit::quads>;
 }
 
-/// Final products of one row, a vector of columns.
-HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, const int32_t* sums, size_t at) {
+/// Final products of one row, a vector of columns. With the same zero point in all columns, `added` is all that a sum
+/// lacks; otherwise it is the bias.
+HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, bool same_zero, int32_t added, Sums sums,
+                        size_t at) {
   const SumTag d;
-  Sums v = hn::Add(hn::Load(d, sums + at), hn::Set(d, row.bias));
-  v = hn::Sub(v, hn::Mul(hn::Sub(hn::Load(d, header + at), hn::Set(d, kTurn)), hn::Set(d, row.sum)));
+  Sums v = hn::Add(sums, hn::Set(d, added));
+  if (!same_zero) v = hn::Sub(v, hn::Mul(hn::Sub(hn::Load(d, header + at), hn::Set(d, kTurn)), hn::Set(d, row.sum)));
   if (row.zero == 0) return v;
   return hn::Sub(v, hn::Mul(hn::Load(d, header + kPanel + at), hn::Set(d, row.zero)));
-}
-
-template <typename T>
-HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, T* to) {
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<T, SumTag> narrow;
-  const auto low = hn::Set(d, float(int32_t(std::numeric_limits<T>::min()) - c.zero));
-  const auto high = hn::Set(d, float(int32_t(std::numeric_limits<T>::max()) - c.zero));
-  auto x = hn::Mul(hn::ConvertTo(d, v), scale);
-  x = hn::IfThenElse(hn::Gt(x, low), x, low);  // NaN is not above
-  x = hn::IfThenElse(hn::Lt(x, high), x, high);
-  const auto codes = hn::DemoteTo(narrow, hn::Add(hn::NearestInt(x), hn::Set(SumTag(), c.zero)));
-  if (n >= kSumLanes) return hn::StoreU(codes, narrow, to);
-  alignas(16) T lanes[kSumLanes];
-  hn::StoreU(codes, narrow, lanes);
-  std::memcpy(to, lanes, n);
-}
-
-/// Stores n sums, at most a vector, starting with element `at`.
-HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
-  if (!c.is_codes) {
-    int32_t* to = static_cast<int32_t*>(c.data) + at;
-    n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
-  } else if (c.is_signed) {
-    store_codes(c, v, scale, n, static_cast<int8_t*>(c.data) + at);
-  } else {
-    store_codes(c, v, scale, n, static_cast<uint8_t*>(c.data) + at);
-  }
 }
 
 /// Finishes rows [row, row + rows) of the columns from n0 on.
@@ -128,7 +96,10 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
     for (size_t r = 0; r < rows; ++r) {
       const CodeRow& info = g.rows[row + r];
       const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
-      store_result(g.c, product(info, header, sums + r * kPanel, at), scale, n, (row + r) * g.c.stride + n0 + at);
+      const uint32_t shift = g.same_zero ? uint32_t(header[0] - kTurn) * uint32_t(info.sum) : 0;
+      const Sums v = product(info, header, g.same_zero, int32_t(uint32_t(info.bias) - shift),
+                             hn::Load(SumTag(), sums + r * kPanel + at), at);
+      store_result(g.c, v, scale, n, (row + r) * g.c.stride + n0 + at);
     }
   }
 }

@@ -77,6 +77,7 @@ struct GemmCodesArgs {
   const int8_t* a = nullptr;
   const CodeRow* rows = nullptr;
   const void* packed_b = nullptr;
+  bool same_zero = false;  ///< all columns of B have the same zero point
   CodesResult c;
 };
 /// Distributed over the pool.
@@ -98,6 +99,22 @@ struct CodeTaps {
 };
 inline constexpr size_t kCodeTapsStep = 64;
 void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept;
+
+/// One channel under a window of weights: element (i, j) of the result has the sum of
+/// weights[r][s] · x[(i · stride + r) · row_bytes + j · stride + s], plus the bias.
+struct CodeWindow {
+  static constexpr size_t kColumns = 8, kSurplus = 64;  ///< bytes that may be read after the last one that counts
+  const uint8_t* x;
+  size_t row_bytes;
+  const int8_t (*weights)[kColumns];  ///< surplus columns are 0
+  size_t rows, columns;
+  size_t row_stride, column_stride;
+};
+/// Whether this processor multiplies windows.
+bool has_code_windows();
+/// Writes `lines` rows of `width` elements, starting with element `at` of the result. Strides are 1 or 2. Serial.
+void multiply_code_window(const CodeWindow& window, const CodeRow& row, const CodesResult& c, size_t lines,
+                          size_t width, size_t at) noexcept;
 
 /// The reference: a plain loop over codes in memory; B element (i, j) is at i · b_stride + j.
 void gemm_codes_reference(const GemmCodesArgs& args, const Codes& a, const Codes& a_zero, const Codes& b,

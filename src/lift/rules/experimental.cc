@@ -47,8 +47,12 @@ void image_scaler(Rewriter& r) {
       ErrorCode::invalid_argument, "input of shape {} and {} elements of bias, expected [N, C, H, W] and C",
       x.ranked ? r.graph().dims().text(x.shape) : "unknown", bias.size());
   ValueId product = with_number(r, "Mul", r.input(0), r.attributes().get_or<float>("scale", 1));
-  if (!x.ranked || !is_known(x.shape[1]))  // the Reshape fails where C is another number
-    product = r.add({.type = "Reshape", .inputs = {product, r.constant(Ints{0, int64_t(bias.size()), 0, 0})}});
+  if (!x.ranked || !is_known(x.shape[1])) {
+    // The Split fails where C is another number, also of an image without elements, the Reshape where axes are missing.
+    const Ints channels{int64_t(bias.size())};
+    product = r.add({.type = "Split", .inputs = {product, r.constant(channels)}, .attributes = {{"axis", int64_t(1)}}});
+    product = r.add({.type = "Reshape", .inputs = {product, r.constant(Ints{0, channels[0], 0, 0})}});
+  }
   const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
   const ValueId typed = r.add({.type = "CastLike", .inputs = {r.constant(line), product}});
   replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));

@@ -1,4 +1,5 @@
-// com.microsoft.FusedGemm: a Gemm and an activation. This engine's passes fuse the two nodes again.
+// com.microsoft.FusedGemm: a Gemm and an activation. This engine's passes fuse the two nodes again. The activation of
+// integers is computed in float64, whose fraction is dropped.
 #include <algorithm>
 #include <array>
 
@@ -28,7 +29,7 @@ constexpr Activation kActivations[] = {{"Celu", {"alpha"}},
 
 // alpha · F(beta · x).
 ValueId scaled_activation(Rewriter& r, const char* function, ValueId x, const Attributes& parameters) {
-  const DType type = r.type(0).dtype;
+  const DType type = r.graph().value(x).type.dtype;
   const auto times = [&](ValueId value, const char* name) {
     const ValueId factor = r.constant(float_scalar(type, *parameters.get<float>(name)));
     return r.add({.type = "Mul", .inputs = {value, factor}});
@@ -53,12 +54,23 @@ ValueId with_activation(Rewriter& r, ValueId x, const std::string& name, const A
   return r.add({.type = name, .inputs = {x}, .attributes = parameters});
 }
 
+// Of a product of integers, which the activation itself may not take.
+ValueId integer_activation(Rewriter& r, ValueId x, const std::string& name, const Attributes& given) {
+  const DType type = r.type(0).dtype;
+  const bool is_unsigned = type == DType::u32 || type == DType::u64;
+  if (is_unsigned && (name == "Relu" || name == "LeakyRelu")) return x;  // also beyond the integers of float64
+  return cast(r, with_activation(r, cast(r, x, DType::f64), name, given), type);
+}
+
 void apply_fused_gemm(Rewriter& r) {
   const Attributes given = r.attributes();
   r.erase({"activation", "activation_alpha", "activation_beta", "activation_gamma"});
   const ValueId product = r.add({.type = "Gemm", .inputs = r.node().inputs, .attributes = r.attributes()});
   const auto name = given.get_or<std::string>("activation", "");
-  r.replace_output(0, given.find("activation") ? with_activation(r, product, name, given) : product);
+  const DType type = r.type(0).dtype;
+  const bool integers = type == DType::i32 || type == DType::i64 || type == DType::u32 || type == DType::u64;
+  const auto activated = integers ? integer_activation : with_activation;
+  r.replace_output(0, given.find("activation") ? activated(r, product, name, given) : product);
   r.remove();
 }
 

@@ -1,5 +1,6 @@
 // com.microsoft.Attention: a product that makes Q, K and V, then MultiHeadAttention, whose caches are two tensors.
 // com.microsoft.MultiHeadAttention: the Attention of ai.onnx if there is no padding and no buffer.
+// com.microsoft.DecoderMaskedMultiHeadAttention: itself.
 #include "base/error.h"
 #include "lift/head_attention.h"
 #include "ops/op.h"
@@ -62,8 +63,37 @@ void apply_attention(Rewriter& r) {
       {.qkv = split_rows(r, all), .mask = 3, .bias = 5, .past = 4, .past_rows = shared ? 6 : PackedAttention::kNone});
 }
 
+// The type of the scores, output 3, does not follow from the inputs: the model declares it. Where it is not that of the
+// inputs, the node is computed in float32, so that wide scores of narrow inputs lose no digits. Returns whether it did.
+bool give_scores_their_type(Rewriter& r) {
+  constexpr size_t kScores = 3;
+  if (!r.output_used(kScores)) return false;
+  const DType own = r.type(0).dtype, wanted = r.graph().value(r.node().outputs[kScores]).type.dtype;
+  if (wanted == own || !is_float(wanted) || !is_float(own)) return false;
+  const auto converted = [&](ValueId x, DType from, DType to) { return from == to ? x : cast(r, x, to); };
+  NodeSpec wide{.type = r.node().type,
+                .inputs = r.node().inputs,
+                .attributes = r.attributes(),
+                .domain = "com.microsoft",
+                .outputs = kScores + 1};
+  for (ValueId& x : wide.inputs) {
+    if (x != ValueId::none && r.graph().value(x).type.dtype == own) x = converted(x, own, DType::f32);
+  }
+  const auto made = r.add_all(std::move(wide));
+  for (size_t i = 0; i < made.size(); ++i)
+    r.replace_output(i, converted(made[i], DType::f32, i == kScores ? wanted : own));
+  r.remove();
+  return true;
+}
+
+void apply_multi_head_attention(Rewriter& r) {
+  if (!give_scores_their_type(r)) use_standard_attention(r);
+}
+void apply_decoder_masked(Rewriter& r) { give_scores_their_type(r); }
+
 constexpr LiftRule kHeadRules[] = {{"Attention", kAlways, apply_attention, "com.microsoft"},
-                                   {"MultiHeadAttention", kAlways, use_standard_attention, "com.microsoft"}};
+                                   {"MultiHeadAttention", kAlways, apply_multi_head_attention, "com.microsoft"},
+                                   {"DecoderMaskedMultiHeadAttention", kAlways, apply_decoder_masked, "com.microsoft"}};
 
 }  // namespace
 

@@ -1,6 +1,8 @@
-// Col2Im: adds up the columns of blocks to an image, the inverse of taking patches for a convolution.
+// Col2Im: adds up the columns of blocks to an image, the inverse of taking patches for a convolution. The sum of booleans
+// is true if one is, that of integers wraps around.
 #include "base/checked.h"
 #include "ops/integers.h"
+#include "ops/math/arithmetic.h"
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
@@ -55,7 +57,7 @@ struct Col2Im {
       for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
         for (size_t i = 0; i < planes; ++i) {
           T& to = y[i * pixels + size_t(pixel)];
-          to = T(to + x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
+          to = wrap_add(to, x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
         }
       });
     });
@@ -110,7 +112,7 @@ constinit const OpDef op_col2_im = define<Col2Im>({
     .since = {18},
     .inputs = {"input: T", "image_shape: int64", "block_shape: int64"},
     .outputs = {"output: T"},
-    .types = kFloats,
+    .types = kFloats | kSigned | kUnsigned | kBool,
 });
 
 }  // namespace retort::ops

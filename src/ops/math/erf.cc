@@ -1,4 +1,4 @@
-// Erf: the error function.
+// Erf: the error function. Of integers, the fraction is dropped: it is -1, 0 or 1.
 #include <cmath>
 
 #include "ops/math/unary.h"
@@ -12,6 +12,10 @@ struct Erf : Unary<Erf> {
   static T apply(T x) {
     return std::erf(x);
   }
+  template <std::integral T>
+  static T apply(T x) {
+    return T(std::erf(double(x)));
+  }
 };
 
 }  // namespace
@@ -22,7 +26,7 @@ constinit const OpDef op_erf = define<Erf>({
     .since = {9, 13},
     .inputs = {"X: T"},
     .outputs = {"Y: T"},
-    .types = kFloats,
+    .types = kFloats | kSigned | kUnsigned,
     .traits = kElementwise | kMayAliasInput0,
 });
 

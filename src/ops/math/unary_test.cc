@@ -76,7 +76,11 @@ const OpTest atanh_test(
     {.low = -0.875, .high = 0.875});
 const OpTest erf_test("Erf", {{.about = "odd, bounded",
                                .inputs = {f32({4}, {0, 1, -1, kInf})},
-                               .outputs = {f32({4}, {0, 0.84270079f, -0.84270079f, 1})}}});
+                               .outputs = {f32({4}, {0, 0.84270079f, -0.84270079f, 1})}},
+                              {.about = "of integers, without the fraction; that of 6 is 1",
+                               .inputs = {i64({5}, {0, 1, -5, 6, -100})},
+                               .outputs = {i64({5}, {0, 0, 0, 1, -1})},
+                               .fixed_types = true}});
 const OpTest floor_test("Floor", {{.about = "downwards",
                                    .inputs = {f32({4}, {1.5f, -1.5f, 2, -0.25f})},
                                    .outputs = {f32({4}, {1, -2, 2, -1})}}});

@@ -1,6 +1,8 @@
+#include <atomic>
 #include <cmath>
 #include <limits>
 
+#include "ops/nn/common/matrix.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -108,6 +110,22 @@ const OpTest fused_matmul("FusedMatMul",
                             .inputs = {f32({3}, {1, 2, 3}), f32({3}, {4, 5, 6})},
                             .outputs = {f32({}, {32})}}},
                           {.domain = "com.microsoft", .tolerance = 8});
+
+TEST(PackMatrices, EndWhenLoadingIsCancelled) {
+  const Tensor b = random({64, 96});
+  const std::vector<const ValueType*> types{nullptr, nullptr};
+  const std::vector<const Tensor*> constants{nullptr, &b};
+  std::atomic<bool> cancelled = false;
+  const PrepareContext context(types, constants, Parallel(nullptr, &cancelled), {});
+  EXPECT_NE(pack_matrices(context, b, 1, 64, 96, {96, 1}), nullptr);
+  cancelled = true;
+  try {
+    pack_matrices(context, b, 1, 64, 96, {96, 1});
+    FAIL() << "packed";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::model_load_canceled);
+  }
+}
 
 }  // namespace
 }  // namespace retort::ops

@@ -65,6 +65,49 @@ struct MaxPool : PoolAttributes {
     if (c.wants(1) || rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
   }
+
+  // Loops that the compiler vectorises.
+  template <typename T>
+  static void take_largest(const T* x, int64_t stride, size_t n, T* y) {
+    if (stride == 1) {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[i]);
+    } else if (stride == 2) {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[2 * i]);
+    } else {
+      for (size_t i = 0; i < n; ++i) y[i] = std::max(y[i], x[int64_t(i) * stride]);
+    }
+  }
+  // Codes: first the largest of each column of a window's rows, then of the columns.
+  template <typename T>
+  void of_codes(RunContext& c) const {
+    constexpr int64_t kWidth = 2048;
+    const Window w = window(c);
+    if (c.wants(1) || w.rank != 2 || w.axes[1].in > kWidth || may_leave_out(*this)) return reference<T>(c);
+    const WindowAxis &v = w.axes[0], &h = w.axes[1];
+    const size_t in = size_t(w.in_pixels()), out = size_t(w.out_pixels());
+    if (out == 0) return;
+    c.parallel().for_each(c.out_count() / out, [&](size_t plane, int) {
+      const T* x = c.input<T>(0).data() + plane * in;
+      T* y = c.output<T>().data() + plane * out;
+      T columns[kWidth];
+      for (int64_t i = 0; i < v.out; ++i, y += h.out) {
+        std::fill_n(columns, h.in, std::numeric_limits<T>::lowest());
+        for (int64_t k = 0; k < v.kernel; ++k) {
+          if (v.inside(v.at(i, k))) take_largest(x + v.at(i, k) * h.in, 1, size_t(h.in), columns);
+        }
+        std::fill_n(y, h.out, std::numeric_limits<T>::lowest());
+        for (int64_t k = 0; k < h.kernel; ++k) {
+          const int64_t first = h.at(0, k);  // the tap of window j is at first + j · stride
+          const int64_t begin = first >= 0 ? 0 : ceil_div(-first, h.stride);
+          const int64_t end = std::min(h.out, ceil_div(std::max<int64_t>(h.in - first, 0), h.stride));
+          take_largest(columns + first + begin * h.stride, h.stride, size_t(std::max<int64_t>(end - begin, 0)),
+                       y + begin);
+        }
+      }
+    });
+  }
+  void fast(RunContext& c, std::type_identity<uint8_t>) const { of_codes<uint8_t>(c); }
+  void fast(RunContext& c, std::type_identity<int8_t>) const { of_codes<int8_t>(c); }
 };
 
 }  // namespace

@@ -50,9 +50,15 @@ struct DequantizeLinear : QuantizationAttributes {
   template <typename Y>
   static void convert(const RunContext& c, const Scales& s, const Run& r, Y* y) {
     const auto integers = [&](const auto* x) {
+      if (r.step == 0) {  // a loop that the compiler vectorises
+        const int32_t zero = s.zero[r.scale];
+        const float scale = s.scale[r.scale];
+        for (size_t i = 0; i < r.n; ++i) y[r.first + i] = Y(float(int32_t(x[r.first + i]) - zero) * scale);
+        return;
+      }
       for (size_t i = 0; i < r.n; ++i) {
         const size_t k = r.scale + i * r.step;
-        y[r.first + i] = Y(float(int64_t(x[r.first + i]) - s.zero[k]) * s.scale[k]);
+        y[r.first + i] = Y(float(int32_t(x[r.first + i]) - s.zero[k]) * s.scale[k]);
       }
     };
     const DType type = c.dtype(kX);

@@ -1,7 +1,9 @@
-// com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. The
-// product is always computed in float, since accuracy_level is only a lower limit of the accuracy.
+// com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. With
+// accuracy_level 4, A is rounded to 8 bits, as ONNX Runtime does; with all others, the product is computed in float,
+// since the level is a lower limit of the accuracy.
 #include <bit>
 
+#include "kernels/gemm/gemm_nbits.h"
 #include "ops/nn/common/matrix.h"
 #include "ops/quant/common/decoded_product.h"
 #include "ops/quant/common/float_scratch.h"
@@ -44,16 +46,52 @@ struct MatMulNBits {
   }
   Cost cost(const CostContext& c) const { return product_cost(c, double(K)); }
 
+  // Packs constant weights, unless elements have blocks of their own (g_idx) or zero points are real numbers.
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const Tensor *codes = c.constant(kB), *scales = c.constant(kScales), *zeros = c.constant(kZeros);
+    const kernels::NBitForm form{
+        .bits = size_t(bits), .n = size_t(N), .k = size_t(K), .block = size_t(block_size), .zeros = c.has(kZeros)};
+    if (!codes || !scales || c.has(kGroups) || !kernels::nbits_supported(form)) return nullptr;
+    if (form.zeros && (!zeros || zeros->dtype() != DType::u8 || !fits(zeros->shape(), zeros_shape()))) return nullptr;
+    if (codes->shape() != codes_shape() || !fits(scales->shape(), scales_shape())) return nullptr;  // run() reports it
+    const CodeBlocks b =
+        blocks(codes->data(), scales->data(), scales->dtype(), form.zeros ? zeros->data<uint8_t>() : nullptr);
+    auto state = std::make_unique<Packed>();
+    state->form = form;
+    state->input = accuracy_level == 4 && !c.options().strict ? kernels::NBitInput::rounded : kernels::NBitInput::exact;
+    const auto parameters = [&b](size_t row, size_t block) {
+      return kernels::NBitParameters{b.scale(row, block), b.zeros ? uint8_t(b.zero(row, block)) : uint8_t(0)};
+    };
+    state->memory = c.packed(kernels::nbits_packed_bytes(form), [&](void* to) {
+      kernels::nbits_pack(form, {b.codes, parameters}, to, c.parallel());
+    });
+    for (const size_t i : {kB, kScales, kZeros}) {
+      if (c.has(i)) c.release(i);
+    }
+    return state;
+  }
+
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
 
   void run(RunContext& c) const {
     const Memory m(c, *this, c.scratch());
-    const bool omitted = c.count(kB) == 0;
-    const CodeBlocks b = omitted ? CodeBlocks() : blocks(c);
     require(!c.has(kBias) || (c.shape(kBias).rank() == 1 && c.shape(kBias)[0] == N), ErrorCode::invalid_argument,
             "bias has shape {}, expected [{}]", c.shape(c.has(kBias) ? kBias : kA), N);
+    if (const auto* packed = c.state<Packed>()) {
+      const kernels::NBitProduct p{.form = packed->form,
+                                   .packed = packed->memory.get(),
+                                   .m = rows(c),
+                                   .a = m.a,
+                                   .input = packed->input,
+                                   .bias = m.bias,
+                                   .c = m.y};
+      kernels::gemm_nbits(p, m.panels, c.parallel());
+      return store_result(c, m.y);
+    }
+    const bool omitted = c.count(kB) == 0;
+    const CodeBlocks b = omitted ? CodeBlocks() : blocks(c);
     const auto decode = [&](size_t row, float* to) { b.decode(row, to); };
-    const DecodedProduct p{.m = c.out_count() / size_t(N),
+    const DecodedProduct p{.m = rows(c),
                            .n = size_t(N),
                            .k = omitted ? 0 : size_t(K),
                            .a = m.a,
@@ -65,7 +103,14 @@ struct MatMulNBits {
   }
 
  private:
-  // A, bias and Y as float, and the panels of the product.
+  struct Packed : State {
+    kernels::NBitForm form;
+    kernels::NBitInput input = kernels::NBitInput::exact;
+    std::shared_ptr<const void> memory;
+  };
+  size_t rows(const RunContext& c) const { return c.out_count() / size_t(N); }
+
+  // A, bias and Y as float, and the memory of the product.
   struct Memory {
     ScratchParts parts;
     const float *a, *bias;
@@ -73,41 +118,53 @@ struct MatMulNBits {
     char* panels;
     Memory(const RunContext& c, const MatMulNBits& op, void* base)
         : parts(base), a(float_input(c, kA, parts)), bias(float_input(c, kBias, parts)), y(float_output(c, parts)) {
-      panels = parts.take<char>(decoded_scratch(size_t(op.K), c.parallel().workers()));
+      const int workers = c.parallel().workers();
+      const auto* packed = c.state<Packed>();
+      panels = parts.take<char>(packed ? kernels::nbits_scratch_bytes(packed->form, op.rows(c), packed->input, workers)
+                                       : decoded_scratch(size_t(op.K), workers));
     }
   };
 
+  int64_t block_count() const { return ceil_div(K, block_size); }
+  Shape codes_shape() const { return {N, block_count(), block_size * bits / 8}; }
+  Shape scales_shape() const { return {N, block_count()}; }
+  Shape zeros_shape() const { return {N, ceil_div(block_count() * bits, int64_t(8))}; }
   // A parameter may also be a vector.
+  static bool fits(const Shape& own, const Shape& wanted) {
+    return own == wanted || (own.rank() == 1 && element_count(own) == element_count(wanted));
+  }
   static void check_shape(const RunContext& c, size_t i, std::string_view what, const Shape& wanted) {
-    const Shape& own = c.shape(i);
-    require(own == wanted || (own.rank() == 1 && c.count(i) == element_count(wanted)), ErrorCode::invalid_argument,
-            "{} has shape {}, expected {}", what, own, wanted);
+    require(fits(c.shape(i), wanted), ErrorCode::invalid_argument, "{} has shape {}, expected {}", what, c.shape(i),
+            wanted);
   }
 
+  CodeBlocks blocks(const void* codes, const void* scales, DType scale_type, const uint8_t* zeros) const {
+    return {.bits = size_t(bits),
+            .length = size_t(K),
+            .block = size_t(block_size),
+            .blocks = size_t(block_count()),
+            .codes = static_cast<const uint8_t*>(codes),
+            .row_bytes = size_t(block_count() * block_size * bits / 8),
+            .scales = scales,
+            .scale_type = scale_type,
+            .zeros = zeros,
+            .zero_bytes = size_t(zeros_shape()[1])};
+  }
   CodeBlocks blocks(const RunContext& c) const {
-    const int64_t count = ceil_div(K, block_size), bytes = block_size * bits / 8;
-    require(c.shape(kB) == Shape{N, count, bytes}, ErrorCode::invalid_argument,
-            "B has shape {}, expected {} for K {}, N {}, block_size {} and {} bits", c.shape(kB),
-            Shape{N, count, bytes}, K, N, block_size, bits);
-    check_shape(c, kScales, "scales", {N, count});
-    CodeBlocks b{.bits = size_t(bits),
-                 .length = size_t(K),
-                 .block = size_t(block_size),
-                 .blocks = size_t(count),
-                 .codes = c.input<uint8_t>(kB).data(),
-                 .row_bytes = size_t(count * bytes),
-                 .scales = c.data(kScales),
-                 .scale_type = c.dtype(kScales)};
-    if (c.has(kZeros) && c.dtype(kZeros) == DType::u8) {
-      b.zeros = c.input<uint8_t>(kZeros).data();
-      b.zero_bytes = size_t(ceil_div(count * bits, int64_t(8)));
-      check_shape(c, kZeros, "zero_points", {N, int64_t(b.zero_bytes)});
+    require(c.shape(kB) == codes_shape(), ErrorCode::invalid_argument,
+            "B has shape {}, expected {} for K {}, N {}, block_size {} and {} bits", c.shape(kB), codes_shape(), K, N,
+            block_size, bits);
+    check_shape(c, kScales, "scales", scales_shape());
+    const bool codes = c.has(kZeros) && c.dtype(kZeros) == DType::u8;
+    CodeBlocks b = blocks(c.data(kB), c.data(kScales), c.dtype(kScales), codes ? c.optional<uint8_t>(kZeros) : nullptr);
+    if (codes) {
+      check_shape(c, kZeros, "zero_points", zeros_shape());
     } else if (c.has(kZeros)) {
       b.real_zeros = c.data(kZeros);
       b.real_zero_type = c.dtype(kZeros);
-      check_shape(c, kZeros, "zero_points", {N, count});
+      check_shape(c, kZeros, "zero_points", scales_shape());
     }
-    if (c.has(kGroups)) b.groups = groups(c, count);
+    if (c.has(kGroups)) b.groups = groups(c, block_count());
     return b;
   }
   const int32_t* groups(const RunContext& c, int64_t count) const {

@@ -28,7 +28,7 @@ std::optional<std::vector<int64_t>> target(const Shape& in, const Shape& out) {
 }
 
 std::optional<Patch> match_constant_reshape(const Graph& g, const Node& n) {
-  if (g.constant(n.inputs[1])) return std::nullopt;
+  if (g.constant(n.inputs[1]) || !has_content(g, n.inputs[1])) return std::nullopt;  // a declaration may be wrong
   const Shape *in = shape_of(g, n.inputs[0]), *out = shape_of(g, n.outputs[0]);
   if (!in || !out) return std::nullopt;
   const auto t = target(*in, *out);

@@ -34,7 +34,12 @@ std::optional<Patch> match_transpose(const Graph& g, const Node& n) {
   return forward(g, n);
 }
 
+// The inputs after the first determine the shape. If their content is not known, only a declaration says that the shape
+// stays the same, and a run may say otherwise.
 std::optional<Patch> match_same_shape(const Graph& g, const Node& n) {
+  for (size_t i = 1; i < n.inputs.size(); ++i) {
+    if (n.inputs[i] != ValueId::none && !has_content(g, n.inputs[i])) return std::nullopt;
+  }
   return same_shape(g, n.inputs[0], n.outputs[0]) ? forward(g, n) : std::nullopt;
 }
 

@@ -102,8 +102,26 @@ TEST_F(DeviceTest, MemoryOfNoProvider) {
   EXPECT_CONTAINS(error_of([&] { run(*s, {lost}); }), "from NPU 3 (vendor 0x1234) to the CPU");
   Binding binding(s);
   EXPECT_CONTAINS(error_of([&] { binding.bind_input("a", lost); }), "NPU 3 (vendor 0x1234)");
-  EXPECT_CONTAINS(error_of([&] { binding.bind_output("y", lost.space()); }),
-                  "output 'y': no provider has memory of NPU 3 (vendor 0x1234)");
+}
+
+// Results of an output that is bound to memory that exists nowhere lie in that of the CPU, and the log says so once.
+TEST_F(DeviceTest, AnOutputInMemoryOfNoProvider) {
+  std::vector<std::string> log;
+  SessionOptions logging = options();
+  logging.log.sink = [&](LogLevel level, auto, auto, auto, std::string_view message) {
+    if (level == LogLevel::warning) log.emplace_back(message);
+  };
+  Binding binding(session(model_of({"a"}, {"y = Neg a"}, {"y"}), logging));
+  const MemorySpace nowhere{DeviceType::npu, MemoryKind::device, 0x1234, 3, 0};
+  for (float x = 1; x < 3; ++x) {
+    binding.bind_input("a", host({x}));
+    binding.bind_output("y", nowhere);
+    binding.run(nullptr);
+    EXPECT_EQ(binding.output_value(0).tensor()->space(), MemorySpace());
+    EXPECT_EQ(content(binding.output_value(0)), (Floats{-x}));
+  }
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_CONTAINS(log[0], "output 'y': no provider has memory of NPU 3 (vendor 0x1234)");
 }
 
 // Whatever fails, the run reports it, its results stay empty, and the next run works.

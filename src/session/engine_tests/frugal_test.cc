@@ -73,6 +73,55 @@ TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
   EXPECT_THROW(session->run(inputs, outputs, {}, &options), Error);
 }
 
+/// Bytes that a session keeps after two results of 16 MiB were released.
+size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nullptr) {
+  const Softmax t;
+  const auto session = make_session(t.g, options);
+  const Value x = ones(4 * kMiB);
+  const Value* inputs[] = {&x};
+  for (int i = 0; i < 2; ++i) {
+    Value y;
+    Value* outputs[] = {&y};
+    session->run(inputs, outputs, {}, run_options);
+  }
+  return session->kept_result_bytes();
+}
+
+TEST(Results, ReleasedMemoryIsKeptForTheNextRun) {
+  EXPECT_EQ(kept_by({}), kAccessIsChecked ? 0 : 16 * kMiB);
+  const Softmax t;
+  const auto session = make_session(t.g, {});
+  const void* last_address = nullptr;
+  for (int i = 0; i < 3 && !kAccessIsChecked; ++i) {
+    const std::vector<Value> y = run(*session, {ones(4 * kMiB)});
+    EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
+    EXPECT_TRUE(i == 0 || y[0].tensor()->data() == last_address);
+    last_address = y[0].tensor()->data();
+  }
+}
+
+TEST(Results, NothingIsKeptIfTheProgramWantsThat) {
+  SessionOptions options;
+  options.hints.cpu_arena = false;
+  EXPECT_EQ(kept_by(options), 0u);
+  options.hints.cpu_arena = true;
+  options.config["session.memory_budget_bytes"] = std::to_string(64 * kMiB);
+  EXPECT_EQ(kept_by(options), 0u);
+  RunOptions shrinks;
+  shrinks.config["memory.enable_memory_arena_shrinkage"] = "cpu:0";
+  EXPECT_EQ(kept_by({}, &shrinks), 0u);
+}
+
+TEST(Results, OutliveTheSession) {
+  const Softmax t;
+  std::vector<Value> y;
+  {
+    const auto session = make_session(t.g, {});
+    y = run(*session, {ones(4 * kMiB)});
+  }
+  EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
+}
+
 std::string failure(Session& session, const Value& x) {
   try {
     run(session, {x});

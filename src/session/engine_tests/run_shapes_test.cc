@@ -35,6 +35,25 @@ TEST(RunShapes, AnEmptyBatchIsReshapedAsAnyOther) {
   }
 }
 
+// The model declares that the shape stays the same, which a run may contradict.
+TEST(RunShapes, ADeclarationDoesNotReplaceAShapeThatARunTells) {
+  for (const OptimizationLevel level : kLevels) {
+    for (const char* type : {"Reshape", "Expand"}) {
+      TestGraph t;
+      const ValueId x = t.input("x", {6}), shape = t.g.add_value("shape", ValueType::tensor(DType::i64));
+      t.g.inputs.push_back(shape);
+      const ValueId y = t.g.node(t.g.add({.type = type, .inputs = {x, shape}})).outputs[0];
+      t.g.value(y).type = ValueType::tensor(DType::f32, Shape{6});
+      t.output(y, "y");
+      const auto run_with = [&](int64_t extent) {
+        return run(t.g, {image({6}), Tensor::of<int64_t>({1}, {extent})}, level);
+      };
+      EXPECT_EQ(run_with(6)[0].tensor()->shape(), (Shape{6}));
+      EXPECT_THROW(run_with(5), Error) << type;
+    }
+  }
+}
+
 TEST(RunShapes, NearestNeighboursOfStrings) {
   for (const OptimizationLevel level : kLevels) {
     const Value words = Tensor::of<std::string>({1, 2}, {"a", "b"}), scales = Tensor::of<float>({2}, {2, 1.5f});

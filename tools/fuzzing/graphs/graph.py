@@ -58,7 +58,7 @@ class World:
         self.dynamic = self.r.random() < 0.6
         self.symbols = SYMBOLS if self.dynamic else {}
         self.runs = 2 if self.dynamic else 1
-        self.count, self.inputs, self.findings = 0, 0, []
+        self.count, self.inputs, self.findings, self.imports = 0, 0, [], None
 
     def name(self, stem):
         self.count += 1
@@ -68,7 +68,9 @@ class World:
         return tuple(self.symbols[d][1] if run and d in self.symbols else d for d in shape)
 
     def opset_imports(self):
-        return [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+        if self.imports is None:
+            self.imports = [helper.make_opsetid(domain, version) for domain, version in self.opsets.items()]
+        return self.imports
 
 
 def element_type(value):
@@ -107,7 +109,7 @@ class Graph:
         return self.own if not self.parent else self.parent.visible() + self.own
 
     def tensors(self):
-        return [v for v in self.visible() if v.is_tensor and v.usable()]
+        return [v for v in self.visible() if (v.usable() if v.taken is None else v.taken) and v.is_tensor]
 
     def constant(self, array):
         """A new initializer, or an existing one with the same elements."""
@@ -169,8 +171,9 @@ class Graph:
 
 
 class Probe:
-    """Runs single nodes on both engines. run: takes (node, model, feeds, requested outputs, feeds that must fail) and
-    returns the outcomes of the oracle and of Retort; explained: whether a finding is known."""
+    """Runs single nodes on both engines. run: takes (node, model, feeds, requested outputs, step) and returns the outcomes
+    of the oracle, for all feeds, and of Retort, for each feed whose number is a multiple of step; explained: whether a
+    finding is known."""
 
     def __init__(self, run, explained):
         self.run, self.explained = run, explained
@@ -182,13 +185,14 @@ class Probe:
         self.tried += 1
         data, feeds = single(world, node)
         names = [n for n in node.proto.output if n]
-        theirs, ours = self.run(node, data, feeds, names, ())
+        step = len(feeds) // world.runs
+        theirs, ours = self.run(node, data, feeds, names, step)
         if theirs[0] != "ok":
             raise Refused(str(theirs))
-        made, each = [], len(theirs[1])
+        made = []
         for i, name in enumerate(names):
             wires = [run[i] for run in theirs[1]]
-            made.append(judged(node, name, wires, each // world.runs, (more.get("scale", 0.0), more.get("least", 0.0))))
+            made.append(judged(node, name, wires, step, (more.get("scale", 0.0), more.get("least", 0.0))))
         self.compare(node, made, ours, (data, feeds), more.get("case"))
         self.kept += 1
         return made
@@ -198,9 +202,8 @@ class Probe:
         if ours[0] != "ok":
             found = ours[0] if ours[0] != "error" else "refused", str(ours[1:])
         else:
-            step = len(ours[1]) // len(made[0].wires)
             found = next((("value", f"output {i}: {text}") for i, value in enumerate(made) for run, wire in enumerate(value.wires)
-                          if (text := difference(wire, ours[1][run * step][i], value.error))), None)
+                          if (text := difference(wire, ours[1][run][i], value.error))), None)
         if found:
             finding = NodeFinding(node.label, *found, *model_and_feeds, case)
             if not self.explained(finding):
@@ -256,17 +259,32 @@ def jumps(node, base, own, by_one, by_eight):
     return by_eight > 0 and not (whole and np.isfinite(by_eight)) and base[0] != "sequence" or not np.isfinite(by_eight)
 
 
+def declared(value, symbols):
+    """The declaration of a value as the input of a single node; it is made once."""
+    if value.declaration is None:
+        value.declaration = info_of(value, "symbolic", symbols)
+    return value.declaration
+
+
+def stored(value):
+    """A constant as an initializer; it is made once."""
+    if value.proto is None:
+        value.proto = model.tensor_proto(value.name, value.array)
+    return value.proto
+
+
 def single(world, node):
     """(model of a single node, its feeds for each run)."""
     reads = list({v.name: v for v in node.reads()}.values())
     fed = [v for v in reads if v.source != "constant"]
-    constants = [model.tensor_proto(v.name, v.array) for v in reads if v.source == "constant"]
-    outputs = [onnx.ValueInfoProto(name=n) for n in node.proto.output if n]
-    graph = helper.make_graph([node.proto], "node", [info_of(v, "symbolic", world.symbols) for v in fed], outputs, constants)
-    proto = onnx.ModelProto(ir_version=10, producer_name=model.PRODUCER, graph=graph)
-    proto.opset_import.extend(world.opset_imports())
+    proto = onnx.ModelProto(ir_version=10, producer_name=model.PRODUCER, opset_import=world.opset_imports())
+    proto.graph.name = "node"
+    proto.graph.node.append(node.proto)
+    proto.graph.input.extend(declared(v, world.symbols) for v in fed)
+    proto.graph.output.extend(onnx.ValueInfoProto(name=n) for n in node.proto.output if n)
+    proto.graph.initializer.extend(stored(v) for v in reads if v.source == "constant")
     inexact, feeds = any(v.error for v in fed), []
-    generator = np.random.Generator(np.random.PCG64(len(node.proto.name)))
+    generator = np.random.Generator(np.random.PCG64(len(node.proto.name))) if inexact else None
     for run in range(world.runs):
         for factor in (0, 1, 8) if inexact else (0,):
             feeds.append([(v.name, values.moved(v.wires[run], factor * v.error, generator) if factor else v.wires[run]) for v in fed])

@@ -6,6 +6,7 @@ processes, and a crash ends nothing else.
 A case is (key, seed, number, names of nodes to leave out, file). The file always holds the node that is being run, for
 those who come after a crash. The outcome is ("ok", Whole, [NodeFinding], nodes tried, nodes that ran).
 """
+import ctypes
 import os
 import pickle
 import sys
@@ -20,14 +21,53 @@ from case import Refused  # noqa: E402
 from graphs import growing  # noqa: E402
 from graphs.graph import Probe, World  # noqa: E402
 from graphs.whole import whole  # noqa: E402
-from graphs.worker import Engine  # noqa: E402
+from worker import PTR, SIZE  # noqa: E402
 
-ALONE = (0, 1, 0)  # the configuration that runs single nodes
+ALONE = (0, 1)  # the configuration that runs single nodes
+
+
+class Alone(worker.Engine):
+    """Runs single nodes: all runs of a node share the names and those inputs that are the same object."""
+
+    def outcome(self, model, runs, outputs):
+        """("ok", [[values of the outputs] of each run]), or an error."""
+        stage, kept, values = "load", [], {}
+        try:
+            session = self.session(model, ALONE)
+            try:
+                stage = "run"
+                names, wanted = strings([name for name, _ in runs[0]]), strings(outputs)
+                for feeds in runs:
+                    for _, wire in feeds:
+                        if id(wire) not in values:
+                            values[id(wire)] = self.value(wire, kept)
+                return "ok", [self.once(session, names, [values[id(wire)].value for _, wire in feeds], wanted) for feeds in runs]
+            finally:
+                for value in values.values():
+                    if value:
+                        self.release("Value", value)
+                self.release("Session", session)
+        except worker.ApiError as e:
+            return "error", stage, e.code, str(e)
+
+    def once(self, session, names, handles, wanted):
+        made = (PTR * len(wanted))()
+        self.call("Run", session, None, names, (PTR * len(names))(*handles), SIZE(len(handles)), wanted, SIZE(len(wanted)), made)
+        try:
+            return [self.taken(PTR(handle)) for handle in made]
+        finally:
+            for handle in made:
+                if handle:
+                    self.release("Value", PTR(handle))
+
+
+def strings(texts):
+    return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
 
 
 class Maker:
     def __init__(self, oracle):
-        self.engines = [Engine(library) for library in (oracle, sys.argv[2])]
+        self.engines = [Alone(library) for library in (oracle, sys.argv[2])]
         sys.argv[2:] = []
         self.files = {}
         self.faults = judge.read_faults()
@@ -48,11 +88,14 @@ class Maker:
         return self.files[file]
 
     def outcome(self, _, seed, number, avoided, file):
-        def run(node, *case):
+        oracle, retort = self.engines
+
+        def run(node, model, feeds, outputs, step):
             if node.proto.name in avoided:
                 raise Refused("it ends the process")
-            os.pwrite(self.current(file), pickle.dumps((node.proto.name, node.label, case)), 0)
-            return [engine.outcome(ALONE, *case) for engine in self.engines]
+            os.pwrite(self.current(file), pickle.dumps((node.proto.name, node.label, (model, feeds, outputs, ()))), 0)
+            theirs = oracle.outcome(model, feeds, outputs)
+            return theirs, retort.outcome(model, feeds[::step], outputs) if theirs[0] == "ok" else None
         probe = Probe(run, self.explained)
         made = whole(self.grower.graph(World(seed, number, probe)))
         made.world.probe = None
@@ -61,7 +104,7 @@ class Maker:
         for node in made.nodes:
             for value in node.reads() + node.outputs:
                 if value:
-                    value.owner = None
+                    value.owner = value.declaration = value.proto = None
         return "ok", made, probe.findings, probe.tried, probe.kept
 
 

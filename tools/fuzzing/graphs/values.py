@@ -46,26 +46,23 @@ class Value:
     owner: object = None  # graph or body where it is visible
     type: str = ""  # of a sequence or an optional, as schemas write it
     taken: bool | None = None  # the result of usable(), once it is known
+    declaration: object = None  # its ValueInfoProto, once it is made
+    proto: object = None  # its TensorProto, once it is made
 
     def __post_init__(self):
         self.kind = self.wires[0][0]
+        self.one_kind = self.kind in ("tensor", "strings") and all(w[0] == self.kind for w in self.wires)
         self.arrays = [array_of(w) for w in self.wires]
         for array in self.arrays:
             if array is not None:
                 array.flags.writeable = False  # recipes may not change what other nodes use
+        self.array = self.arrays[0]
+        self.shape = () if self.array is None else self.array.shape
         self.of = numbers_of.STRING if self.kind == "strings" else self.wires[0][1] if self.kind == "tensor" else 0
 
     @property
-    def array(self):
-        return self.arrays[0]
-
-    @property
-    def shape(self):
-        return tuple(self.arrays[0].shape)
-
-    @property
     def is_tensor(self):
-        return self.kind in ("tensor", "strings") and not self.type and all(w[0] == self.kind for w in self.wires)
+        return self.one_kind and not self.type
 
     def usable(self):
         """Whether further nodes may take it: finite, moderate, and known exactly enough."""

@@ -170,7 +170,9 @@ def kernel(case):
 def bound_sums(case, x):
     """Sets the scale to a bound of the terms of a score, if scores are what the operator returns."""
     attributes = case.attributes
-    if attributes.get("post_transform", "NONE") != "NONE" or "prob_a" in attributes:
+    transform, two_classes = attributes.get("post_transform", "NONE"), len(attributes["rho"]) == 1
+    kept = transform == "NONE" or transform.startswith("SOFTMAX") and two_classes  # the softmax of a single score is not taken
+    if not kept or "prob_a" in attributes:
         return
     gamma, offset, degree = attributes["kernel_params"]
     vectors = np.abs(np.array(attributes["support_vectors"]).reshape(-1, x.shape[1]))

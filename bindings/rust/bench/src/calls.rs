@@ -26,7 +26,7 @@ fn model(inputs: usize, length: usize) -> Vec<u8> {
 
 fn sessions(environment: &Environment, inputs: usize, length: usize) -> Result<(onnx::Session, Session), Failure> {
     let model = model(inputs, length);
-    let ours = onnx::session_builder()?.with_intra_threads(1)?.commit_from_memory(&model)?;
+    let ours = onnx::session_builder().with_intra_threads(1).commit_from_memory(&model)?;
     let theirs = Session::builder(environment)?.with_intra_threads(1).map_err(|e| e.to_string())?.commit_from_memory(&model)?;
     Ok((ours, theirs))
 }
@@ -37,15 +37,11 @@ pub(crate) fn data(input: usize, length: usize) -> Vec<f32> {
     (0..length).map(|at| (at * (input + 1)) as f32 / 8.0).collect()
 }
 
-fn shape(length: usize) -> [i64; 1] {
-    [i64::try_from(length).unwrap_or(i64::MAX)]
-}
-
 fn values(inputs: usize, length: usize) -> Result<(Vec<Value>, Vec<Tensor<f32>>), Failure> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for input in 0..inputs {
-        ours.push(Value::from_slice(&shape(length), &data(input, length))?);
-        theirs.push(Tensor::from_array((shape(length), data(input, length)))?);
+        ours.push(Value::from_slice(&[length], &data(input, length))?);
+        theirs.push(Tensor::from_array(([length], data(input, length)))?);
     }
     Ok((ours, theirs))
 }
@@ -89,7 +85,7 @@ pub(crate) fn run(environment: &Environment, inputs: usize, length: usize) -> Re
 pub(crate) fn step(environment: &Environment, length: usize) -> Result<Case, Failure> {
     let (ours, mut theirs) = sessions(environment, 1, length)?;
     let (a, b) = (data(0, length), data(0, length));
-    let (one, other) = (shape(length), shape(length));
+    let (one, other) = ([length], [length]);
     Ok(Case::new(
         format!("view, run and extract, 1 input of {length}"),
         move || {
@@ -115,8 +111,8 @@ pub(crate) fn bound(environment: &Environment, inputs: usize, length: usize) -> 
         one.bind_input(NAMES[at], x)?;
         other.bind_input(NAMES[at], &y)?;
     }
-    one.bind_output("out", Value::zeros::<f32>(&shape(length))?)?;
-    other.bind_output("out", Tensor::<f32>::new(&Allocator::default(), shape(length))?)?;
+    one.bind_output("out", Value::zeros::<f32>(&[length])?)?;
+    other.bind_output("out", Tensor::<f32>::new(&Allocator::default(), [length])?)?;
     one.run()?;
     same(one.output("out")?.extract_tensor()?, theirs.run_binding(&other)?[0].try_extract_tensor::<f32>()?.1)?;
     Ok(Case::new(

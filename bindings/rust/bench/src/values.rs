@@ -12,11 +12,11 @@ use crate::{Case, Failure};
 /// Measures four calls: creating a tensor by copy, from a vector, and over borrowed memory, and reading the elements of
 /// one.
 pub(crate) fn all(length: usize) -> Result<[Case; 4], Failure> {
-    let shape = [i64::try_from(length)?];
+    let shape = [length];
     Ok([copied(shape, length), taken_over(shape, length), viewed(shape, length), extracted(shape, length)?])
 }
 
-fn copied(shape: [i64; 1], length: usize) -> Case {
+fn copied(shape: [usize; 1], length: usize) -> Case {
     let (a, b, allocator) = (data(0, length), data(0, length), Allocator::default());
     Case::new(
         format!("value by copy, {length}"),
@@ -29,7 +29,7 @@ fn copied(shape: [i64; 1], length: usize) -> Case {
     )
 }
 
-fn taken_over(shape: [i64; 1], length: usize) -> Case {
+fn taken_over(shape: [usize; 1], length: usize) -> Case {
     let (a, b) = (data(0, length), data(0, length));
     Case::new(
         format!("value of a vector, {length}"),
@@ -38,7 +38,7 @@ fn taken_over(shape: [i64; 1], length: usize) -> Case {
     )
 }
 
-fn viewed(shape: [i64; 1], length: usize) -> Case {
+fn viewed(shape: [usize; 1], length: usize) -> Case {
     let (a, b) = (data(0, length), data(0, length));
     Case::new(
         format!("value over borrowed memory, {length}"),
@@ -47,7 +47,7 @@ fn viewed(shape: [i64; 1], length: usize) -> Case {
     )
 }
 
-fn extracted(shape: [i64; 1], length: usize) -> Result<Case, Failure> {
+fn extracted(shape: [usize; 1], length: usize) -> Result<Case, Failure> {
     let ours = Value::from_slice(&shape, &data(0, length))?;
     let theirs = Tensor::from_array((shape, data(0, length)))?.into_dyn();
     Ok(Case::new(

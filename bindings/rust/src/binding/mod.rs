@@ -6,8 +6,6 @@ use std::cell::OnceCell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::element::TensorElement;
 use crate::error::{OnnxError, Result};
 use crate::ffi;
@@ -20,7 +18,7 @@ use crate::value::Value;
 use crate::value::view::ValueView;
 
 /// Results of the last run, in the order of the library; fetched at the first access.
-type Results = SmallVec<[Option<Value>; 2]>;
+type Results = ffi::Few<Option<Value>, 2>;
 
 /// The value that an input reads.
 enum Source {
@@ -55,7 +53,7 @@ enum Target {
 /// ```
 /// use onnx::{MemoryInfo, Value};
 /// # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/growing.onnx");
-/// let session = onnx::session_builder()?.commit_from_file(file)?;
+/// let session = onnx::session_builder().commit_from_file(file)?;
 /// let mut binding = session.io_binding()?;
 /// binding.bind_input("token", Value::from_slice(&[1], &[1i64])?)?;
 /// binding.bind_input("past", Value::zeros::<f32>(&[0, 8])?)?;
@@ -137,7 +135,7 @@ impl<'a> IoBinding<'a> {
     /// binding.run()
     /// # }
     /// ```
-    pub fn bind_input_slice<T: TensorElement>(&mut self, name: &str, shape: &[i64], data: &'a [T]) -> Result<()> {
+    pub fn bind_input_slice<T: TensorElement>(&mut self, name: &str, shape: &[usize], data: &'a [T]) -> Result<()> {
         self.set_input(name, Source::Borrowed(ValueView::into_inner(Value::view(shape, data)?)))
     }
 

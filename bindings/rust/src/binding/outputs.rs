@@ -2,7 +2,7 @@
 
 use super::{IoBinding, Results, Source, Target};
 use crate::element::PlainElement;
-use crate::error::{ErrorCode, OnnxError, Result};
+use crate::error::{OnnxError, OrtErrorCode, Result};
 use crate::memory::MemoryInfo;
 use crate::run::{finish, has_containers};
 use crate::value::Value;
@@ -19,7 +19,7 @@ impl<'a> IoBinding<'a> {
     /// Binds an output to borrowed memory, which each run writes. `shape` is as for [`Value::from_slice`].
     ///
     /// The borrow ends when the binding is dropped; until then, read the memory through [`IoBinding::output`].
-    pub fn bind_output_slice<T: PlainElement>(&mut self, name: &str, shape: &[i64], data: &'a mut [T]) -> Result<()> {
+    pub fn bind_output_slice<T: PlainElement>(&mut self, name: &str, shape: &[usize], data: &'a mut [T]) -> Result<()> {
         self.set_output(name, Target::Borrowed(wrap_for_writing(shape, data)?))
     }
 
@@ -39,7 +39,7 @@ impl<'a> IoBinding<'a> {
     /// use onnx::Value;
     /// # let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/with_room.onnx");
     /// // A decoder with a cache of 16 rows. Each step writes row 'place', and reads the rows that 'mask' selects.
-    /// let session = onnx::session_builder()?.commit_from_file(file)?;
+    /// let session = onnx::session_builder().commit_from_file(file)?;
     /// let mut binding = session.io_binding()?;
     /// binding.bind_in_place("past", "present", Value::zeros::<f32>(&[16, 8])?)?;
     /// binding.bind_input("token", Value::from_slice(&[1], &[1i64])?)?;
@@ -168,7 +168,7 @@ impl<'a> IoBinding<'a> {
     fn no_result(&self, at: usize) -> OnnxError {
         let name = &self.ports.outputs[at].info.name;
         OnnxError::new(
-            ErrorCode::Fail,
+            OrtErrorCode::Fail,
             format!("output '{name}' has no result: it has not been computed yet, was taken, or was bound again"),
         )
     }
@@ -181,11 +181,11 @@ impl<'a> IoBinding<'a> {
         let handles = self.handle.results()?;
         if handles.len() != self.order.len() {
             let message = format!("the library returned {} results for a binding with {} outputs", handles.len(), self.order.len());
-            return Err(OnnxError::new(ErrorCode::Fail, message));
+            return Err(OnnxError::new(OrtErrorCode::Fail, message));
         }
         let given = (0..self.inputs.len()).filter(|&i| self.inputs[i].is_some());
         let containers = has_containers(&self.ports, given);
-        let mut results = Results::with_capacity(handles.len());
+        let mut results = Results::new();
         for (handle, &at) in handles.into_iter().zip(&self.order) {
             let made = matches!(self.outputs[at], Some(Target::Memory(_)));
             if made {

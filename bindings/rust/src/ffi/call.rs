@@ -8,16 +8,23 @@ use super::text::text;
 macro_rules! slot {
     ($name:ident) => {{
         let api = $crate::ffi::library::api()?;
+        $crate::ffi::call::slot_of!(api.table, api.version, $name)
+    }};
+}
+
+/// As above, from any table of a library with this version of the interface.
+macro_rules! slot_of {
+    ($table:expr, $version:expr, $name:ident) => {{
         let needed = $crate::ffi::tables::since::$name;
-        let found = if needed > $crate::ffi::library::OLDEST && needed > api.version {
+        let found = if needed > $crate::ffi::library::OLDEST && needed > $version {
             None
         } else {
             // The table of an older library is shorter than the type, so only this slot is read.
-            std::ptr::addr_of!((*api.table).$name).read()
+            std::ptr::addr_of!((*$table).$name).read()
         };
         match found {
             Some(function) => function,
-            None => return Err($crate::ffi::error::Error::TooOld { call: stringify!($name), needed, found: api.version }),
+            None => return Err($crate::ffi::error::Error::TooOld { call: stringify!($name), needed, found: $version }),
         }
     }};
 }
@@ -76,7 +83,7 @@ macro_rules! methods {
     };
 }
 
-pub(super) use {call, handle, methods, slot};
+pub(super) use {call, handle, methods, slot, slot_of};
 
 /// Converts a status to a `Result`, and releases it.
 #[inline]

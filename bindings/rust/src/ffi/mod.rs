@@ -5,10 +5,12 @@
 
 mod binding;
 mod call;
+mod compile;
 mod device;
 mod element;
 mod environment;
 mod error;
+mod few;
 mod future;
 mod library;
 mod memory;
@@ -22,10 +24,12 @@ mod text;
 mod value;
 
 pub(crate) use binding::Binding;
+pub(crate) use compile::ModelCompiler;
 pub(crate) use device::{EpDevice, copy_tensors};
 pub(crate) use element::{Element, bytes_of, check_count, count_of};
 pub(crate) use environment::{Environment, build_info, providers};
 pub(crate) use error::{Error, Result};
+pub(crate) use few::Few;
 pub(crate) use future::{InFlight, InputValue};
 pub(crate) use library::{api_version, version};
 pub(crate) use memory::{Allocator, Description, MemoryInfo};
@@ -33,7 +37,7 @@ pub(crate) use options::SessionOptions;
 pub(crate) use run::RunOptions;
 pub(crate) use session::{Port, Session, TypeInfo, is_in_callback};
 pub(crate) use tables::{
-    ExecutionMode, GraphOptimizationLevel, ONNXTensorElementDataType, ONNXType, OrtDeviceMemoryType, OrtExecutionProviderDevicePolicy,
-    OrtLoggingLevel, OrtMemoryInfoDeviceType,
+    ExecutionMode, GraphOptimizationLevel, ONNXTensorElementDataType, ONNXType, ORT_API_VERSION, OrtCompileApiFlags, OrtDeviceMemoryType,
+    OrtExecutionProviderDevicePolicy, OrtLoggingLevel, OrtMemoryInfoDeviceType, OrtWeightlessSupport,
 };
 pub(crate) use value::{Value, ValueHandle};

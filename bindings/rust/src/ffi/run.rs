@@ -3,10 +3,9 @@
 use std::ffi::{CString, c_char};
 use std::ptr::{null, null_mut};
 
-use smallvec::SmallVec;
-
 use super::call::{call, handle, methods};
 use super::error::Result;
+use super::few::Few;
 use super::options::check_key;
 use super::session::{Port, Session};
 use super::tables::{OrtLoggingLevel, OrtValue};
@@ -41,7 +40,7 @@ impl RunOptions {
     }
 }
 
-pub(super) type Names = SmallVec<[*const c_char; 8]>;
+pub(super) type Names = Few<*const c_char, 8>;
 
 /// Returns pointers to names of a session, by their indexes; they are valid as long as the session.
 pub(super) fn names(ports: &[Port], places: &[usize]) -> Names {
@@ -67,8 +66,8 @@ impl Session {
         outputs: &[usize],
     ) -> Result<Handles> {
         let (given, wanted) = (names(&self.inputs, inputs), names(&self.outputs, outputs));
-        let values: SmallVec<[*const OrtValue; 8]> = values.map(|v| v.raw().cast_const()).collect();
-        let mut results: SmallVec<[*mut OrtValue; 8]> = SmallVec::from_elem(null_mut(), outputs.len());
+        let values: Few<*const OrtValue, 8> = values.map(|v| v.raw().cast_const()).collect();
+        let mut results: Few<*mut OrtValue, 8> = Few::blank(outputs.len());
         let options = options.map_or(null(), |o| o.raw().cast_const());
         // SAFETY: session, options and inputs live during the call, and all arrays have the lengths that are passed.
         // Handles that a failed run leaves behind are taken as well, and released.

@@ -16,22 +16,22 @@ macro_rules! opaque {
 }
 
 opaque! {
-    OrtArenaCfg OrtCANNProviderOptions OrtCUDAProviderOptions OrtCUDAProviderOptionsV2 OrtCheckpointState OrtCompileApi
-    OrtCustomHandleType OrtCustomOp OrtCustomOpDomain OrtDataTransferImpl OrtDataType OrtDeviceEpIncompatibilityDetails OrtDmlApi
-    OrtDmlDeviceOptions OrtDnnlProviderOptions OrtEnv OrtEnvCreationOptions OrtEp OrtEpApi OrtEpAssignedNode OrtEpAssignedSubgraph
-    OrtEpContextConfig OrtEpDevice OrtEpFactory OrtEpGraphSupportInfo OrtEpProfilerImpl OrtExternalInitializerInfo
-    OrtExternalMemoryDescriptor OrtExternalMemoryHandle OrtExternalResourceImporter OrtExternalResourceImporterImpl
-    OrtExternalSemaphoreDescriptor OrtExternalSemaphoreHandle OrtExternalTensorDescriptor OrtGraph OrtGraphicsInteropConfig
-    OrtHardwareDevice OrtInteropApi OrtIoBinding OrtKernelContext OrtKernelDef OrtKernelDefBuilder OrtKernelImpl OrtKernelInfo
-    OrtKernelRegistry OrtKeyValuePairs OrtLogger OrtLoopKernelHelper OrtLoraAdapter OrtMIGraphXProviderOptions OrtMapTypeInfo
-    OrtMemoryDevice OrtMemoryInfo OrtModel OrtModelCompilationOptions OrtModelEditorApi OrtModelMetadata OrtModelPackageApi
-    OrtModelPackageComponentContext OrtModelPackageContext OrtModelPackageOptions OrtNode OrtNodeComputeContext OrtNodeComputeInfo
-    OrtNodeFusionOptions OrtNvTensorRtRtxProviderOptions OrtOp OrtOpAttr OrtOpSchema OrtOpSchemaTypeConstraint
-    OrtOpenVINOProviderOptions OrtOptionalTypeInfo OrtPrepackedWeightsContainer OrtProfilingEvent OrtProfilingEventsContainer
-    OrtROCMProviderOptions OrtResourceCount OrtRunOptions OrtScanKernelHelper OrtSequenceTypeInfo OrtSession OrtSessionOptions
-    OrtShapeInferContext OrtSharedPrePackedWeightCache OrtStatus OrtSyncNotificationImpl OrtSyncStream OrtSyncStreamImpl
-    OrtTensorRTProviderOptions OrtTensorRTProviderOptionsV2 OrtTensorTypeAndShapeInfo OrtThreadPoolCallbacksConfig OrtThreadPoolParams
-    OrtThreadingOptions OrtTrainingApi OrtTrainingSession OrtTypeInfo OrtValue OrtValueInfo
+    OrtArenaCfg OrtCANNProviderOptions OrtCUDAProviderOptions OrtCUDAProviderOptionsV2 OrtCheckpointState OrtCustomHandleType
+    OrtCustomOp OrtCustomOpDomain OrtDataTransferImpl OrtDataType OrtDeviceEpIncompatibilityDetails OrtDmlApi OrtDmlDeviceOptions
+    OrtDnnlProviderOptions OrtEnv OrtEnvCreationOptions OrtEp OrtEpApi OrtEpAssignedNode OrtEpAssignedSubgraph OrtEpContextConfig
+    OrtEpDevice OrtEpFactory OrtEpGraphSupportInfo OrtEpProfilerImpl OrtExternalInitializerInfo OrtExternalMemoryDescriptor
+    OrtExternalMemoryHandle OrtExternalResourceImporter OrtExternalResourceImporterImpl OrtExternalSemaphoreDescriptor
+    OrtExternalSemaphoreHandle OrtExternalTensorDescriptor OrtGraph OrtGraphicsInteropConfig OrtHardwareDevice OrtInteropApi
+    OrtIoBinding OrtKernelContext OrtKernelDef OrtKernelDefBuilder OrtKernelImpl OrtKernelInfo OrtKernelRegistry OrtKeyValuePairs
+    OrtLogger OrtLoopKernelHelper OrtLoraAdapter OrtMIGraphXProviderOptions OrtMapTypeInfo OrtMemoryDevice OrtMemoryInfo OrtModel
+    OrtModelCompilationOptions OrtModelEditorApi OrtModelMetadata OrtModelPackageApi OrtModelPackageComponentContext
+    OrtModelPackageContext OrtModelPackageOptions OrtNode OrtNodeComputeContext OrtNodeComputeInfo OrtNodeFusionOptions
+    OrtNvTensorRtRtxProviderOptions OrtOp OrtOpAttr OrtOpSchema OrtOpSchemaTypeConstraint OrtOpenVINOProviderOptions OrtOptionalTypeInfo
+    OrtPrepackedWeightsContainer OrtProfilingEvent OrtProfilingEventsContainer OrtROCMProviderOptions OrtResourceCount OrtRunOptions
+    OrtScanKernelHelper OrtSequenceTypeInfo OrtSession OrtSessionOptions OrtShapeInferContext OrtSharedPrePackedWeightCache OrtStatus
+    OrtSyncNotificationImpl OrtSyncStream OrtSyncStreamImpl OrtTensorRTProviderOptions OrtTensorRTProviderOptionsV2
+    OrtTensorTypeAndShapeInfo OrtThreadPoolCallbacksConfig OrtThreadPoolParams OrtThreadingOptions OrtTrainingApi OrtTrainingSession
+    OrtTypeInfo OrtValue OrtValueInfo
 }
 
 #[repr(transparent)]
@@ -935,7 +935,34 @@ pub struct OrtApi {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(std::mem::offset_of!(OrtApi, EpDevice_GetMemoryCapacity) == 3424);
 
-/// The version of the interface that added each slot of `OrtApi`.
+#[repr(C)]
+pub struct OrtCompileApi {
+    pub ReleaseModelCompilationOptions: Option<unsafe extern "C" fn(input: *mut OrtModelCompilationOptions)>,
+    pub CreateModelCompilationOptionsFromSessionOptions: Option<unsafe extern "C" fn(env: *const OrtEnv, session_options: *const OrtSessionOptions, out: *mut *mut OrtModelCompilationOptions) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetInputModelPath: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, input_model_path: *const c_char) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetInputModelFromBuffer: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, input_model_data: *const c_void, input_model_data_size: usize) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelPath: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, output_model_path: *const c_char) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelExternalInitializersFile: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, external_initializers_file_path: *const c_char, external_initializers_size_threshold: usize) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelBuffer: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, allocator: *mut OrtAllocator, output_model_buffer_ptr: *mut *mut c_void, output_model_buffer_size_ptr: *mut usize) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetEpContextEmbedMode: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, embed_ep_context_in_model: bool) -> OrtStatusPtr>,
+    pub CompileModel: Option<unsafe extern "C" fn(env: *const OrtEnv, model_options: *const OrtModelCompilationOptions) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetFlags: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, flags: u32) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetEpContextBinaryInformation: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, output_directory: *const c_char, model_name: *const c_char) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetGraphOptimizationLevel: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, graph_optimization_level: GraphOptimizationLevel) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelWriteFunc: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, write_func: OrtWriteBufferFunc, state: *mut c_void) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, get_initializer_location_func: OrtGetInitializerLocationFunc, state: *mut c_void) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetInputModel: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, model: *const OrtModel) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetWeightlessEnabled: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, use_weightless: bool) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetEpContextDataWriteFunc: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, write_func: OrtWriteNamedBufferFunc, state: *mut c_void) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelExternalInitializersBuffer: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, logical_file_name: *const c_char, initializer_size_threshold: usize, allocator: *mut OrtAllocator, output_buffer: *mut *mut c_void, output_buffer_size: *mut usize) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetOutputModelExternalInitializersAlignment: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, alignment: usize, minimum_size: usize) -> OrtStatusPtr>,
+    pub ModelCompilationOptions_SetWeightlessMode: Option<unsafe extern "C" fn(model_compile_options: *mut OrtModelCompilationOptions, weightless_mode: OrtWeightlessSupport) -> OrtStatusPtr>,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(std::mem::offset_of!(OrtCompileApi, ModelCompilationOptions_SetWeightlessMode) == 152);
+
+/// The version of the interface that added each slot of `OrtApi` and `OrtCompileApi`.
 pub mod since {
     macro_rules! versions {
         ($($version:literal: $($name:ident)*;)*) => { $($(pub const $name: u32 = $version;)*)* };
@@ -1016,7 +1043,10 @@ pub mod since {
             UnregisterExecutionProviderLibrary GetEpDevices SessionOptionsAppendExecutionProvider_V2 SessionOptionsSetEpSelectionPolicy
             SessionOptionsSetEpSelectionPolicyDelegate HardwareDevice_Type HardwareDevice_VendorId HardwareDevice_Vendor
             HardwareDevice_DeviceId HardwareDevice_Metadata EpDevice_EpName EpDevice_EpVendor EpDevice_EpMetadata EpDevice_EpOptions
-            EpDevice_Device GetEpApi;
+            EpDevice_Device GetEpApi ReleaseModelCompilationOptions CreateModelCompilationOptionsFromSessionOptions
+            ModelCompilationOptions_SetInputModelPath ModelCompilationOptions_SetInputModelFromBuffer
+            ModelCompilationOptions_SetOutputModelPath ModelCompilationOptions_SetOutputModelExternalInitializersFile
+            ModelCompilationOptions_SetOutputModelBuffer ModelCompilationOptions_SetEpContextEmbedMode CompileModel;
         23: GetTensorSizeInBytes AllocatorGetStats CreateMemoryInfo_V2 MemoryInfoGetDeviceMemType MemoryInfoGetVendorId
             ValueInfo_GetValueProducer ValueInfo_GetValueNumConsumers ValueInfo_GetValueConsumers ValueInfo_GetInitializerValue
             ValueInfo_GetExternalInitializerInfo ValueInfo_IsRequiredGraphInput ValueInfo_IsOptionalGraphInput ValueInfo_IsGraphOutput
@@ -1031,7 +1061,9 @@ pub mod since {
             CreateSharedAllocator GetSharedAllocator ReleaseSharedAllocator GetTensorData GetSessionOptionsConfigEntries
             SessionGetMemoryInfoForInputs SessionGetMemoryInfoForOutputs SessionGetEpDeviceForInputs CreateSyncStreamForEpDevice
             SyncStream_GetHandle ReleaseSyncStream CopyTensors Graph_GetModelMetadata GetModelCompatibilityForEpDevices
-            CreateExternalInitializerInfo;
+            CreateExternalInitializerInfo ModelCompilationOptions_SetFlags ModelCompilationOptions_SetEpContextBinaryInformation
+            ModelCompilationOptions_SetGraphOptimizationLevel ModelCompilationOptions_SetOutputModelWriteFunc
+            ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc;
         24: TensorTypeAndShape_HasShape KernelInfo_GetConfigEntries KernelInfo_GetOperatorDomain KernelInfo_GetOperatorType
             KernelInfo_GetOperatorSinceVersion GetInteropApi SessionGetEpDeviceForOutputs GetNumHardwareDevices GetHardwareDevices
             GetHardwareDeviceEpIncompatibilityDetails DeviceEpIncompatibilityDetails_GetReasonsBitmask
@@ -1039,12 +1071,15 @@ pub mod since {
             GetCompatibilityInfoFromModel GetCompatibilityInfoFromModelBytes CreateEnvWithOptions Session_GetEpGraphAssignmentInfo
             EpAssignedSubgraph_GetEpName EpAssignedSubgraph_GetNodes EpAssignedNode_GetName EpAssignedNode_GetDomain
             EpAssignedNode_GetOperatorType RunOptionsSetSyncStream GetTensorElementTypeAndShapeDataReference;
-        25: RunOptionsEnableProfiling RunOptionsDisableProfiling KernelInfoGetAttributeArray_string SetPerSessionThreadPoolCallbacks;
+        25: RunOptionsEnableProfiling RunOptionsDisableProfiling KernelInfoGetAttributeArray_string SetPerSessionThreadPoolCallbacks
+            ModelCompilationOptions_SetInputModel;
         27: GetMemPatternEnabled GetSessionExecutionMode SessionReleaseCapturedGraph;
         28: GetExperimentalFunction KernelContext_GetSyncStream;
-        29: SessionOptionsSetWeightlessSourceModelBuffer;
+        29: SessionOptionsSetWeightlessSourceModelBuffer ModelCompilationOptions_SetWeightlessEnabled;
         30: KernelContext_GetPreallocatedOutput;
-        31: SessionOptionsSetEpContextDataReadFunc GetModelPackageApi;
-        32: EpDevice_GetMemoryCapacity;
+        31: SessionOptionsSetEpContextDataReadFunc GetModelPackageApi ModelCompilationOptions_SetEpContextDataWriteFunc
+            ModelCompilationOptions_SetOutputModelExternalInitializersBuffer
+            ModelCompilationOptions_SetOutputModelExternalInitializersAlignment;
+        32: EpDevice_GetMemoryCapacity ModelCompilationOptions_SetWeightlessMode;
     }
 }

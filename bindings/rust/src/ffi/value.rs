@@ -5,12 +5,11 @@ use std::mem::ManuallyDrop;
 use std::ptr::{NonNull, null, null_mut};
 use std::sync::{Arc, OnceLock};
 
-use smallvec::SmallVec;
-
 use super::call::{call, handle};
-use super::element::{Element, bytes_of, check_count, count_of};
+use super::element::{Element, Extents, bytes_of, check_count, count_of, dims, extents};
 use super::environment::Environment;
 use super::error::{Error, Result};
+use super::few::Few;
 use super::library::api;
 use super::memory::{Allocator, Description, cpu_raw, default_raw, describe, is_host_accessible};
 use super::tables::{ONNXTensorElementDataType, ONNXType, OrtAllocator, OrtMemoryInfo, OrtValue, since};
@@ -19,8 +18,7 @@ handle!(ValueHandle, OrtValue, ReleaseValue);
 handle!(ShapeHandle, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
 
 /// Results of a run; `None` for an output that the library did not return.
-pub(super) type Handles = SmallVec<[Option<ValueHandle>; 8]>;
-type Dims = SmallVec<[i64; 8]>;
+pub(super) type Handles = Few<Option<ValueHandle>, 8>;
 
 /// A value of the library, and what keeps its memory alive.
 pub(crate) struct Value {
@@ -74,18 +72,19 @@ unsafe impl Send for Elements {}
 // SAFETY: as above.
 unsafe impl Sync for Elements {}
 
-fn new_tensor(allocator: *mut OrtAllocator, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<ValueHandle> {
+fn new_tensor(allocator: *mut OrtAllocator, element: ONNXTensorElementDataType, shape: &[usize]) -> Result<ValueHandle> {
     count_of(shape)?;
-    let mut raw = null_mut();
+    let (shape, mut raw) = (dims(shape)?, null_mut());
     // SAFETY: the allocator is valid, and the library copies the shape.
     unsafe { call!(CreateTensorAsOrtValue(allocator, shape.as_ptr(), shape.len(), element, &raw mut raw))? };
     ValueHandle::of(raw)
 }
 
 /// Creates a tensor over memory of the program.
-fn wrapped<T: Element>(shape: &[i64], data: *mut T, length: usize, keep: Keep) -> Result<Value> {
+fn wrapped<T: Element>(shape: &[usize], data: *mut T, length: usize, keep: Keep) -> Result<Value> {
     check_count(shape, length)?;
     Environment::get()?;
+    let shape = dims(shape)?;
     let (memory, mut raw, bytes) = (cpu_raw()?, null_mut(), length * size_of::<T>());
     // SAFETY: the callers pass that many bytes, and what keeps them alive. The library copies the shape.
     unsafe {
@@ -113,25 +112,25 @@ impl Value {
     }
 
     /// Creates a tensor over memory of the caller, who keeps it alive as long as the value is used.
-    pub(crate) fn view<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
+    pub(crate) fn view<T: Element>(shape: &[usize], data: &[T]) -> Result<Self> {
         wrapped(shape, data.as_ptr().cast_mut(), data.len(), Keep::Borrowed)
     }
 
     /// As above, for the library to write. It may write any bits, so `T` must not be `bool`.
-    pub(crate) fn view_mut<T: Element>(shape: &[i64], data: &mut [T]) -> Result<Self> {
+    pub(crate) fn view_mut<T: Element>(shape: &[usize], data: &mut [T]) -> Result<Self> {
         const { assert!(T::RAW.0 != ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL.0) };
         wrapped(shape, data.as_mut_ptr(), data.len(), Keep::Borrowed)
     }
 
     /// Creates a tensor that owns the data.
-    pub(crate) fn of_vec<T: Element>(shape: &[i64], data: Vec<T>) -> Result<Self> {
+    pub(crate) fn of_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Self> {
         let mut data = ManuallyDrop::new(data);
         let kept = RawVector { data: data.as_mut_ptr(), capacity: data.capacity() };
         wrapped(shape, kept.data, data.len(), Keep::Vector(Box::new(kept)))
     }
 
     /// Creates a tensor with a copy of the data.
-    pub(crate) fn of_slice<T: Element>(shape: &[i64], data: &[T]) -> Result<Self> {
+    pub(crate) fn of_slice<T: Element>(shape: &[usize], data: &[T]) -> Result<Self> {
         check_count(shape, data.len())?;
         Environment::get()?;
         let handle = new_tensor(default_raw()?, T::RAW, shape)?;
@@ -145,7 +144,7 @@ impl Value {
 
     /// Creates a tensor of zeros in the processor's memory, or in memory of an allocator. Memory that the program
     /// cannot write is not initialised.
-    pub(crate) fn zeros(allocator: Option<&Arc<Allocator>>, element: ONNXTensorElementDataType, shape: &[i64]) -> Result<Self> {
+    pub(crate) fn zeros(allocator: Option<&Arc<Allocator>>, element: ONNXTensorElementDataType, shape: &[usize]) -> Result<Self> {
         Environment::get()?;
         let bytes = bytes_of(element, count_of(shape)?)?;
         let handle = new_tensor(allocator.map_or_else(default_raw, |a| Ok(a.raw()))?, element, shape)?;
@@ -175,7 +174,7 @@ impl Value {
     }
 
     /// Returns type and shape of a tensor.
-    pub(crate) fn facts(&self) -> Result<(ONNXTensorElementDataType, Dims)> {
+    pub(crate) fn facts(&self) -> Result<(ONNXTensorElementDataType, Extents)> {
         facts(&self.handle)
     }
 
@@ -268,7 +267,7 @@ impl Value {
     }
 
     /// Creates a tensor of empty strings.
-    pub(crate) fn of_strings(shape: &[i64]) -> Result<Self> {
+    pub(crate) fn of_strings(shape: &[usize]) -> Result<Self> {
         Environment::get()?;
         let element = ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
         Ok(Self::of_library(new_tensor(default_raw()?, element, shape)?))
@@ -329,14 +328,14 @@ impl Value {
     }
 }
 
-fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
+fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Extents)> {
     let mut element = ONNXTensorElementDataType(0);
     if api()?.version >= since::GetTensorElementTypeAndShapeDataReference {
-        let (mut extents, mut rank) = (null(), 0);
+        let (mut dims, mut rank) = (null(), 0);
         // SAFETY: the pointer into the value is read at once.
         let shape = unsafe {
-            call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &raw mut element, &raw mut extents, &raw mut rank))?;
-            if rank == 0 { Dims::new() } else { Dims::from_slice(std::slice::from_raw_parts(extents, rank)) }
+            call!(GetTensorElementTypeAndShapeDataReference(value.raw(), &raw mut element, &raw mut dims, &raw mut rank))?;
+            if rank == 0 { Extents::new() } else { extents(std::slice::from_raw_parts(dims, rank))? }
         };
         return Ok((element, shape));
     }
@@ -347,9 +346,9 @@ fn facts(value: &ValueHandle) -> Result<(ONNXTensorElementDataType, Dims)> {
         let info = ShapeHandle::of(raw)?;
         call!(GetTensorElementType(info.raw(), &raw mut element))?;
         call!(GetDimensionsCount(info.raw(), &raw mut rank))?;
-        let mut shape = Dims::from_elem(0, rank);
+        let mut shape = Few::<i64, 8>::blank(rank);
         call!(GetDimensions(info.raw(), shape.as_mut_ptr(), rank))?;
-        Ok((element, shape))
+        Ok((element, extents(&shape)?))
     }
 }
 

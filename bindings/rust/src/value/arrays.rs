@@ -14,13 +14,8 @@ impl From<ShapeError> for OnnxError {
     }
 }
 
-fn extents(shape: &[usize]) -> Result<Vec<i64>> {
-    shape.iter().map(|&extent| Ok(i64::try_from(extent)?)).collect()
-}
-
 fn places(value: &Value) -> Result<IxDyn> {
-    let shape: Vec<usize> = value.shape()?.into_iter().map(|extent| Ok(usize::try_from(extent)?)).collect::<Result<_>>()?;
-    Ok(IxDyn(&shape))
+    Ok(IxDyn(&value.shape()?))
 }
 
 impl Value {
@@ -35,7 +30,7 @@ impl Value {
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
     pub fn from_array<T: TensorElement, D: Dimension>(array: Array<T, D>) -> Result<Self> {
-        let shape = extents(array.shape())?;
+        let shape = array.shape().to_vec();
         if array.is_standard_layout() {
             let (data, offset) = array.into_raw_vec_and_offset();
             let count = ffi::count_of(&shape)?;
@@ -54,7 +49,7 @@ impl Value {
         let data = array
             .as_slice()
             .ok_or_else(|| OnnxError::invalid("an array that is not in standard layout cannot be read in place: copy it"))?;
-        Self::view(&extents(array.shape())?, data)
+        Self::view(array.shape(), data)
     }
 
     /// Returns the elements of a tensor as an array, without a copy. Errors are as for [`Value::extract_tensor`].

@@ -71,18 +71,18 @@ impl Value {
     ///
     /// `shape` has the extents, outermost first; it is empty for a scalar. It is an error if their product is not the
     /// length of the data.
-    pub fn from_slice<T: TensorElement>(shape: &[i64], data: &[T]) -> Result<Self> {
+    pub fn from_slice<T: TensorElement>(shape: &[usize], data: &[T]) -> Result<Self> {
         Ok(Self::of(ffi::Value::of_slice(shape, data)?))
     }
 
     /// Creates a tensor that owns the data, without copying it. Errors are as for [`Value::from_slice`].
-    pub fn from_vec<T: TensorElement>(shape: &[i64], data: Vec<T>) -> Result<Self> {
+    pub fn from_vec<T: TensorElement>(shape: &[usize], data: Vec<T>) -> Result<Self> {
         Ok(Self::of(ffi::Value::of_vec(shape, data)?))
     }
 
     /// Creates a tensor with a copy of bytes, for element types that Rust does not have. The elements are little-endian
     /// and packed.
-    pub fn from_bytes(element: ElementType, shape: &[i64], data: &[u8]) -> Result<Self> {
+    pub fn from_bytes(element: ElementType, shape: &[usize], data: &[u8]) -> Result<Self> {
         let wanted = ffi::bytes_of(element.raw(), ffi::count_of(shape)?)?;
         if wanted != data.len() {
             let message = format!("the shape {shape:?} of {element:?} takes {wanted} bytes, but the data has {}", data.len());
@@ -94,13 +94,13 @@ impl Value {
     }
 
     /// Creates a tensor of zeros, in memory of the library.
-    pub fn zeros<T: TensorElement>(shape: &[i64]) -> Result<Self> {
+    pub fn zeros<T: TensorElement>(shape: &[usize]) -> Result<Self> {
         Ok(Self::of(ffi::Value::zeros(None, T::RAW, shape)?))
     }
 
     /// Creates a tensor in memory of an allocator. Its elements are zero if the program can write the memory, otherwise
     /// undefined.
-    pub fn new_in<T: TensorElement>(allocator: &Allocator, shape: &[i64]) -> Result<Self> {
+    pub fn new_in<T: TensorElement>(allocator: &Allocator, shape: &[usize]) -> Result<Self> {
         Ok(Self::of(ffi::Value::zeros(Some(&allocator.handle), T::RAW, shape)?))
     }
 
@@ -122,8 +122,8 @@ impl Value {
     }
 
     /// Returns the extents of a tensor, outermost first; an error for other values.
-    pub fn shape(&self) -> Result<Vec<i64>> {
-        Ok(self.inner.facts()?.1.into_vec())
+    pub fn shape(&self) -> Result<Vec<usize>> {
+        Ok(self.inner.facts()?.1.to_vec())
     }
 
     /// Returns the memory of a tensor.

@@ -13,7 +13,7 @@ impl Value {
     /// assert_eq!(value.extract_strings()?, ["", "one\0two"]);
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
-    pub fn from_strings<S: AsRef<str>>(shape: &[i64], data: &[S]) -> Result<Self> {
+    pub fn from_strings<S: AsRef<str>>(shape: &[usize], data: &[S]) -> Result<Self> {
         ffi::check_count(shape, data.len())?;
         let mut value = ffi::Value::of_strings(shape)?;
         for (at, text) in data.iter().enumerate() {

@@ -35,7 +35,7 @@ impl Value {
     /// };
     /// view.shape().unwrap();
     /// ```
-    pub fn view<'a, T: TensorElement>(shape: &[i64], data: &'a [T]) -> Result<ValueView<'a>> {
+    pub fn view<'a, T: TensorElement>(shape: &[usize], data: &'a [T]) -> Result<ValueView<'a>> {
         Ok(ValueView { value: Value::of(ffi::Value::view(shape, data)?), memory: PhantomData })
     }
 }
@@ -57,6 +57,6 @@ impl Deref for ValueView<'_> {
 
 /// Creates a tensor over memory of the program that the library may write. Only for `PlainElement`s, because the
 /// library may write any bits. The caller keeps the memory borrowed as long as the value is used.
-pub(crate) fn wrap_for_writing<T: PlainElement>(shape: &[i64], data: &mut [T]) -> Result<Value> {
+pub(crate) fn wrap_for_writing<T: PlainElement>(shape: &[usize], data: &mut [T]) -> Result<Value> {
     Ok(Value::of(ffi::Value::view_mut(shape, data)?))
 }

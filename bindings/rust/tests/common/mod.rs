@@ -124,7 +124,7 @@ impl Model {
     }
 
     pub fn session(self) -> Session {
-        onnx::session_builder().unwrap().with_intra_threads(2).unwrap().commit_from_memory(&self.bytes()).unwrap()
+        onnx::session_builder().with_intra_threads(2).commit_from_memory(&self.bytes()).unwrap()
     }
 }
 
@@ -157,6 +157,6 @@ pub fn slow(products: usize) -> Session {
     model.session()
 }
 
-pub fn floats(shape: &[i64], data: &[f32]) -> Value {
+pub fn floats(shape: &[usize], data: &[f32]) -> Value {
     Value::from_slice(shape, data).unwrap()
 }

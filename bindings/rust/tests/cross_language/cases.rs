@@ -20,7 +20,7 @@ pub(crate) enum Mode {
 pub(crate) struct Input {
     pub(crate) name: &'static str,
     pub(crate) element: ElementType,
-    pub(crate) shape: Vec<i64>,
+    pub(crate) shape: Vec<usize>,
     pub(crate) mode: Mode,
     /// The data of all steps. Strings end with a NUL.
     pub(crate) data: Vec<u8>,
@@ -39,7 +39,7 @@ impl Input {
     /// Returns the tensor of a step.
     pub(crate) fn value(&self, step: usize) -> Value {
         let step = if matches!(self.mode, Mode::Each) { step } else { 0 };
-        let count = usize::try_from(self.shape.iter().product::<i64>()).unwrap();
+        let count = self.shape.iter().product::<usize>();
         if self.element == ElementType::String {
             let texts: Vec<&str> = std::str::from_utf8(&self.data).unwrap().split_terminator('\0').collect();
             return Value::from_strings(&self.shape, &texts[step * count..(step + 1) * count]).unwrap();
@@ -49,19 +49,19 @@ impl Input {
     }
 }
 
-fn input(name: &'static str, element: ElementType, shape: &[i64], mode: Mode, data: Vec<u8>) -> Input {
+fn input(name: &'static str, element: ElementType, shape: &[usize], mode: Mode, data: Vec<u8>) -> Input {
     Input { name, element, shape: shape.to_vec(), mode, data }
 }
 
 /// Returns floats, different ones in each step.
-fn floats(random: &mut Random, name: &'static str, steps: usize, shape: &[i64]) -> Input {
-    let count = usize::try_from(shape.iter().product::<i64>()).unwrap();
+fn floats(random: &mut Random, name: &'static str, steps: usize, shape: &[usize]) -> Input {
+    let count = shape.iter().product::<usize>();
     input(name, ElementType::Float32, shape, Mode::Each, random.floats(steps * count))
 }
 
 /// Returns a cache that is empty or zero at first.
-fn cache(name: &'static str, shape: &[i64], mode: Mode) -> Input {
-    let count = usize::try_from(shape.iter().product::<i64>()).unwrap();
+fn cache(name: &'static str, shape: &[usize], mode: Mode) -> Input {
+    let count = shape.iter().product::<usize>();
     input(name, ElementType::Float32, shape, mode, vec![0; 4 * count])
 }
 
@@ -133,18 +133,17 @@ fn tokens(random: &mut Random, steps: usize) -> Input {
 
 /// A decoder whose cache grows.
 fn grown(random: &mut Random) -> Case {
-    let past = cache("past", &[0, i64::try_from(WIDTH).unwrap()], Mode::Back("present"));
+    let past = cache("past", &[0, WIDTH], Mode::Back("present"));
     Case { name: "grown", model: growing().bytes(), steps: 24, inputs: vec![tokens(random, 24), past], only_bound: false }
 }
 
 /// A decoder whose cache stays in one place.
 fn one_buffer(random: &mut Random) -> Case {
     const ROOM: usize = 32;
-    let room = i64::try_from(ROOM).unwrap();
     let place = input("place", ElementType::Int64, &[1, 1], Mode::Each, numbers((0..24i64).map(i64::to_le_bytes)));
     let shown = (0..24).flat_map(|step| (0..ROOM).map(move |at| if at <= step { 0f32 } else { HIDDEN }));
-    let mask = input("mask", ElementType::Float32, &[1, room], Mode::Each, numbers(shown.map(f32::to_le_bytes)));
-    let past = cache("past", &[room, i64::try_from(WIDTH).unwrap()], Mode::Over("present"));
+    let mask = input("mask", ElementType::Float32, &[1, ROOM], Mode::Each, numbers(shown.map(f32::to_le_bytes)));
+    let past = cache("past", &[ROOM, WIDTH], Mode::Over("present"));
     Case {
         name: "one_buffer",
         model: with_room().bytes(),

@@ -115,7 +115,7 @@ fn session() {
     assert_eq!((session.inputs().len(), session.metadata().unwrap().version), (2, 3));
     let value = Value::from_vec(&[1], vec![5f32]).unwrap();
     let model = Model::new().input("x", FLOAT, &["1"]).output("y", FLOAT, &["1"]).constant("w", FLOAT, &[1], &[0; 4]);
-    let builder = onnx::session_builder().unwrap().with_initializer("w", value).unwrap().with_intra_threads(1).unwrap();
+    let builder = onnx::session_builder().with_initializer("w", value).with_intra_threads(1);
     let other = builder.commit_from_memory(&model.node("Add", &["x", "w"], &["y"], &[]).bytes()).unwrap();
     std::thread::spawn(move || other.run(&[("x", &floats(&[1], &[1.0]))], &["y"]).unwrap().len()).join().unwrap();
 }
@@ -232,8 +232,8 @@ fn bindings_made_and_dropped() {
 #[test]
 fn asynchronous_runs() {
     // Threads that wait by spinning would take processor time from those that work.
-    let builder = onnx::session_builder().unwrap().with_intra_threads(2).unwrap();
-    let builder = builder.with_config_entry("session.intra_op.allow_spinning", "0").unwrap();
+    let builder = onnx::session_builder().with_intra_threads(2);
+    let builder = builder.with_config_entry("session.intra_op.allow_spinning", "0");
     let model = Model::new().input("x", FLOAT, &["n"]).output("y", FLOAT, &["n"]).node("Neg", &["x"], &["y"], &[]);
     let (session, x) = (builder.commit_from_memory(&model.bytes()).unwrap(), Arc::new(four()));
     stays_flat("runs whose results are dropped", |i| {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use onnx::{Allocator, ElementType, IoBinding, LogLevel, MemoryInfo, OnnxError, RunFuture, RunOptions, Session, SessionBuilder, Value};
+use onnx::{
+    Allocator, ElementType, IoBinding, LogLevel, MemoryInfo, ModelCompiler, OnnxError, RunFuture, RunOptions, Session, SessionBuilder,
+    Value,
+};
 
 use super::common::{FLOAT, INT64, Model, STRING, floats};
 use super::flat::stays_flat;
@@ -74,10 +77,10 @@ const OF_BINDINGS: [Mistake; 11] = [
 const OF_VALUES: [Mistake; 11] = [
     |_| Value::from_slice(&[3], &[0f32; 2]).map(drop),
     |_| Value::from_vec(&[3], vec![0f32; 2]).map(drop),
-    |_| Value::view(&[-1], &[0f32; 2]).map(drop),
+    |_| Value::view(&[usize::MAX], &[0f32; 2]).map(drop),
     |_| Value::from_strings(&[3], &["a text that is too long for a small string"]).map(drop),
     |_| Value::from_bytes(ElementType::Bool, &[3], &[1]).map(drop),
-    |_| Value::zeros::<f32>(&[i64::MAX, 2]).map(drop),
+    |_| Value::zeros::<f32>(&[usize::MAX, 2]).map(drop),
     |_| Value::sequence(vec![floats(&[1], &[1.0]), Value::from_slice(&[1], &[1i64])?]).map(drop),
     |_| Value::map(floats(&[1], &[1.0]), floats(&[2], &[1.0, 2.0])).map(drop),
     |s| s.x.extract_tensor::<i64>().map(drop),
@@ -86,17 +89,19 @@ const OF_VALUES: [Mistake; 11] = [
 ];
 
 /// Returns a builder of sessions without extra threads, because starting threads would take longer than the failure.
-fn alone() -> Result<SessionBuilder, OnnxError> {
-    onnx::session_builder()?.with_intra_threads(1)
+fn alone() -> SessionBuilder {
+    onnx::session_builder().with_intra_threads(1)
 }
 
-const OF_THE_REST: [Mistake; 12] = [
-    |_| alone()?.commit_from_file("no/such/file.onnx").map(drop),
-    |_| alone()?.commit_from_memory(b"no model").map(drop),
-    |s| alone()?.commit_from_memory(&s.broken).map(drop),
-    |_| onnx::session_builder()?.with_provider("NoSuchProvider", &[("a", "b")]).map(drop),
-    |_| onnx::session_builder()?.with_config_entry("user_compute_stream", "1").map(drop),
-    |_| onnx::session_builder()?.with_operator_library("no/such/library.so").map(drop),
+const OF_THE_REST: [Mistake; 14] = [
+    |_| alone().commit_from_file("no/such/file.onnx").map(drop),
+    |_| alone().commit_from_memory(b"no model").map(drop),
+    |s| alone().commit_from_memory(&s.broken).map(drop),
+    |s| alone().with_provider("NoSuchProvider", &[("a", "b")]).commit_from_memory(&s.broken).map(drop),
+    |s| alone().with_config_entry("user_compute_stream", "1").commit_from_memory(&s.broken).map(drop),
+    |s| alone().with_operator_library("no/such/library.so").commit_from_memory(&s.broken).map(drop),
+    |_| ModelCompiler::from_file(alone(), "no/such/file.onnx").compile_to_memory().map(drop),
+    |s| ModelCompiler::from_memory(alone(), &s.broken[..]).compile_to_memory().map(drop),
     |_| MemoryInfo::named("NoSuchMemory", 0).map(drop),
     |_| Allocator::shared(&MemoryInfo::named("NoSuchMemory", 0)?).map(drop),
     |s| s.session.run_async(&[("z", s.x.clone())], &["sum"]).map(drop),
@@ -108,8 +113,8 @@ const OF_THE_REST: [Mistake; 12] = [
 
 /// Creates a session that only logs fatal errors, because official libraries log each failing run.
 fn quiet(model: &Model, threads: usize) -> Session {
-    let builder = onnx::session_builder().unwrap().with_log_level(LogLevel::Fatal).unwrap();
-    builder.with_intra_threads(threads).unwrap().commit_from_memory(&model.clone().bytes()).unwrap()
+    let builder = onnx::session_builder().with_log_level(LogLevel::Fatal);
+    builder.with_intra_threads(threads).commit_from_memory(&model.clone().bytes()).unwrap()
 }
 
 fn scene() -> Scene {

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/half.h"
+#include "base/loading.h"
 #include "memory/mapping.h"
 
 namespace retort::ops {
@@ -121,17 +122,17 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
     packed->fit = packed->stride;
     packed->stride += round_up(fit_bytes, 64);
   }
-  // If columns are contiguous, a few at a time are packed and released at once, so a large weight is never in memory
-  // twice.
+  // A few columns at a time are packed: loading can be cancelled between them, and contiguous ones are released at once,
+  // so that a large weight is never in memory twice.
   const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
   const size_t pair = 2 * kernels::gemm_panel_width();
-  const size_t slice =
-      strides.row == 1 || factors ? round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), pair) : n;
+  const size_t slice = round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), pair);
   const size_t column = packed->type == PackedType::f32 ? k * sizeof(float) : k * sizeof(float16);
   packed->memory = c.packed(count * packed->stride, [&](void* memory) {
     char* to = static_cast<char*>(memory);
     for (size_t i = 0; i < count; ++i) {
       for (size_t n0 = 0; n0 < n; n0 += slice) {
+        check_loading(c.parallel());
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
         char *matrix = to + i * packed->stride, *panels = matrix + n0 * column;

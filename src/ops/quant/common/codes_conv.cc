@@ -195,6 +195,32 @@ void CodesConv::Strips::fill(const Window& win, const uint8_t* image, uint8_t fl
   }
 }
 
+/// A channel with its padding, for windows that the processor multiplies directly.
+struct CodesConv::PaddedPlane {
+  size_t row_bytes, rows;
+  explicit PaddedPlane(const Window& win) : row_bytes(size_t(extent(win.axes[1]))), rows(size_t(extent(win.axes[0]))) {}
+  static int64_t extent(const WindowAxis& a) { return std::max((a.out - 1) * a.stride + a.kernel, a.pad_begin + a.in); }
+  static bool suits(const Window& win) {
+    return win.rank == 2 && kernels::has_code_windows() && std::ranges::all_of(win.spatial(), [](const WindowAxis& a) {
+             return a.kernel > 0 && a.kernel <= int64_t(kernels::CodeWindow::kColumns) && a.stride <= 2 &&
+                    a.dilation == 1 && a.pad_begin >= 0 && a.pad_begin < a.kernel;
+           });
+  }
+  size_t bytes() const { return round_up(row_bytes * rows + kernels::CodeWindow::kSurplus, 128); }
+  void fill(const Window& win, const uint8_t* image, uint8_t flip, int32_t zero, uint8_t* to) const {
+    const WindowAxis &v = win.axes[0], &h = win.axes[1];
+    std::memset(to, zero, bytes());
+    to += size_t(v.pad_begin) * row_bytes + size_t(h.pad_begin);
+    for (int64_t i = 0; i < v.in; ++i, to += row_bytes, image += h.in) {
+      if (flip == 0) {
+        std::memcpy(to, image, size_t(h.in));
+      } else {
+        for (int64_t j = 0; j < h.in; ++j) to[j] = image[j] ^ flip;
+      }
+    }
+  }
+};
+
 /// Whether each channel has few filters, so that a product of matrices would have few rows.
 bool CodesConv::by_planes(const Shape& w) const {
   constexpr int64_t kFewFilters = 8;
@@ -204,8 +230,10 @@ bool CodesConv::by_planes(const Shape& w) const {
 size_t CodesConv::scratch_bytes(const RunContext& c, const Inputs& in) const {
   if (c.out_count() == 0) return 0;
   const Sizes s = sizes(c, in);
-  if (const Strips strips(s.window); by_planes(c.shape(in.w)) && strips.count > 0)
-    return checked_mul(strips.bytes(), size_t(c.parallel().workers()), "planes");
+  if (const Strips strips(s.window); by_planes(c.shape(in.w)) && strips.count > 0) {
+    const size_t padded = PaddedPlane::suits(s.window) ? PaddedPlane(s.window).bytes() : 0;
+    return checked_mul(std::max(strips.bytes(), padded), size_t(c.parallel().workers()), "planes");
+  }
   return Memory(c, s, size_t(group), nullptr).parts.bytes();
 }
 
@@ -217,8 +245,50 @@ void CodesConv::convolve(const RunContext& c, const Inputs& in, kernels::CodesRe
   convolve_panels(c, in, s, y, finish);
 }
 
+void CodesConv::convolve_windows(const RunContext& c, const Inputs& in, const Sizes& s, const kernels::CodesResult& y,
+                                 Finish finish) const {
+  const PaddedPlane padded(s.window);
+  const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
+  const auto* w = static_cast<const int8_t*>(c.data(in.w));
+  const int32_t fill = kernels::zero_of_a(x, x_zero[0]) + 128;
+  const WindowAxis &v = s.window.axes[0], &h = s.window.axes[1];
+  c.parallel().for_each(s.batch * s.in_c, [&](size_t task, int worker) {
+    auto* plane = static_cast<uint8_t*>(c.scratch()) + size_t(worker) * padded.bytes();
+    padded.fill(s.window, x.bytes(task * s.in_px), x.is_signed ? 0x80 : 0, fill, plane);
+    const size_t channel = task % s.in_c, n = task / s.in_c;
+    for (size_t o = channel * s.group_out; o < (channel + 1) * s.group_out; ++o) {
+      int8_t weights[kernels::CodeWindow::kColumns][kernels::CodeWindow::kColumns] = {};
+      int32_t total = 0;
+      for (int64_t i = 0; i < v.kernel; ++i) {
+        for (int64_t j = 0; j < h.kernel; ++j) total += weights[i][j] = w[o * s.taps + size_t(i * h.kernel + j)];
+      }
+      CodeRow row;
+      finish(row, o);
+      row.bias = int32_t(uint32_t(row.bias) - uint32_t(total * fill));
+      const kernels::CodeWindow window{.x = plane,
+                                       .row_bytes = padded.row_bytes,
+                                       .weights = weights,
+                                       .rows = size_t(v.kernel),
+                                       .columns = size_t(h.kernel),
+                                       .row_stride = size_t(v.stride),
+                                       .column_stride = size_t(h.stride)};
+      kernels::multiply_code_window(window, row, y, size_t(v.out), size_t(h.out), (n * s.out_c + o) * s.out_px);
+    }
+  });
+}
+
+/// Whether all filters have signed codes with zero points that are 0.
+bool CodesConv::signed_filters(const RunContext& c, const Inputs& in, size_t channels) const {
+  if (c.dtype(in.w) != DType::i8) return false;
+  const Codes zeros = zero_points(c, in.w_zero, channels, "w_zero_point");
+  for (size_t o = 0; zeros.data && o < std::min(zeros.count, channels); ++o)
+    if (zeros[o] != 0) return false;
+  return true;
+}
+
 void CodesConv::convolve_planes(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
                                 Finish finish) const {
+  if (PaddedPlane::suits(s.window) && signed_filters(c, in, s.out_c)) return convolve_windows(c, in, s, y, finish);
   const Strips strips(s.window);
   const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
   const Codes w = codes_of(c, in.w), w_zero = zero_points(c, in.w_zero, s.out_c, "w_zero_point");
@@ -296,6 +366,7 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
       kernels::GemmCodesArgs args{.m = s.group_out, .k = s.k, .a = filters + g * s.group_out * depth};
       args.rows = memory.rows + g * s.group_out;
       args.packed_b = panel;
+      args.same_zero = true;
       args.c = y;
       for (size_t p = begin; p < end && !c.parallel().cancelled(); p += width) {
         args.n = std::min(width, end - p);

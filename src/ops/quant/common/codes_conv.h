@@ -28,13 +28,17 @@ struct CodesConv : WindowAttributes {
   struct Memory;
   struct Filters;
   struct Strips;
+  struct PaddedPlane;
   using Finish = FunctionRef<void(kernels::CodeRow&, size_t)>;
   Sizes sizes(const RunContext& c, const Inputs& in) const;
   bool by_planes(const Shape& weights) const;
+  bool signed_filters(const RunContext& c, const Inputs& in, size_t channels) const;
   std::pair<const int8_t*, bool> rows_of(const RunContext& c, const Inputs& in, const Sizes& s, const Memory& memory,
                                          Finish finish) const;
   void convolve_panels(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
                        Finish finish) const;
+  void convolve_windows(const RunContext& c, const Inputs& in, const Sizes& s, const kernels::CodesResult& y,
+                        Finish finish) const;
   void convolve_planes(const RunContext& c, const Inputs& in, const Sizes& s, kernels::CodesResult y,
                        Finish finish) const;
 };

@@ -97,6 +97,8 @@ void multiply_decoded(const DecodedProduct& p, void* scratch, const Parallel& pa
   });
 }
 
+float CodeBlocks::scale(size_t row, size_t b) const { return scale_number(scales, scale_type, row * blocks + b); }
+
 float CodeBlocks::zero(size_t row, size_t b) const {
   if (real_zeros) return scale_number(real_zeros, real_zero_type, row * blocks + b);
   if (zeros && zero_rows) return float(get_packed(zeros + row / zero_rows * zero_bytes, row % zero_rows, bits));
@@ -109,14 +111,13 @@ void CodeBlocks::decode(size_t row, float* to) const {
   for (size_t b = 0; b < blocks; ++b) {
     const size_t first = b * block, n = std::min(block, length - first);
     if (!groups) {
-      const float scale = scale_number(scales, scale_type, row * blocks + b);
-      decode_run(bits, from + b * block_bytes, n, scale, zero(row, b), to + first);
+      decode_run(bits, from + b * block_bytes, n, scale(row, b), zero(row, b), to + first);
       continue;
     }
     decode_run(bits, from + b * block_bytes, n, 1, 0, to + first);
     for (size_t i = first; i < first + n; ++i) {
       const size_t g = size_t(groups[i]);
-      to[i] = (to[i] - zero(row, g)) * scale_number(scales, scale_type, row * blocks + g);
+      to[i] = (to[i] - zero(row, g)) * scale(row, g);
     }
   }
 }

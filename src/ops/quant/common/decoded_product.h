@@ -42,8 +42,7 @@ struct CodeBlocks {
   DType real_zero_type = DType::f32;
   const int32_t* groups = nullptr;  ///< for each element, the block whose scale and zero point apply; null: its own
   void decode(size_t row, float* to) const;
-
- private:
+  float scale(size_t row, size_t block) const;
   float zero(size_t row, size_t block) const;
 };
 

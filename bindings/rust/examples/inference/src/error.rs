@@ -84,13 +84,13 @@ mod tests {
     use super::*;
 
     fn load() -> Result<onnx::Session> {
-        Ok(onnx::session_builder()?.commit_from_file("no/such/model.onnx")?)
+        Ok(onnx::session_builder().commit_from_file("no/such/model.onnx")?)
     }
 
     #[test]
     fn errors_of_the_library_are_converted() {
         let error = load().unwrap_err();
-        assert!(matches!(&error, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{error:?}");
+        assert!(matches!(&error, InferError::Onnx(e) if e.code == onnx::OrtErrorCode::NoSuchFile), "{error:?}");
         assert!(error.to_string().contains("no/such/model.onnx"), "{error}");
         assert_eq!(error.source().unwrap().to_string(), error.to_string());
     }

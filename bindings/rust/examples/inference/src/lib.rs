@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod inference;
 mod speech;
 mod stream;
 mod symbols;
@@ -8,7 +9,8 @@ mod voice;
 mod wav;
 
 pub use error::{InferError, Result};
-pub use speech::{Audio, SAMPLE_RATE, Speech, ensure_onnx_init};
+pub use inference::{Device, Inference, ensure_onnx_init};
+pub use speech::{Audio, SAMPLE_RATE, Speech};
 pub use stream::{SpeechStream, Utterance};
 pub use symbols::{MAX_TOKENS, pieces, tokens};
 pub use voice::{STYLE, Voice};

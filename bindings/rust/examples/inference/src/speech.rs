@@ -5,17 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use onnx::{ElementType, RunFuture, Session, Value, ValueInfo};
 
-use crate::{InferError, MAX_TOKENS, Result, Voice};
+use crate::{InferError, Inference, MAX_TOKENS, Result, Voice};
 
 /// Samples per second in the output of these models.
 pub const SAMPLE_RATE: u32 = 24_000;
-
-/// Loads the library if it is not loaded, so that a program can find out early whether there is one. It may be called
-/// several times. Thread-safe. The other functions do this as well.
-pub fn ensure_onnx_init() -> Result<()> {
-    onnx::init()?;
-    Ok(())
-}
 
 /// Speech as sound.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,11 +50,9 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// Loads a model from a file.
+    /// Loads a model from a file, to run on the processor. For another device, see [`Inference`].
     pub fn from_file(path: impl AsRef<Path>, voice: Voice) -> Result<Self> {
-        // Asynchronous runs need a second thread.
-        let session = onnx::session_builder()?.with_intra_threads(2)?.commit_from_file(path)?;
-        Self::new(Arc::new(Mutex::new(session)), voice)
+        Self::new(Arc::new(Mutex::new(Inference::default().onnx_session(path)?)), voice)
     }
 
     /// Uses an existing session, which must have two or more threads. It is an error if its model has other inputs.
@@ -120,11 +111,11 @@ impl Speech {
         self.check(tokens)?;
         let silence = [0];
         let padded = [&silence, tokens, &silence].concat();
-        let shape = [1, i64::try_from(padded.len()).unwrap_or(i64::MAX)];
+        let shape = [1, padded.len()];
         let tokens_value = Value::from_vec(&shape, padded)?;
         let style = self.voice.style(tokens.len())?;
-        let style = Value::from_slice(&[1, i64::try_from(style.len()).unwrap_or(i64::MAX)], style)?;
-        let speed = Value::from_slice(&[1], &[self.speed])?;
+        let style = Value::from_slice::<f32>(&[1, style.len()], style)?;
+        let speed = Value::from_slice::<f32>(&[1], &[self.speed])?;
         let names = &self.names;
         let inputs = [
             (names.tokens.as_str(), Arc::new(tokens_value)),

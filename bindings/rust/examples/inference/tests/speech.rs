@@ -80,7 +80,7 @@ fn invalid_tokens_are_errors() {
 #[test]
 fn other_models_are_errors() {
     let missing = Speech::from_file("no/such/model.onnx", Voice::seeded(1)).unwrap_err();
-    assert!(matches!(&missing, InferError::Onnx(e) if e.code == onnx::ErrorCode::NoSuchFile), "{missing}");
+    assert!(matches!(&missing, InferError::Onnx(e) if e.code == onnx::OrtErrorCode::NoSuchFile), "{missing}");
     let sound = Speech::from_file(EXPECTED, Voice::seeded(1)).unwrap_err();
     assert!(matches!(sound, InferError::Onnx(_)), "{sound}");
     let decoder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/growing.onnx");
@@ -90,7 +90,7 @@ fn other_models_are_errors() {
 
 #[test]
 fn the_session_may_be_kept_elsewhere() {
-    let session = onnx::session_builder().unwrap().with_intra_threads(2).unwrap().commit_from_file(MODEL).unwrap();
+    let session = onnx::session_builder().with_intra_threads(2).commit_from_file(MODEL).unwrap();
     let session = Arc::new(Mutex::new(session));
     let speech = Speech::new(Arc::clone(&session), Voice::seeded(7)).unwrap();
     let wanted = speech.say(&[50, 83]).unwrap();

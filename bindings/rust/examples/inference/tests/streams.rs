@@ -22,6 +22,19 @@ fn is_send<T: Send + 'static>(value: T) -> T {
     value
 }
 
+/// [`Speech`] runs models with Kokoro's interface.
+#[test]
+fn test_kokoro_is_send() {
+    is_send(speech());
+    is_send(speech().session().clone());
+}
+
+#[test]
+fn test_implements_sink_and_stream() {
+    fn check<T: futures::Sink<Utterance, Error = InferError> + Stream<Item = inference::Result<inference::Audio>> + Send>(_: &T) {}
+    check(&speech().stream(1));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn clones_speak_at_once_in_tasks() {
     let speech = speech();

@@ -6,6 +6,7 @@
  */
 module io.retort.onnxruntime {
   requires io.retort.onnxruntime.ffm;
+  requires transitive io.retort.onnxruntime.support;
   requires static com.microsoft.onnxruntime;
 
   exports io.retort.onnxruntime;

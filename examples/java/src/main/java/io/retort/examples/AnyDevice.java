@@ -2,9 +2,9 @@ package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
 import io.retort.onnxruntime.DeviceType;
-import io.retort.onnxruntime.ElementType;
 import io.retort.onnxruntime.EpSelectionPolicy;
 import io.retort.onnxruntime.MemoryDescriptor;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtAllocatorFFM;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
@@ -37,7 +37,7 @@ public final class AnyDevice {
 
   private static void run(OrtEnvironmentFFM env, Path model) {
     // [flow]
-    MemoryDescriptor in = new MemoryDescriptor(ElementType.FLOAT, 1, 1, 8, 8), out = new MemoryDescriptor(ElementType.FLOAT, 1, 10);
+    MemoryDescriptor in = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 1, 8, 8), out = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 10);
     try (SessionOptions options = SessionOptions.create(env).setEpSelectionPolicy(EpSelectionPolicy.PREFER_GPU);
         OrtSessionFFM session = OrtSessionFFM.create(env, model, options); OrtIoBindingFFM binding = session.createBinding();
         OrtAllocatorFFM inputs = session.allocator(session.inputDevices().get(0)); OrtAllocatorFFM outputs = session.allocator(session.outputDevices().get(0));

@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtException;
 import io.retort.onnxruntime.OrtIoBindingFFM;
@@ -39,8 +39,8 @@ public final class Classify {
         OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment image = arena.allocate(ValueLayout.JAVA_FLOAT, Digit.PIXELS);
       MemorySegment probabilities = arena.allocate(ValueLayout.JAVA_FLOAT, Digit.CLASSES);
-      binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("image", image, new long[] {1, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       int right = 0;
       for (int i = 0; i < labels.length; ++i) {
         for (int p = 0; p < Digit.PIXELS; ++p) image.setAtIndex(ValueLayout.JAVA_FLOAT, p, pixels[i * Digit.PIXELS + p] / (float) WHITE);
@@ -57,7 +57,7 @@ public final class Classify {
   private static void mistake(OrtIoBindingFFM binding, MemorySegment image) {
     // [mistake]
     try {
-      binding.bindInput("image", image, new long[] {64}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("image", image, new long[] {64}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     } catch (OrtException e) {
       System.out.println(e.code() + ": " + e.getMessage());
     }

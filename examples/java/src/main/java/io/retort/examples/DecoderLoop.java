@@ -1,8 +1,8 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
 import io.retort.onnxruntime.MemoryDescriptor;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -36,16 +36,16 @@ public final class DecoderLoop implements AutoCloseable {
   // [bind]
   private DecoderLoop(OrtEnvironmentFFM env, OrtSessionFFM session) {
     binding = session.createBinding();
-    binding.bindInput("token", token, new long[] {1, 1}, ElementType.INT64, DeviceSpec.CPU);
-    binding.bindInput("last", last, new long[] {1}, ElementType.INT32, DeviceSpec.CPU);
-    binding.bindInput("total", total, new long[] {1}, ElementType.INT32, DeviceSpec.CPU);
+    binding.bindInput("token", token, new long[] {1, 1}, OnnxTensorElementType.INT64, DeviceSpec.CPU);
+    binding.bindInput("last", last, new long[] {1}, OnnxTensorElementType.INT32, DeviceSpec.CPU);
+    binding.bindInput("total", total, new long[] {1}, OnnxTensorElementType.INT32, DeviceSpec.CPU);
     long vocabulary = shape(session.outputs().get(0))[2];
     logits = arena.allocate(ValueLayout.JAVA_FLOAT, vocabulary);
-    binding.bindOutput("logits", logits, new long[] {1, 1, vocabulary}, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("logits", logits, new long[] {1, 1, vocabulary}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     for (ValueInfo input : session.inputs()) {
       if (!input.name().startsWith("past_")) continue;
       long[] extents = shape(input);  // [1, heads, room, size of a head]; the program chooses the room
-      MemoryDescriptor what = new MemoryDescriptor(ElementType.FLOAT, 1, extents[1], ROOM, extents[3]);
+      MemoryDescriptor what = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, extents[1], ROOM, extents[3]);
       MemorySegment cache = arena.allocate(what.bytes(), 64);  // filled with zeros
       try (OrtValueRef value = OrtValueRef.wrap(env, cache, what, DeviceSpec.CPU)) {
         binding.bindInput(input.name(), value);

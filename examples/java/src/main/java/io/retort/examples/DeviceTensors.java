@@ -1,10 +1,10 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
 import io.retort.onnxruntime.EpDevice;
 import io.retort.onnxruntime.MemoryDescriptor;
 import io.retort.onnxruntime.MemoryKind;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtAllocatorFFM;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
@@ -34,7 +34,7 @@ public final class DeviceTensors {
 
   // [flow]
   private static void run(OrtEnvironmentFFM env, Path model, Path provider) {
-    MemoryDescriptor in = new MemoryDescriptor(ElementType.FLOAT, 1, 64), out = new MemoryDescriptor(ElementType.FLOAT, 1, 10);
+    MemoryDescriptor in = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 64), out = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 10);
     try (Arena arena = Arena.ofConfined();
         SessionOptions options = SessionOptions.create(env).setEpSelector((devices, modelMetadata, runtimeMetadata, most) -> preferDevice(devices));
         OrtSessionFFM session = OrtSessionFFM.create(env, model, options); OrtIoBindingFFM binding = session.createBinding()) {

@@ -5,7 +5,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -33,8 +33,8 @@ public final class FromOfficial {
   private static float after(OrtSession session, float[] pixels, int digit) {
     try (Arena arena = Arena.ofConfined(); OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {  // on the same native session
       MemorySegment image = arena.allocateFrom(ValueLayout.JAVA_FLOAT, pixels), probabilities = arena.allocate(ValueLayout.JAVA_FLOAT, 10);
-      binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("image", image, new long[] {1, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();  // again and again, while the contents of image change
       return probabilities.getAtIndex(ValueLayout.JAVA_FLOAT, digit);
     }

@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -27,8 +27,8 @@ public final class KnownShape {
       MemorySegment image = arena.allocate(ValueLayout.JAVA_FLOAT, 64);  // the program's own memory
       MemorySegment probabilities = arena.allocate(ValueLayout.JAVA_FLOAT, 10);
       try (OrtIoBindingFFM binding = session.createBinding()) {
-        binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);  // read where it lies
-        binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);  // written where it is bound
+        binding.bindInput("image", image, new long[] {1, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);  // read where it lies
+        binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);  // written where it is bound
         for (int down = 0; down < 3; ++down) {
           Digit.drawTwo(image, down);  // only the contents change
           binding.run();

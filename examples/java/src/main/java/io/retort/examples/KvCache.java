@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -44,14 +44,14 @@ public final class KvCache {
     // Where the step writes its row, and how many rows there are then.
     MemorySegment last = arena.allocate(ValueLayout.JAVA_INT), total = arena.allocate(ValueLayout.JAVA_INT);
     long[] cache = {1, HEADS, ROOM, WIDTH / HEADS};
-    binding.bindInput("x", x, new long[] {1, 1, WIDTH}, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindInput("last", last, new long[] {1}, ElementType.INT32, DeviceSpec.CPU);
-    binding.bindInput("total", total, new long[] {1}, ElementType.INT32, DeviceSpec.CPU);
-    binding.bindInput("past_key", keys, cache, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindInput("past_value", values, cache, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindOutput("present_key", keys, cache, ElementType.FLOAT, DeviceSpec.CPU);  // the same memory
-    binding.bindOutput("present_value", values, cache, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindOutput("y", y, new long[] {1, 1, WIDTH}, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", x, new long[] {1, 1, WIDTH}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("last", last, new long[] {1}, OnnxTensorElementType.INT32, DeviceSpec.CPU);
+    binding.bindInput("total", total, new long[] {1}, OnnxTensorElementType.INT32, DeviceSpec.CPU);
+    binding.bindInput("past_key", keys, cache, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("past_value", values, cache, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("present_key", keys, cache, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);  // the same memory
+    binding.bindOutput("present_value", values, cache, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("y", y, new long[] {1, 1, WIDTH}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     // [step]
     for (int step = 0; step < 6; ++step) {
       for (int i = 0; i < WIDTH; ++i) x.setAtIndex(ValueLayout.JAVA_FLOAT, i, (7 * step + 3 * i) % 5 - 2);  // the token of this step

@@ -1,17 +1,17 @@
 package io.retort.examples;
 
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.DeviceSpec;
 import io.retort.onnxruntime.EpDevice;
 import io.retort.onnxruntime.EpSelectionPolicy;
 import io.retort.onnxruntime.MemoryDescriptor;
 import io.retort.onnxruntime.MemoryKind;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtAllocatorFFM;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtException;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
 import io.retort.onnxruntime.OrtValueRef;
-import io.retort.onnxruntime.DeviceSpec;
 import io.retort.onnxruntime.SessionOptions;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -47,8 +47,8 @@ public final class Pinned {
         OrtSessionFFM session = OrtSessionFFM.create(env, Path.of(args[0]), options); OrtAllocatorFFM memory = staging(env, session.inputEpDevices().get(0))) {
       System.out.printf(Locale.ROOT, "staged in %s memory%n", memory.device().equals(DeviceSpec.CPU) ? "ordinary" : "pinned");
       // [bind]
-      try (OrtValueRef image = memory.allocate(new MemoryDescriptor(ElementType.FLOAT, 1, 1, 8, 8));
-          OrtValueRef probabilities = memory.allocate(new MemoryDescriptor(ElementType.FLOAT, 1, 10)); OrtIoBindingFFM binding = session.createBinding()) {
+      try (OrtValueRef image = memory.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 1, 8, 8));
+          OrtValueRef probabilities = memory.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 10)); OrtIoBindingFFM binding = session.createBinding()) {
         MemorySegment pixels = image.asSegment();
         binding.bindOutput("probabilities", probabilities);
         for (int down = 0; down < 3; ++down) {

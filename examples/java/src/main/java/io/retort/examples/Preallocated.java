@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -31,8 +31,8 @@ public final class Preallocated {
       for (int i = 0; i < most; ++i) Digit.drawTwo(images.asSlice(i * IMAGE, IMAGE), i);
       for (int batch : new int[] {8, 3, 5}) {
         // The front of the same memory: binding a name again replaces what was bound to it.
-        binding.bindInput("image", images, new long[] {batch, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
-        binding.bindOutput("probabilities", probabilities, new long[] {batch, 10}, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("image", images, new long[] {batch, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindOutput("probabilities", probabilities, new long[] {batch, 10}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         binding.run();
         System.out.printf(Locale.ROOT, "batch of %d:", batch);
         for (int i = 0; i < batch; ++i) System.out.print(" " + Digit.bestOf(probabilities.asSlice(i * RESULT, RESULT)));

@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtException;
 import io.retort.onnxruntime.OrtIoBindingFFM;
@@ -24,7 +24,7 @@ public final class Threads {
     MemorySegment image = arena.allocate(ValueLayout.JAVA_FLOAT, Digit.PIXELS);
     Digit.drawTwo(image, down);
     OrtIoBindingFFM binding = session.createBinding();
-    binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("image", image, new long[] {1, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("probabilities", DeviceSpec.CPU);
     return binding;
   }

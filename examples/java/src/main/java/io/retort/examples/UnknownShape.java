@@ -1,7 +1,7 @@
 package io.retort.examples;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -28,12 +28,12 @@ public final class UnknownShape {
         OrtSessionFFM session = OrtSessionFFM.create(env, Path.of(args[0]), null); OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment image = arena.allocate(ValueLayout.JAVA_FLOAT, Digit.PIXELS);
       // [bind]
-      binding.bindInput("image", image, new long[] {8, 8}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("image", image, new long[] {8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       for (int clear = 0; clear < 3; ++clear) {
         Digit.drawTwo(image, 0);
         image.asSlice(0, 4 * 16 * clear).fill((byte) 0);  // fewer dark pixels each time
         binding.bindOutputToDevice("places", DeviceSpec.CPU);  // again, because the shape may have changed
-        try (Arena step = Arena.ofConfined(); OrtValues results = binding.runWithBindings(null)) {  // references, no copies
+        try (Arena step = Arena.ofConfined(); OrtValues results = binding.runWithBindings()) {  // references, no copies
           MemorySegment places = results.get("places").asSegment(step);
           long found = results.get("places").shape()[1];  // [2, found]: rows, then columns
           long row = places.getAtIndex(ValueLayout.JAVA_LONG, 0), column = places.getAtIndex(ValueLayout.JAVA_LONG, found);

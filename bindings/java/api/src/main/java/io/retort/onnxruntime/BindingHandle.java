@@ -19,6 +19,10 @@ final class BindingHandle extends Handle {
   private MemorySegment[] kept;
   /** Results of which {@code getBoundOutputCpuValues} returned views. */
   private Collection<ValueHandle> shown = List.of();
+  /** The copies that {@code copyOutputsToCpu} made of results on devices, by name; null if it was not called. */
+  private Map<String, ValueHandle> copies;
+  /** Counts the runs and the changes of outputs, each of which ends the results before it. */
+  private long epoch;
 
   BindingHandle(OrtApiFFM api, MemorySegment address, SessionHandle session) {
     super(api, ObjectKind.IO_BINDING, address, session);
@@ -30,12 +34,14 @@ final class BindingHandle extends Handle {
     ValueHandle before = side.put(name, value);
     if (before != null) before.release();
     kept = null;
+    if (side == outputs) begin();
   }
 
   void clear(Map<String, ValueHandle> side) {
     side.values().forEach(BindingHandle::release);
     side.clear();
     kept = null;
+    if (side == outputs) endResults();
   }
 
   private static void release(ValueHandle value) {
@@ -60,6 +66,42 @@ final class BindingHandle extends Handle {
     shown = next;
   }
 
+  /** Ends the results so far, and the views of them. Every run calls this. */
+  void endResults() {
+    begin();
+    show(List.of());
+  }
+
+  /** Begins new results. */
+  private void begin() {
+    ++epoch;
+    keepCopies(null);
+  }
+
+  /** Returns the number of the present results. */
+  long epoch() {
+    return epoch;
+  }
+
+  /** Throws if the results with this number have ended. */
+  void requireEpoch(long wanted) {
+    if (epoch != wanted)
+      throw new IllegalStateException("these results have ended, because the binding has run again or an output was bound again: read the first of them before that, or bind the outputs to values");
+  }
+
+  /** Stores copies of results, or null for none; takes over one reference to each. */
+  void keepCopies(Map<String, ValueHandle> made) {
+    if (copies != null) copies.values().forEach(Handle::release);
+    copies = made;
+  }
+
+  /** Returns the stored copy of a result, with a new reference; null if there is none. */
+  ValueHandle copyOf(String name) {
+    ValueHandle copy = copies == null ? null : copies.get(name);
+    if (copy != null) copy.retain();
+    return copy;
+  }
+
   /** Returns the exception for a run whose arguments the linker refused. */
   RuntimeException refused(RuntimeException cause) {
     for (Map<String, ValueHandle> side : List.of(inputs, outputs)) {
@@ -73,7 +115,7 @@ final class BindingHandle extends Handle {
 
   @Override
   void free() {
-    show(List.of());
+    endResults();
     api.c.releaseIoBinding(address);
     clear(inputs);
     clear(outputs);

@@ -77,12 +77,38 @@ final class BoundResults {
     }
   }
 
+  /** Copies the outputs that are on devices, now. The binding keeps the copies until the results end. */
+  void copyToHost(BindingHandle binding) {
+    binding.keepCopies(null);
+    Map<String, ValueHandle> all = values(binding);
+    Map<String, ValueHandle> host = Map.of();
+    Map<String, ValueHandle> copies = new LinkedHashMap<>();
+    try {
+      host = onHost(binding, all);
+      host.forEach((name, value) -> {
+        if (value != all.get(name)) copies.put(name, held(value));
+      });
+      binding.keepCopies(copies);
+    } finally {
+      host.values().forEach(Handle::release);
+      all.values().forEach(Handle::release);
+    }
+  }
+
   /**
    * Returns the outputs on the host; the caller gets a reference to each. An output that is on the host already is
    * returned as it is.
    */
   Map<String, ValueHandle> onHost(BindingHandle binding) {
     Map<String, ValueHandle> all = values(binding);
+    try {
+      return onHost(binding, all);
+    } finally {
+      all.values().forEach(Handle::release);
+    }
+  }
+
+  private Map<String, ValueHandle> onHost(BindingHandle binding, Map<String, ValueHandle> all) {
     Map<String, ValueHandle> host = new LinkedHashMap<>();
     List<ValueHandle> from = new ArrayList<>();
     List<ValueHandle> to = new ArrayList<>();
@@ -91,9 +117,10 @@ final class BoundResults {
       for (var entry : all.entrySet()) {
         ValueHandle value = entry.getValue();
         boolean there = value.type() != ValueType.TENSOR || value.device().isHostAccessible();
-        ValueHandle result = there ? held(value) : ValueMaker.onHost(api, value.descriptor());
+        ValueHandle copied = there ? held(value) : binding.copyOf(entry.getKey());
+        ValueHandle result = copied != null ? copied : ValueMaker.onHost(api, value.descriptor());
         host.put(entry.getKey(), result);
-        if (there) continue;
+        if (copied != null) continue;
         from.add(value);
         to.add(result);
       }
@@ -102,8 +129,6 @@ final class BoundResults {
     } catch (RuntimeException e) {
       host.values().forEach(Handle::release);
       throw e;
-    } finally {
-      all.values().forEach(Handle::release);
     }
   }
 

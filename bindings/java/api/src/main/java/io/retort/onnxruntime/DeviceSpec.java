@@ -32,6 +32,45 @@ public record DeviceSpec(String name, DeviceType type, int vendorId, int deviceI
   }
 
   /**
+   * Creates the memory of a device by its name. The names {@code Cpu}, {@code Cuda} and {@code CudaPinned} give the
+   * places that {@link #CPU}, {@link #cuda} and {@link #cudaPinned} give. For another name, the place is the device's own
+   * memory, and the vendor is that of the registered provider with such memory.
+   *
+   * @param name name of the memory; upper and lower case are equal for the names above
+   * @param type kind of the device
+   * @param deviceId number of the device, from 0
+   * @throws OrtException if one of the names above is used for another type, or the device id is negative
+   */
+  public DeviceSpec(String name, DeviceType type, int deviceId) {
+    this(known(name, type), type, vendor(name), deviceId, name.equalsIgnoreCase("CudaPinned") ? MemoryKind.HOST_ACCESSIBLE : MemoryKind.DEFAULT, 0);
+  }
+
+  /** Returns the usual spelling of a name; throws if it names memory of another kind of device. */
+  private static String known(String name, DeviceType type) {
+    for (String one : new String[] {"Cpu", "Cuda", "CudaPinned"}) {
+      if (!one.equalsIgnoreCase(Objects.requireNonNull(name, "name"))) continue;
+      DeviceType wanted = one.equals("Cpu") ? DeviceType.CPU : DeviceType.GPU;
+      if (wanted != type) throw OrtException.invalid("memory '" + name + "' of a " + type + ": it belongs to a " + wanted);
+      return one;
+    }
+    return name;
+  }
+
+  private static int vendor(String name) {
+    return name.equalsIgnoreCase("Cuda") || name.equalsIgnoreCase("CudaPinned") ? NVIDIA : 0;
+  }
+
+  /** Returns whether both are on one device. A vendor that is 0 may be any. */
+  boolean sameDevice(DeviceSpec other) {
+    return type == other.type && deviceId == other.deviceId && (vendorId == other.vendorId || vendorId == 0 || other.vendorId == 0);
+  }
+
+  /** Returns whether both are the same memory of one device. Names and alignments do not matter. */
+  boolean sameMemory(DeviceSpec other) {
+    return sameDevice(other) && memory == other.memory;
+  }
+
+  /**
    * {@return the memory of a CUDA device}
    *
    * @param deviceId number of the device, from 0

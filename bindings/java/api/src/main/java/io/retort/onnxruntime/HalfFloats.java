@@ -34,10 +34,10 @@ public final class HalfFloats {
    * {@return the numbers of a segment as floats}
    *
    * @param segment elements of {@code type}
-   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
+   * @param type {@link OnnxTensorElementType#FLOAT}, {@link OnnxTensorElementType#FLOAT16} or {@link OnnxTensorElementType#BFLOAT16}
    * @throws OrtException for another type
    */
-  public static float[] toFloats(MemorySegment segment, ElementType type) {
+  public static float[] toFloats(MemorySegment segment, OnnxTensorElementType type) {
     int count = Math.toIntExact(segment.byteSize() * 8 / checked(type).bits());
     float[] floats = new float[count];
     switch (type) {
@@ -57,10 +57,10 @@ public final class HalfFloats {
    *
    * @param floats the numbers to write
    * @param segment receives the elements, of {@code type}; at least as long as the numbers need
-   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}
+   * @param type {@link OnnxTensorElementType#FLOAT}, {@link OnnxTensorElementType#FLOAT16} or {@link OnnxTensorElementType#BFLOAT16}
    * @throws OrtException for another type, or if the segment is too short
    */
-  public static void fromFloats(float[] floats, MemorySegment segment, ElementType type) {
+  public static void fromFloats(float[] floats, MemorySegment segment, OnnxTensorElementType type) {
     if (segment.byteSize() < checked(type).bytes(floats.length))
       throw OrtException.invalid(floats.length + " numbers of " + type + " take " + type.bytes(floats.length) + " bytes, the segment has " + segment.byteSize());
     switch (type) {
@@ -74,8 +74,8 @@ public final class HalfFloats {
     }
   }
 
-  private static ElementType checked(ElementType type) {
-    if (type == ElementType.FLOAT || type == ElementType.FLOAT16 || type == ElementType.BFLOAT16) return type;
+  private static OnnxTensorElementType checked(OnnxTensorElementType type) {
+    if (type == OnnxTensorElementType.FLOAT || type == OnnxTensorElementType.FLOAT16 || type == OnnxTensorElementType.BFLOAT16) return type;
     throw OrtException.invalid("elements are " + type + ", not FLOAT, FLOAT16 or BFLOAT16: read them with the accessor of that type");
   }
 }

@@ -9,7 +9,7 @@ import java.util.Objects;
  * @param type type of the elements
  * @param shape the extents, outermost first, none of them negative; none for a scalar
  */
-public record MemoryDescriptor(ElementType type, long... shape) {
+public record MemoryDescriptor(OnnxTensorElementType type, long... shape) {
   /**
    * Checks and copies the shape.
    *
@@ -19,6 +19,16 @@ public record MemoryDescriptor(ElementType type, long... shape) {
     Objects.requireNonNull(type, "type");
     shape = Objects.requireNonNull(shape, "shape").clone();
     elements(shape);
+  }
+
+  /**
+   * Creates a descriptor, with the shape first.
+   *
+   * @param shape the extents, outermost first, none of them negative; empty for a scalar
+   * @param type type of the elements
+   */
+  public MemoryDescriptor(long[] shape, OnnxTensorElementType type) {
+    this(type, shape);
   }
 
   /** Returns the number of elements of a shape. */

@@ -1,5 +1,6 @@
 package io.retort.onnxruntime;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 
 /**
@@ -44,6 +45,17 @@ public abstract class NativeObject implements AutoCloseable {
   /** Returns the handle without adding a reference. */
   final Handle handle() {
     return reference.handle;
+  }
+
+  /**
+   * {@return the address of the native object, for {@link OrtApiFFM} and other native code, as a segment of size 0. It is
+   * valid until this object is closed}
+   *
+   * @throws IllegalStateException if the object is closed
+   */
+  public final MemorySegment nativePointer() {
+    requireNotClosed();
+    return reference.handle.address;
   }
 
   /** Adds a reference for a call; the caller calls {@code release()} on the handle. */

@@ -4,6 +4,7 @@ import io.retort.onnxruntime.ffm.Memory;
 import io.retort.onnxruntime.ffm.NativeLibrary;
 import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.OrtLibrary;
+import io.retort.onnxruntime.support.FfmSupport;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -31,6 +33,7 @@ public final class OrtApiFFM {
 
   final OrtApi c;
   final MemorySegment defaultAllocator;
+  private final RawBindings bindings;
   private final OrtLibrary library;
   /**
    * OrtMemoryInfo objects, one for each place that was ever used. There are few of them, and they are kept until the
@@ -46,6 +49,28 @@ public final class OrtApiFFM {
     try (Arena arena = Arena.ofConfined()) {
       defaultAllocator = pointer(arena, c::getAllocatorWithDefaultOptions);
     }
+    bindings = new RawBindings(c, defaultAllocator, this::check);
+  }
+
+  /**
+   * Finds and loads a library, as {@link #get()} does. Each object of the same library may be used with objects of the
+   * other.
+   *
+   * @throws UnsatisfiedLinkError if no library can be used; the message lists what was tried
+   * @throws UnsupportedOperationException if Java does not allow calls of native code
+   */
+  public OrtApiFFM() {
+    this(open(NativeLibrary::load));
+  }
+
+  private static OrtLibrary open(Supplier<NativeLibrary> load) {
+    FfmSupport.require();
+    try {
+      return OrtLibrary.open(load.get());
+    } catch (IllegalCallerException e) {
+      throw new UnsupportedOperationException("Java does not let this package call native code (" + e.getMessage() + "): start it with "
+          + "--enable-native-access=ALL-UNNAMED or, if this package is a module, --enable-native-access=io.retort.onnxruntime.ffm", e);
+    }
   }
 
   /**
@@ -54,9 +79,10 @@ public final class OrtApiFFM {
    *
    * @return the library, the same one for every call
    * @throws UnsatisfiedLinkError if no library can be used; the message lists what was tried
+   * @throws UnsupportedOperationException if Java does not allow calls of native code
    */
   public static synchronized OrtApiFFM get() {
-    if (found == null) found = new OrtApiFFM(OrtLibrary.open(NativeLibrary.load()));
+    if (found == null) found = new OrtApiFFM(open(NativeLibrary::load));
     return found;
   }
 
@@ -67,7 +93,7 @@ public final class OrtApiFFM {
    * @throws UnsatisfiedLinkError if the file cannot be loaded, is not an engine, or is too old
    */
   public static OrtApiFFM load(Path file) {
-    return new OrtApiFFM(OrtLibrary.open(NativeLibrary.load(file)));
+    return new OrtApiFFM(open(() -> NativeLibrary.load(file)));
   }
 
   /** {@return the file of the library; null if the system does not tell} */
@@ -102,6 +128,105 @@ public final class OrtApiFFM {
       check(c.releaseAvailableProviders(array, n));
       return all;
     }
+  }
+
+  /**
+   * Creates a native I/O binding. {@link OrtIoBindingFFM} does this for programs that do not handle pointers.
+   *
+   * @param sessionPtr the OrtSession, from {@link NativeObject#nativePointer()}; it must stay open as long as the binding
+   * @return the OrtIoBinding; the caller releases it with {@link #releaseOrtIoBinding}
+   */
+  public MemorySegment createOrtIoBinding(MemorySegment sessionPtr) {
+    return bindings.create(notNull(sessionPtr, "the session"));
+  }
+
+  /**
+   * Creates a native I/O binding that is released when an arena is closed.
+   *
+   * @param sessionPtr the OrtSession, from {@link NativeObject#nativePointer()}; it must stay open as long as the arena
+   * @param scope the arena
+   * @return the OrtIoBinding
+   */
+  public MemorySegment createIoBinding(MemorySegment sessionPtr, Arena scope) {
+    return Memory.view(createOrtIoBinding(sessionPtr), 0, scope, binding -> bindings.releaseIfThere(binding));
+  }
+
+  /**
+   * Binds an input to a value.
+   *
+   * @param ioBindingPtr a binding from {@link #createOrtIoBinding}
+   * @param name name of the input
+   * @param ortValuePtr the OrtValue, from {@link NativeObject#nativePointer()}. If the session reads the input in other
+   * memory, the value is copied now; otherwise its memory must stay valid as long as it is bound
+   * @param deviceInfoPtr the place of the value, from {@link #memoryInfo}; NULL if it need not be checked
+   * @throws OrtException if the name is unknown, the value is in another place, or the library reports an error
+   */
+  public void bindInputToDevice(MemorySegment ioBindingPtr, String name, MemorySegment ortValuePtr, MemorySegment deviceInfoPtr) {
+    try (Arena arena = Arena.ofConfined()) {
+      bindings.bindInput(ioBindingPtr, text(arena, "name", name), notNull(ortValuePtr, "the value"), deviceInfoPtr);
+    }
+  }
+
+  /**
+   * Binds an output to a new tensor, which belongs to the binding.
+   *
+   * @param ioBindingPtr a binding from {@link #createOrtIoBinding}
+   * @param name name of the output
+   * @param type type of the elements
+   * @param shape the extents, outermost first
+   * @param deviceInfoPtr the place of the tensor, from {@link #memoryInfo}
+   * @throws OrtException if the name is unknown, or the session has no allocator for the place
+   */
+  public void bindOutput(MemorySegment ioBindingPtr, String name, OnnxTensorElementType type, long[] shape, MemorySegment deviceInfoPtr) {
+    try (Arena arena = Arena.ofConfined()) {
+      bindings.bindOutput(ioBindingPtr, text(arena, "name", name), new MemoryDescriptor(shape, type), notNull(deviceInfoPtr, "the place"));
+    }
+  }
+
+  /**
+   * Runs the session of a binding.
+   *
+   * @param ioBindingPtr a binding from {@link #createOrtIoBinding}
+   * @throws OrtException if the run fails
+   */
+  public void runWithIoBinding(MemorySegment ioBindingPtr) {
+    bindings.run(ioBindingPtr);
+  }
+
+  /**
+   * Gets the outputs of a binding.
+   *
+   * @param ioBindingPtr a binding from {@link #createOrtIoBinding}
+   * @param outArrayPtr receives a pointer to an OrtValue for each output, in the order of their binding. The caller
+   * releases each with {@link #releaseOrtValue}
+   * @return the number of outputs
+   * @throws OrtException if the array is too short
+   */
+  public long getBoundOutputValues(MemorySegment ioBindingPtr, MemorySegment outArrayPtr) {
+    return bindings.outputs(ioBindingPtr, outArrayPtr);
+  }
+
+  /**
+   * Releases a value.
+   *
+   * @param ortValuePtr a value from {@link #getBoundOutputValues}
+   */
+  public void releaseOrtValue(MemorySegment ortValuePtr) {
+    bindings.releaseValue(notNull(ortValuePtr, "the value"));
+  }
+
+  /**
+   * Releases a binding, and the tensors that belong to it.
+   *
+   * @param ioBindingPtr a binding from {@link #createOrtIoBinding}
+   */
+  public void releaseOrtIoBinding(MemorySegment ioBindingPtr) {
+    bindings.release(ioBindingPtr);
+  }
+
+  private static MemorySegment notNull(MemorySegment pointer, String what) {
+    if (pointer.address() == 0) throw OrtException.invalid("the pointer to " + what + " is NULL");
+    return pointer;
   }
 
   MemorySegment table() {
@@ -244,10 +369,23 @@ public final class OrtApiFFM {
     return pairs;
   }
 
-  /** Returns the OrtMemoryInfo of a place; it belongs to this object. */
-  MemorySegment memoryInfo(DeviceSpec device) {
+  /**
+   * {@return the OrtMemoryInfo of a place, for the methods that take one; it belongs to this object}
+   *
+   * @param device the place
+   */
+  public MemorySegment memoryInfo(DeviceSpec device) {
     MemorySegment own = providerInfos.get(Objects.requireNonNull(device, "device"));
+    if (own == null && device.vendorId() == 0 && device.type() != DeviceType.CPU) own = ofAnyVendor(device);
     return own != null ? own : memoryInfos.computeIfAbsent(device, this::makeMemoryInfo);
+  }
+
+  /** Returns the OrtMemoryInfo of the provider whose memory has this name; null if there is none. */
+  private MemorySegment ofAnyVendor(DeviceSpec device) {
+    for (var known : providerInfos.entrySet()) {
+      if (known.getKey().sameMemory(device) && known.getKey().name().equalsIgnoreCase(device.name())) return known.getValue();
+    }
+    return null;
   }
 
   private MemorySegment makeMemoryInfo(DeviceSpec d) {

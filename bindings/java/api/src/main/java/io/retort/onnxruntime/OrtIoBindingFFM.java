@@ -3,11 +3,13 @@ package io.retort.onnxruntime;
 import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.Buffer;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * Binds inputs and outputs of a session to memory once. A run is then one call without names, and data stays in the
@@ -98,7 +100,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @throws OrtException if the name is unknown, type or shape are not those of the model, or the segment is too short,
    * not aligned, on the heap, or confined to another thread
    */
-  public void bindInput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
+  public void bindInput(String name, MemorySegment segment, long[] shape, OnnxTensorElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
     session.inputPorts().fits(session.inputPorts().get(name), what);
     try (OrtValueRef value = new OrtValueRef(ValueMaker.wrap(api, segment, what, device))) {
@@ -127,6 +129,59 @@ public final class OrtIoBindingFFM extends NativeObject {
       }
       binding.put(binding.inputs, name, held);
     });
+  }
+
+  /**
+   * Binds an input to a value that is in a known place.
+   *
+   * @param name name of the input
+   * @param value the value; the binding keeps it alive
+   * @param device the place where the value is
+   * @throws OrtException as for {@link #bindInput(String, OrtValueRef)}, and if the value is in another place
+   */
+  public void bindInput(String name, OrtValueRef value, DeviceSpec device) {
+    DeviceSpec place = value.valueType() == ValueType.TENSOR ? value.device() : DeviceSpec.CPU;
+    if (!place.sameMemory(device)) throw OrtException.invalid("input '" + name + "' is on " + place + ", not on " + device + ": name the place of the value, or copy it with copyTensors");
+    bindInput(name, value);
+  }
+
+  /**
+   * Binds an input to memory of the program, with the element type and the shape of the model. One extent may be left
+   * open in the model: it follows from the size of the memory.
+   *
+   * @param name name of the input
+   * @param segment native memory with the elements, which is used as {@link #bindInput(String, MemorySegment, long[],
+   * OnnxTensorElementType, DeviceSpec)} does
+   * @param device place of the memory
+   * @throws OrtException as for that method, and if the shape does not follow from the size
+   */
+  public void bindInput(String name, MemorySegment segment, DeviceSpec device) {
+    MemoryDescriptor what = InputBuffers.shapeOf(session.inputPorts().get(name).info(), segment.byteSize());
+    bindInput(name, segment, what.shape(), what.type(), device);
+  }
+
+  /**
+   * Binds an input to a buffer of Java, with the element type and the shape of the model. A direct buffer is used in
+   * place, and stays alive while it is bound. A buffer on Java's heap is copied now: bind it again after you change its
+   * contents.
+   *
+   * @param name name of the input
+   * @param buffer the elements from the position of the buffer to its limit
+   * @param device place of the buffer; it must be memory of the host
+   * @throws OrtException if the buffer has another element type than the input or another byte order than the machine,
+   * or if the shape does not follow from its size
+   */
+  public void bindInput(String name, Buffer buffer, DeviceSpec device) {
+    ValueInfo input = session.inputPorts().get(name).info();
+    MemorySegment segment = InputBuffers.segmentOf(input, buffer, device);
+    if (segment.isNative()) {
+      bindInput(name, segment, device);
+      return;
+    }
+    try (OrtValueRef copy = new OrtValueRef(ValueMaker.onHost(api, InputBuffers.shapeOf(input, segment.byteSize())))) {
+      copy.copyFrom(segment);
+      bindInput(name, copy);
+    }
   }
 
   /**
@@ -188,7 +243,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @throws OrtException if the name is unknown, the type is not that of the model, or the segment is too short, not
    * aligned, read-only, or on the heap
    */
-  public void bindOutput(String name, MemorySegment segment, long[] shape, ElementType type, DeviceSpec device) {
+  public void bindOutput(String name, MemorySegment segment, long[] shape, OnnxTensorElementType type, DeviceSpec device) {
     MemoryDescriptor what = new MemoryDescriptor(type, shape);
     session.outputPorts().fits(session.outputPorts().get(name), what);
     try (OrtValueRef value = new OrtValueRef(ValueMaker.wrap(api, segment, what, device))) {
@@ -210,6 +265,19 @@ public final class OrtIoBindingFFM extends NativeObject {
     try (OrtAllocatorFFM allocator = result(b -> OrtAllocatorFFM.of(b.session, device)); OrtValueRef value = allocator.allocate(what)) {
       bindOutput(name, value);
     }
+  }
+
+  /**
+   * Binds an output to a new tensor, which is allocated once, now.
+   *
+   * @param name name of the output
+   * @param shape the extents, outermost first
+   * @param type type of the elements
+   * @param device place of the new tensor
+   * @throws OrtException as for {@link #bindOutput(String, MemoryDescriptor, DeviceSpec)}
+   */
+  public void bindOutput(String name, long[] shape, OnnxTensorElementType type, DeviceSpec device) {
+    bindOutput(name, new MemoryDescriptor(shape, type), device);
   }
 
   /**
@@ -253,7 +321,7 @@ public final class OrtIoBindingFFM extends NativeObject {
 
   private void run(BindingHandle binding, RunOptions options) {
     binding.session.there();
-    binding.show(List.of());
+    binding.endResults();
     Handle with = options == null ? null : options.use();
     long status;
     try {
@@ -270,12 +338,56 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Runs the model.
    *
+   * @return the outputs by name, which may be ignored; see {@link OrtValues}
+   * @throws OrtException as for {@link #run(RunOptions)}
+   */
+  public OrtValues runWithBindings() {
+    return runWithBindings((RunOptions) null);
+  }
+
+  /**
+   * Runs the model with config entries.
+   *
+   * @param runOptions keys and values for {@link RunOptions#addConfigEntry}; may be empty
+   * @return the outputs by name, which may be ignored; see {@link OrtValues}
+   * @throws OrtException as for {@link #run(RunOptions)}, and if the library rejects an entry
+   */
+  public OrtValues runWithBindings(Map<String, String> runOptions) {
+    try (RunOptions options = RunOptions.create(api)) {
+      runOptions.forEach(options::addConfigEntry);
+      return runWithBindings(options);
+    }
+  }
+
+  /**
+   * Runs the model.
+   *
    * @param options the options; null for none
-   * @return references to the outputs by name; the caller closes them. On Retort, later runs do not overwrite these
-   * values, except for values that were bound
+   * @return the outputs by name, which may be ignored. If the program reads one of them, it closes them. On Retort,
+   * later runs do not overwrite values that were read, except for values that were bound
    * @throws OrtException as for {@link #run(RunOptions)}
    */
   public OrtValues runWithBindings(RunOptions options) {
+    BindingHandle binding = (BindingHandle) enter();
+    try {
+      run(binding, options);
+      return later(binding, results::values);
+    } finally {
+      binding.leave();
+    }
+  }
+
+  /** Returns results that are fetched when the first one is read, if they have not ended. */
+  private OrtValues later(BindingHandle binding, Function<BindingHandle, Map<String, ValueHandle>> fetch) {
+    long epoch = binding.epoch();
+    return new OrtValues(() -> result(again -> {
+      again.requireEpoch(epoch);
+      return fetch.apply(again);
+    }));
+  }
+
+  /** Runs the model for a receiver in another thread, and returns references to the outputs. */
+  private OrtValues runAndFetch(RunOptions options) {
     BindingHandle binding = (BindingHandle) enter();
     try {
       run(binding, options);
@@ -297,7 +409,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @return references to the outputs by name; the receiver closes them
    */
   public CompletableFuture<OrtValues> runAsync(RunOptions options, Executor executor) {
-    return AsyncRun.start(api, options, executor, this::runWithBindings);
+    return AsyncRun.start(api, options, executor, this::runAndFetch);
   }
 
   /** {@return the names of the bound outputs, in the order of their first binding} */
@@ -305,9 +417,12 @@ public final class OrtIoBindingFFM extends NativeObject {
     return result(results::names);
   }
 
-  /** {@return references to the outputs by name; the caller closes them. Before the first run, the values are empty} */
+  /**
+   * {@return the outputs by name, which may be ignored; see {@link OrtValues}. If the program reads one of them, it closes
+   * them. Before the first run, the values are empty}
+   */
   public OrtValues getBoundOutputValues() {
-    return result(binding -> new OrtValues(results.values(binding)));
+    return result(binding -> later(binding, results::values));
   }
 
   /**
@@ -334,24 +449,24 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   /**
-   * Copies the outputs that are on devices to the host.
+   * Copies the outputs that are on devices to the host, now. The binding keeps the copies until its next run, and {@link
+   * #getBoundOutputCpuValues()} gives views of them.
    *
-   * @return references to the outputs by name; the caller closes them. Outputs that are on the host are returned
-   * without a copy
+   * @return the outputs on the host by name, which may be ignored; see {@link OrtValues}. If the program reads one of
+   * them, it closes them. Outputs that are on the host are returned without a copy
    */
   public OrtValues copyOutputsToCpu() {
-    return result(binding -> new OrtValues(results.onHost(binding)));
+    return result(binding -> {
+      results.copyToHost(binding);
+      return later(binding, results::onHost);
+    });
   }
 
-  private interface Result<T> {
-    T of(BindingHandle binding);
-  }
-
-  private <T> T result(Result<T> result) {
+  private <T> T result(Function<BindingHandle, T> result) {
     BindingHandle binding = (BindingHandle) enter();
     try {
       binding.session.there();
-      return result.of(binding);
+      return result.apply(binding);
     } finally {
       binding.leave();
     }
@@ -378,7 +493,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   /** Unbinds all outputs. Values that nothing else references are released. */
   public void clearBoundOutputs() {
     with(binding -> {
-      binding.show(List.of());
+      binding.endResults();
       api.c.clearBoundOutputs(binding.address);
       binding.clear(binding.outputs);
     });

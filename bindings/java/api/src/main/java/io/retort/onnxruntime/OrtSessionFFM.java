@@ -166,7 +166,7 @@ public final class OrtSessionFFM extends NativeObject {
 
   /** Makes runs keep the memory of the model open, by adding it as a tensor of bytes that the session reads. */
   private void keep(MemorySegment model) {
-    ((SessionHandle) handle()).lend(ValueMaker.wrap(api, model, new MemoryDescriptor(ElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
+    ((SessionHandle) handle()).lend(ValueMaker.wrap(api, model, new MemoryDescriptor(OnnxTensorElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
   }
 
   @Override

@@ -62,7 +62,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor
    * @throws OrtException if the segment is too short or on the heap, or segments cannot hold elements of the type
    */
-  public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, ElementType type, long... shape) {
+  public static OrtValueRef wrap(OrtEnvironmentFFM env, MemorySegment segment, OnnxTensorElementType type, long... shape) {
     return new OrtValueRef(ValueMaker.wrap(env.requireOpen(), segment, new MemoryDescriptor(type, shape), DeviceSpec.CPU));
   }
 
@@ -89,7 +89,7 @@ public final class OrtValueRef extends NativeObject {
    * @param shape the extents, outermost first
    * @return the tensor; its contents are undefined
    */
-  public static OrtValueRef allocate(OrtEnvironmentFFM env, ElementType type, long... shape) {
+  public static OrtValueRef allocate(OrtEnvironmentFFM env, OnnxTensorElementType type, long... shape) {
     return new OrtValueRef(ValueMaker.onHost(env.requireOpen(), new MemoryDescriptor(type, shape)));
   }
 
@@ -98,12 +98,12 @@ public final class OrtValueRef extends NativeObject {
    *
    * @param env the environment
    * @param floats the numbers, as many as the shape has elements
-   * @param type {@link ElementType#FLOAT}, {@link ElementType#FLOAT16} or {@link ElementType#BFLOAT16}, to which the
+   * @param type {@link OnnxTensorElementType#FLOAT}, {@link OnnxTensorElementType#FLOAT16} or {@link OnnxTensorElementType#BFLOAT16}, to which the
    *     numbers are rounded
    * @param shape the extents, outermost first
    * @return the tensor
    */
-  public static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, ElementType type, long... shape) {
+  public static OrtValueRef ofFloats(OrtEnvironmentFFM env, float[] floats, OnnxTensorElementType type, long... shape) {
     return new OrtValueRef(ValueMaker.ofFloats(env.requireOpen(), floats, new MemoryDescriptor(type, shape)));
   }
 
@@ -117,7 +117,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the tensor
    */
   public static OrtValueRef ofStrings(OrtEnvironmentFFM env, String[] texts, long... shape) {
-    return new OrtValueRef(ValueMaker.ofStrings(env.requireOpen(), texts, new MemoryDescriptor(ElementType.STRING, shape)));
+    return new OrtValueRef(ValueMaker.ofStrings(env.requireOpen(), texts, new MemoryDescriptor(OnnxTensorElementType.STRING, shape)));
   }
 
   /**
@@ -181,7 +181,7 @@ public final class OrtValueRef extends NativeObject {
   }
 
   /** {@return the type of the elements of a tensor} */
-  public ElementType elementType() {
+  public OnnxTensorElementType elementType() {
     return descriptor().type();
   }
 
@@ -268,10 +268,10 @@ public final class OrtValueRef extends NativeObject {
     return read(value -> HalfFloats.toFloats(value.bytes(), value.descriptor().type()));
   }
 
-  private ByteBuffer buffer(String wanted, ElementType... types) {
+  private ByteBuffer buffer(String wanted, OnnxTensorElementType... types) {
     return read(value -> {
-      ElementType type = value.descriptor().type();
-      for (ElementType one : types) {
+      OnnxTensorElementType type = value.descriptor().type();
+      for (OnnxTensorElementType one : types) {
         if (one == type) return value.view().asByteBuffer().order(ByteOrder.nativeOrder());
       }
       throw OrtException.invalid("elements are " + type + ", not " + wanted + ": use the buffer of that type, or asSegment()");
@@ -280,22 +280,22 @@ public final class OrtValueRef extends NativeObject {
 
   /** {@return {@link #asSegment()} of a FLOAT tensor as a buffer, at most 2 GiB} */
   public FloatBuffer asFloatBuffer() {
-    return buffer("float", ElementType.FLOAT).asFloatBuffer();
+    return buffer("float", OnnxTensorElementType.FLOAT).asFloatBuffer();
   }
 
   /** {@return {@link #asSegment()} of a DOUBLE tensor as a buffer, at most 2 GiB} */
   public DoubleBuffer asDoubleBuffer() {
-    return buffer("double", ElementType.DOUBLE).asDoubleBuffer();
+    return buffer("double", OnnxTensorElementType.DOUBLE).asDoubleBuffer();
   }
 
   /** {@return {@link #asSegment()} of an INT64 or UINT64 tensor as a buffer, at most 2 GiB} */
   public LongBuffer asLongBuffer() {
-    return buffer("long", ElementType.INT64, ElementType.UINT64).asLongBuffer();
+    return buffer("long", OnnxTensorElementType.INT64, OnnxTensorElementType.UINT64).asLongBuffer();
   }
 
   /** {@return {@link #asSegment()} of an INT32 or UINT32 tensor as a buffer, at most 2 GiB} */
   public IntBuffer asIntBuffer() {
-    return buffer("int", ElementType.INT32, ElementType.UINT32).asIntBuffer();
+    return buffer("int", OnnxTensorElementType.INT32, OnnxTensorElementType.UINT32).asIntBuffer();
   }
 
   /**
@@ -303,12 +303,12 @@ public final class OrtValueRef extends NativeObject {
    * GiB}
    */
   public ShortBuffer asShortBuffer() {
-    return buffer("short", ElementType.INT16, ElementType.UINT16, ElementType.FLOAT16, ElementType.BFLOAT16).asShortBuffer();
+    return buffer("short", OnnxTensorElementType.INT16, OnnxTensorElementType.UINT16, OnnxTensorElementType.FLOAT16, OnnxTensorElementType.BFLOAT16).asShortBuffer();
   }
 
   /** {@return {@link #asSegment()} of a tensor of any type as a buffer in the native byte order, at most 2 GiB} */
   public ByteBuffer asByteBuffer() {
-    return buffer("number", ElementType.values());
+    return buffer("number", OnnxTensorElementType.values());
   }
 
   /**

@@ -109,8 +109,7 @@ final class SessionHandle extends Handle {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment array = arena.allocate(ValueLayout.ADDRESS, count);
       api.check(fill.apply(array, count));
-      return OrtApiFFM.pointers(array, count).stream().map(api::device)
-          .anyMatch(place -> place.type() == device.type() && place.vendorId() == device.vendorId() && place.deviceId() == device.deviceId());
+      return OrtApiFFM.pointers(array, count).stream().map(api::device).anyMatch(device::sameDevice);
     }
   }
 

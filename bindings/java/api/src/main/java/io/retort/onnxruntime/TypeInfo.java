@@ -14,7 +14,7 @@ public sealed interface TypeInfo {
    * @param dimensions the names of the extents; empty for an extent without a name
    * @param sparse whether the tensor is sparse
    */
-  record Tensor(ElementType element, boolean hasShape, long[] shape, List<String> dimensions, boolean sparse) implements TypeInfo {
+  record Tensor(OnnxTensorElementType element, boolean hasShape, long[] shape, List<String> dimensions, boolean sparse) implements TypeInfo {
     /** Copies the arrays. */
     public Tensor {
       shape = shape.clone();
@@ -73,7 +73,7 @@ public sealed interface TypeInfo {
    * @param key type of the keys
    * @param value type of the values
    */
-  record Mapping(ElementType key, TypeInfo value) implements TypeInfo {}
+  record Mapping(OnnxTensorElementType key, TypeInfo value) implements TypeInfo {}
 
   /**
    * The type of an optional value.

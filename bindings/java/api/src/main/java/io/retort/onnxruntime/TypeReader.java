@@ -34,7 +34,7 @@ final class TypeReader {
       }
       case MAP -> {
         MemorySegment map = api.pointer(out -> api.c.castTypeInfoToMapTypeInfo(info, out));
-        ElementType key = ElementType.of(api.integer(out -> api.c.getMapKeyType(map, out)));
+        OnnxTensorElementType key = OnnxTensorElementType.of(api.integer(out -> api.c.getMapKeyType(map, out)));
         yield new TypeInfo.Mapping(key, take(api.pointer(out -> api.c.getMapValueType(map, out))));
       }
       case OPTIONAL -> {
@@ -48,7 +48,7 @@ final class TypeReader {
   private TypeInfo tensor(MemorySegment info, boolean sparse) {
     // In old libraries, Cast returns NULL for values that are not dense tensors.
     if (info.address() == 0) return new TypeInfo.Opaque();
-    ElementType element = ElementType.of(api.integer(out -> api.c.getTensorElementType(info, out)));
+    OnnxTensorElementType element = OnnxTensorElementType.of(api.integer(out -> api.c.getTensorElementType(info, out)));
     long[] shape = shape(info);
     // Before version 24, the interface does not distinguish a tensor without a shape from a scalar.
     boolean hasShape = api.apiVersion() >= 24 ? api.c.tensorTypeAndShape_HasShape(info) : shape.length > 0;
@@ -80,7 +80,7 @@ final class TypeReader {
   MemoryDescriptor descriptor(MemorySegment value) {
     MemorySegment info = api.pointer(out -> api.c.getTensorTypeAndShape(value, out));
     try {
-      return new MemoryDescriptor(ElementType.of(api.integer(out -> api.c.getTensorElementType(info, out))), shape(info));
+      return new MemoryDescriptor(OnnxTensorElementType.of(api.integer(out -> api.c.getTensorElementType(info, out))), shape(info));
     } finally {
       api.c.releaseTensorTypeAndShapeInfo(info);
     }

@@ -109,7 +109,7 @@ final class ValueHandle extends Handle {
    * program.
    */
   private long bytes(MemorySegment out) {
-    if (api.apiVersion() < 23) return descriptor().type() == ElementType.STRING ? Long.MAX_VALUE : descriptor().bytes();
+    if (api.apiVersion() < 23) return descriptor().type() == OnnxTensorElementType.STRING ? Long.MAX_VALUE : descriptor().bytes();
     MemorySegment status = api.c.getTensorSizeInBytes(address, out);
     if (status.address() == 0) return out.get(ValueLayout.JAVA_LONG, 0);
     api.c.releaseStatus(status);
@@ -203,7 +203,7 @@ final class ValueHandle extends Handle {
   /** Throws if the program cannot read the bytes of the tensor. */
   private MemoryDescriptor visible() {
     MemoryDescriptor d = descriptor();
-    if (d.type() == ElementType.STRING) throw OrtException.invalid("strings have no memory that the program can read: use strings()");
+    if (d.type() == OnnxTensorElementType.STRING) throw OrtException.invalid("strings have no memory that the program can read: use strings()");
     if (!device().isHostAccessible()) throw OrtException.invalid("the tensor is on " + device() + ", which the host cannot read: copy it with copyTensors or copyOutputsToCpu first");
     return d;
   }
@@ -296,7 +296,7 @@ final class ValueHandle extends Handle {
   /** Returns the strings of a tensor. */
   String[] strings() {
     MemoryDescriptor d = descriptor();
-    if (d.type() != ElementType.STRING) throw OrtException.invalid("elements are " + d.type() + ", not STRING: read them as numbers");
+    if (d.type() != OnnxTensorElementType.STRING) throw OrtException.invalid("elements are " + d.type() + ", not STRING: read them as numbers");
     int count = Math.toIntExact(d.elements());
     String[] all = new String[count];
     if (count == 0) return all;
@@ -316,8 +316,8 @@ final class ValueHandle extends Handle {
 
   /** Returns copies of the elements of a tensor that is a part of a map. */
   Object[] objects() {
-    ElementType type = descriptor().type();
-    if (type == ElementType.STRING) return strings();
+    OnnxTensorElementType type = descriptor().type();
+    if (type == OnnxTensorElementType.STRING) return strings();
     MemorySegment raw = raw();
     Object[] all = new Object[Math.toIntExact(descriptor().elements())];
     for (int i = 0; i < all.length; ++i) {

@@ -14,7 +14,7 @@ final class ValueMaker {
   static ValueHandle wrap(OrtApiFFM api, MemorySegment segment, MemoryDescriptor what, DeviceSpec device) {
     if (!segment.isNative())
       throw OrtException.invalid("the segment is on the heap, which the garbage collector moves: allocate it from an Arena, or use OrtValueRef.allocate and copyFrom");
-    if (what.type() == ElementType.STRING) throw OrtException.invalid("segments cannot hold strings: use OrtValueRef.ofStrings");
+    if (what.type() == OnnxTensorElementType.STRING) throw OrtException.invalid("segments cannot hold strings: use OrtValueRef.ofStrings");
     if (!segment.scope().isAlive()) throw new IllegalStateException("the arena of the segment is closed");
     // Device memory from other native code has size 0 in Java: it is assumed to be long enough.
     long size = segment.byteSize() == 0 && !device.isHostAccessible() ? what.bytes() : segment.byteSize();
@@ -48,7 +48,7 @@ final class ValueMaker {
     ValueHandle value = made(api, allocator.address, what, allocator);
     // If an allocator of a provider fails, official ONNX Runtime does not report it: it creates a tensor with a null
     // address and crashes later.
-    if (what.elements() == 0 || what.type() == ElementType.STRING || value.raw().address() != 0) return value;
+    if (what.elements() == 0 || what.type() == OnnxTensorElementType.STRING || value.raw().address() != 0) return value;
     value.release();
     throw new OrtException(OrtErrorCode.RUNTIME_EXCEPTION, "the allocator has no memory for " + what + ", " + what.bytes() + " bytes: release values there, or take a smaller shape");
   }

@@ -8,8 +8,8 @@
  *     OrtIoBindingFFM binding = session.createBinding()) {
  *   MemorySegment image = arena.allocate(4 * 64, 64);
  *   MemorySegment probabilities = arena.allocate(4 * 10, 64);
- *   binding.bindInput("image", image, new long[] {1, 1, 8, 8}, ElementType.FLOAT, DeviceSpec.CPU);                  // read in place
- *   binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, ElementType.FLOAT, DeviceSpec.CPU);  // written in place
+ *   binding.bindInput("image", image, new long[] {1, 1, 8, 8}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);                  // read in place
+ *   binding.bindOutput("probabilities", probabilities, new long[] {1, 10}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);  // written in place
  *   binding.run();
  * }
  * }

@@ -25,9 +25,9 @@ class BindingTest extends Fixture {
 
   private OrtIoBindingFFM bound(OrtSessionFFM session, MemorySegment x, MemorySegment y, MemorySegment z) {
     OrtIoBindingFFM binding = session.createBinding();
-    binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindInput("y", y, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-    if (z != null) binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("y", y, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    if (z != null) binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     return binding;
   }
 
@@ -48,7 +48,7 @@ class BindingTest extends Fixture {
   void resultsByName() {
     MemorySegment z = floats(0, 0, 0, 0);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), z)) {
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         assertEquals(List.of("z"), List.copyOf(values.keySet()));
         assertEquals(z.address(), values.get("z").asSegment().address());
         assertArrayEquals(new float[] {2, 3, 4, 5}, values.get("z").toFloats());
@@ -62,7 +62,7 @@ class BindingTest extends Fixture {
     MemorySegment view;
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
-      OrtValues values = binding.runWithBindings(null);
+      OrtValues values = binding.runWithBindings();
       OrtValueRef z = values.get("z").retain();
       values.close();
       binding.close();
@@ -97,7 +97,7 @@ class BindingTest extends Fixture {
   @Test
   void anOutputWithADescriptorIsAllocatedOnce() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, floats(1, 2, 3, 4), floats(1, 1, 1, 1), null)) {
-      binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
+      binding.bindOutput("z", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), DeviceSpec.CPU);
       binding.run();
       long first = binding.getBoundOutputCpuValues().get("z").address();
       binding.run();
@@ -111,7 +111,7 @@ class BindingTest extends Fixture {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = bound(session, x, floats(0, 0, 0, 0), null)) {
       for (int step = 1; step <= 5; ++step) {
         binding.bindOutputToDevice("z", DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           assertEquals(step, values.get("z").toFloats()[0]);
           binding.bindInput("y", values.get("z"));
         }
@@ -125,10 +125,10 @@ class BindingTest extends Fixture {
       for (int n = 1; n <= 4; ++n) {
         MemorySegment x = floats(new float[n]);
         x.fill((byte) 0);
-        binding.bindInput("x", x, new long[] {n}, ElementType.FLOAT, DeviceSpec.CPU);
-        binding.bindInput("y", x, new long[] {n}, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("x", x, new long[] {n}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("y", x, new long[] {n}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         binding.bindOutputToDevice("z", DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           assertArrayEquals(new long[] {n}, values.get("z").shape());
         }
       }
@@ -175,12 +175,12 @@ class BindingTest extends Fixture {
     try (Arena a = Arena.ofShared(); Arena b = Arena.ofShared(); Arena c = Arena.ofShared(); OrtSessionFFM session = session(Models.add(4));
         OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment z = c.allocate(16, 4);
-      binding.bindInput("x", a.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", b.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", a.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", b.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       assertArrayEquals(new float[] {2, 4, 6, 8}, floats(z));
-      binding.bindInput("y", a.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 1, 1, 1), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", a.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 1, 1, 1), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       assertArrayEquals(new float[] {2, 3, 4, 5}, floats(z));
       try (OrtValueRef x = tensor(a.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 5, 5, 5), 4); OrtValueRef y = tensor(b.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 1, 1, 1), 4);

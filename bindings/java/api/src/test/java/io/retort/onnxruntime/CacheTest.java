@@ -45,9 +45,9 @@ class CacheTest extends Fixture {
 
   private Map<String, OrtValueRef> inputs(MemorySegment token, MemorySegment last, MemorySegment total, long rows) {
     Map<String, OrtValueRef> inputs = new HashMap<>();
-    inputs.put("ids", OrtValueRef.wrap(env, token, ElementType.INT64, 1, 1));
-    if (rows > 0) inputs.put("last", OrtValueRef.wrap(env, last, ElementType.INT32, 1));
-    if (rows > 0) inputs.put("total", OrtValueRef.wrap(env, total, ElementType.INT32, 1));
+    inputs.put("ids", OrtValueRef.wrap(env, token, OnnxTensorElementType.INT64, 1, 1));
+    if (rows > 0) inputs.put("last", OrtValueRef.wrap(env, last, OnnxTensorElementType.INT32, 1));
+    if (rows > 0) inputs.put("total", OrtValueRef.wrap(env, total, OnnxTensorElementType.INT32, 1));
     for (String name : caches("past")) inputs.put(name, cache(rows));
     return inputs;
   }
@@ -129,7 +129,7 @@ class CacheTest extends Fixture {
         token.set(ValueLayout.JAVA_LONG, 0, step);
         for (String name : caches("present")) binding.bindOutputToDevice(name, DeviceSpec.CPU);
         binding.bindOutputToDevice("logits", DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           for (int i = 0; i < caches("past").size(); ++i) binding.bindInput(caches("past").get(i), values.get(caches("present").get(i)));
           logits.add(values.get("logits").toFloats());
         }
@@ -154,7 +154,7 @@ class CacheTest extends Fixture {
     try (OrtSessionFFM session = session(model); OrtIoBindingFFM binding = session.createBinding()) {
       inputs.forEach(binding::bindInput);
       for (int i = 0; i < caches("past").size(); ++i) binding.bindOutput(caches("present").get(i), inputs.get(caches("past").get(i)));
-      binding.bindOutput("logits", out, new long[] {1, 1, SIZE.vocabulary()}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("logits", out, new long[] {1, 1, SIZE.vocabulary()}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       for (int step = 0; step < STEPS; ++step) {
         token.set(ValueLayout.JAVA_LONG, 0, step);
         last.set(ValueLayout.JAVA_INT, 0, step);

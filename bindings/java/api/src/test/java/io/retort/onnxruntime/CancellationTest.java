@@ -55,7 +55,7 @@ class CancellationTest extends Fixture {
   private OrtIoBindingFFM binding() {
     OrtIoBindingFFM binding = session.createBinding();
     MemorySegment numbers = memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
-    for (String input : List.of("x", "y")) binding.bindInput(input, numbers, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String input : List.of("x", "y")) binding.bindInput(input, numbers, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
     return binding;
   }
@@ -97,7 +97,7 @@ class CancellationTest extends Fixture {
   void aLongRunEndsSoon() throws Exception {
     long[] shape = {WIDE, WIDE};
     try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
-      binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("y", DeviceSpec.CPU);
       for (int round = 0; round < 5; ++round) {
         CompletableFuture<OrtValues> run = binding.runAsync(options, null);
@@ -191,7 +191,7 @@ class CancellationTest extends Fixture {
       List<CompletableFuture<OrtValues>> runs = new ArrayList<>();
       for (int i = 0; i < 4; ++i) {
         OrtIoBindingFFM binding = slow.createBinding();
-        binding.bindInput("x", x, shape, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("x", x, shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         binding.bindOutputToDevice("y", DeviceSpec.CPU);
         bindings.add(binding);
         runs.add(binding.runAsync(options, null));
@@ -209,7 +209,7 @@ class CancellationTest extends Fixture {
   void completingAFutureTerminatesItsRun() throws Exception {
     long[] shape = {WIDE, WIDE};
     try (OrtSessionFFM slow = session(Models.slow(4000, WIDE)); OrtIoBindingFFM binding = slow.createBinding(); RunOptions options = RunOptions.create(API)) {
-      binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("y", DeviceSpec.CPU);
       List<Consumer<CompletableFuture<OrtValues>>> ends = List.of(run -> run.cancel(false), run -> run.completeExceptionally(new IllegalArgumentException("mine")),
           run -> run.complete(null), run -> run.orTimeout(1, TimeUnit.MILLISECONDS), run -> run.completeOnTimeout(null, 1, TimeUnit.MILLISECONDS));

@@ -87,7 +87,7 @@ class CompilationTest extends Fixture {
     try (SessionOptions options = SessionOptions.create(env); ModelCompilation compilation = ModelCompilation.create(env, options)) {
       compilation.setInput(model).setExternalInitializers(Path.of("weights.bin"), 128).compile(to);
       assertTrue(Files.exists(folder.resolve("weights.bin")));
-      try (OrtSessionFFM session = OrtSessionFFM.create(env, to, null); OrtValueRef x = OrtValueRef.ofFloats(env, new float[64], ElementType.FLOAT, 64);
+      try (OrtSessionFFM session = OrtSessionFFM.create(env, to, null); OrtValueRef x = OrtValueRef.ofFloats(env, new float[64], OnnxTensorElementType.FLOAT, 64);
           OrtValues values = session.run(Map.of("x", x))) {
         assertArrayEquals(weights, values.get("y").toFloats());
       }

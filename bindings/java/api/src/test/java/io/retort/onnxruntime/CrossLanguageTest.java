@@ -36,7 +36,7 @@ class CrossLanguageTest extends Fixture {
   private static final int TOKENS = 24;
 
   /** An input as described in case.tsv, with one tensor for each step or one for all steps. */
-  private record Input(String name, ElementType type, long[] shape, String feedback, byte[] data) {
+  private record Input(String name, OnnxTensorElementType type, long[] shape, String feedback, byte[] data) {
     long bytes() {
       return new MemoryDescriptor(type, shape).bytes();
     }
@@ -62,14 +62,14 @@ class CrossLanguageTest extends Fixture {
     int count = (int) MemoryDescriptor.elements(shape) * steps;
     ByteBuffer data = ByteBuffer.allocate(4 * count).order(ByteOrder.nativeOrder());
     for (int i = 0; i < count; ++i) data.putFloat((float) random.nextGaussian());
-    return new Input(name, ElementType.FLOAT, shape, "-", data.array());
+    return new Input(name, OnnxTensorElementType.FLOAT, shape, "-", data.array());
   }
 
   private Input longs(String name, int steps, int below, long... shape) {
     int count = (int) MemoryDescriptor.elements(shape) * steps;
     ByteBuffer data = ByteBuffer.allocate(8 * count).order(ByteOrder.nativeOrder());
     for (int i = 0; i < count; ++i) data.putLong(random.nextInt(below));
-    return new Input(name, ElementType.INT64, shape, "-", data.array());
+    return new Input(name, OnnxTensorElementType.INT64, shape, "-", data.array());
   }
 
   private List<Case> cases() {
@@ -84,7 +84,7 @@ class CrossLanguageTest extends Fixture {
     List<Input> decoder = new ArrayList<>(List.of(longs("ids", TOKENS, SIZE.vocabulary(), 1, 1)));
     for (int i = 0; i < SIZE.layers(); ++i) {
       for (String kind : List.of("key", "value"))
-        decoder.add(new Input("past_" + kind + "." + i, ElementType.FLOAT, new long[] {1, SIZE.heads(), 0, SIZE.headSize()}, "present_" + kind + "." + i, new byte[0]));
+        decoder.add(new Input("past_" + kind + "." + i, OnnxTensorElementType.FLOAT, new long[] {1, SIZE.heads(), 0, SIZE.headSize()}, "present_" + kind + "." + i, new byte[0]));
     }
     cases.add(new Case("decoder", Models.decoder(SIZE), TOKENS, decoder));
     return cases;
@@ -132,7 +132,7 @@ class CrossLanguageTest extends Fixture {
           binding.bindInput(input.name(), data, input.shape(), input.type(), DeviceSpec.CPU);
         }
         for (ValueInfo output : session.outputs()) binding.bindOutputToDevice(output.name(), DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           for (ValueInfo output : session.outputs()) all.writeBytes(values.get(output.name()).asSegment().toArray(ValueLayout.JAVA_BYTE));
           for (Input input : one.inputs()) {
             if (!input.feedback().equals("-")) binding.bindInput(input.name(), values.get(input.feedback()));

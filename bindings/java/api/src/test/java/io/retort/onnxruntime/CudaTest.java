@@ -69,14 +69,14 @@ class CudaTest extends Fixture {
   void outputsOfTheBuiltInProviderStayOnTheGpu() {
     try (OrtSessionFFM session = builtIn(DeviceFixture.AFFINE); OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment y = floats(0, 0, 0, 0);
-      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("y", DeviceSpec.cuda(0));
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         assertEquals(DeviceType.GPU, values.get("y").device().type());
         invalid(values.get("y")::asSegment, "host cannot read");
         binding.bindInput("x", values.get("y"));
       }
-      binding.bindOutput("y", y, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("y", y, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       binding.synchronizeOutputs();
       assertArrayEquals(new float[] {13, 22, 31, 40}, floats(y));
@@ -89,11 +89,11 @@ class CudaTest extends Fixture {
       DeviceSpec place = device.memory(MemoryKind.DEFAULT).orElseThrow();
       try (SessionOptions options = SessionOptions.create(env).addDevices(List.of(device), Map.of());
           OrtSessionFFM session = OrtSessionFFM.create(env, DeviceFixture.AFFINE, options); OrtIoBindingFFM binding = session.createBinding();
-          OrtAllocatorFFM allocator = env.sharedAllocator(place); OrtValueRef x = allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4));
-          OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4); SyncStream stream = env.createSyncStream(device, Map.of())) {
+          OrtAllocatorFFM allocator = env.sharedAllocator(place); OrtValueRef x = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4));
+          OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4); SyncStream stream = env.createSyncStream(device, Map.of())) {
         assertTrue(stream.nativeHandle().address() != 0);
         env.copyTensors(List.of(host), List.of(x), null);
-        binding.bindInput("x", x.deviceAddress(), FOUR, ElementType.FLOAT, place);
+        binding.bindInput("x", x.deviceAddress(), FOUR, OnnxTensorElementType.FLOAT, place);
         binding.bindOutputToDevice("y", place);
         for (int i = 0; i < 100; ++i) binding.run();
         try (OrtValues values = binding.getBoundOutputValues(); OrtValues copies = binding.copyOutputsToCpu()) {
@@ -120,16 +120,16 @@ class CudaTest extends Fixture {
     List<float[]> logits = new ArrayList<>();
     MemorySegment ids = arena.allocate(ValueLayout.JAVA_LONG);
     MemorySegment out = arena.allocate(ValueLayout.JAVA_FLOAT, SIZE.vocabulary());
-    try (OrtIoBindingFFM binding = session.createBinding(); OrtValueRef empty = OrtValueRef.allocate(env, ElementType.FLOAT, 1, SIZE.heads(), 0, SIZE.headSize())) {
+    try (OrtIoBindingFFM binding = session.createBinding(); OrtValueRef empty = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 1, SIZE.heads(), 0, SIZE.headSize())) {
       for (ValueInfo input : session.inputs()) {
         if (!input.name().equals("ids")) binding.bindInput(input.name(), empty);
       }
       for (int step = 0; step < TOKENS; ++step) {
         ids.set(ValueLayout.JAVA_LONG, 0, step * 17 % SIZE.vocabulary());
-        binding.bindInput("ids", ids, new long[] {1, 1}, ElementType.INT64, DeviceSpec.CPU);
+        binding.bindInput("ids", ids, new long[] {1, 1}, OnnxTensorElementType.INT64, DeviceSpec.CPU);
         for (ValueInfo output : session.outputs()) binding.bindOutputToDevice(output.name(), place);
-        binding.bindOutput("logits", out, new long[] {1, 1, SIZE.vocabulary()}, ElementType.FLOAT, DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        binding.bindOutput("logits", out, new long[] {1, 1, SIZE.vocabulary()}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+        try (OrtValues values = binding.runWithBindings()) {
           binding.synchronizeOutputs();
           logits.add(floats(out));
           values.forEach((name, value) -> {

@@ -48,7 +48,7 @@ class DeviceArenaTest extends DeviceFixture {
   }
 
   private void bound(OrtIoBindingFFM binding, MemorySegment segment) {
-    binding.bindInput("x", segment, new long[] {COUNT}, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", segment, new long[] {COUNT}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
   }
 
   private void copiedTo(OrtValueRef there, MemorySegment segment) {

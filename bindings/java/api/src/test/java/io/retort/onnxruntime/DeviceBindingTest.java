@@ -45,11 +45,11 @@ class DeviceBindingTest extends DeviceFixture {
       assertEquals(CONSTANTS + 1, loopback.counts().toDevice(), "the constants, and one upload");
       switch (bound) {
         case "value" -> binding.bindOutput("y", y);
-        case "description" -> binding.bindOutput("y", new MemoryDescriptor(ElementType.FLOAT, 4), place);
+        case "description" -> binding.bindOutput("y", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), place);
         case "place" -> binding.bindOutputToDevice("y", place);
         default -> {
-          binding.bindInput("x", x.deviceAddress(), FOUR, ElementType.FLOAT, place);
-          binding.bindOutput("y", y.deviceAddress(), FOUR, ElementType.FLOAT, place);
+          binding.bindInput("x", x.deviceAddress(), FOUR, OnnxTensorElementType.FLOAT, place);
+          binding.bindOutput("y", y.deviceAddress(), FOUR, OnnxTensorElementType.FLOAT, place);
         }
       }
       binding.run();
@@ -75,7 +75,7 @@ class DeviceBindingTest extends DeviceFixture {
     MemorySegment y = floats(0, 0, 0, 0);
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
-      binding.bindOutput("y", y, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("y", y, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       loopback.reset();
       for (int i = 0; i < 5; ++i) binding.run();
       binding.synchronizeOutputs();
@@ -89,7 +89,7 @@ class DeviceBindingTest extends DeviceFixture {
   void anInputOnTheHostIsCopiedWhenItIsBound() {
     MemorySegment x = floats(1, 2, 3, 4);
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding()) {
-      binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.synchronizeInputs();
       assertEquals(CONSTANTS + 1, loopback.counts().toDevice());
       x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, 100);
@@ -98,7 +98,7 @@ class DeviceBindingTest extends DeviceFixture {
       for (int i = 0; i < 3; ++i) binding.run();
       assertTrue(loopback.counts().nothingCopied(), loopback.counts().toString());
       assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
-      binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       assertEquals(301, binding.getBoundOutputCpuValues().get("y").getAtIndex(ValueLayout.JAVA_FLOAT, 0));
     }
@@ -131,7 +131,7 @@ class DeviceBindingTest extends DeviceFixture {
       loopback.reset();
       for (int i = 0; i < 50; ++i) {
         binding.bindOutputToDevice("y", place);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           binding.bindInput("x", values.get("y"));
         }
       }
@@ -150,10 +150,10 @@ class DeviceBindingTest extends DeviceFixture {
       for (int i = 0; i < 40; ++i) {
         float[] row = {i, i * 2, 1, -i};
         for (int j = 0; j < 4; ++j) sum[j] += row[j];
-        binding.bindInput("x", floats(row), new long[] {1, 4}, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("x", floats(row), new long[] {1, 4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         binding.bindOutputToDevice("present", place);
-        binding.bindOutput("sum", new MemoryDescriptor(ElementType.FLOAT, 1, 4), place);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        binding.bindOutput("sum", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1, 4), place);
+        try (OrtValues values = binding.runWithBindings()) {
           assertArrayEquals(new long[] {i + 1, 4}, values.get("present").shape());
           assertEquals(place, values.get("present").device());
           assertArrayEquals(sum, download(values.get("sum")));
@@ -227,14 +227,14 @@ class DeviceBindingTest extends DeviceFixture {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", place);
-      loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, () -> binding.bindInput("x", floats(5, 5, 5, 5), FOUR, ElementType.FLOAT, DeviceSpec.CPU)));
+      loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, () -> binding.bindInput("x", floats(5, 5, 5, 5), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)));
       // The earlier bindings are still in place.
       binding.run();
       loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::copyOutputsToCpu));
       loopback.failing("CopyTensors", () -> assertThrows(OrtException.class, binding::getBoundOutputCpuValues));
       assertArrayEquals(EXPECTED, floats(binding.getBoundOutputCpuValues().get("y")));
-      loopback.failing("Alloc", () -> assertThrows(OrtException.class, () -> binding.bindOutput("y", new MemoryDescriptor(ElementType.FLOAT, 4), place)));
-      invalid(() -> binding.bindInput("x", x.deviceAddress(), new long[] {5}, ElementType.FLOAT, place), "FLOAT[4] was given FLOAT[5]");
+      loopback.failing("Alloc", () -> assertThrows(OrtException.class, () -> binding.bindOutput("y", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), place)));
+      invalid(() -> binding.bindInput("x", x.deviceAddress(), new long[] {5}, OnnxTensorElementType.FLOAT, place), "FLOAT[4] was given FLOAT[5]");
       binding.run();
     }
   }
@@ -288,12 +288,12 @@ class DeviceBindingTest extends DeviceFixture {
   void aDeviceWithoutAProviderOfTheSession() {
     assumeFalse(RETORT, "Retort copies outputs to devices of all registered providers");
     // The environment has an allocator for the device, but that is not enough.
-    MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
+    MemoryDescriptor four = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4);
     String[] words = {"on Loopback (GPU 0), which no provider of the session drives", "add its provider"};
     try (OrtSessionFFM session = session(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef y = onDevice(4)) {
       invalid(() -> binding.bindOutput("y", y), words);
       invalid(() -> binding.bindOutput("y", four, place), words);
-      invalid(() -> binding.bindOutput("y", y.deviceAddress(), FOUR, ElementType.FLOAT, place), words);
+      invalid(() -> binding.bindOutput("y", y.deviceAddress(), FOUR, OnnxTensorElementType.FLOAT, place), words);
       invalid(() -> binding.bindOutputToDevice("y", place), words);
       invalid(() -> binding.bindOutputToDevice("y", device.memory(MemoryKind.HOST_ACCESSIBLE).orElseThrow()), "no provider of the session drives");
       invalid(() -> session.run(Map.of("x", y)), words);
@@ -310,7 +310,7 @@ class DeviceBindingTest extends DeviceFixture {
       binding.run();
       assertArrayEquals(EXPECTED, download(y));
       binding.bindOutputToDevice("y", place);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         assertEquals(place, values.get("y").device());
         assertArrayEquals(EXPECTED, download(values.get("y")));
       }

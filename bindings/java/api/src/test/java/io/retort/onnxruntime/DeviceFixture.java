@@ -75,14 +75,14 @@ abstract class DeviceFixture extends Fixture {
 
   OrtValueRef onDevice(long... shape) {
     try (OrtAllocatorFFM allocator = env.sharedAllocator(place)) {
-      return allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, shape));
+      return allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, shape));
     }
   }
 
   /** Returns a tensor on the device with these numbers. */
   OrtValueRef uploaded(float... numbers) {
     OrtValueRef value = onDevice(numbers.length);
-    try (OrtValueRef host = OrtValueRef.ofFloats(env, numbers, ElementType.FLOAT, numbers.length)) {
+    try (OrtValueRef host = OrtValueRef.ofFloats(env, numbers, OnnxTensorElementType.FLOAT, numbers.length)) {
       env.copyTensors(List.of(host), List.of(value), null);
       return value;
     } catch (RuntimeException e) {
@@ -93,7 +93,7 @@ abstract class DeviceFixture extends Fixture {
 
   /** Returns the numbers of a tensor on a device. */
   float[] download(OrtValueRef value) {
-    try (OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, value.shape())) {
+    try (OrtValueRef host = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, value.shape())) {
       env.copyTensors(List.of(value), List.of(host), null);
       return host.toFloats();
     }

@@ -32,11 +32,11 @@ class DeviceLeakTest extends DeviceFixture {
           binding.bindInput("x", x);
           if (i % 2 == 0) binding.bindOutputToDevice("y", place);
           else binding.bindOutput("y", y);
-          try (OrtValues values = binding.runWithBindings(null); OrtValues copies = binding.copyOutputsToCpu()) {
+          try (OrtValues values = binding.runWithBindings(); OrtValues copies = binding.copyOutputsToCpu()) {
             assertEquals(place, values.get("y").device());
             assertEquals(4, copies.get("y").toFloats()[0]);
           }
-          if (i % 8 == 1) binding.bindInput("x", host, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+          if (i % 8 == 1) binding.bindInput("x", host, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
           if (i % 8 == 3) onStream(binding, x);
           if (i % 8 == 5) binding.getBoundOutputCpuValues();
         }
@@ -46,7 +46,7 @@ class DeviceLeakTest extends DeviceFixture {
 
   private void onStream(OrtIoBindingFFM binding, OrtValueRef x) {
     try (SyncStream stream = env.createSyncStream(device, Map.of()); RunOptions options = RunOptions.create(API).setSyncStream(stream);
-        OrtValueRef host = OrtValueRef.ofFloats(env, NUMBERS, ElementType.FLOAT, 4)) {
+        OrtValueRef host = OrtValueRef.ofFloats(env, NUMBERS, OnnxTensorElementType.FLOAT, 4)) {
       env.copyTensors(List.of(host), List.of(x), stream);
       binding.run(options);
       binding.synchronizeOutputs();
@@ -58,7 +58,7 @@ class DeviceLeakTest extends DeviceFixture {
     try (OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(NUMBERS)) {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", i % 2 == 0 ? place : DeviceSpec.CPU);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         binding.copyOutputsToCpu().close();
         binding.bindInput("x", values.get("y"));
       }

@@ -61,7 +61,7 @@ class DeviceMemoryTest extends DeviceFixture {
   void copiesToFromAndBetweenDevices() {
     DeviceSpec second = Loopback.devices(env).get(1).memory(MemoryKind.DEFAULT).orElseThrow();
     try (OrtValueRef first = uploaded(1, 2, 3, 4); OrtValueRef same = onDevice(4); OrtAllocatorFFM there = env.sharedAllocator(second);
-        OrtValueRef other = there.allocate(new MemoryDescriptor(ElementType.FLOAT, 4))) {
+        OrtValueRef other = there.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4))) {
       assertEquals(second, other.device());
       assertEquals(1, loopback.counts().toDevice());
       env.copyTensors(List.of(first), List.of(same), null);
@@ -84,8 +84,8 @@ class DeviceMemoryTest extends DeviceFixture {
 
   @Test
   void copiesThatAreNotPossible() {
-    try (OrtValueRef four = uploaded(1, 2, 3, 4); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2); OrtValueRef ints = OrtValueRef.allocate(env, ElementType.INT32, 4);
-        OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1); OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
+    try (OrtValueRef four = uploaded(1, 2, 3, 4); OrtValueRef two = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 2); OrtValueRef ints = OrtValueRef.allocate(env, OnnxTensorElementType.INT32, 4);
+        OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1); OrtValueRef host = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 4)) {
       invalid(() -> env.copyTensors(List.of(four), List.of(two), null), "tensor 0 is FLOAT[4], but its target is FLOAT[2]");
       invalid(() -> env.copyTensors(List.of(four), List.of(ints), null), "INT32[4]");
       invalid(() -> env.copyTensors(List.of(four, four), List.of(host), null), "2 tensors are to be copied into 1");
@@ -101,7 +101,7 @@ class DeviceMemoryTest extends DeviceFixture {
   @Test
   void theHostUsesPinnedMemory() {
     DeviceSpec pinned = device.memory(MemoryKind.HOST_ACCESSIBLE).orElseThrow();
-    try (OrtAllocatorFFM allocator = env.sharedAllocator(pinned); OrtValueRef value = allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4));
+    try (OrtAllocatorFFM allocator = env.sharedAllocator(pinned); OrtValueRef value = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4));
         OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding()) {
       assertEquals(pinned, value.device());
       value.copyFrom(floats(1, 2, 3, 4));
@@ -112,7 +112,7 @@ class DeviceMemoryTest extends DeviceFixture {
       binding.run();
       // The host writes to pinned memory, and the next run reads it.
       value.asSegment().setAtIndex(ValueLayout.JAVA_FLOAT, 0, 10);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         binding.synchronizeOutputs();
         assertTrue(loopback.counts().nothingCopied(), loopback.counts().toString());
         assertArrayEquals(new float[] {31, 7, 10, 13}, download(values.get("y")));
@@ -123,21 +123,21 @@ class DeviceMemoryTest extends DeviceFixture {
   @Test
   void memoryThatCannotBeAllocated() {
     try (OrtAllocatorFFM allocator = env.sharedAllocator(place)) {
-      loopback.failing("Alloc", () -> assertFalse(anyError(() -> allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close()).getMessage().isBlank()));
-      allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close();
+      loopback.failing("Alloc", () -> assertFalse(anyError(() -> allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)).close()).getMessage().isBlank()));
+      allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)).close();
     }
   }
 
   @Test
   void replacedAllocatorsAreErrors() {
     try (OrtAllocatorFFM first = env.sharedAllocator(place); OrtAllocatorFFM second = env.createSharedAllocator(device, MemoryKind.DEFAULT, Map.of())) {
-      second.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).close();
-      if (!second.handle().address.equals(first.handle().address)) closed(() -> first.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "was replaced or released", "sharedAllocator()");
+      second.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)).close();
+      if (!second.handle().address.equals(first.handle().address)) closed(() -> first.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)), "was replaced or released", "sharedAllocator()");
       env.releaseSharedAllocator(device, MemoryKind.DEFAULT);
-      closed(() -> second.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "was replaced or released");
+      closed(() -> second.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)), "was replaced or released");
       fails(OrtErrorCode.NOT_FOUND, () -> env.sharedAllocator(place), "no shared allocator for Loopback (GPU 0)", "createSharedAllocator");
       // If the environment has no shared allocator, the session creates one.
-      try (OrtSessionFFM session = onDevice(AFFINE); OrtAllocatorFFM own = session.allocator(place); OrtValueRef value = own.allocate(new MemoryDescriptor(ElementType.FLOAT, 4))) {
+      try (OrtSessionFFM session = onDevice(AFFINE); OrtAllocatorFFM own = session.allocator(place); OrtValueRef value = own.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4))) {
         session.close();
         assertEquals(place, value.device());
       }
@@ -152,7 +152,7 @@ class DeviceMemoryTest extends DeviceFixture {
     try (OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = uploaded(1, 2, 3, 4)) {
       binding.bindInput("x", x);
       binding.bindOutputToDevice("y", place);
-      value = binding.runWithBindings(null).get("y");
+      value = binding.runWithBindings().get("y");
     }
     try (value) {
       assertArrayEquals(new float[] {4, 7, 10, 13}, download(value));
@@ -164,7 +164,7 @@ class DeviceMemoryTest extends DeviceFixture {
     long streams = loopback.counts().streams();
     try (SyncStream stream = env.createSyncStream(device, Map.of()); OrtSessionFFM session = onDevice(AFFINE); OrtIoBindingFFM binding = session.createBinding();
         RunOptions options = RunOptions.create(API); OrtValueRef x = onDevice(4); OrtValueRef y = onDevice(4);
-        OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4); OrtValueRef back = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
+        OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4); OrtValueRef back = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 4)) {
       assertTrue(loopback.counts().streams() > streams);
       assertNotEquals(0, stream.nativeHandle().address());
       env.copyTensors(List.of(host), List.of(x), stream);
@@ -190,7 +190,7 @@ class DeviceMemoryTest extends DeviceFixture {
       loopback.set("latency_us", "20000");
       for (int i = 0; i < 3; ++i) {
         // Close the tensor before the copy is done.
-        try (OrtValueRef host = OrtValueRef.allocate(env, ElementType.FLOAT, 4)) {
+        try (OrtValueRef host = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 4)) {
           env.copyTensors(List.of(x), List.of(host), stream);
           env.copyTensors(List.of(x), List.of(host), stream);
         }

@@ -56,7 +56,7 @@ class DeviceRaceTest extends DeviceFixture {
 
   @Test
   void streams() throws Exception {
-    try (OrtSessionFFM session = onDevice(AFFINE); OrtValueRef host = OrtValueRef.ofFloats(env, NUMBERS, ElementType.FLOAT, 4)) {
+    try (OrtSessionFFM session = onDevice(AFFINE); OrtValueRef host = OrtValueRef.ofFloats(env, NUMBERS, OnnxTensorElementType.FLOAT, 4)) {
       for (int round = 0; round < ROUNDS; ++round) {
         SyncStream stream = env.createSyncStream(device, Map.of());
         race(round, stream, () -> () -> {
@@ -98,7 +98,7 @@ class DeviceRaceTest extends DeviceFixture {
           try (OrtIoBindingFFM binding = session.createBinding()) {
             binding.bindInput("x", x);
             binding.bindOutputToDevice("y", place);
-            binding.runWithBindings(null).close();
+            binding.runWithBindings().close();
           }
         });
       }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  * RETORT_LOOPBACK} names its library.
  */
 class DeviceTest extends Fixture {
-  private static final MemoryDescriptor FOUR = new MemoryDescriptor(ElementType.FLOAT, 4);
+  private static final MemoryDescriptor FOUR = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4);
 
   private EpDevice device;
   private DeviceSpec memory;
@@ -57,9 +57,9 @@ class DeviceTest extends Fixture {
       env.copyTensors(List.of(host), List.of(x), null);
       binding.bindInput("x", x);
       // Bind a device address, as other native code would return it.
-      binding.bindInput("y", x.deviceAddress(), new long[] {4}, ElementType.FLOAT, memory);
+      binding.bindInput("y", x.deviceAddress(), new long[] {4}, OnnxTensorElementType.FLOAT, memory);
       binding.bindOutputToDevice("z", memory);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         OrtValueRef z = values.get("z");
         assertEquals(memory, z.device());
         invalid(z::asSegment, "which the host cannot read", "copyTensors");
@@ -85,7 +85,7 @@ class DeviceTest extends Fixture {
       try (OrtValues values = binding.copyOutputsToCpu()) {
         assertArrayEquals(new float[] {2, 4, 6, 8}, values.get("z").toFloats());
       }
-      binding.bindOutput("z", z, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", z, new long[] {4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       binding.synchronizeOutputs();
       assertArrayEquals(new float[] {2, 4, 6, 8}, floats(z));

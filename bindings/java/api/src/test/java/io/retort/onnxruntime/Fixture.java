@@ -54,7 +54,7 @@ abstract class Fixture {
   }
 
   OrtValueRef tensor(MemorySegment floats, long... shape) {
-    return OrtValueRef.wrap(env, floats, ElementType.FLOAT, shape);
+    return OrtValueRef.wrap(env, floats, OnnxTensorElementType.FLOAT, shape);
   }
 
   static float[] floats(MemorySegment segment) {

@@ -40,7 +40,7 @@ class ForgottenTest extends Fixture {
     OrtIoBindingFFM binding = session.createBinding();
     // The arena of the segments becomes unreachable, too.
     Arena own = Arena.ofAuto();
-    for (String input : List.of("x", "y")) binding.bindInput(input, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String input : List.of("x", "y")) binding.bindInput(input, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
     return binding;
   }
@@ -55,9 +55,9 @@ class ForgottenTest extends Fixture {
       RunOptions run = RunOptions.create(API);
       assertEquals(8, binding.runWithBindings(run).get("z").toFloats()[3]);
       binding.getBoundOutputCpuValues();
-      session.allocator(DeviceSpec.CPU).allocate(new MemoryDescriptor(ElementType.FLOAT, 4)).asSegment();
+      session.allocator(DeviceSpec.CPU).allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)).asSegment();
       OrtValueRef text = OrtValueRef.ofStrings(own, new String[] {"a"}, 1);
-      OrtValueRef.ofMap(own, text, OrtValueRef.ofFloats(own, new float[] {1}, ElementType.FLOAT, 1)).entries();
+      OrtValueRef.ofMap(own, text, OrtValueRef.ofFloats(own, new float[] {1}, OnnxTensorElementType.FLOAT, 1)).entries();
       OrtValueRef.ofSequence(own, List.of(text, text.retain())).elements();
     }
     assertTrue(LiveObjects.count(ObjectKind.SESSION) > 0);

@@ -21,7 +21,7 @@ class GlobalThreadsTest {
 
   private static void runs(EnvironmentOptions environment) {
     try (OrtEnvironmentFFM env = OrtEnvironmentFFM.create(API, environment); SessionOptions options = SessionOptions.create(env).disablePerSessionThreads();
-        OrtSessionFFM session = OrtSessionFFM.create(env, Models.add(4), options); OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4);
+        OrtSessionFFM session = OrtSessionFFM.create(env, Models.add(4), options); OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4);
         OrtValues values = session.run(Map.of("x", x, "y", x))) {
       assertArrayEquals(new float[] {2, 4, 6, 8}, values.get("z").toFloats());
     }

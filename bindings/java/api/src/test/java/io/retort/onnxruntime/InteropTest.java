@@ -20,8 +20,8 @@ class InteropTest {
 
   private static void bindAndRun(OrtIoBindingFFM binding, Arena arena) {
     MemorySegment z = arena.allocate(16, 4);
-    for (String input : List.of("x", "y")) binding.bindInput(input, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String input : List.of("x", "y")) binding.bindInput(input, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.run();
     assertEquals(8, z.getAtIndex(ValueLayout.JAVA_FLOAT, 3));
   }
@@ -36,7 +36,7 @@ class InteropTest {
       try (OrtIoBindingFFM other = shared.createBinding()) {
         bindAndRun(other, arena);
       }
-      try (OrtValueRef x = OrtValueRef.ofFloats(shared.environment(), new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4); OrtValues values = shared.run(Map.of("x", x, "y", x))) {
+      try (OrtValueRef x = OrtValueRef.ofFloats(shared.environment(), new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4); OrtValues values = shared.run(Map.of("x", x, "y", x))) {
         assertEquals(8, values.get("z").toFloats()[3]);
       }
     }
@@ -59,7 +59,7 @@ class InteropTest {
   void objectsOfTwoLibrariesDoNotMix() throws Exception {
     try (ai.onnxruntime.OrtSession official = ai.onnxruntime.OrtEnvironment.getEnvironment().createSession(Models.add(4));
         OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(official); OrtEnvironmentFFM own = OrtEnvironmentFFM.create();
-        OrtValueRef x = OrtValueRef.allocate(own, ElementType.FLOAT, 4); OrtIoBindingFFM binding = shared.createBinding()) {
+        OrtValueRef x = OrtValueRef.allocate(own, OnnxTensorElementType.FLOAT, 4); OrtIoBindingFFM binding = shared.createBinding()) {
       boolean two = !own.api().table().equals(shared.environment().api().table());
       if (two) Fixture.invalid(() -> binding.bindInput("x", x), "objects of two libraries do not mix");
       else binding.bindInput("x", x);

@@ -63,7 +63,7 @@ class LeakOfErrorsTest extends Fixture {
 
   private OrtIoBindingFFM bound() {
     OrtIoBindingFFM binding = session.createBinding();
-    for (String name : List.of("x", "y")) binding.bindInput(name, x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String name : List.of("x", "y")) binding.bindInput(name, x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
     return binding;
   }
@@ -108,12 +108,12 @@ class LeakOfErrorsTest extends Fixture {
     return List.of(invalid("wrong name of an input", b -> b.bindInput("w", value)),
         invalid("wrong name of an output", b -> b.bindOutput("w", value)),
         invalid("wrong name of an output on a device", b -> b.bindOutputToDevice("w", DeviceSpec.CPU)),
-        invalid("wrong type", b -> b.bindInput("x", x, new long[] {2}, ElementType.INT64, DeviceSpec.CPU)),
+        invalid("wrong type", b -> b.bindInput("x", x, new long[] {2}, OnnxTensorElementType.INT64, DeviceSpec.CPU)),
         invalid("wrong type of a value", b -> b.bindInput("x", texts)),
-        invalid("wrong rank", b -> b.bindInput("x", x, new long[] {2, 2}, ElementType.FLOAT, DeviceSpec.CPU)),
+        invalid("wrong rank", b -> b.bindInput("x", x, new long[] {2, 2}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
         invalid("wrong type of an output", b -> b.bindOutput("z", texts)),
-        invalid("read-only output", b -> b.bindOutput("z", readOnly, FOUR, ElementType.FLOAT, DeviceSpec.CPU)),
-        invalid("no memory there", b -> b.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.cuda(7))),
+        invalid("read-only output", b -> b.bindOutput("z", readOnly, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
+        invalid("no memory there", b -> b.bindOutput("z", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), DeviceSpec.cuda(7))),
         missing("no value", b -> b.bindInput("x", null)),
         missing("no value for an output", b -> b.bindOutput("z", null)),
         missing("no device", b -> b.bindOutputToDevice("z", null)),
@@ -121,19 +121,19 @@ class LeakOfErrorsTest extends Fixture {
   }
 
   private List<Step> memory() {
-    return List.of(invalid("short segment", b -> b.bindInput("x", x, new long[] {5}, ElementType.FLOAT, DeviceSpec.CPU)),
-        invalid("heap segment", b -> b.bindInput("x", MemorySegment.ofArray(NUMBERS), FOUR, ElementType.FLOAT, DeviceSpec.CPU)),
-        invalid("negative extent", b -> b.bindInput("x", x, new long[] {-1}, ElementType.FLOAT, DeviceSpec.CPU)),
-        closed("closed arena", b -> b.bindInput("x", inClosedArena(), FOUR, ElementType.FLOAT, DeviceSpec.CPU)),
+    return List.of(invalid("short segment", b -> b.bindInput("x", x, new long[] {5}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
+        invalid("heap segment", b -> b.bindInput("x", MemorySegment.ofArray(NUMBERS), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
+        invalid("negative extent", b -> b.bindInput("x", x, new long[] {-1}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
+        closed("closed arena", b -> b.bindInput("x", inClosedArena(), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU)),
         closed("arena closed before the run", b -> {
           try (Arena own = Arena.ofConfined()) {
-            b.bindInput("y", own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+            b.bindInput("y", own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
           }
           b.run();
         }),
         closed("arena of an output closed before the run", b -> {
           try (Arena own = Arena.ofConfined()) {
-            b.bindOutput("z", own.allocate(16, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+            b.bindOutput("z", own.allocate(16, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
           }
           b.run();
         }));
@@ -151,12 +151,12 @@ class LeakOfErrorsTest extends Fixture {
           b.run();
         }),
         invalid("an output of the wrong shape", b -> {
-          b.bindOutput("z", x, new long[] {2}, ElementType.FLOAT, DeviceSpec.CPU);
+          b.bindOutput("z", x, new long[] {2}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
           b.run();
         }),
         invalid("shapes that do not match", b -> {
-          b.bindInput("y", x, new long[] {3}, ElementType.FLOAT, DeviceSpec.CPU);
-          b.runWithBindings(null);
+          b.bindInput("y", x, new long[] {3}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+          b.runWithBindings();
         }),
         invalid("terminated", b -> b.run(terminated)),
         invalid("an operator fails", b -> failing()),
@@ -169,9 +169,9 @@ class LeakOfErrorsTest extends Fixture {
   private void failing() {
     try (OrtIoBindingFFM binding = gather.createBinding()) {
       binding.bindInput("table", value);
-      binding.bindInput("place", place, new long[] {1}, ElementType.INT64, DeviceSpec.CPU);
+      binding.bindInput("place", place, new long[] {1}, OnnxTensorElementType.INT64, DeviceSpec.CPU);
       binding.bindOutputToDevice("g", DeviceSpec.CPU);
-      binding.runWithBindings(null).close();
+      binding.runWithBindings().close();
     }
   }
 
@@ -182,17 +182,17 @@ class LeakOfErrorsTest extends Fixture {
         }),
         closed("closed value", b -> b.bindInput("x", gone)),
         closed("closed result", b -> {
-          OrtValues values = b.runWithBindings(null);
+          OrtValues values = b.runWithBindings();
           values.close();
           values.get("z").toFloats();
         }),
         invalid("a view of another type", b -> {
-          try (OrtValues values = b.runWithBindings(null)) {
+          try (OrtValues values = b.runWithBindings()) {
             values.get("z").asLongBuffer();
           }
         }),
         invalid("a copy that is too short", b -> {
-          try (OrtValues values = b.runWithBindings(null)) {
+          try (OrtValues values = b.runWithBindings()) {
             values.get("z").copyTo(x.asSlice(0, 8));
           }
         }),
@@ -206,8 +206,8 @@ class LeakOfErrorsTest extends Fixture {
   private List<Step> values() {
     return List.of(invalid("too few strings", b -> OrtValueRef.ofStrings(env, new String[] {"a"}, 2)),
         missing("a string is null", b -> OrtValueRef.ofStrings(env, new String[] {"a", null}, 2)),
-        invalid("too few numbers", b -> OrtValueRef.ofFloats(env, NUMBERS, ElementType.FLOAT, 5)),
-        invalid("numbers of another type", b -> OrtValueRef.ofFloats(env, NUMBERS, ElementType.INT32, 4)),
+        invalid("too few numbers", b -> OrtValueRef.ofFloats(env, NUMBERS, OnnxTensorElementType.FLOAT, 5)),
+        invalid("numbers of another type", b -> OrtValueRef.ofFloats(env, NUMBERS, OnnxTensorElementType.INT32, 4)),
         invalid("a map of values of two lengths", b -> OrtValueRef.ofMap(env, texts, value)),
         invalid("a sequence of nothing", b -> OrtValueRef.ofSequence(env, List.of())),
         closed("a sequence of closed values", b -> OrtValueRef.ofSequence(env, List.of(value, gone))),

@@ -32,7 +32,7 @@ class LeakTest extends Fixture {
   void load() {
     options = SessionOptions.create(env).setIntraOpThreads(1);
     session = OrtSessionFFM.create(env, Models.add(4), options);
-    texts = OrtSessionFFM.create(env, Models.identity(ElementType.STRING, "n"), options);
+    texts = OrtSessionFFM.create(env, Models.identity(OnnxTensorElementType.STRING, "n"), options);
     y = tensor(floats(NUMBERS), 4);
     x = floats(NUMBERS);
     z = floats(0, 0, 0, 0);
@@ -50,9 +50,9 @@ class LeakTest extends Fixture {
   }
 
   private void bind(OrtIoBindingFFM binding) {
-    binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindInput("y", y);
-    binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
   }
 
   @Test
@@ -65,7 +65,7 @@ class LeakTest extends Fixture {
       binding.run();
       switch (i % 8) {
         case 0 -> result(binding);
-        case 1 -> binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
+        case 1 -> binding.bindOutput("z", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), DeviceSpec.CPU);
         case 2 -> inOwnArena(binding, Arena.ofConfined());
         case 3 -> named();
         case 4 -> withOptions(binding);
@@ -94,7 +94,7 @@ class LeakTest extends Fixture {
 
   private void result(OrtIoBindingFFM binding) {
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
-    try (OrtValues values = binding.runWithBindings(null); OrtValues again = binding.getBoundOutputValues(); OrtValueRef kept = values.get("z").retain()) {
+    try (OrtValues values = binding.runWithBindings(); OrtValues again = binding.getBoundOutputValues(); OrtValueRef kept = values.get("z").retain()) {
       assertEquals(2, kept.toFloats()[0]);
       assertEquals(List.of("z"), List.copyOf(again.keySet()));
     }
@@ -114,13 +114,13 @@ class LeakTest extends Fixture {
 
   private void inOwnArena(OrtIoBindingFFM binding, Arena own) {
     try (own) {
-      binding.bindInput("y", own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
     }
   }
 
   private void named() {
-    try (OrtValueRef own = OrtValueRef.ofFloats(env, NUMBERS, ElementType.FLOAT, 4); OrtValues values = session.run(Map.of("x", y, "y", own))) {
+    try (OrtValueRef own = OrtValueRef.ofFloats(env, NUMBERS, OnnxTensorElementType.FLOAT, 4); OrtValues values = session.run(Map.of("x", y, "y", own))) {
       assertEquals(FOUR[0], values.get("z").shape()[0]);
     }
   }
@@ -141,7 +141,7 @@ class LeakTest extends Fixture {
 
   private void later(OrtIoBindingFFM binding) {
     try (Arena own = Arena.ofShared()) {
-      for (String name : List.of("x", "y")) binding.bindInput(name, own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      for (String name : List.of("x", "y")) binding.bindInput(name, own.allocateFrom(ValueLayout.JAVA_FLOAT, NUMBERS), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       binding.runAsync(null, null).join().close();
     }
@@ -155,7 +155,7 @@ class LeakTest extends Fixture {
   }
 
   private void allocate() {
-    try (OrtAllocatorFFM allocator = session.allocator(DeviceSpec.CPU); OrtValueRef value = allocator.allocate(new MemoryDescriptor(ElementType.DOUBLE, 3))) {
+    try (OrtAllocatorFFM allocator = session.allocator(DeviceSpec.CPU); OrtValueRef value = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.DOUBLE, 3))) {
       assertEquals(24, value.asSegment().byteSize());
     }
   }

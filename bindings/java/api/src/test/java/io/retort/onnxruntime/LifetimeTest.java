@@ -32,8 +32,8 @@ class LifetimeTest extends Fixture {
   private OrtIoBindingFFM slow(OrtSessionFFM session, Arena memory) {
     long[] shape = {WIDE, WIDE};
     OrtIoBindingFFM binding = session.createBinding();
-    binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindOutput("y", memory.allocate(4 * WIDE * WIDE, 64), shape, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", memory.allocate(4 * WIDE * WIDE, 64), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("y", memory.allocate(4 * WIDE * WIDE, 64), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     return binding;
   }
 
@@ -43,7 +43,7 @@ class LifetimeTest extends Fixture {
     OrtIoBindingFFM binding = session.createBinding();
     RunOptions run = RunOptions.create(API);
     SessionOptions options = SessionOptions.create(env);
-    OrtValueRef value = OrtValueRef.allocate(env, ElementType.FLOAT, 4);
+    OrtValueRef value = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 4);
     OrtAllocatorFFM allocator = env.sharedAllocator(DeviceSpec.CPU);
     for (AutoCloseable one : List.of(session, binding, run, options, value, allocator)) {
       assertFalse(((NativeObject) one).isClosed());
@@ -57,7 +57,7 @@ class LifetimeTest extends Fixture {
     closed(run::terminate, "run options is closed");
     closed(() -> options.setIntraOpThreads(1), "session options is closed");
     closed(value::shape, "value is closed");
-    closed(() -> allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4)), "allocator is closed");
+    closed(() -> allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4)), "allocator is closed");
     OrtEnvironmentFFM other = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
     other.close();
     closed(() -> OrtSessionFFM.create(other, Models.add(4), null), "environment is closed");
@@ -69,16 +69,16 @@ class LifetimeTest extends Fixture {
     OrtSessionFFM session = OrtSessionFFM.create(own, Models.add(4), null);
     OrtIoBindingFFM binding = session.createBinding();
     MemorySegment z = floats(0, 0, 0, 0);
-    binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindInput("x", floats(1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     OrtValueRef y = tensor(floats(1, 1, 1, 1), 4);
     binding.bindInput("y", y);
     y.close();
-    binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     own.close();
     session.close();
     binding.run();
     assertArrayEquals(new float[] {2, 3, 4, 5}, floats(z));
-    binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
+    binding.bindOutput("z", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), DeviceSpec.CPU);
     binding.run();
     binding.close();
   }
@@ -86,8 +86,8 @@ class LifetimeTest extends Fixture {
   @Test
   void aClosedArenaIsFoundBeforeTheRun() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
-      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", floats(0, 0, 0, 0), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", floats(0, 0, 0, 0), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       for (Arena other : new Arena[] {Arena.ofConfined(), Arena.ofShared()}) {
         MemorySegment y = other.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
         try (OrtValueRef value = tensor(y, 4)) {
@@ -128,9 +128,9 @@ class LifetimeTest extends Fixture {
   void nothingIsCreatedInAClosedEnvironment() {
     OrtEnvironmentFFM over = OrtEnvironmentFFM.create(API, EnvironmentOptions.DEFAULT);
     over.close();
-    closed(() -> OrtValueRef.wrap(over, floats(1), ElementType.FLOAT, 1), "environment is closed");
-    closed(() -> OrtValueRef.allocate(over, ElementType.FLOAT, 1), "environment is closed");
-    closed(() -> OrtValueRef.ofFloats(over, new float[1], ElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.wrap(over, floats(1), OnnxTensorElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.allocate(over, OnnxTensorElementType.FLOAT, 1), "environment is closed");
+    closed(() -> OrtValueRef.ofFloats(over, new float[1], OnnxTensorElementType.FLOAT, 1), "environment is closed");
     closed(() -> OrtValueRef.ofStrings(over, new String[] {"a"}, 1), "environment is closed");
     closed(() -> RunOptions.create(over), "environment is closed");
     closed(() -> SessionOptions.create(over), "environment is closed");
@@ -174,8 +174,8 @@ class LifetimeTest extends Fixture {
   @Test
   void aConfinedArenaIsUsableInItsThreadOnly() throws Exception {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
-      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", floats(1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", floats(1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", floats(1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
       ExecutionException e = assertThrows(ExecutionException.class, () -> binding.runAsync(null, null).get());
       assertEquals(OrtErrorCode.INVALID_ARGUMENT, ((OrtException) e.getCause()).code());
@@ -252,8 +252,8 @@ class LifetimeTest extends Fixture {
 
   private OrtIoBindingFFM bindings(OrtSessionFFM session, Arena memory) {
     OrtIoBindingFFM binding = session.createBinding();
-    for (String input : List.of("x", "y")) binding.bindInput(input, memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-    binding.bindOutput("z", memory.allocate(16, 4), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String input : List.of("x", "y")) binding.bindInput(input, memory.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("z", memory.allocate(16, 4), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     return binding;
   }
 
@@ -288,7 +288,7 @@ class LifetimeTest extends Fixture {
   @Test
   void forgottenObjectsAreReleasedByTheCollector() throws Exception {
     long before = LiveObjects.count(ObjectKind.VALUE);
-    for (int i = 0; i < 100; ++i) OrtValueRef.allocate(env, ElementType.FLOAT, 4);
+    for (int i = 0; i < 100; ++i) OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 4);
     for (int i = 0; i < 100 && LiveObjects.count(ObjectKind.VALUE) != before; ++i) {
       System.gc();
       Thread.sleep(20);

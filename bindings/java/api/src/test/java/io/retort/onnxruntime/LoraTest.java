@@ -55,7 +55,7 @@ class LoraTest extends Fixture {
         OrtSessionFFM session = OrtSessionFFM.create(env, MODELS.resolve("step.onnx"), null); OrtIoBindingFFM binding = session.createBinding()) {
       options.addActiveLoraAdapter(adapter);
       binding.bindInput("x", x);
-      binding.bindOutput("state_out", y, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("state_out", y, new long[] {4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       if (RETORT) {
         binding.run(options);
         assertArrayEquals(step(options), floats(y));

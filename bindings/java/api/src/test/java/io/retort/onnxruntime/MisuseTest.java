@@ -22,23 +22,23 @@ class MisuseTest extends Fixture {
     MemorySegment four = floats(1, 2, 3, 4);
     MemorySegment z = floats(0, 0, 0, 0);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
-      invalid(() -> binding.bindInput("xx", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no input has the name 'xx'", "[x, y]", "did you mean 'x'?");
-      invalid(() -> binding.bindOutput("w", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "no output has the name 'w'", "[z]");
+      invalid(() -> binding.bindInput("xx", four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "no input has the name 'xx'", "[x, y]", "did you mean 'x'?");
+      invalid(() -> binding.bindOutput("w", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "no output has the name 'w'", "[z]");
       invalid(() -> binding.bindOutputToDevice("w", DeviceSpec.CPU), "no output has the name 'w'");
-      invalid(() -> binding.bindInput("x", four, FOUR, ElementType.INT32, DeviceSpec.CPU), "input 'x' FLOAT[4] was given INT32[4]");
-      invalid(() -> binding.bindInput("x", four, new long[] {2, 2}, ElementType.FLOAT, DeviceSpec.CPU), "input 'x' FLOAT[4] was given FLOAT[2, 2]");
-      invalid(() -> binding.bindInput("x", four, new long[] {3}, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] was given FLOAT[3]");
-      invalid(() -> binding.bindInput("x", four, new long[] {-4}, ElementType.FLOAT, DeviceSpec.CPU), "negative extent");
-      invalid(() -> binding.bindInput("x", four.asSlice(0, 12), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] takes 16 bytes, the segment has 12");
-      invalid(() -> binding.bindInput("x", MemorySegment.ofArray(new float[4]), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "is on the heap", "Arena");
-      invalid(() -> binding.bindInput("x", MemorySegment.NULL, FOUR, ElementType.FLOAT, DeviceSpec.CPU), "segment has 0");
-      invalid(() -> binding.bindOutput("z", z.asReadOnly(), FOUR, ElementType.FLOAT, DeviceSpec.CPU), "read-only");
-      invalid(() -> binding.bindOutput("z", z, FOUR, ElementType.INT64, DeviceSpec.CPU), "output 'z' FLOAT[4] was given INT64[4]");
+      invalid(() -> binding.bindInput("x", four, FOUR, OnnxTensorElementType.INT32, DeviceSpec.CPU), "input 'x' FLOAT[4] was given INT32[4]");
+      invalid(() -> binding.bindInput("x", four, new long[] {2, 2}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "input 'x' FLOAT[4] was given FLOAT[2, 2]");
+      invalid(() -> binding.bindInput("x", four, new long[] {3}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] was given FLOAT[3]");
+      invalid(() -> binding.bindInput("x", four, new long[] {-4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "negative extent");
+      invalid(() -> binding.bindInput("x", four.asSlice(0, 12), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "FLOAT[4] takes 16 bytes, the segment has 12");
+      invalid(() -> binding.bindInput("x", MemorySegment.ofArray(new float[4]), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "is on the heap", "Arena");
+      invalid(() -> binding.bindInput("x", MemorySegment.NULL, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "segment has 0");
+      invalid(() -> binding.bindOutput("z", z.asReadOnly(), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU), "read-only");
+      invalid(() -> binding.bindOutput("z", z, FOUR, OnnxTensorElementType.INT64, DeviceSpec.CPU), "output 'z' FLOAT[4] was given INT64[4]");
       assertThrows(OrtException.class, binding::run);
       // The mistakes above had no effect.
-      binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       assertArrayEquals(new float[] {2, 4, 6, 8}, floats(z));
     }
@@ -48,9 +48,9 @@ class MisuseTest extends Fixture {
   void outputsOfTheWrongShapeAreReportedByTheRun() {
     MemorySegment four = floats(1, 2, 3, 4);
     try (OrtSessionFFM session = session(Models.add("n")); OrtIoBindingFFM binding = session.createBinding()) {
-      binding.bindInput("x", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", four, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", floats(0, 0), new long[] {2}, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", floats(0, 0), new long[] {2}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       assertThrows(OrtException.class, binding::run);
     }
   }
@@ -68,7 +68,7 @@ class MisuseTest extends Fixture {
 
   @Test
   void values() {
-    try (OrtValueRef floats = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 2); OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1)) {
+    try (OrtValueRef floats = OrtValueRef.ofFloats(env, new float[] {1, 2}, OnnxTensorElementType.FLOAT, 2); OrtValueRef texts = OrtValueRef.ofStrings(env, new String[] {"a"}, 1)) {
       invalid(floats::asLongBuffer, "elements are FLOAT, not long");
       invalid(floats::strings, "elements are FLOAT, not STRING");
       invalid(texts::asSegment, "use strings()");
@@ -76,12 +76,12 @@ class MisuseTest extends Fixture {
       invalid(floats::entries, "a TENSOR, not a MAP");
       invalid(() -> floats.copyTo(floats(1)), "takes 8 bytes, the segment has 4");
       invalid(() -> floats.copyFrom(floats(1)), "takes 8 bytes, the segment has 4");
-      invalid(() -> OrtValueRef.ofFloats(env, new float[3], ElementType.FLOAT, 2), "2 elements, 3 were given");
-      invalid(() -> OrtValueRef.ofFloats(env, new float[2], ElementType.INT32, 2), "not FLOAT");
+      invalid(() -> OrtValueRef.ofFloats(env, new float[3], OnnxTensorElementType.FLOAT, 2), "2 elements, 3 were given");
+      invalid(() -> OrtValueRef.ofFloats(env, new float[2], OnnxTensorElementType.INT32, 2), "not FLOAT");
       invalid(() -> OrtValueRef.ofStrings(env, new String[3], 2), "2 elements, 3 were given");
-      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.STRING, 1), "use OrtValueRef.ofStrings");
-      invalid(() -> OrtValueRef.allocate(env, ElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than fit in memory");
-      invalid(() -> OrtValueRef.wrap(env, floats(1), ElementType.FLOAT, Long.MAX_VALUE / 2), "do not fit in memory");
+      invalid(() -> OrtValueRef.wrap(env, floats(1), OnnxTensorElementType.STRING, 1), "use OrtValueRef.ofStrings");
+      invalid(() -> OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than fit in memory");
+      invalid(() -> OrtValueRef.wrap(env, floats(1), OnnxTensorElementType.FLOAT, Long.MAX_VALUE / 2), "do not fit in memory");
     }
     assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
   }
@@ -89,7 +89,7 @@ class MisuseTest extends Fixture {
   @Test
   void readOnlyMemory() {
     MemorySegment locked = floats(1, 2).asReadOnly();
-    try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, ElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
+    try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, OnnxTensorElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
       invalid(() -> x.copyTo(locked), "the segment is read-only");
       invalid(() -> y.copyFrom(floats(5, 6)), "the tensor is in a read-only segment");
       invalid(() -> env.copyTensors(List.of(x), List.of(y), null), "tensor 0 is in a read-only segment");
@@ -100,7 +100,7 @@ class MisuseTest extends Fixture {
 
   @Test
   void devicesWithoutAProviderOfTheSession() {
-    MemoryDescriptor four = new MemoryDescriptor(ElementType.FLOAT, 4);
+    MemoryDescriptor four = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4);
     MemorySegment there = MemorySegment.ofAddress(0x1000);
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4);
         OrtValueRef far = OrtValueRef.wrap(env, there, four, DeviceSpec.cuda(9))) {
@@ -119,10 +119,10 @@ class MisuseTest extends Fixture {
   void nullArguments() {
     try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); SessionOptions options = SessionOptions.create(env)) {
       MemorySegment four = floats(1, 2, 3, 4);
-      missing("name", () -> binding.bindInput(null, four, FOUR, ElementType.FLOAT, DeviceSpec.CPU));
-      missing("shape", () -> binding.bindInput("x", four, null, ElementType.FLOAT, DeviceSpec.CPU));
+      missing("name", () -> binding.bindInput(null, four, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU));
+      missing("shape", () -> binding.bindInput("x", four, null, OnnxTensorElementType.FLOAT, DeviceSpec.CPU));
       missing("type", () -> binding.bindInput("x", four, FOUR, null, DeviceSpec.CPU));
-      missing("device", () -> binding.bindInput("x", four, FOUR, ElementType.FLOAT, null));
+      missing("device", () -> binding.bindInput("x", four, FOUR, OnnxTensorElementType.FLOAT, null));
       missing("device", () -> binding.bindOutputToDevice("z", null));
       missing("arena", () -> binding.getBoundOutputCpuValues(null));
       missing("key", () -> options.addConfigEntry(null, ""));
@@ -148,7 +148,7 @@ class MisuseTest extends Fixture {
     }
     invalid(() -> new DeviceSpec("Cpu", DeviceType.CPU, 0, -1, MemoryKind.DEFAULT, 0), "device id -1");
     invalid(() -> new DeviceSpec("Cpu", DeviceType.CPU, 0, 0, MemoryKind.DEFAULT, 3), "alignment 3");
-    try (OrtValueRef one = OrtValueRef.allocate(env, ElementType.FLOAT, 1); OrtValueRef two = OrtValueRef.allocate(env, ElementType.FLOAT, 2)) {
+    try (OrtValueRef one = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 1); OrtValueRef two = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 2)) {
       invalid(() -> env.copyTensors(List.of(), List.of(one), null), "0 tensors are to be copied into 1");
       invalid(() -> env.copyTensors(List.of(two), List.of(one), null), "tensor 0 is FLOAT[2]", "FLOAT[1]");
     }
@@ -166,7 +166,7 @@ class MisuseTest extends Fixture {
   @Test
   void unalignedSegments() {
     MemorySegment memory = arena.allocate(64, 8);
-    for (ElementType type : List.of(ElementType.FLOAT, ElementType.INT64, ElementType.FLOAT16, ElementType.DOUBLE)) {
+    for (OnnxTensorElementType type : List.of(OnnxTensorElementType.FLOAT, OnnxTensorElementType.INT64, OnnxTensorElementType.FLOAT16, OnnxTensorElementType.DOUBLE)) {
       int wanted = Math.min(type.bits() / 8, 8);
       for (int offset = 1; offset < wanted; ++offset) {
         MemorySegment begin = memory.asSlice(offset);
@@ -176,16 +176,16 @@ class MisuseTest extends Fixture {
       }
       OrtValueRef.wrap(env, memory.asSlice(wanted), type, 2).close();
     }
-    OrtValueRef.wrap(env, memory.asSlice(3), ElementType.UINT8, 5).close();
+    OrtValueRef.wrap(env, memory.asSlice(3), OnnxTensorElementType.UINT8, 5).close();
   }
 
   @Test
   void shapesWithoutElements() {
-    MemoryDescriptor none = new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40, 0);
+    MemoryDescriptor none = new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1L << 40, 1L << 40, 0);
     assertEquals(0, none.elements());
     assertEquals(0, none.bytes());
-    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 0, -1), "negative extent");
-    invalid(() -> new MemoryDescriptor(ElementType.FLOAT, 1L << 40, 1L << 40), "more elements than fit in memory");
+    invalid(() -> new MemoryDescriptor(OnnxTensorElementType.FLOAT, 0, -1), "negative extent");
+    invalid(() -> new MemoryDescriptor(OnnxTensorElementType.FLOAT, 1L << 40, 1L << 40), "more elements than fit in memory");
   }
 
   @Test

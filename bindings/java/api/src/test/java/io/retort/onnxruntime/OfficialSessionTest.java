@@ -99,9 +99,9 @@ class OfficialSessionTest {
           OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {
         String name = session.getInputNames().iterator().next();
         MemorySegment data = ids ? arena.allocateFrom(ValueLayout.JAVA_LONG, whole) : arena.allocateFrom(ValueLayout.JAVA_FLOAT, ramp(count));
-        binding.bindInput(name, data, shape.getValue(), ids ? ElementType.INT64 : ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput(name, data, shape.getValue(), ids ? OnnxTensorElementType.INT64 : OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         binding.bindOutputToDevice("y", DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           assertArrayEquals(theirs(session, Map.of(name, x), "y"), values.get("y").toFloats(), shape.getKey());
         }
       }
@@ -152,17 +152,17 @@ class OfficialSessionTest {
     List<float[]> logits = new ArrayList<>();
     try (Arena arena = Arena.ofConfined(); OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(session); OrtIoBindingFFM binding = shared.createBinding()) {
       MemorySegment ids = arena.allocate(ValueLayout.JAVA_LONG);
-      binding.bindInput("ids", ids, new long[] {1, 1}, ElementType.INT64, DeviceSpec.CPU);
+      binding.bindInput("ids", ids, new long[] {1, 1}, OnnxTensorElementType.INT64, DeviceSpec.CPU);
       for (ValueInfo input : shared.inputs()) {
         if (input.name().equals("ids")) continue;
-        try (OrtValueRef empty = OrtValueRef.allocate(shared.environment(), ElementType.FLOAT, 1, SIZE.heads(), 0, SIZE.headSize())) {
+        try (OrtValueRef empty = OrtValueRef.allocate(shared.environment(), OnnxTensorElementType.FLOAT, 1, SIZE.heads(), 0, SIZE.headSize())) {
           binding.bindInput(input.name(), empty);
         }
       }
       for (int step = 0; step < STEPS; ++step) {
         ids.set(ValueLayout.JAVA_LONG, 0, token(step));
         for (ValueInfo output : shared.outputs()) binding.bindOutputToDevice(output.name(), DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           logits.add(values.get("logits").toFloats());
           values.forEach((name, value) -> {
             if (!name.equals("logits")) binding.bindInput(name.replace("present", "past"), value);
@@ -179,11 +179,11 @@ class OfficialSessionTest {
     OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(session);
     OrtEnvironmentFFM env = shared.environment();
     OrtIoBindingFFM binding = shared.createBinding();
-    OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4);
+    OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4);
     binding.bindInput("x", x);
     binding.bindInput("y", x);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
-    OrtValues values = binding.runWithBindings(null);
+    OrtValues values = binding.runWithBindings();
     MemorySegment view = values.get("z").asSegment();
     session.close();
     for (Executable use : List.<Executable>of(binding::run, () -> binding.bindInput("x", x), binding::copyOutputsToCpu,
@@ -206,8 +206,8 @@ class OfficialSessionTest {
     try (Arena arena = Arena.ofShared(); OrtSession session = official.createSession(Models.add(4)); OrtIoBindingFFM binding = new OrtIoBindingFFM(session);
         OnnxTensor x = OnnxTensor.createTensor(official, FloatBuffer.wrap(new float[] {1, 2, 3, 4}), new long[] {4})) {
       MemorySegment z = arena.allocate(16, 4);
-      for (String input : List.of("x", "y")) binding.bindInput(input, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", z, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
+      for (String input : List.of("x", "y")) binding.bindInput(input, arena.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), new long[] {4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", z, new long[] {4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       CompletableFuture<Void> ours = CompletableFuture.runAsync(() -> {
         for (int i = 0; i < 5000; ++i) binding.run();
       });
@@ -225,9 +225,9 @@ class OfficialSessionTest {
         // No try-with-resources for this session: closing it twice is an error in the package.
         OrtSession session = official.createSession(Models.add(4));
         try (OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {
-          for (String input : List.of("x", "y")) binding.bindInput(input, numbers, new long[] {4}, ElementType.FLOAT, DeviceSpec.CPU);
+          for (String input : List.of("x", "y")) binding.bindInput(input, numbers, new long[] {4}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
           binding.bindOutputToDevice("z", DeviceSpec.CPU);
-          binding.runWithBindings(null).close();
+          binding.runWithBindings().close();
           if (i % 2 == 0) session.close();
           if (i % 2 == 0) Fixture.closed(binding::run, "closed");
           else binding.run();
@@ -249,13 +249,13 @@ class OfficialSessionTest {
     try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
       options.addExecutionProvider(official.getEpDevices().stream().filter(d -> d.getEpName().equals("loopback")).toList(), Map.of());
       try (OrtSession session = official.createSession(DeviceFixture.AFFINE, options); OrtSessionFFM shared = OrtSessionFFM.createFromOrtSession(session);
-          OrtIoBindingFFM binding = shared.createBinding(); OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4)) {
+          OrtIoBindingFFM binding = shared.createBinding(); OrtValueRef host = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4)) {
         DeviceSpec place = shared.inputDevices().get(0);
         binding.bindInput("x", host);
         loopback.reset();
         for (int i = 0; i < 20; ++i) {
           binding.bindOutputToDevice("y", place);
-          try (OrtValues values = binding.runWithBindings(null)) {
+          try (OrtValues values = binding.runWithBindings()) {
             assertEquals(place, values.get("y").device());
             if (i < 19) binding.bindInput("x", values.get("y"));
           }

@@ -95,7 +95,7 @@ class RaceTest extends Fixture {
 
   private OrtIoBindingFFM binding(OrtSessionFFM of) {
     OrtIoBindingFFM binding = of.createBinding();
-    for (String input : List.of("x", "y")) binding.bindInput(input, numbers, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+    for (String input : List.of("x", "y")) binding.bindInput(input, numbers, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     binding.bindOutputToDevice("z", DeviceSpec.CPU);
     return binding;
   }
@@ -115,10 +115,10 @@ class RaceTest extends Fixture {
       AtomicInteger turn = new AtomicInteger();
       race(round, binding, () -> {
         switch (turn.getAndIncrement() % 5) {
-          case 0 -> binding.bindInput("x", numbers, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-          case 1 -> binding.runWithBindings(null).close();
+          case 0 -> binding.bindInput("x", numbers, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+          case 1 -> binding.runWithBindings().close();
           case 2 -> binding.getBoundOutputNames();
-          case 3 -> binding.bindOutput("z", new MemoryDescriptor(ElementType.FLOAT, 4), DeviceSpec.CPU);
+          case 3 -> binding.bindOutput("z", new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4), DeviceSpec.CPU);
           default -> binding.getBoundOutputValues().close();
         }
       });
@@ -129,7 +129,7 @@ class RaceTest extends Fixture {
   void valuesThatAreReadAndBound() throws Exception {
     try (OrtIoBindingFFM binding = binding(session)) {
       for (int round = 0; round < ROUNDS; ++round) {
-        OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4);
+        OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4);
         AtomicInteger turn = new AtomicInteger();
         race(round, value, () -> {
           switch (turn.getAndIncrement() % 4) {
@@ -146,7 +146,7 @@ class RaceTest extends Fixture {
   @Test
   void viewsThatAreRead() throws Exception {
     for (int round = 0; round < ROUNDS / 3; ++round) {
-      OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, ElementType.FLOAT, 4);
+      OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2, 3, 4}, OnnxTensorElementType.FLOAT, 4);
       MemorySegment view = value.asSegment();
       race(round, value, () -> {
         try {
@@ -204,7 +204,7 @@ class RaceTest extends Fixture {
     for (int round = 0; round < ROUNDS; ++round) {
       OrtAllocatorFFM allocator = env.sharedAllocator(DeviceSpec.CPU);
       race(round, allocator, () -> {
-        try (OrtValueRef value = allocator.allocate(new MemoryDescriptor(ElementType.FLOAT, 4))) {
+        try (OrtValueRef value = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 4))) {
           value.copyFrom(numbers);
         }
       });
@@ -225,7 +225,7 @@ class RaceTest extends Fixture {
     try (OrtIoBindingFFM binding = binding(session)) {
       for (int round = 0; round < ROUNDS / 3; ++round) {
         Arena own = Arena.ofShared();
-        binding.bindInput("x", own.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+        binding.bindInput("x", own.allocateFrom(ValueLayout.JAVA_FLOAT, 5, 6, 7, 8), FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         CountDownLatch begun = new CountDownLatch(1);
         Future<Integer> user = threads.submit(() -> runsUntilTheArenaIsClosed(binding, begun));
         begun.await();
@@ -274,14 +274,14 @@ class RaceTest extends Fixture {
     try (Arena own = Arena.ofConfined(); OrtIoBindingFFM binding = session.createBinding()) {
       MemorySegment x = own.allocate(16, 4);
       MemorySegment z = own.allocate(16, 4);
-      binding.bindInput("x", x, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", numbers, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", x, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", numbers, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       for (int i = 0; i < 5000; ++i) {
         x.fill((byte) 0);
         x.setAtIndex(ValueLayout.JAVA_FLOAT, 0, base + i);
-        if (i % 2 == 0) binding.bindOutput("z", z, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+        if (i % 2 == 0) binding.bindOutput("z", z, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
         else binding.bindOutputToDevice("z", DeviceSpec.CPU);
-        try (OrtValues values = binding.runWithBindings(null)) {
+        try (OrtValues values = binding.runWithBindings()) {
           assertArrayEquals(new float[] {base + i + 1, 2, 3, 4}, values.get("z").toFloats());
         }
       }

@@ -49,7 +49,7 @@ class SessionTest extends Fixture {
   void inputsAndOutputsHaveTypes() {
     try (OrtSessionFFM session = session(Models.relu("batch", 3))) {
       assertEquals("['x' FLOAT[batch,3]]", session.inputs().toString());
-      assertEquals(new ValueInfo("y", new TypeInfo.Tensor(ElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
+      assertEquals(new ValueInfo("y", new TypeInfo.Tensor(OnnxTensorElementType.FLOAT, true, new long[] {-1, 3}, List.of("batch", ""), false)), session.outputs().get(0));
       assertEquals(List.of(), session.overridableInitializers());
     }
   }
@@ -88,7 +88,7 @@ class SessionTest extends Fixture {
       binding.bindInput("x", x);
       binding.bindInput("y", x);
       binding.bindOutputToDevice("z", DeviceSpec.CPU);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         assertEquals(8, values.get("z").toFloats()[3]);
       }
     }
@@ -99,8 +99,8 @@ class SessionTest extends Fixture {
     try (OrtSessionFFM session = OrtSessionFFM.create(env, MODELS.resolve("zipmap.onnx"), null)) {
       TypeInfo.Sequence sequence = (TypeInfo.Sequence) session.outputs().get(0).type();
       TypeInfo.Mapping map = (TypeInfo.Mapping) sequence.element();
-      assertEquals(ElementType.INT64, map.key());
-      assertEquals(ElementType.FLOAT, ((TypeInfo.Tensor) map.value()).element());
+      assertEquals(OnnxTensorElementType.INT64, map.key());
+      assertEquals(OnnxTensorElementType.FLOAT, ((TypeInfo.Tensor) map.value()).element());
     }
   }
 

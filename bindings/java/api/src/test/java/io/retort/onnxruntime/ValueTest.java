@@ -18,7 +18,7 @@ class ValueTest extends Fixture {
   void aTensorUsesItsSegmentInPlace() {
     MemorySegment memory = floats(1, 2, 3, 4, 5, 6, 7);
     try (OrtValueRef value = tensor(memory, 2, 3)) {
-      assertEquals(new MemoryDescriptor(ElementType.FLOAT, 2, 3), value.descriptor());
+      assertEquals(new MemoryDescriptor(OnnxTensorElementType.FLOAT, 2, 3), value.descriptor());
       assertEquals(memory.address(), value.asSegment().address());
       assertEquals(24, value.asSegment().byteSize());
       assertEquals(memory.address(), value.deviceAddress().address());
@@ -31,7 +31,7 @@ class ValueTest extends Fixture {
 
   @Test
   void allTypesThroughTheLibrary() {
-    for (ElementType type : List.of(ElementType.FLOAT, ElementType.DOUBLE, ElementType.INT8, ElementType.UINT8, ElementType.INT32, ElementType.INT64, ElementType.BOOL, ElementType.FLOAT16)) {
+    for (OnnxTensorElementType type : List.of(OnnxTensorElementType.FLOAT, OnnxTensorElementType.DOUBLE, OnnxTensorElementType.INT8, OnnxTensorElementType.UINT8, OnnxTensorElementType.INT32, OnnxTensorElementType.INT64, OnnxTensorElementType.BOOL, OnnxTensorElementType.FLOAT16)) {
       try (OrtSessionFFM session = session(Models.identity(type, 3)); OrtValueRef x = OrtValueRef.allocate(env, type, 3)) {
         x.asByteBuffer().put(0, (byte) 1);
         try (OrtValues values = session.run(Map.of("x", x))) {
@@ -59,7 +59,7 @@ class ValueTest extends Fixture {
     closed(() -> floats(view));
     Arena over = Arena.ofConfined();
     over.close();
-    try (OrtValueRef y = OrtValueRef.allocate(env, ElementType.FLOAT, 3)) {
+    try (OrtValueRef y = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 3)) {
       closed(() -> y.asSegment(over));
     }
     assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
@@ -67,8 +67,8 @@ class ValueTest extends Fixture {
 
   @Test
   void viewsOfEachType() {
-    try (OrtValueRef longs = OrtValueRef.allocate(env, ElementType.INT64, 2); OrtValueRef ints = OrtValueRef.allocate(env, ElementType.UINT32, 2);
-        OrtValueRef doubles = OrtValueRef.allocate(env, ElementType.DOUBLE, 2); OrtValueRef shorts = OrtValueRef.allocate(env, ElementType.BFLOAT16, 2)) {
+    try (OrtValueRef longs = OrtValueRef.allocate(env, OnnxTensorElementType.INT64, 2); OrtValueRef ints = OrtValueRef.allocate(env, OnnxTensorElementType.UINT32, 2);
+        OrtValueRef doubles = OrtValueRef.allocate(env, OnnxTensorElementType.DOUBLE, 2); OrtValueRef shorts = OrtValueRef.allocate(env, OnnxTensorElementType.BFLOAT16, 2)) {
       longs.asLongBuffer().put(1, 7);
       assertEquals(7, longs.asSegment().getAtIndex(ValueLayout.JAVA_LONG, 1));
       ints.asIntBuffer().put(1, 8);
@@ -83,10 +83,10 @@ class ValueTest extends Fixture {
   @Test
   void halfFloats() {
     float[] numbers = {0, -0f, 1, -1.5f, 65504, 1e-7f, Float.POSITIVE_INFINITY, 3.14159f};
-    for (ElementType type : List.of(ElementType.FLOAT, ElementType.FLOAT16, ElementType.BFLOAT16)) {
+    for (OnnxTensorElementType type : List.of(OnnxTensorElementType.FLOAT, OnnxTensorElementType.FLOAT16, OnnxTensorElementType.BFLOAT16)) {
       try (OrtValueRef value = OrtValueRef.ofFloats(env, numbers, type, numbers.length)) {
         float[] back = value.toFloats();
-        double most = type == ElementType.FLOAT ? 0 : type == ElementType.FLOAT16 ? 1.0 / 2048 : 1.0 / 256;
+        double most = type == OnnxTensorElementType.FLOAT ? 0 : type == OnnxTensorElementType.FLOAT16 ? 1.0 / 2048 : 1.0 / 256;
         for (int i = 0; i < numbers.length; ++i) {
           if (Math.abs(numbers[i]) < 1e-6 || Float.isInfinite(numbers[i])) assertEquals(numbers[i], back[i], 6e-8, type.toString());
           else assertEquals(numbers[i], back[i], most * Math.abs(numbers[i]), type.toString());
@@ -103,7 +103,7 @@ class ValueTest extends Fixture {
   @Test
   void texts() {
     String[] texts = {"", "plain", "ünïcödé ✓", "\ud83d\ude00"};
-    try (OrtValueRef value = OrtValueRef.ofStrings(env, texts, 2, 2); OrtSessionFFM session = session(Models.identity(ElementType.STRING, 2, 2));
+    try (OrtValueRef value = OrtValueRef.ofStrings(env, texts, 2, 2); OrtSessionFFM session = session(Models.identity(OnnxTensorElementType.STRING, 2, 2));
         OrtValues values = session.run(Map.of("x", value))) {
       assertArrayEquals(texts, value.strings());
       assertArrayEquals(texts, values.get("y").strings());
@@ -130,7 +130,7 @@ class ValueTest extends Fixture {
 
   @Test
   void sequencesAndMapsOfTheProgram() {
-    try (OrtValueRef keys = OrtValueRef.ofStrings(env, new String[] {"a", "b"}, 2); OrtValueRef counts = OrtValueRef.allocate(env, ElementType.INT64, 2)) {
+    try (OrtValueRef keys = OrtValueRef.ofStrings(env, new String[] {"a", "b"}, 2); OrtValueRef counts = OrtValueRef.allocate(env, OnnxTensorElementType.INT64, 2)) {
       counts.asLongBuffer().put(0, 3).put(1, 4);
       try (OrtValueRef map = OrtValueRef.ofMap(env, keys, counts)) {
         assertEquals(Map.of("a", 3L, "b", 4L), map.entries());
@@ -147,15 +147,15 @@ class ValueTest extends Fixture {
 
   @Test
   void subByteElementsArePacked() {
-    assertEquals(2, new MemoryDescriptor(ElementType.INT4, 3).bytes());
-    assertEquals(1, new MemoryDescriptor(ElementType.UINT2, 4).bytes());
-    assertEquals(0, new MemoryDescriptor(ElementType.FLOAT, 0, 5).bytes());
-    assertEquals(4, new MemoryDescriptor(ElementType.FLOAT).bytes());
+    assertEquals(2, new MemoryDescriptor(OnnxTensorElementType.INT4, 3).bytes());
+    assertEquals(1, new MemoryDescriptor(OnnxTensorElementType.UINT2, 4).bytes());
+    assertEquals(0, new MemoryDescriptor(OnnxTensorElementType.FLOAT, 0, 5).bytes());
+    assertEquals(4, new MemoryDescriptor(OnnxTensorElementType.FLOAT).bytes());
   }
 
   @Test
   void copies() {
-    try (OrtValueRef from = tensor(floats(1, 2, 3), 3); OrtValueRef to = OrtValueRef.allocate(env, ElementType.FLOAT, 3)) {
+    try (OrtValueRef from = tensor(floats(1, 2, 3), 3); OrtValueRef to = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 3)) {
       env.copyTensors(List.of(from), List.of(to), null);
       assertArrayEquals(new float[] {1, 2, 3}, to.toFloats());
       MemorySegment out = floats(0, 0, 0);
@@ -169,7 +169,7 @@ class ValueTest extends Fixture {
   void valuesOfTheEnvironmentsAllocator() {
     try (OrtAllocatorFFM allocator = env.sharedAllocator(DeviceSpec.CPU)) {
       assertEquals(DeviceSpec.CPU, allocator.device());
-      OrtValueRef value = allocator.allocate(new MemoryDescriptor(ElementType.INT32, 5));
+      OrtValueRef value = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.INT32, 5));
       allocator.close();
       value.asIntBuffer().put(4, 1);
       value.close();
@@ -188,7 +188,7 @@ class ValueTest extends Fixture {
 
   @Test
   void valuesHaveDescriptions() {
-    OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2}, ElementType.FLOAT, 1, 2);
+    OrtValueRef value = OrtValueRef.ofFloats(env, new float[] {1, 2}, OnnxTensorElementType.FLOAT, 1, 2);
     assertEquals("FLOAT[1, 2] on Cpu (CPU 0)", value.toString());
     try (OrtValueRef sequence = OrtValueRef.ofSequence(env, List.of(value))) {
       assertEquals("SEQUENCE", sequence.toString());
@@ -204,8 +204,8 @@ class ValueTest extends Fixture {
   @Test
   void mapsOfClosedMemoryAreErrors() {
     Arena own = Arena.ofShared();
-    try (OrtValueRef keys = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_LONG, 1, 2), ElementType.INT64, 2);
-        OrtValueRef values = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), ElementType.FLOAT, 2)) {
+    try (OrtValueRef keys = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_LONG, 1, 2), OnnxTensorElementType.INT64, 2);
+        OrtValueRef values = OrtValueRef.wrap(env, own.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2), OnnxTensorElementType.FLOAT, 2)) {
       try (OrtValueRef map = OrtValueRef.ofMap(env, keys, values)) {
         assertEquals(Map.of(1L, 1f, 2L, 2f), map.entries());
       }

@@ -1,7 +1,7 @@
 package io.retort.sample;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtApiFFM;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
@@ -40,9 +40,9 @@ public final class FromNativeJar {
     try (Arena arena = Arena.ofConfined(); OrtEnvironmentFFM env = OrtEnvironmentFFM.create();
         OrtSessionFFM session = OrtSessionFFM.create(env, Models.add("count"), null); OrtIoBindingFFM binding = new OrtIoBindingFFM(session)) {
       MemorySegment result = arena.allocate(ValueLayout.JAVA_FLOAT, a.length);
-      binding.bindInput("x", arena.allocateFrom(ValueLayout.JAVA_FLOAT, a), shape, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindInput("y", arena.allocateFrom(ValueLayout.JAVA_FLOAT, b), shape, ElementType.FLOAT, DeviceSpec.CPU);
-      binding.bindOutput("z", result, shape, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("x", arena.allocateFrom(ValueLayout.JAVA_FLOAT, a), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindInput("y", arena.allocateFrom(ValueLayout.JAVA_FLOAT, b), shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput("z", result, shape, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
       binding.run();
       return result.toArray(ValueLayout.JAVA_FLOAT);
     }

@@ -6,7 +6,7 @@ import static io.retort.onnxruntime.testing.ModelBuilder.INT64;
 import static io.retort.onnxruntime.testing.ModelBuilder.STRING;
 import static io.retort.onnxruntime.testing.ModelBuilder.attribute;
 
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Random;
@@ -32,7 +32,7 @@ public final class Models {
    * @param dims shape of both tensors: numbers and names
    * @return the model
    */
-  public static byte[] identity(ElementType type, Object... dims) {
+  public static byte[] identity(OnnxTensorElementType type, Object... dims) {
     return new ModelBuilder("same").input("x", type.value(), dims).output("y", type.value(), dims).node("Identity", "x", "y").bytes();
   }
 

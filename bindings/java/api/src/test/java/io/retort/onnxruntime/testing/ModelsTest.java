@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
 import io.retort.onnxruntime.OrtValueRef;
@@ -32,11 +32,11 @@ class ModelsTest {
 
   private static OrtValueRef longs(Arena arena, long[] values, long... shape) {
     MemorySegment data = arena.allocateFrom(ValueLayout.JAVA_LONG, values);
-    return OrtValueRef.wrap(ENV, data, ElementType.INT64, shape);
+    return OrtValueRef.wrap(ENV, data, OnnxTensorElementType.INT64, shape);
   }
 
   private static OrtValueRef floats(float[] values, long... shape) {
-    return OrtValueRef.ofFloats(ENV, values, ElementType.FLOAT, shape);
+    return OrtValueRef.ofFloats(ENV, values, OnnxTensorElementType.FLOAT, shape);
   }
 
   private static float[] ramp(int count) {

@@ -5,7 +5,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -67,9 +67,9 @@ public class CallOverhead {
       arena = Arena.ofConfined();
       MemorySegment x = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 1, 2, 3, 4);
       sum = arena.allocate(ValueLayout.JAVA_FLOAT, 4);
-      inputs = Map.of("x", OrtValueRef.wrap(env, x, ElementType.FLOAT, FOUR), "y", OrtValueRef.wrap(env, x, ElementType.FLOAT, FOUR));
+      inputs = Map.of("x", OrtValueRef.wrap(env, x, OnnxTensorElementType.FLOAT, FOUR), "y", OrtValueRef.wrap(env, x, OnnxTensorElementType.FLOAT, FOUR));
       inputs.forEach(binding::bindInput);
-      binding.bindOutput(session.outputs().get(0).name(), sum, FOUR, ElementType.FLOAT, DeviceSpec.CPU);
+      binding.bindOutput(session.outputs().get(0).name(), sum, FOUR, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
     }
 
     /** Closes everything. */

@@ -1,7 +1,7 @@
 package io.retort.onnxruntime.bench;
 
 import io.retort.onnxruntime.DeviceSpec;
-import io.retort.onnxruntime.ElementType;
+import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -39,18 +39,18 @@ final class OurDecoder implements AutoCloseable {
     last = arena.allocate(ValueLayout.JAVA_INT);
     total = arena.allocate(ValueLayout.JAVA_INT);
     logits = arena.allocate(4L * Decoder.SIZE.vocabulary(), 64);
-    first.put("ids", OrtValueRef.wrap(env, token, ElementType.INT64, 1, 1));
+    first.put("ids", OrtValueRef.wrap(env, token, OnnxTensorElementType.INT64, 1, 1));
     if (roomy) {
-      first.put("last", OrtValueRef.wrap(env, last, ElementType.INT32, 1));
-      first.put("total", OrtValueRef.wrap(env, total, ElementType.INT32, 1));
+      first.put("last", OrtValueRef.wrap(env, last, OnnxTensorElementType.INT32, 1));
+      first.put("total", OrtValueRef.wrap(env, total, OnnxTensorElementType.INT32, 1));
     }
     for (String name : PASTS) {
       MemorySegment past = arena.allocate(4L * Decoder.elements(rows), 64);
       for (int i = 0; i < Decoder.elements(rows); ++i) past.setAtIndex(ValueLayout.JAVA_FLOAT, i, Decoder.past(i));
-      first.put(name, OrtValueRef.wrap(env, past, ElementType.FLOAT, Decoder.cache(rows)));
+      first.put(name, OrtValueRef.wrap(env, past, OnnxTensorElementType.FLOAT, Decoder.cache(rows)));
     }
     first.forEach(binding::bindInput);
-    binding.bindOutput("logits", logits, new long[] {1, 1, Decoder.SIZE.vocabulary()}, ElementType.FLOAT, DeviceSpec.CPU);
+    binding.bindOutput("logits", logits, new long[] {1, 1, Decoder.SIZE.vocabulary()}, OnnxTensorElementType.FLOAT, DeviceSpec.CPU);
   }
 
   /** Binds the presents to the memory of the pasts, so that the caches are updated in place. */
@@ -94,7 +94,7 @@ final class OurDecoder implements AutoCloseable {
       set(step, next);
       // Official ONNX Runtime needs outputs to be bound again when their shape changes.
       for (String name : PRESENTS) binding.bindOutputToDevice(name, DeviceSpec.CPU);
-      try (OrtValues values = binding.runWithBindings(null)) {
+      try (OrtValues values = binding.runWithBindings()) {
         for (int i = 0; i < PASTS.size(); ++i) binding.bindInput(PASTS.get(i), values.get(PRESENTS.get(i)));
       }
       next = best(logits);

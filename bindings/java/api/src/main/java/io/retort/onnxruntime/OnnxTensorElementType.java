@@ -1,7 +1,7 @@
 package io.retort.onnxruntime;
 
 /** Element types of tensors, in the order of the C interface. */
-public enum ElementType {
+public enum OnnxTensorElementType {
   /** No type is known. */
   UNDEFINED(0),
   /** 32-bit floats: {@code float}. */
@@ -57,14 +57,14 @@ public enum ElementType {
   /** Powers of two: 8 exponent bits and nothing else. */
   FLOAT8E8M0(8);
 
-  private static final ElementType[] TYPES = values();
+  private static final OnnxTensorElementType[] TYPES = values();
   private final int bits;
 
-  ElementType(int bits) {
+  OnnxTensorElementType(int bits) {
     this.bits = bits;
   }
 
-  static ElementType of(int value) {
+  static OnnxTensorElementType of(int value) {
     return value >= 0 && value < TYPES.length ? TYPES[value] : UNDEFINED;
   }
 

@@ -1,0 +1,54 @@
+#include "results/run_list.h"
+
+#include <fstream>
+#include <iostream>
+
+#include "engine/engine.h"
+
+namespace retort::cli {
+namespace {
+
+std::vector<std::string> words_of_line(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool some = false;
+  char quote = 0;
+  for (const char c : line + " ") {
+    if (quote ? c == quote : c == '"' || c == '\'') {
+      quote = quote ? char(0) : c;
+      some = true;
+    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
+      if (some) words.push_back(word);
+      word.clear();
+      some = false;
+    } else {
+      word += c;
+      some = true;
+    }
+  }
+  if (quote) throw Failure("a quote is not closed");
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> read_run_list(const std::string& path) {
+  std::ifstream file(path);
+  std::istream& lines = path == "-" ? std::cin : file;
+  std::vector<std::vector<std::string>> runs;
+  size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string::npos || line[begin] == '#') continue;
+    try {
+      runs.push_back(words_of_line(line));
+    } catch (const Failure& e) {
+      throw Failure(path + ", line " + std::to_string(number) + ": " + e.what());
+    }
+  }
+  if (runs.empty()) throw Failure("'" + path + "' has no runs: it needs a line of inputs for each");
+  return runs;
+}
+
+}  // namespace retort::cli

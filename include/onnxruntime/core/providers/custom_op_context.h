@@ -1,0 +1,7 @@
+// The base of objects that give a custom operator the resources of its provider.
+#pragma once
+
+struct CustomOpContext {
+  CustomOpContext() = default;
+  virtual ~CustomOpContext() = default;
+};

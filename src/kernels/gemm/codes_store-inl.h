@@ -1,0 +1,62 @@
+// Stores sums of code products as results. Included once per instruction level (see dispatch.h).
+#if defined(RETORT_KERNELS_GEMM_CODES_STORE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_GEMM_CODES_STORE_INL_H_
+#undef RETORT_KERNELS_GEMM_CODES_STORE_INL_H_
+#else
+#define RETORT_KERNELS_GEMM_CODES_STORE_INL_H_
+#endif
+
+#include <cstring>
+#include <limits>
+
+#include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr size_t kSumLanes = HWY_MAX_BYTES / sizeof(int32_t);
+
+HWY_INLINE int32_t load_quad(const int8_t* p) {
+  int32_t quad;
+  std::memcpy(&quad, p, sizeof(quad));
+  return quad;
+}
+
+template <typename T>
+HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, T* to) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<T, SumTag> narrow;
+  const auto low = hn::Set(d, float(int32_t(std::numeric_limits<T>::min()) - c.zero));
+  const auto high = hn::Set(d, float(int32_t(std::numeric_limits<T>::max()) - c.zero));
+  auto x = hn::Mul(hn::ConvertTo(d, v), scale);
+#if HWY_ARCH_X86
+  x = hn::Min(hn::Max(x, low), high);  // of NaN and a number, max gives the second operand
+#else
+  x = hn::IfThenElse(hn::Gt(x, low), x, low);  // NaN is not above
+  x = hn::IfThenElse(hn::Lt(x, high), x, high);
+#endif
+  const auto codes = hn::DemoteTo(narrow, hn::Add(hn::NearestInt(x), hn::Set(SumTag(), c.zero)));
+  if (n >= kSumLanes) return hn::StoreU(codes, narrow, to);
+  alignas(16) T lanes[kSumLanes];
+  hn::StoreU(codes, narrow, lanes);
+  std::memcpy(to, lanes, n);
+}
+
+/// Stores n sums, at most a vector, starting with element `at`.
+HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
+  if (!c.is_codes) {
+    int32_t* to = static_cast<int32_t*>(c.data) + at;
+    n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
+  } else if (c.is_signed) {
+    store_codes(c, v, scale, n, static_cast<int8_t*>(c.data) + at);
+  } else {
+    store_codes(c, v, scale, n, static_cast<uint8_t*>(c.data) + at);
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard

@@ -1,0 +1,184 @@
+#include "kernels/gemm/gemm_nbits.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/checked.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/nbits_tile.h"
+
+namespace retort::kernels {
+
+using nbits_detail::Layout;
+using nbits_detail::Work;
+
+nbits_detail::Layout::Layout(const NBitForm& f, size_t panel_width)
+    : lanes(panel_width),
+      vectors(f.block * f.bits / 32),
+      blocks(f.blocks()),
+      codes_bytes(vectors * lanes * sizeof(uint32_t)),
+      block_bytes(codes_bytes + lanes * sizeof(float)),
+      panel_bytes(round_up(blocks * (block_bytes + (f.zeros ? lanes : 0)), 64)) {}
+
+namespace {
+
+/// The scratch of a product; with a null base, only its size is computed.
+struct Memory {
+  size_t bytes = 0, panel_bytes = 0;
+  nbits_detail::RoundedRows rounded{};
+  float* exact = nullptr;
+  char* panels = nullptr;
+  char* base;
+
+  Memory(const NBitForm& f, size_t m, NBitInput input, int workers, void* memory) : base(static_cast<char*>(memory)) {
+    const size_t depth = f.blocks() * f.block;
+    if (input == NBitInput::rounded) {
+      const size_t rows = checked_add(m, nbits_detail::kSurplusRows, "rows");
+      rounded.codes = take<int8_t>(rows, depth);
+      rounded.scales = take<float>(rows, f.blocks());
+      rounded.sums = take<float>(rows, f.blocks());
+      rounded.starts = take<int32_t>(rows, f.blocks());
+    } else if (m <= nbits_detail::kFewRows) {
+      exact = take<float>(m, depth);
+    } else {
+      panel_bytes = round_up(gemm_packed_bytes(f.k, gemm_panel_width()), 64);
+      panels = take<char>(panel_bytes, size_t(workers));
+    }
+  }
+
+ private:
+  template <typename T>
+  T* take(size_t rows, size_t columns) {
+    const size_t size = checked_mul(checked_mul(rows, columns, "rows"), sizeof(T), "rows");
+    T* at = base ? reinterpret_cast<T*>(base + bytes) : nullptr;
+    bytes = checked_add(bytes, round_up(size, 64), "rows");
+    return at;
+  }
+};
+
+// A task takes at least some microseconds.
+size_t panels_per_task(const Work& w, size_t m) {
+  constexpr size_t kTaskBytes = 64 << 10, kTaskProducts = 2 << 20;
+  const size_t products = std::max<size_t>(1, m * w.depth * w.layout.lanes);
+  return std::max<size_t>(1,
+                          std::min(kTaskBytes / std::max<size_t>(1, w.layout.panel_bytes), kTaskProducts / products));
+}
+
+void pad_rows(const Work& w, float* to) {
+  const size_t k = w.p.form.k;
+  for (size_t i = 0; i < w.p.m; ++i, to += w.depth) std::fill(std::copy_n(w.p.a + i * k, k, to), to + w.depth, 0.0f);
+}
+
+// Panels of the product in float take several of ours.
+void multiply_decoded(const Work& w, const Memory& memory, const Parallel& par) {
+  const NBitProduct& p = w.p;
+  const size_t width = gemm_panel_width();
+  par.for_each(ceil_div(p.form.n, width), [&](size_t task, int worker) {
+    const size_t n0 = task * width, n = std::min(width, p.form.n - n0);
+    auto* panel = reinterpret_cast<float*>(memory.panels + size_t(worker) * memory.panel_bytes);
+    for (size_t at = 0; at < width; at += w.layout.lanes) {
+      if (at < n)
+        nbits_detail::decode(w, (n0 + at) / w.layout.lanes, panel + at, width);
+      else
+        for (size_t k = 0; k < p.form.k; ++k) std::fill_n(panel + k * width + at, w.layout.lanes, 0.0f);
+    }
+    GemmArgs args{.m = p.m, .n = n, .k = p.form.k, .a = p.a, .a_stride = p.form.k, .packed_b = panel};
+    args.c = p.c + n0;
+    args.c_stride = p.form.n;
+    args.epilogue.bias = p.bias ? p.bias + n0 : nullptr;
+    args.run = &par;
+    gemm_block(args, 0, n);
+  });
+}
+
+}  // namespace
+
+bool nbits_supported(const NBitForm& f) {
+  return (f.bits == 2 || f.bits == 4 || f.bits == 8) && std::has_single_bit(f.block) && f.block >= 16 && f.block <= 256;
+}
+size_t nbits_panel_width() { return nbits_detail::lanes(); }
+
+size_t nbits_packed_bytes(const NBitForm& f) {
+  const Layout layout(f, nbits_detail::lanes());
+  return checked_mul(ceil_div(f.n, layout.lanes), layout.panel_bytes, "packed weights");
+}
+
+void nbits_pack(const NBitForm& f, const NBitSource& from, void* packed, const Parallel& par) noexcept {
+  const Layout l(f, nbits_detail::lanes());
+  const size_t row_bytes = l.blocks * f.block * f.bits / 8;
+  par.for_each(ceil_div(f.n, l.lanes), [&](size_t at, int) {
+    auto* panel = static_cast<uint8_t*>(packed) + at * l.panel_bytes;
+    const size_t n0 = at * l.lanes, columns = std::min(l.lanes, f.n - n0);
+    nbits_detail::pack_codes(f, l, from.codes + n0 * row_bytes, row_bytes, columns, panel);
+    for (size_t n = 0; n < columns; ++n) {
+      for (size_t b = 0; b < l.blocks; ++b) {
+        const NBitParameters parameters = from.parameters(n0 + n, b);
+        reinterpret_cast<float*>(panel + b * l.block_bytes + l.codes_bytes)[n] = parameters.scale;
+        if (f.zeros) panel[l.blocks * l.block_bytes + b * l.lanes + n] = parameters.zero;
+      }
+    }
+  });
+}
+
+size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers) {
+  return Memory(form, m, input, workers, nullptr).bytes;
+}
+
+void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexcept {
+  if (p.m == 0 || p.form.n == 0) return;
+  const Memory memory(p.form, p.m, p.input, par.workers(), scratch);
+  const Work w{.p = p,
+               .layout = Layout(p.form, nbits_detail::lanes()),
+               .depth = p.form.blocks() * p.form.block,
+               .rounded = memory.rounded,
+               .exact = memory.exact};
+  if (memory.panels) return multiply_decoded(w, memory, par);
+  if (memory.exact) {
+    pad_rows(w, memory.exact);
+  } else {
+    constexpr size_t kRowsAtOnce = 8;
+    par.for_each(ceil_div(p.m, kRowsAtOnce), [&](size_t task, int) {
+      nbits_detail::round_rows(w, task * kRowsAtOnce, std::min(p.m, (task + 1) * kRowsAtOnce));
+    });
+  }
+  // Rows of A stay in the second-level cache while panels pass.
+  constexpr size_t kBlockBytes = 256 << 10;
+  const size_t rows = std::max<size_t>(96, kBlockBytes / std::max<size_t>(w.depth, 1) / 12 * 12);
+  const size_t row_blocks = ceil_div(p.m, rows), panels = ceil_div(p.form.n, w.layout.lanes);
+  const size_t some = panels_per_task(w, std::min(p.m, rows));
+  par.for_each(row_blocks * ceil_div(panels, some), [&](size_t task, int) {
+    const size_t m0 = task % row_blocks * rows, at = task / row_blocks * some;
+    nbits_detail::multiply(w, {m0, std::min(m0 + rows, p.m), at, std::min(at + some, panels)});
+  });
+}
+
+void gemm_nbits_reference(const NBitProduct& p, const NBitSource& from) {
+  const NBitForm& f = p.form;
+  const size_t blocks = f.blocks(), row_bytes = blocks * f.block * f.bits / 8, per_byte = 8 / f.bits;
+  const auto product = [&](const float* x, size_t column, size_t b) {
+    const size_t n = std::min(f.block, f.k - b * f.block);
+    const uint8_t* codes = from.codes + column * row_bytes;
+    const NBitParameters parameters = from.parameters(column, b);
+    float most = 0;
+    for (size_t i = 0; i < n; ++i) most = std::max(most, std::abs(x[i]));
+    const float factor = most > 0 ? 127 / most : 0;
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = b * f.block + i;
+      const int code = codes[at / per_byte] >> (at % per_byte * f.bits) & ((1 << f.bits) - 1);
+      const double weight = code - int(f.zeros ? parameters.zero : f.middle());
+      sum += (p.input == NBitInput::rounded ? double(std::nearbyint(x[i] * factor)) : double(x[i])) * weight;
+    }
+    return sum * double(parameters.scale) * (p.input == NBitInput::rounded ? double(most / 127) : 1.0);
+  };
+  for (size_t i = 0; i < p.m; ++i) {
+    for (size_t j = 0; j < f.n; ++j) {
+      double sum = p.bias ? double(p.bias[j]) : 0;
+      for (size_t b = 0; b < blocks; ++b) sum += product(p.a + i * f.k + b * f.block, j, b);
+      p.c[i * f.n + j] = float(sum);
+    }
+  }
+}
+
+}  // namespace retort::kernels

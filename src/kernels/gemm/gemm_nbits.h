@@ -1,0 +1,67 @@
+// Products with weights that are stored in 2, 4 or 8 bits. A block of weights, consecutive along k, shares a scale and
+// a zero point:
+//
+//   C[m,n] = A[m,k] · B[k,n] + bias[n],   B[k,n] = (code[n,k] - zero[n,block]) · scale[n,block]
+//
+// The weights are repacked, but keep their size: a panel has one column per 32-bit lane of a vector, and a lane holds
+// consecutive codes of its column. Sums run over k in one fixed order, so results do not depend on the number of
+// threads.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/function_ref.h"
+#include "base/parallel.h"
+
+namespace retort::kernels {
+
+/// The form of packed weights.
+struct NBitForm {
+  size_t bits = 4;  ///< of a code: 2, 4 or 8
+  size_t n = 0, k = 0;
+  size_t block = 32;   ///< weights of a block; the last one of a column may have fewer
+  bool zeros = false;  ///< whether blocks have zero points of their own; otherwise all are half of the range
+  size_t blocks() const { return (k + block - 1) / block; }
+  size_t middle() const { return size_t(1) << (bits - 1); }
+};
+/// Whether there is a kernel: a block is a power of two from 16 to 256.
+bool nbits_supported(const NBitForm& form);
+
+struct NBitParameters {
+  float scale = 1;
+  uint8_t zero = 0;  ///< not used unless the form has zeros
+};
+/// Weights as a model has them: for each column, blocks of whole bytes, the first code in the lowest bits.
+struct NBitSource {
+  const uint8_t* codes = nullptr;                                       ///< [n][blocks][block · bits / 8]
+  FunctionRef<NBitParameters(size_t column, size_t block)> parameters;  ///< called by many threads
+};
+/// Columns of a panel.
+size_t nbits_panel_width();
+size_t nbits_packed_bytes(const NBitForm& form);
+/// `packed` is 64-byte aligned.
+void nbits_pack(const NBitForm& form, const NBitSource& from, void* packed, const Parallel& par) noexcept;
+
+/// How A takes part in a product.
+enum class NBitInput : uint8_t {
+  exact,    ///< as float
+  rounded,  ///< in codes from -127 to 127 with a scale per row and block of k: much faster for more than a few rows
+};
+struct NBitProduct {
+  NBitForm form;
+  const void* packed = nullptr;
+  size_t m = 0;
+  const float* a = nullptr;  ///< [m, k]
+  NBitInput input = NBitInput::exact;
+  const float* bias = nullptr;  ///< [n]; may be null
+  float* c = nullptr;           ///< [m, n]
+};
+/// Bytes of scratch for a product with m rows, `workers` being Parallel::workers() of its call.
+size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers);
+/// `scratch` is 64-byte aligned. A rounded row with an element that is not finite gives NaN.
+void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexcept;
+/// The reference: plain loops over the weights as the model has them, with sums in double precision. p.packed is not
+/// used.
+void gemm_nbits_reference(const NBitProduct& p, const NBitSource& from);
+
+}  // namespace retort::kernels

@@ -1,0 +1,145 @@
+// Tests products with n-bit weights against the plain loop, at every instruction level.
+#include "kernels/gemm/gemm_nbits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/elementwise/kernel_testing.h"
+#include "kernels/gemm/gemm_codes.h"
+
+namespace retort::kernels {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+/// Weights and rows from a seed.
+struct Operands {
+  NBitForm form;
+  size_t m;
+  bool has_bias;
+  std::vector<uint8_t> codes, zeros;
+  std::vector<float> scales, a, bias;
+
+  Operands(const NBitForm& f, size_t rows, bool bias_wanted = false) : form(f), m(rows), has_bias(bias_wanted) {
+    testing::Random random(f.n * 31 + f.k * 7 + f.bits);
+    codes = random.integers<uint8_t>(f.n * f.blocks() * f.block * f.bits / 8, 0, 255);
+    zeros = random.integers<uint8_t>(f.n * f.blocks(), 0, (1 << f.bits) - 1);
+    scales = random.floats(f.n * f.blocks(), 0.01f, 1);
+    a = random.floats(m * f.k, -2, 2);
+    bias = random.floats(f.n, -1, 1);
+  }
+  NBitParameters parameters(size_t column, size_t block) const {
+    const size_t at = column * form.blocks() + block;
+    return {scales[at], zeros[at]};
+  }
+};
+
+std::vector<float> multiply(const Operands& o, NBitInput input, bool plain, const Parallel& par = Parallel()) {
+  std::vector<float> c(o.m * o.form.n, 77);
+  const auto parameters = [&o](size_t column, size_t block) { return o.parameters(column, block); };
+  const NBitSource source{o.codes.data(), parameters};
+  NBitProduct p{.form = o.form, .m = o.m, .a = o.a.data(), .input = input, .c = c.data()};
+  if (o.has_bias) p.bias = o.bias.data();
+  if (plain) {
+    gemm_nbits_reference(p, source);
+    return c;
+  }
+  testing::Lines packed(nbits_packed_bytes(o.form));
+  nbits_pack(o.form, source, packed.data(), par);
+  p.packed = packed.data();
+  testing::Lines scratch(nbits_scratch_bytes(o.form, o.m, input, par.workers()));
+  gemm_nbits(p, scratch.data(), par);
+  return c;
+}
+
+void expect_near(const Operands& o, NBitInput input, const Parallel& par = Parallel()) {
+  const std::vector<float> want = multiply(o, input, true), own = multiply(o, input, false, par);
+  // The sum of the sizes of products is at most k · 2 · the largest code.
+  const double tolerance = 1e-6 * double(o.form.k + 1) * double(size_t(2) << o.form.bits);
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(want[i], own[i], tolerance)
+        << cat("element {} of {}x{}x{}, {} bits, block {}, zeros {}, rounded {}, unit {}", i, o.m, o.form.n, o.form.k,
+               o.form.bits, o.form.block, o.form.zeros, input == NBitInput::rounded, int(codes_unit()));
+  }
+}
+
+class GemmNBits : public testing::PerIsa {
+ protected:
+  ~GemmNBits() override { limit_codes_unit(CodesUnit::tiles); }
+  /// Calls f with the best instructions, and with those of processors that lack them.
+  template <typename F>
+  void for_each_unit(const F& f) {
+    f();
+    limit_codes_unit(CodesUnit::pairs);
+    f();
+  }
+};
+
+TEST_P(GemmNBits, EqualsThePlainLoop) {
+  for_each_unit([&] {
+    for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
+      for (const size_t block : {size_t(16), size_t(32), size_t(64), size_t(256)}) {
+        for (const bool zeros : {false, true}) {
+          const Operands o({.bits = bits, .n = 37, .k = 300, .block = block, .zeros = zeros}, 5, zeros);
+          for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(GemmNBits, SizesAroundTilesAndPanels) {
+  for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) {
+    for (size_t m = 0; m <= 27; ++m) expect_near(Operands({.n = 33, .k = 64}, m), input);
+    for (size_t n = 0; n <= 67; n += 3) expect_near(Operands({.n = n, .k = 32, .zeros = true}, 3, true), input);
+    for (size_t k = 0; k <= 70; k += 5) expect_near(Operands({.bits = 8, .n = 9, .k = k, .block = 16}, 2), input);
+    expect_near(Operands({.n = 200, .k = 1024}, 300), input, three_threads());
+  }
+}
+
+TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
+  for_each_unit([&] {
+    for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
+      for (const float x : {1.0f, -1.0f}) {
+        Operands o({.bits = bits, .n = 20, .k = 512, .block = 256, .zeros = true}, 4);
+        std::fill(o.codes.begin(), o.codes.end(), uint8_t(255));
+        std::fill(o.zeros.begin(), o.zeros.end(), uint8_t(0));
+        std::fill(o.a.begin(), o.a.end(), x);
+        for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+      }
+    }
+  });
+}
+
+TEST_P(GemmNBits, SameBitsForAnyNumberOfThreads) {
+  const Operands o({.n = 1000, .k = 256, .zeros = true}, 70, true);
+  for (const NBitInput input : {NBitInput::exact, NBitInput::rounded})
+    EXPECT_EQ(multiply(o, input, false), multiply(o, input, false, three_threads()));
+}
+
+TEST_P(GemmNBits, NotFiniteNumbersStayInTheirRows) {
+  for (const float x : {kNaN, std::numeric_limits<float>::infinity()}) {
+    Operands o({.n = 20, .k = 64}, 3);
+    o.a[o.form.k + 5] = x;
+    const std::vector<float> c = multiply(o, NBitInput::rounded, false);
+    for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i / o.form.n == 1) << i;
+    const std::vector<float> exact = multiply(o, NBitInput::exact, false);
+    for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isfinite(exact[i]), i / o.form.n != 1) << i;
+  }
+}
+
+TEST_P(GemmNBits, RowsOfZerosGiveTheBias) {
+  Operands o({.n = 20, .k = 64}, 2, true);
+  std::fill(o.a.begin(), o.a.end(), 0.0f);
+  const std::vector<float> c = multiply(o, NBitInput::rounded, false);
+  for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(c[i], o.bias[i % o.form.n]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, GemmNBits, testing::all_isas(), testing::isa_label);
+
+}  // namespace
+}  // namespace retort::kernels

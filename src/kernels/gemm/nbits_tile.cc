@@ -1,0 +1,426 @@
+// Sums of n-bit products in registers, the rounding of A, and the packing and decoding of panels.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/nbits_tile.cc"
+#include "kernels/gemm/nbits_tile.h"
+
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/simd_math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using nbits_detail::Layout;
+using nbits_detail::Part;
+using nbits_detail::Work;
+using FloatTag = hn::ScalableTag<float>;
+using Float = hn::Vec<FloatTag>;
+using WordTag = hn::RebindToUnsigned<SumTag>;
+using Words = hn::Vec<WordTag>;
+constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+constexpr size_t kPrefetch = 4096;  ///< bytes ahead in the packed weights
+
+/// Rows of a tile: a sum and a total of each, beside the codes, stay in registers.
+#if HWY_TARGET <= HWY_AVX3
+constexpr size_t kTileRows = 8;
+#elif HWY_ARCH_ARM_A64
+constexpr size_t kTileRows = 8;
+#else
+constexpr size_t kTileRows = 4;
+#endif
+
+template <size_t kBits>
+constexpr uint32_t kCodeMask = kBits == 8   ? 0xffffffffu
+                               : kBits == 4 ? 0x0f0f0f0fu
+                                            : 0x03030303u;
+
+/// Four codes per lane, as bytes: quad `kQuad` of the 8 / kBits that a vector holds.
+template <size_t kBits, size_t kQuad>
+HWY_INLINE Words quad_of(Words packed) {
+  const WordTag d;
+  if constexpr (kBits == 8) return packed;
+  if constexpr (kQuad > 0) packed = hn::ShiftRight<int(kBits * kQuad)>(packed);
+  return hn::And(packed, hn::Set(d, kCodeMask<kBits>));
+}
+
+HWY_INLINE int32_t load_quad(const int8_t* p) {
+  int32_t quad;
+  std::memcpy(&quad, p, sizeof(quad));
+  return quad;
+}
+
+/// add_codes() adds four products to each lane of a sum. At lower levels of x86, products of codes of 2 and 4 bits are
+/// added as pairs: two of them do not exceed 2 · 15 · 127, and eight such pairs fit 16 bits; add_pair_sums() then adds
+/// the pairs to the sum.
+#if HWY_TARGET <= HWY_AVX3
+using PairSums = Sums;  // not used
+template <size_t kBits>
+HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
+  auto v = sum.raw;
+  asm("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(codes.raw), "v"(hn::Set(SumTag(), quad).raw));
+  sum.raw = v;
+}
+template <size_t kBits>
+HWY_INLINE void add_pair_sums(Sums&, PairSums&) {}
+#elif HWY_ARCH_ARM_A64
+using PairSums = Sums;  // not used
+template <size_t kBits>
+HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
+  const uint8x16_t u = vreinterpretq_u8_u32(codes.raw);
+  const int16x8_t q = vmovl_s8(vget_low_s8(vreinterpretq_s8_s32(vdupq_n_s32(quad))));
+  const auto products = [&q](uint8x8_t v) {
+    const int16x8_t wide = vreinterpretq_s16_u16(vmovl_u8(v));
+    return vpaddq_s32(vmull_s16(vget_low_s16(wide), vget_low_s16(q)), vmull_high_s16(wide, q));
+  };
+  sum.raw = vaddq_s32(sum.raw, vpaddq_s32(products(vget_low_u8(u)), products(vget_high_u8(u))));
+}
+template <size_t kBits>
+HWY_INLINE void add_pair_sums(Sums&, PairSums&) {}
+#else
+using PairSums = Pairs;
+template <size_t kBits>
+HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums& pairs) {
+  const Sums q = hn::Set(SumTag(), quad);
+  if constexpr (kBits == 8) {
+    const hn::RebindToUnsigned<PairTag> d;
+    const auto v = hn::BitCast(d, codes);
+    const Pairs even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
+    const Pairs odd = hn::BitCast(PairTag(), hn::ShiftRight<8>(v)), x = hn::BitCast(PairTag(), q);
+    sum = add_pairs(hn::ShiftRight<8>(x), odd, add_pairs(hn::ShiftRight<8>(hn::ShiftLeft<8>(x)), even, sum));
+  } else {
+#if HWY_TARGET == HWY_AVX2
+    pairs = hn::Add(pairs, Pairs{_mm256_maddubs_epi16(codes.raw, q.raw)});
+#else
+    pairs = hn::Add(pairs, Pairs{_mm_maddubs_epi16(codes.raw, q.raw)});
+#endif
+  }
+}
+template <size_t kBits>
+HWY_INLINE void add_pair_sums(Sums& sum, PairSums& pairs) {
+  if constexpr (kBits == 8) return;
+  sum = add_pairs(pairs, hn::Set(PairTag(), 1), sum);
+  pairs = hn::Zero(PairTag());
+}
+#endif
+
+/// Rows of A's codes as a few pointers: row r is at rows[r / 3] + r % 3 · depth.
+template <size_t kRows>
+struct CodeRows {
+  const int8_t* rows[(kRows + 2) / 3];
+  size_t depth;
+  HWY_INLINE CodeRows(const int8_t* first, size_t row_depth) : depth(row_depth) {
+    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = first + g * 3 * depth;
+  }
+  HWY_INLINE int32_t quad(size_t r, size_t k) const { return load_quad(rows[r / 3] + r % 3 * depth + k); }
+};
+
+template <size_t kBits, size_t kQuad, size_t kRows>
+HWY_INLINE void add_quad(Words packed, const CodeRows<kRows>& a, size_t k, Sums (&sums)[kRows],
+                         PairSums (&pairs)[kRows]) {
+  const Words codes = quad_of<kBits, kQuad>(packed);
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) add_codes<kBits>(codes, a.quad(r, k + 4 * kQuad), sums[r], pairs[r]);
+}
+
+/// Adds the products of a block, whose first element is `k`.
+template <size_t kBits, size_t kRows>
+HWY_INLINE void add_block(const uint8_t* codes, size_t vectors, const CodeRows<kRows>& a, size_t k,
+                          Sums (&sums)[kRows]) {
+  constexpr size_t kMost = kBits;  // vectors with eight quads
+  const size_t some = std::min(vectors, kMost);
+  PairSums pairs[kRows];
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) pairs[r] = hn::Zero(hn::DFromV<PairSums>());
+  for (size_t v = 0; v < vectors; v += some) {
+    for (size_t i = 0; i < some; ++i, codes += HWY_MAX_BYTES, k += 32 / kBits) {
+      if constexpr (kRows <= 2) __builtin_prefetch(codes + kPrefetch, 0, 3);
+      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(codes));
+      add_quad<kBits, 0>(packed, a, k, sums, pairs);
+      if constexpr (kBits <= 4) add_quad<kBits, 1>(packed, a, k, sums, pairs);
+      if constexpr (kBits == 2) add_quad<kBits, 2>(packed, a, k, sums, pairs);
+      if constexpr (kBits == 2) add_quad<kBits, 3>(packed, a, k, sums, pairs);
+    }
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) add_pair_sums<kBits>(sums[r], pairs[r]);
+  }
+}
+
+HWY_INLINE Float zeros_of(const uint8_t* bytes) {
+  const hn::Rebind<uint8_t, SumTag> d;
+  return hn::ConvertTo(FloatTag(), hn::PromoteTo(SumTag(), hn::LoadU(d, bytes)));
+}
+
+/// Stores the totals of a tile. Surplus rows are dropped.
+template <size_t kRows>
+HWY_INLINE void store_tile(const Work& w, size_t m0, size_t m1, size_t n0, const Float (&totals)[kRows]) {
+  const FloatTag d;
+  const NBitProduct& p = w.p;
+  const size_t n = p.form.n - n0;
+  const Float bias = !p.bias ? hn::Zero(d) : n >= kLanes ? hn::LoadU(d, p.bias + n0) : LoadFirst(d, p.bias + n0, n);
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    if (m0 + r >= m1) continue;
+    const Float v = hn::Add(totals[r], bias);
+    float* to = p.c + (m0 + r) * p.form.n + n0;
+    n >= kLanes ? hn::StoreU(v, d, to) : StoreFirst(d, v, to, n);
+  }
+}
+
+template <size_t kBits, size_t kRows>
+void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
+  const FloatTag d;
+  const Layout& l = w.layout;
+  const size_t block = w.p.form.block;
+  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
+  const CodeRows<kRows> a(w.rounded.codes + m0 * w.depth, w.depth);
+  Float totals[kRows];
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) totals[r] = hn::Zero(d);
+  const uint8_t* codes = panel;
+  size_t row = m0 * l.blocks;
+  for (size_t b = 0; b < l.blocks; ++b, codes += l.block_bytes, ++row) {
+    Sums sums[kRows];
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Set(SumTag(), w.rounded.starts[row + r * l.blocks]);
+    add_block<kBits>(codes, l.vectors, a, b * block, sums);
+    const Float scale = hn::Load(d, reinterpret_cast<const float*>(codes + l.codes_bytes));
+    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Zero(d);
+#pragma GCC unroll 12
+    for (size_t r = 0; r < kRows; ++r) {
+      Float v = hn::ConvertTo(d, sums[r]);
+      if (zeros) v = hn::NegMulAdd(zero, hn::Set(d, w.rounded.sums[row + r * l.blocks]), v);
+      totals[r] = hn::MulAdd(v, hn::Mul(scale, hn::Set(d, w.rounded.scales[row + r * l.blocks])), totals[r]);
+    }
+  }
+  store_tile(w, m0, m1, at * kLanes, totals);
+}
+
+/// Code `kCode` of each lane, in the order of k, as a float.
+template <size_t kBits, size_t kCode>
+HWY_INLINE Float number_of(Words packed) {
+  constexpr size_t kAt = kCode % 4 * 8 + kCode / 4 * kBits;  // a byte has codes of several quads
+  const WordTag d;
+  if constexpr (kAt > 0) packed = hn::ShiftRight<int(kAt)>(packed);
+  if constexpr (kAt + kBits < 32) packed = hn::And(packed, hn::Set(d, (1u << kBits) - 1));
+  return hn::ConvertTo(FloatTag(), hn::BitCast(SumTag(), packed));
+}
+
+/// Calls f(code of each lane, index) for the codes of a vector.
+template <size_t kBits, size_t kCode = 0, class F>
+HWY_INLINE void for_each_code(Words packed, const F& f) {
+  f(number_of<kBits, kCode>(packed), kCode);
+  if constexpr (kCode + 1 < 32 / kBits) for_each_code<kBits, kCode + 1>(packed, f);
+}
+
+template <size_t kBits, size_t kRows>
+void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
+  const FloatTag d;
+  const Layout& l = w.layout;
+  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
+  const float* x[kRows];
+  Float totals[kRows];
+  for (size_t r = 0; r < kRows; ++r) {
+    x[r] = w.exact + std::min(m0 + r, m1 - 1) * w.depth;
+    totals[r] = hn::Zero(d);
+  }
+  const uint8_t* codes = panel;
+  size_t k = 0;
+  for (size_t b = 0; b < l.blocks; ++b, codes += l.block_bytes) {
+    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Set(d, float(w.p.form.middle()));
+    constexpr size_t kSets = kRows == 1 ? 4 : 2;
+    Float sums[kRows][kSets];
+    for (size_t r = 0; r < kRows; ++r)
+      for (size_t s = 0; s < kSets; ++s) sums[r][s] = hn::Zero(d);
+    for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
+      __builtin_prefetch(codes + v * HWY_MAX_BYTES + kPrefetch, 0, 3);
+      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
+      for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
+        const Float weight = hn::Sub(code, zero);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < kRows; ++r)
+          sums[r][i % kSets] = hn::MulAdd(weight, hn::Set(d, x[r][k + i]), sums[r][i % kSets]);
+      });
+    }
+    const Float scale = hn::Load(d, reinterpret_cast<const float*>(codes + l.codes_bytes));
+    for (size_t r = 0; r < kRows; ++r) {
+      Float sum = hn::Add(sums[r][0], sums[r][1]);
+      if constexpr (kSets == 4) sum = hn::Add(sum, hn::Add(sums[r][2], sums[r][3]));
+      totals[r] = hn::MulAdd(sum, scale, totals[r]);
+    }
+  }
+  store_tile(w, m0, m1, at * kLanes, totals);
+}
+
+using Tile = void (*)(const Work&, size_t, size_t, size_t, const uint8_t*) noexcept;
+
+template <size_t kBits>
+Tile rounded_tile_of(size_t rows) {
+  if (rows == 1) return &rounded_tile<kBits, 1>;
+  if (rows == 2) return &rounded_tile<kBits, 2>;
+  if (rows <= 4) return &rounded_tile<kBits, 4>;
+  if constexpr (kTileRows >= 12) {
+    if (rows > 8) return &rounded_tile<kBits, 12>;
+  }
+  return &rounded_tile<kBits, std::min<size_t>(8, kTileRows)>;
+}
+template <size_t kBits>
+Tile exact_tile_of(size_t rows) {
+  if (rows == 1) return &exact_tile<kBits, 1>;
+  return rows == 2 ? &exact_tile<kBits, 2> : &exact_tile<kBits, 4>;
+}
+template <size_t kBits>
+Tile tile_of(const Work& w, size_t rows) {
+  return w.p.input == NBitInput::rounded ? rounded_tile_of<kBits>(rows) : exact_tile_of<kBits>(rows);
+}
+
+template <size_t kBits>
+void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride) {
+  const FloatTag d;
+  const Layout& l = w.layout;
+  const size_t depth = w.p.form.k;
+  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
+  size_t k = 0;
+  for (size_t b = 0; b < l.blocks; ++b, panel += l.block_bytes) {
+    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Set(d, float(w.p.form.middle()));
+    const Float scale = hn::Load(d, reinterpret_cast<const float*>(panel + l.codes_bytes));
+    for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
+      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(panel + v * HWY_MAX_BYTES));
+      for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
+        if (k + i < depth) hn::StoreU(hn::Mul(hn::Sub(code, zero), scale), d, to + (k + i) * stride);
+      });
+    }
+  }
+}
+
+template <size_t kBits>
+void pack_panel(const Layout& l, const uint8_t* codes, size_t row_bytes, size_t columns, uint8_t* panel) {
+  constexpr uint32_t kMask = (1u << kBits) - 1;
+  for (size_t b = 0; b < l.blocks; ++b, panel += l.block_bytes) {
+    for (size_t v = 0; v < l.vectors; ++v, codes += sizeof(uint32_t)) {
+      uint32_t lanes[kLanes] = {};
+      for (size_t n = 0; n < columns; ++n) std::memcpy(&lanes[n], codes + n * row_bytes, sizeof(uint32_t));
+      for (size_t n = 0; n < kLanes; ++n) {
+        uint32_t to = 0;
+#pragma GCC unroll 16
+        for (size_t c = 0; c < 32 / kBits; ++c) to |= (lanes[n] >> (c * kBits) & kMask) << (c % 4 * 8 + c / 4 * kBits);
+        lanes[n] = to;
+      }
+      std::memcpy(panel + v * HWY_MAX_BYTES, lanes, HWY_MAX_BYTES);
+    }
+  }
+}
+
+/// Rounds a block of a row to codes; returns its scale, and the sum of the codes in `total`.
+HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* total) {
+  const FloatTag d;
+  const hn::Rebind<int8_t, SumTag> narrow;
+  Float most = hn::Zero(d), unfit = hn::Zero(d);
+  for (size_t i = 0; i < n; i += kLanes) {
+    const Float v = hn::LoadU(d, x + i);
+    most = hn::Max(most, hn::Abs(v));
+    unfit = hn::Add(unfit, hn::Sub(v, v));  // NaN if an element is not finite
+  }
+  const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), wrong = hn::GetLane(hn::SumOfLanes(d, unfit));
+  const float scale = largest / 127 + wrong;
+  const Float factor = hn::Set(d, largest > 0 && wrong == 0 ? 127 / largest : 0.0f);
+  Sums sum = hn::Zero(SumTag());
+  for (size_t i = 0; i < n; i += kLanes) {
+    const Sums code = wrong == 0 ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(SumTag());
+    sum = hn::Add(sum, code);
+    hn::StoreU(hn::DemoteTo(narrow, code), narrow, codes + i);
+  }
+  *total = hn::GetLane(hn::SumOfLanes(SumTag(), sum));
+  return scale;
+}
+
+}  // namespace
+
+void nbits_round(const Work& w, size_t m0, size_t m1) noexcept {
+  const NBitForm& f = w.p.form;
+  const int32_t middle = f.zeros ? 0 : int32_t(f.middle());
+  alignas(64) float last[256];
+  for (size_t m = m0; m < m1; ++m) {
+    for (size_t b = 0; b < w.layout.blocks; ++b) {
+      const size_t first = b * f.block, n = std::min(f.block, f.k - first), at = m * w.layout.blocks + b;
+      const float* x = w.p.a + m * f.k + first;
+      if (n < f.block) {
+        std::fill(std::copy_n(x, n, last), last + f.block, 0.0f);
+        x = last;
+      }
+      int32_t sum;
+      w.rounded.scales[at] = round_block(x, f.block, w.rounded.codes + m * w.depth + first, &sum);
+      w.rounded.starts[at] = -middle * sum;
+      w.rounded.sums[at] = float(sum);
+    }
+  }
+}
+
+void nbits_multiply(const Work& w, const Part& part) noexcept {
+  const size_t most = w.p.input == NBitInput::rounded ? kTileRows : nbits_detail::kFewRows;
+  const size_t tiles = ceil_div(part.m1 - part.m0, most), rows = ceil_div(part.m1 - part.m0, tiles);
+  const size_t bits = w.p.form.bits;
+  const Tile tile = bits == 4 ? tile_of<4>(w, rows) : bits == 8 ? tile_of<8>(w, rows) : tile_of<2>(w, rows);
+  for (size_t at = part.panel0; at < part.panel1; ++at) {
+    const uint8_t* panel = static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes;
+    for (size_t m = part.m0; m < part.m1; m += rows) tile(w, m, std::min(m + rows, part.m1), at, panel);
+  }
+}
+
+void nbits_decode(const Work& w, size_t at, float* to, size_t stride) noexcept {
+  const uint8_t* panel = static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes;
+  if (w.p.form.bits == 4) return decode_panel<4>(w, panel, to, stride);
+  w.p.form.bits == 8 ? decode_panel<8>(w, panel, to, stride) : decode_panel<2>(w, panel, to, stride);
+}
+
+void nbits_pack_codes(const NBitForm& form, const Layout& l, const uint8_t* codes, size_t row_bytes, size_t columns,
+                      uint8_t* panel) noexcept {
+  if (form.bits == 4) return pack_panel<4>(l, codes, row_bytes, columns, panel);
+  form.bits == 8 ? pack_panel<8>(l, codes, row_bytes, columns, panel)
+                 : pack_panel<2>(l, codes, row_bytes, columns, panel);
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::nbits_detail {
+namespace {
+
+/// At 512 bits the kernel needs VNNI.
+template <typename F>
+F* select(F* v2, F* avx2, F* avx512) {
+  return select_isa(v2, avx2, codes_unit() == CodesUnit::pairs ? avx2 : avx512);
+}
+
+}  // namespace
+
+#if defined(__x86_64__)
+#define RETORT_SELECT_NBITS(fn) select(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
+#else
+#define RETORT_SELECT_NBITS(fn) (&HWY_NAMESPACE::fn)
+#endif
+
+size_t lanes() {
+  if (current_isa() == Isa::v2) return 4;
+  return current_isa() == Isa::avx2 || codes_unit() == CodesUnit::pairs ? 8 : 16;
+}
+void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_NBITS(nbits_round)(w, m0, m1); }
+void multiply(const Work& w, const Part& part) noexcept { RETORT_SELECT_NBITS(nbits_multiply)(w, part); }
+void decode(const Work& w, size_t at, float* to, size_t stride) noexcept {
+  RETORT_SELECT_NBITS(nbits_decode)(w, at, to, stride);
+}
+void pack_codes(const NBitForm& form, const Layout& layout, const uint8_t* codes, size_t row_bytes, size_t columns,
+                uint8_t* panel) noexcept {
+  RETORT_SELECT_NBITS(nbits_pack_codes)(form, layout, codes, row_bytes, columns, panel);
+}
+
+}  // namespace retort::kernels::nbits_detail
+#endif

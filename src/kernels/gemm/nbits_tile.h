@@ -1,0 +1,53 @@
+// The parts of gemm_nbits that depend on the processor.
+#pragma once
+#include "kernels/gemm/gemm_nbits.h"
+
+namespace retort::kernels::nbits_detail {
+
+/// Where packed weights have what. A panel has, for each block, the vectors of codes and one of scales; then the zero
+/// points of all blocks, a byte per column.
+struct Layout {
+  size_t lanes, vectors, blocks;
+  size_t codes_bytes, block_bytes, panel_bytes;
+  Layout(const NBitForm& form, size_t lanes);
+};
+
+/// Rows of A, rounded: codes [m][depth], and for each row and block a scale, the sum of the codes, and the value with
+/// which the sum of a block starts. Rows are padded to whole blocks, with zeros.
+struct RoundedRows {
+  int8_t* codes;
+  float *scales, *sums;
+  int32_t* starts;
+};
+
+/// Rows of A and all that a tile needs besides.
+struct Work {
+  const NBitProduct& p;
+  Layout layout;
+  size_t depth;         ///< k, rounded up to whole blocks
+  RoundedRows rounded;  ///< if the input is rounded
+  const float* exact;   ///< [m][depth] otherwise; null: too many rows for it
+};
+
+struct Part {
+  size_t m0 = 0, m1 = 0, panel0 = 0, panel1 = 0;
+};
+
+/// Rows beyond the last that the kernel reads and ignores.
+inline constexpr size_t kSurplusRows = 11;
+/// With more rows than this, exact products decode panels first.
+inline constexpr size_t kFewRows = 4;
+
+/// The panel width of the instructions in use.
+size_t lanes();
+/// Rounds rows [m0, m1) of A.
+void round_rows(const Work& w, size_t m0, size_t m1) noexcept;
+/// Computes a part of C from rounded rows, or from a few exact ones.
+void multiply(const Work& w, const Part& part) noexcept;
+/// Decodes panel `at` to columns of `to`, whose rows of k are `stride` floats apart.
+void decode(const Work& w, size_t at, float* to, size_t stride) noexcept;
+/// Packs the codes of a panel of `columns` columns, `row_bytes` apart; those of surplus columns become 0.
+void pack_codes(const NBitForm& form, const Layout& layout, const uint8_t* codes, size_t row_bytes, size_t columns,
+                uint8_t* panel) noexcept;
+
+}  // namespace retort::kernels::nbits_detail

@@ -1,0 +1,129 @@
+// Tests operators on codes with many sizes: depthwise convolutions, sums and maxima, beside plain computations.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "kernels/gemm/gemm_codes.h"
+#include "ops/op_test.h"
+
+namespace retort::ops {
+namespace {
+
+Tensor codes(DType type, Shape shape, uint32_t seed) {
+  Tensor t(type, std::move(shape));
+  std::mt19937 random(seed);
+  for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(random());
+  return t;
+}
+int32_t code(const Tensor& t, size_t i) { return t.dtype() == DType::i8 ? t.data<int8_t>()[i] : t.data<uint8_t>()[i]; }
+
+struct Depthwise {
+  int64_t rows, columns, stride, pad;
+  DType image, filters;
+  int64_t height = 9, width = 37, channels = 3;
+
+  Tensor plain(const Tensor& x, const Tensor& w, int32_t x_zero) const {
+    const int64_t out_h = (height + 2 * pad - rows) / stride + 1, out_w = (width + 2 * pad - columns) / stride + 1;
+    Tensor y(DType::i32, {2, channels, out_h, out_w});
+    for (int64_t i = 0; i < int64_t(y.count()); ++i) {
+      const int64_t left = i % out_w * stride - pad, top = i / out_w % out_h * stride - pad, plane = i / out_w / out_h;
+      int32_t sum = 0;
+      for (int64_t t = 0; t < rows * columns; ++t) {
+        const int64_t r = top + t / columns, l = left + t % columns;
+        if (r < 0 || r >= height || l < 0 || l >= width) continue;
+        sum += (code(x, size_t((plane * height + r) * width + l)) - x_zero) *
+               code(w, size_t(plane % channels * rows * columns + t));
+      }
+      y.mutable_data<int32_t>()[i] = sum;
+    }
+    return y;
+  }
+  void expect_equal() const {
+    const Tensor x = codes(image, {2, channels, height, width}, 1);
+    const Tensor w = codes(filters, {channels, 1, rows, columns}, 2);
+    const Tensor zero = codes(image, {}, 3);
+    OpRun run(
+        "", "ConvInteger",
+        {{"group", channels}, {"pads", std::vector<int64_t>(4, pad)}, {"strides", std::vector<int64_t>(2, stride)}},
+        {x, w, zero}, 1);
+    EXPECT_EQ(difference(run.run()[0], plain(x, w, code(zero, 0)), 0), "")
+        << cat("{}x{} stride {} pad {} {} {} unit {}", rows, columns, stride, pad, dtype_name(image),
+               dtype_name(filters), int(kernels::codes_unit()));
+  }
+};
+
+TEST(CodesConv, DepthwiseWindows) {
+  for (const auto best : {kernels::CodesUnit::tiles, kernels::CodesUnit::pairs}) {
+    kernels::limit_codes_unit(best);
+    for (const DType image : {DType::u8, DType::i8}) {
+      for (const DType filters : {DType::i8, DType::u8}) {
+        for (const int64_t size : {1, 2, 3, 4, 5, 7, 8, 9})
+          for (const int64_t stride : {1, 2, 3})
+            Depthwise{size, size, stride, std::min<int64_t>(size / 2, 3), image, filters}.expect_equal();
+      }
+    }
+    Depthwise{1, 5, 1, 0, DType::u8, DType::i8}.expect_equal();
+    Depthwise{5, 1, 2, 2, DType::u8, DType::i8}.expect_equal();
+    kernels::limit_codes_unit(kernels::CodesUnit::tiles);
+  }
+}
+
+const OpTest q_linear_add("QLinearAdd",
+                          {{.about = "half to even, both ends",
+                            .inputs = {u8({4}, {10, 11, 255, 0}), f32({}, {1}), u8({}, {10}),
+                                       Tensor::of<int8_t>({4}, {1, 0, 127, -128}), f32({}, {2}),
+                                       Tensor::of<int8_t>({}, {0}), f32({}, {2}), u8({}, {100})},
+                            .outputs = {u8({4}, {101, 100, 255, 0})},
+                            .fixed_types = true}},
+                          {.domain = "retort"});
+
+Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tensor> inputs) {
+  return OpRun("", op, attributes, std::move(inputs), 1).run()[0];
+}
+
+TEST(QLinearAdd, HasTheBitsOfTheFloatOperators) {
+  for (const DType a_type : {DType::u8, DType::i8}) {
+    for (const DType y_type : {DType::u8, DType::i8}) {
+      for (const int64_t n : {0, 1, 15, 16, 17, 5000}) {
+        const Tensor a = codes(a_type, {n}, 1), b = codes(DType::u8, {n}, 2);
+        const Tensor a_zero = codes(a_type, {}, 3), b_zero = codes(DType::u8, {}, 4), y_zero = codes(y_type, {}, 5);
+        // With these scales many quotients lie in the middle between two codes.
+        for (const float scale : {0.25f, 0.1f, 3e-5f, 1e30f}) {
+          const Tensor one = f32({}, {scale}), two = f32({}, {scale * 1.5f}), y_scale = f32({}, {scale * 2});
+          const Tensor sum =
+              after("Add", {},
+                    {after("DequantizeLinear", {}, {a, one, a_zero}), after("DequantizeLinear", {}, {b, two, b_zero})});
+          OpRun run("retort", "QLinearAdd", {}, {a, one, a_zero, b, two, b_zero, y_scale, y_zero}, 1);
+          EXPECT_EQ(difference(run.run()[0], after("QuantizeLinear", {}, {sum, y_scale, y_zero}), 0), "")
+              << n << " elements, scale " << scale;
+        }
+      }
+    }
+  }
+}
+
+TEST(MaxPool, CodesLikeItsReference) {
+  for (const DType type : {DType::u8, DType::i8}) {
+    for (const int64_t kernel : {1, 2, 3, 5}) {
+      for (const int64_t stride : {1, 2, 3}) {
+        for (const int64_t dilation : {1, 2}) {
+          const int64_t pad = kernel / 2;
+          OpRun run("", "MaxPool",
+                    {{"kernel_shape", std::vector<int64_t>(2, kernel)},
+                     {"strides", std::vector<int64_t>(2, stride)},
+                     {"dilations", std::vector<int64_t>(2, dilation)},
+                     {"pads", std::vector<int64_t>(4, pad)},
+                     {"ceil_mode", int64_t(stride % 2)}},
+                    {codes(type, {2, 3, 13, 41}, 7)}, 1);
+          EXPECT_EQ(difference(run.run()[0], run.run({.reference = true})[0], 0), "")
+              << cat("kernel {} stride {} dilation {}", kernel, stride, dilation);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::ops

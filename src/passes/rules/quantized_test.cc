@@ -1,0 +1,141 @@
+// Tests that operators between DequantizeLinear and QuantizeLinear are computed on codes.
+#include "passes/passes_testing.h"
+
+namespace retort {
+namespace {
+
+/// The nodes that a quantiser writes.
+struct QuantizedGraph : TestGraph {
+  ValueId code(int value, bool is_signed = false) {
+    return g.add_constant(g.unique_name("z"), is_signed ? Tensor::of<int8_t>({}, {int8_t(value)})
+                                                        : Tensor::of<uint8_t>({}, {uint8_t(value)}));
+  }
+  /// Codes of x, and their real numbers.
+  ValueId coded(ValueId x, float scale, ValueId zero) { return add("QuantizeLinear", {x, scalar(scale), zero}); }
+  ValueId real(ValueId codes, float scale, ValueId zero) {
+    return add("DequantizeLinear", {codes, scalar(scale), zero});
+  }
+  /// An input whose numbers are those of codes.
+  ValueId quantized_input(const char* name, Shape shape, float scale, ValueId zero) {
+    return real(coded(input(name, std::move(shape)), scale, zero), scale, zero);
+  }
+  Tensor signed_codes(Shape shape) {
+    Tensor t(DType::i8, std::move(shape));
+    for (size_t i = 0; i < t.count(); ++i) t.mutable_data<int8_t>()[i] = int8_t(int(i * 37 % 255) - 127);
+    return t;
+  }
+  /// Constant weights with one scale per index along `axis`.
+  ValueId weights(Shape shape, int64_t axis, const std::vector<float>& scales) {
+    const ValueId codes = g.add_constant("w", signed_codes(std::move(shape)));
+    const ValueId zeros = g.add_constant("w_zero", Tensor(DType::i8, {int64_t(scales.size())}));
+    return add("DequantizeLinear", {codes, floats({int64_t(scales.size())}, scales), zeros}, {{"axis", axis}});
+  }
+  ValueId bias(const std::vector<int32_t>& codes, const std::vector<float>& scales) {
+    const int64_t n = int64_t(codes.size());
+    return add("DequantizeLinear", {g.add_constant("b", Tensor::of<int32_t>({n}, codes)), floats({n}, scales)},
+               {{"axis", int64_t(0)}});
+  }
+};
+
+TEST(Quantized, ConvolutionWithBias) {
+  QuantizedGraph t;
+  const ValueId zero = t.code(3), out_zero = t.code(0);
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+  const ValueId conv =
+      t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.bias({100, -7}, {0.125f, 0.0625f})});
+  t.output(t.coded(t.add("Relu", {conv}), 0.5f, out_zero), "y");
+  expect_rewrite(t, {"qdq_conv"}, R"(graph(x: float32[1,2,5,5]) {
+  QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
+  y: uint8[1,2,3,3] = QLinearConv(QuantizeLinear#1, c#2, z#1, w, w#1, w_zero, c#3, z#2, b)
+  return y
+}
+)");
+}
+
+TEST(Quantized, AConvolutionWithAnotherBiasStaysInFloat) {
+  QuantizedGraph t;
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
+  const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.bias({1, 2}, {0.5f, 0.5f})});
+  t.output(t.coded(conv, 0.5f, t.code(0)), "y");
+  expect_no_rewrite(t, {"qdq_conv"});
+}
+
+TEST(Quantized, ReluThatTheRangeOfTheCodesDoesNotContainStays) {
+  QuantizedGraph t;
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
+  const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
+  t.output(t.coded(t.add("Relu", {conv}), 0.5f, t.code(1)), "y");
+  expect_no_rewrite(t, {"qdq_conv"});
+}
+
+TEST(Quantized, Sum) {
+  QuantizedGraph t;
+  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
+  const ValueId b = t.quantized_input("b", {2, 3}, 0.5f, t.code(-5, true));
+  t.output(t.coded(t.add("Add", {a, b}), 0.125f, t.code(100)), "y");
+  expect_rewrite(t, {"qdq_add"}, R"(graph(a: float32[2,3], b: float32[2,3]) {
+  QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
+  QuantizeLinear#2: int8[2,3] = QuantizeLinear(b, c#2, z#2)
+  y: uint8[2,3] = retort.QLinearAdd(QuantizeLinear#1, c#3, z#1, QuantizeLinear#2, c#4, z#2, c#5, z#3)
+  return y
+}
+)");
+}
+
+TEST(Quantized, Product) {
+  QuantizedGraph t;
+  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
+  t.output(t.add("Gemm", {a, t.weights({4, 3}, 0, {0.5f, 0.25f, 1, 2}), t.weight("c", {4})}, {{"transB", int64_t(1)}}),
+           "y");
+  expect_rewrite(t, {"qdq_gemm"}, R"(graph(a: float32[2,3]) {
+  QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
+  MatMulInteger#1: int32[2,4] = MatMulInteger(QuantizeLinear#1, const#1, z#1, w_zero)
+  Cast#1: float32[2,4] = Cast(MatMulInteger#1) {to=1}
+  Mul#1: float32[2,4] = Mul(Cast#1, const#2)
+  y: float32[2,4] = Add(Mul#1, c)
+  return y
+}
+)");
+}
+
+TEST(Quantized, ProductOfTwoInputs) {
+  QuantizedGraph t;
+  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
+  const ValueId b = t.quantized_input("b", {3, 4}, 0.5f, t.code(7));
+  t.output(t.add("MatMul", {a, b}), "y");
+  expect_rewrite(t, {"qdq_matmul"}, R"(graph(a: float32[2,3], b: float32[3,4]) {
+  QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
+  QuantizeLinear#2: uint8[3,4] = QuantizeLinear(b, c#2, z#2)
+  MatMulInteger#1: int32[2,4] = MatMulInteger(QuantizeLinear#1, QuantizeLinear#2, z#1, z#2)
+  Cast#1: float32[2,4] = Cast(MatMulInteger#1) {to=1}
+  y: float32[2,4] = Mul(Cast#1, const#1)
+  return y
+}
+)");
+}
+
+TEST(Quantized, Moves) {
+  QuantizedGraph t;
+  const ValueId zero = t.code(3);
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+  const ValueId pooled = t.coded(t.add("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}), 0.25f, zero);
+  t.output(t.coded(t.add("Flatten", {t.real(pooled, 0.25f, zero)}), 0.25f, zero), "y");
+  expect_rewrite(t, {"qdq_move"}, R"(graph(x: float32[1,2,5,5]) {
+  QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
+  MaxPool#1: uint8[1,2,4,4] = MaxPool(QuantizeLinear#1) {kernel_shape=[2,2]}
+  y: uint8[1,32] = Flatten(MaxPool#1)
+  return y
+}
+)");
+}
+
+TEST(Quantized, AMoveToOtherCodesStays) {
+  QuantizedGraph t;
+  const ValueId zero = t.code(3);
+  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+  t.output(t.coded(t.add("Flatten", {x}), 0.5f, zero), "y");
+  expect_no_rewrite(t, {"qdq_move"});
+}
+
+}  // namespace
+}  // namespace retort

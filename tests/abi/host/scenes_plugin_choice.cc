@@ -1,0 +1,159 @@
+// Which devices policies choose among the processor and the devices of plug-ins, what delegates are offered, and the
+// options that a chosen device brings.
+#include <dlfcn.h>
+
+#include "binder.h"
+
+using scenes::Maker;
+using scenes::Scene;
+
+namespace {
+
+constexpr const char* kPlugin = RETORT_CHOOSING_PROVIDER;
+
+/// Registers the library once for each name, such as "a:cpu:none" (plugins/choosing.cc).
+void offer(Scene& s, const std::vector<const char*>& names) {
+  for (const char* name : names) CALL(RegisterExecutionProviderLibrary, s.env(), name, kPlugin);
+}
+
+void note_story(Scene& s) {
+  void* library = dlopen(kPlugin, RTLD_NOW | RTLD_NOLOAD);
+  auto* next = library ? reinterpret_cast<const char* (*)()>(dlsym(library, "choosing_story")) : nullptr;
+  while (const char* line = next ? next() : nullptr) s.note("told", line);
+  if (library) dlclose(library);
+}
+
+Maker negative() { return Maker().floats_in("x", {2}).node("Neg", {"x"}, {"y"}).floats_out("y", {2}); }
+
+/// Opens the model and runs it once.
+void run(Scene& s, const OrtSessionOptions* options, const Maker& model = negative()) {
+  OrtSession* session = model.open(s, options);
+  if (session) {
+    float data[2] = {1, -2};
+    const OrtValue* x = scenes::floats(s, data, {2});
+    const char *in = "x", *out = "y";
+    OrtValue* y = nullptr;
+    CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
+    scenes::note_value(s, "y", y);
+    s.api.ReleaseValue(y);
+  }
+  s.api.ReleaseSession(session);
+  note_story(s);
+}
+
+void each_policy(Scene& s, const std::vector<const char*>& names,
+                 const std::vector<std::pair<const char*, const char*>>& config = {}) {
+  offer(s, names);
+  for (int policy = OrtExecutionProviderDevicePolicy_DEFAULT;
+       policy <= OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER; ++policy) {
+    s.note("policy", policy);
+    OrtSessionOptions* o = s.options();
+    for (const auto& [key, value] : config) CALL(AddSessionConfigEntry, o, key, value);
+    CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy(policy));
+    run(s, o);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+struct Offered {
+  Scene* s;
+  size_t take;
+};
+
+/// Notes the devices that it is offered and selects the first `take`.
+OrtStatus* ORT_API_CALL look(const OrtEpDevice** all, size_t n, const OrtKeyValuePairs*, const OrtKeyValuePairs*,
+                             const OrtEpDevice** selected, size_t, size_t* count, void* state) {
+  const Offered& offered = *static_cast<Offered*>(state);
+  for (size_t i = 0; i < n; ++i) offered.s->note("offered", offered.s->api.EpDevice_EpName(all[i]));
+  for (size_t i = 0; i < offered.take; ++i) selected[i] = all[i];
+  *count = offered.take;
+  return nullptr;
+}
+
+const std::vector<const char*> kMany = {"c:cpu:none", "g:gpu:none", "b:card:none", "n:npu:none",
+                                        "m:npu:id",   "h:gpu:name", "a:card:none", "d:cpu:id"};
+
+}  // namespace
+
+SCENE(choice, no_policy) {
+  offer(s, {"a:cpu:none"});
+  OrtSessionOptions* o = s.options();
+  run(s, o);
+  s.api.ReleaseSessionOptions(o);
+}
+SCENE(choice, a_processor) { each_policy(s, {"a:cpu:none"}); }
+SCENE(choice, processors_by_name) { each_policy(s, {"b:cpu:none", "a:cpu:none"}); }
+SCENE(choice, processors_by_vendor_name) { each_policy(s, {"a:cpu:none", "b:cpu:name"}); }
+SCENE(choice, processors_by_vendor_id) { each_policy(s, {"a:cpu:none", "b:cpu:id", "c:cpu:none"}); }
+SCENE(choice, an_npu) { each_policy(s, {"n:npu:none"}); }
+SCENE(choice, a_gpu_and_a_processor) { each_policy(s, {"c:cpu:none", "g:gpu:none"}); }
+SCENE(choice, gpus) { each_policy(s, {"a:gpu:id", "b:card:none", "c:card:name"}); }
+SCENE(choice, many) { each_policy(s, kMany); }
+SCENE(choice, without_the_cpu) {
+  each_policy(s, {"a:cpu:none", "n:npu:none"}, {{"session.disable_cpu_ep_fallback", "1"}});
+}
+SCENE(choice, options_of_the_program_stay) { each_policy(s, {"a:cpu:none"}, {{"ep.a.level", "9"}}); }
+
+SCENE(choice, delegates_see_the_best_first) {
+  offer(s, kMany);
+  for (const size_t take : {size_t(1), size_t(3), kMany.size()}) {
+    Offered offered{&s, take};
+    OrtSessionOptions* o = s.options();
+    CALL(SessionOptionsSetEpSelectionPolicyDelegate, o, look, &offered);
+    run(s, o);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+// The options of a device that a program adds.
+SCENE(choice, options_of_an_added_device) {
+  offer(s, {"a:cpu:none"});
+  const OrtEpDevice* device = s.device("a");
+  const char *key = "level", *value = "8";
+  for (const size_t given : {size_t(0), size_t(1)}) {
+    for (const bool before : {false, true}) {
+      OrtSessionOptions* o = s.options();
+      if (before) CALL(AddSessionConfigEntry, o, "ep.a.level", "9");
+      CALL(SessionOptionsAppendExecutionProvider_V2, o, s.env(), &device, 1, &key, &value, given);
+      int has = 77;
+      CALL(HasSessionConfigEntry, o, "ep.a.level", &has);
+      s.note("has", has);
+      run(s, o);
+      s.api.ReleaseSessionOptions(o);
+    }
+  }
+}
+
+// All parts of a graph go to one call of Compile.
+SCENE(choice, parts_are_compiled_together) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .node("Neg", {"x"}, {"a"})
+                          .node("Abs", {"a"}, {"b"})
+                          .node("Neg", {"b"}, {"c"})
+                          .node("Exp", {"c"}, {"d"})
+                          .node("Neg", {"d"}, {"y"})
+                          .floats_out("y", {2});
+  OrtSessionOptions* o = s.options();
+  CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy_PREFER_CPU);
+  run(s, o, model);
+  s.api.ReleaseSessionOptions(o);
+}
+
+// A claim around nodes of others is dropped.
+SCENE(choice, a_claim_that_cannot_be_a_part) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .node("Neg", {"x"}, {"a"})
+                          .node("Abs", {"a"}, {"b"})
+                          .node("Neg", {"b"}, {"y"})
+                          .floats_out("y", {2});
+  OrtSessionOptions* o = s.options();
+  CALL(SetSessionLogSeverityLevel, o, ORT_LOGGING_LEVEL_FATAL);
+  CALL(AddSessionConfigEntry, o, "ep.a.whole", "1");
+  CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy_PREFER_CPU);
+  run(s, o, model);
+  s.api.ReleaseSessionOptions(o);
+}

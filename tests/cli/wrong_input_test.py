@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Wrong input to every command: wrong_input.tsv has the cases. No message is silence or the raw text of a library."""
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from run_test import png
+from tool import DIGITS, TOOL, ToolTest, retort
+
+CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong_input.tsv")
+# What the libraries that the program is built from say.
+RAW = re.compile(r"basic_|std::|what\(\)|json\.exception|vector::|terminate called|required TEXT|bad_alloc|protozero|invalid_argument\b|stoi|"
+                 r"Run with --help|is required|excludes|requires|ExistingFile|Could not convert|unordered_map")
+NO_JSON = {"words"}
+
+
+def cases():
+    with open(CASES, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            if line.strip() and not line.startswith("#"):
+                code, words, parts = line.rstrip("\n").split("\t")
+                yield number, int(code), words, parts.split("|")
+
+
+def values(names, dtype, shape):
+    return [helper.make_tensor_value_info(n, dtype, shape) for n in names]
+
+
+class WrongInput(ToolTest):
+    def save(self, name, content):
+        with open(self.path(name), "wb") as f:
+            f.write(content)
+        return self.path(name)
+
+    def graph(self, name, nodes, inputs, outputs):
+        graph = helper.make_graph(nodes, "g", inputs, outputs)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), self.path(name))
+        return self.path(name)
+
+    def models(self):
+        f32 = TensorProto.FLOAT
+        two = values("aby", f32, ["batch", 2])
+        os.mkdir(self.path("models"))
+        shutil.copy(DIGITS, self.path("models/digits.onnx"))
+        return {
+            "digits": DIGITS, "models": self.path("models"), "digits_copy": shutil.copy(DIGITS, self.path("digits.onnx")),
+            "two": self.graph("two.onnx", [helper.make_node("Add", ["a", "b"], ["y"])], two[:2], two[2:]),
+            "split": self.graph("split.onnx", [helper.make_node("Split", ["x"], ["y", "z"], num_outputs=2)], values("x", f32, [4]), values("yz", f32, [2])),
+            "rate": self.graph("rate.onnx", [helper.make_node("Identity", ["sr"], ["y"])], values(["sr"], TensorProto.INT64, []), values("y", TensorProto.INT64, [])),
+            "bytes": self.graph("bytes.onnx", [helper.make_node("Identity", ["x"], ["y"])], *[values(n, TensorProto.UINT8, [1, 3, 4, 4]) for n in "xy"])}
+
+    def files(self):
+        with open(DIGITS, "rb") as f:
+            whole = f.read()
+        image = self.npy("image.npy", self.image)
+        with open(image, "rb") as f:
+            cut = f.read()[:100]
+        os.mkdir(self.path("folder"))
+        os.mkdir(self.path("emptyfolder"))
+        return {
+            "image": image, "u8": self.npy("u8.npy", self.image.astype(np.uint8)), "folder": self.path("folder"), "emptyfolder": self.path("emptyfolder"),
+            "nowhere": self.path("nowhere"), "out": self.path("digits_out"), "cut": self.save("cut.npy", cut), "cutpb": self.save("cut.pb", b"\x08\x04\x4a\xff"),
+            "text": self.save("text.onnx", b"hello"), "words": self.save("words.npy", b"hello"), "empty": self.save("empty", b""),
+            "half": self.save("half.onnx", whole[:300]), "picture": self.save("a.png", png(np.zeros((4, 4, 3), np.uint8))),
+            "labels": self.save("labels.txt", b"zero\none\n"), "ragged": self.save("ragged.csv", b"1,2\n3\n"), "quoted": self.save("quoted.csv", b'1,"2\n'),
+            "blank": self.save("blank.csv", b"\n\n"), "list": self.save("list.txt", image.encode() + b"\n"), "openquote": self.save("open.txt", b'"a b\n'),
+            "badlist": self.save("bad.txt", b"picture=1\n"), "report": self.save("report.json", b'{"format": 2}')}
+
+    def test_every_case(self):
+        places = {**self.models(), **self.files()}
+        os.environ.pop("COLUMNS", None)
+        count = 0
+        for number, code, text, parts in cases():
+            words = shlex.split(text.format_map(places))
+            with self.subTest(line=number, words=text):
+                self.check(words, code, parts)
+            count += 1
+        self.assertGreaterEqual(count, 150)
+
+    def check(self, words, code, parts):
+        got, out, err = retort(*words)
+        self.assertEqual((got, out), (code, ""), err)
+        self.assertRegex(err, r"^retort[ :]")
+        self.assertIsNone(RAW.search(err), err)
+        for part in parts:
+            self.assertIn(part, err)
+        if words[0] in NO_JSON or any(w.startswith("--json") for w in words):
+            return
+        got, out, again = retort(*words, "--json")
+        self.assertEqual(got, code, again)
+        told = json.loads(out)
+        self.assertEqual((set(told), told["exit_code"]), ({"error", "exit_code"}, code))
+        self.assertIn(told["error"].splitlines()[0][:60], again)
+
+    def test_no_command(self):
+        code, out, err = retort()
+        self.assertEqual((code, out), (2, ""))
+        self.assertRegex(err, r"^retort: name a command\n")
+
+    def test_names_are_cleaned(self):
+        """Control characters in a model's names do not reach the terminal, and an output stays in its line."""
+        name = "evil\x1b[31m\n\x07\u202ename"
+        ports = values([name], TensorProto.FLOAT, [2]), values([name + "2"], TensorProto.FLOAT, [2])
+        node = helper.make_node("Relu", [name], [name + "2"], name=name)
+        model = self.graph("evil.onnx", [node], *ports)
+        for words in (["run"], ["inspect", "--nodes", "--weights"], ["profile", "--repeat", "2"], ["convert"], ["ops"], ["run", "--layers"],
+                      ["diff", "--against-model", model], ["bench", "--runs", "5", "--starts", "1"]):
+            code, out, err = retort(words[0], model, *words[1:])
+            self.assertEqual(code, 0, err)
+            for character in "\x1b\x07\u202e":
+                self.assertNotIn(character, out + err, words)
+        self.assertIn(r"evil\x1b[31m\n\x07\u202ename2", retort("run", model)[1])
+        self.assertIn(name + "2", json.loads(retort("run", model, "--json")[1])["outputs"])
+        code, _, err = retort("run", model, "-i", "x\x1b=1")
+        self.assertEqual(code, 1)
+        self.assertNotIn("\x1b", err)
+
+    def test_outputs_of_similar_names_are_all_saved(self):
+        names = ["a/b", "a:b", "a_b", "n" * 300, "n" * 299 + "m"]
+        nodes = [helper.make_node("Mul", ["x", f"c{i}"], [n]) for i, n in enumerate(names)]
+        graph = helper.make_graph(nodes, "g", values("x", TensorProto.FLOAT, [1]), values(names, TensorProto.FLOAT, [1]),
+                                  [numpy_helper.from_array(np.array([i], np.float32), f"c{i}") for i in range(len(names))])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), self.path("m.onnx"))
+        code, _, err = retort("run", self.path("m.onnx"), "-i", "x=1", "--save", self.path("out"))
+        self.assertEqual(code, 0, err)
+        saved = [np.load(os.path.join(self.path("out"), f))[0] for f in os.listdir(self.path("out"))]
+        self.assertEqual(sorted(saved), list(range(len(names))))
+
+    def test_config_keys_that_mean_nothing_warn(self):
+        code, _, err = retort("run", DIGITS, "--config", "session.bogus=1")
+        self.assertEqual(code, 0)
+        self.assertIn("session.bogus", err)
+        for command in (["bench", "--runs", "5", "--starts", "1"], ["profile", "--repeat", "2"], ["inspect", "--placement"], ["diff", "--against-model", DIGITS]):
+            code, _, err = retort(command[0], DIGITS, *command[1:], "--config", "session.dynamic_block=4")
+            self.assertEqual(code, 0, err)
+            self.assertIn("session.dynamic_block", err, command)
+
+    def test_a_closed_pipe(self):
+        done = subprocess.run(f"'{TOOL}' ops | head -1", shell=True, capture_output=True, encoding="utf-8")
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertIsNone(RAW.search(done.stderr))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
