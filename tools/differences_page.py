@@ -57,7 +57,7 @@ PARTS = """
 | bindings for C#, Objective-C, Swift, React Native | none of our own |
 | GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: a GPU needs the plug-in of its vendor ([execution providers](architecture/execution_providers.md)) |
 | training: `OrtTrainingApi`, ORTModule, checkpoints | none; [operators of training graphs run](architecture/training_vs_inference.md) |
-| tools that quantise, prune or convert models | none; models that such tools wrote run |
+| tools that quantise or prune models, or convert those of other frameworks | none; models that such tools wrote run |
 | the AZURE provider, which calls remote services | none |
 | a server with HTTP or gRPC, dynamic batching, cached results | none; `examples/python/service.py` is a service in asyncio |
 | builds with a chosen subset of operators | none |
