@@ -34,7 +34,7 @@ official() {
 build() {
   local program=$1 standard=$2 headers=$3 objects=(); shift 3
   for part in "$@"; do
-    "${CXX:-c++}" "-std=$standard" -O1 "${FLAGS[@]}" -isystem "$headers" -c "$part" -o "$program.$(basename "$part").o"
+    "${CXX:-c++}" "-std=$standard" "${FLAGS[@]}" -isystem "$headers" -c "$part" -o "$program.$(basename "$part").o"
     objects+=("$program.$(basename "$part").o")
   done
   "${CXX:-c++}" "${objects[@]}" -o "$program" "-L$W/lib" -l:libonnxruntime.so.1 -pthread
