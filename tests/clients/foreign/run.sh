@@ -7,6 +7,7 @@ VERSION=2.0.1
 PARTS=(cat slice stack unbind)
 HERE=$(cd "$(dirname "$0")" && pwd)
 SO=$(readlink -f "$1")
+ORACLE=${RETORT_ORACLE:+$(readlink -f "$RETORT_ORACLE")}
 HEADERS=$(cd "${RETORT_OUT:-$HERE/../../../out}/include/onnxruntime" && pwd)
 W=${2:-$(mktemp -d)}; mkdir -p "$W"; W=$(cd "$W" && pwd); cd "$W"
 passed=0; failed=0
@@ -21,7 +22,7 @@ for part in "${PARTS[@]/%/.cc}" "${PARTS[@]/%/-test.cc}" onnx-utils.cc; do
   objects+=("$part.o")
 done
 "${CXX:-c++}" -std=c++17 "${objects[@]}" -o tests -Llib -l:libonnxruntime.so.1 -lgtest -lgtest_main -pthread
-for engine in "$SO" ${RETORT_ORACLE:+"$(readlink -f "$RETORT_ORACLE")"}; do
+for engine in "$SO" ${ORACLE:+"$ORACLE"}; do
   ln -sfn "$engine" lib/libonnxruntime.so.1
   LD_LIBRARY_PATH="lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="lib/libonnxruntime.so.1" timeout "${TEST_TIMEOUT:-300}" ./tests > out.txt 2> err.txt || true
   grep -E '^\[  FAILED  \] [A-Z]' out.txt | sed 's/^\[  FAILED  \] /FAIL /; s/ (.*//' || true
