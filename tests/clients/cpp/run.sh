@@ -7,7 +7,8 @@ set -euo pipefail
 SUITE=${CLIENT_SUITE:-forky}
 HERE=$(cd "$(dirname "$0")" && pwd)
 SO=$(readlink -f "$1")
-OURS=${RETORT_OUT:-$HERE/../../../out}/include/onnxruntime
+ORACLE=${RETORT_ORACLE:+$(readlink -f "$RETORT_ORACLE")}
+OURS=$(cd "${RETORT_OUT:-$HERE/../../../out}/include/onnxruntime" && pwd)
 W=${2:-$(mktemp -d)}; mkdir -p "$W"; W=$(cd "$W" && pwd); cd "$W"
 KEY=/usr/share/keyrings/debian-archive-keyring.gpg
 HEADERS=$W/x/usr/include/onnxruntime
@@ -34,7 +35,7 @@ official() {
 build() {
   local program=$1 standard=$2 headers=$3 objects=(); shift 3
   for part in "$@"; do
-    "${CXX:-c++}" "-std=$standard" -O1 "${FLAGS[@]}" -isystem "$headers" -c "$part" -o "$program.$(basename "$part").o"
+    "${CXX:-c++}" "-std=$standard" "${FLAGS[@]}" -isystem "$headers" -c "$part" -o "$program.$(basename "$part").o"
     objects+=("$program.$(basename "$part").o")
   done
   "${CXX:-c++}" "${objects[@]}" -o "$program" "-L$W/lib" -l:libonnxruntime.so.1 -pthread
@@ -60,7 +61,7 @@ build client_ours c++17 "$OURS" "${client[@]}"
 build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers}.cc names.cc
 for program in client_ours ours; do
   run "$program" "$SO"
-  [ -z "${RETORT_ORACLE:-}" ] || run "$program" "$(readlink -f "$RETORT_ORACLE")"
+  [ -z "$ORACLE" ] || run "$program" "$ORACLE"
 done
 # The other forms in which programs compile the headers: each must compile.
 for form in "c++20 -Werror -Wall -Wextra" "c++17 -fno-exceptions -DORT_NO_EXCEPTIONS" "c++17 -DORT_API_MANUAL_INIT" "c++17 -DORT_MINIMAL_BUILD"; do

@@ -4,9 +4,10 @@
 # 'N passed, N failed'. RETORT_OUT: the installation. RETORT_ORACLE: also run the tests on this library.
 set -euo pipefail
 VERSION=2.0.1
-PARTS=(cat slice stack transpose unbind)
+PARTS=(cat slice stack unbind)
 HERE=$(cd "$(dirname "$0")" && pwd)
 SO=$(readlink -f "$1")
+ORACLE=${RETORT_ORACLE:+$(readlink -f "$RETORT_ORACLE")}
 HEADERS=$(cd "${RETORT_OUT:-$HERE/../../../out}/include/onnxruntime" && pwd)
 W=${2:-$(mktemp -d)}; mkdir -p "$W"; W=$(cd "$W" && pwd); cd "$W"
 passed=0; failed=0
@@ -20,8 +21,8 @@ for part in "${PARTS[@]/%/.cc}" "${PARTS[@]/%/-test.cc}" onnx-utils.cc; do
   (cd "sherpa_onnx-$VERSION" && "${CXX:-c++}" -std=c++17 -w -I. -I"$HEADERS" -c "sherpa-onnx/csrc/$part" -o "../$part.o")
   objects+=("$part.o")
 done
-"${CXX:-c++}" -std=c++17 "${objects[@]}" "$HERE/rest.cc" -o tests -Llib -l:libonnxruntime.so.1 -lgtest -lgtest_main -pthread
-for engine in "$SO" ${RETORT_ORACLE:+"$(readlink -f "$RETORT_ORACLE")"}; do
+"${CXX:-c++}" -std=c++17 "${objects[@]}" -o tests -Llib -l:libonnxruntime.so.1 -lgtest -lgtest_main -pthread
+for engine in "$SO" ${ORACLE:+"$ORACLE"}; do
   ln -sfn "$engine" lib/libonnxruntime.so.1
   LD_LIBRARY_PATH="lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" LD_PRELOAD="lib/libonnxruntime.so.1" timeout "${TEST_TIMEOUT:-300}" ./tests > out.txt 2> err.txt || true
   grep -E '^\[  FAILED  \] [A-Z]' out.txt | sed 's/^\[  FAILED  \] /FAIL /; s/ (.*//' || true
