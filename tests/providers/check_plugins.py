@@ -113,7 +113,7 @@ class Check:
                 if engine == "official":
                     print(f"note official: {name}: {nodes} nodes, {'pass' if ok else reason}")
                     continue
-                taken = (nodes > 0) == self.plugin.takes_models
+                taken = self.plugin.takes_models in (None, nodes > 0)
                 print(f"note retort: {name}: {nodes} nodes", flush=True)
                 self.verdict(name, "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
