@@ -23,6 +23,7 @@ class Plugin:
     leave_out: tuple = ()  # kinds of cases to leave out
     takes_models: bool | None = True  # whether it claims nodes of each of MODELS; None: of some
     models_in: tuple = ("retort", "official")
+    used: str = "normalised"  # the graph of graphs.py for plugin_uses
 
 
 PLUGINS = {
@@ -37,7 +38,7 @@ PLUGINS = {
                                     {"retort.discover_vulkan": "1"}, {"PLUGIN_VENDOR": "0x10de", "PLUGIN_TYPE": "1"},
                                     vulkan=True, leave_out=("light",), models_in=("retort",)),
     # It claims only graphs all of whose nodes it has. Its products differ from float32's by more than MODEL_RULE allows.
-    "onnxruntime-ggml": Plugin("onnxruntime_ggml", "lib/libonnxruntime_ggml.so", "ggml", 12, options=("device=cpu",), models_in=()),
+    "onnxruntime-ggml": Plugin("onnxruntime_ggml", "lib/libonnxruntime_ggml.so", "ggml", 12, options=("device=cpu",), models_in=(), used="reads_itself"),
     # Its library for Qualcomm's NPU simulates one on the processor. It claims only nodes whose shapes are fixed.
     "onnxruntime-qnn": Plugin("onnxruntime_qnn", "libonnxruntime_providers_qnn.so", "QNNExecutionProvider", 36, options=("backend_type=htp",), takes_models=None),
 }
