@@ -26,7 +26,6 @@ import run_cases as conformance
 KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugins_known.tsv")
 ZOO = {"mobilenet_v2": "b1", "minilm_l6": "b1s16"}
 MODEL_RULE = ("scale", "1e-3", "0")
-USED = "normalised"  # of graphs.py
 SECONDS, CASE_SECONDS = 1200, 60  # limits for hangs: other programs may use the processors, too
 
 
@@ -113,7 +112,7 @@ class Check:
                 if engine == "official":
                     print(f"note official: {name}: {nodes} nodes, {'pass' if ok else reason}")
                     continue
-                taken = (nodes > 0) == self.plugin.takes_models
+                taken = self.plugin.takes_models in (None, nodes > 0)
                 print(f"note retort: {name}: {nodes} nodes", flush=True)
                 self.verdict(name, "" if ok and taken else f"{reason or f'{nodes} nodes are claimed'}: {message}")
 
@@ -133,7 +132,7 @@ class Check:
     def uses(self):
         """A line "ok" counts as passed, a line "FAIL" or a crash as failed. Results of official ONNX Runtime are
         only printed."""
-        ((_, model, _),) = graphs.write(os.path.join(self.a.work, "graphs"), {USED: graphs.GRAPHS[USED]})
+        ((_, model, _),) = graphs.write(os.path.join(self.a.work, "graphs"), {self.plugin.used: graphs.GRAPHS[self.plugin.used]})
         for engine in self.engines:
             code, said = self.start("plugin_uses", engine, lambda library: [library, self.plugin.provider, model, *self.options(), *(["--keeps"] if engine == "retort" else [])])
             lines = said.splitlines()

@@ -21,8 +21,9 @@ class Plugin:
     options: tuple = ()
     vulkan: bool = False
     leave_out: tuple = ()  # kinds of cases to leave out
-    takes_models: bool = True  # whether it claims nodes of each of MODELS
+    takes_models: bool | None = True  # whether it claims nodes of each of MODELS; None: of some
     models_in: tuple = ("retort", "official")
+    used: str = "normalised"  # the graph of graphs.py for plugin_uses
 
 
 PLUGINS = {
@@ -36,10 +37,10 @@ PLUGINS = {
     "onnxruntime-ep-webgpu": Plugin("onnxruntime_ep_webgpu", "libonnxruntime_providers_webgpu.so", "WebGpuExecutionProvider", 15,
                                     {"retort.discover_vulkan": "1"}, {"PLUGIN_VENDOR": "0x10de", "PLUGIN_TYPE": "1"},
                                     vulkan=True, leave_out=("light",), models_in=("retort",)),
-    # It computes on its processor or claims nothing: by default only graphs all of whose nodes it has.
-    "onnxruntime-ggml": Plugin("onnxruntime_ggml", "lib/libonnxruntime_ggml.so", "ggml", 6, options=("device=cpu",)),
-    # Its library for Qualcomm's NPU simulates one on the processor. It requires fixed shapes, which whole models lack.
-    "onnxruntime-qnn": Plugin("onnxruntime_qnn", "libonnxruntime_providers_qnn.so", "QNNExecutionProvider", 12, options=("backend_type=htp",), takes_models=False),
+    # It claims only graphs all of whose nodes it has. Its products differ from float32's by more than MODEL_RULE allows.
+    "onnxruntime-ggml": Plugin("onnxruntime_ggml", "lib/libonnxruntime_ggml.so", "ggml", 12, options=("device=cpu",), models_in=(), used="reads_itself"),
+    # Its library for Qualcomm's NPU simulates one on the processor. It claims only nodes whose shapes are fixed.
+    "onnxruntime-qnn": Plugin("onnxruntime_qnn", "libonnxruntime_providers_qnn.so", "QNNExecutionProvider", 36, options=("backend_type=htp",), takes_models=None),
 }
 
 
