@@ -3,8 +3,8 @@
 Some results amplify roundings, and then two engines that round in different orders differ by more than any tolerance of the operator: the inverse
 of a nearly singular matrix, a softmax of scores in the hundreds, a sum that cancels, a code next to the middle between two integers. The oracle runs
 such a case again with inputs of which each element moves by at most one unit in its last place. A difference is explained if it is at most FACTOR
-times as large as the greatest of these movements, element by element. A difference of
-finite to infinite or NaN, of integers, of types or of shapes is never explained, and none of an oracle whose result differs from run to run.
+times as large as the greatest of these movements, element by element. A difference of finite to infinite or NaN, of integers, of types or of shapes
+is never explained, and none of an oracle whose result differs from run to run.
 
 An error of an engine might be as small. It stays when the inputs move, while roundings become others. So both engines run the moved inputs, and no
 difference is explained whose mean over all these runs is more than BIAS times its standard deviation.
@@ -22,7 +22,7 @@ import tolerances
 
 RUNS = 12
 FACTOR = 8  # a result has more roundings than inputs
-BIAS = 1.2  # roundings of mean 0 exceed it in one of some 1,500 elements (Student's t of 13 runs: 4.3)
+BIAS = 1.2  # roundings of mean 0 exceed it in one of 1,000 elements (Student's t of 13 runs: 4.3)
 
 
 def moved(array, generator, in_float=False):
