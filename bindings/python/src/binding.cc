@@ -132,20 +132,17 @@ void Binding::synchronize_outputs() {
   check(status);
 }
 
-std::vector<Owned<OrtValue>> Binding::outputs() const {
-  OrtAllocator* allocator = default_allocator();
-  OrtValue** values = nullptr;
-  size_t count = 0;
-  check(api().GetBoundOutputValues(get(), allocator, &values, &count));
-  std::vector<Owned<OrtValue>> result;
-  result.reserve(count);
-  for (size_t i = 0; i < count; ++i) {
-    result.emplace_back(values[i]);
+Binding::Made::Made(const OrtIoBinding* binding) : allocator_(default_allocator()) {
+  check(api().GetBoundOutputValues(binding, allocator_, &values_, &count_));
+}
+
+Binding::Made::~Made() {
+  for (size_t i = 0; i < count_; ++i) {
+    take(i);
   }
-  if (values) {
-    allocator->Free(allocator, values);
+  if (values_) {
+    allocator_->Free(allocator_, values_);
   }
-  return result;
 }
 
 std::vector<std::string> Binding::output_names() const {
@@ -169,19 +166,22 @@ std::vector<std::string> Binding::output_names() const {
   return names;
 }
 
-nb::object Binding::output_vector() const {
+nb::object Binding::output_vector(nb::handle self) const {
   ValueVector result;
-  std::vector<Owned<OrtValue>> values = outputs();
+  result.owner = nb::borrow(self);
+  Made values = outputs();
   result.values.reserve(values.size());
-  for (Owned<OrtValue>& value : values) {
-    result.values.push_back(wrap(std::move(value)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    result.values.push_back(wrap(values.take(i)));
   }
   return nb::cast(std::move(result));
 }
 
 nb::list Binding::outputs_on_host() const {
   nb::list result;
-  for (Owned<OrtValue>& value : outputs()) {
+  Made values = outputs();
+  for (size_t i = 0; i < values.size(); ++i) {
+    Owned<OrtValue> value = values.take(i);
     int is_tensor = 0;
     check(api().IsTensor(value.get(), &is_tensor));
     if (is_tensor && is_on_host(value.get())) {
@@ -217,8 +217,9 @@ void run_with_vectors(nb::handle session, nb::handle options, const std::vector<
   }
   binding.run(nb::cast<Session&>(session), options);
   fetches.values.clear();
-  for (Owned<OrtValue>& value : binding.outputs()) {
-    fetches.values.push_back(wrap(std::move(value)));
+  Binding::Made values = binding.outputs();
+  for (size_t i = 0; i < values.size(); ++i) {
+    fetches.values.push_back(wrap(values.take(i)));
   }
 }
 
@@ -256,8 +257,9 @@ void bind_binding(nb::module_& m) {
       .def("clear_binding_outputs", &B::clear_outputs, nb::lock_self(), "Forgets the outputs.")
       .def("synchronize_inputs", &B::synchronize_inputs, "Waits until inputs are on their devices.")
       .def("synchronize_outputs", &B::synchronize_outputs, "Waits until outputs are made.")
-      .def("get_outputs", &B::output_vector, nb::keep_alive<0, 1>(), nb::lock_self(),
-           "The outputs of the last run as an OrtValueVector.")
+      .def(
+          "get_outputs", [](nb::handle self) { return nb::cast<const B&>(self).output_vector(self); }, nb::lock_self(),
+          "The outputs of the last run as an OrtValueVector.")
       .def("get_output_names", &B::output_names, nb::lock_self(), "Names of the bound outputs, in order of binding.")
       .def("copy_outputs_to_cpu", &B::outputs_on_host, nb::lock_self(),
            "The outputs of the last run as arrays and other objects; copies those of devices.");

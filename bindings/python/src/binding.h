@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "session.h"
@@ -41,10 +42,25 @@ class Binding {
   // RunOptions or None.
   void run(const Session& session, nanobind::handle options);
 
-  // What the last run made, in the order of binding: OrtValues.
-  std::vector<Owned<OrtValue>> outputs() const;
+  // What the last run made, in the order of binding.
+  class Made {
+   public:
+    explicit Made(const OrtIoBinding* binding);
+    Made(const Made&) = delete;
+    Made& operator=(const Made&) = delete;
+    ~Made();
+
+    size_t size() const noexcept { return count_; }
+    Owned<OrtValue> take(size_t index) noexcept { return Owned<OrtValue>(std::exchange(values_[index], nullptr)); }
+
+   private:
+    OrtAllocator* allocator_;
+    OrtValue** values_ = nullptr;  // of the allocator
+    size_t count_ = 0;
+  };
+  Made outputs() const { return Made(get()); }
   std::vector<std::string> output_names() const;
-  nanobind::object output_vector() const;
+  nanobind::object output_vector(nanobind::handle self) const;  // `self` is this binding
   nanobind::list outputs_on_host() const;
 
  private:

@@ -160,8 +160,11 @@ std::string take_text(OrtAllocator* allocator, char* text) {
 }
 
 OrtAllocator* default_allocator() {
-  OrtAllocator* allocator = nullptr;
-  check(api().GetAllocatorWithDefaultOptions(&allocator));
+  static OrtAllocator* const allocator = [] {
+    OrtAllocator* found = nullptr;
+    check(api().GetAllocatorWithDefaultOptions(&found));
+    return found;
+  }();
   return allocator;
 }
 

@@ -46,6 +46,7 @@ class Value {
 // The class OrtValueVector: keeps its values alive, and gives the same Python objects back.
 struct ValueVector {
   std::vector<nanobind::object> values;  // OrtValue
+  nanobind::object owner;                // a binding whose outputs they are; no object if they need none
 
   OrtValue* at(size_t index) const;
 };

@@ -66,7 +66,8 @@ void run(Session& session, const OrtRunOptions* options, const Call& call, OrtVa
             "output '{}' would be written to two values; give one value", name);
     if (!wanted[index[i]]) wanted[index[i]] = &value;
   }
-  session.run({inputs.data(), inputs.size()}, {wanted.data(), wanted.size()}, {}, options ? &options->options : nullptr);
+  session.run({inputs.data(), inputs.size()}, {wanted.data(), wanted.size()}, {},
+              options ? &options->options : nullptr);
   for (size_t i = 0; i < call.output_count; ++i) {
     if (!made[i]) continue;
     if (wanted[index[i]] != &made[i]->value) made[i]->value = *wanted[index[i]];
