@@ -41,7 +41,8 @@ def environment(python, folder):
                 return inside
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([python, "-m", "venv", folder], check=True)
-    subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS], check=True)
+    # The newest NumPy may have no wheel for this interpreter, and would be compiled for minutes.
+    subprocess.run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", "numpy", "-r", REQUIREMENTS], check=True)
     with open(ready, "w", encoding="utf-8") as f:
         f.write(wanted)
     return inside

@@ -39,13 +39,7 @@ void add_commands(CLI::App& app) {
 
 /// Tells an error on standard error, and as JSON on standard output if the command line asks for JSON.
 int fail(int code, const std::string& message, int argc, char** argv) {
-  std::string lines;  // only the program's own line breaks stay
-  for (size_t at = 0; at <= message.size();) {
-    const size_t end = std::min(message.find('\n', at), message.size());
-    lines += (at ? "\n" : "") + retort::cli::clean(message.substr(at, end - at));
-    at = end + 1;
-  }
-  std::fprintf(stderr, "%s\n", lines.c_str());
+  std::fprintf(stderr, "%s\n", retort::cli::clean_lines(message).c_str());
   if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; }))
     retort::cli::print_json({{"error", message.substr(message.find(": ") + 2)}, {"exit_code", code}});
   return code;
@@ -93,7 +87,7 @@ int run_command(int argc, char** argv) try {
   add_commands(app);
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (CLI::Option* option : sub->get_options()) {
-      if (option->get_type_size() == 0) option->disable_flag_override();  // --nodes=3 is an error
+      if (option->get_items_expected_max() == 0) option->disable_flag_override();  // --nodes=3 is an error
     }
   }
   return parse(app, argc, argv);

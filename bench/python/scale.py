@@ -6,7 +6,7 @@
 Runs in an environment with requirements-python-scale.txt and the wheel retort. Every worker has one thread. A plain
 process has a session and its share of the rows. The table has rows per second while the workers work (their start is
 left out), the gain of the second worker, what part this is of the gain of a second plain process, and the private memory
-of a worker that has its session. Of several rounds, the fastest counts.
+of a worker's session. Of several rounds, the fastest counts.
 """
 import argparse
 import os
@@ -19,18 +19,20 @@ import bench
 import models
 import numpy as np
 
-WIDTH, LAYERS, BATCH, BLOCKS = 512, 24, 64, 64
+WIDTH, LAYERS, BATCH, BLOCKS = 512, 48, 64, 32
 OUTPUT = f"r{LAYERS - 1}"
 PLAIN = """
-import sys, numpy
+import sys
+import numpy
 import scale
 model, rows, cache, part, parts, ours = sys.argv[1:4] + [int(text) for text in sys.argv[4:]]
+__import__("retort" if ours else "onnxruntime")
+scale.wait()
 run = scale.load_ours(model, cache) if ours else scale.Official(model)
 rows = numpy.load(rows, mmap_mode="r")
 run({"x": rows[:scale.BATCH]})
 for _ in range(2):
-    print("ready", flush=True)
-    sys.stdin.readline()
+    scale.wait()
     for start in range(scale.BATCH * part, len(rows), scale.BATCH * parts):
         run({"x": rows[start:start + scale.BATCH]})
 """
@@ -55,6 +57,12 @@ def load_ours(model, cache):
     return Batches(model, sizes=(BATCH,), cache=cache)
 
 
+def wait():
+    """Lets the process that started this one take its time."""
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
 def private_mib(pid):
     with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
         return sum(int(line.split()[1]) for line in file if line.startswith("Private_")) / 1024
@@ -65,21 +73,29 @@ def with_this_folder():
     return os.pathsep.join(filter(None, [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH")]))
 
 
+def go(processes):
+    """Lets processes go on, until all of them wait again."""
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        process.stdout.readline()
+
+
 def plain(area, workers, ours):
-    """Rows per second of processes that split the rows, and the private memory of the last one."""
+    """Rows per second of processes that split the rows, and the private memory of the last one's session, in MiB."""
     arguments = [sys.executable, "-c", PLAIN, area.model, area.rows, area.cache]
     env = {**os.environ, "PYTHONPATH": with_this_folder(), "RETORT_BENCH_MODELS": area.folder}
     processes = [subprocess.Popen([*arguments, str(i), str(workers), str(int(ours))], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
                  for i in range(workers)]
     for process in processes:
         process.stdout.readline()
+    before = private_mib(processes[-1].pid)
+    for process in processes:  # one after the other: the first one writes the packed weights
+        go([process])
     start = time.perf_counter()
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    for process in processes:
-        process.stdout.readline()
-    seconds, memory = time.perf_counter() - start, private_mib(processes[-1].pid)
+    go(processes)
+    seconds, memory = time.perf_counter() - start, private_mib(processes[-1].pid) - before
     for process in processes:
         process.kill()
         process.wait()
@@ -87,7 +103,7 @@ def plain(area, workers, ours):
 
 
 def with_ray(area, workers, ours):
-    """Rows per second after the first batch of results, whose time is mostly the start of the workers."""
+    """Rows per second after the first results of each worker, whose time is mostly its start."""
     import pyarrow as pa
     import ray
 
@@ -99,9 +115,9 @@ def with_ray(area, workers, ours):
     else:
         pool = ray.data.ActorPoolStrategy(size=workers)
         mapped = data.map_batches(Official, fn_constructor_kwargs={"model": area.model}, batch_size=BATCH, compute=pool, num_cpus=1)
-    start, count = None, 0
-    for batch in mapped.iter_batches(batch_size=None):
-        if start is None:
+    start, count = 0.0, 0
+    for i, batch in enumerate(mapped.iter_batches(batch_size=None)):
+        if i < workers:
             start = time.perf_counter()
         else:
             count += len(batch[OUTPUT])
@@ -124,10 +140,12 @@ def with_spark(area, workers, ours):
                 for at in range(0, len(part), BATCH):
                     rows = part.iloc[at:at + BATCH]
                     yield rows.assign(**{name: list(value) for name, value in official({"x": rows["x"].to_numpy()}).items()})
-    job = frame.mapInPandas(function, f"x array<float>, {OUTPUT} array<float>").selectExpr(f"sum({OUTPUT}[0]) as s")
-    job.collect()
+
+    def job():  # a new one each time: Spark keeps what another one has shuffled
+        return frame.mapInPandas(function, f"x array<float>, {OUTPUT} array<float>").selectExpr(f"sum({OUTPUT}[0]) as s")
+    job().collect()
     start = time.perf_counter()
-    job.collect()
+    job().collect()
     seconds = time.perf_counter() - start
     frame.unpersist()
     return area.count / seconds
@@ -186,14 +204,14 @@ def table(found, memory):
         for ours, (one, two) in engines.items():
             of = "" if place.startswith("plain") else f"{two / one / (found['plain processes'][ours][1] / found['plain processes'][ours][0]):.2f}"
             text += f"| {place} | {'Retort' if ours else 'onnxruntime'} | {one:,.0f} | {two:,.0f} | {two / one:.2f} × | {of} |\n"
-    return text + (f"\nPrivate memory of the second worker: {memory[True]:.0f} MiB with Retort, {memory[False]:.0f} MiB with onnxruntime; "
-                   f"the weights have {LAYERS * WIDTH * WIDTH * 4 / 2 ** 20:.0f} MiB.\n")
+    return text + (f"\nPrivate memory of the session of the second worker: {memory[True]:.1f} MiB with Retort, {memory[False]:.1f} MiB with "
+                   f"onnxruntime; the weights have {LAYERS * WIDTH * WIDTH * 4 / 2 ** 20:.0f} MiB.\n")
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--rows", type=int, default=50_000)
-    ap.add_argument("--rounds", type=int, default=2)
+    ap.add_argument("--rows", type=int, default=16_384)
+    ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--markdown", default="")
     ap.add_argument("--page", default="", help="a page with the marks `scale: begin` and `scale: end`, between which the table is written")
     a = ap.parse_args()

@@ -221,7 +221,9 @@ TEST(WriteOrt, AnOutputWithoutReadersNeedsNoType) {
   const auto again = load(bytes_of(*m));
   for (const NodeId id : again->graph->order()) {
     const Node& n = again->graph->node(id);
-    if (n.name == "frob") EXPECT_TRUE(n.outputs.empty() || n.outputs[0] == ValueId::none);
+    if (n.name == "frob") {
+      EXPECT_TRUE(n.outputs.empty() || n.outputs[0] == ValueId::none);
+    }
   }
 }
 

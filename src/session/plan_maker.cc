@@ -79,6 +79,7 @@ LowerOptions PlanMaker::lower_options(const std::atomic<bool>* cancel) const {
   lower.strict_shapes = options.config_on("session.strict_shape_type_inference");
   lower.folding.quantize = !options.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options.config_entry("optimization.disable_specified_optimizers"));
+  if (options.config_on("session.disable_quant_qdq")) lower.disabled.emplace_back("quantized");
   lower.parallel = Parallel(&parts_.threads, cancel);
   return lower;
 }

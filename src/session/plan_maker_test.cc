@@ -15,6 +15,12 @@ TEST_F(PlanMakerTest, NamesOfPassesAreSeparatedByEitherSign) {
   EXPECT_EQ(plans.lower_options(nullptr).disabled, (std::vector<std::string>{"A", "B", "C"}));
 }
 
+TEST_F(PlanMakerTest, QuantisedModelsCanBeComputedInFloats) {
+  EXPECT_TRUE(plans.lower_options(nullptr).disabled.empty());
+  options.config["session.disable_quant_qdq"] = "1";
+  EXPECT_EQ(plans.lower_options(nullptr).disabled, (std::vector<std::string>{"quantized"}));
+}
+
 TEST_F(PlanMakerTest, LoweringFollowsOptions) {
   options.optimization = OptimizationLevel::basic;
   options.config["session.strict_shape_type_inference"] = "1";

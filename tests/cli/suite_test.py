@@ -274,7 +274,7 @@ class Suite(Reports):
         report = self.report([{"name": "a"}])
         code, _, err = retort("bench", "--from", report)
         self.assertEqual(code, 1)
-        self.assertIn("lacks a part of a report", err)
+        self.assertIn("is not a complete report", err)
         self.fails(2, ["bench", "--from", report, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")

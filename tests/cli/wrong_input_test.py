@@ -139,6 +139,7 @@ class WrongInput(ToolTest):
         code, _, err = retort("run", DIGITS, "--config", "session.bogus=1")
         self.assertEqual(code, 0)
         self.assertIn("session.bogus", err)
+        self.assertIn("session.strict is 'banana' and counts as 0", retort("run", DIGITS, "--config", "session.strict=banana")[2])
         for command in (["bench", "--runs", "5", "--starts", "1"], ["profile", "--repeat", "2"], ["inspect", "--placement"], ["diff", "--against-model", DIGITS]):
             code, _, err = retort(command[0], DIGITS, *command[1:], "--config", "session.dynamic_block=4")
             self.assertEqual(code, 0, err)

@@ -5,7 +5,8 @@
 namespace retort::conformance {
 
 void Engine::use_provider(const ProviderChoice& choice) {
-  check(api_->RegisterExecutionProviderLibrary(env_.get(), "provider", choice.library.c_str()));
+  // Some plug-ins give their provider the name of the registration.
+  check(api_->RegisterExecutionProviderLibrary(env_.get(), choice.name.c_str(), choice.library.c_str()));
   const OrtEpDevice* const* all = nullptr;
   size_t count = 0;
   check(api_->GetEpDevices(env_.get(), &all, &count));

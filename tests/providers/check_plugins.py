@@ -64,6 +64,9 @@ class Check:
                 said, _ = p.communicate()
                 return f"no result in {SECONDS} seconds", said
 
+    def options(self):
+        return [word for option in self.plugin.options for word in ("--option", option)]
+
     def run(self, label, engine, lines):
         """{name: (passed, class, message, nodes that the plug-in runs)} of lines of a manifest."""
         path = os.path.join(self.a.work, f"{label}.{engine}")
@@ -71,7 +74,7 @@ class Check:
             f.writelines(line + "\n" for line in lines)
         if os.path.exists(path + ".tsv"):
             os.remove(path + ".tsv")
-        options = [word for option in self.plugin.options for word in ("--option", option)]
+        options = self.options()
         code, _ = self.start("run_cases", engine, lambda library: [path + ".manifest", path + ".tsv", "--timeout", str(CASE_SECONDS), "--provider",
                                                                    f"{self.plugin.provider}={library}", *options])
         # It does not exist if the program did not start.
@@ -132,7 +135,7 @@ class Check:
         only printed."""
         ((_, model, _),) = graphs.write(os.path.join(self.a.work, "graphs"), {USED: graphs.GRAPHS[USED]})
         for engine in self.engines:
-            code, said = self.start("plugin_uses", engine, lambda library: [library, self.plugin.provider, model, *(["--keeps"] if engine == "retort" else [])])
+            code, said = self.start("plugin_uses", engine, lambda library: [library, self.plugin.provider, model, *self.options(), *(["--keeps"] if engine == "retort" else [])])
             lines = said.splitlines()
             print(f"note {engine}: {', '.join(lines)}{f' (ended with {code})' if code else ''}", flush=True)
             if engine != "retort":

@@ -1,12 +1,12 @@
 // Uses a plug-in library as programs do, through the C interface of any engine: registration, runs, tensors in the
 // plug-in's memory, streams, unregistration.
 //
-//   plugin_uses LIBRARY PLUGIN PROVIDER MODEL [--env KEY=VALUE]... [--keeps]
+//   plugin_uses LIBRARY PLUGIN PROVIDER MODEL [--env KEY=VALUE]... [--option KEY=VALUE]... [--keeps]
 //
-// MODEL has one input and one output of floats with fixed shapes. --env sets configuration entries of the environment.
-// --keeps: the engine keeps a library that a session uses, which is tested; the official library unloads it, and its
-// sessions crash. Prints a line for each use: "ok USE", "FAIL USE: why", or "none USE" if the plug-in does not support
-// it.
+// MODEL has one input and one output of floats with fixed shapes. --env sets configuration entries of the environment,
+// --option options of the provider. --keeps: the engine keeps a library that a session uses, which is tested; the
+// official library unloads it, and its sessions crash. Prints a line for each use: "ok USE", "FAIL USE: why", or "none
+// USE" if the plug-in does not support it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using Floats = std::vector<float>;
 
 struct Arguments {
   std::string library, plugin, provider, model;
-  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<std::pair<std::string, std::string>> environment, options;
   bool keeps = false;
 };
 
@@ -142,7 +142,7 @@ class Uses {
   }
 
   void enter() {
-    check(api->RegisterExecutionProviderLibrary(env_.get(), "plug-in", a_.plugin.c_str()));
+    check(api->RegisterExecutionProviderLibrary(env_.get(), a_.provider.c_str(), a_.plugin.c_str()));
     device_ = find();
     require(device_ != nullptr, a_.plugin + " offers no device of " + a_.provider);
   }
@@ -162,8 +162,11 @@ class Uses {
     const Held<OrtSessionOptions> owned(options, api->ReleaseSessionOptions);
     check(api->SetIntraOpNumThreads(options, 1));
     check(api->AddSessionConfigEntry(options, "session.record_ep_graph_assignment_info", "1"));
+    std::vector<const char*> keys, values;
+    for (const auto& [key, value] : a_.options) keys.push_back(key.c_str()), values.push_back(value.c_str());
     if (device)
-      check(api->SessionOptionsAppendExecutionProvider_V2(options, env_.get(), &device, 1, nullptr, nullptr, 0));
+      check(api->SessionOptionsAppendExecutionProvider_V2(options, env_.get(), &device, 1, keys.data(), values.data(),
+                                                          keys.size()));
     OrtSession* session = nullptr;
     check(api->CreateSession(env_.get(), a_.model.c_str(), options, &session));
     return {session, api->ReleaseSession};
@@ -303,15 +306,17 @@ class Uses {
   void unregistration() {
     OrtEnv* env = env_.get();
     if (a_.keeps) {
-      refused(api->RegisterExecutionProviderLibrary(env, "plug-in", a_.plugin.c_str()), "the same name again");
-      const std::string message = refused(api->UnregisterExecutionProviderLibrary(env, "plug-in"), "a library in use");
+      refused(api->RegisterExecutionProviderLibrary(env, a_.provider.c_str(), a_.plugin.c_str()),
+              "the same name again");
+      const std::string message =
+          refused(api->UnregisterExecutionProviderLibrary(env, a_.provider.c_str()), "a library in use");
       require(message.find("in use") != std::string::npos, "the message for a library in use is: " + message);
       compare(run(session_.get()));
     }
     session_.reset();
-    check(api->UnregisterExecutionProviderLibrary(env, "plug-in"));
+    check(api->UnregisterExecutionProviderLibrary(env, a_.provider.c_str()));
     require(!find(), "its device is still offered");
-    refused(api->UnregisterExecutionProviderLibrary(env, "plug-in"), "a library that is not registered");
+    refused(api->UnregisterExecutionProviderLibrary(env, a_.provider.c_str()), "a library that is not registered");
   }
 
   void again() {
@@ -319,7 +324,7 @@ class Uses {
     session_ = open(device_);
     compare(run(session_.get()));
     session_.reset();
-    check(api->UnregisterExecutionProviderLibrary(env_.get(), "plug-in"));
+    check(api->UnregisterExecutionProviderLibrary(env_.get(), a_.provider.c_str()));
   }
 
   const Arguments a_;
@@ -335,18 +340,19 @@ Arguments parse(int argc, char** argv) {
   Arguments a;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--env" && i + 1 < argc) {
+    if ((word == "--env" || word == "--option") && i + 1 < argc) {
       const std::string entry = argv[++i];
       const size_t at = entry.find('=');
-      require(at != std::string::npos, "--env takes KEY=VALUE, not '" + entry + "'");
-      a.environment.emplace_back(entry.substr(0, at), entry.substr(at + 1));
+      require(at != std::string::npos, word + " takes KEY=VALUE, not '" + entry + "'");
+      (word == "--env" ? a.environment : a.options).emplace_back(entry.substr(0, at), entry.substr(at + 1));
     } else if (word == "--keeps") {
       a.keeps = true;
     } else {
       plain.push_back(word);
     }
   }
-  require(plain.size() == 4, "usage: plugin_uses LIBRARY PLUGIN PROVIDER MODEL [--env KEY=VALUE]... [--keeps]");
+  require(plain.size() == 4,
+          "usage: plugin_uses LIBRARY PLUGIN PROVIDER MODEL [--env KEY=VALUE]... [--option KEY=VALUE]... [--keeps]");
   a.library = plain[0], a.plugin = plain[1], a.provider = plain[2], a.model = plain[3];
   return a;
 }

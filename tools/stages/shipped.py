@@ -76,6 +76,27 @@ def run_example(c, name, program, model):
     return code == 0 and printed == expected
 
 
+def on_streams(c, source, prefix, loopback):
+    """[whether the example of explicit synchronisation is built as programs of ONNX Runtime are, by CMake and by
+    pkg-config, and prints the same on each library]"""
+    program = build_example(c, "syncstreams", source, prefix)
+    if not program or not loopback:
+        return [False]
+    with open(os.path.join(source, "expected.txt"), encoding="utf-8") as f:
+        expected = f.read()
+    results = []
+    for engine, preload in {"retort": [], "official": ["LD_PRELOAD=" + os.environ["RETORT_ORACLE"]]}.items():
+        if c.sanitizer and preload:
+            continue
+        library = os.path.join(os.path.dirname(loopback), "libloopback.so")
+        code, printed = c.start(f"package.syncstreams.{engine}", ["env", *preload, program, library])
+        results.append(code == 0 and printed.endswith(expected))
+    by_pkg_config = 'c++ -std=c++17 "$1" $(pkg-config --cflags --libs libonnxruntime) -o "$2"'
+    code, _ = c.start("package.syncstreams.pkg_config", ["env", "PKG_CONFIG_PATH=" + os.path.join(prefix, "lib", "pkgconfig"), "sh", "-c", by_pkg_config,
+                                                         "sh", os.path.join(source, "syncstreams.cc"), os.path.join(source, "by_pkg_config")])
+    return [*results, code == 0]
+
+
 def package(c):
     """Tests the installed files as a user has them: moved to another folder, with copies of the examples, without the
     checkout."""
@@ -90,6 +111,7 @@ def package(c):
         results.append(programs[name] and run_example(c, name, programs[name], os.path.join(examples, "digits", "digits.onnx")))
     loopback = build_example(c, "loopback", os.path.join(examples, "providers", "loopback"), prefix)  # a module: nothing to run
     results.append(loopback and os.path.exists(os.path.join(os.path.dirname(loopback), "libloopback.so")))
+    results += on_streams(c, os.path.join(examples, "syncstreams"), prefix, loopback)
     results += io_binding_examples.run(c.start, examples, prefix, "" if c.sanitizer else os.environ["RETORT_ORACLE"])
     needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
     results.append(needed and needed[0] == 0 and "libretort" not in needed[1])

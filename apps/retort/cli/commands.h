@@ -95,8 +95,9 @@ struct OutputFile {
   const char* option;  ///< that names it; "OUT" for an argument
   std::string path;    ///< empty: not written
 };
-/// Throws WrongUsage if two of the files are the same one, or one of them is the model, and Failure if one cannot be
-/// written.
+/// Throws WrongUsage if two of the files are the same one, or one of them is the model.
+void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model);
+/// The same, and throws Failure if one cannot be written.
 void check_output_files(const std::vector<OutputFile>& files, const std::string& model);
 
 /// A subcommand. The file of its name in commands/ exports command_<name>, by which the build finds it.

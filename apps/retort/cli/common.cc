@@ -111,7 +111,7 @@ static std::string file_key(const std::string& path) {
   return error ? path : canonical.string();
 }
 
-void check_output_files(const std::vector<OutputFile>& files, const std::string& model) {
+void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model) {
   std::map<std::string, std::string> options;
   if (!model.empty()) options[file_key(model)] = "MODEL";
   for (const OutputFile& file : files) {
@@ -120,7 +120,13 @@ void check_output_files(const std::vector<OutputFile>& files, const std::string&
     if (!added)
       throw WrongUsage(std::string(file.option) + " would write '" + file.path + "', which " + at->second +
                        " names as well; give it another name");
-    check_can_write(file.path, true);
+  }
+}
+
+void check_output_files(const std::vector<OutputFile>& files, const std::string& model) {
+  check_distinct_files(files, model);
+  for (const OutputFile& file : files) {
+    if (!file.path.empty()) check_can_write(file.path, true);
   }
 }
 

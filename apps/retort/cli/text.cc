@@ -63,6 +63,16 @@ std::string clean(const std::string& text) {
   return out;
 }
 
+std::string clean_lines(const std::string& text) {
+  std::string lines;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines += (at ? "\n" : "") + clean(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
 nlohmann::json clean(const nlohmann::json& data) {
   if (data.is_string()) return clean(data.get_ref<const std::string&>());
   if (!data.is_structured()) return data;

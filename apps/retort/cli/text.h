@@ -9,6 +9,8 @@ namespace retort::cli {
 /// The text with control characters, bytes that are not UTF-8 and marks of the direction of writing as \x1b or \u202e,
 /// so that a name from a model cannot move the cursor or break a line.
 std::string clean(const std::string& text);
+/// The same, but line breaks stay, for messages.
+std::string clean_lines(const std::string& text);
 /// All texts and keys cleaned.
 nlohmann::json clean(const nlohmann::json& data);
 

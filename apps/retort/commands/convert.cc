@@ -124,7 +124,7 @@ void check_options(const ConvertOptions& o) {
   check_needs(*o.command, "--threshold", "--external");
   if (o.to.empty()) return;
   const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
-  check_output_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.model);
+  check_distinct_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.model);
 }
 
 void convert(const ConvertOptions& o) {

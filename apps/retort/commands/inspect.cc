@@ -257,6 +257,15 @@ json describe(const InspectOptions& o, const ToolsLibrary& library) {
   return model;
 }
 
+/// Clean texts; those that say why something does not run keep their lines.
+json readable(const json& model) {
+  json shown = clean(model);
+  if (model.contains("problem")) shown["problem"] = clean_lines(text(model["problem"]));
+  if (model.contains("placement") && model["placement"].contains("problem"))
+    shown["placement"]["problem"] = clean_lines(text(model["placement"]["problem"]));
+  return shown;
+}
+
 void inspect(const InspectOptions& o) {
   InspectOptions::kTable.check(*o.command, o.places() ? InspectOptions::kPlacement : InspectOptions::kContents);
   check_output_files({{"--html", o.html}}, o.model);
@@ -265,7 +274,7 @@ void inspect(const InspectOptions& o) {
   if (o.json)
     print_json(model);
   else
-    print_text(o, clean(model), library);
+    print_text(o, readable(model), library);
   if (o.html.empty()) return;
   model["file"] = o.model_name();
   write_page(o.html, model);

@@ -137,7 +137,7 @@ void list_ops_of_model(const OpsOptions& o, const std::string& file) {
   table.print();
   if (!runs)
     std::printf("%s %s\n", paint(Paint::red, "Retort cannot run this model:").c_str(),
-                clean(model["problem"].get<std::string>()).c_str());
+                clean_lines(model["problem"].get<std::string>()).c_str());
 }
 
 /// Whether an argument is a model rather than a part of an operator's name.

@@ -95,10 +95,10 @@ RowTimes times_of(const std::vector<TracedRun>& runs) {
 /// The run nearest to the median among those with the fewest interruptions.
 size_t typical_run(const std::vector<TracedRun>& runs, const RowTimes& times, double median_ms) {
   std::vector<std::pair<size_t, double>> ranks;
-  for (size_t r = 0; r < runs.size(); ++r) {
-    size_t interruptions = 0;
-    for (const auto& [key, all] : times) interruptions += is_interrupted(all[r], quantile(all, 0.5));
-    ranks.emplace_back(interruptions, std::fabs(runs[r].duration / 1000 - median_ms));
+  for (const TracedRun& run : runs) ranks.emplace_back(0, std::fabs(run.duration / 1000 - median_ms));
+  for (const auto& [key, all] : times) {
+    const double median = quantile(all, 0.5);
+    for (size_t r = 0; r < runs.size(); ++r) ranks[r].first += is_interrupted(all[r], median);
   }
   return size_t(std::min_element(ranks.begin(), ranks.end()) - ranks.begin());
 }
@@ -179,18 +179,26 @@ json report(const ProfileOptions& o, const Profile& p, const std::string& engine
   return all;
 }
 
+/// The rows of operators, which have a number of nodes, or of nodes, which have a name.
 void print_rows(const json& rows, const char* title, size_t most) {
-  if (most == 0) return;
-  std::printf("\n%s\n", paint(Paint::bold, title).c_str());
-  Table table(
-      {{"operator"}, {"node"}, {"nodes", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"of peak", true}});
+  if (most == 0 || rows.empty()) return;
+  const bool operators = rows[0].contains("nodes");
+  std::printf("\n");
+  const auto number = [](const char* name) { return Table::Column{name, true}; };
+  Table table({{title},
+               operators ? number("nodes") : Table::Column{""},
+               number("ms"),
+               number("share"),
+               number("GFLOP/s"),
+               number("of peak")},
+              0);
   for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
     const json& r = rows[i];
-    std::string name = r.value("name", "");
-    if (r.contains("within")) name += " (in " + r["within"].get<std::string>() + ")";
-    table.row({r["op"], name, r.contains("nodes") ? r["nodes"].dump() : "", fixed_text("%.4f", r["milliseconds"]),
-               fixed_text("%.1f%%", r["share"]), r.contains("gflops") ? fixed_text("%.1f", r["gflops"]) : "",
-               r.contains("gflops") ? fixed_text("%.1f%%", r["peak_share"]) : ""});
+    std::string second = operators ? r["nodes"].dump() : r["name"].get<std::string>();
+    if (r.contains("within")) second += " (in " + r["within"].get<std::string>() + ")";
+    const bool counted = r.contains("gflops");
+    table.row({r["op"], second, fixed_text("%.4f", r["milliseconds"]), fixed_text("%.1f%%", r["share"]),
+               counted ? fixed_text("%.1f", r["gflops"]) : "", counted ? fixed_text("%.1f%%", r["peak_share"]) : ""});
   }
   table.print();
   if (rows.size() > most) std::printf("… and %zu more; --nodes %zu shows all\n", rows.size() - most, rows.size());
@@ -204,7 +212,7 @@ void print_report(const ProfileOptions& o, const Profile& p, const json& told) {
     std::printf("left out: %zu times of nodes that were interrupted (more than twice the node's median)\n",
                 p.interrupted);
   std::printf("peak of this machine, measured: %.1f GFLOP/s in float32\n", p.peak / 1e9);
-  print_rows(told["operators"], "operators", told["operators"].size());
+  print_rows(told["operators"], "operator", told["operators"].size());
   print_rows(told["nodes"], "slowest nodes", o.nodes);
 }
 
@@ -282,7 +290,7 @@ void add_profile(CLI::App& app) {
   o->add_threads(*sub, "threads inside an operator");
   sub->add_option("--repeat", o->repeat, "number of runs, over which medians are taken; a few before do not count")
       ->capture_default_str()
-      ->check(whole(1, 1000000))
+      ->check(whole(1, 100000))  // each leaves a line per node in the engine's profile
       ->type_name("N");
   sub->add_option("--nodes", o->nodes, "how many of the slowest nodes to list")
       ->capture_default_str()

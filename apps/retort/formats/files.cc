@@ -15,8 +15,6 @@ namespace retort::cli {
 namespace {
 
 std::string slurp(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) throw Failure("this is a directory, not a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Failure(std::strerror(errno));
   return {std::istreambuf_iterator<char>(file), {}};
@@ -46,6 +44,8 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
     return HostValues{{"", {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)}}};
   };
   const bool tensor = port.kind != ONNX_TYPE_SEQUENCE && port.kind != ONNX_TYPE_MAP;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) throw Failure(path + ": this is a directory, not a file");
   if (!has_known_suffix(path))
     throw Failure(path +
                   ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "

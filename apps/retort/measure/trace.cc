@@ -57,9 +57,9 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
     return a.start < b.start || (a.start == b.start && a.duration > b.duration);
   });
   for (TracedRun& run : runs) {
-    for (const NodeEvent& n : nodes) {
-      if (n.start >= run.start && n.start < run.start + run.duration) run.nodes.push_back(n);
-    }
+    const auto before = [](const NodeEvent& n, double time) { return n.start < time; };
+    const auto begin = std::lower_bound(nodes.begin(), nodes.end(), run.start, before);
+    run.nodes.assign(begin, std::lower_bound(begin, nodes.end(), run.start + run.duration, before));
     find_self_times(run.nodes);
   }
   return runs;

@@ -182,12 +182,13 @@ nb::object Binding::output_vector() const {
 nb::list Binding::outputs_on_host() const {
   nb::list result;
   for (Owned<OrtValue>& value : outputs()) {
-    const ONNXType kind = kind_of(value.get());
-    if (kind == ONNX_TYPE_TENSOR && is_on_host(value.get())) {
+    int is_tensor = 0;
+    check(api().IsTensor(value.get(), &is_tensor));
+    if (is_tensor && is_on_host(value.get())) {
       result.append(array_of_tensor(std::move(value)));
       continue;
     }
-    if (kind == ONNX_TYPE_UNKNOWN) {
+    if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
       throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
     }
     result.append(object_of_value(on_host(std::move(value))));

@@ -75,10 +75,18 @@ Owned<OrtValue> tensor_of_object(nb::handle object, const Type& expected, Keep k
     return tensor_of_array(array_of_plain(object, expected, what), own, what);
   }
   const bool has_buffer = PyObject_CheckBuffer(object.ptr()) && !PyBytes_Check(object.ptr());
+  const bool has_dlpack = nb::hasattr(object, "__dlpack__");
   if (has_buffer || nb::hasattr(object, "__array__")) {
-    return tensor_of_array(as_array(object), own, what);
+    try {
+      return tensor_of_array(as_array(object), own, what);
+    } catch (nb::python_error& error) {
+      // A tensor of a type that NumPy does not have, or in the memory of a device: DLPack may have it.
+      if (!has_dlpack || !error.matches(PyExc_TypeError)) {
+        throw;
+      }
+    }
   }
-  if (nb::hasattr(object, "__dlpack__")) {
+  if (has_dlpack) {
     return tensor_of_dlpack(object);
   }
   refuse(object, expected, what, "give a numpy.ndarray or an object with __dlpack__");

@@ -98,6 +98,7 @@ def test_adapters_have_host_memory(loopback, tmp_path):
     """)
 
 
+@pytest.mark.memory
 def test_memory_on_the_device_does_not_leak(loopback):
     run(loopback, """
         import gc

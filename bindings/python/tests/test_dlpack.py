@@ -5,8 +5,11 @@ import threading
 
 import numpy as np
 import pytest
+import retort
+from onnx import TensorProto, helper
 from retort.capi import _pybind_state as C
 
+from models import add, model
 from value_tools import HOST, address_of, read_capsule, value_of
 
 # number in onnx.TensorProto.DataType, DLPack's type code and bits
@@ -140,6 +143,28 @@ def test_memory_is_released_in_other_threads():
     assert sys.getrefcount(array) == references
 
 
+class NotForNumpy:
+    """Like a tensor of torch whose type NumPy does not have."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __array__(self, *_, **__):
+        raise TypeError("not for NumPy")
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_an_input_that_is_no_array():
+    session = retort.InferenceSession(add())
+    x = np.arange(4, dtype=np.float32)
+    assert session.run(None, {"x": NotForNumpy(x), "y": x})[0].tolist() == [0, 2, 4, 6]
+
+
 @pytest.fixture(name="torch", scope="module")
 def fixture_torch():
     """torch, where it is installed."""
@@ -158,6 +183,12 @@ class TestTorch:
         for back in (torch.from_dlpack(value), torch.utils.dlpack.from_dlpack(value.to_dlpack())):
             assert back.dtype == tensor.dtype and back.data_ptr() == tensor.data_ptr()
             assert torch.equal(back, tensor)
+
+    def test_inputs_of_a_run(self, torch):
+        data = model([helper.make_node("Identity", ["x"], ["y"])], {"x": (int(TensorProto.BFLOAT16), ["n"])},
+                     {"y": (int(TensorProto.BFLOAT16), ["n"])})
+        result = retort.InferenceSession(data).run(None, {"x": torch.full((3,), 1.5, dtype=torch.bfloat16)})[0]
+        assert result.astype(np.float32).tolist() == [1.5] * 3
 
     def test_value_keeps_the_tensor(self, torch):
         value = C.OrtValue.from_dlpack(torch.full((1000,), 7.0))

@@ -52,9 +52,10 @@ def test_deployment(digits, images, tmp_path):
     try:
         answers = [handle.remote({"image": image}) for image in images[:20]]
         for answer, row in zip(answers, expected):
-            np.testing.assert_array_equal(answer.result()["probabilities"], row)
+            # Which requests share a run is a matter of time, and other numbers of rows may round differently.
+            np.testing.assert_allclose(answer.result()["probabilities"], row, rtol=1e-5)
         import requests
         reply = requests.post("http://127.0.0.1:8000/digits", json={"image": images[0].tolist()}, timeout=30)
-        np.testing.assert_allclose(reply.json()["probabilities"], expected[0], rtol=1e-6)
+        np.testing.assert_allclose(reply.json()["probabilities"], expected[0], rtol=1e-5)
     finally:
         ray.serve.shutdown()

@@ -23,13 +23,14 @@ using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 
 /// round(x / scale). The quotient is replaced by a product with `factor`, which is 1 / scale, where both round to the
-/// same number: everywhere but close to the middle between two numbers. Large numbers may differ, but exceed any code.
+/// same number: everywhere but close to the middle between two numbers, and where the product is not finite. Large
+/// numbers may differ, but exceed any code.
 HWY_INLINE Float rounded_quotient(Float x, Float scale, Float factor) {
   const FloatTag d;
   const Float product = hn::Mul(x, factor), whole = hn::Round(product);
-  // |product| < 512 has an error below 512 · 2^-22.
-  const auto close = hn::Gt(hn::Abs(hn::Sub(product, whole)), hn::Set(d, 0.5f - 0x1p-12f));
-  if (HWY_LIKELY(hn::AllFalse(d, close))) return whole;
+  // A product below 512 has an error below 512 · 2^-22.
+  const auto far = hn::Le(hn::Abs(hn::Sub(product, whole)), hn::Set(d, 0.5f - 0x1p-12f));
+  if (HWY_LIKELY(hn::AllTrue(d, far))) return whole;
   return hn::Round(hn::Div(x, scale));
 }
 
@@ -53,6 +54,13 @@ void quantize_run(const QuantizeRun<T>& r) {
     return hn::ConvertTo(d, r.step ? hn::LoadU(IntTag(), r.zero + i) : hn::Set(IntTag(), *r.zero));
   };
   size_t i = 0;
+  if (r.step == 0) {
+    const Float one = hn::Set(d, *r.scale), factor = hn::Set(d, 1 / *r.scale), to = zero(0);
+    for (; i + kLanes <= r.n; i += kLanes) {
+      const Float quotient = rounded_quotient(hn::LoadU(d, r.x + i), one, factor);
+      hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, to)), narrow, r.y + i);
+    }
+  }
   for (; i + kLanes <= r.n; i += kLanes) {
     const Float quotient = hn::Round(hn::Div(hn::LoadU(d, r.x + i), scale(i)));
     hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, zero(i))), narrow, r.y + i);

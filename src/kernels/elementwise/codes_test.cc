@@ -53,6 +53,27 @@ TEST(Codes, QuantizeRoundsAndHolds) {
   }
 }
 
+// Numbers in the middle between two codes, and their neighbours, with scales down to the smallest.
+TEST(Codes, QuantizeRoundsLikeADivision) {
+  for (const float scale : {0.1f, 1.0f / 3, 7e-5f, 1e-39f, 1e-45f, 1e30f, 3e38f}) {
+    std::vector<float> x;
+    for (int code = -140; code <= 260; ++code) {
+      float middle = (float(code) + 0.5f) * scale;
+      for (int i = 0; i < 3; ++i) middle = std::nextafter(middle, -INFINITY);
+      for (int i = 0; i < 7; ++i) x.push_back(middle), middle = std::nextafter(middle, INFINITY);
+      x.push_back(float(code) * scale);
+    }
+    const int32_t zero = 7;
+    for (int level = 0; level <= int(best_isa()); ++level) {
+      const ScopedIsa isa{Isa(level)};
+      std::vector<uint8_t> y(x.size());
+      quantize(QuantizeRun<uint8_t>{x.data(), &scale, &zero, 0, y.data(), x.size()});
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(y[i], plain<uint8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
+    }
+  }
+}
+
 TEST(Codes, RangeHasZeroAndNoNan) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};

@@ -24,13 +24,15 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
   return quad;
 }
 
+using ScaleVector = hn::Vec<hn::ScalableTag<float>>;
+
 template <typename T>
-HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, T* to) {
+HWY_INLINE void store_codes(const CodesResult& c, Sums v, ScaleVector scale, ScaleVector offset, size_t n, T* to) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<T, SumTag> narrow;
   const auto low = hn::Set(d, float(int32_t(std::numeric_limits<T>::min()) - c.zero));
   const auto high = hn::Set(d, float(int32_t(std::numeric_limits<T>::max()) - c.zero));
-  auto x = hn::Mul(hn::ConvertTo(d, v), scale);
+  auto x = hn::Add(hn::Mul(hn::ConvertTo(d, v), scale), offset);
 #if HWY_ARCH_X86
   x = hn::Min(hn::Max(x, low), high);  // of NaN and a number, max gives the second operand
 #else
@@ -44,15 +46,27 @@ HWY_INLINE void store_codes(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTa
   std::memcpy(to, lanes, n);
 }
 
-/// Stores n sums, at most a vector, starting with element `at`.
-HWY_INLINE void store_result(const CodesResult& c, Sums v, hn::Vec<hn::ScalableTag<float>> scale, size_t n, size_t at) {
-  if (!c.is_codes) {
+/// The first n numbers at p + at, at most a vector; `otherwise` if p is null.
+HWY_INLINE ScaleVector of_columns(const float* p, size_t at, size_t n, float otherwise) {
+  const hn::ScalableTag<float> d;
+  if (!p) return hn::Set(d, otherwise);
+  return n >= kSumLanes ? hn::LoadU(d, p + at) : LoadFirst(d, p + at, n);
+}
+
+/// Stores n sums, at most a vector, starting with element `at`. `added` is the bias of floats, or the offset of codes.
+HWY_INLINE void store_result(const CodesResult& c, Sums v, ScaleVector scale, ScaleVector added, size_t n, size_t at) {
+  if (c.is_float) {
+    const hn::ScalableTag<float> d;
+    float* to = static_cast<float*>(c.data) + at;
+    const auto x = hn::Add(hn::Mul(hn::ConvertTo(d, v), scale), added);
+    n >= kSumLanes ? hn::StoreU(x, d, to) : StoreFirst(d, x, to, n);
+  } else if (!c.is_codes) {
     int32_t* to = static_cast<int32_t*>(c.data) + at;
     n >= kSumLanes ? hn::StoreU(v, SumTag(), to) : StoreFirst(SumTag(), v, to, n);
   } else if (c.is_signed) {
-    store_codes(c, v, scale, n, static_cast<int8_t*>(c.data) + at);
+    store_codes(c, v, scale, added, n, static_cast<int8_t*>(c.data) + at);
   } else {
-    store_codes(c, v, scale, n, static_cast<uint8_t*>(c.data) + at);
+    store_codes(c, v, scale, added, n, static_cast<uint8_t*>(c.data) + at);
   }
 }
 

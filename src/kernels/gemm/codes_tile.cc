@@ -88,18 +88,15 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
   const hn::ScalableTag<float> df;
   for (size_t at = 0; at < columns; at += kSumLanes) {
     const size_t n = columns - at;
-    auto column_scale = hn::Set(df, 1.0f);
-    if (g.c.is_codes && g.c.column_scale) {
-      const float* p = g.c.column_scale + n0 + at;
-      column_scale = n >= kSumLanes ? hn::LoadU(df, p) : LoadFirst(df, p, n);
-    }
+    const auto column_scale = of_columns(g.c.column_scale, n0 + at, n, 1),
+               bias = of_columns(g.c.column_bias, n0 + at, n, 0);
     for (size_t r = 0; r < rows; ++r) {
       const CodeRow& info = g.rows[row + r];
       const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
       const uint32_t shift = g.same_zero ? uint32_t(header[0] - kTurn) * uint32_t(info.sum) : 0;
       const Sums v = product(info, header, g.same_zero, int32_t(uint32_t(info.bias) - shift),
                              hn::Load(SumTag(), sums + r * kPanel + at), at);
-      store_result(g.c, v, scale, n, (row + r) * g.c.stride + n0 + at);
+      store_result(g.c, v, scale, g.c.is_float ? bias : hn::Set(df, info.offset), n, (row + r) * g.c.stride + n0 + at);
     }
   }
 }
@@ -188,9 +185,10 @@ void codes_taps(const CodeTaps& t, size_t n, int32_t* sums) noexcept {
 
 void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, size_t n, size_t at) noexcept {
   const auto scale = hn::Set(hn::ScalableTag<float>(), row.scale);
+  const auto offset = hn::Set(hn::ScalableTag<float>(), row.offset);
   const Sums bias = hn::Set(SumTag(), row.bias);
   for (size_t i = 0; i < n; i += kSumLanes)
-    store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, n - i, at + i);
+    store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, offset, n - i, at + i);
 }
 
 /// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers.

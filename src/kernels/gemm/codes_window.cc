@@ -34,6 +34,7 @@ void window_lines(const CodeWindow& w, const CodeRow& row, const CodesResult& c,
   const auto words = hn::SetTableIndices(d, spread.words);
   const auto low = hn::Load(bytes, spread.bytes[0]), high = hn::Load(bytes, spread.bytes[1]);
   const auto scale = hn::Set(hn::ScalableTag<float>(), row.scale);
+  const auto offset = hn::Set(hn::ScalableTag<float>(), row.offset);
   for (size_t i = 0; i < lines; ++i, at += width) {
     const uint8_t* x = w.x + i * w.row_stride * w.row_bytes;
     for (size_t j = 0; j < width; j += kSumLanes, x += kSumLanes * kStride) {
@@ -50,7 +51,7 @@ void window_lines(const CodeWindow& w, const CodeRow& row, const CodesResult& c,
         add(low, w.weights[r]);
         if constexpr (kHalves == 2) add(high, w.weights[r] + 4);
       }
-      store_result(c, sum, scale, width - j, at + j);
+      store_result(c, sum, scale, offset, width - j, at + j);
     }
   }
 }

@@ -43,12 +43,16 @@ void gemm_codes_reference(const GemmCodesArgs& g, const Codes& a, const Codes& a
       uint32_t sum = uint32_t(g.rows[i].bias);
       for (size_t l = 0; l < g.k; ++l) sum += uint32_t((a[i * g.k + l] - a_zero[i]) * (b[l * g.n + j] - b_zero[j]));
       const size_t at = i * g.c.stride + j;
+      const float factor = g.rows[i].scale * (g.c.column_scale ? g.c.column_scale[j] : 1);
+      if (g.c.is_float) {
+        static_cast<float*>(g.c.data)[at] = float(int32_t(sum)) * factor + (g.c.column_bias ? g.c.column_bias[j] : 0);
+        continue;
+      }
       if (!g.c.is_codes) {
         static_cast<int32_t*>(g.c.data)[at] = int32_t(sum);
         continue;
       }
-      const float scale = g.rows[i].scale * (g.c.column_scale ? g.c.column_scale[j] : 1);
-      const float x = std::nearbyint(float(int32_t(sum)) * scale) + float(g.c.zero);
+      const float x = std::nearbyint(float(int32_t(sum)) * factor + g.rows[i].offset) + float(g.c.zero);
       const float low = g.c.is_signed ? -128 : 0, high = low + 255;
       const auto code = int32_t(!(x > low) ? low : std::min(x, high));
       static_cast<uint8_t*>(g.c.data)[at] = uint8_t(code);

@@ -35,6 +35,7 @@ struct CodeRow {
   int32_t sum = 0;   ///< of its codes, including padding
   int32_t bias = 0;  ///< added to the products
   float scale = 1;   ///< of the products, if they are converted to codes
+  float offset = 0;  ///< added to the scaled products before they are rounded to codes
 };
 
 /// Bytes of a row of A: k and padding.
@@ -61,15 +62,17 @@ void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept;
 /// Interleaves up to four runs of n codes as quads of B's form; null runs count as 0.
 void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept;
 
-/// The destination of a product: int32_t, or codes round(C · scale of the row · scale of the column) + zero, half to
-/// even, clamped to the range of the type; NaN gives the smallest.
+/// The destination of a product: int32_t; float C · scale of the row · scale of the column + bias of the column; or codes
+/// round(C · scale of the row · scale of the column + offset of the row) + zero, half to even, clamped to the range of the
+/// type; NaN gives the smallest.
 struct CodesResult {
   void* data = nullptr;
   size_t stride = 0;  ///< elements from row to row
-  bool is_codes = false;
+  bool is_codes = false, is_float = false;
   bool is_signed = false;
   int32_t zero = 0;
   const float* column_scale = nullptr;  ///< [n]; null: 1
+  const float* column_bias = nullptr;   ///< [n], for floats; null: 0
 };
 
 struct GemmCodesArgs {

@@ -29,7 +29,7 @@ struct Operands {
   Zeros zeros;
   std::vector<uint8_t> a, b, a_zero, b_zero;
   std::vector<int32_t> bias;
-  std::vector<float> row_scale, column_scale;
+  std::vector<float> row_scale, column_scale, column_bias;
 
   Operands(Shape shape, bool a_is_signed, bool b_is_signed, Zeros z)
       : s(shape), a_signed(a_is_signed), b_signed(b_is_signed), zeros(z) {
@@ -47,6 +47,7 @@ struct Operands {
     const float unit = 1 / (40 * std::sqrt(float(s.k + 1)));
     for (size_t i = 0; i < s.m; ++i) row_scale.push_back(unit * float(random() % 100) / 50);
     for (size_t j = 0; j < s.n; ++j) column_scale.push_back(float(random() % 100) / 50);
+    for (size_t j = 0; j < s.n; ++j) column_bias.push_back(float(random() % 100) / 7);
     if (s.n > 2) column_scale[s.n - 1] = std::numeric_limits<float>::quiet_NaN();
   }
   Codes zero(const std::vector<uint8_t>& v, bool is_signed) const {
@@ -67,6 +68,7 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const P
   c.data = result.data();
   c.stride = s.n + kGap;
   c.column_scale = o.column_scale.data();
+  if (c.is_float) c.column_bias = o.column_bias.data();
   std::vector<CodeRow> rows(s.m);
   testing::Lines a(codes_rows_bytes(s.m, s.k)), b(codes_packed_bytes(s.k, s.n));
   auto* to = reinterpret_cast<int8_t*>(a.data());
@@ -76,6 +78,7 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const P
   for (size_t i = 0; i < s.m; ++i) {
     rows[i].bias = o.bias[i];
     rows[i].scale = o.row_scale[i];
+    rows[i].offset = float(i % 5) * 0.3f;
   }
   const GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data(), .c = c};
   if (plain)
@@ -99,8 +102,13 @@ void for_each_unit(const F& f) {
 }
 
 void expect_equal(const Operands& o) {
-  for (const int kind : {0, 1, 2}) {
-    const CodesResult c{.is_codes = kind > 0, .is_signed = kind == 2, .zero = kind == 0 ? 0 : kind == 1 ? 130 : -7};
+  for (const int kind : {0, 1, 2, 3}) {
+    const CodesResult c{.is_codes = kind == 1 || kind == 2,
+                        .is_float = kind == 3,
+                        .is_signed = kind == 2,
+                        .zero = kind == 1   ? 130
+                                : kind == 2 ? -7
+                                            : 0};
     const std::vector<char> want = multiply(o, c, true);
     for_each_unit([&] {
       EXPECT_EQ(want, multiply(o, c, false))

@@ -1,5 +1,6 @@
-// GridSample: the modes of interpolation had names of two dimensions before opset 20. An image of another type than floats
-// is interpolated in float64, and the fraction dropped; where nothing is interpolated, elements of any type are gathered.
+// GridSample: the modes of interpolation had names of two dimensions before opset 20, as in com.microsoft.GridSample. An
+// image of another type than floats is interpolated in float64, and the fraction dropped; where nothing is interpolated,
+// elements of any type are gathered.
 #include <limits>
 
 #include "lift/rewriter.h"
@@ -58,8 +59,16 @@ void sample_other_types(Rewriter& r) {
   r.remove();
 }
 
+void move_grid_sample(Rewriter& r) {
+  apply_grid_sample(r);
+  r.node().domain.clear();
+  r.node().version = 0;
+  sample_other_types(r);
+}
+
 constexpr LiftRule kGridSampleRules[] = {{"GridSample", 20, apply_grid_sample},
-                                         {"GridSample", kAlways, sample_other_types}};
+                                         {"GridSample", kAlways, sample_other_types},
+                                         {"GridSample", kAlways, move_grid_sample, "com.microsoft"}};
 
 }  // namespace
 

@@ -25,14 +25,6 @@ void move_gather_nd(Rewriter& r) {
 
 void move_fused_mat_mul(Rewriter& r) { move_to(r, "FusedMatMul", "com.microsoft"); }
 
-void move_grid_sample(Rewriter& r) {
-  const auto mode = r.attributes().get_or<std::string>("mode", "bilinear");
-  r.attributes().set("mode", mode == "bilinear"  ? std::string("linear")
-                             : mode == "bicubic" ? std::string("cubic")
-                                                 : mode);
-  move_to(r, "GridSample");
-}
-
 /// Input i, a vector of one element or a scalar, as a scalar.
 void make_scalar(Rewriter& r, size_t i) {
   if (!r.has(i)) return;
@@ -123,7 +115,6 @@ constexpr LiftRule kMovedRules[] = {{"GatherND", kAlways, move_gather_nd, kMicro
                                     {"FastGelu", kAlways, take_gelu_apart<true>, kMicrosoft},
                                     {"QuickGelu", kAlways, quick_gelu, kMicrosoft},
                                     {"TransposeMatMul", kAlways, move_fused_mat_mul, kMicrosoft},
-                                    {"GridSample", kAlways, move_grid_sample, kMicrosoft},
                                     {"Pad", kAlways, move_pad, kMicrosoft},
                                     {"Range", kAlways, move_range, kMicrosoft},
                                     {"ExpandDims", kAlways, move_expand_dims, kMicrosoft},

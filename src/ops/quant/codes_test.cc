@@ -79,6 +79,28 @@ const OpTest q_linear_add("QLinearAdd",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+const OpTest q_linear_conv_real_bias(
+    "QLinearConv",
+    {{.about = "a bias of real numbers, depthwise and not",
+      .inputs = {u8({1, 1, 1, 2}, {10, 20}), f32({}, {2}), u8({}, {10}), Tensor::of<int8_t>({2, 1, 1, 1}, {2, -3}),
+                 f32({2}, {1, 0.5f}), Tensor::of<int8_t>({2}, {0, 0}), f32({}, {4}), u8({}, {100}), f32({2}, {6, -1})},
+      .outputs = {u8({1, 2, 1, 2}, {102, 112, 100, 92})},
+      .fixed_types = true}},
+    {.domain = "retort"});
+
+const OpTest matmul_integer_to_float(
+    "MatMulIntegerToFloat",
+    {{.about = "scales of columns and a bias",
+      .inputs = {u8({2, 2}, {1, 2, 3, 4}), Tensor::of<int8_t>({2, 2}, {1, -1, 2, -2}), f32({}, {0.5f}),
+                 f32({2}, {2, 4}), u8({}, {1}), Tensor::of<int8_t>({}, {0}), f32({2}, {1, -1})},
+      .outputs = {f32({2, 2}, {3, -5, 9, -17})},
+      .fixed_types = true},
+     {.about = "no zero points, a batch",
+      .inputs = {u8({2, 1, 2}, {1, 2, 3, 4}), u8({2, 1}, {5, 6}), f32({}, {1}), f32({}, {2})},
+      .outputs = {f32({2, 1, 1}, {34, 78})},
+      .fixed_types = true}},
+    {.domain = "retort"});
+
 Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tensor> inputs) {
   return OpRun("", op, attributes, std::move(inputs), 1).run()[0];
 }

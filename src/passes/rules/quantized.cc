@@ -80,22 +80,39 @@ std::optional<Codes> filter_codes(const Graph& g, ValueId v) {
   return Codes{n->inputs[0], n->inputs[1], n->input(2), codes.dtype()};
 }
 
-/// The integers of a bias whose scale is the product of those of image and filters; none if there is another bias.
-std::optional<ValueId> bias_codes(const Graph& g, ValueId v, float image_scale, std::span<const float> filter_scales) {
-  if (v == ValueId::none) return ValueId::none;
+/// The bias of a convolution of codes: integers whose scale is the product of those of image and filters, or numbers.
+struct ConvBias {
+  ValueId codes = ValueId::none;
+  std::vector<float> numbers;
+};
+
+bool are_products(std::span<const float> scales, float image_scale, std::span<const float> filter_scales) {
+  for (size_t i = 0; i < std::max(scales.size(), filter_scales.size()); ++i) {
+    const float own = scales[scales.size() == 1 ? 0 : i];
+    const float wanted = image_scale * filter_scales[filter_scales.size() == 1 ? 0 : i];
+    if (!(std::abs(own - wanted) <= 1e-6f * std::abs(wanted))) return false;
+  }
+  return true;
+}
+
+/// None if the bias is not constant, or has codes of another kind.
+std::optional<ConvBias> conv_bias(const Graph& g, ValueId v, float image_scale, std::span<const float> filter_scales) {
+  if (v == ValueId::none) return ConvBias{};
+  if (is_float32(g, v) && g.constant(v)) return ConvBias{ValueId::none, float_content(g, v)};
   const Node* n = producer_of(g, v, "DequantizeLinear");
-  if (!n || !is_plain(g, *n, v) || g.value(n->inputs[0]).type.dtype != DType::i32) return std::nullopt;
+  if (!n || !is_plain(g, *n, v) || !g.constant(n->inputs[0])) return std::nullopt;
+  const Tensor& codes = *g.constant(n->inputs[0]);
+  if (codes.dtype() != DType::i32 || codes.shape().rank() != 1) return std::nullopt;
   if (n->input(2) != ValueId::none) {
     const auto zeros = known_integers(g, n->inputs[2]);
     if (!zeros || std::ranges::any_of(*zeros, [](int64_t z) { return z != 0; })) return std::nullopt;
   }
   const std::vector<float> scales = float_content(g, n->inputs[1]);
-  for (size_t i = 0; i < std::max(scales.size(), filter_scales.size()); ++i) {
-    const float own = scales[scales.size() == 1 ? 0 : i];
-    const float wanted = image_scale * filter_scales[filter_scales.size() == 1 ? 0 : i];
-    if (!(std::abs(own - wanted) <= 1e-6f * std::abs(wanted))) return std::nullopt;
-  }
-  return n->inputs[0];
+  if (are_products(scales, image_scale, filter_scales)) return ConvBias{n->inputs[0], {}};
+  ConvBias bias;
+  for (size_t i = 0; i < codes.count(); ++i)
+    bias.numbers.push_back(float(codes.at<int32_t>(i)) * scales[scales.size() == 1 ? 0 : i]);
+  return bias;
 }
 
 Tensor zeros_like(const Tensor& scales, DType type) {
@@ -112,14 +129,19 @@ std::optional<Patch> match_qdq_conv(const Graph& g, const Node& n) {
   const auto x = codes_of(g, conv->inputs[0]), w = filter_codes(g, conv->inputs[1]);
   if (!x || !w) return std::nullopt;
   const std::vector<float> scales = float_content(g, w->scale);
-  const auto bias = bias_codes(g, conv->input(2), scale_of(g, *x), scales);
+  const auto bias = conv_bias(g, conv->input(2), scale_of(g, *x), scales);
   if (!bias) return std::nullopt;
   Patch p(g);
   const ValueId w_zero = w->zero != ValueId::none ? w->zero : p.constant(zeros_like(*g.constant(w->scale), w->type));
   std::vector<ValueId> inputs = {x->codes, x->scale, given_zero(p, *x), w->codes,
                                  w->scale, w_zero,   y->scale,          given_zero(p, *y)};
-  if (*bias != ValueId::none) inputs.push_back(*bias);
-  p.replace(n.outputs[0], p.add({.type = "QLinearConv", .inputs = std::move(inputs), .attributes = conv->attributes}));
+  const bool real = !bias->numbers.empty();
+  if (bias->codes != ValueId::none) inputs.push_back(bias->codes);
+  if (real) inputs.push_back(p.constant(float_tensor({int64_t(bias->numbers.size())}, bias->numbers), "bias"));
+  p.replace(n.outputs[0], p.add({.type = "QLinearConv",
+                                 .inputs = std::move(inputs),
+                                 .attributes = conv->attributes,
+                                 .domain = real ? "retort" : ""}));
   p.covers({conv->id, n.id});
   return p;
 }

@@ -4,90 +4,110 @@
 namespace retort {
 namespace {
 
-/// The nodes that a quantiser writes.
-struct QuantizedGraph : TestGraph {
+/// A graph to which the nodes of a quantiser are added.
+struct Quantizer {
+  TestGraph& t;
   ValueId code(int value, bool is_signed = false) {
-    return g.add_constant(g.unique_name("z"), is_signed ? Tensor::of<int8_t>({}, {int8_t(value)})
-                                                        : Tensor::of<uint8_t>({}, {uint8_t(value)}));
+    return t.g.add_constant(t.g.unique_name("z"), is_signed ? Tensor::of<int8_t>({}, {int8_t(value)})
+                                                            : Tensor::of<uint8_t>({}, {uint8_t(value)}));
   }
   /// Codes of x, and their real numbers.
-  ValueId coded(ValueId x, float scale, ValueId zero) { return add("QuantizeLinear", {x, scalar(scale), zero}); }
+  ValueId coded(ValueId x, float scale, ValueId zero) { return t.add("QuantizeLinear", {x, t.scalar(scale), zero}); }
   ValueId real(ValueId codes, float scale, ValueId zero) {
-    return add("DequantizeLinear", {codes, scalar(scale), zero});
+    return t.add("DequantizeLinear", {codes, t.scalar(scale), zero});
   }
   /// An input whose numbers are those of codes.
   ValueId quantized_input(const char* name, Shape shape, float scale, ValueId zero) {
-    return real(coded(input(name, std::move(shape)), scale, zero), scale, zero);
+    return real(coded(t.input(name, std::move(shape)), scale, zero), scale, zero);
   }
-  Tensor signed_codes(Shape shape) {
-    Tensor t(DType::i8, std::move(shape));
-    for (size_t i = 0; i < t.count(); ++i) t.mutable_data<int8_t>()[i] = int8_t(int(i * 37 % 255) - 127);
-    return t;
+  static Tensor signed_codes(Shape shape) {
+    Tensor codes(DType::i8, std::move(shape));
+    for (size_t i = 0; i < codes.count(); ++i) codes.mutable_data<int8_t>()[i] = int8_t(int(i * 37 % 255) - 127);
+    return codes;
   }
   /// Constant weights with one scale per index along `axis`.
   ValueId weights(Shape shape, int64_t axis, const std::vector<float>& scales) {
-    const ValueId codes = g.add_constant("w", signed_codes(std::move(shape)));
-    const ValueId zeros = g.add_constant("w_zero", Tensor(DType::i8, {int64_t(scales.size())}));
-    return add("DequantizeLinear", {codes, floats({int64_t(scales.size())}, scales), zeros}, {{"axis", axis}});
+    const ValueId codes = t.g.add_constant("w", signed_codes(std::move(shape)));
+    const ValueId zeros = t.g.add_constant("w_zero", Tensor(DType::i8, {int64_t(scales.size())}));
+    return t.add("DequantizeLinear", {codes, t.floats({int64_t(scales.size())}, scales), zeros}, {{"axis", axis}});
   }
   ValueId bias(const std::vector<int32_t>& codes, const std::vector<float>& scales) {
     const int64_t n = int64_t(codes.size());
-    return add("DequantizeLinear", {g.add_constant("b", Tensor::of<int32_t>({n}, codes)), floats({n}, scales)},
-               {{"axis", int64_t(0)}});
+    return t.add("DequantizeLinear", {t.g.add_constant("b", Tensor::of<int32_t>({n}, codes)), t.floats({n}, scales)},
+                 {{"axis", int64_t(0)}});
   }
 };
 
-TEST(Quantized, ConvolutionWithBias) {
-  QuantizedGraph t;
-  const ValueId zero = t.code(3), out_zero = t.code(0);
-  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+void convolution_with_bias(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId zero = q.code(3), out_zero = q.code(0);
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
   const ValueId conv =
-      t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.bias({100, -7}, {0.125f, 0.0625f})});
-  t.output(t.coded(t.add("Relu", {conv}), 0.5f, out_zero), "y");
-  expect_rewrite(t, {"qdq_conv"}, R"(graph(x: float32[1,2,5,5]) {
+      t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), q.bias({100, -7}, {0.125f, 0.0625f})});
+  t.output(q.coded(t.add("Relu", {conv}), 0.5f, out_zero), "y");
+}
+const RuleExample example_of_convolution_with_bias("quantized_convolution_with_bias", {"qdq_conv"},
+                                                   convolution_with_bias, R"(graph(x: float32[1,2,5,5]) {
   QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
   y: uint8[1,2,3,3] = QLinearConv(QuantizeLinear#1, c#2, z#1, w, w#1, w_zero, c#3, z#2, b)
   return y
 }
 )");
-}
 
-TEST(Quantized, AConvolutionWithAnotherBiasStaysInFloat) {
-  QuantizedGraph t;
-  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
-  const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.bias({1, 2}, {0.5f, 0.5f})});
-  t.output(t.coded(conv, 0.5f, t.code(0)), "y");
+void a_bias_with_another_scale_has_real_numbers(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), q.bias({1, 2}, {0.5f, 0.5f})});
+  t.output(q.coded(conv, 0.5f, q.code(0)), "y");
+}
+const RuleExample example_of_a_bias_with_another_scale_has_real_numbers(
+    "quantized_a_bias_with_another_scale_has_real_numbers", {"qdq_conv"}, a_bias_with_another_scale_has_real_numbers,
+    R"(graph(x: float32[1,2,5,5]) {
+  QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
+  y: uint8[1,2,3,3] = retort.QLinearConv(QuantizeLinear#1, c#2, z#1, w, w#1, w_zero, c#3, z#2, bias#1)
+  return y
+}
+)");
+
+TEST(Quantized, ABiasThatARunComputesStays) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f}), t.input("bias", {2})});
+  t.output(q.coded(conv, 0.5f, q.code(0)), "y");
   expect_no_rewrite(t, {"qdq_conv"});
 }
 
 TEST(Quantized, ReluThatTheRangeOfTheCodesDoesNotContainStays) {
-  QuantizedGraph t;
-  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, t.code(3));
-  const ValueId conv = t.add("Conv", {x, t.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
-  t.output(t.coded(t.add("Relu", {conv}), 0.5f, t.code(1)), "y");
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
+  t.output(q.coded(t.add("Relu", {conv}), 0.5f, q.code(1)), "y");
   expect_no_rewrite(t, {"qdq_conv"});
 }
 
-TEST(Quantized, Sum) {
-  QuantizedGraph t;
-  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
-  const ValueId b = t.quantized_input("b", {2, 3}, 0.5f, t.code(-5, true));
-  t.output(t.coded(t.add("Add", {a, b}), 0.125f, t.code(100)), "y");
-  expect_rewrite(t, {"qdq_add"}, R"(graph(a: float32[2,3], b: float32[2,3]) {
+void sum(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  const ValueId b = q.quantized_input("b", {2, 3}, 0.5f, q.code(-5, true));
+  t.output(q.coded(t.add("Add", {a, b}), 0.125f, q.code(100)), "y");
+}
+const RuleExample example_of_sum("quantized_sum", {"qdq_add"}, sum, R"(graph(a: float32[2,3], b: float32[2,3]) {
   QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
   QuantizeLinear#2: int8[2,3] = QuantizeLinear(b, c#2, z#2)
   y: uint8[2,3] = retort.QLinearAdd(QuantizeLinear#1, c#3, z#1, QuantizeLinear#2, c#4, z#2, c#5, z#3)
   return y
 }
 )");
-}
 
-TEST(Quantized, Product) {
-  QuantizedGraph t;
-  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
-  t.output(t.add("Gemm", {a, t.weights({4, 3}, 0, {0.5f, 0.25f, 1, 2}), t.weight("c", {4})}, {{"transB", int64_t(1)}}),
+void product(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  t.output(t.add("Gemm", {a, q.weights({4, 3}, 0, {0.5f, 0.25f, 1, 2}), t.weight("c", {4})}, {{"transB", int64_t(1)}}),
            "y");
-  expect_rewrite(t, {"qdq_gemm"}, R"(graph(a: float32[2,3]) {
+}
+const RuleExample example_of_product("quantized_product", {"qdq_gemm"}, product, R"(graph(a: float32[2,3]) {
   QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
   MatMulInteger#1: int32[2,4] = MatMulInteger(QuantizeLinear#1, const#1, z#1, w_zero)
   Cast#1: float32[2,4] = Cast(MatMulInteger#1) {to=1}
@@ -96,14 +116,15 @@ TEST(Quantized, Product) {
   return y
 }
 )");
-}
 
-TEST(Quantized, ProductOfTwoInputs) {
-  QuantizedGraph t;
-  const ValueId a = t.quantized_input("a", {2, 3}, 0.25f, t.code(3));
-  const ValueId b = t.quantized_input("b", {3, 4}, 0.5f, t.code(7));
+void product_of_two_inputs(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  const ValueId b = q.quantized_input("b", {3, 4}, 0.5f, q.code(7));
   t.output(t.add("MatMul", {a, b}), "y");
-  expect_rewrite(t, {"qdq_matmul"}, R"(graph(a: float32[2,3], b: float32[3,4]) {
+}
+const RuleExample example_of_product_of_two_inputs("quantized_product_of_two_inputs", {"qdq_matmul"},
+                                                   product_of_two_inputs, R"(graph(a: float32[2,3], b: float32[3,4]) {
   QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
   QuantizeLinear#2: uint8[3,4] = QuantizeLinear(b, c#2, z#2)
   MatMulInteger#1: int32[2,4] = MatMulInteger(QuantizeLinear#1, QuantizeLinear#2, z#1, z#2)
@@ -112,28 +133,28 @@ TEST(Quantized, ProductOfTwoInputs) {
   return y
 }
 )");
-}
 
-TEST(Quantized, Moves) {
-  QuantizedGraph t;
-  const ValueId zero = t.code(3);
-  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
-  const ValueId pooled = t.coded(t.add("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}), 0.25f, zero);
-  t.output(t.coded(t.add("Flatten", {t.real(pooled, 0.25f, zero)}), 0.25f, zero), "y");
-  expect_rewrite(t, {"qdq_move"}, R"(graph(x: float32[1,2,5,5]) {
+void moves(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId zero = q.code(3);
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+  const ValueId pooled = q.coded(t.add("MaxPool", {x}, {{"kernel_shape", std::vector<int64_t>{2, 2}}}), 0.25f, zero);
+  t.output(q.coded(t.add("Flatten", {q.real(pooled, 0.25f, zero)}), 0.25f, zero), "y");
+}
+const RuleExample example_of_moves("quantized_moves", {"qdq_move"}, moves, R"(graph(x: float32[1,2,5,5]) {
   QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
   MaxPool#1: uint8[1,2,4,4] = MaxPool(QuantizeLinear#1) {kernel_shape=[2,2]}
   y: uint8[1,32] = Flatten(MaxPool#1)
   return y
 }
 )");
-}
 
 TEST(Quantized, AMoveToOtherCodesStays) {
-  QuantizedGraph t;
-  const ValueId zero = t.code(3);
-  const ValueId x = t.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
-  t.output(t.coded(t.add("Flatten", {x}), 0.5f, zero), "y");
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId zero = q.code(3);
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, zero);
+  t.output(q.coded(t.add("Flatten", {x}), 0.5f, zero), "y");
   expect_no_rewrite(t, {"qdq_move"});
 }
 

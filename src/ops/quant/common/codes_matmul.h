@@ -28,7 +28,7 @@ struct CodesMatMul {
   };
   /// The scales in inputs `a_scale` and `b_scale`, divided by `y`. Their shapes are checked.
   Scales scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const;
-  /// `y` points to the data of the first product.
+  /// `y` points to the data of the first product. `scales` are needed unless the result has sums.
   void run(const RunContext& c, kernels::CodesResult y, const Scales* scales = nullptr) const;
 
  private:

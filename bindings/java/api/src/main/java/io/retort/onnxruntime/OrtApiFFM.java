@@ -53,8 +53,8 @@ public final class OrtApiFFM {
   }
 
   /**
-   * Finds and loads a library, as {@link #get()} does. Each object of the same library may be used with objects of the
-   * other.
+   * Finds and loads a library, as {@link #get()} does, which returns the same object each time. Several objects of one
+   * library may be used together.
    *
    * @throws UnsatisfiedLinkError if no library can be used; the message lists what was tried
    * @throws UnsupportedOperationException if Java does not allow calls of native code
@@ -66,6 +66,8 @@ public final class OrtApiFFM {
   private static OrtLibrary open(Supplier<NativeLibrary> load) {
     FfmSupport.require();
     try {
+      // A restricted call that does nothing: later, the error would come out of a class's initialisation, once.
+      Memory.view(MemorySegment.NULL, 0);
       return OrtLibrary.open(load.get());
     } catch (IllegalCallerException e) {
       throw new UnsupportedOperationException("Java does not let this package call native code (" + e.getMessage() + "): start it with "
@@ -148,7 +150,7 @@ public final class OrtApiFFM {
    * @return the OrtIoBinding
    */
   public MemorySegment createIoBinding(MemorySegment sessionPtr, Arena scope) {
-    return Memory.view(createOrtIoBinding(sessionPtr), 0, scope, binding -> bindings.releaseIfThere(binding));
+    return bindings.create(notNull(sessionPtr, "the session"), scope);
   }
 
   /**

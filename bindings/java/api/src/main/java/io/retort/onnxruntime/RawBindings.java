@@ -17,11 +17,15 @@ import java.util.function.UnaryOperator;
  * binding, and the allocators of its tensors. Thread-safe, but one binding is for one thread at a time.
  */
 final class RawBindings {
-  /**
-   * @param session the OrtSession
-   * @param allocators the allocators of tensors that are bound to outputs, to be released after the binding
-   */
-  private record Binding(MemorySegment session, List<MemorySegment> allocators) {}
+  private static final class Binding {
+    final MemorySegment session;
+    /** The allocators of tensors that are bound to outputs, to be released after the binding. */
+    final List<MemorySegment> allocators = new ArrayList<>();
+
+    Binding(MemorySegment session) {
+      this.session = session;
+    }
+  }
 
   private final OrtApi c;
   private final MemorySegment defaultAllocator;
@@ -46,9 +50,21 @@ final class RawBindings {
   MemorySegment create(MemorySegment session) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment binding = pointer(arena, out -> c.createIoBinding(session, out));
-      bindings.put(binding.address(), new Binding(session, new ArrayList<>()));
+      bindings.put(binding.address(), new Binding(session));
       LiveObjects.born(ObjectKind.IO_BINDING);
       return binding;
+    }
+  }
+
+  /** Creates a binding that is released when an arena is closed, unless the program has released it before. */
+  MemorySegment create(MemorySegment session, Arena arena) {
+    MemorySegment made = create(session);
+    Binding known = of(made);
+    try {
+      return Memory.view(made, 0, arena, binding -> release(binding, known));
+    } catch (RuntimeException e) {
+      release(made, known);
+      throw e;
     }
   }
 
@@ -128,13 +144,12 @@ final class RawBindings {
   }
 
   void release(MemorySegment binding) {
-    of(binding);
-    releaseIfThere(binding);
+    release(binding, of(binding));
   }
 
-  void releaseIfThere(MemorySegment binding) {
-    Binding known = bindings.remove(binding.address());
-    if (known == null) return;
+  /** Releases a binding, unless that was done before: its address may then be that of another one. */
+  private void release(MemorySegment binding, Binding known) {
+    if (!bindings.remove(binding.address(), known)) return;
     c.releaseIoBinding(binding);
     known.allocators.forEach(c::releaseAllocator);
     LiveObjects.gone(ObjectKind.IO_BINDING);

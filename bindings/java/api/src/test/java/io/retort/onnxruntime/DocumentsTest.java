@@ -220,13 +220,15 @@ class DocumentsTest extends Fixture {
   void mistakesWithPointers() {
     OrtApiFFM ort = OrtApiFFM.get();
     OrtSessionFFM session = session(Models.add(4));
+    // Official ONNX Runtime cannot bind any more after an unknown name, so that binding is another one.
+    MemorySegment wrong = ort.createOrtIoBinding(session.nativePointer());
     MemorySegment binding = ort.createOrtIoBinding(session.nativePointer());
     MemorySegment cpu = ort.memoryInfo(DeviceSpec.CPU);
     try (OrtValueRef x = tensor(floats(1, 2, 3, 4), 4)) {
       invalid(() -> ort.createOrtIoBinding(MemorySegment.NULL), "the session is NULL");
       invalid(() -> ort.bindInputToDevice(binding, "x", MemorySegment.NULL, cpu), "the value is NULL");
       invalid(() -> ort.bindInputToDevice(binding, "x", x.nativePointer(), ort.memoryInfo(DeviceSpec.cuda(0))), "'x' is not in the memory that was given");
-      assertTrue(fails(() -> ort.bindInputToDevice(binding, "w", x.nativePointer(), cpu)).getMessage().contains("w"));
+      assertTrue(fails(() -> ort.bindInputToDevice(wrong, "w", x.nativePointer(), cpu)).getMessage().contains("w"));
       fails(() -> ort.bindOutput(binding, "z", OnnxTensorElementType.FLOAT, FOUR, ort.memoryInfo(DeviceSpec.cuda(0))));
       fails(() -> ort.runWithIoBinding(binding));
       ort.bindInputToDevice(binding, "x", x.nativePointer(), cpu);
@@ -235,6 +237,7 @@ class DocumentsTest extends Fixture {
       ort.runWithIoBinding(binding);
       invalid(() -> ort.getBoundOutputValues(binding, arena.allocate(4)), "the array has 4 bytes, 1 pointers take 8");
     }
+    ort.releaseOrtIoBinding(wrong);
     ort.releaseOrtIoBinding(binding);
     for (Executable use : new Executable[] {() -> ort.runWithIoBinding(binding), () -> ort.releaseOrtIoBinding(binding), () -> ort.getBoundOutputValues(binding, arena.allocate(8))})
       invalid(use, "no binding has the address", "createOrtIoBinding");
@@ -257,6 +260,18 @@ class DocumentsTest extends Fixture {
           if (i % 2 == 0) ort.releaseOrtIoBinding(binding);
         }
       }
+      assertEquals(0, LiveObjects.count(ObjectKind.IO_BINDING));
+      // A binding that was released does not release another one, which may have its address.
+      MemorySegment other;
+      try (Arena scope = Arena.ofConfined()) {
+        ort.releaseOrtIoBinding(ort.createIoBinding(session.nativePointer(), scope));
+        other = ort.createOrtIoBinding(session.nativePointer());
+      }
+      assertEquals(1, LiveObjects.count(ObjectKind.IO_BINDING));
+      ort.releaseOrtIoBinding(other);
+      Arena ended = Arena.ofConfined();
+      ended.close();
+      closed(() -> ort.createIoBinding(session.nativePointer(), ended));
       assertEquals(0, LiveObjects.count(ObjectKind.IO_BINDING));
     }
   }
