@@ -204,8 +204,8 @@ def table(found, memory):
         for ours, (one, two) in engines.items():
             of = "" if place.startswith("plain") else f"{two / one / (found['plain processes'][ours][1] / found['plain processes'][ours][0]):.2f}"
             text += f"| {place} | {'Retort' if ours else 'onnxruntime'} | {one:,.0f} | {two:,.0f} | {two / one:.2f} × | {of} |\n"
-    return text + (f"\nPrivate memory of the session of the second worker: {memory[True]:.1f} MiB with Retort, {memory[False]:.1f} MiB with "
-                   f"onnxruntime; the weights have {LAYERS * WIDTH * WIDTH * 4 / 2 ** 20:.0f} MiB.\n")
+    return text + (f"\nPrivate memory of the second worker's session: {memory[True]:.1f} MiB with Retort, {memory[False]:.1f} MiB with onnxruntime;\n"
+                   f"the weights have {LAYERS * WIDTH * WIDTH * 4 / 2 ** 20:.0f} MiB.\n")
 
 
 def main():
