@@ -39,9 +39,9 @@ TEST(Preset, MinimalSizeGivesWorkspacesBack) {
   const auto small = make_session(t.g, options);
   const std::vector<Value> inputs{Value(random_inputs(t.g)[0])};
   const std::vector<Value> expected = run(*kept, inputs);
-  EXPECT_GT(kept->workspace_bytes(), 0u);
+  EXPECT_GT(kept->idle_bytes().workspaces, 0u);
   EXPECT_EQ(run(*small, inputs)[0].tensor()->data<float>()[0], expected[0].tensor()->data<float>()[0]);
-  EXPECT_EQ(small->workspace_bytes(), 0u);
+  EXPECT_EQ(small->idle_bytes().workspaces, 0u);
 }
 
 TEST(Preset, AnUnknownOneIsRefused) {

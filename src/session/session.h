@@ -25,6 +25,12 @@
 
 namespace retort {
 
+/// Memory that a session keeps for its next runs.
+struct IdleBytes {
+  size_t workspaces = 0;  ///< of frames that are not in use
+  size_t results = 0;     ///< of results that have been released
+};
+
 /// Thread-safe: any number of runs may be in progress at the same time.
 class Session {
  public:
@@ -74,10 +80,7 @@ class Session {
   void set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
   /// The memory of workspaces, and of results if it counts them.
   const std::shared_ptr<CountedMemory>& memory() const { return memory_; }
-  /// Bytes that idle frames hold.
-  size_t workspace_bytes() { return routes_->workspace_bytes(); }
-  /// Bytes of released results that are kept for the next runs.
-  size_t kept_result_bytes() const { return results_->bytes(); }
+  IdleBytes idle_bytes() { return {.workspaces = routes_->workspace_bytes(), .results = results_->bytes()}; }
 
  private:
   Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options);

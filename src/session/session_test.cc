@@ -72,9 +72,9 @@ TEST(Session, WorkspaceShrinksWhenRunsDo) {
   const auto owner = softmax_session();
   Session& session = *owner;
   run(session, kLong);
-  EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
+  EXPECT_GE(session.idle_bytes().workspaces, size_t(kLong) * sizeof(float));
   for (size_t i = 0; i < kManyRuns; ++i) run(session, kShort);
-  EXPECT_LT(session.workspace_bytes(), size_t(1) << 20);
+  EXPECT_LT(session.idle_bytes().workspaces, size_t(1) << 20);
 }
 
 TEST(Session, ScratchShrinksWhenRunsDo) {
@@ -83,9 +83,9 @@ TEST(Session, ScratchShrinksWhenRunsDo) {
   Session& session = *owner;
   constexpr int64_t kLarge = 1024, kSmall = 8;
   EXPECT_EQ(run(session, Shape{kLarge, kLarge}), float(kLarge));
-  EXPECT_GE(session.workspace_bytes(), size_t(kLarge * kLarge) * sizeof(float));
+  EXPECT_GE(session.idle_bytes().workspaces, size_t(kLarge * kLarge) * sizeof(float));
   for (size_t i = 0; i < kManyRuns; ++i) EXPECT_EQ(run(session, Shape{kSmall, kSmall}), float(kSmall));
-  EXPECT_LT(session.workspace_bytes(), size_t(1) << 20);
+  EXPECT_LT(session.idle_bytes().workspaces, size_t(1) << 20);
 }
 
 /// [n, n] with 0, 1, 2, … on its diagonal.
@@ -112,7 +112,7 @@ TEST(Session, AnAddendThatIsNotNeededAgainTakesTheSum) {
   const Value* inputs[] = {&x};
   Value* outputs[] = {&y};
   session->run(inputs, outputs, {}, nullptr);
-  EXPECT_LT(session->workspace_bytes(), 5 * size_t(kRows * kColumns) * sizeof(float) / 2);
+  EXPECT_LT(session->idle_bytes().workspaces, 5 * size_t(kRows * kColumns) * sizeof(float) / 2);
   const auto softmax = [](std::vector<double> v) {
     double sum = 0;
     for (double& e : v) sum += e = std::exp(e);
@@ -147,7 +147,7 @@ TEST(Session, WorkspaceStaysWhileItIsUsedNowAndThen) {
   const auto owner = softmax_session();
   Session& session = *owner;
   for (size_t i = 0; i < kManyRuns; ++i) run(session, i % 8 == 0 ? kLong : kShort);
-  EXPECT_GE(session.workspace_bytes(), size_t(kLong) * sizeof(float));
+  EXPECT_GE(session.idle_bytes().workspaces, size_t(kLong) * sizeof(float));
 }
 
 TEST(Session, FramesOfABurstGoAway) {
@@ -161,7 +161,7 @@ TEST(Session, FramesOfABurstGoAway) {
   }
   for (auto& c : callers) c.join();
   for (size_t i = 0; i < kManyRuns; ++i) run(session, kLong);
-  EXPECT_LT(session.workspace_bytes(), 2 * size_t(kLong) * sizeof(float));
+  EXPECT_LT(session.idle_bytes().workspaces, 2 * size_t(kLong) * sizeof(float));
 }
 
 /// y = the sum of softmax(x), with x expanded to n rows and columns: x is small, the workspace is not.

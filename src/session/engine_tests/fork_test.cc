@@ -313,9 +313,9 @@ TEST(Branches, RunOneAfterAnotherIfMemoryIsShort) {
   const auto sequential = sequential_session(t.g), roomy = parallel_session(t.g, 1, 4);
   const std::vector<Value> want = run(*sequential, {image(kLarge)});
   expect_same_bits(want, run(*roomy, {image(kLarge)}));
-  ASSERT_GT(roomy->workspace_bytes(), 2 * sequential->workspace_bytes());
+  ASSERT_GT(roomy->idle_bytes().workspaces, 2 * sequential->idle_bytes().workspaces);
   SessionOptions options;
-  options.config["session.memory_budget_bytes"] = std::to_string(sequential->workspace_bytes());
+  options.config["session.memory_budget_bytes"] = std::to_string(sequential->idle_bytes().workspaces);
   expect_same_bits(want, run(*parallel_session(t.g, 1, 4, options), {image(kLarge)}));
 }
 
@@ -328,7 +328,7 @@ TEST(Branches, ABranchUsesItsMemoryAgain) {
   t.output(t.add("Add", {a, b}), "y");
   const auto session = parallel_session(t.g, 1, 2);
   run(*session, {image(kLarge)});
-  EXPECT_LT(session->workspace_bytes(), 5 * 600 * 600 * sizeof(float));
+  EXPECT_LT(session->idle_bytes().workspaces, 5 * 600 * 600 * sizeof(float));
 }
 
 }  // namespace

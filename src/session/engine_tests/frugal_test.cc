@@ -48,9 +48,9 @@ TEST(Trim, MemoryOfALargeResultIsFreedAfterSmallOnes) {
     binding.run(nullptr);
   };
   run(4 * kMiB);
-  EXPECT_GE(session->workspace_bytes(), 16 * kMiB);
+  EXPECT_GE(session->idle_bytes().workspaces, 16 * kMiB);
   for (int i = 0; i < 100; ++i) run(16);
-  EXPECT_LT(session->workspace_bytes(), kMiB);
+  EXPECT_LT(session->idle_bytes().workspaces, kMiB);
   EXPECT_LT(binding.spare_bytes(), kMiB);
 }
 
@@ -64,9 +64,9 @@ TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
   RunOptions options;
   options.config["memory.enable_memory_arena_shrinkage"] = "cpu:0";
   session->run(inputs, outputs, {}, nullptr);
-  EXPECT_GE(session->workspace_bytes(), 4 * kMiB);
+  EXPECT_GE(session->idle_bytes().workspaces, 4 * kMiB);
   session->run(inputs, outputs, {}, &options);
-  EXPECT_EQ(session->workspace_bytes(), 0u);
+  EXPECT_EQ(session->idle_bytes().workspaces, 0u);
   session->run(inputs, outputs, {}, nullptr);
   EXPECT_FLOAT_EQ(last(y), 1 + 1.0f / float(kMiB));
   options.config["memory.enable_memory_arena_shrinkage"] = "gpu:0";
@@ -84,7 +84,7 @@ size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nu
     Value* outputs[] = {&y};
     session->run(inputs, outputs, {}, run_options);
   }
-  return session->kept_result_bytes();
+  return session->idle_bytes().results;
 }
 
 TEST(Results, ReleasedMemoryIsKeptForTheNextRun) {

@@ -50,7 +50,7 @@ size_t workspace(const TestGraph& t, const std::vector<Value>& inputs) {
   options.threads.intra_threads = 1;
   const auto session = make_session(t.g, options);
   run(*session, inputs);
-  return session->workspace_bytes();
+  return session->idle_bytes().workspaces;
 }
 
 TEST(Joined, AnyAxisAndNumberOfInputs) {

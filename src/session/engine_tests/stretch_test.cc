@@ -60,7 +60,7 @@ TEST(Stretch, ImageByImage) {
   const auto session =
       expect_image_by_image(t, {image({5, 6, 150, 150}), image({1, 6, 150, 150}), image({8, 6, 150, 150}, 4)});
   // Eight images of 24 channels alone would take 16 MiB, twice.
-  EXPECT_LT(session->workspace_bytes(), size_t(15) << 20);
+  EXPECT_LT(session->idle_bytes().workspaces, size_t(15) << 20);
 }
 
 TEST(Stretch, ResultInTheMiddle) {
