@@ -34,7 +34,7 @@ JOINED = {"MatMul": "Matmul", "PRelu": "Prelu", "NaN": "Nan", "MoE": "Moe", "SiL
 # An operator that has the same name in ai.onnx is another form of that one. The names of its file and class begin with
 # the form.
 FORMS = {"retort": "nhwc", "com.microsoft": "microsoft"}
-FORM_OF = {("retort", "Attention"): "strided"}
+FORM_OF = {("retort", "Attention"): "strided", ("retort", "QLinearConv"): "biased"}
 # Kernels of these operators treat constraints with the same types as one (but QK, that of the scores), and keep a cache
 # in the type of the cached values.
 ONE_TYPE = re.compile(r"(?<!Linear)Attention$|^(And|Or|Xor)$")

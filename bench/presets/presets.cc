@@ -98,9 +98,10 @@ void measure(const char* model, const std::string& preset, int threads, const ch
     paused.push_back(since(begin));
   }
   const double spent = (processor_ms() - before) / kPaused;
-  std::printf("{\"make_ms\": %.2f, \"first_ms\": %.2f, \"run_ms\": %.3f, \"after_pause_ms\": %.3f, "
-              "\"after_pause_p95_ms\": %.3f, \"mib\": %.1f, \"processor_ms\": %.3f}\n",
-              made, first, part(batch, 0.5), part(paused, 0.5), part(paused, 0.95), held, spent);
+  std::printf(
+      "{\"make_ms\": %.2f, \"first_ms\": %.2f, \"run_ms\": %.3f, \"after_pause_ms\": %.3f, "
+      "\"after_pause_p95_ms\": %.3f, \"mib\": %.1f, \"processor_ms\": %.3f}\n",
+      made, first, part(batch, 0.5), part(paused, 0.5), part(paused, 0.95), held, spent);
 }
 
 }  // namespace

@@ -96,7 +96,10 @@ std::string parse_error_text(const CLI::ParseError& error) {
   if (kind == "ExcludesError" && said.find(" excludes ") != std::string::npos)
     return option + " and " + option_in(said.substr(said.find(" excludes ") + 9)) + " exclude each other";
   if (kind == "ArgumentMismatch" && said.find("missing") != std::string::npos) return option + ": the value is missing";
-  if (kind == "ArgumentMismatch" && said.find("flag override") != std::string::npos) return option + " takes no value";
+  if (kind == "ArgumentMismatch" && said.find("flag override") != std::string::npos) {
+    const std::string name = said.substr(0, said.find(' '));  // without its dashes
+    return (name.size() == 1 ? "-" : "--") + name + " takes no value";
+  }
   if (kind == "ArgumentMismatch") return option + " is given more often than it can be";
   if (kind == "ConversionError") return option + ": its value cannot be read";
   return option + " cannot be understood here";

@@ -112,7 +112,8 @@ std::vector<std::string> models() {
   for (const char* folder : {RETORT_MODELS, more ? more : ""}) {
     if (!*folder) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      const bool custom = entry.path().filename().string().starts_with("custom_");  // operators of the scenes
+      const std::string name = entry.path().filename();
+      const bool custom = name.starts_with("custom_") || name.starts_with("lite_");  // operators of scenes and clients
       if (entry.path().extension() == ".onnx" && !custom) all.push_back(entry.path());
     }
   }

@@ -116,7 +116,8 @@ TEST(PackMatrices, EndWhenLoadingIsCancelled) {
   const std::vector<const ValueType*> types{nullptr, nullptr};
   const std::vector<const Tensor*> constants{nullptr, &b};
   std::atomic<bool> cancelled = false;
-  const PrepareContext context(types, constants, Parallel(nullptr, &cancelled), {});
+  const Parallel parallel(nullptr, &cancelled);
+  const PrepareContext context(types, constants, parallel, {});
   EXPECT_NE(pack_matrices(context, b, 1, 64, 96, {96, 1}), nullptr);
   cancelled = true;
   try {

@@ -274,6 +274,35 @@ void half_precision(TestGraph& t) {
   t.output(t.add("Cast", {z}, {{"to", int64_t(DType::f32)}}), "y");
 }
 
+// A convolution, a pool, a sum and two products between the nodes of a quantiser, and a dynamically quantised product.
+void quantised(TestGraph& t) {
+  const ValueId zero = t.g.add_constant("zero", Tensor::of<uint8_t>({}, {3})), scale = t.scalar(0.25f);
+  const auto real = [&](ValueId codes) { return t.add("DequantizeLinear", {codes, scale, zero}); };
+  const auto rounded = [&](ValueId v) { return real(t.add("QuantizeLinear", {v, scale, zero})); };
+  const auto weights = [&](const char* name, Shape shape, int64_t axis) {
+    Tensor codes(DType::i8, shape);
+    for (size_t i = 0; i < codes.count(); ++i) codes.mutable_data<int8_t>()[i] = int8_t(int(i * 37 % 255) - 127);
+    const int64_t channels = shape[size_t(axis)];
+    return t.add(
+        "DequantizeLinear",
+        {t.g.add_constant(name, std::move(codes)), t.floats({channels}, std::vector<float>(size_t(channels), 0.125f))},
+        {{"axis", axis}});
+  };
+  const ValueId x = rounded(t.input("x", {1, 2, 6, 6}));
+  const ValueId conv = rounded(t.add("Conv", {x, weights("w", {2, 2, 3, 3}, 0)}, {{"pads", Ints{1, 1, 1, 1}}}));
+  const ValueId sum = rounded(t.add("Add", {conv, x}));
+  const ValueId pool = rounded(t.add("MaxPool", {sum}, {{"kernel_shape", Ints{6, 6}}}));
+  const ValueId flat = rounded(t.add("Flatten", {pool}));
+  const ValueId gemm = rounded(t.add("Gemm", {flat, weights("g", {2, 3}, 1)}));
+  const ValueId product = t.add("MatMul", {gemm, weights("m", {3, 4}, 1)});
+  const auto codes = t.add_multi({.type = "DynamicQuantizeLinear", .inputs = {product}, .outputs = 3});
+  const ValueId b = t.g.add_constant("b", Tensor::of<int8_t>({4, 2}, {1, -2, 3, -4, 5, -6, 7, -8}));
+  const ValueId sums = t.add("MatMulInteger", {codes[0], b, codes[2]});
+  const ValueId numbers = t.add("Cast", {sums}, {{"to", int64_t(DType::f32)}});
+  const ValueId y = t.add("Mul", {numbers, t.add("Mul", {codes[1], t.scalar(0.5f)})});
+  t.output(t.add("Add", {y, t.weight("bias", {2})}), "y");
+}
+
 constexpr OptimizerExample kExamples[] = {
     {"mobile_network", mobile_network},
     {"image_to_image", image_to_image},
@@ -288,6 +317,7 @@ constexpr OptimizerExample kExamples[] = {
     {"turned_normalisation", turned_normalisation},
     {"branches", branches},
     {"half_precision", half_precision},
+    {"quantised", quantised},
 };
 
 }  // namespace

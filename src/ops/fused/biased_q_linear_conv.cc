@@ -3,8 +3,8 @@
 
 namespace retort::ops {
 
-extern const OpDef op_q_linear_conv_real_bias;
-constinit const OpDef op_q_linear_conv_real_bias = define<QLinearConvOf<DType::f32>>({
+extern const OpDef op_biased_q_linear_conv;
+constinit const OpDef op_biased_q_linear_conv = define<QLinearConvOf<DType::f32>>({
     .name = "QLinearConv",
     .domain = "retort",
     .inputs = {"x: T", "x_scale: float", "x_zero_point: T", "w: U", "w_scale: float", "w_zero_point: U",
