@@ -146,7 +146,7 @@ def profile(
     """
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         page = os.path.join(folder, "page.html")
-        options = [f"--threads={threads}", f"--repeat={repeat}", f"--seed={seed}"]
+        options = [f"--threads={threads}", f"--repeat={repeat}", *_seed(seed)]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]
         options += _engine(config, providers, plugins)
         if trace is not None:
@@ -183,7 +183,7 @@ def diff(
         disable, config, providers, plugins: see `inspect`.
     """
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
-        options = [f"--tolerance={tolerance}", f"--threads={threads}", f"--seed={seed}"]
+        options = [f"--tolerance={tolerance}", f"--threads={threads}", *_seed(seed)]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]
         options += _engine(config, providers, plugins)
         if against is not None:
@@ -220,7 +220,9 @@ def convert(
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         arguments = ["convert", file]
         if target is not None:
-            arguments += [os.fspath(target), f"--threshold={threshold}"]
+            arguments.append(os.fspath(target))
+        if external is not None:
+            arguments.append(f"--threshold={threshold}")
         for name, value in (("format", format), ("external", external), ("optimize", optimize)):
             if value is not None:
                 arguments.append(f"--{name}={value}")
@@ -258,7 +260,7 @@ def bench(
     """
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         options = [f"--threads={','.join(map(str, threads))}", f"--seconds={seconds}", f"--starts={starts}"]
-        options += [f"--seed={seed}", *_many("against", [os.fspath(path) for path in against])]
+        options += [*_seed(seed), *_many("against", [os.fspath(path) for path in against])]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]
         options += _engine(config, providers, plugins)
         if operators:
@@ -268,6 +270,11 @@ def bench(
 
 def _shapes(shapes: Shapes | None) -> list[str]:
     return [f"--shape={name}={'x'.join(map(str, extents))}" for name, extents in (shapes or {}).items()]
+
+
+def _seed(seed: int) -> list[str]:
+    """The tool refuses a seed if no input is random, so its own default is left out."""
+    return [f"--seed={seed}"] if seed != 1 else []
 
 
 def _many(option: str, values: Iterable[str]) -> list[str]:

@@ -1,5 +1,9 @@
 // MaxPool: largest element of a window, and optionally its index in the flattened input. Of equal elements, the first
 // is chosen; NaN is larger than all others.
+#include <algorithm>
+#include <limits>
+
+#include "base/checked.h"
 #include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {

@@ -1,5 +1,7 @@
 // Takes what follows a product of codes into it: the conversion to float, the scales and the bias. Speeds up models with
 // dynamic quantisation (BERT).
+#include <algorithm>
+
 #include "passes/match.h"
 #include "passes/pass.h"
 
