@@ -69,7 +69,7 @@ function tickStep(high, most) {
   return [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * (1 - 1e-9));
 }
 
-/** Calls `draw` now and whenever the width of the element changed. */
+/** Calls `draw` now, or once the current script has put the element on the page, and whenever its width changed. */
 function drawToWidth(e, draw) {
   let width = -1;
   const changed = () => {
@@ -77,7 +77,8 @@ function drawToWidth(e, draw) {
     width = e.clientWidth;
     draw();
   };
-  changed();
+  if (e.isConnected) changed();
+  else queueMicrotask(changed);
   // In a frame of its own: what is drawn may have another height, and an observer must not change what it observes.
   new ResizeObserver(() => requestAnimationFrame(changed)).observe(e);
 }
