@@ -108,6 +108,8 @@ std::optional<ConvBias> conv_bias(const Graph& g, ValueId v, float image_scale, 
     if (!zeros || std::ranges::any_of(*zeros, [](int64_t z) { return z != 0; })) return std::nullopt;
   }
   const std::vector<float> scales = float_content(g, n->inputs[1]);
+  const auto fits = [&](size_t count) { return count == 1 || count == codes.count(); };
+  if (!fits(scales.size()) || !fits(filter_scales.size())) return std::nullopt;
   if (are_products(scales, image_scale, filter_scales)) return ConvBias{n->inputs[0], {}};
   ConvBias bias;
   for (size_t i = 0; i < codes.count(); ++i)
