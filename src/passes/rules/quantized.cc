@@ -1,5 +1,6 @@
 // Computes on codes what a model computes between DequantizeLinear and QuantizeLinear: convolutions, products and sums
-// of codes, and operators that only move or choose elements. Speeds up quantised CNNs (ResNet50 and MobileNetV2 in QDQ form).
+// of codes, and operators that only move or choose elements. Speeds up quantised CNNs (ResNet50 and MobileNetV2 in QDQ
+// form).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -45,7 +46,7 @@ int64_t zero_of(const Graph& g, const Codes& c) {
   const Tensor& t = *g.constant(c.zero);
   return c.type == DType::i8 ? t.data<int8_t>()[0] : t.data<uint8_t>()[0];
 }
-float scale_of(const Graph& g, const Codes& c) { return g.constant(c.scale)->data<float>()[0]; }
+float scale_of(const Graph& g, const Codes& c) { return g.constant(c.scale)->at<float>(0); }
 
 ValueId given_zero(Patch& p, const Codes& c) {
   if (c.zero != ValueId::none) return c.zero;
@@ -56,6 +57,7 @@ ValueId given_zero(Patch& p, const Codes& c) {
 ValueId without_clamp(const Graph& g, ValueId v, const Codes& y) {
   const double least = y.type == DType::i8 ? -128 : 0, most = y.type == DType::i8 ? 127 : 255;
   const double zero = double(zero_of(g, y)), scale = double(scale_of(g, y));
+  if (!(scale > 0)) return v;  // the order of codes would be that of the numbers turned round
   if (const Node* relu = sole_producer_of(g, v, "Relu")) return zero == least ? relu->inputs[0] : v;
   const Node* clip = sole_producer_of(g, v, "Clip");
   if (!clip) return v;

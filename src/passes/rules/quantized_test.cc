@@ -69,6 +69,15 @@ const RuleExample example_of_a_bias_with_another_scale_has_real_numbers(
 }
 )");
 
+TEST(Quantized, ReluBeforeANegativeScaleStays) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
+  t.output(q.coded(t.add("Relu", {conv}), -0.5f, q.code(0)), "y");
+  expect_no_rewrite(t, {"qdq_conv"});
+}
+
 TEST(Quantized, ABiasOfAnotherLengthStays) {
   TestGraph t;
   Quantizer q{t};
