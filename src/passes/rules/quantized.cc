@@ -57,7 +57,7 @@ ValueId given_zero(Patch& p, const Codes& c) {
 ValueId without_clamp(const Graph& g, ValueId v, const Codes& y) {
   const double least = y.type == DType::i8 ? -128 : 0, most = y.type == DType::i8 ? 127 : 255;
   const double zero = double(zero_of(g, y)), scale = double(scale_of(g, y));
-  if (!(scale > 0)) return v;  // the order of codes would be that of the numbers turned round
+  if (!(scale > 0)) return v;  // larger numbers would have smaller codes
   if (const Node* relu = sole_producer_of(g, v, "Relu")) return zero == least ? relu->inputs[0] : v;
   const Node* clip = sole_producer_of(g, v, "Clip");
   if (!clip) return v;
