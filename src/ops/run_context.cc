@@ -3,11 +3,16 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_codes.h"
 
 namespace retort {
 
-std::string packed_form() { return cat("{} {}", isa_name(current_isa()), int(kernels::codes_unit())); }
+std::string packed_form() {
+  return cat("{} {} {}", isa_name(current_isa()), int(kernels::codes_unit()), int(multiplies_bf16()));
+}
+
+bool multiplies_bf16() { return kernels::has_bf16_products(); }
 
 std::shared_ptr<const void> PrepareContext::packed(size_t bytes, FunctionRef<void(void*)> write) const {
   const PackedName name{store_.plan, store_.step, blocks_++};

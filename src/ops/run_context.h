@@ -28,6 +28,9 @@ struct PrepareOptions {
   bool strict = false;
   /// Weights that 16 bits represent exactly are stored in 16 bits, which gives the same results.
   bool weights_16bit = true;
+  /// Constant matrices and filters are rounded to bfloat16 and multiplied in bfloat16 arithmetic where the processor has
+  /// it; sums, and all other operators, stay in float32.
+  bool bf16_products = false;
 };
 
 /// Where packed weights are stored, and where they may be found. All members may be null.
@@ -41,6 +44,8 @@ struct PackedStore {
 
 /// What the form of packed weights depends on besides the library version, the operator and the shapes: the processor.
 std::string packed_form();
+/// Whether the processor has bfloat16 arithmetic, which PrepareOptions::bf16_products needs.
+bool multiplies_bf16();
 
 /// The argument of prepare(): types as far as they are known before any run, and the constant inputs.
 class PrepareContext {

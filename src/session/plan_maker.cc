@@ -189,7 +189,8 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
   std::vector<MemorySpace> input_spaces;
   for (const GraphSpaces::Input& in : spaces.inputs) input_spaces.push_back(in.space);
   const PrepareOptions kernels{.strict = options.config_on("session.strict"),
-                               .weights_16bit = options.config_on("session.weights_16bit", true)};
+                               .weights_16bit = options.config_on("session.weights_16bit", true),
+                               .bf16_products = options.config_entry("session.precision") == "bf16"};
   return build_plan(graph, {.kernels = kernels,
                             .prepack = !options.config_on("session.disable_prepacking"),
                             .reuses_memory = options.config_on("session.memory_reuse", true),

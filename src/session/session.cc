@@ -18,6 +18,17 @@ namespace retort {
 namespace {
 
 // These options are hints for engines that are built otherwise. Results are the same without them.
+void tell_precision(const Logger& logger) {
+  if (multiplies_bf16()) {
+    logger.info("session.precision is bf16: products with constant matrices and filters are computed in bfloat16");
+  } else {
+    logger.warn(
+        "session.precision is bf16, but this processor has no bfloat16 arithmetic (AVX-512 BF16), or RETORT_ISA "
+        "excludes "
+        "it: everything is computed in float32");
+  }
+}
+
 void log_ignored_options(const SessionOptions& options, bool shares_threads, const Logger& logger) {
   if (!options.parallel_execution && options.threads.inter_threads > 1) {
     logger.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
@@ -29,6 +40,7 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
   if (shares_threads && options.config_on("session.set_denormal_as_zero")) {
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
   }
+  if (options.config_entry("session.precision") == "bf16") tell_precision(logger);
 }
 
 // The providers of the session, with their memory.

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/winograd.h"
+#include "kernels/gemm/gemm_bf16.h"
 
 namespace retort::kernels {
 namespace conv_detail {
@@ -32,19 +33,13 @@ namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_c && s.groups == s.out_c; }
 
-// Whether patches are pixels of the input in place.
-bool is_direct(const ConvShape& s) {
-  return s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
-         s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
-}
-
 bool is_3x3_stride_1(const ConvShape& s) {
   return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 &&
          s.dilation_h * s.dilation_w == 1 && !s.input_is_nchw;
 }
 
-// Compares times in units of one multiply-add of 16 lanes.
-ConvAlgorithm cheapest_3x3(const ConvShape& s) {
+// Compares times in units of one multiply-add of 16 lanes; one of a plain sum takes `plain` units.
+ConvAlgorithm cheapest_3x3(const ConvShape& s, double plain = 1) {
   constexpr size_t kMinChannels = 16;  // with fewer, vectors are half empty
   // Cost of both transforms of a tile: half of it per vector of in_c, half per vector of out_c channels. F(4x4): 36
   // loads, 36 stores and 150 operations per vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
@@ -63,14 +58,14 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s) {
     return (tiles + (near ? kFilterNear : kFilterFar)) * double(side * side) * (channels / 16) +
            tiles * transform * double(s.in_c + s.out_c);
   };
-  const double direct = double(s.out_pixels()) * 9 * (channels / 16);
+  const double direct = plain * double(s.out_pixels()) * 9 * (channels / 16);
   const double winograd4 = winograd(4, kTransform4), winograd2 = winograd(2, kTransform2);
   if (direct <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }
 
 // Compares times like cheapest_3x3.
-bool saves_by_winograd_line(const ConvShape& s) {
+bool saves_by_winograd_line(const ConvShape& s, double plain = 1) {
   constexpr size_t kMinChannels = 16;
   constexpr double kTransform = 3, kFilter = 6, kGain = 1.1;
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
@@ -79,7 +74,7 @@ bool saves_by_winograd_line(const ConvShape& s) {
   const double products = double((taps.of_group + kLineTile - 1) * taps.groups);
   const size_t strip = ceil_div(ceil_div(s.out_w, s.dilation_w), kLineTile) + taps.groups - 1;
   const double tiles = double(s.batch * s.in_h * phases(s)) * double(strip);
-  const double direct = double(s.out_pixels()) * double(s.kernel_w) * (channels / 16);
+  const double direct = plain * double(s.out_pixels()) * double(s.kernel_w) * (channels / 16);
   const double winograd =
       (tiles + kFilter) * products * (channels / 16) + tiles * kTransform * double(s.in_c + s.out_c);
   return direct > kGain * winograd;
@@ -113,13 +108,27 @@ void pack_rows(const ConvShape& s, const float* weights, float* packed) {
   }
 }
 
+// Packs filters taps outermost, one panel after the other; a tap has whole pairs of channels.
+void pack_bf16(const ConvShape& s, const float* w, float* packed) {
+  const size_t width = gemm_panel_width(), taps = s.kernel_h * s.kernel_w, filter = taps * s.in_c;
+  for (size_t n = 0; n < s.out_c; n += width) {
+    for (size_t t = 0; t < taps; ++t, packed += bf16_pairs(s.in_c) * width)
+      bf16_pack_b(w + n * filter + t, taps, filter, s.in_c, std::min(width, s.out_c - n), packed);
+  }
+}
+
 }  // namespace
+
+bool is_direct(const ConvShape& s) {
+  return s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
+         s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
+}
 
 size_t group_packed_bytes(const ConvShape& s) {
   return gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
 }
 
-RowsPlan plan_rows(const ConvShape& s) {
+RowsPlan plan_rows(const ConvShape& s, bool bf16) {
   // Gathering takes about 4 cycles per vector of a patch, multiplying it one cycle per vector of columns: with this
   // many columns, a second gather of the same block by another worker costs little.
   constexpr size_t kMinColumns = 128;
@@ -130,7 +139,8 @@ RowsPlan plan_rows(const ConvShape& s) {
   p.group_in = s.in_c / s.groups;
   p.group_out = s.out_c / s.groups;
   p.k = s.kernel_h * s.kernel_w * p.group_in;
-  p.row_stride = spread_stride(p.k);
+  p.bf16 = bf16;
+  p.row_stride = spread_stride(bf16 && is_direct(s) ? bf16_pairs(p.k) : p.k);
   const size_t pixels = std::max<size_t>(s.out_pixels(), 1);
   const size_t fitting = kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
   const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c), s.groups);
@@ -140,7 +150,7 @@ RowsPlan plan_rows(const ConvShape& s) {
   p.blocks = ceil_div(pixels, p.block_pixels);
   p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));
   p.column_groups = ceil_div(p.group_out, p.columns);
-  p.direct = is_direct(s);
+  p.direct = is_direct(s) && !bf16;
   if (!p.direct) {
     p.worker_bytes = round_up(sizeof(WorkerHead) + (p.block_pixels * p.row_stride + kSlack) * sizeof(float), 128);
   }
@@ -164,20 +174,44 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
 }
 
+bool saves_by_bf16(const ConvShape& shape, bool strict) {
+  constexpr size_t kUsualSize = 56, kFewChannels = 16;
+  constexpr double kPlain = 0.55;  // two products at a time, and the rounding of patches
+  if (!has_bf16_products() || shape.groups > 1 || shape.input_is_nchw) return false;
+  if (shape.in_c % 2 != 0 || shape.in_c < kFewChannels || shape.out_c < kFewChannels) return false;
+  ConvShape s = shape;
+  for (size_t* unknown : {&s.in_h, &s.in_w, &s.out_h, &s.out_w}) *unknown = *unknown == 0 ? kUsualSize : *unknown;
+  s.batch = std::max<size_t>(s.batch, 1);
+  switch (choose_conv(s, strict)) {
+    case ConvAlgorithm::winograd4:
+    case ConvAlgorithm::winograd2:
+      return cheapest_3x3(s, kPlain) == ConvAlgorithm::rows;
+    case ConvAlgorithm::winograd_line:
+      return !saves_by_winograd_line(s, kPlain);
+    case ConvAlgorithm::lines:
+      return false;
+    default:
+      return true;
+  }
+}
+
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
-  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",          "strips",    "lines",
-                                           "winograd4", "winograd2", "winograd_line", "depthwise", "grouped"};
-  static_assert(std::size(kNames) == size_t(ConvAlgorithm::grouped) + 1);
+  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",      "strips",
+                                           "lines",     "winograd4", "winograd2", "winograd_line",
+                                           "depthwise", "grouped",   "bf16_rows"};
+  static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
+  if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed);
   pack_rows(s, weights, packed);
   if (pointwise_fit_bytes(s) == 0) return;
   auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
@@ -203,6 +237,8 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
       return plan_rows(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::bf16_rows:
+      return plan_rows(s, true).worker_bytes * size_t(workers);
   }
   return 0;
 }
@@ -224,6 +260,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::strassen:
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
+    case ConvAlgorithm::bf16_rows:
       return conv_rows(args, scratch, par);
   }
 }

@@ -55,6 +55,7 @@ enum class ConvAlgorithm : uint8_t {
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c
   grouped,        ///< any convolution: `rows` for each group
+  bf16_rows,      ///< `rows` in bfloat16 arithmetic (gemm/gemm_bf16.h), for an even number of input channels
 };
 /// As the enumerator is called.
 const char* conv_algorithm_name(ConvAlgorithm algorithm);
@@ -66,9 +67,12 @@ constexpr bool is_winograd(ConvAlgorithm a) {
 /// The fastest algorithm according to a cost model. Winograd's error is about ten times that of a plain sum (but below
 /// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
+/// Whether bf16_rows can be used for a convolution and is faster than what choose_conv() returns. Sizes of 0 count as
+/// large ones. Winograd's method in float32 is faster for most large images.
+bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise` use the same packing, which does not depend on batch, spatial sizes, strides, dilations, padding
+/// except `depthwise` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes, strides, dilations, padding
 /// or pixel strides: it serves whatever choose_conv returns for the shapes of a run. `weights` need not be aligned.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept;

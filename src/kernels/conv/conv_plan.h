@@ -32,9 +32,12 @@ struct RowsPlan {
   size_t block_pixels = 0, blocks = 0;
   size_t columns = 0, column_groups = 0;
   bool direct = false;  // patches are pixels of the input in place: nothing is gathered
+  bool bf16 = false;    // gathered rows are rounded
   size_t worker_bytes = 0;
 };
-RowsPlan plan_rows(const ConvShape& shape);
+RowsPlan plan_rows(const ConvShape& shape, bool bf16 = false);
+/// Whether patches are pixels of the input in place.
+bool is_direct(const ConvShape& shape);
 /// For the packed weights of one group.
 size_t group_packed_bytes(const ConvShape& shape);
 

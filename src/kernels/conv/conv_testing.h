@@ -11,6 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/half.h"
 #include "kernels/conv/conv.h"
 #include "kernels/elementwise/kernel_testing.h"
 
@@ -94,6 +95,13 @@ class ConvData {
     args.packed = packed.floats();
     conv(args, scratch.floats(), par);
     return output;
+  }
+
+  /// Rounds input and weights to bfloat16.
+  void round() {
+    for (auto* v : {&input_, &weights_}) {
+      for (float& x : *v) x = float(bfloat16(x));
+    }
   }
 
   std::vector<float> reference() const {

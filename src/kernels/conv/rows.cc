@@ -11,6 +11,7 @@
 #include "kernels/conv/copy-inl.h"
 #include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/gemm_bf16.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -116,6 +117,7 @@ GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group,
   g.n = plan.group_out;
   g.k = plan.k;
   g.packed_b = args.packed + group * (group_packed_bytes(args.shape) / sizeof(float));
+  if (plan.bf16) g.packed_b = {args.packed, PackedType::bf16_pairs};
   if (args.algorithm == ConvAlgorithm::strassen) {
     g.packed_b.fit = reinterpret_cast<const uint8_t*>(args.packed) + group_packed_bytes(args.shape);
   }
@@ -127,11 +129,22 @@ GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group,
   return g;
 }
 
+// Writes the patches of a block, rounded if the plan says so.
+void fill_rows(const ConvArgs& args, const RowsPlan& plan, size_t group, size_t p0, size_t p1, float* rows) {
+  const size_t stride = plan.row_stride;
+  if (plan.bf16 && is_direct(args.shape)) {
+    const size_t pixel = args.shape.in_pixel_stride;
+    return bf16_round_rows(args.input + p0 * pixel, pixel, p1 - p0, plan.k, rows, stride);
+  }
+  RETORT_SELECT(gather_rows)(args, plan, group * plan.group_in, p0, p1, rows);
+  if (plan.bf16) bf16_round_rows(rows, stride, p1 - p0, plan.k, rows, stride);
+}
+
 }  // namespace
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
-  const RowsPlan plan = plan_rows(s);
+  const RowsPlan plan = plan_rows(s, args.algorithm == ConvAlgorithm::bf16_rows);
   if (plan.direct && s.groups == 1) {
     GemmArgs product = block_product(args, plan, 0, 0, s.out_pixels());
     product.a = args.input;
@@ -139,7 +152,6 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     return gemm(product, par, args.algorithm == ConvAlgorithm::strassen ? scratch : nullptr);
   }
   if (!plan.direct) reset_workers(scratch, plan.worker_bytes, par.workers());
-  const auto gather = RETORT_SELECT(gather_rows);
   par.for_each(s.groups * plan.blocks * plan.column_groups, [&](size_t task, int worker) {
     const size_t n0 = task % plan.column_groups * plan.columns;
     const size_t rows_id = task / plan.column_groups;
@@ -153,10 +165,11 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     } else {
       WorkerHead* head = worker_head(scratch, plan.worker_bytes, worker);
       float* rows = reinterpret_cast<float*>(head + 1);
-      if (head->block != rows_id) gather(args, plan, group * plan.group_in, p0, p1, rows);
+      if (head->block != rows_id) fill_rows(args, plan, group, p0, p1, rows);
       head->block = rows_id;
       product.a = rows;
       product.a_stride = plan.row_stride;
+      if (plan.bf16) product = bf16_block(product, rows, plan.row_stride);
     }
     gemm_block(product, n0, std::min(n0 + plan.columns, plan.group_out));
   });

@@ -51,12 +51,16 @@ HWY_INLINE void prefetch_block(const float* p, size_t stride, size_t rows, size_
 // Called per block of k for all rows of a part, which takes tens of microseconds.
 bool is_cancelled(const GemmArgs& g) { return g.run && g.run->cancelled(); }
 
-size_t kind_of(const PanelTask& task) { return (task.columns - 1) / kColumnStep; }
+/// Panels of pairs always have the tile of a full panel.
+size_t kind_of(const PanelTask& task) {
+  return task.stored == PackedType::bf16_pairs ? kColumnKinds - 1 : (task.columns - 1) / kColumnStep;
+}
 
 void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
-  const TileFunction tile = t.other_b                        ? full_tile<SumReader>(task.stored, tile_rows)
-                            : task.stored == PackedType::f32 ? kTiles[kind_of(task)][tile_rows - 1]
-                                                             : full_tile<PanelReader>(task.stored, tile_rows);
+  const TileFunction tile = t.other_b                               ? full_tile<SumReader>(task.stored, tile_rows)
+                            : task.stored == PackedType::f32        ? kTiles[kind_of(task)][tile_rows - 1]
+                            : task.stored == PackedType::bf16_pairs ? pairs_tile(tile_rows)
+                                                                    : full_tile<PanelReader>(task.stored, tile_rows);
   tile(t);
 }
 
@@ -118,7 +122,7 @@ void run_panel(const PanelTask& whole) noexcept {
       prefetch_block<2>(task.next_c, task.next_c_stride, tile_rows, 2 * kWidth);
       task.next_c += tile_rows * task.next_c_stride;
     }
-    if (task.columns % kColumnStep == 0) {
+    if (task.columns == (kind_of(task) + 1) * kColumnStep) {
       run_tile(task, t, tile_rows);
       if (task.activation.kind != Activation::Kind::none) {
         activate(task.activation, tile_rows, task.columns, t.c, t.c_stride);
@@ -145,7 +149,9 @@ void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noex
   PanelTask task;
   task.rows = part.m1 - part.m0;
   task.columns = std::min(kWidth, part.n1 - n);
-  if (task.columns == kWidth) task.stored = task.next_stored = g.packed_b.type;
+  if (task.columns == kWidth || g.packed_b.type == PackedType::bf16_pairs) {
+    task.stored = task.next_stored = g.packed_b.type;
+  }
   const char* panel = static_cast<const char*>(g.packed_b.data) + n * g.k * bytes_of(g.packed_b.type);
   TileArgs& t = task.tile;
   t.a_stride = g.a_stride;

@@ -26,7 +26,12 @@ struct Epilogue {
 /// The element type of stored panels of B. If a 16-bit type represents every element exactly, B takes half the memory;
 /// elements are widened when they are read, and a product has the same bits as with f32. A last panel that n does not
 /// fill is always f32.
-enum class PackedType : uint8_t { f32, bf16, f16 };
+enum class PackedType : uint8_t {
+  f32,
+  bf16,
+  f16,
+  bf16_pairs,  ///< rounded, for products in bfloat16 arithmetic (gemm_bf16.h)
+};
 
 /// Packed B. A matrix that is packed in the run is f32 and has only the pointer.
 struct PackedB {

@@ -4,7 +4,10 @@
 
 namespace retort::kernels::gemm_detail {
 
-inline constexpr size_t bytes_of(PackedType type) { return type == PackedType::f32 ? sizeof(float) : 2; }
+/// Bytes of an element, which is a pair in panels of pairs.
+inline constexpr size_t bytes_of(PackedType type) {
+  return type == PackedType::bf16 || type == PackedType::f16 ? 2 : sizeof(float);
+}
 
 /// Rows [m0, m1), columns [n0, n1) of a product; n0 is a multiple of the panel width. Steps of k are taken in blocks of
 /// at most k_block.

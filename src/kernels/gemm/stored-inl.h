@@ -21,8 +21,21 @@ using Float = hn::Vec<FloatTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 constexpr size_t kWidth = 2 * kLanes;  ///< columns of a panel
 
+/// acc += x · b.
+struct FloatProducts {
+  static HWY_INLINE void add(Float x, Float b, Float& acc) { acc = hn::MulAdd(x, b, acc); }
+  /// At 512 bits the multiply-add itself reads x from memory.
+  static HWY_INLINE void add_from(const float& x, Float b, Float& acc) {
+#if HWY_TARGET <= HWY_AVX3
+    asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(acc.raw) : "m"(x), "v"(b.raw));
+#else
+    add(hn::Set(FloatTag(), x), b, acc);
+#endif
+  }
+};
+
 /// Loads the vectors of B for one step of k.
-struct StoredF32 {
+struct StoredF32 : FloatProducts {
   using Element = float;
   template <size_t kFull>
   static HWY_INLINE void load(const float* b, Float* vectors) {
@@ -33,7 +46,7 @@ struct StoredF32 {
 
 /// 32-bit words: element i of the first vector is in the low half, that of the second in the high half. Both vectors
 /// take one load and two operations, which do not use the multipliers.
-struct StoredBf16 {
+struct StoredBf16 : FloatProducts {
   using Element = uint16_t;
   using Words = hn::RebindToUnsigned<FloatTag>;
   static HWY_INLINE hn::Vec<Words> high_halves() { return hn::Set(Words(), 0xffff0000); }
@@ -53,7 +66,7 @@ struct StoredBf16 {
 
 /// One column after the other. Processors of the lowest level cannot convert them.
 constexpr bool kHasF16 = HWY_TARGET != HWY_SSE4;
-struct StoredF16 {
+struct StoredF16 : FloatProducts {
   using Element = uint16_t;
   using Halves = hn::Rebind<hwy::float16_t, FloatTag>;
   template <size_t kFull>
@@ -70,6 +83,22 @@ struct StoredF16 {
     hn::Store(hn::DemoteTo(Halves(), second), Halves(), to + kLanes);
   }
 };
+
+#if HWY_TARGET <= HWY_AVX3
+/// Elements of A and B are pairs of bfloat16 numbers. has_bf16_products() has said that the processor multiplies them.
+struct StoredBf16Pairs : StoredF32 {
+  static HWY_INLINE void add(Float x, Float b, Float& acc) {
+    auto v = acc.raw;
+    asm("vdpbf16ps %1, %2, %0" : "+v"(v) : "v"(x.raw), "v"(b.raw));
+    acc.raw = v;
+  }
+  static HWY_INLINE void add_from(const float& x, Float b, Float& acc) {
+    auto v = acc.raw;
+    asm("vdpbf16ps %1%{1to16%}, %2, %0" : "+v"(v) : "m"(x), "v"(b.raw));
+    acc.raw = v;
+  }
+};
+#endif
 
 }  // namespace
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -69,15 +69,6 @@ HWY_INLINE void prefetch_block_ahead(const void* b) {
   for (size_t i = 0; i < kLines; ++i) prefetch_line(p + (part + i) % kParts * kPart + i / kParts * 64);
 }
 
-/// acc += x · b. At 512 bits the multiply-add itself reads x from memory.
-HWY_INLINE void mul_add_from(const float& x, Float b, Float& acc) {
-#if HWY_TARGET <= HWY_AVX3
-  asm("vfmadd231ps %1%{1to16%}, %2, %0" : "+v"(acc.raw) : "m"(x), "v"(b.raw));
-#else
-  acc = hn::MulAdd(hn::Set(FloatTag(), x), b, acc);
-#endif
-}
-
 /// Whether both multiply-adds of a row read its element of A from memory, which costs one more load, instead of one
 /// broadcast, which costs one more instruction. For every two multiply-adds a core has time for two loads, and for as
 /// many instructions as it decodes, which are half as many while another thread shares the core. If two rows of three
@@ -87,6 +78,7 @@ constexpr bool is_read_twice(size_t row) { return kLanes == 16 && row % 3 != 0; 
 /// Reads a panel as it is stored.
 template <class Stored>
 struct PanelReader {
+  using Products = Stored;
   using Element = typename Stored::Element;
   const Element* b;
 
@@ -102,6 +94,7 @@ struct PanelReader {
 /// Reads the sum or the difference of two full panels, and stores it for the tiles that follow.
 template <class Stored>
 struct SumReader {
+  using Products = Stored;
   using Element = typename Stored::Element;
   const Element *b, *other;
   float* sum;
@@ -172,13 +165,13 @@ struct Accumulators {
       if constexpr (kFull == 2) {
         static_assert(!kHalf);
         if (is_read_twice(r)) {
-          mul_add_from(x, bv[0], full[r][0]);
-          mul_add_from(x, bv[1], full[r][1]);
+          Reader::Products::add_from(x, bv[0], full[r][0]);
+          Reader::Products::add_from(x, bv[1], full[r][1]);
           continue;
         }
       }
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kFull; ++v) full[r][v] = hn::MulAdd(hn::Set(FloatTag(), x), bv[v], full[r][v]);
+      for (size_t v = 0; v < kFull; ++v) Reader::Products::add(hn::Set(FloatTag(), x), bv[v], full[r][v]);
       if constexpr (kHalf) half[r] = hn::MulAdd(hn::Set(HalfTag(), x), bh, half[r]);
     }
   }
@@ -276,6 +269,15 @@ TileFunction full_tile(PackedType type, size_t rows) {
   }
   if (type == PackedType::bf16) return kFullTiles<Reader<StoredBf16>>[rows - 1];
   return kFullTiles<Reader<StoredF32>>[rows - 1];
+}
+
+/// The tile of a panel of pairs. Only processors of the highest level have it.
+inline TileFunction pairs_tile(size_t rows) {
+#if HWY_TARGET <= HWY_AVX3
+  return kFullTiles<PanelReader<StoredBf16Pairs>>[rows - 1];
+#else
+  return kFullTiles<PanelReader<StoredF32>>[rows - 1];
+#endif
 }
 
 }  // namespace

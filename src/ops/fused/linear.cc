@@ -70,10 +70,10 @@ struct Linear : ActivationAttributes {
   size_t scratch(const RunContext& c) const {
     const kernels::GemmArgs g = arguments(c);
     const auto* packed = c.state<PackedMatrices>();
-    return packed && !packed->strict ? kernels::gemm_scratch_bytes(g.m, g.n, g.k, c.parallel().workers()) : 0;
+    return packed ? product_scratch(g.m, g.n, g.k, *packed, c.parallel().workers()) : 0;
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    kernels::gemm(arguments(c), c.parallel(), c.state<PackedMatrices>()->strict ? nullptr : c.scratch());
+    multiply_packed(arguments(c), *c.state<PackedMatrices>(), c.parallel(), c.scratch());
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {

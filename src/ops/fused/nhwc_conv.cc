@@ -11,6 +11,10 @@ namespace {
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
   bool strict;
+  bool bf16;  ///< multiplies in bfloat16 arithmetic, whatever the sizes of a run
+  kernels::ConvAlgorithm algorithm(const kernels::ConvShape& s) const {
+    return bf16 ? kernels::ConvAlgorithm::bf16_rows : kernels::choose_conv(s, strict);
+  }
 };
 
 struct NhwcConv : WindowAttributes, ActivationAttributes {
@@ -88,7 +92,8 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
     state->strict = c.options().strict;
-    const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->strict);
+    state->bf16 = c.options().bf16_products && kernels::saves_by_bf16(s, state->strict);
+    const kernels::ConvAlgorithm algorithm = state->algorithm(s);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
       kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));
     });
@@ -118,7 +123,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     check_operand(c, kResidual, c.out_count());
     check_operand(c, kScale, a.shape.batch * a.shape.in_c);
     if (const auto* state = c.state<PackedConv>()) {
-      a.algorithm = kernels::choose_conv(a.shape, state->strict);
+      a.algorithm = state->algorithm(a.shape);
       a.packed = static_cast<const float*>(state->memory.get());
     }
     return a;

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/half.h"
 #include "base/loading.h"
+#include "kernels/gemm/gemm_bf16.h"
 #include "memory/mapping.h"
 
 namespace retort::ops {
@@ -17,7 +18,14 @@ Shape without_matrix(const Shape& s) {
 using kernels::PackedType;
 
 size_t packed_stride(size_t k, size_t n, PackedType type = PackedType::f32) {
-  return round_up(kernels::gemm_packed_bytes(k, n, type), 64);
+  const bool rounds = type == PackedType::bf16_pairs;
+  return round_up(rounds ? kernels::bf16_packed_bytes(k, n) : kernels::gemm_packed_bytes(k, n, type), 64);
+}
+
+/// Bytes that a column of a full panel takes.
+size_t column_bytes(size_t k, PackedType type) {
+  if (type == PackedType::bf16_pairs) return kernels::bf16_pairs(k) * sizeof(float);
+  return k * (type == PackedType::f32 ? sizeof(float) : sizeof(float16));
 }
 
 // Packs B in parallel, one group of panels per task.
@@ -51,6 +59,8 @@ kernels::GemmArgs gemm_args(const Product& p, size_t i, const kernels::PackedB& 
 constexpr size_t kLeastNarrowed = size_t(4) << 10;
 
 PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements) {
+  const bool single = b.shape().rank() <= 2;  // whatever the axes of A are
+  if (single && c.options().bf16_products && kernels::has_bf16_products()) return PackedType::bf16_pairs;
   if (!c.options().weights_16bit || elements < kLeastNarrowed) return PackedType::f32;
   return kernels::gemm_exact_type(b.data<float>(), b.count());
 }
@@ -118,16 +128,15 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   packed->strict = c.options().strict;
   packed->type = factors ? PackedType::f32 : packed_type(c, b, k * n);
   packed->stride = packed_stride(k, n, packed->type);
-  if (const size_t fit_bytes = kernels::gemm_fit_bytes(k, n); fit_bytes > 0) {
+  if (const size_t fit_bytes = kernels::gemm_fit_bytes(k, n); fit_bytes > 0 && !packed->rounds()) {
     packed->fit = packed->stride;
     packed->stride += round_up(fit_bytes, 64);
   }
   // A few columns at a time are packed: loading can be cancelled between them, and contiguous ones are released at once,
   // so that a large weight is never in memory twice.
-  const size_t column_bytes = std::max<size_t>(k * sizeof(float), 1);
   const size_t pair = 2 * kernels::gemm_panel_width();
-  const size_t slice = round_up(std::max<size_t>(kSliceBytes / column_bytes, 1), pair);
-  const size_t column = packed->type == PackedType::f32 ? k * sizeof(float) : k * sizeof(float16);
+  const size_t slice = round_up(std::max<size_t>(kSliceBytes / std::max<size_t>(k * sizeof(float), 1), 1), pair);
+  const size_t column = column_bytes(k, packed->type);
   packed->memory = c.packed(count * packed->stride, [&](void* memory) {
     char* to = static_cast<char*>(memory);
     for (size_t i = 0; i < count; ++i) {
@@ -136,7 +145,10 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
         char *matrix = to + i * packed->stride, *panels = matrix + n0 * column;
-        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type});
+        if (packed->rounds())
+          kernels::bf16_pack_b(from, strides.row, strides.column, k, columns, panels);
+        else
+          kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type});
         if (factors) scale_columns(k, columns, factors + n0, panels);
         if (packed->fit > 0) {
           auto* fit = reinterpret_cast<uint8_t*>(matrix + packed->fit) + n0 / pair;
@@ -151,9 +163,20 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   return packed;
 }
 
+size_t product_scratch(size_t m, size_t n, size_t k, const PackedMatrices& packed, int workers) {
+  if (packed.rounds()) return kernels::bf16_scratch_bytes(m, k);
+  return packed.strict ? 0 : kernels::gemm_scratch_bytes(m, n, k, workers);
+}
+
+void multiply_packed(const kernels::GemmArgs& args, const PackedMatrices& packed, const Parallel& parallel,
+                     void* scratch) {
+  if (packed.rounds()) return kernels::bf16_gemm(args, parallel, scratch);
+  kernels::gemm(args, parallel, packed.strict ? nullptr : scratch);
+}
+
 size_t multiply_scratch(const MatMulShape& s, const PackedMatrices* packed, int workers) {
   const size_t one = packed_stride(s.k, s.n);
-  if (packed) return s.batch > 1 || packed->strict ? 0 : kernels::gemm_scratch_bytes(s.m, s.n, s.k, workers);
+  if (packed) return s.batch > 1 ? 0 : product_scratch(s.m, s.n, s.k, *packed, workers);
   return s.batch == 1 ? one : one * size_t(workers);
 }
 
@@ -162,9 +185,7 @@ void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   const size_t stride = packed_stride(s.k, s.n) / sizeof(float);
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {
-    if (p.packed) {
-      return kernels::gemm(gemm_args(p, 0, p.packed->matrix(0)), parallel, p.packed->strict ? nullptr : scratch);
-    }
+    if (p.packed) return multiply_packed(gemm_args(p, 0, p.packed->matrix(0)), *p.packed, parallel, scratch);
     pack_panels(p, p.b, space, parallel);
     return kernels::gemm(gemm_args(p, 0, space), parallel);
   }

@@ -43,15 +43,21 @@ struct PackedMatrices : State {
   kernels::PackedType type = kernels::PackedType::f32;
   size_t fit = 0;       ///< offset in bytes from a matrix to the data of gemm_compare_b; 0: no such data
   bool strict = false;  ///< products must be plain sums
+  bool rounds() const { return type == kernels::PackedType::bf16_pairs; }
   const void* at(size_t i) const { return static_cast<const char*>(memory.get()) + (count == 1 ? 0 : i * stride); }
   kernels::PackedB matrix(size_t i) const {
     return {at(i), type, fit > 0 ? static_cast<const uint8_t*>(at(i)) + fit : nullptr};
   }
 };
-/// Packs in 16 bits if these represent all of `b` exactly (ADR 0010). `b` need not be aligned. `factors`, if given,
-/// scale the n columns; the result is then in float. Throws model_load_canceled if loading is cancelled meanwhile.
+/// Packs in 16 bits if these represent all of `b` exactly (ADR 0010), or rounds a single matrix to bfloat16 if the session
+/// multiplies in bfloat16. `b` need not be aligned. `factors`, if given, scale the n columns; the result is then in float. Throws model_load_canceled if loading is cancelled meanwhile.
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
                                               size_t n, Strides strides, const float* factors = nullptr);
+
+/// One product with the first of the packed matrices, as gemm(). Scratch has product_scratch() bytes.
+void multiply_packed(const kernels::GemmArgs& args, const PackedMatrices& packed, const Parallel& parallel,
+                     void* scratch);
+size_t product_scratch(size_t m, size_t n, size_t k, const PackedMatrices& packed, int workers);
 
 /// C = A · B in float. If `packed` is null, B is packed into `scratch`. Every row of A is contiguous.
 struct Product {

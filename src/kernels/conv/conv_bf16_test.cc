@@ -1,0 +1,72 @@
+// Tests convolution in bfloat16 arithmetic against the plain loop on rounded input and filters.
+#include "kernels/conv/conv_testing.h"
+#include "kernels/gemm/gemm_bf16.h"
+
+namespace retort::kernels {
+namespace {
+
+void check(ConvCase c) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  c.algorithm = ConvAlgorithm::bf16_rows;
+  const ConvData data(c);
+  ConvData rounded = data;
+  rounded.round();
+  const std::vector<float> want = rounded.reference(), got = data.run(Parallel());
+  ASSERT_EQ(want.size(), got.size());
+  size_t wrong = 0;
+  for (size_t i = 0; i < want.size(); ++i) wrong += !(std::fabs(want[i] - got[i]) <= 2e-5f);
+  EXPECT_EQ(wrong, 0u) << c.name();
+}
+
+TEST(Bf16Conv, Pointwise) {
+  for (const size_t in_c : {2, 16, 18, 34, 100}) {
+    for (const size_t out_c : {1, 8, 33, 72}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 5, .in_w = 9, .batch = 2};
+      check(c);
+      c.in_gap = 3, c.out_gap = 5, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+      check(c);
+      c.stride_h = c.stride_w = 2;
+      check(c);
+    }
+  }
+}
+
+TEST(Bf16Conv, Windows) {
+  for (const size_t kernel : {2, 3, 5}) {
+    for (const size_t stride : {1, 2}) {
+      ConvCase c{.in_c = 18, .out_c = 40, .in_h = 13, .in_w = 11, .batch = 2, .kernel_h = kernel, .kernel_w = 3};
+      c.stride_h = c.stride_w = stride;
+      c.dilation_h = kernel == 5 ? 2 : 1;
+      c.pad_top = 1, c.pad_left = 2, c.pad_bottom = 3;
+      check(c);
+    }
+  }
+  ConvCase line{.in_c = 16, .out_c = 40, .in_w = 77, .kernel_w = 11, .dilation_w = 3};
+  line.pad_left = line.pad_right = 15;
+  check(line);
+  check({.in_c = 16, .out_c = 40, .in_h = 4, .in_w = 4, .batch = 0});
+}
+
+/// Large images under small filters stay with Winograd's method; products with many channels gain.
+TEST(Bf16Conv, PaysWhereItIsFaster) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  ConvCase c{.in_c = 256, .out_c = 64, .in_h = 56, .in_w = 56};
+  EXPECT_TRUE(saves_by_bf16(c.shape(), false));
+  c.in_h = c.in_w = 0;
+  ConvShape unknown = c.shape();
+  unknown.batch = unknown.in_h = unknown.in_w = unknown.out_h = unknown.out_w = 0;
+  EXPECT_TRUE(saves_by_bf16(unknown, false));
+  c = {.in_c = 128, .out_c = 128, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  EXPECT_FALSE(saves_by_bf16(c.shape(), false));
+  EXPECT_TRUE(saves_by_bf16(c.shape(), true));
+  c.stride_h = c.stride_w = 2;
+  EXPECT_TRUE(saves_by_bf16(c.shape(), false));
+  c.in_c = 129;
+  EXPECT_FALSE(saves_by_bf16(c.shape(), false));
+  c.in_c = 128, c.groups = 2;
+  EXPECT_FALSE(saves_by_bf16(c.shape(), false));
+}
+
+}  // namespace
+}  // namespace retort::kernels
