@@ -10,6 +10,7 @@
 #   tools/setup.sh dist           what release archives and Debian packages are made and checked with (Debian packages)
 #   tools/setup.sh arm64 FOLDER   into it, the static libraries of the tool for AArch64 (Debian packages, which this system does not install)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
+#   tools/setup.sh shells         zsh and fish, for tests of completion (Debian packages)
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh locale         what locales are made of, for tests under another one (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
@@ -30,6 +31,7 @@ BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libd
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
+SHELLS=(zsh fish)
 VULKAN=(chromium libvulkan1)
 JAVA=(maven)
 DIST=(dpkg-dev debhelper lintian mmdebstrap xz-utils)
@@ -136,6 +138,7 @@ case ${1:-} in
   dist) packages "${DIST[@]}" ;;
   arm64) arm64_libraries "${2:?a folder}" ;;
   browser) packages "${BROWSER[@]}" ;;
+  shells) packages "${SHELLS[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
   fuzz) python_tools "${2:?a folder}" requirements-fuzz.txt ;;
   vulkan) packages "${VULKAN[@]}" ;;
@@ -152,5 +155,5 @@ case ${1:-} in
   old | previous) other_library "$1" "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of other vendors" "${2:?a folder}" ;;
-  *) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
