@@ -108,6 +108,7 @@ test-tools: venv
 	@tools/setup.sh locale || echo "no locales: tests under a locale with a decimal comma will be skipped"
 	@tools/setup.sh format || echo "no clang-format: the form of the sources will not be checked"
 	@tools/setup.sh browser || echo "no Chromium: tests of web pages will be skipped"
+	@tools/setup.sh shells || echo "no zsh or fish: tests of their completion will be skipped"
 	@tools/setup.sh vulkan || echo "no Vulkan: the WebGPU plug-in will be skipped"
 	@tools/setup.sh plugins $(VENV) || echo "no plug-ins of other vendors: their tests will be skipped"
 	@tools/setup.sh java $(VENV) || echo "no Maven or no Java 22: tests of the binding for Java will be skipped"

@@ -7,7 +7,7 @@ endif()
 foreach(program IN ITEMS frugal/frugal frugal/idle_cpu frugal/call_overhead presets/presets zoo/decode_growing)
   get_filename_component(name ${program} NAME)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/bench/${program}.cc)
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/bench)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 

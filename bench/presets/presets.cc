@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "frugal/bound_floats.h"
+
 namespace {
 
 namespace api = retort::api;
@@ -54,19 +56,6 @@ double part(std::vector<double> all, double fraction) {
   return all[std::min(all.size() - 1, size_t(fraction * double(all.size())))];
 }
 
-api::IoBinding bound(api::Session& session) {
-  api::IoBinding binding(session);
-  for (const api::Port& port : session.inputs()) {
-    std::vector<int64_t> shape = port.tensor.shape;
-    std::replace(shape.begin(), shape.end(), int64_t(-1), int64_t(1));
-    api::Value value = api::Value::tensor<float>(shape);
-    std::ranges::fill(value.data<float>(), 0.5f);
-    binding.input(port.name.c_str(), value);  // the binding keeps the memory
-  }
-  for (const api::Port& port : session.outputs()) binding.output(port.name.c_str(), api::MemoryInfo::cpu());
-  return binding;
-}
-
 void measure(const char* model, const std::string& preset, int threads, const char* workload) {
   const api::Env env(ORT_LOGGING_LEVEL_ERROR);
   api::SessionOptions options;
@@ -78,7 +67,7 @@ void measure(const char* model, const std::string& preset, int threads, const ch
   const double made = since(begin);
   const char* key = "ep.dynamic.workload_type";
   if (workload) api::check(api::api().SetEpDynamicOptions(session, &key, &workload, 1));
-  api::IoBinding binding = bound(session);
+  api::IoBinding binding = retort::bench::bound_floats(session);
   begin = Clock::now();
   binding.run();
   const double first = since(begin);

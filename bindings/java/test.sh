@@ -156,17 +156,45 @@ gpu() {
   [[ $(wc -l <<<"$printed") == 1 && $printed == "no GPU is used, because "* ]] || [[ $printed == *"stay on Cuda (GPU 0)"* ]] || { echo "$printed"; return 1; }
 }
 
-# Builds the programs with Gradle, from the artifacts in Maven's local repository.
-with_gradle() {
-  command -v gradle >/dev/null || { skip "examples/java/build.gradle: no gradle"; return; }
-  [[ $kind == jdk ]] || { skip "examples/java/build.gradle: no JDK"; return; }
-  local area major
-  major=$(gradle --version | sed -n 's/^Gradle \([0-9]*\).*/\1/p')
-  [[ $major -ge 7 ]] || { skip "examples/java/build.gradle: needs Gradle 7, not $major"; return; }
+# The POMs that would be deployed: with the addresses of the publisher, and not without.
+release_poms() {
+  local area
   area=$(mktemp -d)
-  check "the artifacts are installed" mvn "${OPTIONS[@]}" -Dmaven.repo.local="$area/m2" -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true install
-  cp -r "$EXAMPLES" "$area/java"
-  check "examples/java builds with Gradle" gradle -q --no-daemon -p "$area/java" -PjavaHome="$JAVA_HOME" -Dmaven.repo.local="$area/m2" build
+  cp -r pom.xml */ "$area/"
+  rm -rf "$area"/*/target
+  local release=(mvn "${OPTIONS[@]}" -Prelease -Dgpg.skip -f "$area/pom.xml" "-Dabi.directory=$ROOT/abi")
+  check "POMs without addresses are not made" says "the POMs need the address of the project: -Dretort.url=https" "${release[@]}" validate
+  check "POMs with addresses are made" "${release[@]}" -Dretort.url=https://example.org/retort -Dretort.git=https://example.org/retort.git \
+    -Dmaven.test.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true package
+  check "they have what Maven Central wants" "$PYTHON" scripts/check_poms.py --deployed "$area"
+  rm -rf "$area"
+}
+
+# Puts the official package, which 'examples' copied to its folder, into a Maven repository.
+add_official() {
+  local version=${1##*onnxruntime-} folder
+  version=${version%.jar}
+  folder=$2/com/microsoft/onnxruntime/onnxruntime/$version
+  mkdir -p "$folder"
+  cp "$1" "$folder/"
+  echo "<project><modelVersion>4.0.0</modelVersion><groupId>com.microsoft.onnxruntime</groupId><artifactId>onnxruntime</artifactId><version>$version</version></project>" \
+    >"$folder/onnxruntime-$version.pom"
+}
+
+# Builds the programs with Gradle, from a Maven repository of the artifacts. Debian's Gradle runs on Java 17 at most, and
+# lets the newer JDK compile.
+with_gradle() {
+  command -v gradle >/dev/null || { skip "examples/java/build.gradle: no gradle (Debian: gradle)"; return; }
+  [[ $kind == jdk ]] || { skip "examples/java/build.gradle: no JDK"; return; }
+  local area
+  area=$(mktemp -d)
+  check "the artifacts are deployed to a folder" mvn "${OPTIONS[@]}" -DskipTests -Dmaven.javadoc.skip=true -Dmaven.source.skip=true \
+    "-DaltDeploymentRepository=here::default::file://$area/m2" deploy
+  check "the official package is there" add_official "$(echo "$EXAMPLES"/target/lib/onnxruntime-[0-9]*.jar)" "$area/m2"
+  mkdir "$area/java"
+  cp -r "$EXAMPLES"/{build.gradle,settings.gradle,src} "$area/java/"
+  check "examples/java builds with Gradle" env JAVA_HOME="$(old_java || echo "$JAVA_HOME")" GRADLE_USER_HOME="$area/home" \
+    gradle -q --offline --no-daemon -p "$area/java" -PjavaHome="$JAVA_HOME" -Dmaven.repo.local="$area/m2" build
   check "and its program runs" prints "$(cat "$EXAMPLES/expected/Classify.txt")" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
     -cp "$area/java/build/classes/java/main:$area/java/build/lib/*" io.retort.examples.Classify "$ROOT/examples/digits"
   rm -rf "$area"
@@ -219,6 +247,7 @@ fetching() {
 
 fetching
 check "the POMs have what Maven Central wants" "$PYTHON" scripts/check_poms.py
+release_poms
 suite "$LIBRARY"
 if [[ -n $ORACLE ]]; then
   suite "$ORACLE" -Dretort.dropin.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true

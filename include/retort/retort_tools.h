@@ -20,7 +20,7 @@ extern "C" {
  * "shape.<extent>" = "4" for an extent that the model names; "level" = "0", "1", "2", "3" or "99", as
  * GraphOptimizationLevel; "disable" = name of a pass or rule to leave out (may be repeated).
  *
- *   name, doc, domain, producer, producer_version, ir_version, model_version, metadata {key: text}
+ *   name, doc, domain, producer, producer_version, ir_version, model_version?, metadata {key: text}
  *   opsets {domain: version}, functions [name]
  *   assumed {extent: 1}: free extents of inputs, and the number that calculations use for each
  *   graph: the model's own nodes, functions expanded. optimized: the graph that runs.

@@ -114,6 +114,10 @@ OrtStatusPtr ORT_API_CALL write(const char* from, const char* to, const char* fo
   });
 }
 
+OrtStatusPtr ORT_API_CALL experimental_test(int64_t* out) noexcept {
+  return guard([&] { need(out, "out") = 12345; });  // the number is part of the interface
+}
+
 }  // namespace
 
 // Null for an unknown name, as the interface specifies.
@@ -132,6 +136,9 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
   if (asked == "RetortSessionProviders") return reinterpret_cast<OrtExperimentalFnPtr>(providers_function);
   if (asked == "RetortWriteModel") return reinterpret_cast<OrtExperimentalFnPtr>(write_function);
+  using Test = OrtStatusPtr(ORT_API_CALL*)(int64_t*);
+  const Test test_function = experimental_test;
+  if (asked == "OrtApi_ExperimentalApiTest_SinceV28") return reinterpret_cast<OrtExperimentalFnPtr>(test_function);
   return nullptr;
 }
 

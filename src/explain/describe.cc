@@ -150,7 +150,8 @@ class Description {
   void write_head() {
     json_.field("ir_version", model_.ir_version).field("producer", model_.producer_name);
     json_.field("producer_version", model_.producer_version).field("domain", model_.domain).field("doc", model_.doc);
-    json_.field("model_version", model_.model_version).field("name", model_.graph->name);
+    json_.field("name", model_.graph->name);
+    if (model_.model_version != Model::kNoVersion) json_.field("model_version", model_.model_version);
     json_.key("metadata").open('{');
     std::set<std::string> seen;
     for (const auto& [key, value] : model_.metadata) {

@@ -158,10 +158,12 @@ struct Function {
 };
 
 struct Model {
+  static constexpr int64_t kNoVersion = INT64_MAX;  ///< as the C interface tells it
+
   int64_t ir_version = 0;
   std::map<std::string, int> opsets;  ///< domain → version; "" stands for ai.onnx
   std::string producer_name, producer_version, domain, doc;
-  int64_t model_version = 0;
+  int64_t model_version = kNoVersion;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::vector<Function> functions;
   /// The names ("DATA_BATCH") that the file gives to free extents.

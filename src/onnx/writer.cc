@@ -85,7 +85,7 @@ MessageWriter write_model_head(const Model& model, const WriteOptions& options) 
   m.text(tag::model::producer_name, model.producer_name);
   m.text(tag::model::producer_version, model.producer_version);
   m.text(tag::model::domain, model.domain);
-  if (model.model_version) m.integer(tag::model::model_version, model.model_version);
+  if (model.model_version != Model::kNoVersion) m.integer(tag::model::model_version, model.model_version);
   m.text(tag::model::doc, model.doc);
   Opsets opsets = options.opsets.empty() ? model.opsets : options.opsets;
   complete_opsets(*model.graph, opsets);

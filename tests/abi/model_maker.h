@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -120,11 +121,16 @@ class Maker {
     metadata_.push_back(Message().text(1, key).text(2, value));
     return *this;
   }
+  Maker& version(int64_t version) {
+    version_ = version;
+    return *this;
+  }
   /// The graph alone, for a body.
   Message graph() const { return Message(graph_).text(2, "made"); }
   std::string bytes() const {
     Message model;
     model.number(1, 10).message(7, graph());
+    if (version_) model.number(5, uint64_t(*version_));
     for (const Message& m : imports_) model.message(8, m);
     for (const Message& m : metadata_) model.message(14, m);
     return model.bytes();
@@ -146,6 +152,7 @@ class Maker {
   }
   Message graph_;
   std::vector<Message> imports_, metadata_;
+  std::optional<int64_t> version_;
 };
 
 }  // namespace scenes

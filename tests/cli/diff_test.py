@@ -142,7 +142,7 @@ class Diff(ToolTest):
         again = json.loads(retort("diff", self.path("cut/model.onnx"), "--against-model", self.path("cut/second_model.onnx"), "--inputs", self.path("cut"),
                                   "--tolerance", 1e-5, "--json")[1])
         self.assertEqual(again["first"]["value"], "m11")
-        self.assertRegex(retort("diff", right, "--against-model", wrong, "--tolerance", 1e-5, "--cut", self.path("cut2"))[1], r"cut out: .*model.onnx with 1 nodes and 1 inputs")
+        self.assertRegex(retort("diff", right, "--against-model", wrong, "--tolerance", 1e-5, "--cut", self.path("cut2"))[1], r"cut out: .*model.onnx with 1 node and 1 input; run alone, it differs ")
 
     def test_tolerance(self):
         right, wrong = self.chain("right"), self.chain("wrong", 4)
@@ -226,6 +226,43 @@ class Diff(ToolTest):
         self.assertEqual(code, WRONG, err)
         self.assertIn("they first differ at node 'pick' (Gather), value 'f'", out)
         self.assertIn("inside Loop 'turns', in its body, in iteration 2 (the first is 0)\n", out)
+
+    def cut_of(self, right, wrong, *words):
+        """The cut of a difference, its model and its inputs by name."""
+        code, out, err = retort("diff", right, "--against-model", wrong, "--cut", self.path("cut"), "--json", *words)
+        self.assertEqual(code, WRONG, err)
+        cut = json.loads(out)["cut"]
+        self.assertNotIn("failed", cut)
+        model = onnx.load(self.path("cut/model.onnx"))
+        onnx.checker.check_model(model, full_check=True)
+        values = {}
+        for i, port in enumerate(model.graph.input):
+            with open(self.path(f"cut/input_{i}.pb"), "rb") as f:
+                values[port.name] = numpy_helper.to_array(onnx.TensorProto.FromString(f.read()))
+        return cut, model, values
+
+    def test_cut_out_of_bodies(self):
+        """The node inside If inside Loop inside Scan as a model of its own, with the values of that iteration."""
+        right, wrong = (self.with_bodies(name, [1, 0.5, third, 1]) for name, third in (("right.onnx", 2), ("wrong.onnx", 2.5)))
+        cut, model, values = self.cut_of(right, wrong)
+        self.assertEqual((cut["differs"], cut["nodes"], cut["inputs"], [n.name for n in model.graph.node]), (True, 1, ["turn"], ["pick"]))
+        self.assertEqual(values["turn"], 2)
+        self.assertEqual(numpy_helper.to_array(model.graph.initializer[0]).tolist(), [1, 0.5, 2, 1])  # of the body
+        self.assertEqual(json.loads(retort("run", self.path("cut/model.onnx"), "--inputs", self.path("cut"), "--json")[1])["outputs"]["f"]["values"], [2])
+        again = json.loads(retort("diff", self.path("cut/model.onnx"), "--against-model", self.path("cut/second_model.onnx"), "--inputs", self.path("cut"), "--json")[1])
+        self.assertEqual(again["first"]["values"], [2, 2.5])
+
+    def test_cut_out_of_a_loop_whose_values_grow(self):
+        right, wrong = self.growing("a.onnx", [1, 0, 2, 0]), self.growing("b.onnx", [1, 0, 3, 0])
+        cut, model, values = self.cut_of(right, wrong)
+        self.assertEqual((cut["differs"], [n.name for n in model.graph.node]), (True, ["pick"]))
+        self.assertEqual(numpy_helper.to_array(model.graph.initializer[0]).tolist(), [1, 0, 2, 0])  # of the graph around it
+        self.assertEqual(values["i"], 2)
+
+    def test_cut_around_a_body_that_cannot_be_shown(self):
+        right, wrong = (self.growing(name, [1, 0, third, 0], "Loop") for name, third in (("a.onnx", 2), ("b.onnx", 3)))
+        cut, model, values = self.cut_of(right, wrong)
+        self.assertEqual((cut["differs"], [n.name for n in model.graph.node], list(values)), (True, ["grow"], ["x"]))
 
     def growing(self, name, factors, around=None):
         """A Loop that appends x to its carried value, multiplies by factors[turn], and in odd iterations runs a

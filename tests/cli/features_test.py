@@ -128,6 +128,25 @@ class Features(ToolTest):
         self.assertEqual([r["outputs"]["y"]["values"] for r in self.told(*words)["runs"]], [[1, 2], [3, 4]])
         np.testing.assert_array_equal(np.load(self.path("out/1/y.npy")), [3, 4])
 
+    def test_a_run_of_a_list_that_fails(self):
+        """What was done before is told, and the failure in its place."""
+        for last, code, part in (("x=nowhere.npy", 1, "nowhere.npy"), ("x=1,2 --bogus", 1, "--bogus"), ("x=1,2,3", 1, "run 2: ")):
+            with open(self.path("list.txt"), "w", encoding="utf-8") as f:
+                f.write(f"x=1,2\nx=3,4\n{last}\nx=5,6\n")
+            words = ["run", self.identity(F32, [2]), "--list", self.path("list.txt")]
+            got, out, err = retort(*words, "--json")
+            told = json.loads(out)
+            self.assertEqual((got, told["exit_code"]), (code, code), err)
+            self.assertEqual([r["outputs"]["y"]["values"] for r in told["runs"][:2]], [[1, 2], [3, 4]])
+            self.assertEqual((len(told["runs"]), list(told["runs"][2])), (3, ["error"]))
+            self.assertIn(part, told["error"])
+            self.assertEqual(told["error"], "run 2: " + told["runs"][2]["error"])
+            self.assertRegex(err, r"^retort run: run 2: ")
+            got, out, err = retort(*words)
+            self.assertEqual(got, code)
+            self.assertIn("run 1", out)
+            self.assertIn("run 2: ", err)
+
     def test_model_from_standard_input(self):
         with open(DIGITS, "rb") as f:
             whole = f.read()

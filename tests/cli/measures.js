@@ -3,7 +3,7 @@
 /** Shows what is folded. */
 function unfold() {
   for (const part of document.querySelectorAll("details")) part.open = true;
-  for (const button of document.querySelectorAll(".all")) button.click();
+  for (const button of document.querySelectorAll(".all, figure button")) button.click();
 }
 
 /** Until everything that waits for the next frame is drawn. */

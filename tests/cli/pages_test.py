@@ -278,6 +278,26 @@ class Pages(unittest.TestCase):
         self.assertIn("1 thread: ms lower is better", heads)
         self.assertIn("2 threads: ratio, Peer higher is better", heads)
 
+    def test_a_suite_is_short_on_a_phone(self):
+        parts = '[...document.querySelectorAll(".part")].map((p) => [p.querySelector("h2").textContent, p.open])'
+        height = "document.documentElement.scrollHeight"
+        self.show("many")
+        self.assertTrue(all(opened for _, opened in self.browser.value(parts)))
+        self.show("many", 390)
+        told = self.browser.value(parts)
+        self.assertGreater(len(told), 7)
+        self.assertEqual([title for title, opened in told if opened], ["Time of Peer 2 over Retort 1's", "Times"])
+        self.assertLess(self.browser.value(height), 5000)
+        bars = 'document.querySelectorAll(".part")[%d].querySelectorAll(".row").length'
+        self.assertEqual(self.browser.value(bars % 0), 12)
+        self.browser.value('document.querySelectorAll(".part summary")[1].click()')
+        self.browser.value('document.querySelector("figure button").click()')
+        self.browser.value("settled()")
+        self.assertEqual([self.browser.value(bars % i) for i in (0, 1)], [22, 12])
+        # What someone opened stays so when the charts are drawn anew.
+        self.browser.value("drawPlots()")
+        self.assertEqual([opened for _, opened in self.browser.value(parts)][:3], [True, True, False])
+
     def test_columns_without_figures_are_left_out(self):
         self.show("one")
         heads = self.browser.value('[...document.querySelectorAll("th button")].map((h) => h.firstChild.textContent)')

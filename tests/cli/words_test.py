@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -54,19 +55,57 @@ class Words(ToolTest):
         self.fails(2, ["completion", "--shell", "bash"], "--shell")
         self.fails(2, ["completion", "csh"], "csh", "bash")
 
+    def fish(self, line):
+        """The completions that fish offers at the end of a line, without their descriptions."""
+        text = f"source '{self.script('fish')}'; complete -C \"{line}\""
+        done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", cwd=self.folder, env=self.home())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return [offered.split("\t")[0] for offered in done.stdout.splitlines()]
+
+    def home(self):
+        """An environment without settings of the user, in which the program is found by its name."""
+        return {**os.environ, "HOME": self.folder, "PATH": os.path.dirname(TOOL) + os.pathsep + os.environ["PATH"], "TERM": "xterm"}
+
     def test_fish(self):
         self.need("fish")
-        text = f"source '{self.script('fish')}'; complete -C 'retort inspect --pa'"
-        done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", env={**os.environ, "HOME": self.folder})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^--passes\t")
+        shutil.copy(DIGITS, self.path("some.onnx"))
+        os.mkdir(self.path("somewhere"))
+        for line, offered in (("retort ins", ["inspect"]), ("retort inspect --pa", ["--passes"]), ("retort run m.onnx --layout ", ["nchw", "nhwc"]),
+                              ("retort completion ", ["bash", "fish", "zsh"]), ("retort run m.onnx --config session.pres", ["session.preset="]),
+                              ("retort run m.onnx --disable widen_h", ["widen_half"]), ("retort ops Softpl", ["Softplus"]), ("retort help pro", ["profile"]),
+                              ("retort run som", ["some.onnx", "somewhere/"]), ("retort run m.onnx --inputs som", ["somewhere/"]),
+                              ("retort run m.onnx --expected som", ["some.onnx", "somewhere/"]), ("retort run m.onnx --thr", ["--threads"])):
+            self.assertEqual(sorted(self.fish(line)), offered, line)
+        self.assertIn("--threads", self.fish("retort run --"))
+
+    def zsh(self, *lines):
+        """What zsh makes of each line when Tab is pressed at its end."""
+        shutil.copy(self.script("zsh"), self.path("_retort"))
+        controller, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+        start = f"fpath=('{self.folder}' $fpath); autoload -Uz compinit; compinit -u -D; PS1=; unsetopt zle_bracketed_paste auto_remove_slash; cd '{self.folder}'\r"
+        # The line is printed instead of being run: ^A goes to its begin.
+        typed = start + "".join(f"{line}\t\x01print -r -- '<<'\x05'>>'\r" for line in lines) + "exit\r"
+        shell = subprocess.Popen(["zsh", "-f", "-i", "-o", "emacs"], stdin=terminal, stdout=terminal, stderr=terminal, env=self.home(), start_new_session=True)
+        os.close(terminal)
+        text = b""
+        for line in typed.split("\r"):
+            os.write(controller, line.encode() + b"\r")
+        text = self.all_of(controller).decode()
+        self.assertEqual(shell.wait(60), 0, text)
+        os.close(controller)
+        return [made.strip() for made in re.findall(r"^<<(.*)>>\r?$", text, re.M)]
 
     def test_zsh(self):
         self.need("zsh")
-        done = subprocess.run(["zsh", "-n", self.script("zsh")], capture_output=True, encoding="utf-8")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        with open(self.script("zsh"), encoding="utf-8") as f:
-            self.assertIn("'inspect:", f.read())
+        shutil.copy(DIGITS, self.path("some.onnx"))
+        os.mkdir(self.path("somewhere"))
+        cases = {"retort ins": "retort inspect", "retort inspect --pas": "retort inspect --passes", "retort run m.onnx --layout nc": "retort run m.onnx --layout nchw",
+                 "retort completion f": "retort completion fish", "retort run m.onnx --config session.pres": "retort run m.onnx --config session.preset=",
+                 "retort run m.onnx --disable widen_h": "retort run m.onnx --disable widen_half", "retort ops Softpl": "retort ops Softplus",
+                 "retort help pro": "retort help profile", "retort run some.": "retort run some.onnx", "retort run m.onnx --inputs some": "retort run m.onnx --inputs somewhere/",
+                 "retort run m.onnx --threads 2 --js": "retort run m.onnx --threads 2 --json", "retort convert some.onnx --format o": "retort convert some.onnx --format o"}
+        self.assertEqual(self.zsh(*cases), list(cases.values()))
 
     def test_names_that_the_engine_knows(self):
         """Keys of --config, passes of --disable, operators of ops."""
@@ -78,10 +117,6 @@ class Words(ToolTest):
         self.assertEqual(self.bash("help", "pro"), ["profile"])
         for kind, name in (("keys", "session.strict="), ("passes", "epilogues"), ("operators", "Conv")):
             self.assertIn(name, retort("words", kind)[1].splitlines())
-        if shutil.which("fish"):
-            text = f"source '{self.script('fish')}'; complete -C 'retort run m.onnx --config session.str'"
-            done = subprocess.run(["fish", "-c", text], capture_output=True, encoding="utf-8", env={**os.environ, "HOME": self.folder})
-            self.assertIn("session.strict=", done.stdout, done.stderr)
         for shell in ("zsh", "fish"):
             with open(self.script(shell), encoding="utf-8") as f:
                 self.assertRegex(f.read(), r"words keys.*\n(.*\n)*.*words passes|words passes.*\n(.*\n)*.*words keys")

@@ -56,6 +56,7 @@ class WrongInput(ToolTest):
             "two": self.graph("two.onnx", [helper.make_node("Add", ["a", "b"], ["y"])], two[:2], two[2:]),
             "split": self.graph("split.onnx", [helper.make_node("Split", ["x"], ["y", "z"], num_outputs=2)], values("x", f32, [4]), values("yz", f32, [2])),
             "rate": self.graph("rate.onnx", [helper.make_node("Identity", ["sr"], ["y"])], values(["sr"], TensorProto.INT64, []), values("y", TensorProto.INT64, [])),
+            "noinputs": self.graph("noinputs.onnx", [helper.make_node("Constant", [], ["y"], value_float=2.0)], [], values("y", f32, [])),
             "bytes": self.graph("bytes.onnx", [helper.make_node("Identity", ["x"], ["y"])], *[values(n, TensorProto.UINT8, [1, 3, 4, 4]) for n in "xy"])}
 
     def files(self):

@@ -89,6 +89,13 @@ CLI::Validator one_of(std::vector<std::string> names) {
       "");
 }
 
+void refuse_empty_values(CLI::App& command) {
+  const CLI::Validator given([](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() > 0 && !option->check_name("--input")) option->check(given);
+  }
+}
+
 std::string parse_error_text(const CLI::ParseError& error) {
   const std::string said = error.what(), kind = error.get_name(), option = option_in(said);
   if (kind == "ValidationError") return said;  // the validators are ours

@@ -35,6 +35,9 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<Number
   return app.add_option_function<std::string>(name, read, what);
 }
 
+/// Options of a command refuse an empty value, such as an unset variable of a shell, if nothing else refuses it. An
+/// empty text may be an input.
+void refuse_empty_values(CLI::App& command);
 /// The message for an error of the parser, "--seed: a value is missing", without the program's name.
 std::string parse_error_text(const CLI::ParseError& error);
 

@@ -68,7 +68,10 @@ std::vector<std::string> said_before(const OptionWords& o, const CommandWords& c
 }
 
 /// The first clause, since completions show one line.
-std::string brief(const std::string& text) { return text.substr(0, text.find_first_of(";:(")); }
+std::string brief(const std::string& text) {
+  const std::string clause = text.substr(0, text.find_first_of(";:("));
+  return clause.substr(0, clause.find_last_not_of(' ') + 1);
+}
 
 }  // namespace
 
@@ -153,7 +156,9 @@ std::string zsh_completion(const std::vector<CommandWords>& commands) {
 
 std::string fish_completion(const std::vector<CommandWords>& commands) {
   std::string text =
-      "# Completion of retort for fish.\ncomplete -c retort -n __fish_use_subcommand -f\n"
+      "# Completion of retort for fish.\n"
+      "function __retort_words\n  set -l line (commandline -poc)\n  $line[1] words $argv 2>/dev/null\nend\n"
+      "complete -c retort -n __fish_use_subcommand -f\n"
       "complete -c retort -n __fish_use_subcommand -l help -d 'how to use it'\n"
       "complete -c retort -n __fish_use_subcommand -l version -d 'the version'\n";
   for (const CommandWords& c : commands) {
@@ -166,8 +171,7 @@ std::string fish_completion(const std::vector<CommandWords>& commands) {
         text += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (o.kind == WordKind::choice) text += " -x -a " + quoted(joined(o.choices), true);
       if (o.kind == WordKind::listed)
-        text += std::string(o.names.empty() ? "" : " -x") + " -a '((commandline -poc)[1] words " + o.list +
-                " 2>/dev/null)'";
+        text += std::string(o.names.empty() ? "" : " -x") + " -a '(__retort_words " + o.list + ")'";
       if (o.kind == WordKind::folder) text += " -x -a '(__fish_complete_directories)'";
       if (o.kind == WordKind::file) text += " -r -F";
       if (o.kind == WordKind::other) text += " -x";

@@ -23,8 +23,8 @@ struct WrongUsage : Failure {
 };
 
 /// Accepts a text with "=" after a key or name; `form` is the form that the error message shows, for example
-/// "KEY=VALUE".
-CLI::Validator has_form(const char* form);
+/// "KEY=VALUE"; `complete`: what follows "=" may not be empty.
+CLI::Validator has_form(const char* form, bool complete = false);
 
 /// Options that several subcommands have.
 struct Common {
@@ -95,6 +95,8 @@ struct OutputFile {
   const char* option;  ///< that names it; "OUT" for an argument
   std::string path;    ///< empty: not written
 };
+/// Throws WrongUsage for "-": only inputs can be a standard stream.
+void refuse_dash(const std::string& option, const std::string& path);
 /// Throws WrongUsage if two of the files are the same one, or one of them is the model.
 void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model);
 /// The same, and throws Failure if one cannot be written.

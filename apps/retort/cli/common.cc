@@ -101,14 +101,22 @@ static std::string standard_input() {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-CLI::Validator has_form(const char* form) {
-  return refused_by([form](const std::string& text) { split_at(text, '=', form); });
+CLI::Validator has_form(const char* form, bool complete) {
+  return refused_by([form, complete](const std::string& text) {
+    if (split_at(text, '=', form).second.empty() && complete)
+      throw Failure("'" + text + "' must have the form " + form);
+  });
 }
 
 static std::string file_key(const std::string& path) {
   std::error_code error;
-  const auto canonical = std::filesystem::weakly_canonical(path, error);
+  // Absolute first: of a path that does not exist, only then ./x is the same as x.
+  const auto canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   return error ? path : canonical.string();
+}
+
+void refuse_dash(const std::string& option, const std::string& path) {
+  if (path == "-") throw WrongUsage(option + " cannot be standard output; name a file, or ./- for a file of that name");
 }
 
 void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model) {
@@ -116,6 +124,7 @@ void check_distinct_files(const std::vector<OutputFile>& files, const std::strin
   if (!model.empty()) options[file_key(model)] = "MODEL";
   for (const OutputFile& file : files) {
     if (file.path.empty()) continue;
+    refuse_dash(file.option, file.path);
     const auto [at, added] = options.emplace(file_key(file.path), file.option);
     if (!added)
       throw WrongUsage(std::string(file.option) + " would write '" + file.path + "', which " + at->second +
@@ -133,11 +142,11 @@ void check_output_files(const std::vector<OutputFile>& files, const std::string&
 void Common::add_json(CLI::App& app) { app.add_flag("--json", json, "print JSON, for programs"); }
 
 void Common::add_library(CLI::App& app) {
-  app.add_option(
-         "--library", library,
-         "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
-         "RETORT_LIBRARY names, else this installation's); a name without a slash is searched for in the library path "
-         "(LD_LIBRARY_PATH)")
+  app.add_option("--library", library,
+                 "engine to use: any library with the C interface of ONNX Runtime (default: the file that "
+                 "RETORT_LIBRARY names, else this installation's); a name without a slash is a file of this folder, or "
+                 "else is searched "
+                 "for in the library path (LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
@@ -169,7 +178,7 @@ void Common::add_model(CLI::App& app) {
 
 void Common::add_plugins(CLI::App& app, const std::string& what) {
   app.add_option("--plugin", plugins, what)
-      ->check(has_form("NAME=FILE"))
+      ->check(has_form("NAME=FILE", true))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   app.add_flag_callback(
@@ -295,7 +304,7 @@ void Common::add_against(CLI::App& app) {
   app.add_option(
          "--against", against,
          "library of the second engine, for example libonnxruntime.so of the onnxruntime package; a name without "
-         "a slash is searched for in the library path (LD_LIBRARY_PATH)")
+         "a slash is a file of this folder, or else is searched for in the library path (LD_LIBRARY_PATH)")
       ->type_name("FILE");
 }
 
@@ -311,7 +320,10 @@ SessionSettings Common::settings(int thread_count) const {
   SessionSettings s;
   s.threads = thread_count;
   s.parallel = parallel;
-  for (const std::string& entry : config) s.config.insert(split_at(entry, '=', kEntryForm));
+  for (const std::string& entry : config) {
+    const auto [key, value] = split_at(entry, '=', kEntryForm);
+    if (!s.config.emplace(key, value).second) throw WrongUsage("--config gives " + key + " twice; leave one out");
+  }
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   for (const std::string& text : plugins) s.plugins.push_back(split_at(text, '=', "NAME=FILE"));
   for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
@@ -322,8 +334,8 @@ SessionSettings Common::settings(int thread_count) const {
 std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
   std::map<std::string, std::vector<int64_t>> wanted;
   for (const std::string& text : shapes) {
-    auto [name, shape] = parse_named_shape(text);
-    wanted[name] = std::move(shape);
+    const auto [name, shape] = parse_named_shape(text);
+    if (!wanted.emplace(name, shape).second) throw WrongUsage("--shape gives " + name + " twice; leave one out");
   }
   return wanted;
 }

@@ -79,6 +79,7 @@ class InputReader {
   }
 
   void read_given(const std::string& text) {
+    if (ports_.empty()) throw WrongUsage("--input is not used: the model has no inputs; leave it out");
     const bool named = is_named(text);
     if (!named && text.ends_with(".npz")) {
       for (auto& [name, value] : read_file(text, {})) give(find_port(ports_, name), std::move(value));

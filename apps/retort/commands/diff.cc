@@ -12,7 +12,9 @@ using nlohmann::json;
 void check_options(const DiffOptions& o) {
   if (o.against.empty() && o.against_model.empty() && o.plugins.empty())
     throw WrongUsage("add --against, --against-model or --plugin: there is nothing to compare with");
-  if (!o.cut.empty()) check_can_write(o.cut, false);
+  if (o.cut.empty()) return;
+  refuse_dash("--cut", o.cut);
+  check_can_write(o.cut, false);
 }
 
 void diff(const DiffOptions& o) {

@@ -1,5 +1,8 @@
 // retort run: runs a model once or several times, and shows or saves its outputs.
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/interrupt.h"
 #include "cli/modes.h"
@@ -79,7 +82,13 @@ nlohmann::json top_of(const HostValues& outputs, size_t count, const std::vector
   nlohmann::json all = nlohmann::json::object();
   for (const auto& [name, value] : outputs) {
     if (value.kind != HostValue::Kind::tensor) continue;
-    if (auto rows = top_classes(value.tensor, count, labels); !rows.is_null()) all[name] = std::move(rows);
+    auto rows = top_classes(value.tensor, count, labels);
+    if (rows.is_null()) continue;
+    all[name] = std::move(rows);
+    const auto classes = size_t(value.tensor.shape.back());
+    if (!labels.empty() && labels.size() != classes)
+      std::fprintf(stderr, "retort run: --labels has %zu names, and the output '%s' has %zu classes\n", labels.size(),
+                   clean(name).c_str(), classes);
   }
   if (all.empty()) throw WrongUsage("--top is not used: no output has scores of several classes; leave it out");
   return all;
@@ -148,7 +157,7 @@ nlohmann::json report(const RunOptions& o, const EngineSession& session, const R
 std::vector<double> run_often(BoundRun& bound, int repeat) {
   std::vector<double> times;
   Progress progress("running");
-  for (int i = 0; i < repeat && !interrupted(); ++i) {
+  for (int i = 0; i < repeat && (i == 0 || !interrupted()); ++i) {
     const auto begin = Clock::now();
     bound.run();
     times.push_back(milliseconds(Clock::now() - begin));
@@ -182,6 +191,21 @@ void run_once(const RunOptions& o, EngineSession& session, const std::vector<std
   if (!r.expected.is_null() && !r.expected["agree"]) throw Exit{kDifferent};
 }
 
+/// Ends a list at a run that failed: with --json, the report has the runs before it and the failure in its place.
+[[noreturn]] void end_list(const RunOptions& o, nlohmann::json& all, const std::string& why, int code) {
+  const size_t failed = all["runs"].size();
+  const std::string text = "run " + std::to_string(failed) + ": " + why;
+  if (!o.json || failed == 0) {
+    if (code == kWrongUsage) throw WrongUsage(text);
+    throw Failure(text);
+  }
+  all["runs"].push_back({{"error", why}});
+  all.update({{"error", text}, {"exit_code", code}});
+  print_json(all);
+  std::fprintf(stderr, "retort run: %s\n", clean_lines(text).c_str());
+  throw Exit{code};
+}
+
 void run_all(const RunOptions& o, EngineSession& session, const std::vector<std::string>& labels) {
   const auto list = read_run_list(o.list);
   nlohmann::json all = {
@@ -194,15 +218,15 @@ void run_all(const RunOptions& o, EngineSession& session, const std::vector<std:
       r.times = run_often(bound, 1);
       r.outputs = bound.values();
       if (o.top > 0) r.top = top_of(r.outputs, o.top, labels);
+      if (!o.save.empty()) write_values(o.save + "/" + std::to_string(i), r.outputs, o.csv);
       if (!o.json) std::printf("%s\n", paint(Paint::bold, "run " + std::to_string(i)).c_str());
       if (!o.json) print_outputs(session, r);
       all["runs"].push_back(result_json(r));
       all["runs"].back()["ms"] = r.times.at(0);
-      if (!o.save.empty()) write_values(o.save + "/" + std::to_string(i), r.outputs, o.csv);
     } catch (const WrongUsage& e) {
-      throw WrongUsage("run " + std::to_string(i) + ": " + e.what());
+      end_list(o, all, e.what(), kWrongUsage);
     } catch (const Failure& e) {
-      throw Failure("run " + std::to_string(i) + ": " + e.what());
+      end_list(o, all, e.what(), kFailed);
     }
   if (o.json) print_json(all);
   end_if_interrupted();
@@ -215,6 +239,20 @@ void show_layers(const RunOptions& o) {
   else
     print_layers(clean(layers));
   end_if_interrupted();
+}
+
+/// Throws if outputs cannot be saved in a folder of that name, or if the name is that of a file.
+void check_folder(const std::string& name) {
+  refuse_dash("--save", name);
+  std::string suffix = std::filesystem::path(name).extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  std::error_code error;
+  for (const char* of_files : {".npz", ".csv", ".npy", ".pb", ".json", ".txt", ".onnx"}) {
+    if (suffix == of_files && !std::filesystem::is_directory(name, error))
+      throw WrongUsage("--save " + name +
+                       " names a file whose suffix is not .npz or .csv; for a folder of that name, add /");
+  }
+  check_can_write(name, false);
 }
 
 void check_options(const RunOptions& o) {
@@ -232,7 +270,8 @@ void check_options(const RunOptions& o) {
   if (o.list == "-" && o.model_name() != o.model)
     throw WrongUsage("MODEL and --list cannot both be standard input; name a file for one of them");
   if (file) check_output_files({{"--save", o.save}}, o.model);
-  if (!o.save.empty() && !file) check_can_write(o.save, false);
+  if (!o.save.empty() && !file) check_folder(o.save);
+  if (!o.profile.empty()) check_can_write(o.profile + "_", true);
 }
 
 void run(const RunOptions& o) {

@@ -44,8 +44,25 @@ struct Parts {
   std::set<std::string> inputs;
 };
 
-Parts parts_of(const std::string& model, const std::set<std::string>& made) {
-  const data_view graph = find_graph(model);
+/// Takes the weights that the nodes read out of their graph and those around it; `graphs`: outermost first.
+void take_weights(const std::vector<data_view>& graphs, std::set<std::string> reads, Parts& all) {
+  for (auto graph = graphs.rbegin(); graph != graphs.rend(); ++graph) {
+    for (const data_view weight : fields(*graph, kGraphInitializer)) {
+      if (reads.erase(text(weight, kTensorName))) all.weights.push_back(weight);
+    }
+    // Graphs further out do not see a name that is made here.
+    for (const data_view node : fields(*graph, kGraphNode)) {
+      for (const data_view name : fields(node, kNodeOutput)) reads.erase(name.to_string());
+    }
+    for (const data_view input : fields(*graph, kGraphInput)) reads.erase(text(input, kValueName));
+  }
+}
+
+Parts parts_of(const std::string& model, const CutPlace& place) {
+  const std::vector<data_view> graphs = graphs_at(model, place.path);
+  if (graphs.empty()) throw Failure("the nodes cannot be cut out: the model has no such body");
+  const data_view graph = graphs.back();
+  const std::set<std::string>& made = place.made;
   Parts all;
   std::set<std::string> reads, own;
   const auto take = [&](data_view node) {
@@ -59,11 +76,10 @@ Parts parts_of(const std::string& model, const std::set<std::string>& made) {
   for (const data_view node : nodes) {
     if (makes_one(node, made) || (text(node, kNodeOperator) == "Constant" && makes_one(node, reads))) take(node);
   }
-  for (const data_view weight : fields(graph, kGraphInitializer)) {
-    if (!reads.contains(text(weight, kTensorName))) continue;
-    all.weights.push_back(weight);
-    own.insert(text(weight, kTensorName));
-  }
+  std::set<std::string> given;
+  std::set_difference(reads.begin(), reads.end(), own.begin(), own.end(), std::inserter(given, given.end()));
+  take_weights(graphs, given, all);
+  for (const data_view weight : all.weights) own.insert(text(weight, kTensorName));
   std::set_difference(reads.begin(), reads.end(), own.begin(), own.end(), std::inserter(all.inputs, all.inputs.end()));
   return all;
 }
@@ -92,20 +108,19 @@ std::string port(const std::string& name, const HostValues& values) {
 
 }  // namespace
 
-std::set<std::string> cut_inputs(const std::string& model, const std::set<std::string>& made) {
-  return parts_of(model, made).inputs;
+std::set<std::string> cut_inputs(const std::string& model, const CutPlace& place) {
+  return parts_of(model, place).inputs;
 }
 
-CutModel cut(const std::string& model, const std::set<std::string>& made, const std::string& output,
-             const HostValues& values) {
-  const Parts all = parts_of(model, made);
+CutModel cut(const std::string& model, const CutPlace& place, const HostValues& values) {
+  const Parts all = parts_of(model, place);
   std::string graph;
   protozero::pbf_writer g(graph);
   for (const data_view node : all.nodes) g.add_message(kGraphNode, node);
   g.add_string(kGraphName, "cut");
   for (const data_view weight : all.weights) g.add_message(kGraphInitializer, weight);
   for (const std::string& name : all.inputs) g.add_message(kGraphInput, port(name, values));
-  g.add_message(kGraphOutput, port(output, values));
+  g.add_message(kGraphOutput, port(place.output, values));
   CutModel result{changed(data_view(model),
                           [&](Tag tag, data_view) -> std::optional<std::string> {
                             return tag == kModelGraph ? std::optional(graph) : std::nullopt;

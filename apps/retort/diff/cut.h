@@ -3,9 +3,17 @@
 #include <set>
 #include <string>
 
+#include "diff/mark.h"
 #include "formats/tensors.h"
 
 namespace retort::cli {
+
+/// Nodes of a model.
+struct CutPlace {
+  std::vector<BodyStep> path;  ///< to the body that has them; empty: the main graph
+  std::set<std::string> made;  ///< values that they make
+  std::string output;          ///< the one that is the output of the cut model
+};
 
 struct CutModel {
   std::string bytes;                ///< an ONNX file
@@ -13,15 +21,14 @@ struct CutModel {
   size_t nodes = 0;
 };
 
-/// The values that the nodes which make `made` read and do not make themselves, outer values that their bodies read
-/// included, and which are neither weights nor results of Constant nodes. `model` is an ONNX file.
-std::set<std::string> cut_inputs(const std::string& model, const std::set<std::string>& made);
+/// The values that the nodes read and do not make themselves, outer values that their bodies read included, and which
+/// are neither weights nor results of Constant nodes beside them. `model` is an ONNX file. Throws Failure if it has no
+/// such body.
+std::set<std::string> cut_inputs(const std::string& model, const CutPlace& place);
 
-/// The nodes of the main graph that make the values `made`, with their weights, as a model whose inputs are
-/// cut_inputs() and whose output is `output`; `values` has all of these, for their types and shapes. Throws Failure if
-/// one of them is not a tensor.
-CutModel cut(const std::string& model, const std::set<std::string>& made, const std::string& output,
-             const HostValues& values);
+/// The nodes with their weights, also those of graphs around them, as a model whose inputs are cut_inputs(); `values` has
+/// these and the output, for their types and shapes. Throws Failure if one of them is not a tensor.
+CutModel cut(const std::string& model, const CutPlace& place, const HostValues& values);
 
 /// Writes DIR/model.onnx and DIR/input_0.pb, … in the order of the cut model's inputs. Throws Failure.
 void write_cut_files(const std::string& folder, const CutModel& model, const HostValues& inputs);

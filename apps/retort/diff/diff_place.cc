@@ -24,7 +24,30 @@ bool can_be_shown(const std::string& type, bool in_body) {
   return in_body ? type_bytes(element_type(type)) > 0 : !type.empty() && !type.starts_with("optional(");
 }
 
+/// The body that a step leads to, in the description of a graph.
+const json& body_of(const json& graph, const BodyStep& step) {
+  for (const json& node : graph["nodes"]) {
+    for (const int out : node["outputs"]) {
+      if (out >= 0 && graph["values"][size_t(out)]["name"] == step.output) return node.at("bodies").at(step.attribute);
+    }
+  }
+  throw Failure("the model has no node that makes '" + step.output + "'");
+}
+
 }  // namespace
+
+std::map<std::string, int32_t> readable_tensors(const json& graph, const std::vector<BodyStep>& path) {
+  std::map<std::string, int32_t> types;
+  const json* at = &graph;
+  for (size_t depth = 0; depth <= path.size(); ++depth) {
+    if (depth > 0) at = &body_of(*at, path[depth - 1]);
+    for (const json& value : (*at)["values"]) {
+      const ONNXTensorElementDataType type = element_type(value["type"]);
+      if (type_name(type) != std::string("other")) types[value["name"]] = pb_type_number(type);
+    }
+  }
+  return types;
+}
 
 DiffPlace list_place(const json& graph, std::vector<BodyStep> path, const std::string& first,
                      const std::string& second) {

@@ -30,6 +30,10 @@ struct DiffPlace {
 DiffPlace list_place(const nlohmann::json& graph, std::vector<BodyStep> path, const std::string& first,
                      const std::string& second);
 
+/// The names of tensors that nodes of the body at `path` can read, its own and those of graphs around it, with their
+/// element types as in TensorProto. `graph`: the main graph, as RetortDescribeModel describes it.
+std::map<std::string, int32_t> readable_tensors(const nlohmann::json& graph, const std::vector<BodyStep>& path);
+
 /// The number of iterations in a value that is stacked or listed.
 size_t turns(const HostValue& v);
 /// Item i, or element i of the first axis.

@@ -48,14 +48,18 @@ void print_judgement(const json& judgement, const char* indent) {
               closer == "both" ? "neither is clearly nearer" : ("the " + closer + " is right").c_str());
 }
 
+std::string counted(size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 void print_cut(const json& cut) {
   if (cut.contains("failed")) {
     std::printf("  no model was cut out: %s\n", cut["failed"].get<std::string>().c_str());
     return;
   }
-  std::printf("  cut out: %s/model.onnx with %s nodes and %zu inputs; run alone, they %s\n",
-              cut["folder"].get<std::string>().c_str(), cut["nodes"].dump().c_str(), cut["inputs"].size(),
-              cut["differs"] ? ("differ " + scale_text(cut["difference"])).c_str() : "agree");
+  std::printf("  cut out: %s/model.onnx with %s and %s; run alone, it %s\n", cut["folder"].get<std::string>().c_str(),
+              counted(cut["nodes"], "node").c_str(), counted(cut["inputs"].size(), "input").c_str(),
+              cut["differs"] ? ("differs " + scale_text(cut["difference"])).c_str() : "agrees");
 }
 
 }  // namespace

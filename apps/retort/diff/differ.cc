@@ -176,11 +176,13 @@ class Diff {
     remember(place, found);
     if (o_.arbiter) first["arbiter"] = judged(place, found.value);
     if (!place.makers[found.value]->contains("bodies")) return first;
+    const auto around = cut_;
     try {
       const json inside = find_inside(place, found.value);
       return inside.is_null() ? first : inside;
     } catch (const Failure& e) {
       first["inside_unseen"] = e.what();
+      cut_ = around;
       return first;
     }
   }
@@ -233,51 +235,51 @@ class Diff {
     return {{"unknown", e.what()}};
   }
 
-  /// Remembers the nodes to cut out: those that make the value and those that it is fused with; of a body, the node that
-  /// has it.
+  /// Remembers the nodes to cut out: those that make the value and those that it is fused with.
   void remember(const DiffPlace& place, const DiffSearch::Result& found) {
-    if (!place.path.empty()) return;
-    cut_output_ = place.names[found.value];
-    cut_ = {cut_output_};
-    for (const size_t v : found.hidden) cut_.insert(place.names[v]);
+    cut_ = {{place.path, {place.names[found.value]}, place.names[found.value]}, place.within};
+    for (const size_t v : found.hidden) cut_.place.made.insert(place.names[v]);
   }
 
-  /// Values by name that the first side computes, or gets as inputs.
+  /// Values by name that the first side computes at the place of the cut, in its iterations, or gets as inputs.
   HostValues values_of(std::set<std::string> names) {
     HostValues all;
     for (const auto& [name, value] : inputs_) {
       if (names.erase(name)) all[name] = value;
     }
+    const auto types = readable_tensors(described_["graph"], cut_.place.path);
+    DiffPlace seen{.path = cut_.place.path, .within = cut_.within};
     std::vector<size_t> shown;
     for (const std::string& name : names) {
-      if (main_.index.contains(name)) shown.push_back(main_.index.at(name));
+      if (!types.contains(name)) throw Failure("the nodes cannot be cut out: '" + name + "' is not a tensor");
+      shown.push_back(seen.names.size());
+      seen.names.push_back(name);
+      seen.types.push_back(types.at(name));
     }
-    show(main_, shown);
-    for (const std::string& name : names) {
-      if (a_.contains(name)) all[name] = a_[name];
-    }
+    show(seen, shown);
+    for (const size_t v : shown) all[seen.names[v]] = shown_value(a_, seen, v);
     return all;
   }
 
   /// Writes the nodes of the difference as a model with its inputs, and tells whether the sides still differ there.
   json write_cut() try {
-    std::set<std::string> names = cut_inputs(whole_, cut_);
-    names.insert(cut_output_);
+    std::set<std::string> names = cut_inputs(whole_, cut_.place);
+    names.insert(cut_.place.output);
     const HostValues values = values_of(names);
-    const CutModel first = cut(whole_, cut_, cut_output_, values);
+    const CutModel first = cut(whole_, cut_.place, values);
     HostValues inputs;
     for (const std::string& name : first.inputs) inputs[name] = values.at(name);
     write_cut_files(o_.cut, first, inputs);
     const std::string library = o_.against.empty() ? default_library(o_.library) : o_.against;
     std::string second = first.bytes;
     if (!o_.against_model.empty()) {
-      second = cut(whole_model(ToolsLibrary(o_.library), o_.against_model), cut_, cut_output_, values).bytes;
+      second = cut(whole_model(ToolsLibrary(o_.library), o_.against_model), cut_.place, values).bytes;
       write_file(o_.cut + "/second_model.onnx", second);
     }
     const DiffSide ours(default_library(o_.library), "the cut model", first.bytes),
         theirs(library, "the cut model", second);
-    const Difference d =
-        compare(ours.run({}, o_, inputs).at(cut_output_), theirs.run({}, theirs_options_, inputs).at(cut_output_));
+    const Difference d = compare(ours.run({}, o_, inputs).at(cut_.place.output),
+                                 theirs.run({}, theirs_options_, inputs).at(cut_.place.output));
     return {{"folder", o_.cut},
             {"nodes", first.nodes},
             {"inputs", first.inputs},
@@ -355,9 +357,11 @@ class Diff {
   HostValues inputs_, a_, b_;
   std::string whole_;  ///< the first model with its weights inside, for the arbiter and the cut
   std::unique_ptr<Arbiter> arbiter_;
-  HostValues exact_;           ///< the arbiter's outputs
-  std::set<std::string> cut_;  ///< values whose nodes are cut out
-  std::string cut_output_;
+  HostValues exact_;  ///< the arbiter's outputs
+  struct {
+    CutPlace place;
+    json within;  ///< as in DiffPlace
+  } cut_;
   size_t looks_ = 0;
   bool listed_ = false;  ///< whether some values had to be listed: others then probably as well
 };

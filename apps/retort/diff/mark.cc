@@ -181,15 +181,21 @@ std::string read_model_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::map<std::string, std::string> made_values(const std::string& model, const std::vector<BodyStep>& path) try {
-  data_view graph = find_graph(model);
+std::vector<data_view> graphs_at(const std::string& model, const std::vector<BodyStep>& path) {
+  std::vector<data_view> graphs{find_graph(model)};
   for (const BodyStep& step : path) {
-    const auto body = find_body(graph, step);
+    const auto body = find_body(graphs.back(), step);
     if (!body) return {};
-    graph = *body;
+    graphs.push_back(*body);
   }
+  return graphs;
+}
+
+std::map<std::string, std::string> made_values(const std::string& model, const std::vector<BodyStep>& path) try {
   std::map<std::string, std::string> made;
-  for (const data_view node : fields(graph, kGraphNode)) {
+  const std::vector<data_view> graphs = graphs_at(model, path);
+  if (graphs.empty()) return made;
+  for (const data_view node : fields(graphs.back(), kGraphNode)) {
     for (const data_view name : fields(node, kNodeOutput)) {
       if (!name.empty()) made.emplace(name.to_string(), text(node, kNodeOperator));
     }

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <protozero/data_view.hpp>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ bool can_list(const std::vector<BodyStep>& path);
 
 /// Reads the whole file. Throws Failure naming it.
 std::string read_model_file(const std::string& path);
+/// The main graph of an ONNX file and the bodies on the path, outermost first; empty if the file has no such body.
+std::vector<protozero::data_view> graphs_at(const std::string& model, const std::vector<BodyStep>& path);
 /// The values that nodes of the main graph, or of the body at `path`, compute, with their operators; empty if the file
 /// has no such body.
 std::map<std::string, std::string> made_values(const std::string& model, const std::vector<BodyStep>& path);

@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 
 namespace retort::cli {
 std::string shape_text(const PortInfo& port) {
@@ -41,7 +42,11 @@ std::map<std::string, std::string>& environment_config() {
 }
 
 EngineLibrary::EngineLibrary(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
+  // The loader looks for a name without a slash in its own folders alone.
+  std::error_code error;
+  const bool is_here = path.find('/') == std::string::npos && std::filesystem::is_regular_file(path, error);
+  const std::string file = (is_here ? "./" : "") + path;
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
                   "; name another with --library or RETORT_LIBRARY, or the second engine with --against");

@@ -39,7 +39,8 @@ bool put_bool(std::byte* at, const std::string& text) {
 bool put_float(HostTensor& t, size_t i, const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end) return false;
+  const bool infinite = text.find_first_of("nN") != std::string::npos;  // "inf", "nan", and not "1e999"
+  if (text.empty() || *end || std::isfinite(number) == infinite) return false;
   set_number(t, i, number);
   // A finite number may be too large for the type.
   return std::isfinite(number) == std::isfinite(cli::number(t, i));
@@ -76,11 +77,26 @@ bool put(HostTensor& t, size_t i, const std::string& text) {
   }
 }
 
-/// The shape for `count` elements: the input's with its free extents 1, except for the last one; `natural` if the input
-/// has no shape, or the same rank.
+/// Whether the last extents of an input can be those of a table, and all before them 1.
+bool ends_with(const std::vector<int64_t>& shape, const std::vector<int64_t>& table) {
+  if (table.size() < 2 || shape.size() < table.size()) return false;
+  const size_t before = shape.size() - table.size();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] >= 0 && shape[i] != (i < before ? 1 : table[i - before])) return false;
+  }
+  return true;
+}
+
+/// The shape for `count` elements: that of the input, with `natural` at its end if it is a table that fits there;
+/// otherwise with its free extents 1, except for the last one; `natural` if the input has no shape, or the same rank.
 std::vector<int64_t> fitted(const PortInfo& port, const std::vector<int64_t>& natural, int64_t count) {
   if (!port.ranked || (port.shape.size() == natural.size() && natural.size() > 1)) return natural;
   std::vector<int64_t> shape = port.shape;
+  if (ends_with(shape, natural)) {
+    std::fill(shape.begin(), shape.end(), 1);
+    std::copy(natural.begin(), natural.end(), shape.end() - ptrdiff_t(natural.size()));
+    return shape;
+  }
   int64_t known = 1;
   size_t last = shape.size();
   for (size_t i = 0; i < shape.size(); ++i) {

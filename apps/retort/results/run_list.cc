@@ -35,6 +35,7 @@ std::vector<std::string> words_of_line(const std::string& line) {
 std::vector<std::vector<std::string>> read_run_list(const std::string& path) {
   std::ifstream file(path);
   std::istream& lines = path == "-" ? std::cin : file;
+  const std::string name = path == "-" ? "standard input" : "'" + path + "'";
   std::vector<std::vector<std::string>> runs;
   size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -44,10 +45,10 @@ std::vector<std::vector<std::string>> read_run_list(const std::string& path) {
     try {
       runs.push_back(words_of_line(line));
     } catch (const Failure& e) {
-      throw Failure(path + ", line " + std::to_string(number) + ": " + e.what());
+      throw Failure(name + ", line " + std::to_string(number) + ": " + e.what());
     }
   }
-  if (runs.empty()) throw Failure("'" + path + "' has no runs: it needs a line of inputs for each");
+  if (runs.empty()) throw Failure(name + " has no runs: it needs a line of inputs for each");
   return runs;
 }
 

@@ -30,7 +30,7 @@ nlohmann::json top_classes(const HostTensor& scores, size_t count, const std::ve
   const size_t classes = scores.shape.empty() ? 1 : size_t(scores.shape.back());
   if (!is_real(scores.type) || classes < 2 || scores.count() == 0) return nullptr;
   nlohmann::json rows = nlohmann::json::array();
-  for (size_t r = 0; r < std::min(scores.count() / classes, kMostRows); ++r) {
+  for (size_t r = 0; r < scores.count() / classes; ++r) {
     const auto score = [&](size_t c) {
       const double s = number(scores, r * classes + c);
       return std::isnan(s) ? -INFINITY : s;
@@ -52,7 +52,7 @@ nlohmann::json top_classes(const HostTensor& scores, size_t count, const std::ve
 
 std::string top_text(const nlohmann::json& rows) {
   std::string text;
-  for (size_t r = 0; r < rows.size(); ++r) {
+  for (size_t r = 0; r < std::min(rows.size(), kMostRows); ++r) {
     Table table({{""}, {"", true}, {"", true}, {""}});
     for (size_t i = 0; i < rows[r].size(); ++i) {
       const auto& c = rows[r][i];
@@ -63,6 +63,7 @@ std::string top_text(const nlohmann::json& rows) {
     }
     text += table.text();
   }
+  if (rows.size() > kMostRows) text += "  " + std::to_string(rows.size() - kMostRows) + " more rows; --json has all\n";
   return text;
 }
 

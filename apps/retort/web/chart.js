@@ -69,20 +69,36 @@ function chartRow(plot, [name, values], y, {above, left, title, step, x, width})
   return group;
 }
 
+const NARROW = matchMedia("(max-width: 40rem)").matches; // the window of a phone
+const OPENED = new Map(); // of each part that someone opened or closed: whether it is open
+const ROWS = 12; // in narrow windows, the rest is shown on request
+
+/** A part of the page that folds. In narrow windows, those that are not the first of their kind begin folded. */
+function part(title, first, ...content) {
+  const open = OPENED.get(title) ?? (first || !NARROW);
+  const place = html("details", {class: "part"}, html("summary", {}, html("h2", {}, title)), ...content);
+  place.open = open;
+  place.addEventListener("toggle", () => OPENED.set(title, place.open));
+  return place;
+}
+
 /**
  * plot: {title, words, series: names, values(scenario): a number or undefined for each series, figure(value): its text,
- * one: null where 1 has no meaning}. Nothing where no scenario has a value.
+ * one: null where 1 has no meaning}; `first`: whether it is the first of the page. Nothing where no scenario has a value.
  */
-function chartOf(plot, scenarios) {
+function chartOf(plot, scenarios, first) {
   const rows = scenarios.map((s) => [s.name, plot.values(s)]).filter(([, v]) => v.some((x) => x !== undefined));
   if (!rows.length) return [];
   const keys = plot.series.map((name, i) =>
     html("span", {class: "key"}, html("span", {class: `swatch s${i % SERIES}`}), name),
   );
-  const place = html("div", {class: "chart"});
-  drawToWidth(place, () => {
-    const places = chartPlaces(plot, rows, place.clientWidth);
+  const place = html("div", {class: "chart"}),
+    all = html("button", {type: "button"}, `all ${rows.length} scenarios`);
+  all.hidden = !NARROW || rows.length <= ROWS;
+  const draw = () => {
     if (place.clientWidth === 0) return;
+    const drawn = all.hidden ? rows : rows.slice(0, ROWS);
+    const places = chartPlaces(plot, drawn, place.clientWidth);
     const root = element("svg", {
       viewBox: `0 0 ${places.width} ${places.bottom + 2}`,
       width: places.width,
@@ -95,17 +111,14 @@ function chartOf(plot, scenarios) {
       root.append(
         element("line", {class: "one", x1: places.x(1), x2: places.x(1), y1: CHART.top - 4, y2: places.bottom}),
       );
-    rows.forEach((row, r) => root.append(chartRow(plot, row, CHART.top + r * places.step, places)));
+    drawn.forEach((row, r) => root.append(chartRow(plot, row, CHART.top + r * places.step, places)));
     place.replaceChildren(root);
+  };
+  drawToWidth(place, draw);
+  all.addEventListener("click", () => {
+    all.hidden = true;
+    draw();
   });
-  return [
-    html(
-      "figure",
-      {},
-      html("h2", {}, plot.title),
-      html("p", {class: "words"}, plot.words),
-      ...(keys.length > 1 ? [html("p", {}, ...keys)] : []),
-      place,
-    ),
-  ];
+  const about = [html("p", {class: "words"}, plot.words), ...(keys.length > 1 ? [html("p", {}, ...keys)] : [])];
+  return [part(plot.title, first, html("figure", {}, ...about, place, all))];
 }

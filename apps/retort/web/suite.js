@@ -152,7 +152,7 @@ function drawPlots() {
     byRatio = document.getElementById("order").value === "ratio";
   const scenarios = measured().filter((s) => !kind || kindOf(s) === kind);
   if (byRatio) scenarios.sort((a, b) => (ratio(a, 0, 0, "ratio") || 0) - (ratio(b, 0, 0, "ratio") || 0));
-  document.getElementById("plots").replaceChildren(...plots().flatMap((plot) => chartOf(plot, scenarios)));
+  document.getElementById("plots").replaceChildren(...plots().flatMap((plot, i) => chartOf(plot, scenarios, i === 0)));
 }
 
 /** The choices of the page; those that would leave everything as it is are not shown. */

@@ -99,12 +99,12 @@ function rateColumns() {
   ];
 }
 
-/** A heading with its table; nothing where the table would have the rows' names alone. */
+/** A part with a table; nothing where the table would have the rows' names alone. */
 function titled(title, columns, rows, id) {
   const says = columns
     .filter((c) => c !== SCENARIO && c !== KIND)
     .some((c) => rows.some((row) => `${c.text(row) ?? ""}` !== ""));
-  return rows.length && says ? [html("h2", {}, title), Object.assign(tableOf(columns, rows), id ? {id} : {})] : [];
+  return rows.length && says ? [part(title, id === "times", Object.assign(tableOf(columns, rows), id ? {id} : {}))] : [];
 }
 
 /** A row for each group and peer. */
@@ -170,7 +170,7 @@ function accuracy() {
     error("strict from default", strict("from_default")),
     column("strict time ratio", strict("ratio")),
   ];
-  return [html("h2", {}, "Accuracy"), html("p", {}, ABOUT_ACCURACY), tableOf(columns, rows)];
+  return [part("Accuracy", false, html("p", {}, ABOUT_ACCURACY), tableOf(columns, rows))];
 }
 
 /** The time of an engine per operator; `e` is its number. */
@@ -207,11 +207,8 @@ function operators() {
       tableOf(columns, ops.operators),
     );
   };
-  return [
-    html("h2", {}, "Operators"),
-    html("p", {}, `By the engines' own profiles; GFLOP/s and % of the measured peak are ${OWN}'s.`),
-    ...rows.map(unfoldable),
-  ];
+  const about = `By the engines' own profiles; GFLOP/s and % of the measured peak are ${OWN}'s.`;
+  return [part("Operators", false, html("p", {}, about), ...rows.map(unfoldable))];
 }
 
 function tables() {

@@ -31,69 +31,97 @@ struct ConstSessionOptionsImpl : Base<T> {
   ExecutionMode GetExecutionMode() const { return Fetch<ExecutionMode>(GetApi().GetSessionExecutionMode, this->p_); }
 };
 
-// Every setter returns the object, so that calls can follow one another.
-template <typename T>
-struct SessionOptionsImpl : ConstSessionOptionsImpl<T> {
+// What every setter of session options does: it calls the C interface and returns the object, so that calls can follow
+// one another. The setters stand in classes by subject, each of which inherits the one before; Self is the last.
+template <typename T, typename Self>
+struct SessionOptionsSetters : ConstSessionOptionsImpl<T> {
   using B = ConstSessionOptionsImpl<T>;
   using B::B;
   using Map = std::unordered_map<std::string, std::string>;
 
+ protected:
+  template <typename Function, typename... Arguments>
+  Self& Set(Function* function, Arguments&&... arguments) {
+    ThrowOnError(function(this->p_, std::forward<Arguments>(arguments)...));
+    return static_cast<Self&>(*this);
+  }
+  template <typename Function>
+  Self& SetPairs(Function* function, const Map& map) {
+    const Pairs pairs(map);
+    return Set(function, pairs.keys.data(), pairs.values.data(), pairs.size());
+  }
+};
+
+// Threads, optimisation, memory, logs and profiles.
+template <typename T, typename Self>
+struct SessionOptionsSettings : SessionOptionsSetters<T, Self> {
+  using B = SessionOptionsSetters<T, Self>;
+  using B::B;
+
   // 0: as many threads as there are processors.
-  SessionOptionsImpl& SetIntraOpNumThreads(int intra_op_num_threads) {
-    return Set(GetApi().SetIntraOpNumThreads, intra_op_num_threads);
+  Self& SetIntraOpNumThreads(int intra_op_num_threads) {
+    return this->Set(GetApi().SetIntraOpNumThreads, intra_op_num_threads);
   }
-  SessionOptionsImpl& SetInterOpNumThreads(int inter_op_num_threads) {
-    return Set(GetApi().SetInterOpNumThreads, inter_op_num_threads);
+  Self& SetInterOpNumThreads(int inter_op_num_threads) {
+    return this->Set(GetApi().SetInterOpNumThreads, inter_op_num_threads);
   }
-  SessionOptionsImpl& SetGraphOptimizationLevel(GraphOptimizationLevel graph_optimization_level) {
-    return Set(GetApi().SetSessionGraphOptimizationLevel, graph_optimization_level);
+  Self& SetGraphOptimizationLevel(GraphOptimizationLevel graph_optimization_level) {
+    return this->Set(GetApi().SetSessionGraphOptimizationLevel, graph_optimization_level);
   }
-  SessionOptionsImpl& SetDeterministicCompute(bool value) { return Set(GetApi().SetDeterministicCompute, value); }
-  SessionOptionsImpl& EnableCpuMemArena() { return Set(GetApi().EnableCpuMemArena); }
-  SessionOptionsImpl& DisableCpuMemArena() { return Set(GetApi().DisableCpuMemArena); }
-  SessionOptionsImpl& SetOptimizedModelFilePath(const ORTCHAR_T* optimized_model_file) {
-    return Set(GetApi().SetOptimizedModelFilePath, optimized_model_file);
+  Self& SetDeterministicCompute(bool value) { return this->Set(GetApi().SetDeterministicCompute, value); }
+  Self& EnableCpuMemArena() { return this->Set(GetApi().EnableCpuMemArena); }
+  Self& DisableCpuMemArena() { return this->Set(GetApi().DisableCpuMemArena); }
+  Self& SetOptimizedModelFilePath(const ORTCHAR_T* optimized_model_file) {
+    return this->Set(GetApi().SetOptimizedModelFilePath, optimized_model_file);
   }
-  SessionOptionsImpl& EnableProfiling(const ORTCHAR_T* profile_file_prefix) {
-    return Set(GetApi().EnableProfiling, profile_file_prefix);
+  Self& EnableProfiling(const ORTCHAR_T* profile_file_prefix) {
+    return this->Set(GetApi().EnableProfiling, profile_file_prefix);
   }
-  SessionOptionsImpl& DisableProfiling() { return Set(GetApi().DisableProfiling); }
-  SessionOptionsImpl& EnableOrtCustomOps() { return Set(GetApi().EnableOrtCustomOps); }
-  SessionOptionsImpl& EnableMemPattern() { return Set(GetApi().EnableMemPattern); }
-  SessionOptionsImpl& DisableMemPattern() { return Set(GetApi().DisableMemPattern); }
-  SessionOptionsImpl& SetExecutionMode(ExecutionMode execution_mode) {
-    return Set(GetApi().SetSessionExecutionMode, execution_mode);
+  Self& DisableProfiling() { return this->Set(GetApi().DisableProfiling); }
+  Self& EnableOrtCustomOps() { return this->Set(GetApi().EnableOrtCustomOps); }
+  Self& EnableMemPattern() { return this->Set(GetApi().EnableMemPattern); }
+  Self& DisableMemPattern() { return this->Set(GetApi().DisableMemPattern); }
+  Self& SetExecutionMode(ExecutionMode execution_mode) {
+    return this->Set(GetApi().SetSessionExecutionMode, execution_mode);
   }
   // true, from another thread, ends the creation of sessions with these options.
-  SessionOptionsImpl& SetLoadCancellationFlag(bool value) {
-    return Set(GetApi().SessionOptionsSetLoadCancellationFlag, value);
-  }
-  SessionOptionsImpl& SetLogId(const char* logid) { return Set(GetApi().SetSessionLogId, logid); }
-  SessionOptionsImpl& SetLogSeverityLevel(int level) { return Set(GetApi().SetSessionLogSeverityLevel, level); }
-  SessionOptionsImpl& Add(OrtCustomOpDomain* custom_op_domain) {
-    return Set(GetApi().AddCustomOpDomain, custom_op_domain);
-  }
+  Self& SetLoadCancellationFlag(bool value) { return this->Set(GetApi().SessionOptionsSetLoadCancellationFlag, value); }
+  Self& SetLogId(const char* logid) { return this->Set(GetApi().SetSessionLogId, logid); }
+  Self& SetLogSeverityLevel(int level) { return this->Set(GetApi().SetSessionLogSeverityLevel, level); }
   // Sessions use the threads of the environment.
-  SessionOptionsImpl& DisablePerSessionThreads() { return Set(GetApi().DisablePerSessionThreads); }
-  SessionOptionsImpl& AddConfigEntry(const char* config_key, const char* config_value) {
-    return Set(GetApi().AddSessionConfigEntry, config_key, config_value);
+  Self& DisablePerSessionThreads() { return this->Set(GetApi().DisablePerSessionThreads); }
+  Self& SetCustomCreateThreadFn(OrtCustomCreateThreadFn ort_custom_create_thread_fn) {
+    return this->Set(GetApi().SessionOptionsSetCustomCreateThreadFn, ort_custom_create_thread_fn);
   }
+  Self& SetCustomThreadCreationOptions(void* ort_custom_thread_creation_options) {
+    return this->Set(GetApi().SessionOptionsSetCustomThreadCreationOptions, ort_custom_thread_creation_options);
+  }
+  Self& SetCustomJoinThreadFn(OrtCustomJoinThreadFn ort_custom_join_thread_fn) {
+    return this->Set(GetApi().SessionOptionsSetCustomJoinThreadFn, ort_custom_join_thread_fn);
+  }
+};
+
+// Weights that do not come from the model file.
+template <typename T, typename Self>
+struct SessionOptionsData : SessionOptionsSettings<T, Self> {
+  using B = SessionOptionsSettings<T, Self>;
+  using B::B;
 
   // A weight in place of that in the model. Value and memory must outlive the session.
-  SessionOptionsImpl& AddInitializer(const char* name, const OrtValue* ort_val) {
-    return Set(GetApi().AddInitializer, name, ort_val);
+  Self& AddInitializer(const char* name, const OrtValue* ort_val) {
+    return this->Set(GetApi().AddInitializer, name, ort_val);
   }
   // Weights that the model looks for in files. They are copied.
-  SessionOptionsImpl& AddExternalInitializers(const std::vector<std::string>& names,
-                                              const std::vector<Value>& ort_values) {
+  Self& AddExternalInitializers(const std::vector<std::string>& names, const std::vector<Value>& ort_values) {
     if (names.size() != ort_values.size()) {
       ORT_CXX_API_THROW("AddExternalInitializers: there must be as many names as values", ORT_INVALID_ARGUMENT);
     }
     const std::vector<const char*> pointers = Pointers(names);
-    return Set(GetApi().AddExternalInitializers, pointers.data(), HandlesOf(ort_values.data()), ort_values.size());
+    return this->Set(GetApi().AddExternalInitializers, pointers.data(), HandlesOf(ort_values.data()),
+                     ort_values.size());
   }
   // The contents of files with weights, by the names that the model has for them.
-  SessionOptionsImpl& AddExternalInitializersFromFilesInMemory(
+  Self& AddExternalInitializersFromFilesInMemory(
       const std::vector<std::basic_string<ORTCHAR_T>>& external_initializer_file_names,
       const std::vector<char*>& external_initializer_file_buffer_array,
       const std::vector<size_t>& external_initializer_file_lengths) {
@@ -104,112 +132,110 @@ struct SessionOptionsImpl : ConstSessionOptionsImpl<T> {
     }
     std::vector<const ORTCHAR_T*> names;
     for (const auto& name : external_initializer_file_names) names.push_back(name.c_str());
-    return Set(GetApi().AddExternalInitializersFromFilesInMemory, names.data(),
-               external_initializer_file_buffer_array.data(), external_initializer_file_lengths.data(), count);
+    return this->Set(GetApi().AddExternalInitializersFromFilesInMemory, names.data(),
+                     external_initializer_file_buffer_array.data(), external_initializer_file_lengths.data(), count);
   }
   // A model that a compiled one without weights takes them from; the memory must outlive the session.
-  SessionOptionsImpl& SetWeightlessSourceModelBuffer(const void* source_model_data, size_t source_model_data_length) {
-    return Set(GetApi().SessionOptionsSetWeightlessSourceModelBuffer, source_model_data, source_model_data_length);
+  Self& SetWeightlessSourceModelBuffer(const void* source_model_data, size_t source_model_data_length) {
+    return this->Set(GetApi().SessionOptionsSetWeightlessSourceModelBuffer, source_model_data,
+                     source_model_data_length);
   }
-  SessionOptionsImpl& SetEpContextDataReadFunc(OrtReadNamedBufferFunc read_func, void* state) {
-    return Set(GetApi().SessionOptionsSetEpContextDataReadFunc, read_func, state);
+  Self& SetEpContextDataReadFunc(OrtReadNamedBufferFunc read_func, void* state) {
+    return this->Set(GetApi().SessionOptionsSetEpContextDataReadFunc, read_func, state);
   }
+};
 
-  // Providers, in the order in which they may claim nodes. Fails if the library has no such provider.
-  SessionOptionsImpl& AppendExecutionProvider_CPU(int use_arena) {
+// Providers, in the order in which they may claim nodes. Fails if the library has no such provider.
+template <typename T, typename Self>
+struct SessionOptionsProviders : SessionOptionsData<T, Self> {
+  using B = SessionOptionsData<T, Self>;
+  using B::B;
+  using typename B::Map;
+
+  Self& AppendExecutionProvider_CPU(int use_arena) {
     ThrowOnError(OrtSessionOptionsAppendExecutionProvider_CPU(this->p_, use_arena));
-    return *this;
+    return static_cast<Self&>(*this);
   }
-  SessionOptionsImpl& AppendExecutionProvider_CUDA(const OrtCUDAProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_CUDA, &provider_options);
+  Self& AppendExecutionProvider_CUDA(const OrtCUDAProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_CUDA, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_CUDA_V2(const OrtCUDAProviderOptionsV2& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_CUDA_V2, &provider_options);
+  Self& AppendExecutionProvider_CUDA_V2(const OrtCUDAProviderOptionsV2& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_CUDA_V2, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_ROCM(const OrtROCMProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_ROCM, &provider_options);
+  Self& AppendExecutionProvider_ROCM(const OrtROCMProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_ROCM, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_OpenVINO(const OrtOpenVINOProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_OpenVINO, &provider_options);
+  Self& AppendExecutionProvider_OpenVINO(const OrtOpenVINOProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_OpenVINO, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_OpenVINO_V2(const Map& provider_options = {}) {
-    return SetPairs(GetApi().SessionOptionsAppendExecutionProvider_OpenVINO_V2, provider_options);
+  Self& AppendExecutionProvider_OpenVINO_V2(const Map& provider_options = {}) {
+    return this->SetPairs(GetApi().SessionOptionsAppendExecutionProvider_OpenVINO_V2, provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_TensorRT(const OrtTensorRTProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_TensorRT, &provider_options);
+  Self& AppendExecutionProvider_TensorRT(const OrtTensorRTProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_TensorRT, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_TensorRT_V2(const OrtTensorRTProviderOptionsV2& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_TensorRT_V2, &provider_options);
+  Self& AppendExecutionProvider_TensorRT_V2(const OrtTensorRTProviderOptionsV2& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_TensorRT_V2, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_MIGraphX(const OrtMIGraphXProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_MIGraphX, &provider_options);
+  Self& AppendExecutionProvider_MIGraphX(const OrtMIGraphXProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_MIGraphX, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_CANN(const OrtCANNProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_CANN, &provider_options);
+  Self& AppendExecutionProvider_CANN(const OrtCANNProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_CANN, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_Dnnl(const OrtDnnlProviderOptions& provider_options) {
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_Dnnl, &provider_options);
+  Self& AppendExecutionProvider_Dnnl(const OrtDnnlProviderOptions& provider_options) {
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_Dnnl, &provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider_VitisAI(const Map& provider_options = {}) {
-    return SetPairs(GetApi().SessionOptionsAppendExecutionProvider_VitisAI, provider_options);
+  Self& AppendExecutionProvider_VitisAI(const Map& provider_options = {}) {
+    return this->SetPairs(GetApi().SessionOptionsAppendExecutionProvider_VitisAI, provider_options);
   }
-  SessionOptionsImpl& AppendExecutionProvider(const std::string& provider_name, const Map& provider_options = {}) {
+  Self& AppendExecutionProvider(const std::string& provider_name, const Map& provider_options = {}) {
     const Pairs pairs(provider_options);
-    return Set(GetApi().SessionOptionsAppendExecutionProvider, provider_name.c_str(), pairs.keys.data(),
-               pairs.values.data(), pairs.size());
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider, provider_name.c_str(), pairs.keys.data(),
+                     pairs.values.data(), pairs.size());
   }
   // Devices of one provider, which may be that of a registered library.
-  SessionOptionsImpl& AppendExecutionProvider_V2(Env& env, const std::vector<ConstEpDevice>& ep_devices,
-                                                 const KeyValuePairs& ep_options) {
+  Self& AppendExecutionProvider_V2(Env& env, const std::vector<ConstEpDevice>& ep_devices,
+                                   const KeyValuePairs& ep_options) {
     std::vector<const char*> keys, values;
     ep_options.GetKeyValuePairs(keys, values);
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_V2, env, HandlesOf(ep_devices.data()), ep_devices.size(),
-               keys.data(), values.data(), keys.size());
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_V2, env, HandlesOf(ep_devices.data()),
+                     ep_devices.size(), keys.data(), values.data(), keys.size());
   }
-  SessionOptionsImpl& AppendExecutionProvider_V2(Env& env, const std::vector<ConstEpDevice>& ep_devices,
-                                                 const Map& ep_options) {
+  Self& AppendExecutionProvider_V2(Env& env, const std::vector<ConstEpDevice>& ep_devices, const Map& ep_options) {
     const Pairs pairs(ep_options);
-    return Set(GetApi().SessionOptionsAppendExecutionProvider_V2, env, HandlesOf(ep_devices.data()), ep_devices.size(),
-               pairs.keys.data(), pairs.values.data(), pairs.size());
+    return this->Set(GetApi().SessionOptionsAppendExecutionProvider_V2, env, HandlesOf(ep_devices.data()),
+                     ep_devices.size(), pairs.keys.data(), pairs.values.data(), pairs.size());
   }
-  SessionOptionsImpl& SetEpSelectionPolicy(OrtExecutionProviderDevicePolicy policy) {
-    return Set(GetApi().SessionOptionsSetEpSelectionPolicy, policy);
+  Self& SetEpSelectionPolicy(OrtExecutionProviderDevicePolicy policy) {
+    return this->Set(GetApi().SessionOptionsSetEpSelectionPolicy, policy);
   }
-  SessionOptionsImpl& SetEpSelectionPolicy(EpSelectionDelegate delegate, void* state = nullptr) {
-    return Set(GetApi().SessionOptionsSetEpSelectionPolicyDelegate, delegate, state);
+  Self& SetEpSelectionPolicy(EpSelectionDelegate delegate, void* state = nullptr) {
+    return this->Set(GetApi().SessionOptionsSetEpSelectionPolicyDelegate, delegate, state);
   }
+};
 
-  SessionOptionsImpl& SetCustomCreateThreadFn(OrtCustomCreateThreadFn ort_custom_create_thread_fn) {
-    return Set(GetApi().SessionOptionsSetCustomCreateThreadFn, ort_custom_create_thread_fn);
+template <typename T>
+struct SessionOptionsImpl : SessionOptionsProviders<T, SessionOptionsImpl<T>> {
+  using B = SessionOptionsProviders<T, SessionOptionsImpl<T>>;
+  using B::B;
+
+  SessionOptionsImpl& AddConfigEntry(const char* config_key, const char* config_value) {
+    return this->Set(GetApi().AddSessionConfigEntry, config_key, config_value);
   }
-  SessionOptionsImpl& SetCustomThreadCreationOptions(void* ort_custom_thread_creation_options) {
-    return Set(GetApi().SessionOptionsSetCustomThreadCreationOptions, ort_custom_thread_creation_options);
-  }
-  SessionOptionsImpl& SetCustomJoinThreadFn(OrtCustomJoinThreadFn ort_custom_join_thread_fn) {
-    return Set(GetApi().SessionOptionsSetCustomJoinThreadFn, ort_custom_join_thread_fn);
+  SessionOptionsImpl& Add(OrtCustomOpDomain* custom_op_domain) {
+    return this->Set(GetApi().AddCustomOpDomain, custom_op_domain);
   }
 
   // A library with custom operators, which exports RegisterCustomOps.
   SessionOptionsImpl& RegisterCustomOpsLibrary(const ORTCHAR_T* library_name,
                                                const CustomOpConfigs& custom_op_configs = {}) {
     for (const auto& [key, value] : custom_op_configs.GetFlattenedConfigs()) AddConfigEntry(key.c_str(), value.c_str());
-    return Set(GetApi().RegisterCustomOpsLibrary_V2, library_name);
+    return this->Set(GetApi().RegisterCustomOpsLibrary_V2, library_name);
   }
   // The same, by the name of a function of the program.
   SessionOptionsImpl& RegisterCustomOpsUsingFunction(const char* function_name) {
-    return Set(GetApi().RegisterCustomOpsUsingFunction, function_name);
-  }
-
- private:
-  template <typename Function, typename... Arguments>
-  SessionOptionsImpl& Set(Function* function, Arguments&&... arguments) {
-    ThrowOnError(function(this->p_, std::forward<Arguments>(arguments)...));
-    return *this;
-  }
-  template <typename Function>
-  SessionOptionsImpl& SetPairs(Function* function, const Map& map) {
-    const Pairs pairs(map);
-    return Set(function, pairs.keys.data(), pairs.values.data(), pairs.size());
+    return this->Set(GetApi().RegisterCustomOpsUsingFunction, function_name);
   }
 };
 

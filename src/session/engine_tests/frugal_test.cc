@@ -15,36 +15,22 @@
 #include "memory/host.h"
 #include "onnx/writer.h"
 #include "session/binding.h"
-#include "session/session_testing.h"
+#include "session/engine_tests/growing_testing.h"
 
 namespace retort {
 namespace {
 
 constexpr size_t kMiB = size_t(1) << 20;
 
-/// A graph whose workspace and output grow with x.
-struct Softmax : TestGraph {
-  Softmax() {
-    const ValueId x = input("x", {symbol("n")});
-    output(add("Add", {add("Softmax", {x}), x}), "y");
-  }
-};
-
-Value ones(int64_t n) {
-  Tensor t(DType::f32, {n});
-  std::fill_n(t.mutable_data<float>(), t.count(), 1.0f);
-  return t;
-}
-
 float last(const Value& v) { return v.tensor()->data<float>()[v.tensor()->count() - 1]; }
 
 TEST(Trim, MemoryOfALargeResultIsFreedAfterSmallOnes) {
-  const Softmax t;
+  const GrowingGraph t;
   const std::shared_ptr<Session> session = make_session(t.g, {});
   Binding binding(session);
   binding.bind_output("y", MemorySpace{});
   const auto run = [&](int64_t n) {
-    binding.bind_input("x", ones(n));
+    binding.bind_input("x", ones_of(n));
     binding.run(nullptr);
   };
   run(4 * kMiB);
@@ -55,9 +41,9 @@ TEST(Trim, MemoryOfALargeResultIsFreedAfterSmallOnes) {
 }
 
 TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
-  const Softmax t;
+  const GrowingGraph t;
   const auto session = make_session(t.g, {});
-  const Value x = ones(kMiB);
+  const Value x = ones_of(kMiB);
   const Value* inputs[] = {&x};
   Value y;
   Value* outputs[] = {&y};
@@ -75,9 +61,9 @@ TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
 
 /// Bytes that a session keeps after two results of 16 MiB were released.
 size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nullptr) {
-  const Softmax t;
+  const GrowingGraph t;
   const auto session = make_session(t.g, options);
-  const Value x = ones(4 * kMiB);
+  const Value x = ones_of(4 * kMiB);
   const Value* inputs[] = {&x};
   for (int i = 0; i < 2; ++i) {
     Value y;
@@ -89,11 +75,11 @@ size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nu
 
 TEST(Results, ReleasedMemoryIsKeptForTheNextRun) {
   EXPECT_EQ(kept_by({}), kAccessIsChecked ? 0 : 16 * kMiB);
-  const Softmax t;
+  const GrowingGraph t;
   const auto session = make_session(t.g, {});
   const void* last_address = nullptr;
   for (int i = 0; i < 3 && !kAccessIsChecked; ++i) {
-    const std::vector<Value> y = run(*session, {ones(4 * kMiB)});
+    const std::vector<Value> y = run(*session, {ones_of(4 * kMiB)});
     EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
     EXPECT_TRUE(i == 0 || y[0].tensor()->data() == last_address);
     last_address = y[0].tensor()->data();
@@ -113,11 +99,11 @@ TEST(Results, NothingIsKeptIfTheProgramWantsThat) {
 }
 
 TEST(Results, OutliveTheSession) {
-  const Softmax t;
+  const GrowingGraph t;
   std::vector<Value> y;
   {
     const auto session = make_session(t.g, {});
-    y = run(*session, {ones(4 * kMiB)});
+    y = run(*session, {ones_of(4 * kMiB)});
   }
   EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
 }
@@ -132,12 +118,12 @@ std::string failure(Session& session, const Value& x) {
 }
 
 TEST(Budget, ARunThatNeedsMoreFailsWithADetailedErrorAndTheNextWorks) {
-  const Softmax t;
+  const GrowingGraph t;
   SessionOptions options;
   options.config["session.memory_budget_bytes"] = std::to_string(8 * kMiB);
   const auto session = make_session(t.g, options);
-  EXPECT_EQ(failure(*session, ones(kMiB)), "");
-  const std::string error = failure(*session, ones(4 * kMiB));
+  EXPECT_EQ(failure(*session, ones_of(kMiB)), "");
+  const std::string error = failure(*session, ones_of(4 * kMiB));
   EXPECT_CONTAINS(error, "session.memory_budget_bytes");
   EXPECT_CONTAINS(error, std::to_string(8 * kMiB));
   const size_t end = error.find(" bytes are needed");
@@ -145,7 +131,7 @@ TEST(Budget, ARunThatNeedsMoreFailsWithADetailedErrorAndTheNextWorks) {
   EXPECT_GE(needed, 16 * kMiB);
   EXPECT_LE(needed, 16 * kMiB + (kAccessIsChecked ? 4096 : 0));  // red zones
   EXPECT_CONTAINS(error, "(Softmax)");
-  EXPECT_FLOAT_EQ(last(run(*session, {ones(kMiB)})[0]), 1 + 1.0f / float(kMiB));
+  EXPECT_FLOAT_EQ(last(run(*session, {ones_of(kMiB)})[0]), 1 + 1.0f / float(kMiB));
 }
 
 TEST(Budget, HoldsForScratchToo) {
@@ -161,7 +147,7 @@ TEST(Budget, HoldsForScratchToo) {
 
 // Two concurrent runs need two workspaces, of which the budget allows one: each run works or reports an error.
 TEST(Budget, IdleWorkspacesMakeRoom) {
-  const Softmax t;
+  const GrowingGraph t;
   SessionOptions options;
   options.config["session.memory_budget_bytes"] = std::to_string(6 * kMiB);
   const auto session = make_session(t.g, options);
@@ -170,7 +156,7 @@ TEST(Budget, IdleWorkspacesMakeRoom) {
   for (int c = 0; c < 3; ++c) {
     callers.emplace_back([&] {
       for (int i = 0; i < 30; ++i) {
-        const std::string error = failure(*session, ones(kMiB));
+        const std::string error = failure(*session, ones_of(kMiB));
         ++(error.empty() ? worked : refused);
         EXPECT_TRUE(error.empty() || error.find("session.memory_budget_bytes") != std::string::npos) << error;
       }
@@ -179,11 +165,11 @@ TEST(Budget, IdleWorkspacesMakeRoom) {
   for (auto& c : callers) c.join();
   EXPECT_GT(worked, 0);
   EXPECT_EQ(worked + refused, 90);
-  EXPECT_EQ(failure(*session, ones(kMiB)), "");
+  EXPECT_EQ(failure(*session, ones_of(kMiB)), "");
 }
 
 TEST(Budget, MustBeANumber) {
-  const Softmax t;
+  const GrowingGraph t;
   for (const char* text : {"a lot", "12k", "-1", "0"}) {
     SessionOptions options;
     options.config["session.memory_budget_bytes"] = text;

@@ -2,24 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "session/binding.h"
-#include "session/session_testing.h"
+#include "session/engine_tests/growing_testing.h"
 
 namespace retort {
 namespace {
 
 constexpr size_t kMiB = size_t(1) << 20;
 
-/// y = x + Softmax(x): a workspace and a result, each as large as x.
-struct Softmax : TestGraph {
-  Softmax() {
-    const ValueId x = input("x", {symbol("n")});
-    output(add("Add", {add("Softmax", {x}), x}), "y");
-  }
-};
-
 struct SharedMemory : testing::Test {
   const std::shared_ptr<Environment> environment = std::make_shared<Environment>(EnvironmentOptions{});
-  const Softmax t;
+  const GrowingGraph t;
 
   std::shared_ptr<Session> session(const char* uses) const {
     SessionOptions options;
@@ -30,11 +22,8 @@ struct SharedMemory : testing::Test {
 
 size_t number(const CountedMemory& memory, const char* name) { return std::stoul(memory.statistics().at(name)); }
 
-Value ones(size_t bytes) {
-  Tensor t(DType::f32, {int64_t(bytes / sizeof(float))});
-  std::fill_n(t.mutable_data<float>(), t.count(), 1.0f);
-  return t;
-}
+/// A tensor of that many bytes.
+Value floats(size_t bytes) { return ones_of(int64_t(bytes / sizeof(float))); }
 
 TEST_F(SharedMemory, HasWorkspacesAndResultsOfSessionsThatAskForIt) {
   const auto memory = std::make_shared<CountedMemory>(0);
@@ -42,9 +31,9 @@ TEST_F(SharedMemory, HasWorkspacesAndResultsOfSessionsThatAskForIt) {
   const auto own = session("0"), one = session("1"), two = session("1");
   EXPECT_NE(own->memory(), memory);
   EXPECT_EQ(one->memory(), memory);
-  run(*own, {ones(kMiB)});
+  run(*own, {floats(kMiB)});
   EXPECT_EQ(number(*memory, "NumAllocs"), 0u);
-  std::vector<Value> result = run(*one, {ones(kMiB)});
+  std::vector<Value> result = run(*one, {floats(kMiB)});
   EXPECT_EQ(number(*memory, "NumArenaExtensions"), 1u);
   EXPECT_GE(number(*memory, "InUse"), 2 * kMiB);
   EXPECT_LT(number(*memory, "InUse"), 3 * kMiB);
@@ -52,10 +41,10 @@ TEST_F(SharedMemory, HasWorkspacesAndResultsOfSessionsThatAskForIt) {
   EXPECT_LT(number(*memory, "InUse"), 2 * kMiB);
   EXPECT_GE(number(*memory, "MaxInUse"), 2 * kMiB);
   const size_t allocations = number(*memory, "NumAllocs");
-  for (int i = 0; i < 10; ++i) run(*one, {ones(kMiB)});
+  for (int i = 0; i < 10; ++i) run(*one, {floats(kMiB)});
   EXPECT_EQ(number(*memory, "NumAllocs"), allocations + 10);  // the results; the workspace is kept
   EXPECT_EQ(number(*memory, "NumArenaExtensions"), 1u);
-  run(*two, {ones(kMiB)});
+  run(*two, {floats(kMiB)});
   EXPECT_EQ(number(*memory, "NumArenaExtensions"), 2u);
 }
 
@@ -64,7 +53,7 @@ TEST_F(SharedMemory, ItsLimitBoundsAllSessionsTogether) {
   const auto one = session("1"), two = session("1");
   const auto failure = [](Session& s, size_t bytes) {
     try {
-      run(s, {ones(bytes)});
+      run(s, {floats(bytes)});
     } catch (const Error& e) {
       return e.message();
     }
@@ -96,13 +85,13 @@ TEST_F(SharedMemory, ASessionCountsItsOwn) {
   const std::shared_ptr<Session> s = make_session(g.g, {});
   s->memory()->count_results();
   {
-    const std::vector<Value> y = run(*s, {ones(kMiB)});
+    const std::vector<Value> y = run(*s, {floats(kMiB)});
     EXPECT_GE(number(*s->memory(), "InUse"), 2 * kMiB);  // 64-bit indices
   }
   const std::shared_ptr<Session> bound = session("0");
   bound->memory()->count_results();
   Binding binding(bound);
-  binding.bind_input("x", ones(kMiB));
+  binding.bind_input("x", floats(kMiB));
   binding.bind_output("y", MemorySpace{});
   for (int i = 0; i < 5; ++i) binding.run(nullptr);
   EXPECT_EQ(number(*bound->memory(), "NumAllocs"), 2u);

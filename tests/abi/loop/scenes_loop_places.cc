@@ -126,3 +126,21 @@ SCENE(loopback, operators_of_one_input) {
     loop.run(session, loop.tensor(Where::host, {2, 3}, {1, -2, 0, 0.5f, -0.25f, 0}));
   }
 }
+
+// The provider offers the processor: every policy takes it before the engine's own.
+SCENE(loopback, policies) {
+  Loop loop(s);
+  for (int policy = OrtExecutionProviderDevicePolicy_DEFAULT;
+       policy <= OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER; ++policy) {
+    s.note("policy", policy);
+    OrtSessionOptions* o = s.options();
+    CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy(policy));
+    OrtSession* session = rows_of_two().open(s, o);
+    const OrtEpDevice* device = nullptr;
+    CALL(SessionGetEpDeviceForInputs, session, &device, 1);
+    s.note("reads the input", s.api.EpDevice_EpName(device));
+    loop.run(session, loop.tensor(Where::host, {2, 2}, {1, 2, -3, -4}));
+    s.api.ReleaseSession(session);
+    s.api.ReleaseSessionOptions(o);
+  }
+}

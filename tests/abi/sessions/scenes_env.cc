@@ -30,7 +30,18 @@ SCENE(base, versions) {
   s.note("ep", s.api.GetEpApi());
   s.note("interop", s.api.GetInteropApi());
   s.note("package", s.api.GetModelPackageApi());
-  s.note("experimental", s.api.GetExperimentalFunction("unknown") != nullptr);
+}
+
+SCENE(base, experimental_functions) {
+  s.note("unknown", s.api.GetExperimentalFunction("unknown") != nullptr);
+  s.note("another version", s.api.GetExperimentalFunction("OrtApi_ExperimentalApiTest_SinceV29") != nullptr);
+  using Test = OrtStatusPtr(ORT_API_CALL*)(int64_t*);
+  const auto test = reinterpret_cast<Test>(s.api.GetExperimentalFunction("OrtApi_ExperimentalApiTest_SinceV28"));
+  s.note("test", test != nullptr);
+  if (!test) return;
+  int64_t number = 0;
+  s.call("test", test(&number));
+  s.note("number", number);
 }
 
 SCENE(env, one_per_process) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "folder.h"
+#include "model_maker.h"
 #include "models.h"
 
 using namespace scenes;
@@ -185,6 +186,46 @@ SCENE(session, model_metadata) {
   for (int64_t i = 0; i < n; ++i) s.note("key", keys[i]);
   s.api.ReleaseModelMetadata(m);
   s.api.ReleaseModelMetadata(nullptr);
+}
+
+namespace {
+
+void note_version(Scene& s, const OrtSession* session) {
+  OrtModelMetadata* m = nullptr;
+  int64_t version = -7;
+  CALL(SessionGetModelMetadata, session, &m);
+  CALL(ModelMetadataGetVersion, m, &version);
+  s.note("version", version);
+  s.api.ReleaseModelMetadata(m);
+}
+
+/// Notes the version of the model, then those of its copies in both formats.
+void note_versions(Scene& s, const Maker& model) {
+  const Folder folder;
+  for (const char* format : {"ONNX", "ORT"}) {
+    const std::string file = folder / "saved";
+    OrtSessionOptions* o = s.options();
+    CALL(SetOptimizedModelFilePath, o, file.c_str());
+    CALL(AddSessionConfigEntry, o, "session.save_model_format", format);
+    OrtSession* session = model.open(s, o);
+    note_version(s, session);
+    s.api.ReleaseSession(session);
+    s.api.ReleaseSessionOptions(o);
+    o = s.options();
+    CALL(AddSessionConfigEntry, o, "session.load_model_format", format);
+    CALL(CreateSession, s.env(), file.c_str(), o, &session);
+    note_version(s, session);
+    s.api.ReleaseSession(session);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+}  // namespace
+
+SCENE(session, versions_of_models) {
+  Maker model = Maker().floats_in("x", {2}).node("Neg", {"x"}, {"y"}).floats_out("y", {2});
+  note_versions(s, model);
+  for (const int64_t version : {0, 5, -3}) note_versions(s, model.version(version));
 }
 
 SCENE(session, allocators) {

@@ -12,6 +12,8 @@
 #include <onnxruntime_ep_c_api.h>
 #include <onnxruntime_ep_device_ep_metadata_keys.h>
 #include <onnxruntime_error_code.h>
+#include <onnxruntime_experimental_c_api.h>
+#include <onnxruntime_experimental_cxx_api.h>
 #include <onnxruntime_float16.h>
 #include <onnxruntime_lite_custom_op.h>
 #include <onnxruntime_run_options_config_keys.h>
