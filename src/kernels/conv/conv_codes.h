@@ -46,4 +46,8 @@ struct ConvCodesArgs {
 size_t conv_codes_scratch_bytes(const ConvShape& shape, int workers);
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept;
 
+/// The reference: plain loops, for any number of groups. `packed` has the filters as they are, bias, scale and offset
+/// are those of the channels, and the biases include no zero point.
+void conv_codes_reference(const ConvCodesArgs& args) noexcept;
+
 }  // namespace retort::kernels

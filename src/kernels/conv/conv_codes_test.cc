@@ -48,37 +48,23 @@ struct CodesCase {
   }
   static int32_t code(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
 
-  int32_t sum(size_t b, size_t y, size_t x, size_t o) const {
-    uint32_t sum = uint32_t(bias[o]);
-    const size_t per_group = s.in_c / s.groups, first = o / (s.out_c / s.groups) * per_group;
-    for (size_t i = 0; i < s.kernel_h; ++i) {
-      for (size_t j = 0; j < s.kernel_w; ++j) {
-        const size_t row = y * s.stride_h + i * s.dilation_h - s.pad_top;
-        const size_t column = x * s.stride_w + j * s.dilation_w - s.pad_left;
-        if (row >= s.in_h || column >= s.in_w) continue;
-        for (size_t c = 0; c < per_group; ++c) {
-          const size_t pixel = (b * s.in_h + row) * s.in_w + column, channel = first + c;
-          const size_t at = s.input_is_nchw ? ((b * s.in_c + channel) * s.in_h + row) * s.in_w + column
-                                            : pixel * s.in_pixel_stride + channel;
-          const int32_t w = filters[((o * per_group + c) * s.kernel_h + i) * s.kernel_w + j];
-          sum += uint32_t((code(image[at], in_signed) - code(zero, in_signed)) * w);
-        }
-      }
-    }
-    return int32_t(sum);
+  /// Everything but the filters, in the order of channels.
+  ConvCodesArgs arguments(std::vector<uint8_t>& y) const {
+    y.assign(s.out_pixels() * s.out_pixel_stride - gap, 77);
+    ConvCodesArgs a{.shape = s, .input = image.data(), .input_signed = in_signed, .input_zero = zero};
+    a.bias = bias.data();
+    a.scale = scale.data();
+    a.offset = offset.data();
+    a.output = y.data();
+    a.output_signed = out_signed;
+    a.output_zero = out_zero;
+    return a;
   }
   std::vector<uint8_t> plain() const {
-    std::vector<uint8_t> y(s.out_pixels() * s.out_pixel_stride - gap, 77);
-    for (size_t p = 0; p < s.out_pixels(); ++p) {
-      for (size_t o = 0; o < s.out_c; ++o) {
-        const float x =
-            std::nearbyint(float(sum(p / s.out_w / s.out_h, p / s.out_w % s.out_h, p % s.out_w, o)) * scale[o] +
-                           offset[o]) +
-            float(out_zero);
-        const float low = out_signed ? -128 : 0, high = low + 255;
-        y[p * s.out_pixel_stride + o] = uint8_t(int32_t(!(x > low) ? low : std::min(x, high)));
-      }
-    }
+    std::vector<uint8_t> y;
+    ConvCodesArgs a = arguments(y);
+    a.packed = filters.data();
+    conv_codes_reference(a);
     return y;
   }
   std::vector<uint8_t> kernel(const Parallel& par = Parallel()) const {
@@ -97,15 +83,12 @@ struct CodesCase {
       scales[place] = scale[o];
       offsets[place] = offset[o];
     }
-    std::vector<uint8_t> y(s.out_pixels() * s.out_pixel_stride - gap, 77);
-    ConvCodesArgs a{.shape = s, .input = image.data(), .input_signed = in_signed, .input_zero = zero};
+    std::vector<uint8_t> y;
+    ConvCodesArgs a = arguments(y);
     a.packed = reinterpret_cast<const int8_t*>(packed.data());
     a.bias = biases.data();
     a.scale = scales.data();
     a.offset = offsets.data();
-    a.output = y.data();
-    a.output_signed = out_signed;
-    a.output_zero = out_zero;
     conv_codes(a, scratch.data(), par);
     return y;
   }
