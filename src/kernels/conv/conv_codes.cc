@@ -31,27 +31,43 @@ struct Patch {
   size_t depth() const { return checked_mul(parts, padded, "patch"); }
 };
 
-/// Whether the pixels themselves are the rows of the product.
-bool reads_in_place(const ConvShape& s) {
-  return s.kernel_h * s.kernel_w == 1 && s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 &&
-         s.in_h == s.out_h && s.in_w == s.out_w && s.in_c % 4 == 0 && !s.input_is_nchw;
+/// Where the rows of a product come from.
+enum class Rows {
+  pixels,   ///< the pixels of the image
+  strips,   ///< overlapping parts of padded copies of its lines
+  patches,  ///< copies of the image under each window
+};
+Rows rows_of(const ConvShape& s) {
+  const bool pointwise = s.kernel_h * s.kernel_w == 1;
+  if (pointwise && s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 && s.in_h == s.out_h &&
+      s.in_w == s.out_w && s.in_c % 4 == 0 && !s.input_is_nchw)
+    return Rows::pixels;
+  // Tiles of a strip end with its lines: short ones would leave too few rows.
+  constexpr size_t kShortLine = 12;
+  const bool contiguous = s.kernel_w == 1 || s.dilation_w == 1;
+  return s.input_is_nchw || (contiguous && !pointwise && s.out_w >= kShortLine) ? Rows::strips : Rows::patches;
 }
 
-/// The division of a product into tasks, by shapes and the instruction level alone.
+/// The division of a product into tasks, by shapes and the instruction level alone: `rows` pixels, or for strips lines
+/// of pixels of one image, times `columns` channels.
 struct Tasks {
   size_t rows, row_blocks, columns, column_groups;
   explicit Tasks(const ConvShape& s) {
-    // A task takes at least about 3 µs. Patches stay in the second-level cache, and are gathered for at least 128
-    // columns, which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
+    // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
+    // which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
     constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
-    constexpr size_t kGatheredColumns = 128;
+    constexpr size_t kCopiedColumns = 128;
     const size_t depth = Patch(s).depth(), width = codes_panel_width(), panels = ceil_div(s.out_c, width);
     const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * width;
     const size_t wanted = std::clamp<size_t>(macs / kTaskMacs, 1, kMostTasks);
     const size_t most = std::max(kLeastRows, kBlockBytes / std::max<size_t>(depth, 1));
-    row_blocks = ceil_div(pixels, std::clamp(ceil_div(pixels, wanted), kLeastRows, most));
-    rows = ceil_div(pixels, row_blocks);
-    const size_t least = reads_in_place(s) ? 1 : std::max<size_t>(1, kGatheredColumns / width);
+    const size_t block = std::clamp(ceil_div(pixels, wanted), kLeastRows, most);
+    const bool strips = rows_of(s) == Rows::strips;
+    const size_t extent = strips ? s.out_h : pixels, least_rows = strips ? ceil_div(block, s.out_w) : block;
+    row_blocks = ceil_div(extent, least_rows);
+    rows = ceil_div(extent, row_blocks);
+    row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
+    const size_t least = rows_of(s) == Rows::pixels ? 1 : std::max<size_t>(1, kCopiedColumns / width);
     const size_t groups = std::clamp<size_t>(panels / least, 1, ceil_div(wanted, row_blocks));
     columns = ceil_div(panels, groups) * width;
     column_groups = ceil_div(s.out_c, columns);
@@ -99,53 +115,116 @@ void gather_patch(const ConvShape& s, const Patch& patch, const Images& images, 
   }
 }
 
-/// The working memory of a product: the image with its channels last, and the patches of each worker.
-struct Memory {
-  size_t image, patches;
-  Memory(const ConvShape& s) {
-    image = s.input_is_nchw ? round_up(checked_mul(s.batch * s.in_h * s.in_w, s.in_c, "image"), 64) : 0;
-    patches = reads_in_place(s) ? 0 : round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
+/// A padded copy of the lines of an image under some lines of results.
+struct Strip {
+  size_t columns, bytes, step;  ///< pixels and bytes of a line; lines from the result to the next
+  explicit Strip(const ConvShape& s)
+      : columns((s.out_w - 1) * s.stride_w + s.kernel_w),
+        bytes(checked_mul(columns, s.in_c, "line")),
+        step(s.stride_h) {}
+  size_t lines(const ConvShape& s, size_t results) const {
+    return (results - 1) * step + (s.kernel_h - 1) * s.dilation_h + 1;
+  }
+  /// The last window may read up to a quad beyond its end.
+  size_t size(const ConvShape& s, size_t results) const {
+    return round_up(checked_mul(lines(s, results), bytes, "lines") + 3, 128);
   }
 };
+
+/// Copies the lines under `count` results from line `first` of image b on.
+void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t first, size_t count, uint8_t* to) {
+  const ConvShape& s = a.shape;
+  const size_t begin = std::min(s.pad_left, strip.columns);
+  const size_t pixels = std::min(s.in_w, strip.columns - begin), plane = s.in_h * s.in_w;
+  for (size_t i = 0; i < strip.lines(s, count); ++i, to += strip.bytes) {
+    const size_t row = first * s.stride_h + i - s.pad_top;  // wraps around above the image
+    if (row >= s.in_h) {
+      std::memset(to, a.input_zero, strip.bytes);
+      continue;
+    }
+    std::memset(to, a.input_zero, begin * s.in_c);
+    uint8_t* at = to + begin * s.in_c;
+    if (s.input_is_nchw) {
+      codes_detail::interleave_planes(a.input + (b * s.in_c * s.in_h + row) * s.in_w, plane, s.in_c, pixels, at);
+    } else {
+      const uint8_t* from = a.input + (b * s.in_h + row) * s.in_w * s.in_pixel_stride;
+      if (s.in_pixel_stride == s.in_c) std::memcpy(at, from, pixels * s.in_c);
+      for (size_t x = 0; x < pixels && s.in_pixel_stride != s.in_c; ++x)
+        copy_run(from + x * s.in_pixel_stride, s.in_c, at + x * s.in_c);
+    }
+    at += pixels * s.in_c;
+    std::memset(at, a.input_zero, size_t(to + strip.bytes - at));
+  }
+}
+
+/// Bytes of working memory for each worker.
+size_t worker_bytes(const ConvShape& s) {
+  switch (rows_of(s)) {
+    case Rows::strips:
+      return Strip(s).size(s, Tasks(s).rows);
+    case Rows::patches:
+      return round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
+    case Rows::pixels:
+      break;
+  }
+  return 0;
+}
 
 PixelForm form_of(const ConvCodesArgs& a) {
   return {.flip = uint8_t(a.input_signed ? 0x80 : 0), .result_signed = a.output_signed, .result_zero = a.output_zero};
 }
 
-void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
+/// Sets the rows of block `block`; `memory` is that of the worker.
+void set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
   const ConvShape& s = a.shape;
   const Patch patch(s);
-  const Tasks tasks(s);
-  const Memory memory(s);
-  Images images{a.input, s.in_pixel_stride, a.input_zero};
-  if (s.input_is_nchw) {
-    images = {static_cast<uint8_t*>(scratch), s.in_c, a.input_zero};
-    const size_t pixels = s.in_h * s.in_w;
-    par.for_each(s.batch, [&](size_t b, int) {
-      const size_t at = b * pixels * s.in_c;
-      codes_detail::interleave_planes(a.input + at, s.in_c, pixels, static_cast<uint8_t*>(scratch) + at);
-    });
+  size_t pixel = block * tasks.rows;
+  p.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
+  p.depth = patch.depth();
+  p.a = memory;
+  switch (rows_of(s)) {
+    case Rows::pixels:
+      p.a = a.input + pixel * s.in_pixel_stride;
+      p.a_stride = s.in_pixel_stride;
+      break;
+    case Rows::patches:
+      p.a_stride = p.depth;
+      for (size_t i = 0; i < p.rows; ++i)
+        gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * p.depth);
+      break;
+    case Rows::strips: {
+      const Strip strip(s);
+      const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
+      p.lines = std::min(tasks.rows, s.out_h - first);
+      copy_strip(a, strip, b, first, p.lines, memory);
+      p.rows = s.out_w;
+      p.a_stride = s.stride_w * s.in_c;
+      p.a_line = s.stride_h * strip.bytes;
+      p.y_line = s.out_w * s.out_pixel_stride;
+      p.parts = patch.parts;
+      p.part_stride = s.dilation_h * strip.bytes;
+      p.depth = patch.padded;
+      pixel = (b * s.out_h + first) * s.out_w;
+      break;
+    }
   }
-  const bool in_place = reads_in_place(s);
-  const size_t depth = patch.depth(), pixels = s.out_pixels();
+  p.y = a.output + pixel * s.out_pixel_stride;
+  p.y_stride = s.out_pixel_stride;
+}
+
+void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
+  const ConvShape& s = a.shape;
+  const Tasks tasks(s);
+  const size_t depth = Patch(s).depth(), bytes = worker_bytes(s);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
-    const size_t first = task / tasks.column_groups * tasks.rows, rows = std::min(tasks.rows, pixels - first);
     const size_t n = task % tasks.column_groups * tasks.columns;
-    CodesProduct p{.form = form_of(a), .rows = rows, .columns = std::min(tasks.columns, s.out_c - n), .depth = depth};
+    CodesProduct p{.form = form_of(a), .columns = std::min(tasks.columns, s.out_c - n)};
+    set_rows(a, tasks, task / tasks.column_groups, static_cast<uint8_t*>(scratch) + size_t(worker) * bytes, p);
     p.filters = a.packed + n * depth;
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;
-    p.y = a.output + first * s.out_pixel_stride + n;
-    p.y_stride = s.out_pixel_stride;
-    p.a = a.input + first * s.in_pixel_stride;
-    p.a_stride = s.in_pixel_stride;
-    if (!in_place) {
-      uint8_t* patches = static_cast<uint8_t*>(scratch) + memory.image + size_t(worker) * memory.patches;
-      for (size_t i = 0; i < rows; ++i) gather_patch(s, patch, images, first + i, patches + i * depth);
-      p.a = patches;
-      p.a_stride = depth;
-    }
+    p.y += n;
     codes_detail::multiply_codes(p);
   });
 }
@@ -209,7 +288,7 @@ void pack_panels(const ConvShape& s, const int8_t* filters, int8_t* to) {
 bool suits_conv_codes(const ConvShape& s) {
   if (s.kernel_h * s.kernel_w * s.in_c * s.out_c == 0) return false;
   if (is_depthwise(s)) return s.groups == s.in_c && s.groups == s.out_c && !s.input_is_nchw;
-  return !s.input_is_nchw || s.in_c <= kFewChannels;
+  return !s.input_is_nchw || (s.in_c <= kFewChannels && (s.kernel_w == 1 || s.dilation_w == 1));
 }
 
 size_t conv_codes_places(const ConvShape& s) {
@@ -242,8 +321,7 @@ size_t conv_codes_scratch_bytes(const ConvShape& s, int workers) {
   if (s.out_pixels() == 0) return 0;
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
-  const Memory memory(s);
-  return checked_add(memory.image, checked_mul(memory.patches, size_t(workers), "patches"), "patches");
+  return checked_mul(worker_bytes(s), size_t(workers), "rows of codes");
 }
 
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept {

@@ -154,18 +154,18 @@ void codes_depthwise(const CodesDepthwise& w, [[maybe_unused]] CodesUnit unit) n
   is_signed ? convolve_lines<CodesUnit::quads, true>(w) : convolve_lines<CodesUnit::quads, false>(w);
 }
 
-void planes_to_pixels(const uint8_t* planes, size_t count, size_t n, uint8_t* to) noexcept {
+void planes_to_pixels(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
   const hn::CappedTag<uint8_t, HWY_MAX_BYTES> d;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
   for (; count > 1 && i + lanes <= n; i += lanes) {
-    const auto plane = [&](size_t c) HWY_ATTR { return hn::LoadU(d, planes + c * n + i); };
-    if (count == 2) hn::StoreInterleaved2(plane(0), plane(1), d, to + 2 * i);
-    if (count == 3) hn::StoreInterleaved3(plane(0), plane(1), plane(2), d, to + 3 * i);
-    if (count == 4) hn::StoreInterleaved4(plane(0), plane(1), plane(2), plane(3), d, to + 4 * i);
+    const auto part = [&](size_t c) HWY_ATTR { return hn::LoadU(d, planes + c * plane + i); };
+    if (count == 2) hn::StoreInterleaved2(part(0), part(1), d, to + 2 * i);
+    if (count == 3) hn::StoreInterleaved3(part(0), part(1), part(2), d, to + 3 * i);
+    if (count == 4) hn::StoreInterleaved4(part(0), part(1), part(2), part(3), d, to + 4 * i);
   }
   for (; i < n; ++i) {
-    for (size_t c = 0; c < count; ++c) to[i * count + c] = planes[c * n + i];
+    for (size_t c = 0; c < count; ++c) to[i * count + c] = planes[c * plane + i];
   }
 }
 
@@ -178,8 +178,8 @@ namespace retort::kernels::codes_detail {
 void convolve_code_lines(const CodesDepthwise& lines) noexcept {
   RETORT_SELECT_CODES(codes_depthwise)(lines, codes_unit());
 }
-void interleave_planes(const uint8_t* planes, size_t count, size_t n, uint8_t* to) noexcept {
-  RETORT_SELECT(planes_to_pixels)(planes, count, n, to);
+void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
+  RETORT_SELECT(planes_to_pixels)(planes, plane, count, n, to);
 }
 
 }  // namespace retort::kernels::codes_detail

@@ -12,17 +12,20 @@ struct PixelForm {
   int32_t result_zero = 0;
 };
 
-/// Rows of codes times panels of filters: result [rows][columns].
+/// Rows of codes times panels of filters: result [lines][rows][columns]. A row has parts that may be apart, so that the
+/// rows of neighbouring pixels can overlap.
 struct CodesProduct {
   PixelForm form;
-  const uint8_t* a = nullptr;  ///< row i starts at i · a_stride
-  size_t a_stride = 0, rows = 0, columns = 0;
-  size_t depth = 0;                 ///< bytes of a row, a multiple of 4
-  const int8_t* filters = nullptr;  ///< [panel][depth / 4][codes_panel_width()][4]
-  const int32_t* bias = nullptr;    ///< these have whole panels
+  const uint8_t* a = nullptr;  ///< row i of line l starts at l · a_line + i · a_stride
+  size_t lines = 1, rows = 0, columns = 0;
+  size_t a_line = 0, a_stride = 0;
+  size_t parts = 1, part_stride = 0;  ///< bytes from a part to the next
+  size_t depth = 0;                   ///< bytes of a part, a multiple of 4
+  const int8_t* filters = nullptr;    ///< [panel][part][depth / 4][codes_panel_width()][4]
+  const int32_t* bias = nullptr;      ///< these have whole panels
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;
-  size_t y_stride = 0;
+  size_t y_line = 0, y_stride = 0;
 };
 void multiply_codes(const CodesProduct& product) noexcept;
 
@@ -59,7 +62,7 @@ inline size_t depthwise_quads_bytes(const ConvShape& s) {
 }
 void convolve_code_lines(const CodesDepthwise& lines) noexcept;
 
-/// Interleaves 1 to 4 planes of n bytes.
-void interleave_planes(const uint8_t* planes, size_t count, size_t n, uint8_t* to) noexcept;
+/// Interleaves n bytes of each of 1 to 4 planes, which are `plane` bytes apart.
+void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept;
 
 }  // namespace retort::kernels::codes_detail

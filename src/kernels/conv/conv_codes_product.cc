@@ -20,6 +20,9 @@ namespace {
 
 using codes_detail::CodesProduct;
 constexpr size_t kPanel = 2 * kSumLanes;
+/// Rows whose sums are in registers: at 512 bits, 28 sums, two vectors of filters and one of pixels. Widths of images
+/// are often multiples of 7.
+constexpr size_t kMostRows = HWY_MAX_BYTES == 64 ? 14 : kRowsAtOnce;
 
 /// The place, in units of four bytes, of four results of one of two rows in a vector that pack_bytes() packed from the
 /// sums of both.
@@ -76,29 +79,33 @@ void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
   const SumTag d;
   const size_t stride = t.p.a_stride, y_stride = t.p.y_stride;
   const uint8_t* rows[(kRows + 2) / 3];
-#pragma GCC unroll 4
+#pragma GCC unroll 5
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
   const Sums flip = hn::Set(d, int32_t(0x01010101u * t.p.form.flip));
   Sums s[kRows][2];
-#pragma GCC unroll 12
+#pragma GCC unroll 14
   for (size_t r = 0; r < kRows; ++r) {
     s[r][0] = hn::LoadU(d, t.bias);
     s[r][1] = hn::LoadU(d, t.bias + kSumLanes);
   }
   const int8_t* w = t.filters;
-  for (size_t i = 0; i < t.p.depth; i += 4, w += 4 * kPanel) {
-    const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
-#pragma GCC unroll 12
-    for (size_t r = 0; r < kRows; ++r) {
-      Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + i)));
-      if constexpr (kFlip) pixel = hn::Xor(pixel, flip);
-      const QuadB x(pixel);
-      dot<kUnit>(w0, x, s[r][0]);
-      dot<kUnit>(w1, x, s[r][1]);
+  for (size_t part = t.p.parts; part > 0; --part) {
+    for (size_t i = 0; i < t.p.depth; i += 4, w += 4 * kPanel) {
+      const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
+#pragma GCC unroll 14
+      for (size_t r = 0; r < kRows; ++r) {
+        Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + i)));
+        if constexpr (kFlip) pixel = hn::Xor(pixel, flip);
+        const QuadB x(pixel);
+        dot<kUnit>(w0, x, s[r][0]);
+        dot<kUnit>(w1, x, s[r][1]);
+      }
     }
+#pragma GCC unroll 5
+    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.part_stride;
   }
   const bool is_signed = t.p.form.result_signed;
-#pragma GCC unroll 12
+#pragma GCC unroll 14
   for (size_t r = 0; r < kRows; r += 2) {
     const size_t next = std::min(r + 1, kRows - 1);
     uint8_t *const y0 = y + r * y_stride, *const y1 = y + next * y_stride;
@@ -115,8 +122,8 @@ constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows..
 
 template <CodesUnit kUnit>
 const TileFn* tiles_for(bool flip) {
-  static constexpr auto plain = tiles<kUnit, false>(std::make_index_sequence<kRowsAtOnce>());
-  static constexpr auto flipped = tiles<kUnit, true>(std::make_index_sequence<kRowsAtOnce>());
+  static constexpr auto plain = tiles<kUnit, false>(std::make_index_sequence<kMostRows>());
+  static constexpr auto flipped = tiles<kUnit, true>(std::make_index_sequence<kMostRows>());
   return flip ? flipped.data() : plain.data();
 }
 
@@ -134,15 +141,19 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   const hn::ScalableTag<float> d;
   const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0);
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
-  const size_t count = ceil_div(p.rows, kRowsAtOnce), even = ceil_div(p.rows, count);
+  const size_t count = ceil_div(p.rows, kMostRows), even = ceil_div(p.rows, count);
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns{.scale = {hn::LoadU(d, p.scale + n), hn::LoadU(d, p.scale + n + kSumLanes)},
                           .offset = {hn::LoadU(d, p.offset + n), hn::LoadU(d, p.offset + n + kSumLanes)},
                           .zero = hn::Set(PairTag(), int16_t(p.form.result_zero)),
                           .count = p.columns - n};
-    const Tile tile{p, columns, p.filters + n * p.depth, p.bias + n};
-    for (size_t i = 0; i < p.rows; i += even)
-      tiles[std::min(even, p.rows - i) - 1](tile, p.a + i * p.a_stride, p.y + i * p.y_stride + n);
+    const Tile tile{p, columns, p.filters + n * p.parts * p.depth, p.bias + n};
+    for (size_t line = 0; line < p.lines; ++line) {
+      const uint8_t* a = p.a + line * p.a_line;
+      uint8_t* y = p.y + line * p.y_line + n;
+      for (size_t i = 0; i < p.rows; i += even)
+        tiles[std::min(even, p.rows - i) - 1](tile, a + i * p.a_stride, y + i * p.y_stride);
+    }
   }
 }
 

@@ -170,6 +170,17 @@ TEST_P(ConvCodes, Windows) {
   expect_equal({300, 12, 1, 2, 2, 1, 1, 0});
 }
 
+TEST_P(ConvCodes, Strips) {
+  for (const size_t in_c : {1, 3, 6, 16}) {
+    for (const size_t stride : {1, 2}) {
+      expect_equal({in_c, 35, 1, 3, 3, stride, 1, 1, 11, 31});
+      expect_equal({in_c, 9, 1, 5, 1, stride, 2, 3, 9, 29});
+      expect_equal({in_c, 9, 1, 1, 4, stride, 1, 5, 3, 40});
+    }
+  }
+  expect_equal({32, 300, 1, 3, 3, 1, 1, 1, 40, 33});
+}
+
 TEST_P(ConvCodes, Planes) {
   for (const size_t in_c : {1, 2, 3, 4}) {
     Geometry g{in_c, 24, 1, 7, 7, 2, 1, 3, 21, 33};

@@ -17,38 +17,60 @@ struct NhwcMaxPool : NhwcPool<NhwcMaxPool> {
 
   using NhwcPool<NhwcMaxPool>::fast;
   using NhwcPool<NhwcMaxPool>::reference;
+  void fast(RunContext& c, std::type_identity<uint8_t>) const { of_codes(c, false); }
+  void fast(RunContext& c, std::type_identity<int8_t>) const { of_codes(c, true); }
+
   template <std::integral T>
   void reference(RunContext& c) const {
-    of_codes<T>(c);
+    const kernels::PoolShape s = arguments(c).shape;
+    for_each_pixel(s, [&](size_t b, size_t y, size_t x) {
+      T* to = static_cast<T*>(c.out_data()) + pixel_of(s, b, y, x) * s.out_pixel_stride;
+      std::fill_n(to, s.channels, std::numeric_limits<T>::lowest());
+      for_each_tap(s, y, x, [&](size_t pixel) {
+        const T* from = static_cast<const T*>(c.data(0)) + (b * s.height.in * s.width.in + pixel) * s.in_pixel_stride;
+        for (size_t i = 0; i < s.channels; ++i) to[i] = std::max(to[i], from[i]);
+      });
+    });
   }
-  void fast(RunContext& c, std::type_identity<uint8_t>) const { of_codes<uint8_t>(c); }
-  void fast(RunContext& c, std::type_identity<int8_t>) const { of_codes<int8_t>(c); }
 
  private:
-  /// One pixel of the result: a loop over channels for each tap, which the compiler vectorises.
-  template <typename T>
-  static void largest(const kernels::PoolShape& s, const T* image, size_t y, size_t x, T* to) {
+  static size_t pixel_of(const kernels::PoolShape& s, size_t b, size_t y, size_t x) {
+    return (b * s.height.out + y) * s.width.out + x;
+  }
+  template <typename F>
+  static void for_each_pixel(const kernels::PoolShape& s, F&& f) {
+    for (size_t i = 0; i < s.batch * s.height.out * s.width.out; ++i)
+      f(i / s.width.out / s.height.out, i / s.width.out % s.height.out, i % s.width.out);
+  }
+  /// Calls f(pixel of the image) for the taps of a window that lie inside the image.
+  template <typename F>
+  static void for_each_tap(const kernels::PoolShape& s, size_t y, size_t x, F&& f) {
     const kernels::PoolAxis &v = s.height, &h = s.width;
-    std::fill_n(to, s.channels, std::numeric_limits<T>::lowest());
     for (size_t i = 0; i < v.kernel; ++i) {
       const size_t row = y * v.stride + i * v.dilation - v.pad_begin;  // wraps around outside the image
       for (size_t j = 0; j < h.kernel && row < v.in; ++j) {
         const size_t column = x * h.stride + j * h.dilation - h.pad_begin;
-        if (column >= h.in) continue;
-        const T* from = image + (row * h.in + column) * s.in_pixel_stride;
-        for (size_t k = 0; k < s.channels; ++k) to[k] = std::max(to[k], from[k]);
+        if (column < h.in) f(row * h.in + column);
       }
     }
   }
-  template <typename T>
-  void of_codes(RunContext& c) const {
+  void of_codes(RunContext& c, bool is_signed) const {
+    constexpr size_t kMostTaps = 256;
     const kernels::PoolShape s = arguments(c).shape;
-    const auto* x = static_cast<const T*>(c.data(0));
-    auto* y = static_cast<T*>(c.out_data());
+    if (s.height.kernel * s.width.kernel > kMostTaps) return is_signed ? reference<int8_t>(c) : reference<uint8_t>(c);
+    const auto* x = static_cast<const uint8_t*>(c.data(0));
+    auto* y = static_cast<uint8_t*>(c.out_data());
     c.parallel().for_each(s.batch * s.height.out, [&](size_t line, int) {
-      const T* image = x + line / s.height.out * s.height.in * s.width.in * s.in_pixel_stride;
-      for (size_t j = 0; j < s.width.out; ++j)
-        largest(s, image, line % s.height.out, j, y + (line * s.width.out + j) * s.out_pixel_stride);
+      const size_t b = line / s.height.out;
+      const uint8_t* image = x + b * s.height.in * s.width.in * s.in_pixel_stride;
+      for (size_t j = 0; j < s.width.out; ++j) {
+        const uint8_t* taps[kMostTaps];
+        size_t count = 0;
+        for_each_tap(s, line % s.height.out, j,
+                     [&](size_t pixel) { taps[count++] = image + pixel * s.in_pixel_stride; });
+        uint8_t* to = y + (line * s.width.out + j) * s.out_pixel_stride;
+        kernels::largest_codes({taps, count}, is_signed, s.channels, to);
+      }
     });
   }
 };

@@ -78,7 +78,9 @@ std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
     if (zeros.at<int8_t>(i) != 0) return std::nullopt;
   }
   op->wants_last = op->runs_first = true;
-  op->reads_first = group == 1 && w.shape()[1] <= kFewChannels;
+  const auto dilations = ints_attribute(n, "dilations");
+  op->reads_first =
+      group == 1 && w.shape()[1] <= kFewChannels && std::ranges::all_of(dilations, [](int64_t d) { return d == 1; });
   return op;
 }
 
