@@ -18,12 +18,10 @@ namespace {
 using ByteTag = hn::Repartition<uint8_t, SumTag>;
 using Bytes = hn::Vec<ByteTag>;
 
-/// round(sum · scale + offset). Numbers beyond ±65536 become others beyond ±32768, which saturate later; NaN becomes a
-/// negative one.
-HWY_INLINE Sums rounded(Sums sum, ScaleVector scale, ScaleVector offset) {
-  const hn::ScalableTag<float> d;
-  const auto limit = hn::Set(d, 65536.0f);
-  const auto x = hn::Add(hn::Mul(hn::ConvertTo(d, sum), scale), offset);
+/// The nearest integers. Numbers beyond ±65536 become others beyond ±32768, which saturate later; NaN becomes a negative
+/// one.
+HWY_INLINE Sums nearest(ScaleVector x) {
+  const auto limit = hn::Set(hn::ScalableTag<float>(), 65536.0f);
 #if HWY_TARGET <= HWY_AVX3  // what has no integer becomes the smallest one; Highway's conversion adds instructions
   return Sums{_mm512_cvtps_epi32(hn::Min(limit, x).raw)};
 #elif HWY_TARGET <= HWY_AVX2
@@ -34,6 +32,11 @@ HWY_INLINE Sums rounded(Sums sum, ScaleVector scale, ScaleVector offset) {
   const auto low = hn::Neg(limit), above = hn::IfThenElse(hn::Gt(x, low), x, low);  // NaN is not above
   return hn::NearestInt(hn::Min(above, limit));
 #endif
+}
+
+/// round(sum · scale + offset), as nearest().
+HWY_INLINE Sums rounded(Sums sum, ScaleVector scale, ScaleVector offset) {
+  return nearest(hn::Add(hn::Mul(hn::ConvertTo(hn::ScalableTag<float>(), sum), scale), offset));
 }
 
 /// Saturates two vectors to 16 bits and adds the zero point. The order is that of pack_bytes().
