@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
+#include "kernels/conv/codes_finish-inl.h"
 #include "kernels/dispatch.h"
 #include "kernels/simd_math.h"
 
@@ -71,33 +71,57 @@ void quantize_run(const QuantizeRun<T>& r) {
   }
 }
 
-/// The real numbers of a vector of codes.
-HWY_INLINE Float reals(const CodeRun& run, size_t i) {
-  const auto widen = [&](auto* codes) HWY_ATTR {
-    const hn::Rebind<std::remove_const_t<std::remove_pointer_t<decltype(codes)>>, FloatTag> narrow;
-    return hn::PromoteTo(IntTag(), hn::LoadU(narrow, codes + i));
-  };
-  const auto wide =
-      run.is_signed ? widen(static_cast<const int8_t*>(run.codes)) : widen(static_cast<const uint8_t*>(run.codes));
-  return hn::Mul(hn::ConvertTo(FloatTag(), hn::Sub(wide, hn::Set(IntTag(), run.zero))), hn::Set(FloatTag(), run.scale));
-}
+/// The real numbers of a vector of bytes, in the order of pack_bytes(): part v has, of each 16 codes, those from 4 v on.
+struct Reals {
+  Bytes flip;
+  Sums zero;
+  Float scale;
+  explicit Reals(const CodeRun& run)
+      : flip(hn::Set(ByteTag(), run.is_signed ? 0x80 : 0)),
+        zero(hn::Set(SumTag(), run.zero + (run.is_signed ? 128 : 0))),
+        scale(hn::Set(FloatTag(), run.scale)) {}
+  HWY_INLINE void load(const CodeRun& run, size_t i, Float (&to)[4]) const {
+    const ByteTag d;
+    const hn::Repartition<uint16_t, ByteTag> pairs;
+    const Bytes x = hn::Xor(hn::LoadU(d, static_cast<const uint8_t*>(run.codes) + i), flip), none = hn::Zero(d);
+    const auto low = hn::BitCast(pairs, hn::InterleaveLower(d, x, none));
+    const auto high = hn::BitCast(pairs, hn::InterleaveUpper(d, x, none));
+    to[0] = real(hn::InterleaveLower(pairs, low, hn::Zero(pairs)));
+    to[1] = real(hn::InterleaveUpper(pairs, low, hn::Zero(pairs)));
+    to[2] = real(hn::InterleaveLower(pairs, high, hn::Zero(pairs)));
+    to[3] = real(hn::InterleaveUpper(pairs, high, hn::Zero(pairs)));
+  }
 
-template <typename T>
-void sum_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n, T* to) {
+ private:
+  template <class V>
+  HWY_INLINE Float real(V code) const {
+    return hn::Mul(hn::ConvertTo(FloatTag(), hn::Sub(hn::BitCast(SumTag(), code), zero)), scale);
+  }
+};
+
+template <bool kSigned>
+void sum_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n, uint8_t* to) {
   const FloatTag d;
-  const hn::Rebind<T, FloatTag> narrow;
-  const Float scale = hn::Set(d, y.scale), factor = hn::Set(d, 1 / y.scale), zero = hn::Set(d, float(y.zero));
-  for (size_t i = 0; i + kLanes <= n; i += kLanes) {
-    const Float sum = hn::Add(reals(a, i), reals(b, i));
-    hn::StoreU(hn::DemoteTo(narrow, codes<T>(rounded_quotient(sum, scale, factor), zero)), narrow, to + i);
+  const Float scale = hn::Set(d, y.scale), factor = hn::Set(d, 1 / y.scale);
+  const Pairs zero = hn::Set(PairTag(), int16_t(y.zero));
+  const Reals of_a(a), of_b(b);
+  for (size_t i = 0; i + HWY_MAX_BYTES <= n; i += HWY_MAX_BYTES) {
+    Float x[4], other[4];
+    of_a.load(a, i, x);
+    of_b.load(b, i, other);
+    Sums code[4];
+#pragma GCC unroll 4
+    for (size_t v = 0; v < 4; ++v) code[v] = nearest(rounded_quotient(hn::Add(x[v], other[v]), scale, factor));
+    hn::StoreU(pack_bytes<kSigned>(pack_pairs(code[0], code[1], zero), pack_pairs(code[2], code[3], zero)), ByteTag(),
+               to + i);
   }
 }
 
 }  // namespace
 
 void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
-  auto* to = const_cast<void*>(y.codes);
-  y.is_signed ? sum_codes(a, b, y, n, static_cast<int8_t*>(to)) : sum_codes(a, b, y, n, static_cast<uint8_t*>(to));
+  auto* to = static_cast<uint8_t*>(const_cast<void*>(y.codes));
+  y.is_signed ? sum_codes<true>(a, b, y, n, to) : sum_codes<false>(a, b, y, n, to);
 }
 
 void quantize_u8(const QuantizeRun<uint8_t>& run) noexcept { quantize_run(run); }
@@ -127,7 +151,7 @@ void quantize(const QuantizeRun<uint8_t>& run) noexcept { RETORT_SELECT(quantize
 void quantize(const QuantizeRun<int8_t>& run) noexcept { RETORT_SELECT(quantize_i8)(run); }
 void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
   const auto add = RETORT_SELECT(sum_of_codes);
-  constexpr size_t kMost = 16;  // codes of a vector of 32-bit numbers
+  constexpr size_t kMost = 64;  // bytes of a vector
   add(a, b, y, n);
   const size_t rest = n % kMost, first = n - rest;
   if (rest == 0) return;

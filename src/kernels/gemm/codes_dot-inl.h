@@ -21,6 +21,8 @@ using Sums = hn::Vec<SumTag>;
 using PairTag = hn::Repartition<int16_t, SumTag>;
 using Pairs = hn::Vec<PairTag>;
 
+HWY_INLINE Sums load_quads(const void* p) { return hn::Load(SumTag(), static_cast<const int32_t*>(p)); }
+
 /// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. At 512 bits it uses
 /// VNNI, whose presence the selection in codes_tile.cc ensures. An asm statement writes to a variable of its own: if it
 /// wrote to an element of an array, the compiler would keep the array in memory.
@@ -29,11 +31,13 @@ constexpr size_t kRowsAtOnce = 12;
 constexpr int32_t kTurn = 0;
 struct QuadB {
   Sums v;
-  HWY_INLINE explicit QuadB(const uint8_t* p) : v(hn::Load(SumTag(), reinterpret_cast<const int32_t*>(p))) {}
+  HWY_INLINE explicit QuadB(Sums quads) : v(quads) {}
+  HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
 };
 struct QuadA {
   Sums v;
-  HWY_INLINE explicit QuadA(int32_t quad) : v(hn::Set(SumTag(), quad)) {}
+  HWY_INLINE explicit QuadA(Sums quads) : v(quads) {}
+  HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
 };
 template <CodesUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
@@ -51,11 +55,14 @@ constexpr int32_t kTurn = 128;
 #endif
 struct QuadB {
   int8x16_t v;
-  HWY_INLINE explicit QuadB(const uint8_t* p) : v(vreinterpretq_s8_u8(veorq_u8(vld1q_u8(p), vdupq_n_u8(kTurn)))) {}
+  HWY_INLINE explicit QuadB(Sums quads)
+      : v(vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s32(quads.raw), vdupq_n_u8(kTurn)))) {}
+  HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
 };
 struct QuadA {
   int8x16_t v;
-  HWY_INLINE explicit QuadA(int32_t quad) : v(vreinterpretq_s8_s32(vdupq_n_s32(quad))) {}
+  HWY_INLINE explicit QuadA(Sums quads) : v(vreinterpretq_s8_s32(quads.raw)) {}
+  HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
 };
 template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
@@ -74,17 +81,19 @@ constexpr size_t kRowsAtOnce = 4;
 constexpr int32_t kTurn = 0;
 struct QuadB {
   Pairs even, odd;
-  HWY_INLINE explicit QuadB(const uint8_t* p) {
+  HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
+  HWY_INLINE explicit QuadB(Sums quads) {
     const hn::RebindToUnsigned<PairTag> d;
-    const auto v = hn::Load(d, reinterpret_cast<const uint16_t*>(p));
+    const auto v = hn::BitCast(d, quads);
     even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
     odd = hn::BitCast(PairTag(), hn::ShiftRight<8>(v));
   }
 };
 struct QuadA {
   Pairs even, odd;
-  HWY_INLINE explicit QuadA(int32_t quad) {
-    const Pairs v = hn::BitCast(PairTag(), hn::Set(SumTag(), quad));
+  HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
+  HWY_INLINE explicit QuadA(Sums quads) {
+    const Pairs v = hn::BitCast(PairTag(), quads);
     even = hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
     odd = hn::ShiftRight<8>(v);
   }

@@ -220,18 +220,7 @@ bool has_quads() {
 #endif
 }
 
-template <typename F>
-F* select_codes(F* v2, F* avx2, F* avx512) {
-  return select_isa(v2, avx2, codes_unit() == CodesUnit::pairs ? avx2 : avx512);
-}
-
 }  // namespace
-
-#if defined(__x86_64__)
-#define RETORT_SELECT_CODES(fn) select_codes(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
-#else
-#define RETORT_SELECT_CODES(fn) (&HWY_NAMESPACE::fn)
-#endif
 
 CodesUnit codes_unit() {
   if (!has_quads()) return CodesUnit::pairs;

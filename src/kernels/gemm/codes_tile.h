@@ -1,5 +1,6 @@
 // The parts of gemm_codes that depend on the processor.
 #pragma once
+#include "kernels/dispatch.h"
 #include "kernels/gemm/gemm_codes.h"
 
 namespace retort::kernels::codes_detail {
@@ -20,4 +21,16 @@ void end_tiles() noexcept;
 /// sums [16 · row_tiles][32] = A · B, where row_tiles is 1 or 2 and `b` points to the codes of a panel.
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept;
 
+/// The form of a function for the instruction level and the unit: at 512 bits, it needs VNNI.
+template <typename F>
+F* select_codes(F* v2, F* avx2, F* avx512) {
+  return select_isa(v2, avx2, codes_unit() == CodesUnit::pairs ? avx2 : avx512);
+}
+
 }  // namespace retort::kernels::codes_detail
+
+#if defined(__x86_64__)
+#define RETORT_SELECT_CODES(fn) ::retort::kernels::codes_detail::select_codes(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
+#else
+#define RETORT_SELECT_CODES(fn) (&HWY_NAMESPACE::fn)
+#endif

@@ -5,6 +5,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/parallel.h"
 
@@ -55,6 +56,9 @@ struct GlobalAverageArgs {
 void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept;
 /// The means of `planes` runs of `pixels` floats, one after the other.
 void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output, const Parallel& par) noexcept;
+
+/// y[i] = the largest of taps[0][i], taps[1][i], … for n codes; without taps the smallest code. Serial.
+void largest_codes(std::span<const uint8_t* const> taps, bool is_signed, size_t n, uint8_t* y) noexcept;
 
 /// The references of the above: plain loops, sums in double.
 void pool_reference(const PoolArgs& args, bool nchw) noexcept;

@@ -1,9 +1,8 @@
 // retort.Conv: convolution of a channels-last image with constant weights [M, C/group, kernel…], one or two spatial
 // axes, with everything that its epilogue can do: act(conv(X · S, W) + B + R).
-#include "base/checked.h"
 #include "kernels/conv/conv.h"
 #include "ops/fused/common/activation.h"
-#include "ops/nn/common/window.h"
+#include "ops/fused/common/nhwc_convolution.h"
 
 namespace retort::ops {
 namespace {
@@ -17,70 +16,20 @@ struct PackedConv : State {
   }
 };
 
-struct NhwcConv : WindowAttributes, ActivationAttributes {
-  int64_t group = 1;
-  bool input_nchw = false;
-  static constexpr auto attributes =
-      std::tuple_cat(window_attributes, activation_attributes,
-                     std::tuple{attr("group", &NhwcConv::group), attr("input_nchw", &NhwcConv::input_nchw)});
+struct NhwcConv : NhwcConvolution, ActivationAttributes {
+  static constexpr auto attributes = std::tuple_cat(convolution_attributes, activation_attributes);
   enum Input : size_t { kX, kW, kBias, kResidual, kScale };
 
   void check() const {
-    WindowAttributes::check();
+    NhwcConvolution::check();
     ActivationAttributes::check();
-    require(group > 0, ErrorCode::invalid_argument, "group is {}", group);
   }
-
-  size_t channel_axis(size_t rank) const { return input_nchw ? 1 : rank - 1; }
-  Dim spatial(const Shape& x, size_t d) const { return x[d + (input_nchw ? 2 : 1)]; }
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kX));
-    const Shape &x = c.shape(kX), &w = c.shape(kW);
-    const size_t rank = x.rank();
-    require((rank == 3 || rank == 4) && w.rank() == rank && all_known(w), ErrorCode::invalid_argument,
-            "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
-    const Dim channels = x[channel_axis(rank)];
-    require((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} need {}", c.dims().text(channels), to_string(w),
-            group, w[1] * group);
-    Shape y = x;
-    y[rank - 1] = w[0];
-    for (size_t d = 0; d + 2 < rank; ++d) y[d + 1] = window_extent(c.dims(), *this, d, spatial(x, d), w[d + 2], false);
-    c.set(0, c.dtype(kX), y);
+    c.set(0, c.dtype(kX), convolved_shape(c, c.shape(kX), c.shape(kW)));
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
-
-  // Returns the geometry; extents that are not known before the first run are 0.
-  kernels::ConvShape geometry(const Shape& x, const Shape& w, const Shape* y) const {
-    kernels::ConvShape s;
-    const auto known = [](Dim d) { return is_known(d) ? size_t(d) : 0; };
-    const size_t flat = x.rank() == 3;  // with one spatial axis, it is the width
-    s.batch = known(x[0]);
-    s.in_c = size_t(w[1] * group);
-    s.out_c = size_t(w[0]);
-    s.groups = size_t(group);
-    s.input_is_nchw = input_nchw;
-    s.in_pixel_stride = s.in_c;
-    s.out_pixel_stride = s.out_c;
-    size_t* const fields[][6] = {
-        {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top},
-        {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left},
-    };
-    Shape in, out, kernel;
-    for (size_t d = 0; d + 2 < x.rank(); ++d) {
-      in.push_back(int64_t(known(spatial(x, d))));
-      out.push_back(y ? (*y)[d + 1] : known_extent(d, spatial(x, d), w[d + 2]));
-      kernel.push_back(w[d + 2]);
-    }
-    const Window win = resolve_window(*this, in, kernel, out);
-    for (size_t d = 0; d < win.rank; ++d) {
-      const WindowAxis& a = win.axes[d];
-      const int64_t values[] = {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
-      for (size_t i = 0; i < 6; ++i) *fields[d + flat][i] = size_t(values[i]);
-    }
-    return s;
-  }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const Tensor* w = c.unaligned_constant(kW);
@@ -142,11 +91,6 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
   static void check_operand(const RunContext& c, size_t i, size_t elements) {
     if (c.has(i) && c.count(i) != elements)
       fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
-  }
-  // Output extent of a spatial axis; 0 if that of the input is not known.
-  int64_t known_extent(size_t d, Dim in, int64_t kernel) const {
-    DimTable none;
-    return is_known(in) ? window_extent(none, *this, d, in, kernel, false) : 0;
   }
 };
 

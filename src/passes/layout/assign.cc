@@ -29,7 +29,7 @@ class Assignment {
       if (!op) continue;
       any |= op->wants_last;
       node_of_[id] = cut_.add_node();
-      if (op->wants_last) cut_.add_edge(MinCut::kSource, node_of_[id], MinCut::kInfinite);
+      if (op->wants_last) cut_.add_edge(MinCut::kSource, node_of_[id], gain_of(g_.node(id), *op));
       ops_.emplace(id, std::move(*op));
     }
     if (!any) return {};
@@ -68,14 +68,25 @@ class Assignment {
     return node == node_of_.end() ? MinCut::kSink : node->second;
   }
 
+  static double extent(Dim d) { return is_known(d) ? double(d) : kUnknownExtent; }
+  static double element_count_of(const Shape& s) {
+    double count = 1;
+    for (const Dim d : s) count *= extent(d);
+    return count;
+  }
   double size_of(const Shape& s) const {
-    double channels = 1, pixels = 1, batch = 1;
-    for (size_t i = 0; i < s.rank(); ++i) {
-      const double extent = is_known(s[i]) ? double(s[i]) : kUnknownExtent;
-      (i == 0 ? batch : i == 1 ? channels : pixels) *= extent;
-    }
-    // Otherwise a Reshape does it without moving elements.
-    return channels == 1 || pixels == 1 ? 0 : batch * channels * pixels;
+    const double count = element_count_of(s), outside = extent(s[0]), channels = extent(s[1]);
+    // With one channel or one pixel, a Reshape does it without moving elements.
+    return channels == 1 || count == outside * channels ? 0 : count;
+  }
+
+  // What the channels-last form of a node saves that also runs channels-first. A lone one between values that are
+  // channels-first does not take that form.
+  double gain_of(const Node& n, const ImageOp& op) const {
+    if (!op.runs_first) return MinCut::kInfinite;
+    double size = 0;
+    for (const size_t slot : op.inputs) size += element_count_of(*shape_of(g_, n.inputs[slot]));
+    return (size + element_count_of(*shape_of(g_, n.outputs[0]))) / 2;
   }
 
   void connect(ValueId v) {
@@ -86,14 +97,14 @@ class Assignment {
     const uint32_t producer = producer_side(v), to_last = cut_.add_node(), to_first = cut_.add_node();
     cut_.add_edge(to_last, producer, size);
     cut_.add_edge(producer, to_first, size);
-    const auto consume = [&](uint32_t consumer) {
-      cut_.add_edge(consumer, to_last, MinCut::kInfinite);
+    const auto consume = [&](uint32_t consumer, bool reads_first = false) {
+      if (!reads_first) cut_.add_edge(consumer, to_last, MinCut::kInfinite);
       cut_.add_edge(to_first, consumer, MinCut::kInfinite);
     };
     for (const Use& u : g_.value(v).uses) {
       const Node& n = g_.node(u.node);
       if (is_image_input(u)) {
-        if (producer != MinCut::kSink || !ops_.at(u.node).reads_first) consume(node_of_.at(u.node));
+        consume(node_of_.at(u.node), ops_.at(u.node).reads_first);
       } else {
         consume(turns_to_last(n) ? MinCut::kSource : MinCut::kSink);
       }

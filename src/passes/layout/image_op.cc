@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/evaluate.h"
+#include "ops/quant/common/channels_last.h"
 
 namespace retort {
 namespace {
@@ -25,13 +26,14 @@ std::optional<ImageOp> single_image(const Graph& g, const Node& n) {
   return ImageOp{.rank = rank, .inputs = {0}};
 }
 
+// With few channels, most of a channels-last vector would be empty; the first layer gathers planes instead.
+constexpr int64_t kFewChannels = 4;
+
 std::optional<ImageOp> conv(const Graph& g, const Node& n) {
   const Tensor* w = g.constant(n.inputs[1]);
   auto op = single_image(g, n);
   if (!op || !w || w->dtype() != DType::f32 || w->shape().rank() != op->rank || w->count() == 0) return std::nullopt;
   op->wants_last = true;
-  // With few channels, most of a channels-last vector would be empty; the first layer gathers planes instead.
-  constexpr int64_t kFewChannels = 4;
   op->reads_first = n.attributes.get_or<int64_t>("group", 1) == 1 && w->shape()[1] <= kFewChannels;
   return op;
 }
@@ -42,6 +44,63 @@ std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {
   auto op = conv(g, n);
   if (op) op->reads_first = false;
   return op;
+}
+
+bool all_constant(const Graph& g, const Node& n, size_t first) {
+  for (size_t i = first; i < n.inputs.size(); ++i)
+    if (n.inputs[i] != ValueId::none && !g.constant(n.inputs[i])) return false;
+  return true;
+}
+bool is_code_image(const Graph& g, ValueId v) {
+  const DType type = g.value(v).type.dtype;
+  return type == DType::i8 || type == DType::u8;
+}
+
+// QLinearConv: one group or one filter per channel, signed filters with zero points of 0.
+std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
+  enum Input : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+  auto op = single_image(g, n);
+  if (!op || !ops::multiplies_channels_last_codes() || !all_constant(g, n, kXScale)) return std::nullopt;
+  const Tensor& w = *g.constant(n.inputs[kW]);
+  if (w.dtype() != DType::i8 || w.shape().rank() != op->rank || w.count() == 0) return std::nullopt;
+  const auto group = n.attributes.get_or<int64_t>("group", 1), channels = w.shape()[0];
+  const bool by_channel = group == channels && w.shape()[1] == 1;
+  if (group != 1 && !by_channel) return std::nullopt;
+  const auto has = [&](size_t i, int64_t most) {
+    const auto count = int64_t(g.constant(n.inputs[i])->count());
+    return count == 1 || count == most;
+  };
+  if (!has(kXScale, 1) || !has(kXZero, 1) || !has(kWScale, channels) || !has(kYScale, 1) || !has(kYZero, 1))
+    return std::nullopt;
+  if (n.input(kBias) != ValueId::none && int64_t(g.constant(n.inputs[kBias])->count()) != channels) return std::nullopt;
+  const Tensor& zeros = *g.constant(n.inputs[kWZero]);
+  for (size_t i = 0; i < zeros.count(); ++i) {
+    if (zeros.at<int8_t>(i) != 0) return std::nullopt;
+  }
+  op->wants_last = op->runs_first = true;
+  const auto dilations = ints_attribute(n, "dilations");
+  op->reads_first =
+      group == 1 && w.shape()[1] <= kFewChannels && std::ranges::all_of(dilations, [](int64_t d) { return d == 1; });
+  return op;
+}
+
+std::optional<ImageOp> sum_of_codes(const Graph& g, const Node& n) {
+  constexpr size_t kA = 0, kB = 3;
+  auto op = single_image(g, n);
+  if (!op || image_rank(g, n.inputs[kB]) != op->rank || g.constant(n.inputs[kA]) || g.constant(n.inputs[kB]))
+    return std::nullopt;
+  op->inputs = {kA, kB};
+  return op;
+}
+
+// QuantizeLinear and DequantizeLinear with one scale.
+std::optional<ImageOp> quantization(const Graph& g, const Node& n) {
+  for (const size_t i : {1, 2}) {
+    if (n.input(i) != ValueId::none && (!g.constant(n.inputs[i]) || g.constant(n.inputs[i])->count() != 1))
+      return std::nullopt;
+  }
+  if (g.constant(n.inputs[0]) || n.attributes.get_or<int64_t>("block_size", 0) != 0) return std::nullopt;
+  return single_image(g, n);
 }
 
 // With SAME, windows of long strides leave out elements at the beginning, which the channels-last kernels cannot do.
@@ -55,6 +114,13 @@ bool may_leave_out(const Node& n) {
 std::optional<ImageOp> pool(const Graph& g, const Node& n) {
   if (!is_float32(g, n.inputs[0]) || n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 ||
       may_leave_out(n))
+    return std::nullopt;
+  return single_image(g, n);
+}
+
+std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
+  if (!is_code_image(g, n.inputs[0])) return pool(g, n);
+  if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
     return std::nullopt;
   return single_image(g, n);
 }
@@ -146,6 +212,11 @@ void own_form(LastForm& form, const Graph&, const Node&, size_t) {
   form.spec.attributes.erase("storage_order");
 }
 
+void own_form_of_codes(LastForm& form, const Graph& g, const Node& n, size_t rank) {
+  own_form(form, g, n, rank);
+  form.spec.type = "NhwcQLinearConv";
+}
+
 void own_transposed(LastForm& form, const Graph& g, const Node& n, size_t rank) {
   own_form(form, g, n, rank);
   form.spec.attributes.erase("auto_pad");
@@ -172,6 +243,8 @@ void resized(LastForm& form, const Graph&, const Node& n, size_t rank) {
 
 void unchanged(LastForm&, const Graph&, const Node&, size_t) {}
 
+void same_operator(LastForm& form, const Graph&, const Node& n, size_t) { form.spec.domain = n.domain; }
+
 /// What the pass knows of an operator: its role, and what its form for channels last changes.
 struct Knowledge {
   std::optional<ImageOp> (*role)(const Graph&, const Node&);
@@ -180,6 +253,7 @@ struct Knowledge {
 struct OfOperator {
   std::string_view type;
   Knowledge known;
+  std::string_view domain = "";
 };
 struct OfTrait {
   Traits trait;
@@ -188,7 +262,12 @@ struct OfTrait {
 constexpr OfOperator kOperators[] = {
     {"Conv", {conv, own_form}},
     {"ConvTranspose", {conv_transpose, own_transposed}},
-    {"MaxPool", {pool, own_form}},
+    {"QLinearConv", {conv_of_codes, own_form_of_codes}},
+    {"QLinearConv", {conv_of_codes, own_form_of_codes}, "retort"},
+    {"QLinearAdd", {sum_of_codes, same_operator}, "retort"},
+    {"QuantizeLinear", {quantization, unchanged}},
+    {"DequantizeLinear", {quantization, unchanged}},
+    {"MaxPool", {max_pool, own_form}},
     {"AveragePool", {pool, own_form}},
     {"Slice", {slice, sliced}},
     {"GlobalAveragePool", {pool, own_form}},
@@ -205,10 +284,11 @@ constexpr OfTrait kOperatorsWithTrait[] = {
 
 /// Null for an operator that works only on channels first.
 const Knowledge* find_knowledge(const Node& n) {
-  if (!n.op || !n.domain.empty()) return nullptr;
+  if (!n.op) return nullptr;
   for (const OfOperator& row : kOperators) {
-    if (row.type == n.type) return &row.known;
+    if (row.type == n.type && row.domain == n.domain) return &row.known;
   }
+  if (!n.domain.empty()) return nullptr;
   for (const OfTrait& row : kOperatorsWithTrait) {
     if (n.op->has(row.trait)) return &row.known;
   }

@@ -18,7 +18,9 @@ std::vector<int64_t> perm_to_first(size_t rank);
 
 /// The role of a node in the assignment of layouts.
 struct ImageOp {
-  bool wants_last = false;     ///< must be channels-last, because its fast kernel is; otherwise it runs in both layouts
+  /// Its fastest kernel is channels-last: it takes that form, but if it also runs `first`, only where that gains more
+  /// than the moves of elements cost. Otherwise it runs equally well in both layouts.
+  bool wants_last = false, runs_first = false;
   size_t rank = 0;             ///< rank of the images, 3 or 4
   std::vector<size_t> inputs;  ///< inputs that are images
   std::vector<size_t> broadcasts;  ///< inputs that are constants broadcast to the image

@@ -1,3 +1,4 @@
+#include "ops/quant/common/channels_last.h"
 #include "passes/layout/min_cut.h"
 #include "passes/passes.h"
 #include "passes/passes_testing.h"
@@ -195,6 +196,56 @@ TEST(ChannelMultiplier, LeavesOtherGroupsAlone) {
     t.output(t.add("Conv", {t.input("x", {2, 5, 5, w[1] * group}), t.weight("w", w)}, a, "retort"), "y");
     expect_no_rewrite(t, {"channel_multiplier"});
   }
+}
+
+/// A graph of operators on codes with one scale and zero point.
+struct CodesGraph : TestGraph {
+  ValueId scale = floats({}, {0.5f}), zero = g.add_constant("zero", Tensor::of<uint8_t>({}, {3}));
+  ValueId signed_zero = g.add_constant("w_zero", Tensor::of<int8_t>({}, {0}));
+  ValueId conv(ValueId x, Shape filters, Attributes attributes = {}) {
+    Tensor w(DType::i8, std::move(filters));
+    for (size_t i = 0; i < w.count(); ++i) w.mutable_data<int8_t>()[i] = int8_t(i % 7) - 3;
+    return add("QLinearConv", {x, scale, zero, g.add_constant(g.unique_name("f"), w), scale, signed_zero, scale, zero},
+               std::move(attributes));
+  }
+};
+
+TEST(Layout, ChainOfConvolutionsOfCodes) {
+  if (!ops::multiplies_channels_last_codes()) GTEST_SKIP() << "this processor multiplies them channels-first";
+  CodesGraph t;
+  const ValueId x = t.input("x", {1, 3, 20, 20});
+  const ValueId first = t.conv(t.add("QuantizeLinear", {x, t.scale, t.zero}), {16, 3, 3, 3});
+  const ValueId pool = t.add("MaxPool", {first}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  const ValueId wide =
+      t.conv(pool, {16, 1, 3, 3}, {{"group", int64_t(16)}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  const ValueId sum =
+      t.add("QLinearAdd", {pool, t.scale, t.zero, wide, t.scale, t.zero, t.scale, t.zero}, {}, "retort");
+  const ValueId real = t.add("DequantizeLinear", {t.conv(sum, {8, 16, 1, 1}), t.scale, t.zero});
+  t.output(t.add("GlobalAveragePool", {real}), "y");
+  expect_layout(t, R"(graph(x: float32[1,3,20,20]) {
+  QuantizeLinear#1: uint8[1,3,20,20] = QuantizeLinear(x, w#1, zero)
+  NhwcQLinearConv#1: uint8[1,18,18,16] = retort.NhwcQLinearConv(QuantizeLinear#1, w#1, zero, f#1, w#1, w_zero, w#1, zero) {input_nchw=1}
+  MaxPool#1: uint8[1,17,17,16] = retort.MaxPool(NhwcQLinearConv#1) {kernel_shape=[2,2]}
+  NhwcQLinearConv#2: uint8[1,17,17,16] = retort.NhwcQLinearConv(MaxPool#1, w#1, zero, f#2, w#1, w_zero, w#1, zero) {group=16, pads=[1,1,1,1]}
+  QLinearAdd#1: uint8[1,17,17,16] = retort.QLinearAdd(MaxPool#1, w#1, zero, NhwcQLinearConv#2, w#1, zero, w#1, zero)
+  NhwcQLinearConv#3: uint8[1,17,17,8] = retort.NhwcQLinearConv(QLinearAdd#1, w#1, zero, f#3, w#1, w_zero, w#1, zero)
+  DequantizeLinear#1: float32[1,17,17,8] = DequantizeLinear(NhwcQLinearConv#3, w#1, zero)
+  GlobalAveragePool#1: float32[1,1,1,8] = retort.GlobalAveragePool(DequantizeLinear#1)
+  y: float32[1,8,1,1] = Reshape(GlobalAveragePool#1, shape#1)
+  return y
+}
+)");
+}
+
+TEST(Layout, ALoneConvolutionOfCodesStays) {
+  CodesGraph t;
+  const ValueId x = t.input("x", {1, 16, 20, 20}, DType::u8);
+  t.output(t.conv(x, {16, 16, 3, 3}), "y");
+  expect_layout(t, R"(graph(x: uint8[1,16,20,20]) {
+  y: uint8[1,16,18,18] = QLinearConv(x, w#1, zero, f#1, w#1, w_zero, w#1, zero)
+  return y
+}
+)");
 }
 
 }  // namespace

@@ -1,0 +1,332 @@
+#include "kernels/conv/conv_codes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_codes_parts.h"
+
+namespace retort::kernels {
+namespace {
+
+using codes_detail::CodesDepthwise;
+using codes_detail::CodesProduct;
+using codes_detail::PixelForm;
+
+constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
+
+bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
+
+/// A row of the product is a patch of the image. Its parts are contiguous in the image: kernel rows, or taps if columns
+/// are dilated. Each part is padded to quads.
+struct Patch {
+  size_t parts, columns, bytes, padded;
+  explicit Patch(const ConvShape& s) {
+    const bool dilated = s.kernel_w > 1 && s.dilation_w > 1;
+    parts = s.kernel_h * (dilated ? s.kernel_w : 1);
+    columns = dilated ? 1 : s.kernel_w;  ///< of the kernel, in a part
+    bytes = checked_mul(columns, s.in_c, "patch");
+    padded = round_up(bytes, 4);
+  }
+  size_t depth() const { return checked_mul(parts, padded, "patch"); }
+};
+
+/// Where the rows of a product come from.
+enum class Rows {
+  pixels,   ///< the pixels of the image
+  strips,   ///< overlapping parts of padded copies of its lines
+  patches,  ///< copies of the image under each window
+};
+Rows rows_of(const ConvShape& s) {
+  const bool pointwise = s.kernel_h * s.kernel_w == 1;
+  if (pointwise && s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 && s.in_h == s.out_h &&
+      s.in_w == s.out_w && s.in_c % 4 == 0 && !s.input_is_nchw)
+    return Rows::pixels;
+  // Tiles of a strip end with its lines: short ones would leave too few rows.
+  constexpr size_t kShortLine = 12;
+  const bool contiguous = s.kernel_w == 1 || s.dilation_w == 1;
+  return s.input_is_nchw || (contiguous && !pointwise && s.out_w >= kShortLine) ? Rows::strips : Rows::patches;
+}
+
+/// The division of a product into tasks, by shapes and the instruction level alone: `rows` pixels, or for strips lines
+/// of pixels of one image, times `columns` channels.
+struct Tasks {
+  size_t rows, row_blocks, columns, column_groups;
+  explicit Tasks(const ConvShape& s) {
+    // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
+    // which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
+    constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
+    constexpr size_t kCopiedColumns = 128;
+    const size_t depth = Patch(s).depth(), width = codes_panel_width(), panels = ceil_div(s.out_c, width);
+    const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * width;
+    const size_t wanted = std::clamp<size_t>(macs / kTaskMacs, 1, kMostTasks);
+    const size_t most = std::max(kLeastRows, kBlockBytes / std::max<size_t>(depth, 1));
+    const size_t block = std::clamp(ceil_div(pixels, wanted), kLeastRows, most);
+    const bool strips = rows_of(s) == Rows::strips;
+    const size_t extent = strips ? s.out_h : pixels, least_rows = strips ? ceil_div(block, s.out_w) : block;
+    row_blocks = ceil_div(extent, least_rows);
+    rows = ceil_div(extent, row_blocks);
+    row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
+    const size_t least = rows_of(s) == Rows::pixels ? 1 : std::max<size_t>(1, kCopiedColumns / width);
+    const size_t groups = std::clamp<size_t>(panels / least, 1, ceil_div(wanted, row_blocks));
+    columns = ceil_div(panels, groups) * width;
+    column_groups = ceil_div(s.out_c, columns);
+  }
+};
+
+/// memcpy for lengths that are often short: a call would take longer than the copying.
+void copy_run(const uint8_t* from, size_t n, uint8_t* to) {
+  constexpr size_t kStep = 16, kShort = 512;
+  if (n < kStep || n > kShort) {
+    std::memcpy(to, from, n);
+    return;
+  }
+  for (size_t i = 0; i + kStep <= n; i += kStep) std::memcpy(to + i, from + i, kStep);
+  std::memcpy(to + n - kStep, from + n - kStep, kStep);
+}
+
+/// Images whose patches are gathered.
+struct Images {
+  const uint8_t* data;
+  size_t pixel_stride;
+  uint8_t outside;
+};
+
+void gather_patch(const ConvShape& s, const Patch& patch, const Images& images, size_t pixel, uint8_t* to) {
+  const size_t x = pixel % s.out_w, y = pixel / s.out_w % s.out_h, b = pixel / s.out_w / s.out_h;
+  const bool dense = images.pixel_stride == s.in_c;
+  for (size_t part = 0; part < patch.parts; ++part, to += patch.padded) {
+    const size_t per_row = patch.parts / s.kernel_h;
+    const size_t row = y * s.stride_h + part / per_row * s.dilation_h - s.pad_top;  // wraps around outside the image
+    const auto left = ptrdiff_t(x * s.stride_w + part % per_row * s.dilation_w) - ptrdiff_t(s.pad_left);
+    const auto begin = size_t(std::clamp<ptrdiff_t>(-left, 0, ptrdiff_t(patch.columns)));
+    const auto end =
+        size_t(std::clamp<ptrdiff_t>(ptrdiff_t(s.in_w) - left, ptrdiff_t(begin), ptrdiff_t(patch.columns)));
+    if (row >= s.in_h || end - begin < patch.columns || patch.padded > patch.bytes)
+      std::memset(to, images.outside, patch.padded);
+    if (row >= s.in_h || begin == end) continue;
+    const uint8_t* from =
+        images.data + ((b * s.in_h + row) * s.in_w + size_t(left + ptrdiff_t(begin))) * images.pixel_stride;
+    if (dense) {
+      copy_run(from, (end - begin) * s.in_c, to + begin * s.in_c);
+      continue;
+    }
+    for (size_t i = begin; i < end; ++i, from += images.pixel_stride) copy_run(from, s.in_c, to + i * s.in_c);
+  }
+}
+
+/// A padded copy of the lines of an image under some lines of results.
+struct Strip {
+  size_t columns, bytes, step;  ///< pixels and bytes of a line; lines from the result to the next
+  explicit Strip(const ConvShape& s)
+      : columns((s.out_w - 1) * s.stride_w + s.kernel_w),
+        bytes(checked_mul(columns, s.in_c, "line")),
+        step(s.stride_h) {}
+  size_t lines(const ConvShape& s, size_t results) const {
+    return (results - 1) * step + (s.kernel_h - 1) * s.dilation_h + 1;
+  }
+  /// The last window may read up to a quad beyond its end.
+  size_t size(const ConvShape& s, size_t results) const {
+    return round_up(checked_mul(lines(s, results), bytes, "lines") + 3, 128);
+  }
+};
+
+/// Copies the lines under `count` results from line `first` of image b on.
+void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t first, size_t count, uint8_t* to) {
+  const ConvShape& s = a.shape;
+  const size_t begin = std::min(s.pad_left, strip.columns);
+  const size_t pixels = std::min(s.in_w, strip.columns - begin), plane = s.in_h * s.in_w;
+  for (size_t i = 0; i < strip.lines(s, count); ++i, to += strip.bytes) {
+    const size_t row = first * s.stride_h + i - s.pad_top;  // wraps around above the image
+    if (row >= s.in_h) {
+      std::memset(to, a.input_zero, strip.bytes);
+      continue;
+    }
+    std::memset(to, a.input_zero, begin * s.in_c);
+    uint8_t* at = to + begin * s.in_c;
+    if (s.input_is_nchw) {
+      codes_detail::interleave_planes(a.input + (b * s.in_c * s.in_h + row) * s.in_w, plane, s.in_c, pixels, at);
+    } else {
+      const uint8_t* from = a.input + (b * s.in_h + row) * s.in_w * s.in_pixel_stride;
+      if (s.in_pixel_stride == s.in_c) std::memcpy(at, from, pixels * s.in_c);
+      for (size_t x = 0; x < pixels && s.in_pixel_stride != s.in_c; ++x)
+        copy_run(from + x * s.in_pixel_stride, s.in_c, at + x * s.in_c);
+    }
+    at += pixels * s.in_c;
+    std::memset(at, a.input_zero, size_t(to + strip.bytes - at));
+  }
+}
+
+/// Bytes of working memory for each worker.
+size_t worker_bytes(const ConvShape& s) {
+  switch (rows_of(s)) {
+    case Rows::strips:
+      return Strip(s).size(s, Tasks(s).rows);
+    case Rows::patches:
+      return round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
+    case Rows::pixels:
+      break;
+  }
+  return 0;
+}
+
+PixelForm form_of(const ConvCodesArgs& a) {
+  return {.flip = uint8_t(a.input_signed ? 0x80 : 0), .result_signed = a.output_signed, .result_zero = a.output_zero};
+}
+
+/// Sets the rows of block `block`; `memory` is that of the worker.
+void set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
+  const ConvShape& s = a.shape;
+  const Patch patch(s);
+  size_t pixel = block * tasks.rows;
+  p.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
+  p.depth = patch.depth();
+  p.a = memory;
+  switch (rows_of(s)) {
+    case Rows::pixels:
+      p.a = a.input + pixel * s.in_pixel_stride;
+      p.a_stride = s.in_pixel_stride;
+      break;
+    case Rows::patches:
+      p.a_stride = p.depth;
+      for (size_t i = 0; i < p.rows; ++i)
+        gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * p.depth);
+      break;
+    case Rows::strips: {
+      const Strip strip(s);
+      const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
+      p.lines = std::min(tasks.rows, s.out_h - first);
+      copy_strip(a, strip, b, first, p.lines, memory);
+      p.rows = s.out_w;
+      p.a_stride = s.stride_w * s.in_c;
+      p.a_line = s.stride_h * strip.bytes;
+      p.y_line = s.out_w * s.out_pixel_stride;
+      p.parts = patch.parts;
+      p.part_stride = s.dilation_h * strip.bytes;
+      p.depth = patch.padded;
+      pixel = (b * s.out_h + first) * s.out_w;
+      break;
+    }
+  }
+  p.y = a.output + pixel * s.out_pixel_stride;
+  p.y_stride = s.out_pixel_stride;
+}
+
+void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
+  const ConvShape& s = a.shape;
+  const Tasks tasks(s);
+  const size_t depth = Patch(s).depth(), bytes = worker_bytes(s);
+  par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
+    const size_t n = task % tasks.column_groups * tasks.columns;
+    CodesProduct p{.form = form_of(a), .columns = std::min(tasks.columns, s.out_c - n)};
+    set_rows(a, tasks, task / tasks.column_groups, static_cast<uint8_t*>(scratch) + size_t(worker) * bytes, p);
+    p.filters = a.packed + n * depth;
+    p.bias = a.bias + n;
+    p.scale = a.scale + n;
+    p.offset = a.offset + n;
+    p.y += n;
+    codes_detail::multiply_codes(p);
+  });
+}
+
+void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
+  const ConvShape& s = a.shape;
+  constexpr size_t kTaskResults = 64 << 10, kMostTasks = 32;
+  const size_t block = codes_detail::depthwise_block(), blocks = ceil_div(s.out_c, block);
+  const size_t wanted = std::clamp<size_t>(s.out_pixels() * blocks * block / kTaskResults, 1, kMostTasks);
+  const size_t parts = std::min(s.out_h, ceil_div(wanted, s.batch * blocks)), lines = ceil_div(s.out_h, parts);
+  const size_t per_image = ceil_div(s.out_h, lines) * blocks;
+  const size_t quads = round_up(codes_detail::depthwise_quads_bytes(s), 128);
+  const size_t filters = round_up(s.kernel_h, 4) * s.kernel_w * block;
+  par.for_each(s.batch * per_image, [&](size_t task, int worker) {
+    const size_t b = task / per_image, channel = task % blocks * block;
+    CodesDepthwise w{.form = form_of(a), .shape = &s, .channels = std::min(block, s.out_c - channel)};
+    w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
+    w.outside = a.input_zero;
+    w.filters = a.packed + channel / block * filters;
+    w.bias = a.bias + channel;
+    w.scale = a.scale + channel;
+    w.offset = a.offset + channel;
+    w.y = a.output + b * s.out_h * s.out_w * s.out_pixel_stride + channel;
+    w.first = task % per_image / blocks * lines;
+    w.lines = std::min(lines, s.out_h - w.first);
+    w.quads = static_cast<uint8_t*>(scratch) + size_t(worker) * quads;
+    codes_detail::convolve_code_lines(w);
+  });
+}
+
+void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
+  const size_t block = codes_detail::depthwise_block();
+  for (size_t first = 0; first < s.out_c; first += block) {
+    for (size_t k = 0; k < s.kernel_h; k += 4) {
+      for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block) {
+        for (size_t place = 0; place < block; ++place) {
+          const size_t channel = first + codes_detail::depthwise_channel(place);
+          for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i)
+            to[place * 4 + i - k] = filters[(channel * s.kernel_h + i) * s.kernel_w + j];
+        }
+      }
+    }
+  }
+}
+
+void pack_panels(const ConvShape& s, const int8_t* filters, int8_t* to) {
+  const Patch patch(s);
+  const size_t width = codes_panel_width(), taps = s.kernel_h * s.kernel_w, depth = patch.depth();
+  for (size_t o = 0; o < s.out_c; ++o) {
+    int8_t* column = to + o / width * width * depth + o % width * 4;
+    for (size_t tap = 0; tap < taps; ++tap) {
+      const size_t start = tap / patch.columns * patch.padded + tap % patch.columns * s.in_c;
+      for (size_t c = 0; c < s.in_c; ++c)
+        column[(start + c) / 4 * 4 * width + (start + c) % 4] = filters[(o * s.in_c + c) * taps + tap];
+    }
+  }
+}
+
+}  // namespace
+
+bool suits_conv_codes(const ConvShape& s) {
+  if (s.kernel_h * s.kernel_w * s.in_c * s.out_c == 0) return false;
+  if (is_depthwise(s)) return s.groups == s.in_c && s.groups == s.out_c && !s.input_is_nchw;
+  return !s.input_is_nchw || (s.in_c <= kFewChannels && (s.kernel_w == 1 || s.dilation_w == 1));
+}
+
+size_t conv_codes_places(const ConvShape& s) {
+  return round_up(s.out_c, is_depthwise(s) ? codes_detail::depthwise_block() : codes_panel_width());
+}
+size_t conv_codes_channel(const ConvShape& s, size_t place) {
+  if (!is_depthwise(s)) return place;
+  const size_t block = codes_detail::depthwise_block();
+  return place / block * block + codes_detail::depthwise_channel(place % block);
+}
+
+int32_t conv_codes_zero(int32_t zero, bool is_signed) {
+#if defined(__aarch64__)  // its products are those of signed codes
+  return is_signed ? zero : zero - 128;
+#else
+  return is_signed ? zero + 128 : zero;
+#endif
+}
+
+size_t conv_codes_packed_bytes(const ConvShape& s) {
+  const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
+  return checked_mul(conv_codes_places(s), depth, "filters");
+}
+void pack_conv_codes(const ConvShape& s, const int8_t* filters, void* packed) noexcept {
+  auto* to = static_cast<int8_t*>(packed);
+  is_depthwise(s) ? pack_depthwise(s, filters, to) : pack_panels(s, filters, to);
+}
+
+size_t conv_codes_scratch_bytes(const ConvShape& s, int workers) {
+  if (s.out_pixels() == 0) return 0;
+  if (is_depthwise(s))
+    return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
+  return checked_mul(worker_bytes(s), size_t(workers), "rows of codes");
+}
+
+void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept {
+  if (args.shape.out_pixels() == 0) return;
+  is_depthwise(args.shape) ? convolve_depthwise(args, scratch, par) : convolve_product(args, scratch, par);
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,53 @@
+// Convolution of channels-last images of 8-bit codes by signed 8-bit filters, with results that are codes again:
+//
+//   out[b, y, x, o] = round((Σ (in - zero of the image) · w + bias[o]) · scale[o] + offset[o]) + zero of the result
+//
+// rounded half to even and clamped to the range of the result; a NaN gives the smallest code. Sums are exact in 32 bits
+// that wrap around, so results have the same bits on every instruction level and for any number of threads. Pixels
+// outside the image count as the zero point. Shapes and pixel strides, here in bytes, are those of kernels/conv/conv.h.
+#pragma once
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/gemm_codes.h"
+
+namespace retort::kernels {
+
+/// Whether the shape is supported: one group, or as many groups as channels of the image and of the result.
+bool suits_conv_codes(const ConvShape& shape);
+
+/// Bytes of the packed form of filters [out_c, in_c / groups, kernel_h, kernel_w]. It depends on the instruction level,
+/// but not on batch, spatial sizes, strides, padding or pixel strides. 64-byte aligned.
+size_t conv_codes_packed_bytes(const ConvShape& shape);
+/// `packed` must be zero.
+void pack_conv_codes(const ConvShape& shape, const int8_t* filters, void* packed) noexcept;
+
+/// The kernels have an order of channels of their own, with places for padding: the number of places, and the channel
+/// of a place; of padding, out_c or more.
+size_t conv_codes_places(const ConvShape& shape);
+size_t conv_codes_channel(const ConvShape& shape, size_t place);
+/// The number that the kernels multiply by a weight for pixels with code `zero`. The sum of a channel's weights times
+/// this number must be subtracted from its bias.
+int32_t conv_codes_zero(int32_t zero, bool is_signed);
+
+struct ConvCodesArgs {
+  ConvShape shape;
+  const uint8_t* input = nullptr;
+  bool input_signed = false;
+  uint8_t input_zero = 0;  ///< the byte of the zero point
+  const int8_t* packed = nullptr;
+  /// For each place: what is added to the sums, and the scales and offsets of the results.
+  const int32_t* bias = nullptr;
+  const float *scale = nullptr, *offset = nullptr;
+  uint8_t* output = nullptr;  ///< may not overlap the input
+  bool output_signed = false;
+  int32_t output_zero = 0;
+};
+
+/// Bytes of `scratch`, 64-byte aligned.
+size_t conv_codes_scratch_bytes(const ConvShape& shape, int workers);
+void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept;
+
+/// The reference: plain loops, for any number of groups. `packed` has the filters as they are, bias, scale and offset
+/// are those of the channels, and the biases include no zero point.
+void conv_codes_reference(const ConvCodesArgs& args) noexcept;
+
+}  // namespace retort::kernels

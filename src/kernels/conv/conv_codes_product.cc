@@ -1,0 +1,169 @@
+// Rows of pixels times panels of filters. A pixel's channels lie one after the other, so four of them are loaded into
+// all lanes at once, and the lanes are filters.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv/conv_codes_product.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/checked.h"
+#include "kernels/conv/codes_finish-inl.h"
+#include "kernels/conv/conv_codes_parts.h"
+#include "kernels/gemm/codes_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+using codes_detail::CodesProduct;
+constexpr size_t kPanel = 2 * kSumLanes;
+/// Rows whose sums are in registers: at 512 bits, 28 sums, two vectors of filters and one of pixels. Widths of images
+/// are often multiples of 7.
+constexpr size_t kMostRows = HWY_MAX_BYTES == 64 ? 14 : kRowsAtOnce;
+
+/// The place, in units of four bytes, of four results of one of two rows in a vector that pack_bytes() packed from the
+/// sums of both.
+struct RowsOrder {
+  alignas(64) int32_t at[kSumLanes];
+  constexpr RowsOrder() : at() {
+    constexpr size_t kBlocks = kSumLanes / 4;
+    for (size_t i = 0; i < kSumLanes; ++i) {
+      const size_t row = i / (2 * kBlocks), part = i % (2 * kBlocks);
+      at[i] = int32_t(part % kBlocks * 4 + part / kBlocks + 2 * row);
+    }
+  }
+};
+
+/// Up to a panel of columns of the result.
+struct Columns {
+  ScaleVector scale[2], offset[2];
+  Pairs zero;
+  size_t count;
+};
+
+template <bool kSigned>
+HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums (&second)[2], uint8_t* y0,
+                           uint8_t* y1) {
+  static constexpr RowsOrder order;
+  const auto pairs = [&](const Sums(&s)[2]) HWY_ATTR {
+    return pack_pairs(rounded(s[0], c.scale[0], c.offset[0]), rounded(s[1], c.scale[1], c.offset[1]), c.zero);
+  };
+  const Bytes packed = pack_bytes<kSigned>(pairs(first), pairs(second));
+  const hn::Half<ByteTag> half;
+  const ByteTag bytes;
+  const Bytes sorted = kSumLanes == 4
+                           ? packed
+                           : hn::BitCast(bytes, hn::TableLookupLanes(hn::BitCast(SumTag(), packed),
+                                                                     hn::SetTableIndices(SumTag(), order.at)));
+  if (HWY_LIKELY(c.count >= kPanel)) {
+    hn::StoreU(hn::LowerHalf(half, sorted), half, y0);
+    hn::StoreU(hn::UpperHalf(half, sorted), half, y1);
+  } else {
+    store_bytes(half, hn::LowerHalf(half, sorted), y0, c.count);
+    store_bytes(half, hn::UpperHalf(half, sorted), y1, c.count);
+  }
+}
+
+struct Tile {
+  const CodesProduct& p;
+  const Columns& columns;
+  const int8_t* filters;  ///< a panel
+  const int32_t* bias;
+};
+
+template <size_t kRows, CodesUnit kUnit, bool kFlip>
+void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
+  const SumTag d;
+  const size_t stride = t.p.a_stride, y_stride = t.p.y_stride;
+  const uint8_t* rows[(kRows + 2) / 3];
+#pragma GCC unroll 5
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
+  const Sums flip = hn::Set(d, int32_t(0x01010101u * t.p.form.flip));
+  Sums s[kRows][2];
+#pragma GCC unroll 14
+  for (size_t r = 0; r < kRows; ++r) {
+    s[r][0] = hn::LoadU(d, t.bias);
+    s[r][1] = hn::LoadU(d, t.bias + kSumLanes);
+  }
+  const int8_t* w = t.filters;
+  for (size_t part = t.p.parts; part > 0; --part) {
+    for (size_t i = 0; i < t.p.depth; i += 4, w += 4 * kPanel) {
+      const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
+#pragma GCC unroll 14
+      for (size_t r = 0; r < kRows; ++r) {
+        Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + i)));
+        if constexpr (kFlip) pixel = hn::Xor(pixel, flip);
+        const QuadB x(pixel);
+        dot<kUnit>(w0, x, s[r][0]);
+        dot<kUnit>(w1, x, s[r][1]);
+      }
+    }
+#pragma GCC unroll 5
+    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.part_stride;
+  }
+  const bool is_signed = t.p.form.result_signed;
+#pragma GCC unroll 14
+  for (size_t r = 0; r < kRows; r += 2) {
+    const size_t next = std::min(r + 1, kRows - 1);
+    uint8_t *const y0 = y + r * y_stride, *const y1 = y + next * y_stride;
+    is_signed ? store_rows<true>(t.columns, s[r], s[next], y0, y1)
+              : store_rows<false>(t.columns, s[r], s[next], y0, y1);
+  }
+}
+
+using TileFn = void (*)(const Tile&, const uint8_t*, uint8_t*) noexcept;
+template <CodesUnit kUnit, bool kFlip, size_t... kRows>
+constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows...>) {
+  return {&multiply_tile<kRows + 1, kUnit, kFlip>...};
+}
+
+template <CodesUnit kUnit>
+const TileFn* tiles_for(bool flip) {
+  static constexpr auto plain = tiles<kUnit, false>(std::make_index_sequence<kMostRows>());
+  static constexpr auto flipped = tiles<kUnit, true>(std::make_index_sequence<kMostRows>());
+  return flip ? flipped.data() : plain.data();
+}
+
+/// The forms of a tile by its number of rows less 1; on x86 there is only one unit per level.
+const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip) {
+#if HWY_ARCH_ARM_A64
+  if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip);
+#endif
+  return tiles_for<CodesUnit::quads>(flip);
+}
+
+}  // namespace
+
+void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
+  const hn::ScalableTag<float> d;
+  const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0);
+  // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
+  const size_t count = ceil_div(p.rows, kMostRows), even = ceil_div(p.rows, count);
+  for (size_t n = 0; n < p.columns; n += kPanel) {
+    const Columns columns{.scale = {hn::LoadU(d, p.scale + n), hn::LoadU(d, p.scale + n + kSumLanes)},
+                          .offset = {hn::LoadU(d, p.offset + n), hn::LoadU(d, p.offset + n + kSumLanes)},
+                          .zero = hn::Set(PairTag(), int16_t(p.form.result_zero)),
+                          .count = p.columns - n};
+    const Tile tile{p, columns, p.filters + n * p.parts * p.depth, p.bias + n};
+    for (size_t line = 0; line < p.lines; ++line) {
+      const uint8_t* a = p.a + line * p.a_line;
+      uint8_t* y = p.y + line * p.y_line + n;
+      for (size_t i = 0; i < p.rows; i += even)
+        tiles[std::min(even, p.rows - i) - 1](tile, a + i * p.a_stride, y + i * p.y_stride);
+    }
+  }
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::codes_detail {
+
+void multiply_codes(const CodesProduct& product) noexcept { RETORT_SELECT_CODES(codes_product)(product, codes_unit()); }
+
+}  // namespace retort::kernels::codes_detail
+#endif

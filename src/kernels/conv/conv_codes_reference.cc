@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/conv/conv_codes.h"
+
+namespace retort::kernels {
+namespace {
+
+int32_t code(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
+
+/// Position of a channel of an image.
+size_t element(const ConvShape& s, size_t b, size_t row, size_t column, size_t channel) {
+  if (s.input_is_nchw) return ((b * s.in_c + channel) * s.in_h + row) * s.in_w + column;
+  return ((b * s.in_h + row) * s.in_w + column) * s.in_pixel_stride + channel;
+}
+
+/// The sum for channel `o` of pixel `p` of the result.
+int32_t sum_at(const ConvCodesArgs& a, size_t p, size_t o) {
+  const ConvShape& s = a.shape;
+  const size_t x = p % s.out_w, y = p / s.out_w % s.out_h, b = p / s.out_w / s.out_h;
+  const size_t depth = s.in_c / s.groups, first = o / (s.out_c / s.groups) * depth;
+  const int32_t zero = code(a.input_zero, a.input_signed);
+  uint32_t sum = uint32_t(a.bias[o]);
+  for (size_t tap = 0; tap < s.kernel_h * s.kernel_w; ++tap) {
+    const size_t row = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;  // wraps around outside
+    const size_t column = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;
+    if (row >= s.in_h || column >= s.in_w) continue;
+    for (size_t c = 0; c < depth; ++c) {
+      const int32_t in = code(a.input[element(s, b, row, column, first + c)], a.input_signed);
+      sum += uint32_t((in - zero) * a.packed[(o * depth + c) * s.kernel_h * s.kernel_w + tap]);
+    }
+  }
+  return int32_t(sum);
+}
+
+}  // namespace
+
+void conv_codes_reference(const ConvCodesArgs& a) noexcept {
+  const ConvShape& s = a.shape;
+  const float low = a.output_signed ? -128 : 0, high = low + 255;
+  for (size_t p = 0; p < s.out_pixels(); ++p) {
+    for (size_t o = 0; o < s.out_c; ++o) {
+      const float scaled = float(sum_at(a, p, o)) * a.scale[o] + a.offset[o];
+      const float x = std::nearbyint(scaled) + float(a.output_zero);
+      a.output[p * s.out_pixel_stride + o] = uint8_t(int32_t(!(x > low) ? low : std::min(x, high)));
+    }
+  }
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,232 @@
+// Tests convolutions of channels-last codes against plain loops, bit for bit, at every instruction level and unit.
+#include "kernels/conv/conv_codes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "kernels/elementwise/kernel_testing.h"
+
+namespace retort::kernels {
+namespace {
+
+/// A convolution with its operands, each in a block of memory of its own, so that the address sanitizer detects any
+/// access beyond them.
+struct CodesCase {
+  ConvShape s;
+  bool in_signed, out_signed;
+  size_t gap;  ///< bytes between pixels of the image and of the result
+  std::vector<uint8_t> image;
+  std::vector<int8_t> filters;
+  std::vector<int32_t> bias;
+  std::vector<float> scale, offset;
+  uint8_t zero;
+  int32_t out_zero;
+
+  CodesCase(ConvShape shape, bool in_is_signed, bool out_is_signed, size_t between)
+      : s(shape), in_signed(in_is_signed), out_signed(out_is_signed), gap(between) {
+    testing::Random random(s.in_c * 31 + s.out_c * 7 + s.kernel_h + s.in_w);
+    s.in_pixel_stride = s.in_c + (s.input_is_nchw ? 0 : gap);
+    s.out_pixel_stride = s.out_c + gap;
+    const size_t depth = s.in_c / s.groups * s.kernel_h * s.kernel_w;
+    image =
+        random.integers<uint8_t>(s.batch * s.in_h * s.in_w * s.in_pixel_stride - (s.input_is_nchw ? 0 : gap), 0, 255);
+    filters = random.integers<int8_t>(s.out_c * depth, -128, 127);
+    bias = random.integers<int32_t>(s.out_c, -2000, 2000);
+    scale = random.floats(s.out_c, 0, 1 / (40 * std::sqrt(float(depth))));
+    offset = random.floats(s.out_c, -3, 3);
+    if (s.out_c > 4) {
+      scale[1] = std::numeric_limits<float>::quiet_NaN();
+      scale[2] = 1e30f;
+      scale[3] = -1e30f;
+    }
+    zero = uint8_t(random.integer(0, 255));
+    out_zero = out_signed ? -7 : 130;
+  }
+  static int32_t code(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
+
+  /// Everything but the filters, in the order of channels.
+  ConvCodesArgs arguments(std::vector<uint8_t>& y) const {
+    y.assign(s.out_pixels() * s.out_pixel_stride - gap, 77);
+    ConvCodesArgs a{.shape = s, .input = image.data(), .input_signed = in_signed, .input_zero = zero};
+    a.bias = bias.data();
+    a.scale = scale.data();
+    a.offset = offset.data();
+    a.output = y.data();
+    a.output_signed = out_signed;
+    a.output_zero = out_zero;
+    return a;
+  }
+  std::vector<uint8_t> plain() const {
+    std::vector<uint8_t> y;
+    ConvCodesArgs a = arguments(y);
+    a.packed = filters.data();
+    conv_codes_reference(a);
+    return y;
+  }
+  std::vector<uint8_t> kernel(const Parallel& par = Parallel()) const {
+    testing::Lines packed(conv_codes_packed_bytes(s)), scratch(conv_codes_scratch_bytes(s, par.workers()));
+    std::memset(packed.data(), 0, conv_codes_packed_bytes(s));
+    pack_conv_codes(s, filters.data(), packed.data());
+    const size_t places = conv_codes_places(s), depth = filters.size() / s.out_c;
+    std::vector<int32_t> biases(places);
+    std::vector<float> scales(places), offsets(places);
+    for (size_t place = 0; place < places; ++place) {
+      const size_t o = conv_codes_channel(s, place);
+      if (o >= s.out_c) continue;
+      int32_t total = 0;
+      for (size_t i = 0; i < depth; ++i) total += filters[o * depth + i];
+      biases[place] = bias[o] - total * conv_codes_zero(code(zero, in_signed), in_signed);
+      scales[place] = scale[o];
+      offsets[place] = offset[o];
+    }
+    std::vector<uint8_t> y;
+    ConvCodesArgs a = arguments(y);
+    a.packed = reinterpret_cast<const int8_t*>(packed.data());
+    a.bias = biases.data();
+    a.scale = scales.data();
+    a.offset = offsets.data();
+    conv_codes(a, scratch.data(), par);
+    return y;
+  }
+};
+
+struct Geometry {
+  size_t in_c, out_c, groups, kernel_h, kernel_w, stride, dilation, pad;
+  size_t in_h = 7, in_w = 9, batch = 2;
+  bool planes = false;
+
+  ConvShape shape() const {
+    ConvShape s{.batch = batch,
+                .in_h = in_h,
+                .in_w = in_w,
+                .in_c = in_c,
+                .out_c = out_c,
+                .kernel_h = kernel_h,
+                .kernel_w = kernel_w};
+    s.stride_h = s.stride_w = stride;
+    s.dilation_h = s.dilation_w = dilation;
+    s.pad_top = s.pad_left = pad;
+    s.groups = groups;
+    s.input_is_nchw = planes;
+    s.out_h = (in_h + 2 * pad - (kernel_h - 1) * dilation - 1) / stride + 1;
+    s.out_w = (in_w + 2 * pad - (kernel_w - 1) * dilation - 1) / stride + 1;
+    return s;
+  }
+};
+
+void expect_equal(const Geometry& g) {
+  for (const int signs : {0, 1, 2, 3}) {
+    const CodesCase c(g.shape(), signs & 1, signs & 2, g.planes ? 0 : size_t(signs % 3));
+    ASSERT_TRUE(suits_conv_codes(c.s));
+    const std::vector<uint8_t> want = c.plain();
+    for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::pairs}) {
+      limit_codes_unit(unit);
+      EXPECT_EQ(want, c.kernel()) << cat(
+          "{} to {} channels, groups {}, kernel {}x{} stride {} dilation {} pad {} signs {}", g.in_c, g.out_c, g.groups,
+          g.kernel_h, g.kernel_w, g.stride, g.dilation, g.pad, signs);
+    }
+    limit_codes_unit(CodesUnit::tiles);
+  }
+}
+
+class ConvCodes : public testing::PerIsa {};
+INSTANTIATE_TEST_SUITE_P(Levels, ConvCodes, testing::all_isas(), testing::isa_label);
+
+TEST_P(ConvCodes, Pointwise) {
+  for (const size_t in_c : {1, 3, 4, 8, 20, 67}) {
+    for (const size_t out_c : {1, 7, 16, 32, 33, 70}) expect_equal({in_c, out_c, 1, 1, 1, 1, 1, 0});
+  }
+  expect_equal({16, 40, 1, 1, 1, 2, 1, 0});
+  expect_equal({16, 40, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_P(ConvCodes, AnyNumberOfPixels) {
+  for (size_t width = 1; width <= 27; ++width)
+    expect_equal({.in_c = 8,
+                  .out_c = 34,
+                  .groups = 1,
+                  .kernel_h = 1,
+                  .kernel_w = 1,
+                  .stride = 1,
+                  .dilation = 1,
+                  .pad = 0,
+                  .in_h = 1,
+                  .in_w = width,
+                  .batch = 1});
+}
+
+TEST_P(ConvCodes, Windows) {
+  for (const size_t in_c : {1, 2, 3, 5, 16, 20}) {
+    for (const size_t stride : {1, 2, 3}) expect_equal({in_c, 35, 1, 3, 3, stride, 1, 1});
+    expect_equal({in_c, 9, 1, 3, 3, 1, 2, 2});
+    expect_equal({in_c, 9, 1, 1, 5, 1, 1, 2});
+    expect_equal({in_c, 9, 1, 5, 1, 2, 1, 4});
+  }
+  expect_equal({64, 129, 1, 7, 7, 2, 1, 3});
+  expect_equal({300, 12, 1, 2, 2, 1, 1, 0});
+}
+
+TEST_P(ConvCodes, Strips) {
+  for (const size_t in_c : {1, 3, 6, 16}) {
+    for (const size_t stride : {1, 2}) {
+      expect_equal({in_c, 35, 1, 3, 3, stride, 1, 1, 11, 31});
+      expect_equal({in_c, 9, 1, 5, 1, stride, 2, 3, 9, 29});
+      expect_equal({in_c, 9, 1, 1, 4, stride, 1, 5, 3, 40});
+    }
+  }
+  expect_equal({32, 300, 1, 3, 3, 1, 1, 1, 40, 33});
+}
+
+TEST_P(ConvCodes, Planes) {
+  for (const size_t in_c : {1, 2, 3, 4}) {
+    Geometry g{in_c, 24, 1, 7, 7, 2, 1, 3, 21, 33};
+    g.planes = true;
+    expect_equal(g);
+  }
+}
+
+TEST_P(ConvCodes, Depthwise) {
+  for (const size_t channels : {2, 3, 16, 33, 64, 70, 130}) {
+    for (const size_t stride : {1, 2, 3}) expect_equal({channels, channels, channels, 3, 3, stride, 1, 1});
+  }
+  for (const size_t size : {1, 2, 4, 5, 7}) expect_equal({24, 24, 24, size, size, 1, 1, size / 2});
+  expect_equal({40, 40, 40, 3, 3, 1, 2, 2});
+  expect_equal({40, 40, 40, 3, 1, 2, 1, 3});
+  for (size_t width = 1; width <= 11; ++width)
+    expect_equal({.in_c = 8,
+                  .out_c = 8,
+                  .groups = 8,
+                  .kernel_h = 3,
+                  .kernel_w = 3,
+                  .stride = 1,
+                  .dilation = 1,
+                  .pad = 1,
+                  .in_h = 2,
+                  .in_w = width,
+                  .batch = 1});
+}
+
+TEST_P(ConvCodes, SameForAnyNumberOfThreads) {
+  for (const Geometry& g : {Geometry{32, 96, 1, 3, 3, 1, 1, 1, 40, 37}, Geometry{64, 256, 1, 1, 1, 1, 1, 0, 40, 37},
+                            Geometry{96, 96, 96, 3, 3, 1, 1, 1, 60, 57}}) {
+    const CodesCase c(g.shape(), false, false, 0);
+    const std::vector<uint8_t> want = c.plain();
+    EXPECT_EQ(want, c.kernel(one_thread()));
+    EXPECT_EQ(want, c.kernel(three_threads()));
+  }
+}
+
+TEST(ConvCodesShapes, GroupsOfSeveralChannelsAreNotSupported) {
+  ConvShape s = Geometry{8, 8, 2, 3, 3, 1, 1, 1}.shape();
+  EXPECT_FALSE(suits_conv_codes(s));
+  s.groups = 8;
+  s.out_c = 16;
+  EXPECT_FALSE(suits_conv_codes(s));
+}
+
+}  // namespace
+}  // namespace retort::kernels
