@@ -28,7 +28,7 @@ class TaskParts {
   class Taker {
    public:
     Taker(TaskParts& all, size_t worker) : all_(all), at_(worker % all.count_) {}
-    /// Sets `task` to one that nobody else gets. False: none is left.
+    /// Sets `task` to one that no other worker gets. False: none is left.
     bool take(size_t& task);
 
    private:

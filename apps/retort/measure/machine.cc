@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/engine.h"
+
 namespace retort::cli {
 namespace {
 
@@ -80,8 +82,8 @@ nlohmann::json caches() {
 }  // namespace
 
 std::string instruction_level() {
-  const char* const chosen = std::getenv("RETORT_ISA");
-  return chosen && *chosen ? chosen : best_level();
+  const std::string chosen = chosen_level();
+  return chosen.empty() ? best_level() : chosen;
 }
 
 nlohmann::json describe_machine() {
