@@ -201,7 +201,8 @@ class Suite(Reports):
         self.assertIn("\n| a/1 | 2.000 | 1.50 |", first)
         self.assertIn("\n| a/1 | 2.000 | 1.10 |", second)
         self.fails(2, [*words, "--html", self.path("p.html")], "--json, --report and --html are about one report, and --from names 2")
-        self.fails(2, [*words, "--json"], "--markdown takes several")
+        self.fails(2, [*words, "--report", self.path("r.json")], "--markdown takes several")
+        self.assertEqual(retort(*words, "--json")[0], 2)
 
     def test_level(self):
         """The level that RETORT_ISA sets is in the report, with the peak that it has."""
