@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -219,6 +219,11 @@ zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
 
 REPORT ?= $(BUILD)/bench.json
+# Instruction levels of Retort, such as avx2,avx512; each has a report of its own. The other engines choose by themselves.
+ISA ?=
+COMMA := ,
+LEVELS = $(subst $(COMMA), ,$(ISA))
+REPORTS = $(if $(ISA),$(LEVELS:%=$(REPORT:.json=-%.json)),$(REPORT))
 # Names are quoted for the shell, because they may be globs. Without names, the models in float32 are measured; NAMES='*' selects all.
 ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' --precision 'real models')
 # Real models with inputs, if there are any beside the checkout.
@@ -229,20 +234,33 @@ SUITE = $(OUT)/bin/retort bench --suite $(ZOO) $(REAL:%=--suite %) --threads 1,2
 expected: programs zoo ## compute the outputs of the zoo and of real models in float64, from which make bench measures errors
 	@$(PYTHON) bench/zoo/exact.py $(ZOO) $(foreach name,$(NAMES),'$(name)') $(REAL:%=--real $(MODELS) %) --retort $(OUT)/bin/retort
 
-bench: expected bench-engines ## run the float32 models of the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses others), into build/bench.json and .html
-	@$(SUITE) --ops --strict $(ONLY) --report $(REPORT) --html $(REPORT:.json=.html)
+bench: expected bench-engines ## run the float32 models of the zoo side by side with ONNX Runtime and OpenVINO (NAMES chooses others), into build/bench.json and .html; ISA=avx2,avx512: Retort at these instruction levels, into build/bench-avx2.json, …
+	@for report in $(REPORTS:.json=); do $(if $(ISA),export RETORT_ISA=$${report##*-}; echo "=== $$RETORT_ISA";) \
+	  $(SUITE) --ops --strict $(ONLY) --report $$report.json --html $$report.html || failed=1; done; exit $${failed:-0}
 
 bench-extras: programs zoo ## measure runs of one node, a growing past, and idle processor time
 	@$(PYTHON) bench/zoo/extras.py $(OUT) --zoo $(ZOO) --programs $(RELEASE) --json $(BUILD)/extras.json
 
-bench-check: programs zoo $(REPORT) ## compare build/bench.json (measured if absent) with bench/expected.json; scenarios that became slower are measured again
-	@$(PYTHON) bench/check.py $(REPORT) $(CHECK) --again $(SUITE)
+bench-check: programs zoo $(REPORTS) ## compare build/bench.json (measured if absent) with bench/expected.json; scenarios that became slower are measured again; ISA as for make bench
+	@for report in $(REPORTS); do $(PYTHON) bench/check.py $$report $(CHECK) --again $(SUITE) || failed=1; done; exit $${failed:-0}
 
-bench-docs: programs $(REPORT) ## write docs/benchmarks.md from build/bench.json (measured if absent)
-	@$(OUT)/bin/retort bench --from $(REPORT) --markdown docs/benchmarks.md > /dev/null
+bench-docs: programs $(REPORTS) ## write docs/benchmarks.md, and the table by instruction level in README.md, from build/bench.json (measured if absent); ISA as for make bench
+	@$(OUT)/bin/retort bench $(REPORTS:%=--from %) --markdown docs/benchmarks.md > /dev/null
+	@$(PYTHON) bench/levels.py $(REPORTS) --page README.md
 
 $(REPORT):
-	@$(MAKE) --no-print-directory bench || [[ -f $@ ]] # which holds what failed
+	@$(MAKE) --no-print-directory bench ISA= || [[ -f $@ ]] # which holds what failed
+
+$(REPORT:.json=-%.json):
+	@$(MAKE) --no-print-directory bench ISA=$* || [[ -f $@ ]]
+
+PROCESSES ?= 30
+MODES ?=
+LIBRARIES ?=
+bench-threads: programs zoo ## run models in 30 processes each, by turns with ONNX Runtime, and print the slowest over the median (NAMES, MODES='2 2+half 4', PROCESSES), into build/threads.json
+	@$(PYTHON) bench/threads/threads.py $(ZOO) --tool $(OUT)/bin/retort --library Retort=$(OUT)/lib/libretort.so.1 \
+	  --library "ONNX Runtime=$$($(PYTHON) bench/zoo/peers.py | tr ' ' '\n' | grep libonnxruntime)" $(LIBRARIES:%=--library %) \
+	  $(MODES:%=--mode %) --processes $(PROCESSES) --json $(BUILD)/threads.json $(foreach name,$(NAMES),'$(name)')
 
 bench-frugal: programs venv ## measure memory, idle processor time, cancellation and fork, beside ONNX Runtime
 	@$(PYTHON) bench/frugal/frugal.py $(OUT) $(NAMES) --programs $(RELEASE) --json $(BUILD)/frugal.json

@@ -3,14 +3,16 @@
 
     check.py REPORT [--expected FILE] [--update] [--tolerance X] [--again COMMAND ...]
 
-FILE (bench/expected.json) holds, for each scenario and number of threads, the ratio peer's time / Retort's time, and
-how much of it noise may take: `tolerance`, or a scenario's own under `tolerances`. If a ratio fell by more, or a
-scenario failed or differs now, the exit code is 1; ratios that rose by more are listed, so that they can be kept:
---update writes the ratios of the report, and keeps those of scenarios that it does not have. Ratios of another
-processor are compared, too, with a note: they are only a hint.
+FILE (bench/expected.json) holds tables of ratios, each measured at one instruction level (RETORT_ISA) of one processor:
+for each scenario and number of threads, the ratio peer's time / Retort's time, and how much of it noise may take:
+`tolerance`, or a scenario's own under `tolerances`. The report is compared with the table of its level and processor.
+If a ratio fell by more, or a scenario failed or differs now, the exit code is 1; ratios that rose by more are listed,
+so that they can be kept: --update writes the ratios of the report, and keeps those of scenarios that it does not have.
+If there is no table of the processor, one of the same level is compared, with a note: it is only a hint.
 
 --again: everything after it is a command that measures, `retort bench --suite ZOO --against … --threads 1,2`. Ratios
-that fell are measured again by it, and the better of the two counts: other load on the machine rarely occurs twice.
+that fell are measured again by it at the level of the report, and the better of the two counts: other load on the
+machine rarely occurs twice.
 """
 import argparse
 import json
@@ -49,23 +51,39 @@ def ratios_of(report):
     return ratios, failed
 
 
+def level_of(machine):
+    """The instruction level of Retort; that of the processor in reports which do not say it."""
+    isa = set(machine.get("isa", []))
+    best = "neon" if "asimd" in isa else "avx512" if "avx512bw" in isa else "avx2" if {"avx2", "fma"} <= isa else "v2"
+    return machine.get("level", best)
+
+
 def read_report(path):
+    """What is compared: {level, processor, isa, engines, date}, ratios, reasons of failures."""
     report = load(path, "report")
     try:
         ratios, failed = ratios_of(report)
-        processor = report["machine"]["processor"]
-    except (KeyError, TypeError) as e:
+        machine = report["machine"]
+        about = {"level": level_of(machine), "processor": machine["processor"], "isa": machine.get("isa", []), "engines": report.get("engines", []),
+                 "date": report.get("date", "")}
+    except (KeyError, TypeError, AttributeError) as e:
         raise Wrong(f"{path} is not a report of retort bench --suite: {e!r} is missing") from e
     if not ratios and not failed:
         raise Wrong(f"{path} has no ratios: measure with --against")
-    return report, processor, ratios, failed
+    return about, ratios, failed
 
 
-def compare(expected, ratios, failed):
+def find_table(expected, about):
+    """The table of the report's level and processor, or else another one of the level; None if there is none."""
+    tables = [t for t in expected["tables"] if t["level"] == about["level"]]
+    return max(tables, key=lambda t: (t["processor"] == about["processor"], t["isa"] == about["isa"]), default=None)
+
+
+def compare(table, tolerance_of_all, ratios, failed):
     """Lists of lines: ratios that fell, ratios that rose, and the names of scenarios that fell."""
     fell, rose, names = [], [], []
-    for name, wanted in expected["ratios"].items():
-        tolerance = expected.get("tolerances", {}).get(name, expected["tolerance"])
+    for name, wanted in table["ratios"].items():
+        tolerance = table.get("tolerances", {}).get(name, tolerance_of_all)
         if name in failed:
             fell.append(f"{name:32} {failed[name]}")
             names.append(name)
@@ -82,10 +100,10 @@ def compare(expected, ratios, failed):
     return fell, rose, sorted(set(names))
 
 
-def measure_again(command, names, ratios, failed):
+def measure_again(command, level, names, ratios, failed):
     """Measures again and takes the better ratio."""
     only = [word for name in names for word in ("--only", name)]
-    done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, encoding="utf-8")
+    done = subprocess.run([*command, *only, "--json"], stdout=subprocess.PIPE, encoding="utf-8", env={**os.environ, "RETORT_ISA": level})
     if done.returncode not in (0, 1) or not done.stdout:
         raise Wrong(f"{command[0]} ended with {done.returncode}")
     better, _ = ratios_of(json.loads(done.stdout))
@@ -96,16 +114,23 @@ def measure_again(command, names, ratios, failed):
             old[threads] = max(old.get(threads, 0), ratio)
 
 
-def update(path, report, processor, ratios, expected, tolerance):
-    """Scenarios that the report lacks keep their ratios, on the same processor."""
-    kept = expected["ratios"] if expected.get("processor") == processor else {}
-    new = {"processor": processor, "isa": report["machine"].get("isa", []), "engines": report.get("engines", []), "date": report.get("date", ""),
-           "tolerance": tolerance or expected.get("tolerance", DEFAULT_TOLERANCE), "tolerances": expected.get("tolerances", {}), "ratios": {**kept, **ratios}}
-    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in new.items() if key != "ratios"]
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(new["ratios"].items()))
+def table_text(table):
+    lines = [f"   {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items() if key != "ratios"]
+    rows = ",\n".join(f"    {json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(table["ratios"].items()))
+    return "  {\n" + ",\n".join(lines) + ',\n   "ratios": {\n' + rows + "\n   }\n  }"
+
+
+def update(path, about, ratios, expected, tolerance):
+    """Scenarios that the report lacks keep their ratios, and other levels and processors their tables."""
+    old = find_table(expected, about)
+    same = old is not None and old["processor"] == about["processor"]
+    new = {**about, "tolerances": old["tolerances"] if same else {}, "ratios": {**(old["ratios"] if same else {}), **ratios}}
+    tables = [t for t in expected["tables"] if not (same and t is old)] + [new]
+    tables.sort(key=lambda t: (t["level"], t["processor"]))
+    head = json.dumps(tolerance or expected["tolerance"])
     with open(path, "w", encoding="utf-8") as f:
-        f.write("{\n" + ",\n".join(lines) + ',\n "ratios": {\n' + rows + "\n }\n}\n")
-    print(f"{path}: {len(ratios)} scenarios written, {len(new['ratios']) - len(ratios)} kept")
+        f.write('{\n "tolerance": ' + head + ',\n "tables": [\n' + ",\n".join(map(table_text, tables)) + "\n ]\n}\n")
+    print(f"{path}: {len(ratios)} scenarios written at {about['level']}, {len(new['ratios']) - len(ratios)} kept")
 
 
 def show(title, lines):
@@ -113,32 +138,40 @@ def show(title, lines):
         print(f"{title}:", *lines, sep="\n  ")
 
 
+def chosen_table(path, expected, about):
+    table = find_table(expected, about)
+    if table is None:
+        raise Wrong(f"{path} has no ratios at the instruction level {about['level']}; --update writes those of a report")
+    if table["processor"] != about["processor"]:
+        print(f"Another processor: the ratios are those of {table['processor']}, the report is of {about['processor']}. Differences are only a hint.")
+    elif table["isa"] != about["isa"]:
+        print("The processor of the report has other instructions than that of the ratios, under the same name. Differences are only a hint.")
+    return table
+
+
 def check(a):
-    report, processor, ratios, failed = read_report(a.report)
+    about, ratios, failed = read_report(a.report)
     there = os.path.exists(a.expected)
-    expected = load(a.expected, "expected ratios") if there else {}
+    expected = load(a.expected, "expected ratios") if there else {"tolerance": DEFAULT_TOLERANCE, "tables": []}
     if a.update:
-        update(a.expected, report, processor, ratios, expected, a.tolerance)
+        update(a.expected, about, ratios, expected, a.tolerance)
         return 0
     if not there:
         raise Wrong(f"{a.expected} does not exist; --update writes it from a report")
-    expected["tolerance"] = a.tolerance or expected.get("tolerance", DEFAULT_TOLERANCE)
-    if expected["processor"] != processor:
-        print(f"Another processor: the ratios are those of {expected['processor']}, the report is of {processor}. Differences are only a hint.")
-    elif expected.get("isa", []) != report["machine"].get("isa", []):
-        print("The processor of the report has other instructions than that of the ratios, under the same name. Differences are only a hint.")
-    fell, rose, names = compare(expected, ratios, failed)
+    tolerance = a.tolerance or expected["tolerance"]
+    table = chosen_table(a.expected, expected, about)
+    fell, rose, names = compare(table, tolerance, ratios, failed)
     if names and a.again:
         print(f"measuring again: {', '.join(names)}", flush=True)
-        measure_again(a.again, names, ratios, failed)
-        fell, rose, names = compare(expected, ratios, failed)
+        measure_again(a.again, about["level"], names, ratios, failed)
+        fell, rose, names = compare(table, tolerance, ratios, failed)
     show("fell", fell)
     show("rose", rose)
-    new = sorted((set(ratios) | set(failed)) - set(expected["ratios"]))
-    missing = set(expected["ratios"]) - set(ratios) - set(failed)
+    new = sorted((set(ratios) | set(failed)) - set(table["ratios"]))
+    missing = set(table["ratios"]) - set(ratios) - set(failed)
     show("expected nothing of", new)
-    measured = len(set(expected["ratios"]) & set(ratios))
-    print(f"{measured} scenarios compared, tolerance {100 * expected['tolerance']:.0f} %: {len(names)} fell, {len(rose)} ratios rose; "
+    measured = len(set(table["ratios"]) & set(ratios))
+    print(f"{measured} scenarios compared at {about['level']}, tolerance {100 * tolerance:.0f} %: {len(names)} fell, {len(rose)} ratios rose; "
           f"{len(new)} new, {len(missing)} not measured")
     return 1 if names else 0
 

@@ -5,11 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <exception>
 #include <mutex>
 #include <utility>
 
 #include "base/denormals.h"
 #include "base/parallel.h"
+#include "base/task_parts.h"
 
 namespace retort {
 namespace {
@@ -48,7 +51,6 @@ void pin(int cpu) {
 // use sequentially consistent operations, so either the worker sees the loop closed or the caller sees the worker
 // inside.
 struct ThreadPool::Shared {
-  alignas(kLine) std::atomic<size_t> next{0};
   alignas(kLine) std::atomic<int> inside{0};
   alignas(kLine) std::atomic<uint32_t> epoch{0};
   std::atomic<uint32_t> rested{0};  // workers need not spin after this epoch; 0: none
@@ -57,7 +59,10 @@ struct ThreadPool::Shared {
   std::atomic<int> sleeping{0};
   const FunctionRef<void(size_t, int)>* body = nullptr;
   const std::atomic<bool>* cancel = nullptr;
-  size_t tasks = 0;
+  TaskParts parts;
+  size_t first = 0;                 // the number of the first task in `parts`
+  std::atomic<bool> failed{false};  // whether a task has thrown
+  std::exception_ptr error;         // what the first of them has thrown; written by the one who sets `failed`
 
   alignas(kLine) std::atomic<bool> busy{false};  // whether a caller owns the pool
   bool started = false;                          // whether the workers have been started
@@ -82,11 +87,17 @@ struct ThreadPool::Shared {
   std::vector<std::thread> threads;
   std::vector<std::function<void()>> joiners;
 
-  void run_tasks(int worker) {
-    for (size_t i = next.fetch_add(1, std::memory_order_relaxed); i < tasks;
-         i = next.fetch_add(1, std::memory_order_relaxed)) {
-      if (cancel && cancel->load(std::memory_order_relaxed)) return;
-      (*body)(i, worker);
+  // Whether tasks that have not begun are skipped.
+  bool is_over() const {
+    return failed.load(std::memory_order_relaxed) || (cancel && cancel->load(std::memory_order_relaxed));
+  }
+
+  void run_tasks(int worker) noexcept {
+    TaskParts::Taker taker(parts, size_t(worker));
+    try {
+      for (size_t task = 0; taker.take(task) && !is_over();) (*body)(first + task, worker);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
     }
   }
 };
@@ -144,6 +155,7 @@ void ThreadPool::start_workers() {
   if (shared_->started) return;
   shared_->started = true;
   shared_->seats = std::vector<Shared::Seat>(size_t(options_.threads));
+  shared_->parts.resize(size_t(options_.threads));
   if (options_.hooks.any()) shared_->offers = std::vector<Shared::Offer>(size_t(options_.threads));
   for (int w = 1; w < options_.threads; ++w) {
     auto body = [this, w] { work(w); };
@@ -244,18 +256,10 @@ void ThreadPool::settle() {
 
 void ThreadPool::rest() { shared_->rested.store(shared_->epoch.load()); }
 
-void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body) {
-  const bool alone = options_.threads < 2 || tasks < 2 || shared_->busy.exchange(true, std::memory_order_acquire);
-  if (alone) {
-    for (size_t i = 0; i < tasks && !(cancel && cancel->load(std::memory_order_relaxed)); ++i) body(i, 0);
-    return;
-  }
-  start_workers();
+void ThreadPool::run_loop(size_t first, size_t tasks, TaskOrder order) {
   Shared& s = *shared_;
-  s.body = &body;
-  s.cancel = cancel;
-  s.tasks = tasks;
-  s.next.store(0, std::memory_order_relaxed);
+  s.first = first;
+  s.parts.begin(tasks, order == TaskOrder::own_parts ? size_t(options_.threads) : 1);
   offer();
   s.open.store(true);
   s.epoch.fetch_add(1);
@@ -268,7 +272,27 @@ void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, Functio
   s.open.store(false);
   for (int i = 0; s.inside.load() != 0; ++i) i < kPatience ? pause() : (void)sched_yield();
   settle();
-  s.busy.store(false, std::memory_order_release);
+}
+
+void ThreadPool::for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body,
+                          TaskOrder order) {
+  const bool alone = options_.threads < 2 || tasks < 2 || shared_->busy.exchange(true, std::memory_order_acquire);
+  if (alone) {
+    for (size_t i = 0; i < tasks && !(cancel && cancel->load(std::memory_order_relaxed)); ++i) body(i, 0);
+    return;
+  }
+  Shared& s = *shared_;
+  const struct Owner {
+    Shared& pool;
+    ~Owner() { pool.busy.store(false, std::memory_order_release); }
+  } owner{s};
+  start_workers();
+  s.body = &body;
+  s.cancel = cancel;
+  s.failed.store(false, std::memory_order_relaxed);
+  for (size_t first = 0; first < tasks && !s.is_over(); first += TaskParts::kMostTasks)
+    run_loop(first, std::min(tasks - first, TaskParts::kMostTasks), order);
+  if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
 
 int Parallel::workers() const { return pool_ ? pool_->workers() : 1; }
@@ -276,6 +300,11 @@ int Parallel::workers() const { return pool_ ? pool_->workers() : 1; }
 void Parallel::for_each(size_t tasks, FunctionRef<void(size_t, int)> body) const {
   if (pool_) return pool_->for_each(tasks, cancel_, body);
   for (size_t i = 0; i < tasks && !cancelled(); ++i) body(i, 0);
+}
+
+void Parallel::for_each_in_order(size_t tasks, FunctionRef<void(size_t, int)> body) const {
+  if (pool_) return pool_->for_each(tasks, cancel_, body, TaskOrder::in_order);
+  for_each(tasks, body);
 }
 
 }  // namespace retort

@@ -1,5 +1,5 @@
 // The pool of worker threads behind Parallel. It runs one loop of tasks at a time; a second caller that finds the pool
-// busy runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
+// busy, or a task with a loop inside, runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -23,6 +23,11 @@ struct WorkHooks {
   void (*abandon)(void* context, void* data) = nullptr;
   void* context = nullptr;
   bool any() const { return enqueue || start || stop || abandon; }
+};
+
+enum class TaskOrder {
+  own_parts,  ///< each worker has a part of the tasks (task_parts.h)
+  in_order    ///< each worker takes the first task that is left
 };
 
 struct ThreadPoolOptions {
@@ -53,7 +58,9 @@ class ThreadPool {
   bool flushes_denormals() const { return options_.flush_denormals; }
   /// Makes workers that wait for the next loop sleep at once. Loops in progress on other threads continue.
   void rest();
-  void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body);
+  /// See Parallel::for_each. `cancel` may be null.
+  void for_each(size_t tasks, const std::atomic<bool>* cancel, FunctionRef<void(size_t, int)> body,
+                TaskOrder order = TaskOrder::own_parts);
 
  private:
   struct Shared;
@@ -66,6 +73,7 @@ class ThreadPool {
   void help(int worker);
   void offer();
   void settle();
+  void run_loop(size_t first, size_t tasks, TaskOrder order);
   void join();
 
   ThreadPoolOptions options_;

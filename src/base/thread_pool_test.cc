@@ -5,6 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
 namespace retort {
 namespace {
 
@@ -33,6 +37,131 @@ TEST(ThreadPool, SecondCallerRunsItsOwnTasks) {
   }
   for (auto& c : callers) c.join();
   EXPECT_EQ(sum, 4u * 200 * (16 * 17 / 2));
+}
+
+void wait_for(const std::atomic<int>& count, int least) {
+  while (count < least) std::this_thread::yield();
+}
+
+TEST(ThreadPool, AWorkerRunsItsOwnPartInEveryLoop) {
+  constexpr int kThreads = 4, kEach = 8;
+  ThreadPool pool({.threads = kThreads});
+  for (int loop = 0; loop < 20; ++loop) {
+    std::vector<int> by(size_t(kThreads * kEach), -1);
+    std::vector<std::atomic<int>> begun(kThreads);
+    pool.for_each(by.size(), nullptr, [&](size_t i, int worker) {
+      by[i] = worker;
+      ++begun[size_t(worker)];
+      const int least = i % kEach == 0 ? 1 : i % kEach == kEach - 1 ? kEach : 0;
+      for (const auto& b : begun) wait_for(b, least);  // nobody helps before all are in their last tasks
+    });
+    for (size_t i = 0; i < by.size(); ++i) EXPECT_EQ(by[i], int(i) / kEach) << "task " << i;
+  }
+}
+
+TEST(ThreadPool, OthersRunThePartOfAWorkerThatIsHeld) {
+  ThreadPool pool({.threads = 2});
+  for (int held = 0; held < 2; ++held) {
+    constexpr int kTasks = 64;
+    std::atomic<int> done{0}, by_held{0};
+    pool.for_each(kTasks, nullptr, [&](size_t, int worker) {
+      if (worker == held) {
+        ++by_held;
+        wait_for(done, kTasks - 1);  // in its first task
+      } else {
+        while (by_held == 0) std::this_thread::yield();
+      }
+      ++done;
+    });
+    EXPECT_EQ(done, kTasks);
+    EXPECT_EQ(by_held, 1) << "worker " << held;
+  }
+}
+
+TEST(ThreadPool, InOrderAWorkerTakesTheFirstTaskThatIsLeft) {
+  ThreadPool pool({.threads = 2});
+  std::atomic<int> done{0};
+  std::vector<size_t> taken;  // by the worker that did not get the first task
+  pool.for_each(
+      64, nullptr,
+      [&](size_t i, int) {
+        if (i == 0) return wait_for(done, 63);
+        taken.push_back(i);
+        ++done;
+      },
+      TaskOrder::in_order);
+  for (size_t i = 0; i < 63; ++i) EXPECT_EQ(taken[i], i + 1);
+}
+
+TEST(ThreadPool, ThrowsWhatATaskHasThrown) {
+  for (int threads : {1, 2, 4}) {
+    ThreadPool pool({.threads = threads});
+    for (const size_t failing : {size_t(0), size_t(999)}) {  // tasks of the caller and of the last worker
+      try {
+        pool.for_each(1000, nullptr, [&](size_t i, int) {
+          if (i == failing) throw std::runtime_error("task " + std::to_string(i));
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::runtime_error& e) {
+        EXPECT_EQ(e.what(), "task " + std::to_string(failing));
+      }
+    }
+    std::atomic<int> after{0};
+    pool.for_each(100, nullptr, [&](size_t, int) { ++after; });
+    EXPECT_EQ(after, 100);
+  }
+}
+
+TEST(ThreadPool, SkipsTheTasksAfterOneThatThrows) {
+  ThreadPool pool({.threads = 2});
+  std::atomic<int> thrown{0}, done{0};
+  const auto body = [&](size_t i, int) {
+    if (i == 0) {
+      ++thrown;
+      throw std::runtime_error("the first");
+    }
+    wait_for(thrown, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all tasks would take 100 s
+    ++done;
+  };
+  EXPECT_THROW(pool.for_each(100000, nullptr, body), std::runtime_error);
+  EXPECT_LT(done, 99999);
+}
+
+TEST(ThreadPool, ATaskMayHaveALoopInside) {
+  ThreadPool pool({.threads = 3});
+  std::vector<std::atomic<int>> hits(20 * 30);
+  pool.for_each(20, nullptr, [&](size_t outer, int) {
+    pool.for_each(30, nullptr, [&](size_t inner, int) { hits[outer * 30 + inner]++; });
+  });
+  for (auto& h : hits) EXPECT_EQ(h, 1);
+}
+
+// Four threads on two processors, while a fifth uses them, too: no worker waits for one that has no processor.
+TEST(ThreadPool, MoreThreadsThanProcessorsRunEveryTaskOnce) {
+  cpu_set_t whole, two;
+  ASSERT_EQ(sched_getaffinity(0, sizeof whole, &whole), 0);
+  CPU_ZERO(&two);
+  for (size_t cpu = 0; CPU_COUNT(&two) < std::min(2, CPU_COUNT(&whole)); ++cpu) {
+    if (CPU_ISSET(cpu, &whole)) CPU_SET(cpu, &two);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof two, &two), 0);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop) {
+    }
+  });
+  {
+    ThreadPool pool({.threads = 4});
+    std::vector<std::atomic<int>> hits(200);
+    for (int loop = 1; loop <= 100; ++loop) {
+      pool.for_each(hits.size(), nullptr, [&](size_t i, int) { hits[i]++; });
+      for (auto& h : hits) EXPECT_EQ(h, loop);
+    }
+  }
+  stop = true;
+  other.join();
+  sched_setaffinity(0, sizeof whole, &whole);
 }
 
 TEST(ThreadPool, CancelSkipsTheRest) {

@@ -132,7 +132,7 @@ class Packer {
     in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
     Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
-    options_.parallel.for_each(steps.size(), [&](size_t i, int) {
+    options_.parallel.for_each_in_order(steps.size(), [&](size_t i, int) {
       transit.enter(bytes[i]);
       try {
         prepare(*steps[i]);

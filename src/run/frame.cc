@@ -140,7 +140,7 @@ void Frame::run_fork(const RunRequest& request, Segment& segment, const Fork& fo
   std::mutex mutex;
   std::exception_ptr error;
   if (kAccessIsChecked) layout_.guard(segment, fork);
-  request.forks.for_each(fork.branches.size(), [&](size_t branch, int) {
+  request.forks.for_each_in_order(fork.branches.size(), [&](size_t branch, int) {
     for (const uint32_t step : fork.branches[branch]) {
       if (step > failed.load(std::memory_order_relaxed)) return;
       try {

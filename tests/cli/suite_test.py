@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""retort bench --suite: scenarios, report, page, Markdown; and bench/check.py."""
+"""retort bench --suite: scenarios, report, page, Markdown."""
 import json
 import os
 import re
@@ -10,11 +10,10 @@ import unittest
 
 import numpy as np
 
-from tool import DIGITS, ROOT, ToolTest, retort
+from tool import DIGITS, TOOL, ToolTest, retort
 
 PEER = os.environ.get("RETORT_ORACLE")
 QUICK = ("--seconds", 0.05, "--starts", 1)
-CHECK = os.path.join(ROOT, "bench", "check.py")
 
 
 def scenario(name, ratios, **more):
@@ -44,10 +43,10 @@ def with_details(row):
 
 
 class Reports(ToolTest):
-    def report(self, scenarios, name="report.json", processor="A processor"):
+    def report(self, scenarios, name="report.json", processor="A processor", **machine):
         means = [{"name": "all", "scenarios": 1, "report": [{"threads": t, "peers": [{"engine": "Peer 2", "scenarios": 7, "ratio": 1.5, "start_ratio": 2.5,
                                                                                      "peak_ratio": 3.5, "steady_ratio": 4.5, "slowest": {"name": "some/b1", "ratio": 0.9}}]} for t in (1, 2)]}]
-        machine = {"processor": processor, "cores": 2, "caches": {"L2": "1 MiB"}, "memory_bytes": 8e9, "isa": ["avx2", "fma"], "system": "Linux 6", "load": 0.5}
+        machine = {"processor": processor, "cores": 2, "caches": {"L2": "1 MiB"}, "memory_bytes": 8e9, "isa": ["avx2", "fma"], "system": "Linux 6", "load": 0.5, **machine}
         with open(self.path(name), "w", encoding="utf-8") as f:
             json.dump({"format": 2, "date": "2026-01-02 03:04 UTC", "machine": machine, "engines": ["Retort 1", "Peer 2", "Other 3"], "threads": [1, 2],
                        "peak_gflops": {"1": 10.0, "2": 20.0}, "read_gbs": {"1": 7.0, "2": 9.0}, "scenarios": scenarios, "means": means}, f)
@@ -186,6 +185,39 @@ class Suite(Reports):
                      "| some/b1 | Conv 62 %, Relu 25 % | Conv 75 %, Reshape 3 % |", "- bad/b1: node 'a\\|b' is wrong"):
             self.assertIn("\n" + line + "\n", text)
         self.assertNotIn(self.folder, text)
+        self.assertNotIn("instruction level", text)  # the report does not say it
+
+    def test_markdown_of_several_levels(self):
+        high = self.report([scenario("a/1", (1.5, 1.25))], "high.json", level="avx512", best_level="avx512")
+        low = self.report([scenario("a/1", (1.1, 1.0))], "low.json", level="avx2", best_level="avx512")
+        words = ["bench", "--from", high, "--from", low]
+        self.assertEqual(retort(*words, "--markdown", self.path("r.md"))[0], 0)
+        with open(self.path("r.md"), encoding="utf-8") as f:
+            first, second = f.read().split("\n## avx2 on A processor\n")
+        self.assertIn("\n## avx512 on A processor\n", first)
+        self.assertIn("| instruction level of Retort | avx512 |\n", first)
+        self.assertIn("| instruction level of Retort | avx2, which RETORT_ISA sets; the peers choose theirs themselves |\n", second)
+        self.assertIn("\n### Latency\n", first)
+        self.assertIn("\n| a/1 | 2.000 | 1.50 |", first)
+        self.assertIn("\n| a/1 | 2.000 | 1.10 |", second)
+        self.fails(2, [*words, "--html", self.path("p.html")], "--json, --report and --html are about one report, and --from names 2")
+        self.fails(2, [*words, "--report", self.path("r.json")], "--markdown takes several")
+        self.assertEqual(retort(*words, "--json")[0], 2)
+
+    def test_level(self):
+        """The level that RETORT_ISA sets is in the report, with the peak that it has."""
+        best = json.loads(retort("bench", "--suite", self.zoo(), *QUICK, "--only", "*/b1", "--json")[1])
+        self.assertEqual(best["machine"]["level"], os.environ.get("RETORT_ISA") or best["machine"]["best_level"])
+        if best["machine"]["best_level"] != "avx512":
+            self.skipTest("one level")
+        peaks = {}
+        for level in ("v2", "avx2", "avx512"):
+            done = subprocess.run([TOOL, "bench", "--suite", self.path("zoo"), *map(str, QUICK), "--only", "*/b1", "--json"], capture_output=True, encoding="utf-8",
+                                  env={**os.environ, "RETORT_ISA": level})
+            told = json.loads(done.stdout)
+            self.assertEqual((told["machine"]["level"], told["machine"]["best_level"]), (level, "avx512"))
+            peaks[level] = told["peak_gflops"]["1"]
+        self.assertGreater(peaks["avx2"], 1.2 * peaks["v2"])  # twice as many lanes
 
     def test_page(self):
         report = self.report([scenario("slow</script>/b1", (0.9, 0.8)), scenario("fast/b1", (2.5, 2.25)), scenario("middle/b1", (1.5, 1.4), kind="decoder"),
@@ -279,71 +311,6 @@ class Suite(Reports):
         self.fails(2, ["bench"], "one of MODEL, --suite and --from")
         self.fails(2, ["bench", DIGITS, "--suite", self.folder], "one of MODEL, --suite and --from")
         self.fails(1, ["bench", "--suite", self.folder], "no .onnx file")
-
-
-class Check(Reports):
-    def check(self, report, *words):
-        done = subprocess.run([sys.executable, CHECK, report, "--expected", self.path("expected.json"), *map(str, words)], capture_output=True, encoding="utf-8")
-        return done.returncode, done.stdout + done.stderr
-
-    def test_what_fell_and_rose(self):
-        before = self.report([scenario("a/1", (1.0, 2.0)), scenario("b/1", (1.0, 1.0)), scenario("c/1", (1.0, 1.0)), scenario("d/1", (1.0, 1.0))], "before.json")
-        code, out = self.check(before)
-        self.assertEqual(code, 2)
-        self.assertIn("--update writes it", out)
-        self.assertEqual(self.check(before, "--update")[0], 0)
-        self.assertEqual(self.check(before)[0], 0)
-        after = self.report([scenario("a/1", (0.95, 1.7)), scenario("b/1", (1.3, 1.05)), scenario("c/1", (1.0, 1.0), differs=True), scenario("e/1", (1.0, 1.0))])
-        code, out = self.check(after)
-        self.assertEqual(code, 1)
-        self.assertRegex(out, r"fell:\n  a/1 +2T +2\.00 -> +1\.70  \(-15 %\)\n  c/1 +an output differs")
-        self.assertRegex(out, r"rose:\n  b/1 +1T +1\.00 -> +1\.30  \(\+30 %\)\n")
-        self.assertIn("expected nothing of:\n  e/1\n", out)
-        self.assertIn("2 scenarios compared, tolerance 10 %: 2 fell, 1 ratios rose; 1 new, 1 not measured", out)
-        self.assertEqual(self.check(self.report([scenario("a/1", (0.95, 1.7))]), "--tolerance", 0.2)[0], 0)
-
-    def test_a_tolerance_of_its_own(self):
-        self.check(self.report([scenario("a/1", (1.0, 1.0))]), "--update")
-        with open(self.path("expected.json"), encoding="utf-8") as f:
-            expected = json.load(f)
-        expected["tolerances"] = {"a/1": 0.4}
-        with open(self.path("expected.json"), "w", encoding="utf-8") as f:
-            json.dump(expected, f)
-        self.assertEqual(self.check(self.report([scenario("a/1", (0.7, 0.7))]))[0], 0)
-        self.assertEqual(self.check(self.report([scenario("a/1", (0.5, 0.7))]))[0], 1)
-
-    def test_update_keeps_what_was_not_measured(self):
-        self.check(self.report([scenario("a/1", (1.0, 1.0)), scenario("b/1", (1.5, 1.0))]), "--update")
-        self.check(self.report([scenario("a/1", (2.0, 2.0))]), "--update")
-        with open(self.path("expected.json"), encoding="utf-8") as f:
-            self.assertEqual(json.load(f)["ratios"], {"a/1": {"1": 2.0, "2": 2.0}, "b/1": {"1": 1.5, "2": 1.0}})
-        self.check(self.report([scenario("a/1", (3.0, 2.0))], processor="Another"), "--update")  # not of two processors
-        with open(self.path("expected.json"), encoding="utf-8") as f:
-            self.assertEqual(list(json.load(f)["ratios"]), ["a/1"])
-
-    def test_another_processor(self):
-        self.check(self.report([scenario("a/1", (1.0, 1.0))]), "--update")
-        out = self.check(self.report([scenario("a/1", (1.0, 1.0))], processor="B"))[1]
-        self.assertIn("Another processor: the ratios are those of A processor, the report is of B.", out)
-
-    def test_again(self):
-        """The better of two measurements counts; the second only measures ratios that fell."""
-        self.check(self.report([scenario("a/1", (1.0, 1.0)), scenario("b/1", (1.0, 1.0))]), "--update")
-        fallen = self.report([scenario("a/1", (0.5, 1.0)), scenario("b/1", (1.0, 1.0))])
-        for ratio, code in ((1.02, 0), (0.6, 1)):
-            second = self.report([scenario("a/1", (ratio, 0.4))], "second.json")
-            script = f"import sys; assert sys.argv[1:] == ['--only', 'a/1', '--json'], sys.argv; print(open({second!r}).read())"
-            got, out = self.check(fallen, "--again", sys.executable, "-c", script)
-            self.assertEqual(got, code, out)
-            self.assertIn("measuring again: a/1", out)
-
-    def test_no_report(self):
-        for content in ("x", "[]", "{}", '{"scenarios": [], "machine": {"processor": "p"}}'):
-            with open(self.path("x.json"), "w", encoding="utf-8") as f:
-                f.write(content)
-            code, out = self.check(self.path("x.json"))
-            self.assertEqual(code, 2, out)
-            self.assertIn("x.json", out)
 
 
 if __name__ == "__main__":

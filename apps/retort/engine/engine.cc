@@ -25,6 +25,11 @@ std::string default_library(const std::string& given) {
   return from && *from ? from : installed_library();
 }
 
+std::string chosen_level() {
+  const char* level = std::getenv("RETORT_ISA");
+  return level ? level : "";
+}
+
 std::string installed_library() {
   char self[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);

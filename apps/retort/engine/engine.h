@@ -176,6 +176,8 @@ class EngineLibrary {
 std::string installed_library();
 /// The library to use: `given`, otherwise RETORT_LIBRARY, otherwise installed_library().
 std::string default_library(const std::string& given);
+/// The instruction level to which RETORT_ISA limits Retort, and no other engine; "" if it is not set.
+std::string chosen_level();
 const char* type_name(ONNXTensorElementDataType type);
 /// Bits of an element; 0 for strings.
 size_t type_bits(ONNXTensorElementDataType type);

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/engine.h"
+
 namespace retort::cli {
 namespace {
 
@@ -44,6 +46,18 @@ std::vector<std::string> known_instruction_sets() {
   return isa;
 }
 
+/// The best of the levels of RETORT_ISA that the processor has.
+std::string best_level() {
+#ifdef __x86_64__
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return avx2 ? (avx512 ? "avx512" : "avx2") : "v2";
+#else
+  return "neon";
+#endif
+}
+
 std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -67,8 +81,15 @@ nlohmann::json caches() {
 
 }  // namespace
 
+std::string instruction_level() {
+  const std::string chosen = chosen_level();
+  return chosen.empty() ? best_level() : chosen;
+}
+
 nlohmann::json describe_machine() {
   nlohmann::json machine = {{"cores", std::thread::hardware_concurrency()}, {"isa", known_instruction_sets()}};
+  machine["level"] = instruction_level();
+  machine["best_level"] = best_level();
   utsname system{};
   uname(&system);
   const std::string name = cpuinfo({"model name", "Hardware", "cpu model"});

@@ -5,8 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "measure/machine.h"
 
 namespace retort::cli {
 namespace {
@@ -70,8 +73,10 @@ float run_plain() { return multiply_add<4>(); }
 Loop widest() {
   constexpr double kPerLane = 2.0 * kSteps * kChains;
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f")) return {run_avx512, kPerLane * 16};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {run_avx2, kPerLane * 8};
+  const std::string level = instruction_level();
+  if (level == "avx512" && __builtin_cpu_supports("avx512f")) return {run_avx512, kPerLane * 16};
+  if (level == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {run_avx2, kPerLane * 8};
 #endif
   return {run_plain, kPerLane * 4};
 }

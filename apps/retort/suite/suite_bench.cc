@@ -122,6 +122,24 @@ void write_json(const std::string& path, const Json& report) {
   if (!file) throw Failure("cannot write '" + path + "'");
 }
 
+/// Reads a report and prints its table.
+Json shown_report(const std::string& path, const Common& options) {
+  Json report = read_report(path);
+  SuiteTable table(report.at("threads"), options.json);
+  for (const Json& scenario : report.at("scenarios")) table.row(scenario);
+  table.end(report);
+  return report;
+}
+
+void check_outputs(const SuiteOptions& suite, const Common& options) {
+  if (suite.from.size() > 1 && (options.json || !suite.report.empty() || !suite.html.empty()))
+    throw WrongUsage("--json, --report and --html are about one report, and --from names " +
+                     std::to_string(suite.from.size()) + "; --markdown takes several");
+  const std::vector<std::string> read = suite.from.empty() ? std::vector<std::string>{""} : suite.from;
+  for (const std::string& path : read)
+    check_output_files({{"--report", suite.report}, {"--html", suite.html}, {"--markdown", suite.markdown}}, path);
+}
+
 }  // namespace
 
 void SuiteOptions::add(CLI::App& app) {
@@ -147,9 +165,13 @@ void SuiteOptions::add(CLI::App& app) {
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--from", from, "show a file that --report of an earlier run wrote, instead of measuring")
+  app.add_option(
+         "--from", from,
+         "show a file that --report of an earlier run wrote, instead of measuring; may be repeated, for reports "
+         "of several instruction levels (RETORT_ISA)")
       ->check(existing_file())
       ->type_name("FILE")
+      ->allow_extra_args(false)
       ->group(kGroup);
   file("--report", report, "write all measurements as JSON, in addition to the table");
   file("--html", html, "write a web page with plots: one file that loads nothing");
@@ -157,29 +179,26 @@ void SuiteOptions::add(CLI::App& app) {
 }
 
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
-  check_output_files({{"--report", suite.report}, {"--html", suite.html}, {"--markdown", suite.markdown}}, suite.from);
-  Json report;
+  check_outputs(suite, options);
   catch_interrupt();
+  std::vector<Json> reports;
+  for (const std::string& path : suite.from) reports.push_back(shown_report(path, options));
   if (suite.from.empty()) {
     SuiteTable table(options.threads, options.json);
-    report = measure_all(suite, options, words, table);
-    table.end(report);
-  } else {
-    report = read_report(suite.from);
-    SuiteTable table(report.at("threads"), options.json);
-    for (const Json& scenario : report.at("scenarios")) table.row(scenario);
-    table.end(report);
+    reports.push_back(measure_all(suite, options, words, table));
+    table.end(reports[0]);
   }
-  if (options.json) print_json(report);
-  if (!suite.report.empty()) write_json(suite.report, report);
-  if (!suite.html.empty()) write_suite_page(suite.html, report);
-  if (!suite.markdown.empty()) write_markdown(suite.markdown, report);
+  if (options.json) print_json(reports[0]);
+  if (!suite.report.empty()) write_json(suite.report, reports[0]);
+  if (!suite.html.empty()) write_suite_page(suite.html, reports[0]);
+  if (!suite.markdown.empty()) write_markdown(suite.markdown, reports);
   end_if_interrupted();
-  const Counts n = count(report.at("scenarios"));
+  const Counts n = count(reports[0].at("scenarios"));
   if (suite.from.empty() && n.failed + n.differ > 0) throw Exit{kFailed};
 } catch (const nlohmann::json::exception&) {
-  throw Failure((suite.from.empty() ? "the output of a scenario's process" : "'" + suite.from + "'") +
-                std::string(" is not a complete report; write it again with --report"));
+  std::string name = "the output of a scenario's process";
+  for (const std::string& path : suite.from) name = (&path == &suite.from[0] ? "'" : name + " or '") + path + "'";
+  throw Failure(name + " is not a complete report; write it again with --report");
 }
 
 }  // namespace retort::cli

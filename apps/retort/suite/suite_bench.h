@@ -10,7 +10,7 @@ namespace retort::cli {
 struct SuiteOptions {
   std::vector<std::string> folders;    ///< the folders to measure
   Choice choice;                       ///< the scenarios to measure
-  std::string from;                    ///< a report to read instead
+  std::vector<std::string> from;       ///< reports to read instead
   std::string report, html, markdown;  ///< files to write
 
   void add(CLI::App& app);

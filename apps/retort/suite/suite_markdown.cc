@@ -41,10 +41,17 @@ Rows rows_of(const Json& all, Wanted wanted) {
   return rows;
 }
 
+/// A page in progress, or a chapter of it.
+struct Page {
+  std::ostringstream& out;
+  std::string mark;  ///< of the titles: "##"
+};
+
 /// Writes nothing if there are no rows.
-void section(std::ostream& out, const char* title, const std::string& about, const Columns& columns, const Rows& rows) {
+void section(const Page& page, const char* title, const std::string& about, const Columns& columns, const Rows& rows) {
   if (rows.empty()) return;
-  out << "## " << title << "\n" << about << (about.empty() ? "" : "\n\n");
+  std::ostream& out = page.out;
+  out << page.mark << " " << title << "\n" << about << (about.empty() ? "" : "\n\n");
   for (const Column& c : columns) out << "| " << c.title << " ";
   out << "|\n";
   for (const Column& c : columns) out << (c.width < 0 ? "|---" : "|---:");
@@ -75,6 +82,15 @@ std::string peak_text(const Json& peaks, const char* unit) {
   return all;
 }
 
+/// The instruction level of Retort; "" if the report does not say it.
+std::string level_of(const Json& report) { return report.at("machine").value("level", ""); }
+
+std::string level_text(const Json& report) {
+  const std::string level = level_of(report);
+  const bool forced = level != report.at("machine").value("best_level", level);
+  return forced ? level + ", which RETORT_ISA sets; the peers choose theirs themselves" : level;
+}
+
 void machine_table(std::ostream& out, const Json& report) {
   const Json& m = report.at("machine");
   const auto row = [&](const char* title, const std::string& text) {
@@ -88,6 +104,7 @@ void machine_table(std::ostream& out, const Json& report) {
   row("caches", listing(m.value("caches", Json::object())));
   row("memory", scaled(m.at("memory_bytes"), "B"));
   row("instructions", listing(m.at("isa")));
+  row("instruction level of Retort", level_text(report));
   row("measured peak, float32", peak_text(report.at("peak_gflops"), "FLOP/s"));
   row("measured memory bandwidth (reading)", peak_text(report.at("read_gbs"), "B/s"));
   row("system", m.at("system"));
@@ -97,18 +114,20 @@ void machine_table(std::ostream& out, const Json& report) {
   out << "\n";
 }
 
-void failures(std::ostream& out, const Json& scenarios) {
+void failures(const Page& page, const Json& scenarios) {
+  std::ostream& out = page.out;
   bool head = false;
   for (const Json& s : scenarios) {
     if (!s.contains("error")) continue;
-    if (!head) out << "## Failed\n";
+    if (!head) out << page.mark << " Failed\n";
     head = true;
     out << "- " << markdown_cell(s.at("name")) << ": " << markdown_cell(s.at("error")) << "\n";
   }
 }
 
 /// Lists which peers rejected which scenarios, without the engines' long messages, which the report has.
-void refusals(std::ostream& out, const Json& scenarios) {
+void refusals(const Page& page, const Json& scenarios) {
+  std::ostream& out = page.out;
   std::map<std::string, std::string> names;  // by engine
   for (const Json& s : scenarios) {
     if (!s.contains("report")) continue;
@@ -118,34 +137,42 @@ void refusals(std::ostream& out, const Json& scenarios) {
     }
   }
   std::erase_if(names, [](const auto& entry) { return entry.second.empty(); });
-  if (!names.empty()) out << "## Models that a peer rejected\n";
+  if (!names.empty()) out << page.mark << " Models that a peer rejected\n";
   for (const auto& [engine, refused] : names) out << "- " << engine << ": " << markdown_cell(refused) << "\n";
   if (!names.empty()) out << "\n";
 }
 
-}  // namespace
-
-void write_markdown(const std::string& path, const Json& report) {
+void write_report(const Page& page, const Json& report) {
   const std::vector<std::string> engines = report.at("engines");
   const std::vector<int> threads = report.at("threads");
+  machine_table(page.out, report);
+  for (const std::string& line : legend(engines)) page.out << "- " << line << "\n";
+  page.out << "\n";
+  const Json &scenarios = report.at("scenarios"), means = mean_rows(report.at("means"));
+  const auto is_measured = [](const Json& s) { return s.contains("report"); };
+  section(page, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
+  section(page, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
+  section(page, "Loading and memory",
+          "In fresh processes, of which the first does not count, with the first thread count.",
+          memory_columns(engines), rows_of(scenarios, is_measured));
+  section(page, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
+  section(page, "Operators", "The operators with the largest share of a run's time, by the engines' own profiles.",
+          ops_columns(scenarios), rows_of(scenarios, has_ops));
+  refusals(page, scenarios);
+  failures(page, scenarios);
+}
+
+}  // namespace
+
+void write_markdown(const std::string& path, const std::vector<Json>& reports) {
   std::ostringstream out;
   out << "# Benchmarks\nWritten by `retort bench --suite … --markdown` (`make bench-docs`), not by hand: measure again "
          "instead of editing.\n\n";
-  machine_table(out, report);
-  for (const std::string& line : legend(engines)) out << "- " << line << "\n";
-  out << "\n";
-  const Json &scenarios = report.at("scenarios"), means = mean_rows(report.at("means"));
-  const auto is_measured = [](const Json& s) { return s.contains("report"); };
-  section(out, "Geometric means", "", mean_columns(threads), rows_of(means, [](const Json&) { return true; }));
-  section(out, "Latency", "", latency_columns(engines, threads), rows_of(scenarios, is_measured));
-  section(out, "Loading and memory",
-          "In fresh processes, of which the first does not count, with the first thread count.",
-          memory_columns(engines), rows_of(scenarios, is_measured));
-  section(out, "Accuracy", kAccuracy, accuracy_columns(engines), rows_of(scenarios, has_accuracy));
-  section(out, "Operators", "The operators with the largest share of a run's time, by the engines' own profiles.",
-          ops_columns(scenarios), rows_of(scenarios, has_ops));
-  refusals(out, scenarios);
-  failures(out, scenarios);
+  const bool one = reports.size() == 1;
+  for (const Json& report : reports) {
+    if (!one) out << "## " << level_of(report) << " on " << std::string(report.at("machine").at("processor")) << "\n";
+    write_report({out, one ? "##" : "###"}, report);
+  }
   std::string text = out.str();
   text.erase(text.find_last_not_of('\n') + 1);
   std::ofstream file(path, std::ios::binary);

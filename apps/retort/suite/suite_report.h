@@ -60,7 +60,8 @@ bool has_ops(const nlohmann::json& scenario);
 /// Reads a report of a suite. Throws Failure if the file is not one.
 nlohmann::json read_report(const std::string& path);
 
-/// Writes the report as Markdown, including the machine. Throws Failure if the file cannot be written.
-void write_markdown(const std::string& path, const nlohmann::json& report);
+/// Writes reports as Markdown, including the machines: one page; several have a chapter each, named by instruction level
+/// and processor. Throws Failure if the file cannot be written.
+void write_markdown(const std::string& path, const std::vector<nlohmann::json>& reports);
 
 }  // namespace retort::cli

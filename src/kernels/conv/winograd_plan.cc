@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/winograd.h"
 
@@ -182,10 +183,11 @@ void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noe
   const WinogradPlan plan = plan_winograd(s, args.algorithm);
   reset_workers(scratch, plan.worker_bytes, par.workers());
   const WinogradTransforms transforms = plan.taps.of_group > 0 ? line_transforms() : image_transforms();
-  par.for_each(plan.blocks * plan.column_groups, [&](size_t task, int worker) {
+  const GridOrder order(plan.blocks, plan.column_groups, par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int worker) {
     WinogradBlock block;
-    const size_t index = plan.keeps_filters ? task % plan.blocks : task / plan.column_groups;
-    const size_t group = plan.keeps_filters ? task / plan.blocks : task % plan.column_groups;
+    const auto [index, group] =
+        plan.keeps_filters ? order.at(task) : GridOrder::Cell{task / plan.column_groups, task % plan.column_groups};
     block.t0 = index * plan.block_tiles;
     block.t1 = std::min(block.t0 + plan.block_tiles, plan.tiles.all);
     block.n0 = group * plan.columns;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/strassen.h"
 
@@ -77,11 +78,13 @@ void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   args.run = &par;
   const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k);
   const auto compute = gemm_detail::select_gemm_part();
-  par.for_each(grid.row_blocks * grid.column_groups, [&](size_t task, int) {
+  const GridOrder order(grid.row_blocks, grid.column_groups, par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int) {
+    const auto [row, column] = order.at(task);
     gemm_detail::Part part;
-    part.m0 = task % grid.row_blocks * grid.block_rows;
+    part.m0 = row * grid.block_rows;
     part.m1 = std::min(part.m0 + grid.block_rows, args.m);
-    part.n0 = task / grid.row_blocks * grid.group_columns;
+    part.n0 = column * grid.group_columns;
     part.n1 = std::min(part.n0 + grid.group_columns, args.n);
     part.k_block = grid.k_block;
     compute(args, part);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/gemm/codes_tile.h"
 
 namespace retort::kernels {
@@ -29,8 +30,10 @@ void gemm_codes(const GemmCodesArgs& g, const Parallel& par) noexcept {
       std::clamp<size_t>(std::max(g.m * g.n * depth / kTaskMacs, g.n * depth / kTaskBytes), 1, kMaxTasks);
   const size_t row_blocks = ceil_div(g.m, most_rows);
   const size_t groups = std::min(panels, ceil_div(wanted, row_blocks)), columns = ceil_div(panels, groups) * width;
-  par.for_each(row_blocks * ceil_div(g.n, columns), [&](size_t task, int) {
-    const size_t m0 = task % row_blocks * most_rows, n0 = task / row_blocks * columns;
+  const GridOrder order(row_blocks, ceil_div(g.n, columns), par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int) {
+    const auto [row, column] = order.at(task);
+    const size_t m0 = row * most_rows, n0 = column * columns;
     for (size_t n = n0; n < std::min(n0 + columns, g.n) && !par.cancelled(); n += 4 * width)
       gemm_codes_block(g, m0, std::min(m0 + most_rows, g.m), n, std::min({n + 4 * width, n0 + columns, g.n}));
   });

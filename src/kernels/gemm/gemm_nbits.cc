@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/nbits_tile.h"
 
@@ -147,8 +148,10 @@ void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexce
   const size_t rows = std::max<size_t>(96, kBlockBytes / std::max<size_t>(w.depth, 1) / 12 * 12);
   const size_t row_blocks = ceil_div(p.m, rows), panels = ceil_div(p.form.n, w.layout.lanes);
   const size_t some = panels_per_task(w, std::min(p.m, rows));
-  par.for_each(row_blocks * ceil_div(panels, some), [&](size_t task, int) {
-    const size_t m0 = task % row_blocks * rows, at = task / row_blocks * some;
+  const GridOrder order(row_blocks, ceil_div(panels, some), par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int) {
+    const auto [row, column] = order.at(task);
+    const size_t m0 = row * rows, at = column * some;
     nbits_detail::multiply(w, {m0, std::min(m0 + rows, p.m), at, std::min(at + some, panels)});
   });
 }

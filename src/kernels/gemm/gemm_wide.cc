@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/dispatch.h"
 #include "kernels/simd_math.h"
 
@@ -181,8 +182,10 @@ void gemm_wide(WideType type, const GemmWideArgs& g, const Parallel& par) noexce
   const size_t groups = std::max(std::min(most, ceil_div(wanted, row_blocks)), ceil_div(g.n, kMaxColumns));
   const size_t columns = ceil_div(panels, groups) * width;
   const auto part = RETORT_SELECT(gemm_wide_part);
-  par.for_each(row_blocks * ceil_div(g.n, columns), [&](size_t task, int) {
-    const size_t m0 = task % row_blocks * kRows, n0 = task / row_blocks * columns;
+  const GridOrder order(row_blocks, ceil_div(g.n, columns), par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int) {
+    const auto [row, column] = order.at(task);
+    const size_t m0 = row * kRows, n0 = column * columns;
     part(type, g, {m0, std::min(m0 + kRows, g.m), n0, std::min(n0 + columns, g.n)});
   });
 }

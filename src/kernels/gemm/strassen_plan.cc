@@ -12,7 +12,8 @@ namespace {
 /// Maximum rows of a block: the products of a pair of panels and the sums of a block of k stay in the second-level
 /// cache.
 constexpr size_t kMostRows = 192;
-/// Bytes of sums of A that are in memory at a time, unless that leaves fewer tasks than this for each worker.
+/// Bytes of sums of A that are in memory at a time, unless that leaves a worker without a block of rows of its own, or
+/// with fewer tasks than this.
 constexpr size_t kSlabBytes = size_t(1) << 20;
 constexpr size_t kTasksOfWorker = 2;
 /// With more tasks per slab than this, columns are not divided further.
@@ -51,7 +52,7 @@ StrassenPlan plan_strassen(size_t m, size_t n, size_t k, int workers) {
   const size_t block_floats = kSums * p.sum_floats;
   const size_t fitting = kSlabBytes / (block_floats * sizeof(float));
   const size_t busy = kTasksOfWorker * size_t(workers);
-  p.slab_blocks = std::min(std::max({fitting, ceil_div(busy, pairs), size_t(1)}), p.blocks);
+  p.slab_blocks = std::min(std::max({fitting, ceil_div(busy, pairs), size_t(workers)}), p.blocks);
   const size_t wanted = ceil_div(std::max(kWantedTasks, busy), p.slab_blocks);
   p.group_columns = ceil_div(pairs, std::min(wanted, pairs)) * width;
   p.column_groups = ceil_div(n, p.group_columns);
