@@ -1,11 +1,14 @@
 // Measures the speed of matrix multiplication beside the arithmetic peak of the processor, in the same run.
 //
-//   gemm_bench [threads] [seconds] [m k n [cold]]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level. Cold
-// shapes,
-// and a shape that is given, are also measured with 16-bit B.
+//   gemm_bench [threads] [seconds] [m k n [cold] | FILE]; RETORT_ISA=v2|avx2|avx512 chooses the instruction level.
+//
+// FILE has a line `m k n [cold]` for each shape, such as products.tsv, which has the products of the model zoo; lines
+// that begin with # do not count. Cold shapes of the default list, and a shape that is given, are also measured with
+// 16-bit B.
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts, as the machine may be shared.
-// "cold" products use another matrix B each time, from a set that is larger than every cache.
+// "cold" products use another matrix B each time, from a set that is larger than every cache. The last column says how
+// many times as fast Strassen's method is, where it is used.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #else
@@ -16,8 +19,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "base/cpu.h"
@@ -144,55 +152,147 @@ const char* name_of(PackedType type) {
   return type == PackedType::f32 ? "f32" : type == PackedType::bf16 ? "bf16" : "f16";
 }
 
+size_t packed_floats(const Shape& s) { return gemm_packed_bytes(s.k, s.n, s.type) / sizeof(float); }
+
+/// The matrices B of all cold products, in memory several times as large as a last-level cache. Each use takes the
+/// memory after that of the last use, so that none is in the caches.
+class ColdWeights {
+ public:
+  explicit ColdWeights(const std::vector<Shape>& shapes) : floats_(size_of(shapes)), data_(floats_) {}
+
+  const float* take(size_t n) {
+    if (next_ + n > floats_) next_ = 0;
+    next_ += n;
+    return data_.get() + next_ - n;
+  }
+
+ private:
+  static size_t size_of(const std::vector<Shape>& shapes) {
+    size_t most = 64 << 20;
+    for (const Shape& s : shapes) most = std::max(most, s.cold ? packed_floats(s) : 0);
+    return most;
+  }
+
+  size_t floats_;
+  Floats data_;
+  size_t next_ = 0;
+};
+
 class Product {
  public:
-  explicit Product(const Shape& s)
+  Product(const Shape& s, ColdWeights& cold, const Parallel& par)
       : shape(s),
-        packed_floats_(gemm_packed_bytes(s.k, s.n, s.type) / sizeof(float)),
-        weights_(copies()),
-        b_(packed_floats_ * weights_),
+        cold_(cold),
+        par_(par),
+        own_b_(s.cold ? 0 : packed_floats(s)),
         a_(s.m * s.k),
-        c_(s.m * s.n) {}
+        c_(s.m * s.n),
+        scratch_(gemm_scratch_bytes(s.m, s.n, s.k, par.workers()) / sizeof(float)),
+        fit_(gemm_fit_bytes(s.k, s.n), 1) {}
 
-  /// Times single products (or several small ones) for about a millisecond.
-  void measure(const Parallel& par) {
-    constexpr double kTurn = 1e-3, kShortest = 50e-6;
-    const double flops = 2.0 * double(shape.m) * double(shape.n) * double(shape.k);
-    const size_t together = weights_ > 1 ? 1 : size_t(kShortest * 1e11 / flops) + 1;
-    if (weights_ == 1) multiply(par);  // the other shapes have emptied the caches
-    double end = now();
-    for (const double turn_end = end + kTurn; end < turn_end;) {
-      const double start = end;
-      for (size_t i = 0; i < together; ++i) multiply(par);
-      end = now();
-      times_.push_back((end - start) / double(together));
-    }
+  /// Times the product as it is, and with fewer multiplications if that pays.
+  void measure() {
+    measure(nullptr, times_);
+    if (saves()) measure(scratch_.get(), saving_times_);
   }
 
   double seconds() { return fast(times_); }
+  bool saves() const { return gemm_scratch_bytes(shape.m, shape.n, shape.k, par_.workers()) > 0; }
+  double saving_seconds() { return fast(saving_times_); }
 
   Shape shape;
 
  private:
-  void multiply(const Parallel& par) {
+  /// Times single products (or several small ones) for about a millisecond.
+  void measure(float* scratch, std::vector<double>& times) {
+    constexpr double kTurn = 1e-3, kShortest = 50e-6;
+    const double flops = 2.0 * double(shape.m) * double(shape.n) * double(shape.k);
+    const size_t together = shape.cold ? 1 : size_t(kShortest * 1e11 / flops) + 1;
+    if (!shape.cold) multiply(scratch);  // the other shapes have emptied the caches
+    double end = now();
+    for (const double turn_end = end + kTurn; end < turn_end;) {
+      const double start = end;
+      for (size_t i = 0; i < together; ++i) multiply(scratch);
+      end = now();
+      times.push_back((end - start) / double(together));
+    }
+  }
+
+  void multiply(float* scratch) {
     GemmArgs g;
     g.m = shape.m, g.n = shape.n, g.k = shape.k;
     g.a = a_.get(), g.a_stride = shape.k;
-    g.packed_b = {b_.get() + next_++ % weights_ * packed_floats_, shape.type};
+    g.packed_b = {shape.cold ? cold_.take(packed_floats(shape)) : own_b_.get(), shape.type, fit_.data()};
     g.c = c_.get(), g.c_stride = shape.n;
-    gemm(g, par);
+    gemm(g, par_, scratch);
   }
 
-  size_t copies() const {
-    constexpr size_t kColdBytes = 160 << 20;  // several times a large last-level cache
-    return shape.cold ? std::max<size_t>(kColdBytes / (packed_floats_ * sizeof(float)), 24) : 1;
-  }
-
-  size_t packed_floats_, weights_;
-  Floats b_, a_, c_;
-  size_t next_ = 0;
-  std::vector<double> times_;
+  ColdWeights& cold_;
+  const Parallel& par_;
+  Floats own_b_, a_, c_, scratch_;
+  std::vector<uint8_t> fit_;  // all columns
+  std::vector<double> times_, saving_times_;
 };
+
+std::vector<Shape> read_shapes(const char* path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(std::string(path) + ": cannot be read");
+  std::vector<Shape> shapes;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    Shape s{};
+    if (!(words >> s.m >> s.k >> s.n) || s.m * s.k * s.n == 0) {
+      throw std::runtime_error(std::string(path) + ": '" + line + "', expected: m k n [cold]");
+    }
+    std::string word;
+    s.cold = words >> word && word == "cold";
+    shapes.push_back(s);
+  }
+  return shapes;
+}
+
+std::vector<Shape> default_shapes() {
+  return {
+      {64, 64, 64},         {128, 768, 768},      {128, 768, 3072},       {128, 3072, 768}, {16, 768, 3072, true},
+      {1, 768, 3072, true}, {4, 768, 3072, true}, {128, 768, 3072, true}, {3136, 64, 256},  {784, 128, 512},
+      {196, 1024, 256},     {49, 2048, 512},      {49, 512, 2048},        {12544, 16, 96},  {12544, 96, 24},
+  };
+}
+
+/// Adds those shapes again with 16-bit B, if they are cold or there is only one.
+std::vector<Shape> with_narrow(std::vector<Shape> shapes) {
+  for (size_t i = 0, count = shapes.size(); i < count; ++i) {
+    if (!shapes[i].cold && count > 1) continue;
+    for (const PackedType type : {PackedType::bf16, PackedType::f16}) {
+      shapes.push_back(shapes[i]);
+      shapes.back().type = type;
+    }
+  }
+  return shapes;
+}
+
+std::vector<Shape> chosen_shapes(int argc, char** argv) {
+  if (argc == 4) return read_shapes(argv[3]);
+  if (argc <= 5) return with_narrow(default_shapes());
+  const bool cold = argc > 6 && std::strcmp(argv[6], "cold") == 0;
+  return with_narrow({{size_t(std::atol(argv[3])), size_t(std::atol(argv[4])), size_t(std::atol(argv[5])), cold}});
+}
+
+struct Limits {
+  double peak, read;  // operations and bytes per second
+};
+
+void print(Product& product, const Limits& limits, int threads) {
+  const Shape& s = product.shape;
+  const double time = product.seconds(), flops = 2.0 * double(s.m) * double(s.n) * double(s.k) / time;
+  const double bytes = double(packed_floats(s)) * sizeof(float) / time;
+  std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %7.1f%% %s", s.m, s.k, s.n, name_of(s.type), time * 1e6,
+              flops * 1e-9, 100 * flops / limits.peak / threads, bytes * 1e-9, 100 * bytes / limits.read,
+              s.cold ? "cold" : "");
+  if (product.saves()) std::printf("%*.3f", s.cold ? 8 : 12, time / product.saving_seconds());
+  std::printf("\n");
+}
 
 }  // namespace
 
@@ -201,27 +301,14 @@ int main(int argc, char** argv) try {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   g_alone = threads == 1;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 20;
-  std::vector<Shape> shapes = {
-      {64, 64, 64},         {128, 768, 768},      {128, 768, 3072},       {128, 3072, 768}, {16, 768, 3072, true},
-      {1, 768, 3072, true}, {4, 768, 3072, true}, {128, 768, 3072, true}, {3136, 64, 256},  {784, 128, 512},
-      {196, 1024, 256},     {49, 2048, 512},      {49, 512, 2048},        {12544, 16, 96},  {12544, 96, 24},
-  };
-  if (argc > 5) {
-    shapes = {{size_t(std::atol(argv[3])), size_t(std::atol(argv[4])), size_t(std::atol(argv[5])), argc > 6}};
-  }
-  for (size_t i = 0, count = shapes.size(); i < count; ++i) {
-    if (!shapes[i].cold && count > 1) continue;
-    for (const PackedType type : {PackedType::bf16, PackedType::f16}) {
-      shapes.push_back(shapes[i]);
-      shapes.back().type = type;
-    }
-  }
+  const std::vector<Shape> shapes = chosen_shapes(argc, argv);
+  ColdWeights weights(shapes);
   ThreadPoolOptions options;
   options.threads = threads;
   ThreadPool pool(options);
   const Parallel par(threads > 1 ? &pool : nullptr, nullptr);
   std::vector<std::unique_ptr<Product>> products;
-  for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s));
+  for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s, weights, par));
   constexpr size_t kStreamFloats = 12 << 20;
   const Floats stream(kStreamFloats);
   std::vector<double> flop_times, byte_times;
@@ -229,20 +316,14 @@ int main(int argc, char** argv) try {
     byte_times.push_back(1 / read_bandwidth(stream, kStreamFloats));
     for (const auto& p : products) {
       flop_times.push_back(1 / peak());
-      p->measure(par);
+      p->measure();
     }
   }
-  const double best_peak = 1 / fast(flop_times), best_read = 1 / fast(byte_times);
+  const Limits limits{1 / fast(flop_times), 1 / fast(byte_times)};
   std::printf("%s, %d threads, one core: %.1f GFLOP/s, reads %.1f GB/s\n", isa_name(current_isa()), threads,
-              best_peak * 1e-9, best_read * 1e-9);
-  std::printf("    m     k     n    B       us  GFLOP/s  of peak  GB/s of B\n");
-  for (const auto& p : products) {
-    const Shape& s = p->shape;
-    const double time = p->seconds(), flops = 2.0 * double(s.m) * double(s.n) * double(s.k) / time;
-    const double bytes = double(gemm_packed_bytes(s.k, s.n, s.type));
-    std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %s\n", s.m, s.k, s.n, name_of(s.type), time * 1e6,
-                flops * 1e-9, 100 * flops / best_peak / threads, bytes / time * 1e-9, s.cold ? "cold" : "");
-  }
+              limits.peak * 1e-9, limits.read * 1e-9);
+  std::printf("    m     k     n    B       us  GFLOP/s  of peak  GB/s of B  of reads        Strassen\n");
+  for (const auto& p : products) print(*p, limits, threads);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 2;

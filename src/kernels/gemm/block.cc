@@ -1,5 +1,5 @@
-// Computes a part of a product: panels of B are the outermost loop, then blocks of k, then tiles of rows. A block of a
-// panel is read from memory once and then from the nearest caches by the following row tiles, while the next block is
+// Computes a part of a product: blocks of panels of B are the outer loop, tiles of rows the inner. A block of a panel is
+// read from memory once and then from the nearest caches by the following row tiles, while the next block is
 // prefetched.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/block.cc"
@@ -141,52 +141,98 @@ void run_panel(const PanelTask& whole) noexcept {
   }
 }
 
-// Multiplies all rows of a part by the panel that starts with column n. Steps of k are taken in blocks, so that a block
-// of the panel stays in the first-level cache for all tiles of rows; between blocks, C is in the second-level cache.
-void gemm_panel(const GemmArgs& g, const gemm_detail::Part& part, size_t n) noexcept {
+namespace {
+
+/// Steps [k0, k1) of the panel that starts with column n.
+struct PanelBlock {
+  size_t n, k0, k1;
+};
+
+/// The order of the blocks of a part. All steps of a panel follow each other, so that C stays near. But if the rows of A
+/// do not stay in the second-level cache that way, all panels follow each other for each block of k.
+class BlockOrder {
+ public:
+  BlockOrder(const GemmArgs& g, const gemm_detail::Part& part)
+      : g_(g),
+        part_(part),
+        panels_(ceil_div(part.n1 - part.n0, kWidth)),
+        k_blocks_(std::max<size_t>(ceil_div(g.k, part.k_block), 1)),
+        panels_first_((part.m1 - part.m0) * g.k * sizeof(float) > kNearBytes) {}
+
+  size_t count() const { return panels_ * k_blocks_; }
+  PanelBlock at(size_t i) const {
+    const size_t panel = panels_first_ ? i % panels_ : i / k_blocks_;
+    const size_t k_block = panels_first_ ? i / panels_ : i % k_blocks_;
+    const size_t k0 = k_block * part_.k_block;
+    return {part_.n0 + panel * kWidth, k0, std::min(k0 + part_.k_block, g_.k)};
+  }
+  size_t columns(const PanelBlock& block) const { return std::min(kWidth, part_.n1 - block.n); }
+  PackedType type(const PanelBlock& block) const {
+    const bool whole = columns(block) == kWidth || g_.packed_b.type == PackedType::bf16_pairs;
+    return whole ? g_.packed_b.type : PackedType::f32;
+  }
+  const char* data(const PanelBlock& block) const {
+    return static_cast<const char*>(g_.packed_b.data) + block.n * g_.k * bytes_of(g_.packed_b.type) +
+           block.k0 * kWidth * bytes_of(type(block));
+  }
+
+ private:
+  /// Processors with AVX-512 have at least 512 KiB of second-level cache, mostly twice as much; others have 256 or 512.
+  static constexpr size_t kNearBytes = (kLanes == 16 ? 512 : 192) << 10;
+  const GemmArgs& g_;
+  const gemm_detail::Part& part_;
+  size_t panels_, k_blocks_;
+  bool panels_first_;
+};
+
+// Multiplies all rows of a part by a block of a panel. Steps of k are taken in blocks, so that a block of the panel
+// stays in the first-level cache for all tiles of rows; between blocks, C is in the second-level cache.
+void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const BlockOrder& order, size_t i) {
+  const PanelBlock block = order.at(i);
   const Epilogue& e = g.epilogue;
   HWY_ALIGN float bias[kWidth];
   PanelTask task;
   task.rows = part.m1 - part.m0;
-  task.columns = std::min(kWidth, part.n1 - n);
-  if (task.columns == kWidth || g.packed_b.type == PackedType::bf16_pairs) {
-    task.stored = task.next_stored = g.packed_b.type;
-  }
-  const char* panel = static_cast<const char*>(g.packed_b.data) + n * g.k * bytes_of(g.packed_b.type);
+  task.columns = order.columns(block);
+  task.stored = order.type(block);
   TileArgs& t = task.tile;
+  t.a = g.a + part.m0 * g.a_stride + block.k0;
   t.a_stride = g.a_stride;
-  t.c = g.c + part.m0 * g.c_stride + n;
+  t.b = order.data(block);
+  t.k = block.k1 - block.k0;
+  t.c = g.c + part.m0 * g.c_stride + block.n;
   t.c_stride = g.c_stride;
-  t.bias = e.bias ? e.bias + n : nullptr;
-  if (t.bias && task.columns < kWidth) {
-    std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
-    t.bias = bias;
-  }
-  t.addend = e.residual ? e.residual + part.m0 * e.residual_stride + n : nullptr;
-  t.addend_stride = e.residual_stride;
-  size_t k0 = 0;
-  do {
-    const size_t k1 = std::min(k0 + part.k_block, g.k);
-    if (k1 == g.k) task.set_activation(e.activation);
-    t.a = g.a + part.m0 * g.a_stride + k0;
-    t.b = panel;
-    t.k = k1 - k0;
-    panel += t.k * kWidth * bytes_of(task.stored);
-    task.fetches_rows = n == part.n0 && g.a_stride == t.k;
-    task.is_first = n == part.n0 && k0 == 0 && !g.b_is_near;
-    const bool is_last = k1 == g.k && n + kWidth >= part.n1;
-    task.next_b = is_last ? static_cast<const char*>(g.next_b) : panel;
-    run_panel(task);
-    t.bias = nullptr;
+  if (block.k0 > 0) {
     t.addend = t.c;
     t.addend_stride = t.c_stride;
-    k0 = k1;
-  } while (k0 < g.k && !is_cancelled(g));
+  } else {
+    t.addend = e.residual ? e.residual + part.m0 * e.residual_stride + block.n : nullptr;
+    t.addend_stride = e.residual_stride;
+    t.bias = e.bias ? e.bias + block.n : nullptr;
+    if (t.bias && task.columns < kWidth) {
+      std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
+      t.bias = bias;
+    }
+  }
+  if (block.k1 == g.k) task.set_activation(e.activation);
+  task.fetches_rows = block.n == part.n0 && g.a_stride == t.k;
+  task.is_first = i == 0 && !g.b_is_near;
+  if (i + 1 < order.count()) {
+    task.next_b = order.data(order.at(i + 1));
+    task.next_stored = order.type(order.at(i + 1));
+  } else {
+    task.next_b = static_cast<const char*>(g.next_b);
+    task.next_stored = task.stored;
+  }
+  run_panel(task);
 }
+
+}  // namespace
 
 void gemm_part(const GemmArgs& g, const gemm_detail::Part& part) noexcept {
   if (part.m0 == part.m1) return;
-  for (size_t n = part.n0; n < part.n1 && !is_cancelled(g); n += kWidth) gemm_panel(g, part, n);
+  const BlockOrder order(g, part);
+  for (size_t i = 0; i < order.count() && !is_cancelled(g); ++i) multiply_block(g, part, order, i);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

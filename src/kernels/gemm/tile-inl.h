@@ -56,12 +56,12 @@ HWY_INLINE void prefetch_some(const char* p, size_t lines, size_t apart) {
   for (size_t i = 4; i < 8; ++i) prefetch_line(p + i * apart);
 }
 
-/// Prefetches a block ahead of `b`, which kLines lines are read from next: lines of each part of the block in turn. A
-/// processor that requests one line after the other gets 10 to 11 GB/s from its memory, one that requests lines of four
-/// pages at once 14 to 15.
+/// Prefetches a block ahead of `b`, which kLines lines are read from next: lines of each part of the block in turn. On
+/// Zen 5, a single row reads 42 GB/s from memory with lines of two pages at once, 39 with those of one, 37 with those of
+/// four, and 25 with those of eight.
 template <size_t kLines>
 HWY_INLINE void prefetch_block_ahead(const void* b) {
-  constexpr size_t kPart = 4096, kParts = 4, kBlock = kParts * kPart;
+  constexpr size_t kPart = 4096, kParts = 2, kBlock = kParts * kPart;
   const size_t inside = reinterpret_cast<uintptr_t>(b) % kBlock;
   const char* p = static_cast<const char*>(b) - inside + kBlock + inside / kParts;
   const size_t part = kLines < kParts ? inside / 64 : 0;  // few lines: the other parts follow in the next calls
@@ -172,7 +172,7 @@ struct Accumulators {
       }
 #pragma GCC unroll 2
       for (size_t v = 0; v < kFull; ++v) Reader::Products::add(hn::Set(FloatTag(), x), bv[v], full[r][v]);
-      if constexpr (kHalf) half[r] = hn::MulAdd(hn::Set(HalfTag(), x), bh, half[r]);
+      if constexpr (kHalf) add_product(hn::Set(HalfTag(), x), bh, half[r]);
     }
   }
 
