@@ -132,7 +132,9 @@ class Packer {
     in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
     Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
+    const std::atomic<bool>* const cancel = loading_cancel();
     options_.parallel.for_each(steps.size(), [&](size_t i, int) {
+      const LoadingThread loading(cancel);
       transit.enter(bytes[i]);
       try {
         prepare(*steps[i]);

@@ -90,7 +90,7 @@ struct NhwcConv : WindowAttributes, ActivationAttributes {
     state->strict = c.options().strict;
     const kernels::ConvAlgorithm algorithm = kernels::choose_conv(s, state->strict);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
-      kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));
+      kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to), c.parallel());
     });
     c.release(kW);
     return state;

@@ -52,7 +52,7 @@ constexpr size_t kLeastNarrowed = size_t(4) << 10;
 
 PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements) {
   if (!c.options().weights_16bit || elements < kLeastNarrowed) return PackedType::f32;
-  return kernels::gemm_exact_type(b.data<float>(), b.count());
+  return kernels::gemm_exact_type(b.data<float>(), b.count(), c.parallel());
 }
 
 /// Multiplies packed float columns, the first of which is at the start of a panel, by their factors.
@@ -136,7 +136,7 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
         char *matrix = to + i * packed->stride, *panels = matrix + n0 * column;
-        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type});
+        kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type, &c.parallel()});
         if (factors) scale_columns(k, columns, factors + n0, panels);
         if (packed->fit > 0) {
           auto* fit = reinterpret_cast<uint8_t*>(matrix + packed->fit) + n0 / pair;
