@@ -253,6 +253,12 @@ def test_run_with_ort_values() -> None:
     assert isinstance(result, retort.OrtValue)
     assert result.numpy().tolist() == [3, 3]
     assert repr(result) == "<OrtValue tensor(float) [2] on cpu>"
+    assert memoryview(result).tolist() == [3, 3]
+    assert np.asarray(memoryview(result)).ctypes.data == result.data_ptr()
+    binding = session.io_binding()
+    assert repr(binding) == "<IOBinding with no outputs>"
+    binding.bind_output("z")
+    assert repr(binding) == "<IOBinding with outputs z>"
 
 
 def test_a_binding_of_another_session_is_an_error() -> None:
