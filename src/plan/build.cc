@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "memory/host.h"
 #include "ops/external.h"
@@ -55,6 +56,7 @@ class Builder {
   }
 
   void add_step(Node& node) {
+    check_loading();
     Step s;
     s.op = node.op;
     s.params = node.params;

@@ -48,6 +48,7 @@ class Packer {
   std::vector<uint32_t> prepare_all() {
     std::vector<Step*> steps;
     for (Step& s : plan_.steps) {
+      check_loading();
       if (!s.view) choose_kernel(s);
       const bool wanted = options_.prepack || s.op->has(kInternal);  // internal operators have no other form
       if (s.op->prepare && wanted) steps.push_back(&s);

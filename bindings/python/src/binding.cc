@@ -49,6 +49,7 @@ Binding::~Binding() {
 }
 
 void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
+  has_run_ = has_run_ && input;
   OrtStatus* status = nullptr;
   {
     // Binding an input of a device copies it there.
@@ -96,6 +97,7 @@ void Binding::bind_memory(const std::string& name, const Device& device, nb::han
 
 void Binding::bind_output(const std::string& name, const Device& device) {
   is_elsewhere_ = !device.is_host() || is_elsewhere_;
+  has_run_ = false;
   const PlaceOf info(device);
   check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
 }
@@ -106,15 +108,18 @@ void Binding::clear_inputs() {
 }
 
 void Binding::clear_outputs() {
+  has_run_ = false;
   const HoldsGil gil;
   api().ClearBoundOutputs(get());
 }
 
 void Binding::run(const Session& session, nb::handle options) {
   OrtSession* handle = session.get();
+  has_run_ = false;
   try {
     call_engine(run_options_of(options),
                 [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, get()); });
+    has_run_ = true;
   } catch (const Error& error) {
     throw BoundRunError(error.code(), error.what());
   }
@@ -183,27 +188,26 @@ nb::object Binding::output_vector(nb::handle self) const {
   return nb::cast(std::move(result));
 }
 
-nb::object Binding::array_on_host(Owned<OrtValue> value) const {
-  int is_tensor = 0;
-  check(api().IsTensor(value.get(), &is_tensor));
-  if (is_tensor && ((session_->has_plain_outputs() && !is_elsewhere_) || is_on_host(value.get()))) {
-    return array_of_tensor(std::move(value));
-  }
+nb::object Binding::object_on_host(Owned<OrtValue> value) const {
   if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
     throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
   }
-  return object_of_value(on_host(std::move(value)));
+  int is_tensor = 0;
+  check(api().IsTensor(value.get(), &is_tensor));
+  return is_tensor && is_on_host(value.get()) ? array_of_tensor(std::move(value))
+                                              : object_of_value(on_host(std::move(value)));
 }
 
 nb::object Binding::outputs_on_host() const {
   Made values = outputs();
+  const bool plain = has_run_ && !is_elsewhere_ && session_->has_plain_outputs();
   nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(values.size())));
   if (!list.is_valid()) {
     nb::raise_python_error();
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    nb::object array = array_on_host(values.take(i));
-    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
+    nb::object object = plain ? array_of_tensor(values.take(i)) : object_on_host(values.take(i));
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), object.release().ptr());
   }
   return list;
 }

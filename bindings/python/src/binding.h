@@ -64,7 +64,7 @@ class Binding {
   nanobind::object outputs_on_host() const;
 
  private:
-  nanobind::object array_on_host(Owned<OrtValue> value) const;
+  nanobind::object object_on_host(Owned<OrtValue> value) const;
   void bind(const std::string& name, const OrtValue* value, bool input);
 
   nanobind::object owner_;
@@ -72,6 +72,7 @@ class Binding {
   // Whether an output was ever bound to memory that is not the host's: without one, outputs of a session whose outputs
   // are plain need no questions.
   bool is_elsewhere_ = false;
+  bool has_run_ = false;  // without an error, since outputs were bound
   Owned<OrtIoBinding> handle_;
 };
 
