@@ -180,6 +180,7 @@ void Session::build(Model& model, ModelSource source) {
   const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
+  ports_->learn_outputs(*model.graph);
   if (made.capture) captures_.emplace(*made.capture, *ports_, *turns_);
   if (cache) cache->save();
 }
