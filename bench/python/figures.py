@@ -76,11 +76,14 @@ def run_bound(rounds):
 
 
 def run_of_100_mib(rounds):
-    """session.run of Neg of 100 MiB, from array to array; the copies that our ledger lists."""
+    """session.run of one operator of 100 MiB, from array to array, with two threads; the copies that our ledger lists."""
     x = np.random.default_rng(0).standard_normal(25 * 1024 * 1024, np.float32)
-    sessions = {name: session(package, models.negative(), 2) for name, package in both().items()}
-    found = alternate({name: lambda s=s: s.run(None, {"x": x}) for name, s in sessions.items()}, max(5, rounds // 10))
-    found["copied bytes"] = sessions["ours"].copies().total_bytes
+    found = {"copied bytes": 0}
+    for operator in ("Identity", "Relu", "Neg"):
+        sessions = {name: session(package, models.of_one(operator), 2) for name, package in both().items()}
+        times = alternate({name: lambda s=s: s.run(None, {"x": x}) for name, s in sessions.items()}, max(5, rounds // 5))
+        found |= {f"{operator}, {name}": seconds for name, seconds in times.items()}
+        found["copied bytes"] += sessions["ours"].copies().total_bytes
     return found
 
 

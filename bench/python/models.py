@@ -26,8 +26,9 @@ def add():
     return saved("add", [helper.make_node("Add", ["x", "one"], ["y"])], [value("x", [4])], [value("y", [4])], [("one", np.ones(4, np.float32))])
 
 
-def negative():
-    return saved("negative", [helper.make_node("Neg", ["x"], ["y"])], [value("x", ["n"])], [value("y", ["n"])])
+def of_one(operator):
+    """y = operator(x) of a vector of any length."""
+    return saved(operator.lower(), [helper.make_node(operator, ["x"], ["y"])], [value("x", ["n"])], [value("y", ["n"])])
 
 
 def product():

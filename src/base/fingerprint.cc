@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/loading.h"
 
 namespace retort {
 namespace {
@@ -69,11 +70,12 @@ void Fingerprint::add(const void* bytes, size_t size) {
     a = std::rotl(a, 29) ^ fold(word(from) ^ kOdd[0], word(from + 8) ^ a ^ kOdd[1]);
     b = std::rotl(b, 31) ^ fold(word(from + 16) ^ kOdd[2], word(from + 24) ^ b ^ kOdd[3]);
   };
-  size_t left = size;
-  for (; left >= 32; left -= 32, p += 32) take(p);
-  if (left) {
+  in_pieces(size / 32 * 32, [&](size_t begin, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 32) take(p + begin + at);
+  });
+  if (const size_t left = size % 32) {
     char last[32] = {};
-    std::memcpy(last, p, left);
+    std::memcpy(last, p + size - left, left);
     take(last);
   }
   a_ = fold(a ^ kOdd[2], b ^ kOdd[1]) ^ b;

@@ -11,7 +11,7 @@ namespace retort {
 /// unless it was prepared on purpose. About as fast as reading the memory.
 class Fingerprint {
  public:
-  /// Adds the bytes and their number.
+  /// Adds the bytes and their number. Throws if loading is cancelled meanwhile (loading.h).
   void add(const void* bytes, size_t size);
   void add(std::string_view text) { add(text.data(), text.size()); }
   void add(uint64_t number) { add(&number, sizeof number); }

@@ -1,15 +1,58 @@
 // Ends the loading of a model that the program has cancelled.
 #pragma once
-#include "base/error.h"
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/function_ref.h"
 #include "base/parallel.h"
 
 namespace retort {
 
-/// Throws model_load_canceled if loading has been cancelled. `parallel` is that of the loading. To be called every few
+/// What a program sets, from any thread, to end the loading of models. Loading during which `on` was set fails, even if
+/// it is cleared before the loading ends: parts may have returned early.
+struct LoadCancellation {
+  std::atomic<bool> on{false};
+  std::atomic<uint32_t> times{0};  ///< how often `on` was set; raised before it is set
+};
+
+/// While this object lives, check_loading() on this thread asks `cancel`, which must outlive it; null: it does nothing.
+/// Objects may be nested.
+class LoadingThread {
+ public:
+  explicit LoadingThread(const std::atomic<bool>* cancel);
+  ~LoadingThread();
+  LoadingThread(const LoadingThread&) = delete;
+
+ private:
+  const std::atomic<bool>* const outer_;
+};
+
+/// What check_loading() on this thread asks; null: nothing. For work on other threads.
+const std::atomic<bool>* loading_cancel();
+
+/// The loading of one model, on the thread that makes this object, which stays there.
+class CancellableLoading {
+ public:
+  explicit CancellableLoading(const LoadCancellation& cancellation);
+  /// Throws model_load_canceled if the loading was cancelled since this object was made.
+  void end() const;
+
+ private:
+  const LoadCancellation& cancellation_;
+  const uint32_t times_;
+  const LoadingThread thread_;
+};
+
+/// Throws model_load_canceled if the loading that this thread works for has been cancelled. To be called every few
 /// milliseconds: callers count on loading to end within 50 ms.
-inline void check_loading(const Parallel& parallel) {
-  require(!parallel.cancelled(), ErrorCode::model_load_canceled,
-          "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
-}
+void check_loading();
+/// The same for the loading whose work `parallel` distributes, on any thread.
+void check_loading(const Parallel& parallel);
+
+/// Calls work(begin, size) for consecutive pieces of `bytes` bytes, and check_loading() before each.
+void in_pieces(size_t bytes, FunctionRef<void(size_t begin, size_t size)> work);
+/// memcpy() in such pieces.
+void copy_in_pieces(void* to, const void* from, size_t bytes);
 
 }  // namespace retort

@@ -36,8 +36,11 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   const std::vector<ValueType> declared = options.strict_shapes ? types_of(*model.graph) : std::vector<ValueType>();
   lift(*model.graph, options.external, portable ? nullptr : options.logger);
   check_declared_shapes(*model.graph, declared);
-  PassOptions passes{
-      .level = options.level, .portable = portable, .disabled = options.disabled, .folding = options.folding};
+  PassOptions passes{.level = options.level,
+                     .portable = portable,
+                     .disabled = options.disabled,
+                     .folding = options.folding,
+                     .parallel = options.parallel};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {
     passes.report = [&](const PassReport& r) {
       if (r.changes()) options.logger->write(LogLevel::verbose, r.text());

@@ -2,20 +2,22 @@
 
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
+#include "ops/shape/common/element.h"
 
 namespace retort {
 namespace {
 
-void copy_on_host(const Tensor& from, Tensor& to) {
-  if (from.dtype() == DType::string) {
-    const auto* strings = from.data<std::string>();
-    std::copy(strings, strings + from.count(), to.mutable_data<std::string>());
-  } else if (from.bytes() && from.data() != to.data()) {
-    std::memmove(to.mutable_data(), from.data(), from.bytes());
-  }
+void copy_on_host(const Tensor& from, Tensor& to, const Parallel& parallel) {
+  const auto* a = from.data<char>();
+  auto* b = to.mutable_data<char>();
+  const size_t bytes = from.dtype() == DType::string ? 0 : from.bytes();
+  const bool overlaps = std::less<>()(a, b + bytes) && std::less<>()(b, a + bytes);  // both are the caller's
+  if (!overlaps) return ops::copy(from.dtype(), a, b, from.count(), parallel);
+  if (a != b) std::memmove(b, a, bytes);
 }
 
 }  // namespace
@@ -141,7 +143,7 @@ std::shared_ptr<void> DeviceRun::allocate(const MemorySpace& space, size_t bytes
 }
 
 void DeviceRun::move_bytes(const Tensor& from, Tensor& to, bool from_stays) {
-  if (from.space().host_readable() && to.space().host_readable()) return copy_on_host(from, to);
+  if (from.space().host_readable() && to.space().host_readable()) return copy_on_host(from, to, use_.copies);
   require(session_, ErrorCode::not_implemented,
           "no provider copies from {} to {}; add the provider that owns the memory", to_string(from.space()),
           to_string(to.space()));

@@ -26,11 +26,12 @@ struct CopyBook {
   Profiler* profiler = nullptr;
 };
 
-/// How a run uses the streams of devices.
+/// How a run uses the streams of devices, and threads for its copies.
 struct StreamUse {
   Stream* callers = nullptr;      ///< for the work of its device; null: the run makes a stream
   bool waits = true;              ///< whether the run returns after the devices have finished
   const void* outward = nullptr;  ///< the run's options as its caller knows them, for providers; null: none
+  Parallel copies;                ///< for copies on the host, which are completed even if the run is terminated
 };
 
 /// Belongs to one run at a time; its streams are kept for the next.

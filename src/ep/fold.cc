@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "lift/lift.h"
 #include "passes/pass.h"
 
@@ -65,6 +66,7 @@ void fold_before_claims(Model& model, const LowerOptions& options) {
   try {
     lowered = lowered_alone(model, closed, results, options);
   } catch (const Error&) {
+    check_loading(options.parallel);
     return;  // an error is reported when the whole model is lowered
   }
   for (size_t i = 0; i < results.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "lift/deferred_error.h"
 #include "lift/gradient.h"
@@ -234,6 +235,7 @@ void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
 }
 
 void Lifting::try_node(Graph& graph, NodeId id) {
+  check_loading();
   const std::string name = describe(graph, graph.node(id));
   const Node before{.domain = graph.node(id).domain, .type = graph.node(id).type, .version = graph.node(id).version};
   try {

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/loading.h"
 #include "memory/host.h"
 
 namespace retort {
@@ -57,16 +58,13 @@ void release_mapping(const Tensor& tensor) {
     release(tensor.owner(), tensor.owner().get(), mapping->file.size);
 }
 
-Tensor move_from_file(const Tensor& tensor, FunctionRef<void()> before_piece) {
-  constexpr size_t kPiece = size_t(4) << 20;
+Tensor move_from_file(const Tensor& tensor) {
   std::shared_ptr<void> memory = allocate_block(tensor.bytes());
-  for (size_t done = 0; done < tensor.bytes(); done += kPiece) {
-    before_piece();
-    const size_t size = std::min(kPiece, tensor.bytes() - done);
+  in_pieces(tensor.bytes(), [&](size_t done, size_t size) {
     const char* from = tensor.data<char>() + done;
     std::memcpy(static_cast<char*>(memory.get()) + done, from, size);
     release(tensor.owner(), from, size);
-  }
+  });
   void* data = memory.get();
   return Tensor(tensor.dtype(), tensor.shape(), data, std::move(memory));
 }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <tuple>
 
-#include "base/function_ref.h"
 #include "tensor/tensor.h"
 
 namespace retort {
@@ -49,8 +48,8 @@ void release_pages(const Tensor& tensor);
 /// The same for all pages of the mapping that contains the tensor.
 void release_mapping(const Tensor& tensor);
 
-/// Returns an aligned copy of a tensor with unpacked elements, and releases its pages while copying. Calls
-/// `before_piece` every 4 MiB; it may throw.
-Tensor move_from_file(const Tensor& tensor, FunctionRef<void()> before_piece);
+/// Returns an aligned copy of a tensor with unpacked elements, and releases its pages while copying. Throws if loading is
+/// cancelled meanwhile (base/loading.h).
+Tensor move_from_file(const Tensor& tensor);
 
 }  // namespace retort

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/loading.h"
 #include "memory/access.h"
 #include "memory/host.h"
 #include "memory/mapping.h"
@@ -78,10 +79,12 @@ TEST(Mapping, AMovedTensorIsAlignedAndLeavesTheFile) {
   const std::shared_ptr<void> mapping = mapping_of(bytes);
   ASSERT_TRUE(mapping);
   const Tensor in_file(DType::f32, {int64_t(kBytes / 4 - 1)}, static_cast<char*>(mapping.get()) + 1, mapping);
-  int pieces = 0;
-  const Tensor moved = move_from_file(in_file, [&] { ++pieces; });
-  EXPECT_EQ(pieces, 3);
-  EXPECT_THROW(move_from_file(in_file, [] { fail(ErrorCode::model_load_canceled, "cancelled"); }), Error);
+  const Tensor moved = move_from_file(in_file);
+  {
+    const std::atomic<bool> cancelled{true};
+    const LoadingThread loading(&cancelled);
+    EXPECT_THROW(move_from_file(in_file), Error);
+  }
   EXPECT_TRUE(is_aligned(DType::f32, moved.data()));
   EXPECT_EQ(moved.shape(), in_file.shape());
   EXPECT_EQ(std::memcmp(moved.data(), bytes.data() + 1, moved.bytes()), 0);
@@ -217,6 +220,15 @@ TEST(SharedBlocks, OneByteMakesADifference) {
     static_cast<char*>(other.get())[at] = 1;
     EXPECT_EQ(shared.unify(other, kBytes), other) << at;
   }
+}
+
+TEST(SharedBlocks, ComparingEndsWhenLoadingIsCancelled) {
+  constexpr size_t kBytes = 70001;
+  SharedBlocks shared;
+  const std::shared_ptr<void> first = shared.unify(filled(kBytes, 0), kBytes);
+  const std::atomic<bool> cancelled{true};
+  const LoadingThread loading(&cancelled);
+  EXPECT_THROW(shared.unify(filled(kBytes, 0), kBytes), Error);
 }
 
 TEST(SharedBlocks, DifferentRangesOfFilesAreDistinct) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/error.h"
+#include "base/loading.h"
 #include "memory/mapping.h"
 
 namespace retort {
@@ -48,8 +50,10 @@ uint64_t sample_block(const void* block, size_t bytes) {
 // Reads all pages at once: page faults would read only a few at a time.
 void populate(const void* block, size_t bytes) {
 #ifdef MADV_POPULATE_READ
-  const auto at = reinterpret_cast<uintptr_t>(block), begin = at / kPage * kPage;
-  madvise(reinterpret_cast<void*>(begin), at + bytes - begin, MADV_POPULATE_READ);
+  const auto at = reinterpret_cast<uintptr_t>(block), first = at / kPage * kPage;
+  in_pieces(at + bytes - first, [&](size_t begin, size_t size) {
+    madvise(reinterpret_cast<void*>(first + begin), size, MADV_POPULATE_READ);
+  });
 #endif
 }
 
@@ -67,14 +71,17 @@ class OpenFile {
 };
 
 bool write_all(int file, const void* data, size_t size) {
-  for (const char* p = static_cast<const char*>(data); size > 0;) {
-    const ssize_t n = ::write(file, p, std::min(size, size_t(1) << 30));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    size -= size_t(n);
-  }
-  return true;
+  bool ok = true;
+  in_pieces(size, [&](size_t begin, size_t left) {
+    for (const char* p = static_cast<const char*>(data) + begin; ok && left > 0;) {
+      const ssize_t n = ::write(file, p, left);
+      if (n < 0 && errno == EINTR) continue;
+      ok = n > 0;
+      p += ok ? n : 0;
+      left -= ok ? size_t(n) : 0;
+    }
+  });
+  return ok;
 }
 
 }  // namespace
@@ -180,9 +187,12 @@ void PackedCache::save() {
   if (complete_ || bytes < kLeastSaved) return;
   const std::string temporary = cat("{}.{}.{}.tmp", path_, getpid(), count++);
   const char* failed = "create";
-  {
+  try {
     const OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
     if (file.fd() >= 0) failed = write(file.fd());
+  } catch (const Error&) {  // loading was cancelled
+    unlink(temporary.c_str());
+    throw;
   }
   if (!failed && std::rename(temporary.c_str(), path_.c_str()) != 0) failed = "rename";
   if (!failed) return logger_.info("{} bytes of packed weights are in '{}'", bytes, path_);
@@ -215,6 +225,8 @@ const char* PackedCache::write(int file) const {
   for (const auto& [name, block] : used_) {
     ok = ok && write_all(file, block.memory.get(), block.bytes) &&
          write_all(file, kZeros, round_up(block.bytes, kAlignment) - block.bytes);
+    // Starts writing to the disk, so that the wait at the end, which cannot be cancelled, is short.
+    sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
   }
   if (!ok) return "write";
   return fdatasync(file) == 0 ? nullptr : "write";  // otherwise a crash could keep the name and lose the content

@@ -36,7 +36,8 @@ class PackedCache {
   /// Adds a block that was packed because find() returned null.
   void add(const PackedName& name, std::shared_ptr<const void> block, size_t bytes);
   /// Writes all blocks to the file, unless they are already in it or too small to be worth a file. Other processes see
-  /// either the old file or the complete new one. If it cannot be written, this is only logged.
+  /// either the old file or the complete new one. If it cannot be written, this is only logged. Throws if loading is
+  /// cancelled meanwhile, and then leaves no file behind.
   void save();
 
  private:

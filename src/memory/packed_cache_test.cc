@@ -7,6 +7,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/loading.h"
+
 namespace retort {
 namespace {
 
@@ -74,6 +76,15 @@ class PackedFile : public testing::Test {
       LogLevel::warning, "test",
       [this](LogLevel, std::string_view, std::string_view, std::string_view, std::string_view text) { log_ += text; }};
 };
+
+TEST_F(PackedFile, IsNotWrittenIfLoadingIsCancelled) {
+  const std::atomic<bool> cancelled{true};
+  const auto cache = open();
+  cache->add({0, 7, 0}, block(kLarge, 1), kLarge);
+  const LoadingThread loading(&cancelled);
+  EXPECT_THROW(cache->save(), Error);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "a temporary file is left";
+}
 
 TEST_F(PackedFile, IsReadAfterItWasWritten) {
   EXPECT_EQ(start(), 0);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/fingerprint.h"
+#include "base/loading.h"
 
 namespace retort {
 namespace {
@@ -21,6 +22,14 @@ uint64_t sample(const void* block, size_t bytes) {
   for (size_t at = 0; at < last; at += last / kWords) words.add(p + at, sizeof(uint64_t));
   words.add(p + last, sizeof(uint64_t));
   return words.high();
+}
+
+bool same_bytes(const void* a, const void* b, size_t bytes) {
+  bool same = true;
+  in_pieces(bytes, [&](size_t begin, size_t size) {
+    same = same && std::memcmp(static_cast<const char*>(a) + begin, static_cast<const char*>(b) + begin, size) == 0;
+  });
+  return same;
 }
 
 }  // namespace
@@ -44,7 +53,7 @@ std::shared_ptr<void> SharedBlocks::unify(std::shared_ptr<void> block, size_t by
     }
   }
   for (const std::shared_ptr<void>& other : alike) {
-    if (std::memcmp(other.get(), block.get(), bytes) == 0) return other;
+    if (same_bytes(other.get(), block.get(), bytes)) return other;
   }
   const std::lock_guard lock(mutex_);
   remove_dead();

@@ -17,7 +17,8 @@ class SharedBlocks {
  public:
   /// Returns a block with the same `bytes` bytes that was passed before, otherwise `block` itself, which later calls
   /// may then return: it must not be written to any more. Blocks are compared byte by byte, so their origin does not
-  /// matter; a sample decides whether they are compared at all. Blocks below 4 KiB are not shared.
+  /// matter; a sample decides whether they are compared at all. Blocks below 4 KiB are not shared. Throws if loading is
+  /// cancelled meanwhile (base/loading.h).
   std::shared_ptr<void> unify(std::shared_ptr<void> block, size_t bytes);
 
   /// The block kept for this range of a file if it is alive; otherwise null.

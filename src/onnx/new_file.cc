@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/loading.h"
 
 namespace retort::onnx {
 namespace {
@@ -50,13 +51,14 @@ NewFile::~NewFile() {
 }
 
 void NewFile::write_at(size_t offset, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = pwrite(fd_, bytes.data(), bytes.size(), off_t(offset));
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) fail_write(path_);
-    bytes.remove_prefix(size_t(done));
-    offset += size_t(done);
-  }
+  in_pieces(bytes.size(), [&](size_t begin, size_t size) {
+    for (const size_t end = begin + size; begin < end;) {
+      const ssize_t done = pwrite(fd_, bytes.data() + begin, end - begin, off_t(offset + begin));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail_write(path_);
+      begin += size_t(done);
+    }
+  });
 }
 
 void NewFile::finish() {

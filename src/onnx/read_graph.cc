@@ -4,6 +4,7 @@
 
 #include "base/advice.h"
 #include "base/checked.h"
+#include "base/loading.h"
 #include "ir/defaults.h"
 #include "ir/describe.h"
 
@@ -147,6 +148,7 @@ void Scope::read_input(Message m) {
 void Scope::read_initializers(const Parts& p) {
   std::string_view name;
   for (const Message& m : p.initializers) {
+    check_loading();
     Tensor tensor = read_tensor(c_, m, &name);
     add_initializer(name, std::move(tensor));
   }

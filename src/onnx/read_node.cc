@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/loading.h"
 #include "onnx/read_graph.h"
 
 namespace retort::onnx {
@@ -24,6 +25,7 @@ std::string describe_message(Message m) {
 
 void Scope::read_nodes(const std::vector<Message>& nodes) {
   for (const Message& m : nodes) {
+    check_loading();
     in_context([&] { return describe_message(m); },
                [&] {
                  Node n;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/loading.h"
 #include "memory/host.h"
 
 namespace retort {
@@ -33,7 +34,7 @@ namespace onnx {
 
 std::shared_ptr<void> copy_weight(std::string_view bytes, const std::shared_ptr<void>& owner) {
   std::shared_ptr<void> memory = allocate_block(bytes.size());
-  if (!bytes.empty()) std::memcpy(memory.get(), bytes.data(), bytes.size());
+  copy_in_pieces(memory.get(), bytes.data(), bytes.size());
   if (const auto range = file_range(owner, bytes.data(), bytes.size())) {
     void* data = memory.get();
     return std::shared_ptr<void>(data, FreeCopy{std::move(memory), *range});

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "base/loading.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_codes.h"
 
@@ -23,6 +24,7 @@ std::shared_ptr<const void> PrepareContext::packed(size_t bytes, FunctionRef<voi
   BlockPool& pool = store_.memory ? *store_.memory : alone;
   std::shared_ptr<void> block = pool.allocate(bytes);
   write(block.get());
+  check_loading(parallel_);  // packers return early when loading is cancelled: the block is not complete then
   if (store_.shared) {
     std::shared_ptr<void> same = store_.shared->unify(block, bytes);
     if (same != block) pool.give_back(std::exchange(block, same), bytes);

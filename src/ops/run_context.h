@@ -71,7 +71,8 @@ class PrepareContext {
   const PrepareOptions& options() const { return options_; }
   /// Returns memory for packed weights, 64-byte aligned: `bytes` zeros that `write(void*)` has filled, or equal memory
   /// from another session or from the file of an earlier start. `write` may not be called, and must do nothing but fill
-  /// the memory. The memory is alive as long as the State keeps the pointer, and must not be written to any more.
+  /// the memory; it may return early once loading is cancelled, which is then an error (base/loading.h). The memory is
+  /// alive as long as the State keeps the pointer, and must not be written to any more.
   std::shared_ptr<const void> packed(size_t bytes, FunctionRef<void(void*)> write) const;
   /// Says that the kernel's run() will not read constant input i, so its memory may be freed.
   void release(size_t i) { released_ |= uint64_t(1) << i; }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/advice.h"
+#include "base/loading.h"
 #include "memory/host.h"
 #include "onnx/schema.h"
 #include "onnx/weight_file.h"
@@ -47,7 +48,7 @@ std::shared_ptr<Model> read_ort(std::string_view bytes, std::shared_ptr<void> ow
   std::shared_ptr<void> copy;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment) {
     copy = allocate_block(bytes.size());
-    std::memcpy(copy.get(), bytes.data(), bytes.size());
+    copy_in_pieces(copy.get(), bytes.data(), bytes.size());
     bytes = {static_cast<const char*>(copy.get()), bytes.size()};
     owner = copy;
   }

@@ -2,6 +2,7 @@
 // Exporters repeat the masks and shapes of every layer (BERT, GPT-2, Llama).
 #include <map>
 
+#include "base/loading.h"
 #include "passes/passes.h"
 
 namespace retort {
@@ -41,6 +42,7 @@ void merge_nodes(Graph& graph, PassContext& context) {
   std::map<Key, std::vector<NodeId>> seen;
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+    check_loading();
     const Node& n = graph.node(id);
     if (!mergeable(n)) continue;
     auto& candidates = seen[{n.domain, n.type, n.inputs, n.outputs.size()}];

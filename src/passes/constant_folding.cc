@@ -1,5 +1,7 @@
 // Computes nodes whose inputs are all constants before the model runs. Speeds up every exported model: shapes, masks,
 // transposed weights.
+#include "base/loading.h"
+#include "memory/mapping.h"
 #include "ops/evaluate.h"
 #include "passes/passes.h"
 
@@ -25,7 +27,8 @@ std::vector<Value> constant_inputs(const Graph& graph, const Node& n) {
   std::vector<Value> values;
   for (ValueId in : n.inputs) {
     const Tensor* t = graph.constant(in);
-    values.push_back(!t ? Value{} : Value(n.op->has(kView) ? *t : aligned(*t)));  // a view is not moved
+    const bool stays = t && (n.op->has(kView) || is_aligned(t->dtype(), t->data()));
+    values.push_back(!t ? Value{} : Value(stays ? *t : move_from_file(*t)));
   }
   return values;
 }
@@ -42,13 +45,14 @@ bool small_enough(const Node& n, std::span<const Value* const> inputs, const Fol
 }
 
 // Returns the outputs; empty if the node cannot be computed now (its error is then reported when the model runs).
-std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const FoldLimits& limits) {
+std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const PassOptions& options) {
+  const FoldLimits& limits = options.folding;
   const std::vector<Value> values = constant_inputs(graph, n);
   std::vector<const Value*> inputs;
   for (const Value& v : values) inputs.push_back(v.empty() ? nullptr : &v);
   try {
     if (!small_enough(n, inputs, limits)) return {};
-    std::vector<Value> results = evaluate(n, inputs);
+    std::vector<Value> results = evaluate(n, inputs, options.parallel);
     size_t bytes = 0;  // extents that depend on content are known only now
     for (const Value& v : results) bytes += v.tensor() ? v.tensor()->bytes() : 0;
     return within(bytes, limits) ? std::move(results) : std::vector<Value>();
@@ -58,11 +62,12 @@ std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const FoldLim
 }
 
 void fold_constants(Graph& graph, PassContext& context) {
-  const FoldLimits& limits = context.options().folding;
+  const PassOptions& options = context.options();
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
-    if (graph.node(id).dead || !foldable(graph, graph.node(id), limits)) continue;
-    const std::vector<Value> results = try_evaluate(graph, graph.node(id), limits);
+    if (graph.node(id).dead || !foldable(graph, graph.node(id), options.folding)) continue;
+    const std::vector<Value> results = try_evaluate(graph, graph.node(id), options);
+    check_loading(options.parallel);  // kernels return early when loading is cancelled: results are not complete then
     bool all = !results.empty();
     for (size_t i = 0; i < results.size(); ++i)
       all = all && (results[i].tensor() || graph.node(id).outputs[i] == ValueId::none);

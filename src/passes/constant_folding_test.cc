@@ -1,6 +1,9 @@
 // Tests which nodes with constant inputs are computed before the model runs.
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "passes/passes.h"
 #include "passes/passes_testing.h"
 
 namespace retort {
@@ -23,6 +26,23 @@ TEST(ConstantFolding, KeepsToTheBytesOfResults) {
   EXPECT_EQ(negations_left({.most_bytes = 64}), 0u);
   EXPECT_EQ(negations_left({.most_bytes = 63}), 1u);
   EXPECT_EQ(negations_left({.most_bytes = 0}), 0u);
+}
+
+// Kernels return early then, so a result may lack elements.
+TEST(ConstantFolding, EndsWhenLoadingIsCancelled) {
+  const std::atomic<bool> cancelled{true};
+  TestGraph t;
+  t.output(t.add("Add", {t.input("x", {16}), t.add("Neg", {t.weight("w", {16})})}), "y");
+  PassOptions options{.level = 1, .parallel = Parallel(nullptr, &cancelled)};
+  try {
+    optimize(t.g, options);
+    FAIL() << "optimised";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::model_load_canceled);
+  }
+  PassContext context(options);
+  EXPECT_THROW(pass_constant_folding.run(t.g, context), Error);
+  EXPECT_EQ(count(t.g, "Neg"), 1u);
 }
 
 TEST(ConstantFolding, LimitsResultsWhoseExtentsAreInTheirContents) {

@@ -1,9 +1,11 @@
+#include "base/loading.h"
 #include "passes/passes.h"
 
 namespace retort {
 
 void infer_types(Graph& graph) {
   for (NodeId id : graph.order()) {
+    check_loading();
     Node& n = graph.node(id);
     if (!n.op) continue;
     for (Body& b : n.bodies) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/advice.h"
+#include "base/loading.h"
 #include "passes/passes.h"
 
 namespace retort {
@@ -65,6 +66,7 @@ class Pipeline {
 
  private:
   void run(const Stage& stage, Graph& graph) {
+    check_loading(options_.parallel);
     const auto start = std::chrono::steady_clock::now();
     const size_t before = options_.report ? graph.order().size() : 0;
     try {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parallel.h"
 #include "ir/graph.h"
 
 namespace retort {
@@ -35,6 +36,7 @@ struct PassOptions {
   bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to skip
   FoldLimits folding;
+  Parallel parallel;  ///< for constant folding; once it is cancelled, optimize() throws model_load_canceled
   /// Receives a report of each pass that ran, in order. May be empty.
   std::function<void(const PassReport&)> report;
 };

@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "memory/mapping.h"
 #include "passes/pass.h"
 
@@ -26,6 +27,7 @@ class Rewriter {
     while (!queue_.empty() && budget-- > 0) {
       const NodeId id = queue_.front();
       queue_.pop_front();
+      check_loading(context_.options().parallel);
       visit(id);
     }
   }

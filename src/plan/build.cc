@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "memory/host.h"
 #include "ops/external.h"
@@ -29,13 +30,13 @@ class Builder {
     if (!is_body_) plan_->uploaded_outputs = options_.uploaded_outputs;
     if (is_body_ && spaces != options_.body_spaces.end()) plan_->input_spaces = spaces->second;
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
-    for (NodeId id : graph_.order()) add_step(graph_.node(id));
+    for (const NodeId id : ordered_nodes(graph_, options_.order)) add_step(graph_.node(id));
     for (ValueId out : graph_.outputs) plan_->outputs.push_back(slot(out, Home::none));
     settle_lifetimes(*plan_);
     const std::vector<uint32_t> readers = prepare_steps(*plan_, {graph_, ids_}, options_, number_);
     share_late_outputs(*plan_);
     plan_->caches = find_caches(*plan_, readers);
-    keep_constants(*plan_, options_.shared, options_.parallel);
+    keep_constants(*plan_, options_.shared);
     trim_heap();
     return plan_;
   }
@@ -55,6 +56,7 @@ class Builder {
   }
 
   void add_step(Node& node) {
+    check_loading();
     Step s;
     s.op = node.op;
     s.params = node.params;

@@ -25,6 +25,6 @@ std::vector<uint32_t> prepare_steps(Plan& plan, PlannedGraph graph, const PlanOp
 
 /// Moves the constants that runs still read to where runs may read them: aligned, and in the memory that other sessions
 /// use too if `shared` is not null.
-void keep_constants(Plan& plan, SharedBlocks* shared, const Parallel& loading);
+void keep_constants(Plan& plan, SharedBlocks* shared);
 
 }  // namespace retort

@@ -12,11 +12,12 @@ namespace {
 
 class Keeper {
  public:
-  Keeper(Plan& plan, SharedBlocks* shared, const Parallel& loading) : plan_(plan), shared_(shared), loading_(loading) {}
+  Keeper(Plan& plan, SharedBlocks* shared) : plan_(plan), shared_(shared) {}
 
   void keep() {
     for (PlanValue& v : plan_.values) {
       if (!v.constant.data()) continue;  // not a constant, or packed and dropped
+      check_loading();
       const size_t bytes = v.constant.bytes();
       try {
         v.constant = kept(v.constant);
@@ -38,7 +39,7 @@ class Keeper {
       return Tensor(constant.dtype(), constant.shape(), data, std::move(memory));
     };
     if (!range) {
-      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : moved(constant);
+      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
       const bool lent = !own.owner() || own.dtype() == DType::string;
       return !shared_ || lent ? own : in(shared_->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
     }
@@ -60,22 +61,17 @@ class Keeper {
       release_mapping(constant);
       return in(std::move(copy));
     }
-    return is_aligned(constant.dtype(), constant.data()) ? constant : moved(constant);
-  }
-
-  Tensor moved(const Tensor& constant) {
-    return move_from_file(constant, [&] { check_loading(loading_); });
+    return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
   }
 
   Plan& plan_;
   SharedBlocks* const shared_;
-  const Parallel& loading_;
   // For small constants; not the pool of packed weights, so that one shared with another model keeps no block of those.
   BlockPool small_;
 };
 
 }  // namespace
 
-void keep_constants(Plan& plan, SharedBlocks* shared, const Parallel& loading) { Keeper(plan, shared, loading).keep(); }
+void keep_constants(Plan& plan, SharedBlocks* shared) { Keeper(plan, shared).keep(); }
 
 }  // namespace retort

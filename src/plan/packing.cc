@@ -48,6 +48,7 @@ class Packer {
   std::vector<uint32_t> prepare_all() {
     std::vector<Step*> steps;
     for (Step& s : plan_.steps) {
+      check_loading();
       if (!s.view) choose_kernel(s);
       const bool wanted = options_.prepack || s.op->has(kInternal);  // internal operators have no other form
       if (s.op->prepare && wanted) steps.push_back(&s);
@@ -132,7 +133,9 @@ class Packer {
     in_passing_ = std::accumulate(bytes.begin(), bytes.end(), size_t(0)) / kInPassing;
     Transit transit(in_passing_);
     std::vector<std::exception_ptr> errors(steps.size());
+    const std::atomic<bool>* const cancel = loading_cancel();
     options_.parallel.for_each_in_order(steps.size(), [&](size_t i, int) {
+      const LoadingThread loading(cancel);
       transit.enter(bytes[i]);
       try {
         prepare(*steps[i]);

@@ -13,6 +13,7 @@
 #include "memory/shared_blocks.h"
 #include "ops/op.h"
 #include "plan/model_nodes.h"
+#include "plan/order.h"
 
 namespace retort {
 
@@ -91,8 +92,9 @@ struct PlanOptions {
   /// about ten times as large, and Strassen, where it is two to three times as large. Passes ignore this option, since
   /// their rewrites keep the formula.
   PrepareOptions kernels;
-  bool prepack = true;             ///< kernels may keep packed copies of weights
-  bool reuses_memory = true;       ///< see Plan
+  bool prepack = true;        ///< kernels may keep packed copies of weights
+  bool reuses_memory = true;  ///< see Plan
+  NodeOrder order = NodeOrder::model;
   Parallel parallel;               ///< for packing
   SharedBlocks* shared = nullptr;  ///< for finding equal weights of other sessions; null: nothing is shared
   PackedCache* cache = nullptr;    ///< for finding weights that an earlier start has packed; null: all are packed anew

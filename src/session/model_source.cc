@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "memory/host.h"
 #include "onnx/weight_file.h"
 
@@ -133,7 +134,7 @@ void ModelSource::keep(const Graph& graph, const SessionOptions& options) {
   lent_ = lends_weights(options);
   if (bytes_.empty() || bytes_.size() > kMostKept || lent_) return;
   kept_ = allocate_block(bytes_.size());
-  std::memcpy(kept_.get(), bytes_.data(), bytes_.size());
+  copy_in_pieces(kept_.get(), bytes_.data(), bytes_.size());
   bytes_ = {static_cast<const std::byte*>(kept_.get()), bytes_.size()};
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/loading.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
 #include "tensor/tensor.h"
@@ -111,7 +112,7 @@ struct SessionOptions {
   std::function<std::vector<std::shared_ptr<Provider>>(const Model&)> choose_providers;
 
   /// Set from any thread to end the creation of a session.
-  std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<LoadCancellation> cancel_load = std::make_shared<LoadCancellation>();
 };
 
 /// Settings of one run. While a run reads them, only `terminate` and `terminations` may change.

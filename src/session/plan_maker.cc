@@ -25,6 +25,11 @@ std::vector<std::string> split_names(const std::string& list) {
   return names;
 }
 
+NodeOrder node_order(const SessionOptions& options) {
+  const std::string& entry = options.config_entry("session.execution_order");
+  return entry == "priority" ? NodeOrder::priority : entry == "memory" ? NodeOrder::memory : NodeOrder::model;
+}
+
 bool computes_shapes(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.outputs, [&](ValueId out) {
     if (out == ValueId::none) return true;
@@ -194,6 +199,7 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
   return build_plan(graph, {.kernels = kernels,
                             .prepack = !options.config_on("session.disable_prepacking"),
                             .reuses_memory = options.config_on("session.memory_reuse", true),
+                            .order = node_order(options),
                             .parallel = lower.parallel,
                             .shared = &parts_.weights,
                             .cache = first ? first->cache : nullptr,

@@ -1,5 +1,7 @@
 #include "session/ports.h"
 
+#include <algorithm>
+
 #include "base/advice.h"
 #include "base/error.h"
 
@@ -30,7 +32,7 @@ ModelInterface interface_of(const Model& model) {
   return shown;
 }
 
-Ports::Ports(const Model& model, std::unique_ptr<const DimTable> dims, std::shared_ptr<const Devices> devices)
+Ports::Ports(const Model& model, std::unique_ptr<DimTable> dims, std::shared_ptr<const Devices> devices)
     : shown_(interface_of(model)), dims_(std::move(dims)), devices_(std::move(devices)) {
   const Graph& g = *model.graph;
   uint32_t required = 0, overridable = uint32_t(inputs().size());
@@ -43,6 +45,33 @@ Ports::Ports(const Model& model, std::unique_ptr<const DimTable> dims, std::shar
   for (size_t i = 0; i < outputs().size(); ++i) output_by_name_.emplace(outputs()[i].name, int(i));
   spaces_.inputs.assign(input_count(), {MemorySpace()});
   spaces_.outputs.assign(outputs().size(), {});
+}
+
+// Extents of the lowered graph are numbers, names, or expressions; the last are as unknown to callers as extents without
+// a name.
+void Ports::learn_shape(const Graph& lowered, const Shape& found, ValueType& shown) {
+  const bool ranked = shown.ranked;
+  if (ranked && shown.shape.rank() != found.rank()) return;
+  Shape shape = found;
+  for (size_t d = 0; d < found.rank(); ++d) {
+    const bool declared = ranked && (is_known(shown.shape[d]) || !dims_->symbol_name(shown.shape[d]).empty());
+    if (declared) shape[d] = shown.shape[d];
+    if (declared || is_known(found[d])) continue;
+    const std::string name = lowered.dims().symbol_name(found[d]);
+    shape[d] = name.empty() ? (ranked ? shown.shape[d] : dims_->fresh_extent()) : dims_->symbol(name);
+  }
+  shown.shape = std::move(shape);
+  shown.ranked = true;
+}
+
+void Ports::learn_outputs(const Graph& lowered) {
+  for (size_t i = 0; i < std::min(shown_.outputs.size(), lowered.outputs.size()); ++i) {
+    const ValueType& found = lowered.value(lowered.outputs[i]).type;
+    ValueType& shown = shown_.outputs[i].type;
+    if (!found.is_tensor() || found.dtype == DType::undefined) continue;
+    if (shown.kind == ValueType::Kind::unknown) shown = ValueType::tensor(found.dtype);
+    if (shown.is_tensor() && found.ranked) learn_shape(lowered, found.shape, shown);
+  }
 }
 
 int Ports::input_index(std::string_view name) const { return index_of(input_by_name_, name); }

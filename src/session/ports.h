@@ -1,5 +1,6 @@
 // The inputs and outputs of a session as the file of the model declares them: their names and types, whether a value
-// fits them, and in which memory the session reads or makes them. Reads the model while it is constructed, and no plan.
+// fits them, and in which memory the session reads or makes them. Reads the model while it is constructed, and no plan;
+// what the file does not say of outputs comes from the graph that the first plan was made of.
 #pragma once
 #include <memory>
 #include <span>
@@ -42,11 +43,11 @@ struct PortSpaces {
   std::vector<MemorySpace> outputs;  ///< by output index: the memory that the output is made in
 };
 
-/// Thread-safe, but for set_spaces(). Inputs have indices: the required ones come first, then the overridable ones.
+/// Thread-safe, but for set_spaces() and learn_outputs(). Inputs have indices: the required ones come first, then the overridable ones.
 class Ports {
  public:
   /// `dims` has the names of the model's extents. `devices` tells which memories the engine can copy from.
-  Ports(const Model& model, std::unique_ptr<const DimTable> dims, std::shared_ptr<const Devices> devices);
+  Ports(const Model& model, std::unique_ptr<DimTable> dims, std::shared_ptr<const Devices> devices);
   Ports(const Ports&) = delete;
 
   /// Required inputs.
@@ -87,10 +88,15 @@ class Ports {
   const MemorySpace& output_space(size_t index) const { return spaces_.outputs[index]; }
   /// Called once, when the first plan is made and before any run.
   void set_spaces(PortSpaces spaces) { spaces_ = std::move(spaces); }
+  /// Completes the types of outputs that the file declares without a type, a shape or an extent by those of the lowered
+  /// graph. Called once, before any run.
+  void learn_outputs(const Graph& lowered);
 
  private:
+  void learn_shape(const Graph& lowered, const Shape& found, ValueType& shown);
+
   ModelInterface shown_;
-  std::unique_ptr<const DimTable> dims_;
+  std::unique_ptr<DimTable> dims_;
   std::shared_ptr<const Devices> devices_;
   std::vector<uint32_t> index_in_model_;  ///< by position among the inputs of the model's graph
   std::vector<bool> is_read_;             ///< by required input

@@ -40,6 +40,33 @@ TEST(Ports, NamesHaveIndices) {
   expect_part(ports.no_output("x"), "the model has no output 'x'; use 'y'");
 }
 
+TEST(Ports, WhatTheFileDoesNotSayOfOutputsIsLearnt) {
+  Model model;
+  Graph& g = *model.graph;
+  const Dim n = model.dims->symbol("n"), unnamed = model.dims->fresh_extent();
+  const auto output = [&](const char* name, ValueType type) {
+    g.outputs.push_back(g.add_value(name, std::move(type)));
+  };
+  output("nothing", {});
+  output("no shape", ValueType::tensor(DType::f32));
+  output("no extent", ValueType::tensor(DType::f32, {7, unnamed, unnamed}));
+  output("all", ValueType::tensor(DType::f32, {n}));
+  Ports ports = ports_of(model);
+  const Dim twice = model.dims->mul(2, n);  // which the table of the ports does not have
+  for (const ValueId out : g.outputs) g.value(out).type = ValueType::tensor(DType::i64, {2, n, twice});
+  ports.learn_outputs(g);
+  const auto text = [&](size_t i) {
+    const ValueType& type = ports.outputs()[i].type;
+    std::string all = cat("{}:", dtype_name(type.dtype));
+    for (const Dim d : type.shape) all += is_known(d) ? cat(" {}", d) : cat(" '{}'", ports.dims().symbol_name(d));
+    return all;
+  };
+  EXPECT_EQ(text(0), "int64: 2 'n' ''");
+  EXPECT_EQ(text(1), "float32: 2 'n' ''");
+  EXPECT_EQ(text(2), "float32: 7 'n' ''");
+  EXPECT_EQ(text(3), "float32: 'n'");
+}
+
 TEST(Ports, AnInputThatNothingReadsIsKnown) {
   SmallModel small;
   small.input("unread", ValueType::tensor(DType::f32, Shape{1}));

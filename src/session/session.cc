@@ -83,8 +83,9 @@ bool shrinks_memory(const RunOptions* options) {
 }
 
 // Without devices, a run searches no entries for this.
-StreamUse stream_use(const RunOptions* options, bool has_devices) {
+StreamUse stream_use(const RunOptions* options, bool has_devices, ThreadPool& threads) {
   StreamUse use;
+  use.copies = Parallel(&threads, nullptr);
   if (!options || !has_devices) return use;
   use.outward = options->outward;
   use.callers = options->stream;
@@ -99,15 +100,19 @@ Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr
     : environment_(std::move(environment)),
       options_(with_preset(options)),
       logger_(options.logger(environment_->logger())) {
+  const CancellableLoading loading(*options_.cancel_load);
   load(*model, {});
+  loading.end();
 }
 
 Session::Session(std::shared_ptr<Environment> environment, ModelSource source, const SessionOptions& options)
     : environment_(std::move(environment)),
       options_(with_preset(options)),
       logger_(options.logger(environment_->logger())) {
+  const CancellableLoading loading(*options_.cancel_load);
   const std::shared_ptr<Model> model = source.read(options_, logger_);
   load(*model, std::move(source));
+  loading.end();
 }
 
 Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)
@@ -175,7 +180,7 @@ void Session::build(Model& model, ModelSource source) {
   seed_random(model, options_);
   nodes_.add(*model.graph);
   if (options_.config_on("session.record_ep_graph_assignment_info")) assigned_ = parts_of_cpu(*model.graph);
-  const LowerOptions lower = routes_->plans().lower_options(options_.cancel_load.get());
+  const LowerOptions lower = routes_->plans().lower_options(&options_.cancel_load->on);
   for (const std::string& name : lower.disabled) {
     const std::string unknown = unknown_pass(name);
     if (!unknown.empty()) logger_.warn("optimization.disable_specified_optimizers: {}", unknown);
@@ -187,6 +192,7 @@ void Session::build(Model& model, ModelSource source) {
   const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
+  ports_->learn_outputs(*model.graph);
   if (made.capture) captures_.emplace(*made.capture, *ports_, *turns_);
   if (cache) cache->save();
 }
@@ -246,7 +252,7 @@ void Session::run_frame(const RunCall& call, Frame& frame, RunRecord& record, Re
              .profiler = record.profiler(),
              .ledger = &record.ledger(),
              .devices = &devices_,
-             .streams = stream_use(options, !devices_.providers.empty()),
+             .streams = stream_use(options, !devices_.providers.empty(), threads_->inside()),
              .disallow_copies = disallow_copies_,
              .caches_grow = !results.is_elsewhere()});
 }

@@ -285,5 +285,32 @@ TEST_F(SquareModel, AChangedFileIsNotTakenForTheModel) {
   EXPECT_CONTAINS(refusal(session), "has changed since");
 }
 
+// Whatever was cut short while the flag was set must not be used.
+TEST(Session, LoadingFailsIfItWasCancelledForAMoment) {
+  for (const bool cancels : {false, true}) {
+    OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n")}; });
+    SessionOptions options;
+    options.choose_providers = [&, flag = options.cancel_load](const Model&) {
+      flag->times += cancels;
+      flag->on = cancels;
+      flag->on = false;
+      return std::vector<std::shared_ptr<Provider>>();
+    };
+    const auto make = [&] {
+      Session(std::make_shared<Environment>(EnvironmentOptions{}), m.model(m.node("Neg", {m.x()})), options);
+    };
+    if (!cancels) {
+      make();
+      continue;
+    }
+    try {
+      make();
+      FAIL() << "loaded";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::model_load_canceled);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace retort

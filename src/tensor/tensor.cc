@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/loading.h"
 
 namespace retort {
 namespace {
@@ -86,7 +87,7 @@ bool is_aligned(DType dtype, const void* data) {
 Tensor aligned(const Tensor& tensor) {
   if (is_aligned(tensor.dtype(), tensor.data())) return tensor;
   Tensor copy(tensor.dtype(), tensor.shape());
-  std::memcpy(copy.mutable_data(), tensor.data(), tensor.bytes());
+  copy_in_pieces(copy.mutable_data(), tensor.data(), tensor.bytes());
   return copy;
 }
 

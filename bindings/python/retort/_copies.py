@@ -14,7 +14,7 @@ class Copy(NamedTuple):
     """Copies of one tensor for one reason."""
 
     tensor: str  #: its name in the model
-    cause: str  #: "bind_input", "run_input", "border", "output", "alias" or "dynamic"
+    cause: str  #: "array" (of another layout), "bind_input", "run_input", "border", "output", "alias" or "dynamic"
     direction: str  #: "host_to_host", "host_to_device", "device_to_host" or "device_to_device"
     source: str  #: the memory from which it was copied
     target: str  #: the memory to which it was copied
@@ -23,9 +23,10 @@ class Copy(NamedTuple):
 
 
 class CopyLedger(Sequence[Copy]):
-    """What the engine has copied by itself since a session was made; a sequence of `Copy`, in the order of the first.
+    """What was copied without being asked for since a session was made; a sequence of `Copy`.
 
-    It is a snapshot: later copies do not change it.
+    Arrays that runs got in another layout come first, then the copies of the engine in the order of the first. It is a
+    snapshot: later copies do not change it.
     """
 
     def __init__(self, copies: Sequence[Copy], total_bytes: int) -> None:
@@ -75,11 +76,19 @@ def read_ledger(session: C.InferenceSession) -> CopyLedger:
         Copy(row["tensor"], row["cause"], row["direction"], row["from"], row["to"], row["bytes"], row["count"])
         for row in data["copies"]
     ]
-    return CopyLedger(copies, data["total_bytes"])
+    arrays = [
+        Copy(name, "array", "host_to_host", "the CPU", "the CPU", size, times)
+        for name, size, times in session.array_copies()
+    ]
+    return CopyLedger([*arrays, *copies], data["total_bytes"] + sum(copy.bytes for copy in arrays))
 
 
 def _get_disallowed(options: C.SessionOptions) -> bool:
-    """Whether a run that would have to copy a tensor by itself fails instead. Official ONNX Runtime ignores this."""
+    """Whether a run that would have to copy a tensor by itself fails instead.
+
+    This includes arrays that are not contiguous, aligned and in native byte order. The library of official ONNX Runtime
+    ignores it for copies of its own.
+    """
     try:
         return options.get_session_config_entry(_FORBID) == "1"
     except RuntimeError:

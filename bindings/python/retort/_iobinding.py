@@ -28,6 +28,10 @@ class IOBinding:
         self._iobinding = C.SessionIOBinding(session._sess)
         self._numpy_obj_references: dict[str, np.ndarray] = {}
 
+    def __repr__(self) -> str:
+        outputs = self._iobinding.get_output_names()
+        return f"<IOBinding with {'outputs ' + ', '.join(outputs) if outputs else 'no outputs'}>"
+
     def bind_cpu_input(self, name: str, arr_on_cpu: np.ndarray) -> None:
         """Binds an array to an input: each run reads its memory.
 

@@ -181,7 +181,14 @@ def diff(
         tolerance: the largest difference that counts as equal, relative to the largest absolute value of a tensor.
         threads, seed, shapes: see `profile`.
         disable, config, providers, plugins: see `inspect`.
+
+    Raises:
+        TypeError: `against` is a model in place of a library.
     """
+    if against is not None and not isinstance(against, (str, os.PathLike)):
+        raise TypeError(
+            f"against: got {type(against).__name__}, expected the path of a library; give a model as against_model"
+        )
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         options = [f"--tolerance={tolerance}", f"--threads={threads}", *_seed(seed)]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from ._sparse import SparseTensor
 
 
-class OrtValue:
+class OrtValue(C.Buffered):
     """A value of the engine: a tensor on any device, a tensor of strings, a sequence, a map or a sparse tensor.
 
     Make one from an array with `OrtValue.ortvalue_from_numpy(array)`: on the CPU it lies over the memory of the array
-    and keeps it alive. Read one with `numpy()`, `numpy.asarray(value)` or `from_dlpack(value)` of any library.
+    and keeps it alive. Read one with `numpy()`, `numpy.asarray(value)`, `memoryview(value)` or `from_dlpack(value)` of
+    any library.
     The memory belongs to the value, or to the object that it was made from, and is freed with the last of both.
     Reading from several threads is safe; writing while others read is not.
     """

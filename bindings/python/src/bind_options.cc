@@ -75,7 +75,9 @@ void bind_settings(Class& c) {
   bind_flag(c, "enable_cpu_mem_arena", &V::cpu_arena,
             "Whether the memory of large results is kept for later results after they are released. Default True.");
   bind_flag(c, "enable_mem_pattern", &V::memory_pattern,
-            "Whether memory is planned ahead from shapes that are known. Default True.");
+            "For the library of official ONNX Runtime: whether memory is planned ahead from shapes that are known. "
+            "Default True. Retort plans the memory of each run from its shapes, and keeps the plan of the last shapes "
+            "alone, so there is nothing to switch off: False has no effect, and is logged as information.");
   bind_flag(c, "enable_mem_reuse", &V::memory_reuse,
             "Whether tensors take the memory of tensors that are no longer needed. Default True. False is for looking "
             "at memory: it has no effect on the library of official ONNX Runtime, since the C interface has no "
@@ -87,9 +89,12 @@ void bind_settings(Class& c) {
             "Whether the session has threads of its own, rather than those of set_global_thread_pool_sizes(). "
             "Default True.");
   bind_setting(c, "execution_mode", &V::mode, "Whether nodes may run beside each other. Default ORT_SEQUENTIAL.");
-  bind_setting(c, "execution_order", &V::order,
-               "Kept for programs that set it: the engine orders nodes by itself, since the C interface has no "
-               "function for the option.");
+  bind_setting(
+      c, "execution_order", &V::order,
+      "In which order nodes run that may run in several. DEFAULT: that of the model. PRIORITY_BASED: Shape and "
+      "Size first, as soon as their inputs exist. MEMORY_EFFICIENT: always the node after which the least "
+      "memory is in use. It has no effect on the library of official ONNX Runtime, since the C interface has "
+      "no function for it.");
   bind_setting(c, "graph_optimization_level", &V::level, "How much the graph is optimized. Default ORT_ENABLE_ALL.");
   bind_setting(c, "inter_op_num_threads", &V::inter_threads,
                "Threads that run nodes beside each other. 0 (default): the engine decides.");

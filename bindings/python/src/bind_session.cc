@@ -170,6 +170,16 @@ void bind_description(Class& c) {
       .def("get_provider_options", &Session::provider_options, nb::rv_policy::copy, "The options of each provider.")
       .def("get_provider_graph_assignment_info", &assignment,
            "Which provider runs which nodes. Needs the entry session.record_ep_graph_assignment_info = 1.")
+      .def(
+          "array_copies",
+          [](const Session& s) {
+            nb::list rows;
+            for (const auto& [name, copies] : s.array_copies()) {
+              rows.append(nb::make_tuple(name, copies.bytes, copies.times));
+            }
+            return rows;
+          },
+          "(input, bytes, times) of arrays that runs had to copy since they do not lie as the engine reads them.")
       .def("copies_json", &copies_json, "The copies that the engine made by itself, as JSON. Only Retort.")
       .def(
           "is_webgpu_graph_capture_enabled", [](const Session&) { return false; },

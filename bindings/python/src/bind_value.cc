@@ -312,6 +312,33 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 
 PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
 
+// A class of Python has the buffer protocol only from 3.12 on (__buffer__), except by a base.
+int get_buffer_inside(PyObject* self, Py_buffer* view, int flags) noexcept {
+  PyObject* value = PyObject_GetAttrString(self, "_ortvalue");
+  if (!value) {
+    view->obj = nullptr;
+    return -1;
+  }
+  const int result = PyObject_GetBuffer(value, view, flags);
+  Py_DECREF(value);  // the view keeps it
+  return result;
+}
+
+void bind_base(nb::module_& m) {
+  static PyType_Slot base_slots[] = {
+      {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer_inside)},
+      {Py_tp_doc, const_cast<char*>("The base of classes that wrap an OrtValue: gives them its buffer protocol.")},
+      {0, nullptr}};
+  static PyType_Spec spec{"_native.Buffered", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                          base_slots};
+  PyObject* base = PyType_FromSpec(&spec);
+  if (!base) {
+    nb::raise_python_error();
+  }
+  m.attr("Buffered") = nb::steal(base);
+  m.attr("Buffered").attr("__module__") = m.attr("__name__");
+}
+
 }  // namespace
 
 void bind_value(nb::module_& m) {
@@ -320,6 +347,7 @@ void bind_value(nb::module_& m) {
   bind_value_makers(value);
   bind_questions(value);
   bind_contents(value);
+  bind_base(m);
 }
 
 }  // namespace retort::python

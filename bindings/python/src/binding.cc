@@ -49,6 +49,7 @@ Binding::~Binding() {
 }
 
 void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
+  has_run_ = has_run_ && input;
   OrtStatus* status = nullptr;
   {
     // Binding an input of a device copies it there.
@@ -63,6 +64,9 @@ void Binding::bind_input(const std::string& name, nb::handle object) {
   for (const Ports* ports : {&session_->inputs(), &session_->initializers()}) {
     if (const int index = ports->find(key.ptr(), 0); index >= 0) {
       const Port& port = (*ports)[static_cast<size_t>(index)];
+      if (is_array(object.ptr()) && !lies_dense(object.ptr())) {
+        session_->count_copy(object, port);
+      }
       const Owned<OrtValue> value = value_of_object(object, port.type, Keep::kReference, port.what);
       return bind(name, value.get(), true);
     }
@@ -74,7 +78,8 @@ void Binding::bind_value(const std::string& name, nb::handle value, bool input) 
   const char* what = input ? "bind_ortvalue_input(): the value" : "bind_ortvalue_output(): the value";
   OrtValue* handle = unwrap(value, what);
   if (!input) {
-    require_writeable(value, what);
+    const Value* known = require_writeable(value, what);
+    is_elsewhere_ = !known || !known->is_host_tensor() || is_elsewhere_;
   }
   bind(name, handle, input);
 }
@@ -82,6 +87,7 @@ void Binding::bind_value(const std::string& name, nb::handle value, bool input) 
 void Binding::bind_memory(const std::string& name, const Device& device, nb::handle element,
                           const std::vector<int64_t>& shape, uintptr_t address, bool input) {
   const Element type = element_of(element);
+  is_elsewhere_ = (!input && !device.is_host()) || is_elsewhere_;
   const PlaceOf info(device);
   const auto value =
       made<OrtValue>(api().CreateTensorWithDataAsOrtValue, info.get(), reinterpret_cast<void*>(address),
@@ -90,6 +96,8 @@ void Binding::bind_memory(const std::string& name, const Device& device, nb::han
 }
 
 void Binding::bind_output(const std::string& name, const Device& device) {
+  is_elsewhere_ = !device.is_host() || is_elsewhere_;
+  has_run_ = false;
   const PlaceOf info(device);
   check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
 }
@@ -100,15 +108,18 @@ void Binding::clear_inputs() {
 }
 
 void Binding::clear_outputs() {
+  has_run_ = false;
   const HoldsGil gil;
   api().ClearBoundOutputs(get());
 }
 
 void Binding::run(const Session& session, nb::handle options) {
   OrtSession* handle = session.get();
+  has_run_ = false;
   try {
     call_engine(run_options_of(options),
                 [&](const OrtRunOptions* settings) { return api().RunWithBinding(handle, settings, get()); });
+    has_run_ = true;
   } catch (const Error& error) {
     throw BoundRunError(error.code(), error.what());
   }
@@ -177,23 +188,28 @@ nb::object Binding::output_vector(nb::handle self) const {
   return nb::cast(std::move(result));
 }
 
-nb::list Binding::outputs_on_host() const {
-  nb::list result;
-  Made values = outputs();
-  for (size_t i = 0; i < values.size(); ++i) {
-    Owned<OrtValue> value = values.take(i);
-    int is_tensor = 0;
-    check(api().IsTensor(value.get(), &is_tensor));
-    if (is_tensor && is_on_host(value.get())) {
-      result.append(array_of_tensor(std::move(value)));
-      continue;
-    }
-    if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
-      throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
-    }
-    result.append(object_of_value(on_host(std::move(value))));
+nb::object Binding::object_on_host(Owned<OrtValue> value) const {
+  if (kind_of(value.get()) == ONNX_TYPE_UNKNOWN) {
+    throw Error(ORT_FAIL, "copy_outputs_to_cpu(): the binding has not been run");
   }
-  return result;
+  int is_tensor = 0;
+  check(api().IsTensor(value.get(), &is_tensor));
+  return is_tensor && is_on_host(value.get()) ? array_of_tensor(std::move(value))
+                                              : object_of_value(on_host(std::move(value)));
+}
+
+nb::object Binding::outputs_on_host() const {
+  Made values = outputs();
+  const bool plain = has_run_ && !is_elsewhere_ && session_->has_plain_outputs();
+  nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(values.size())));
+  if (!list.is_valid()) {
+    nb::raise_python_error();
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    nb::object object = plain ? array_of_tensor(values.take(i)) : object_on_host(values.take(i));
+    PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), object.release().ptr());
+  }
+  return list;
 }
 
 void run_with_vectors(nb::handle session, nb::handle options, const std::vector<std::string>& feed_names,

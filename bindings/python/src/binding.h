@@ -61,13 +61,18 @@ class Binding {
   Made outputs() const { return Made(get()); }
   std::vector<std::string> output_names() const;
   nanobind::object output_vector(nanobind::handle self) const;  // `self` is this binding
-  nanobind::list outputs_on_host() const;
+  nanobind::object outputs_on_host() const;
 
  private:
+  nanobind::object object_on_host(Owned<OrtValue> value) const;
   void bind(const std::string& name, const OrtValue* value, bool input);
 
   nanobind::object owner_;
   const Session* session_;
+  // Whether an output was ever bound to memory that is not the host's: without one, outputs of a session whose outputs
+  // are plain need no questions.
+  bool is_elsewhere_ = false;
+  bool has_run_ = false;  // without an error, since outputs were bound
   Owned<OrtIoBinding> handle_;
 };
 

@@ -3,6 +3,10 @@
 
 #include "rooms.h"
 
+// nanobind's function gets another name: a second interpreter would change what the first one uses before the body below
+// runs, so it is refused at the end of this file.
+#define PyInit__native retort_make_native
+
 NB_MODULE(_native, m) {
   using namespace retort::python;
   m.doc() = "The engine's classes and functions, over the C interface. Use the package, not this module.";
@@ -24,4 +28,17 @@ NB_MODULE(_native, m) {
   bind_compiler(m);
   bind_packages(m);
   bind_tools(m);
+}
+
+#undef PyInit__native
+
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+  // The engine's threads call Python by interfaces that know the main interpreter alone.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+    PyErr_SetString(PyExc_ImportError,
+                    "this package works in the main interpreter only; import it there, or use processes in place of "
+                    "interpreters");
+    return nullptr;
+  }
+  return retort_make_native();
 }

@@ -191,12 +191,17 @@ nb::object array_dtype(nb::handle object) {
 
 bool is_array(PyObject* object) noexcept { return PyArray_Check(object); }
 
+bool lies_dense(PyObject* object) noexcept {
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  constexpr int kDense = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+  return (PyArray_FLAGS(array) & kDense) == kDense && PyArray_ISNOTSWAPPED(array);
+}
+
 bool read_array(PyObject* object, ArrayView& view) noexcept {
   if (!PyArray_Check(object)) {
     return false;
   }
   auto* array = reinterpret_cast<PyArrayObject*>(object);
-  constexpr int kDense = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
   view.element = element_of(PyArray_DESCR(array));
   view.rank = PyArray_NDIM(array);
   view.shape = reinterpret_cast<const int64_t*>(PyArray_DIMS(array));
@@ -205,8 +210,8 @@ bool read_array(PyObject* object, ArrayView& view) noexcept {
   for (int i = 0; i < view.rank; ++i) {
     view.count *= static_cast<size_t>(view.shape[i]);
   }
-  view.in_place = (PyArray_FLAGS(array) & kDense) == kDense && PyArray_ISNOTSWAPPED(array) &&
-                  view.element != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING && !is_packed(view.element);
+  view.in_place =
+      lies_dense(object) && view.element != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING && !is_packed(view.element);
   view.writeable = PyArray_ISWRITEABLE(array);
   return true;
 }

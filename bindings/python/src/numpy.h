@@ -25,6 +25,10 @@ struct ArrayView {
 
 bool is_array(PyObject* object) noexcept;
 
+// Whether the elements of an ndarray lie one after the other, aligned and in native byte order: then those of types that
+// the engine has in the same form are read in place.
+bool lies_dense(PyObject* array) noexcept;
+
 // False if `object` is not an ndarray.
 bool read_array(PyObject* object, ArrayView& view) noexcept;
 

@@ -43,6 +43,10 @@ void write_entries(const SessionSettings& s, const Pairs& config, OrtSessionOpti
   if (!s.memory_reuse) {
     check(api().AddSessionConfigEntry(handle, "session.memory_reuse", "0"));
   }
+  if (s.order != ExecutionOrder::kDefault && !config.contains("session.execution_order")) {
+    const char* const order = s.order == ExecutionOrder::kPriorityBased ? "priority" : "memory";
+    check(api().AddSessionConfigEntry(handle, "session.execution_order", order));
+  }
 }
 
 // The memory of an object with the buffer protocol, locked until this object is destroyed.

@@ -15,7 +15,7 @@
 
 namespace retort::python {
 
-// Of the official package; the C interface has no function for it.
+// Of the official package; the C interface has no function for it, Retort an entry.
 enum class ExecutionOrder { kDefault = 0, kPriorityBased = 1, kMemoryEfficient = 2 };
 
 struct SessionSettings {

@@ -91,6 +91,9 @@ void Inputs::add(const Session& session, PyObject* key, PyObject* object, bool o
   if (only_values) {
     values_[size_++] = unwrap(object, port.what);
   } else if (is_array(object)) {
+    if (!lies_dense(object)) [[unlikely]] {
+      session.count_copy(object, port);
+    }
     values_[size_] = value_of_object(object, port.type, Keep::kBorrow, port.what).release();
     owned_[size_++] = true;
   } else if (OrtValue* handle = try_unwrap(object)) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "interrupt.h"
+#include "numpy.h"
 #include "provider_choice.h"
 #include "value.h"
 
@@ -197,6 +198,29 @@ void Session::list_providers(const std::vector<ProviderRequest>& requests) {
   for (const std::string& name : providers_) {
     provider_options_.try_emplace(name);
   }
+}
+
+void Session::count_copy(nb::handle array, const Port& port) const {
+  ArrayView view;
+  read_array(array.ptr(), view);
+  if (view.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING || view.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED) {
+    return;  // strings always are, and others are refused
+  }
+  if (options_.config_on("session.disallow_implicit_copies")) {
+    throw Error(ORT_INVALID_ARGUMENT,
+                std::string(port.what) +
+                    ": the array is not contiguous, aligned and in native byte order, and would have to be copied, "
+                    "which session.disallow_implicit_copies forbids; give numpy.ascontiguousarray(array)");
+  }
+  const nb::ft_lock_guard lock(copies_mutex_);
+  ArrayCopies& copies = copies_[port.name];
+  copies.bytes += element_bytes(view.element, view.count);
+  ++copies.times;
+}
+
+std::map<std::string, Session::ArrayCopies> Session::array_copies() const {
+  const nb::ft_lock_guard lock(copies_mutex_);
+  return copies_;
 }
 
 OrtAllocator* Session::allocator_for(const Device& device) {

@@ -52,6 +52,15 @@ class Session {
   // Whether all outputs are tensors in host memory, whose arrays need fewer questions.
   bool has_plain_outputs() const noexcept { return plain_outputs_; }
 
+  // An array that is given for an input whose elements have to be copied first, since they do not lie as the engine reads
+  // them. Throws Error(ORT_INVALID_ARGUMENT) if session.disallow_implicit_copies forbids that.
+  void count_copy(nanobind::handle array, const Port& port) const;
+  struct ArrayCopies {
+    uint64_t bytes = 0, times = 0;
+  };
+  // By input, since the session was made.
+  std::map<std::string, ArrayCopies> array_copies() const;
+
   // The session's own allocator for a device, which lives as long as the session.
   OrtAllocator* allocator_for(const Device& device);
 
@@ -71,6 +80,8 @@ class Session {
   std::vector<std::string> providers_;
   std::map<std::string, Pairs> provider_options_;
   Owned<OrtSession> handle_;
+  mutable nanobind::ft_mutex copies_mutex_;
+  mutable std::map<std::string, ArrayCopies> copies_;
   nanobind::ft_mutex allocators_mutex_;
   std::vector<std::pair<Device, Owned<OrtAllocator>>> allocators_;  // released before the session
 };

@@ -43,11 +43,13 @@ OrtValue* try_unwrap(nb::handle object) {
   return nullptr;
 }
 
-void require_writeable(nb::handle object, std::string_view what) {
-  const nb::object inner = nb::getattr(object, "_ortvalue", object);
-  if (nb::isinstance<Value>(inner) && !nb::inst_ptr<Value>(inner)->writeable()) {
+const Value* require_writeable(nb::handle object, std::string_view what) {
+  const nb::object inner = nb::getattr(object, "_ortvalue", object);  // which the wrapper keeps alive
+  const Value* value = nb::isinstance<Value>(inner) ? nb::inst_ptr<Value>(inner) : nullptr;
+  if (value && !value->writeable()) {
     throw Misuse(ORT_INVALID_ARGUMENT, std::string(what) + ": it lies in the memory of a read-only array; give a copy");
   }
+  return value;
 }
 
 OrtValue* unwrap(nb::handle object, std::string_view what) {

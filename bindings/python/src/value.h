@@ -62,7 +62,8 @@ OrtValue* unwrap(nanobind::handle object, std::string_view what);
 OrtValue* try_unwrap(nanobind::handle object);
 
 // Throws Misuse, which begins with `what`, for a Python OrtValue (or wrapper) over the memory of a read-only array.
-void require_writeable(nanobind::handle object, std::string_view what);
+// Returns the value; null for a SparseTensor.
+const Value* require_writeable(nanobind::handle object, std::string_view what);
 
 // How long the memory of an array must stay.
 enum class Keep {

@@ -122,9 +122,14 @@ def test_the_ledger_lists_copies() -> None:
     one.bind(x=x, y=np.ones(4, np.float32)).run()
     ledger = one.copies()
     assert isinstance(ledger, retort.CopyLedger)
-    assert "copies" in repr(ledger)
-    assert all(isinstance(copy, retort.Copy) for copy in ledger)
+    assert repr(ledger) == "<CopyLedger: 16 bytes in 1 copies>"
+    assert list(ledger) == [retort.Copy("x", "array", "host_to_host", "the CPU", "the CPU", 16, 1)]
     assert "<table>" in ledger._repr_html_()
+    grid = np.ones((4, 2), np.float32)
+    for array in (grid[:, 1], np.ones(4, ">f4"), np.ones(4, np.float32), [1, 1, 1, 1]):
+        one.run(None, {"x": np.ones(4, np.float32), "y": array})
+    assert [(copy.tensor, copy.bytes, copy.times) for copy in one.copies()] == [("x", 16, 1), ("y", 32, 2)]
+    assert one.copies().total_bytes == 48
 
 
 @pytest.mark.retort_only
@@ -134,9 +139,17 @@ def test_copies_can_be_forbidden() -> None:
     options.disallow_implicit_copies = True
     assert options.get_session_config_entry("session.disallow_implicit_copies") == "1"
     assert options.disallow_implicit_copies is True
+    strict = retort.InferenceSession(add(), options)
+    ones = np.ones(4, np.float32)
+    for array in (np.ones((4, 2), np.float32)[:, 1], np.ones(4, ">f4")):
+        with pytest.raises(retort.errors.InvalidArgument, match="input 'y': the array is not contiguous.*forbids"):
+            strict.run(None, {"x": ones, "y": array})
+        with pytest.raises(retort.errors.InvalidArgument, match="forbids"):
+            strict.io_binding().bind_cpu_input("y", array)
+    assert strict.run(None, {"x": ones, "y": ones})[0].tolist() == [2] * 4
+    assert len(strict.copies()) == 0
     # An output over a part of an input that is still needed cannot be written in place.
     memory = np.arange(5, dtype=np.float32)
-    strict = retort.InferenceSession(add(), options)
     binding = strict.bind(x=memory[:4], y=np.ones(4, np.float32), z=memory[1:])
     with pytest.raises(Exception, match="cop"):
         binding.run()

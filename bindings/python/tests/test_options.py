@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gc
+import json
 import pickle
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import retort
 from models import add, endless, model
-from onnx import helper
+from onnx import TensorProto, helper
 
 NUMBERS = {
     "GraphOptimizationLevel": {
@@ -277,3 +279,59 @@ def test_memory_is_not_reused_if_that_is_switched_off() -> None:
     expected = retort.InferenceSession(data, options).run(None, feed)[0]
     options.enable_mem_reuse = False
     assert np.array_equal(retort.InferenceSession(data, options).run(None, feed)[0], expected)
+
+
+def order_of_nodes(options: retort.SessionOptions, data: bytes, feed: dict[str, np.ndarray], folder: Path) -> list[str]:
+    """The names of the nodes as a profile lists them."""
+    options.enable_profiling = True
+    options.profile_file_prefix = str(folder / "profile")
+    session = retort.InferenceSession(data, options)
+    session.run(None, feed)
+    with open(session.end_profiling(), encoding="utf-8") as file:
+        events = json.load(file)
+    names = [event["name"] for event in events if event.get("cat") == "Node"]
+    return [name.removesuffix("_kernel_time") for name in names if name.endswith("_kernel_time")]
+
+
+@pytest.mark.retort_only("the C interface has no function for the order")
+def test_nodes_run_in_the_order_of_the_options(tmp_path: Path) -> None:
+    """Two branches that begin with something large and end with something small."""
+    node = helper.make_node
+    nodes = [
+        node("Add", ["x", "w"], ["a"], "a"), node("Mul", ["x", "w"], ["b"], "b"), node("Size", ["a"], ["s"], "size"),
+        node("ReduceMax", ["a"], ["m"], "max a"), node("ReduceMax", ["b"], ["n"], "max b"),
+    ]  # fmt: skip
+    wide = helper.make_tensor("w", 1, [1000, 1], np.arange(1000))
+    outputs: dict[str, Any] = {"m": [1, 1], "n": [1, 1], "s": (int(TensorProto.INT64), [])}
+    data = model(nodes, {"x": [1, 4]}, outputs, weights=[wide])
+    feed = {"x": np.ones((1, 4), np.float32)}
+
+    def order(value: retort.ExecutionOrder, entry: str = "") -> list[str]:
+        options = retort.SessionOptions()
+        options.graph_optimization_level = retort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.execution_order = value
+        if entry:
+            options.add_session_config_entry("session.execution_order", entry)
+        names = order_of_nodes(options, data, feed, tmp_path)
+        return [name for name in names if name != "size"]  # it follows from the shape, so it may not run
+
+    assert order(retort.ExecutionOrder.DEFAULT) == ["a", "b", "max a", "max b"]
+    assert order(retort.ExecutionOrder.PRIORITY_BASED) == ["a", "b", "max a", "max b"]
+    assert order(retort.ExecutionOrder.MEMORY_EFFICIENT) == ["a", "max a", "b", "max b"]
+    assert order(retort.ExecutionOrder.MEMORY_EFFICIENT, "default") == ["a", "b", "max a", "max b"]
+    with pytest.raises(retort.errors.InvalidArgument, match="set it to default, priority or memory"):
+        order(retort.ExecutionOrder.DEFAULT, "first")
+
+
+@pytest.mark.retort_only("the official library has a pattern")
+def test_that_the_pattern_has_no_effect_is_logged() -> None:
+    told: list[str] = []
+    options = retort.SessionOptions()
+    options.enable_mem_pattern = False
+    options.log_severity_level = 1
+    retort.set_default_logger_callback(lambda *message: told.append(str(message[-1])), 1)
+    try:
+        retort.InferenceSession(add(), options)
+    finally:
+        retort.set_default_logger_callback(None)
+    assert any("switching the pattern off has no effect" in message for message in told)

@@ -149,3 +149,22 @@ def test_options_that_the_model_has() -> None:
         assert retort.InferenceSession(data).get_session_options().intra_op_num_threads == 0
         assert session.run(None, FEED)[0].tolist() == [2] * 4
     """)
+
+
+def test_a_second_interpreter_gets_one_sentence() -> None:
+    """And the process lives on."""
+    out, _ = run("""
+        try:
+            import _interpreters as interpreters  # 3.13
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        second = interpreters.create()
+        lines = ["import sys", f"sys.path[:] = {sys.path!r}", "try:", "    import retort", "except ImportError as error:"]
+        attempt = chr(10).join([*lines, "    print(error, flush=True)"])
+        (interpreters.exec if hasattr(interpreters, "exec") else interpreters.run_string)(second, attempt)
+        interpreters.destroy(second)
+        print(retort.InferenceSession(add()).run(None, FEED)[0].tolist())
+    """)
+    sentence, result = out.splitlines()
+    assert "main interpreter only" in sentence or "subinterpreters" in sentence  # the latter is Python's own, from 3.12 on
+    assert result == "[2.0, 2.0, 2.0, 2.0]"

@@ -75,6 +75,8 @@ def test_diff_finds_the_node_that_differs() -> None:
     assert other["agree"] is False
     assert "second" in str(dict(other))
     assert "<table>" in other._repr_html_()
+    with pytest.raises(TypeError, match="against: got bytes, expected the path of a library; .* as against_model"):
+        retort.diff(scaled(0.5), against=scaled(0.75))  # type: ignore[arg-type]
 
 
 def test_convert_writes_and_reports(digits: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import retort
 from models import add, endless
+from onnx import TensorProto, helper
 from retort import errors
 
 
@@ -253,6 +254,12 @@ def test_run_with_ort_values() -> None:
     assert isinstance(result, retort.OrtValue)
     assert result.numpy().tolist() == [3, 3]
     assert repr(result) == "<OrtValue tensor(float) [2] on cpu>"
+    assert memoryview(result).tolist() == [3, 3]
+    assert np.asarray(memoryview(result)).ctypes.data == result.data_ptr()
+    binding = session.io_binding()
+    assert repr(binding) == "<IOBinding with no outputs>"
+    binding.bind_output("z")
+    assert repr(binding) == "<IOBinding with outputs z>"
 
 
 def test_a_binding_of_another_session_is_an_error() -> None:
@@ -310,3 +317,30 @@ def test_operators_of_the_engine() -> None:
     kernels = state.get_registered_ep_kernel_defs("CPUExecutionProvider")
     assert any(kernel.op_name == "Conv" for kernel in kernels)
     assert isinstance(conv, state.schemadef.OpSchema)
+
+
+def test_outputs_without_a_declared_shape_show_the_computed_one() -> None:
+    node = helper.make_node
+    nodes = [
+        node("Relu", ["x"], ["relu"]), node("NonZero", ["x"], ["where"]), node("Transpose", ["x"], ["turned"]),
+        node("Concat", ["x", "x"], ["twice"], axis=0), node("Concat", ["x", "x"], ["wide"], axis=1),
+    ]  # fmt: skip
+    inputs: dict[str, Any] = {"x": ["n", 3]}
+    outputs: dict[str, Any] = {
+        "relu": None, "where": (int(TensorProto.INT64), None), "turned": None, "twice": [None, None], "wide": ["a", None],
+    }  # fmt: skip
+    graph = helper.make_graph(
+        nodes,
+        "test",
+        [helper.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
+        [
+            helper.make_tensor_value_info(name, *(form if isinstance(form, tuple) else (1, form)))
+            for name, form in outputs.items()
+        ],
+    )
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    for level in (retort.GraphOptimizationLevel.ORT_DISABLE_ALL, retort.GraphOptimizationLevel.ORT_ENABLE_ALL):
+        options = retort.SessionOptions()
+        options.graph_optimization_level = level
+        shapes = {output.name: output.shape for output in retort.InferenceSession(data, options).get_outputs()}
+        assert shapes == {"relu": ["n", 3], "where": [2, None], "turned": [3, "n"], "twice": [None, 3], "wide": ["a", 6]}

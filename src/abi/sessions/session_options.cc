@@ -111,7 +111,11 @@ OrtStatusPtr ORT_API_CALL SetDeterministicCompute(OrtSessionOptions* options, bo
 }
 
 OrtStatusPtr ORT_API_CALL SessionOptionsSetLoadCancellationFlag(OrtSessionOptions* options, bool cancel) noexcept {
-  return guard([&] { of(options).cancel_load->store(cancel, std::memory_order_relaxed); });
+  return guard([&] {
+    LoadCancellation& loading = *of(options).cancel_load;
+    if (cancel) loading.times.fetch_add(1);
+    loading.on.store(cancel);
+  });
 }
 
 OrtStatusPtr ORT_API_CALL SetIntraOpNumThreads(OrtSessionOptions* options, int intra_op_num_threads) noexcept {

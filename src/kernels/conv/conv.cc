@@ -81,9 +81,10 @@ bool saves_by_winograd_line(const ConvShape& s, double plain = 1) {
 }
 
 // Packs each panel of columns as the GEMM needs it, taps outermost: row (tap, channel).
-void pack_taps_outermost(const float* w, size_t taps, size_t channels, size_t columns, float* packed) {
+void pack_taps_outermost(const float* w, const RowsPlan& plan, size_t taps, float* packed, const Parallel& run) {
+  const size_t channels = plan.group_in, columns = plan.group_out;
   const size_t width = gemm_panel_width(), filter = taps * channels;
-  for (size_t n = 0; n < columns; n += width) {
+  for (size_t n = 0; n < columns && !run.cancelled(); n += width) {
     for (size_t t = 0; t < taps; ++t, packed += channels * width) {
       gemm_pack_b(w + n * filter + t, taps, filter, channels, std::min(width, columns - n), packed);
     }
@@ -96,22 +97,23 @@ size_t pointwise_fit_bytes(const ConvShape& s) {
   return pointwise ? gemm_fit_bytes(s.in_c, s.out_c) : 0;
 }
 
-void pack_rows(const ConvShape& s, const float* weights, float* packed) {
+void pack_rows(const ConvShape& s, const float* weights, float* packed, const Parallel& run) {
   const RowsPlan plan = plan_rows(s);
   const size_t group_floats = group_packed_bytes(s) / sizeof(float);
-  for (size_t g = 0; g < s.groups; ++g, packed += group_floats, weights += plan.k * plan.group_out) {
+  for (size_t g = 0; g < s.groups && !run.cancelled();
+       ++g, packed += group_floats, weights += plan.k * plan.group_out) {
     if (s.input_is_nchw) {
-      gemm_pack_b(weights, 1, plan.k, plan.k, plan.group_out, packed);
+      gemm_pack_b(weights, 1, plan.k, plan.k, plan.group_out, {packed, PackedType::f32, &run});
     } else {
-      pack_taps_outermost(weights, s.kernel_h * s.kernel_w, plan.group_in, plan.group_out, packed);
+      pack_taps_outermost(weights, plan, s.kernel_h * s.kernel_w, packed, run);
     }
   }
 }
 
 // Packs filters taps outermost, one panel after the other; a tap has whole pairs of channels.
-void pack_bf16(const ConvShape& s, const float* w, float* packed) {
+void pack_bf16(const ConvShape& s, const float* w, float* packed, const Parallel& run) {
   const size_t width = gemm_panel_width(), taps = s.kernel_h * s.kernel_w, filter = taps * s.in_c;
-  for (size_t n = 0; n < s.out_c; n += width) {
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += width) {
     for (size_t t = 0; t < taps; ++t, packed += bf16_pairs(s.in_c) * width)
       bf16_pack_b(w + n * filter + t, taps, filter, s.in_c, std::min(width, s.out_c - n), packed);
   }
@@ -209,13 +211,14 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
-void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed) noexcept {
+void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
+               const Parallel& run) noexcept {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
-  if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed);
-  pack_rows(s, weights, packed);
+  if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
+  pack_rows(s, weights, packed, run);
   if (pointwise_fit_bytes(s) == 0) return;
   auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
-  gemm_compare_b(packed, s.in_c, s.out_c, fit);
+  gemm_compare_b(packed, s.in_c, s.out_c, fit, run);
 }
 
 size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int workers) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 
@@ -74,6 +76,21 @@ TEST(Conv, WeightsAtAnyByteArePackedAlike) {
     conv_pack(s, algorithm, reinterpret_cast<const float*>(moved.data() + 1), aligned64(again));
     EXPECT_EQ(std::memcmp(aligned64(packed), aligned64(again), conv_packed_bytes(s, algorithm)), 0)
         << conv_algorithm_name(algorithm);
+  }
+}
+
+TEST(Conv, PackingEndsWhenItIsCancelled) {
+  const std::atomic<bool> stop{true};
+  const Parallel cancelled(nullptr, &stop);
+  for (const bool pointwise : {false, true}) {
+    const size_t side = pointwise ? 1 : 3;
+    const ConvShape s =
+        ConvCase{.in_c = 64, .out_c = 512, .in_h = 8, .in_w = 8, .kernel_h = side, .kernel_w = side}.shape();
+    const std::vector<float> weights(64 * 512 * side * side, 1.0f);
+    testing::Lines packed(conv_packed_bytes(s, ConvAlgorithm::rows));
+    std::fill_n(packed.floats(), 512, 7.0f);
+    conv_pack(s, ConvAlgorithm::rows, weights.data(), packed.floats(), cancelled);
+    EXPECT_EQ(std::count(packed.floats(), packed.floats() + 512, 7.0f), 512);
   }
 }
 

@@ -87,11 +87,12 @@ void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_
 }
 
 // Packs one phase: rows (tap, channel) of each panel of columns.
-void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weights, float* packed) {
+void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weights, float* packed,
+                const Parallel& run) {
   const size_t width = gemm_panel_width();
   const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups;
   const size_t filter = s.kernel_h * s.kernel_w;
-  for (size_t panel = 0; panel < s.groups * ceil_div(group_out, width); ++panel) {
+  for (size_t panel = 0; panel < s.groups * ceil_div(group_out, width) && !run.cancelled(); ++panel) {
     const size_t group = panel / ceil_div(group_out, width), n = panel % ceil_div(group_out, width) * width;
     const float* from = weights + (group * group_in * group_out + n) * filter;
     for (size_t tap = 0; tap < p.y.taps * p.x.taps; ++tap, packed += group_in * width) {
@@ -134,9 +135,10 @@ size_t conv_transpose_packed_bytes(const ConvTransposeShape& s) {
   return bytes;
 }
 
-void conv_transpose_pack(const ConvTransposeShape& s, const float* weights, float* packed) noexcept {
+void conv_transpose_pack(const ConvTransposeShape& s, const float* weights, float* packed,
+                         const Parallel& run) noexcept {
   for (size_t i = 0; i < phase_count(s); ++i) {
-    pack_phase(s, phases_of(s, i), weights, packed);
+    pack_phase(s, phases_of(s, i), weights, packed, run);
     packed += phase_packed_bytes(s, i) / sizeof(float);
   }
 }

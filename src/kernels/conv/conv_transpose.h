@@ -30,9 +30,11 @@ struct ConvTransposeArgs {
   Epilogue epilogue;  ///< as in ConvArgs
 };
 
-/// Packed weights for the current ISA, from [in_c, out_c / groups, kernel_h, kernel_w]; 64-byte aligned.
+/// Packed weights for the current ISA, from [in_c, out_c / groups, kernel_h, kernel_w]; 64-byte aligned. Packing returns
+/// early once `run` is cancelled.
 size_t conv_transpose_packed_bytes(const ConvTransposeShape& shape);
-void conv_transpose_pack(const ConvTransposeShape& shape, const float* weights, float* packed) noexcept;
+void conv_transpose_pack(const ConvTransposeShape& shape, const float* weights, float* packed,
+                         const Parallel& run = {}) noexcept;
 
 /// See conv_scratch_bytes and conv.
 size_t conv_transpose_scratch_bytes(const ConvTransposeShape& shape, int workers);

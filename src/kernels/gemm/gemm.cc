@@ -55,12 +55,12 @@ size_t gemm_fit_bytes(size_t k, size_t n) {
   return gemm_detail::strassen_pays(kManyRows, n, k) ? n / (2 * gemm_panel_width()) : 0;
 }
 
-void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit) noexcept {
+void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit, const Parallel& run) noexcept {
   const auto is_fit = gemm_detail::select_strassen().fit;
   const size_t pairs = n / (2 * gemm_panel_width());
   const size_t bytes = 2 * gemm_panel_width() * k * gemm_detail::bytes_of(b.type);
   const auto* panels = static_cast<const char*>(b.data);
-  for (size_t i = 0; i < pairs; ++i) fit[i] = is_fit({panels + i * bytes, b.type}, k);
+  for (size_t i = 0; i < pairs && !run.cancelled(); ++i) fit[i] = is_fit({panels + i * bytes, b.type}, k);
 }
 
 size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {

@@ -48,8 +48,9 @@ struct PackedB {
 struct PackTarget {
   void* data = nullptr;
   PackedType type = PackedType::f32;
+  const Parallel* run = nullptr;               ///< packing returns early once it is cancelled; null: it does not
   PackTarget(float* panels) : data(panels) {}  // NOLINT(google-explicit-constructor)
-  PackTarget(void* panels, PackedType stored) : data(panels), type(stored) {}
+  PackTarget(void* panels, PackedType stored, const Parallel* by = nullptr) : data(panels), type(stored), run(by) {}
 };
 
 /// Columns of one packed panel at the current ISA (two vectors).
@@ -58,7 +59,8 @@ size_t gemm_panel_width();
 size_t gemm_packed_bytes(size_t k, size_t n, PackedType type = PackedType::f32);
 /// A 16-bit type that represents all these floats exactly, otherwise f32. Stops reading once the result is certain.
 /// `values` need not be aligned. Numbers beyond float16's range, infinity and NaN are not representable in float16.
-PackedType gemm_exact_type(const float* values, size_t count) noexcept;
+/// Also stops once `run` is cancelled.
+PackedType gemm_exact_type(const float* values, size_t count, const Parallel& run = {}) noexcept;
 /// B element (i, j) is b[i * row_stride + j * column_stride]; `b` need not be aligned. `to.type` must represent all
 /// elements exactly. Some columns of a matrix that is not f32 can be packed as a matrix of their own if they end where
 /// a panel ends.
@@ -67,8 +69,9 @@ void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t
 /// Bytes for marks of the columns of packed B that are suitable for the sums of strassen.h: one byte per two full
 /// panels; 0 if no product with these weights would use sums.
 size_t gemm_fit_bytes(size_t k, size_t n);
-/// Some columns of a matrix can be compared as a matrix of their own if they start where a pair of panels does.
-void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit) noexcept;
+/// Some columns of a matrix can be compared as a matrix of their own if they start where a pair of panels does. Returns
+/// early once `run` is cancelled.
+void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit, const Parallel& run = {}) noexcept;
 
 struct GemmArgs {
   size_t m = 0, n = 0, k = 0;

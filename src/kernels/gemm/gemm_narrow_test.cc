@@ -2,6 +2,8 @@
 // tests which numbers 16-bit types represent exactly.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -143,6 +145,32 @@ TEST(GemmNarrow, SameBitsForAnyNumberOfThreads) {
       EXPECT_TRUE(same_bits(once, product.run(type, &three))) << m;
     }
   }
+}
+
+/// Packing that may be cancelled goes piece by piece; the result has the same bits. Cancelled, it writes nothing more.
+TEST(GemmNarrow, PackingInPiecesIsTheSame) {
+  const size_t k = 4099, n = 101;  // more rows than a piece has, and a panel that is not full
+  std::vector<float> b(k * n);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = float(int(i % 255) - 127);
+  const Parallel going;
+  const std::atomic<bool> stop{true};
+  const Parallel cancelled(nullptr, &stop);
+  for (const PackedType type : {PackedType::f32, PackedType::bf16, PackedType::f16}) {
+    if (!stores(type)) continue;
+    const size_t bytes = gemm_packed_bytes(k, n, type);
+    const AlignedBytes once(bytes), pieces(bytes), none(bytes);
+    std::memset(none.memory, 7, bytes);
+    for (const bool turned : {false, true}) {
+      const size_t row = turned ? 1 : n, column = turned ? k : 1;
+      gemm_pack_b(b.data(), row, column, k, n, {once.memory, type});
+      gemm_pack_b(b.data(), row, column, k, n, {pieces.memory, type, &going});
+      EXPECT_EQ(std::memcmp(once.memory, pieces.memory, bytes), 0) << int(type) << " " << turned;
+      gemm_pack_b(b.data(), row, column, k, n, {none.memory, type, &cancelled});
+    }
+    const auto* left = static_cast<const char*>(none.memory);
+    EXPECT_TRUE(std::all_of(left, left + bytes, [](char c) { return c == 7; }));
+  }
+  EXPECT_EQ(gemm_exact_type(b.data(), b.size(), going), gemm_exact_type(b.data(), b.size()));
 }
 
 /// Infinity and NaN of bf16 are unchanged.

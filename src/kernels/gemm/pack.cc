@@ -156,10 +156,10 @@ void gemm_pack(const float* b, size_t row_stride, size_t column_stride, size_t k
   }
 }
 
-PackedType gemm_exact(const float* values, size_t count) noexcept {
+PackedType gemm_exact(const float* values, size_t count, const Parallel& run) noexcept {
   constexpr size_t kChunk = 1024;
   Lost lost{.f16 = kHasF16 ? 0u : 1u};
-  for (size_t i = 0; i < count && (lost.bf16 == 0 || lost.f16 == 0); i += kChunk) {
+  for (size_t i = 0; i < count && (lost.bf16 == 0 || lost.f16 == 0) && !run.cancelled(); i += kChunk) {
     const Lost more = lost_bits(values + i, std::min(kChunk, count - i));
     lost.bf16 |= more.bf16;
     lost.f16 |= more.f16;
@@ -174,11 +174,25 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void gemm_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t k, size_t n, PackTarget to) noexcept {
-  RETORT_SELECT(gemm_pack)(b, row_stride, column_stride, k, n, to);
+  const auto pack = RETORT_SELECT(gemm_pack);
+  if (!to.run) return pack(b, row_stride, column_stride, k, n, to);
+  // Each row of a large matrix may be on a page that is not in memory yet, and a page fault takes a microsecond or more.
+  constexpr size_t kRows = 4096;
+  const size_t width = gemm_panel_width();
+  char* at = static_cast<char*>(to.data);
+  for (size_t j = 0; j < n; j += width, b += width * column_stride) {
+    const size_t columns = std::min(width, n - j);
+    const size_t row_bytes = width * gemm_detail::bytes_of(columns < width ? PackedType::f32 : to.type);
+    for (size_t i = 0; i < k && !to.run->cancelled(); i += kRows) {
+      const size_t rows = std::min(kRows, k - i);
+      pack(b + i * row_stride, row_stride, column_stride, rows, columns, {at, to.type});
+      at += rows * row_bytes;
+    }
+  }
 }
 
-PackedType gemm_exact_type(const float* values, size_t count) noexcept {
-  return RETORT_SELECT(gemm_exact)(values, count);
+PackedType gemm_exact_type(const float* values, size_t count, const Parallel& run) noexcept {
+  return RETORT_SELECT(gemm_exact)(values, count, run);
 }
 
 }  // namespace retort::kernels

@@ -44,7 +44,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     state->bf16 = c.options().bf16_products && kernels::saves_by_bf16(s, state->strict);
     const kernels::ConvAlgorithm algorithm = state->algorithm(s);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
-      kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to));
+      kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to), c.parallel());
     });
     c.release(kW);
     return state;

@@ -89,7 +89,7 @@ struct NhwcConvTranspose : ActivationAttributes {
     const kernels::ConvTransposeShape s = geometry(nullptr, w->shape(), nullptr);
     auto state = std::make_unique<PackedTransposed>();
     state->memory = c.packed(kernels::conv_transpose_packed_bytes(s), [&](void* to) {
-      kernels::conv_transpose_pack(s, w->data<float>(), static_cast<float*>(to));
+      kernels::conv_transpose_pack(s, w->data<float>(), static_cast<float*>(to), c.parallel());
     });
     c.release(kW);
     return state;

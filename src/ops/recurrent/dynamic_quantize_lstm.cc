@@ -71,7 +71,7 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     auto packed = std::make_unique<PackedRecurrent>();
     packed->owner = c.packed(packed_bytes(s, parts()), [&](void* to) {
       std::vector<float> memory(s.directions * s.width() * (s.input + s.hidden));
-      pack(s, *w, *r, memory.data(), to);
+      pack(s, *w, *r, {memory.data(), to, c.parallel()});
     });
     packed->set(s, parts(), packed->owner.get());
     c.release(kW);
@@ -86,7 +86,7 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     PackedRecurrent own;
     const PackedRecurrent* packed = c.state<PackedRecurrent>();
     if (!packed) {
-      pack(s, codes(c, kW, kWScale), codes(c, kR, kRScale), memory.floats, memory.packed);
+      pack(s, codes(c, kW, kWScale), codes(c, kR, kRScale), {memory.floats, memory.packed, c.parallel()});
       own.set(s, parts(), memory.packed);
       packed = &own;
     }
@@ -133,11 +133,16 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
             .gates = kGates,
             .rounds = true};
   }
-  static void pack(const RecurrentShape& s, const LstmCodes& w, const LstmCodes& r, float* floats, void* to) {
-    float* recurrent = floats + s.directions * s.width() * s.input;
-    w.decode(s.directions, floats);
+  struct Packing {
+    float* floats;  ///< for the decoded weights
+    void* to;
+    const Parallel& run;
+  };
+  static void pack(const RecurrentShape& s, const LstmCodes& w, const LstmCodes& r, const Packing& p) {
+    float* recurrent = p.floats + s.directions * s.width() * s.input;
+    w.decode(s.directions, p.floats);
     r.decode(s.directions, recurrent);
-    pack_recurrent(s, kOnePart, floats, recurrent, to);
+    pack_recurrent(s, kOnePart, p.floats, recurrent, p.to, p.run);
   }
   static constexpr size_t kOnePart[] = {kGates};
 

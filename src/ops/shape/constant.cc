@@ -11,7 +11,7 @@ struct Constant {
   static constexpr std::tuple attributes{required("value", &Constant::value)};
 
   void infer(InferContext& c) const { c.set(0, value.dtype(), value.shape()); }
-  void run(RunContext& c) const { copy(value.dtype(), value.data(), c.out_data(), value.count()); }
+  void run(RunContext& c) const { copy(value.dtype(), value.data(), c.out_data(), value.count(), c.parallel()); }
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ PackedType packed_type(const PrepareContext& c, const Tensor& b, size_t elements
   const bool single = b.shape().rank() <= 2;  // whatever the axes of A are
   if (single && c.options().bf16_products && kernels::has_bf16_products()) return PackedType::bf16_pairs;
   if (!c.options().weights_16bit || elements < kLeastNarrowed) return PackedType::f32;
-  return kernels::gemm_exact_type(b.data<float>(), b.count());
+  return kernels::gemm_exact_type(b.data<float>(), b.count(), c.parallel());
 }
 
 /// Multiplies packed float columns, the first of which is at the start of a panel, by their factors.
@@ -148,7 +148,7 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
         if (packed->rounds())
           kernels::bf16_pack_b(from, strides.row, strides.column, k, columns, panels);
         else
-          kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type});
+          kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type, &c.parallel()});
         if (factors) scale_columns(k, columns, factors + n0, panels);
         if (packed->fit > 0) {
           auto* fit = reinterpret_cast<uint8_t*>(matrix + packed->fit) + n0 / pair;

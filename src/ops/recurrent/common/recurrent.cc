@@ -73,8 +73,9 @@ std::unique_ptr<State> RecurrentAttributes::pack(PrepareContext& c, size_t gates
   const RecurrentShape s{
       .input = size_t(w->shape()[2]), .hidden = size_t(r->shape()[2]), .directions = directions(), .gates = gates};
   auto packed = std::make_unique<PackedRecurrent>();
-  packed->owner = c.packed(packed_bytes(s, parts),
-                           [&](void* to) { pack_recurrent(s, parts, w->data<float>(), r->data<float>(), to); });
+  packed->owner = c.packed(packed_bytes(s, parts), [&](void* to) {
+    pack_recurrent(s, parts, w->data<float>(), r->data<float>(), to, c.parallel());
+  });
   packed->set(s, parts, packed->owner.get());
   c.release(kW);
   c.release(kR);
@@ -113,10 +114,10 @@ void PackedRecurrent::set(const RecurrentShape& s, std::span<const size_t> parts
 }
 
 void pack_recurrent(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
-                    void* memory) {
+                    void* memory, const Parallel& run) {
   char* at = static_cast<char*>(memory);
-  const auto pack = [&at](const char*& from, size_t k, size_t n) {
-    kernels::gemm_pack_b(reinterpret_cast<const float*>(from), 1, k, k, n, reinterpret_cast<float*>(at));
+  const auto pack = [&](const char*& from, size_t k, size_t n) {
+    kernels::gemm_pack_b(reinterpret_cast<const float*>(from), 1, k, k, n, {at, kernels::PackedType::f32, &run});
     from += k * n * sizeof(float);
     at += padded(k, n);
   };

@@ -69,8 +69,9 @@ struct PackedRecurrent : State {
   void set(const RecurrentShape& s, std::span<const size_t> parts, const void* memory);
 };
 /// Packs weights into `memory`, which has packed_bytes() bytes and is 64-byte aligned. `w` and `r` need not be aligned.
+/// Returns early once `run` is cancelled.
 void pack_recurrent(const RecurrentShape& s, std::span<const size_t> parts, const float* w, const float* r,
-                    void* memory);
+                    void* memory, const Parallel& run);
 /// Bytes that PackedRecurrent needs. `parts` says how many gates of R are multiplied together, one number for each
 /// matrix.
 size_t packed_bytes(const RecurrentShape& s, std::span<const size_t> parts);

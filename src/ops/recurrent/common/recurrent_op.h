@@ -42,7 +42,7 @@ struct Recurrent : RecurrentAttributes {
     PackedRecurrent own;
     const PackedRecurrent* packed = c.state<PackedRecurrent>();
     if (!packed) {
-      pack_recurrent(s, self().parts(), c.input<float>(kW).data(), c.input<float>(kR).data(), memory);
+      pack_recurrent(s, self().parts(), c.input<float>(kW).data(), c.input<float>(kR).data(), memory, c.parallel());
       own.set(s, self().parts(), memory);
       memory += packed_bytes(s, self().parts());
       packed = &own;

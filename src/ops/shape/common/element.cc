@@ -1,8 +1,7 @@
 #include "ops/shape/common/element.h"
 
-#include <cstring>
-
 #include "base/error.h"
+#include "kernels/move/copy.h"
 #include "kernels/move/fill.h"
 
 namespace retort::ops {
@@ -27,12 +26,12 @@ void fill(DType type, const void* value, void* to, size_t count, const Parallel&
   for (size_t i = 0; i < count; ++i) set_packed(static_cast<uint8_t*>(to), i, bits, one);
 }
 
-void copy(DType type, const void* from, void* to, size_t count) {
+void copy(DType type, const void* from, void* to, size_t count, const Parallel& parallel) {
   if (count == 0) return;
   if (type == DType::string)
     kernels::string_mover().copy(to, from, count);
   else
-    std::memcpy(to, from, dtype_bytes(type, count));
+    kernels::copy_bytes(to, from, dtype_bytes(type, count), parallel);
 }
 
 }  // namespace retort::ops

@@ -26,6 +26,6 @@ const void* zero(DType type);
 /// Sets `count` elements to the one at `value` (null: zero or the empty string). Supports packed types.
 void fill(DType type, const void* value, void* to, size_t count, const Parallel& parallel);
 /// Copies `count` elements; the regions must not overlap. Packed types start at a byte.
-void copy(DType type, const void* from, void* to, size_t count);
+void copy(DType type, const void* from, void* to, size_t count, const Parallel& parallel = {});
 
 }  // namespace retort::ops

@@ -18,7 +18,7 @@ void run_view(RunContext& c) {
   } else if (!y.data && !x.boxed.empty()) {
     c.set_value(0, copy_of(c, 0));  // the tensor in an optional, whose memory is planned as that of a boxed value
   } else if (y.data != x.data) {
-    copy(x.type.dtype, x.data, y.data, x.count);
+    copy(x.type.dtype, x.data, y.data, x.count, c.parallel());
   }
 }
 

@@ -1,0 +1,51 @@
+#include "base/loading.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+
+namespace retort {
+namespace {
+
+constexpr size_t kPiece = size_t(4) << 20;  // a few milliseconds, even if all pages are new
+
+thread_local const std::atomic<bool>* cancel_flag = nullptr;
+
+void check(bool cancelled) {
+  require(!cancelled, ErrorCode::model_load_canceled,
+          "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
+}
+
+}  // namespace
+
+LoadingThread::LoadingThread(const std::atomic<bool>* cancel) : outer_(std::exchange(cancel_flag, cancel)) {}
+
+LoadingThread::~LoadingThread() { cancel_flag = outer_; }
+
+const std::atomic<bool>* loading_cancel() { return cancel_flag; }
+
+CancellableLoading::CancellableLoading(const LoadCancellation& cancellation)
+    : cancellation_(cancellation), times_(cancellation.times.load()), thread_(&cancellation.on) {}
+
+void CancellableLoading::end() const { check(cancellation_.on.load() || cancellation_.times.load() != times_); }
+
+void check_loading() { check(cancel_flag && cancel_flag->load(std::memory_order_relaxed)); }
+
+void check_loading(const Parallel& parallel) { check(parallel.cancelled()); }
+
+void in_pieces(size_t bytes, FunctionRef<void(size_t, size_t)> work) {
+  for (size_t begin = 0; begin < bytes; begin += kPiece) {
+    check_loading();
+    work(begin, std::min(kPiece, bytes - begin));
+  }
+}
+
+void copy_in_pieces(void* to, const void* from, size_t bytes) {
+  in_pieces(bytes, [&](size_t begin, size_t size) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, size);
+  });
+}
+
+}  // namespace retort

@@ -1,0 +1,12 @@
+// Copies of whole tensors.
+#pragma once
+#include <cstddef>
+
+#include "base/parallel.h"
+
+namespace retort::kernels {
+
+/// memcpy() on all threads; memory that the last cache cannot hold is written past the caches.
+void copy_bytes(void* to, const void* from, size_t bytes, const Parallel& par) noexcept;
+
+}  // namespace retort::kernels
