@@ -15,6 +15,13 @@ add_executable(binding_bench ${CMAKE_SOURCE_DIR}/bench/binding/binding.cc)
 target_include_directories(binding_bench PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/examples/providers/loopback)
 target_link_libraries(binding_bench PRIVATE ${CMAKE_DL_LIBS})
 
+# A language model, with the decoder of the example.
+find_package(nlohmann_json REQUIRED)
+add_executable(llm_worker ${CMAKE_SOURCE_DIR}/bench/llm/worker.cc ${CMAKE_SOURCE_DIR}/examples/chat/decoder.cc)
+target_include_directories(llm_worker PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/examples/chat)
+target_compile_definitions(llm_worker PRIVATE RETORT_API_DLOPEN)
+target_link_libraries(llm_worker PRIVATE nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+
 # Measurements of kernels, compared with the limits of the processor.
 add_custom_target(kernel_benches)
 foreach(name IN ITEMS gemm_bench conv_bench vec_bench)

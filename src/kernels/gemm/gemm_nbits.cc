@@ -1,11 +1,14 @@
 #include "kernels/gemm/gemm_nbits.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "base/checked.h"
 #include "base/grid_order.h"
+#include "base/half.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/nbits_tile.h"
 
@@ -18,9 +21,10 @@ nbits_detail::Layout::Layout(const NBitForm& f, size_t panel_width)
     : lanes(panel_width),
       vectors(f.block * f.bits / 32),
       blocks(f.blocks()),
+      number_bytes(f.halves ? sizeof(float16) : sizeof(float)),
       codes_bytes(vectors * lanes * sizeof(uint32_t)),
-      block_bytes(codes_bytes + lanes * sizeof(float)),
-      panel_bytes(round_up(blocks * (block_bytes + (f.zeros ? lanes : 0)), 64)) {}
+      block_bytes(codes_bytes + lanes * number_bytes * (f.zeros == NBitZeros::numbers ? 2 : 1)),
+      panel_bytes(round_up(blocks * (block_bytes + (f.zeros == NBitZeros::codes ? lanes : 0)), 64)) {}
 
 namespace {
 
@@ -57,6 +61,25 @@ struct Memory {
     return at;
   }
 };
+
+float offset(const NBitParameters& p) { return float(double(p.zero) * double(p.scale)); }
+
+void store_number(const NBitForm& f, float x, uint8_t* numbers, size_t at) {
+  if (!f.halves) {
+    std::memcpy(numbers + at * sizeof x, &x, sizeof x);
+    return;
+  }
+  const float16 half(x);
+  std::memcpy(numbers + at * sizeof half, &half, sizeof half);
+}
+
+void pack_parameters(const NBitForm& f, const Layout& l, const NBitParameters& p, size_t block, size_t column,
+                     uint8_t* panel) {
+  uint8_t* numbers = panel + block * l.block_bytes + l.codes_bytes;
+  store_number(f, p.scale, numbers, column);
+  if (f.zeros == NBitZeros::numbers) store_number(f, offset(p), numbers, l.lanes + column);
+  if (f.zeros == NBitZeros::codes) panel[l.blocks * l.block_bytes + block * l.lanes + column] = uint8_t(p.zero);
+}
 
 // A task takes at least some microseconds.
 size_t panels_per_task(const Work& w, size_t m) {
@@ -113,13 +136,24 @@ void nbits_pack(const NBitForm& f, const NBitSource& from, void* packed, const P
     const size_t n0 = at * l.lanes, columns = std::min(l.lanes, f.n - n0);
     nbits_detail::pack_codes(f, l, from.codes + n0 * row_bytes, row_bytes, columns, panel);
     for (size_t n = 0; n < columns; ++n) {
-      for (size_t b = 0; b < l.blocks; ++b) {
-        const NBitParameters parameters = from.parameters(n0 + n, b);
-        reinterpret_cast<float*>(panel + b * l.block_bytes + l.codes_bytes)[n] = parameters.scale;
-        if (f.zeros) panel[l.blocks * l.block_bytes + b * l.lanes + n] = parameters.zero;
-      }
+      for (size_t b = 0; b < l.blocks; ++b) pack_parameters(f, l, from.parameters(n0 + n, b), b, n, panel);
     }
   });
+}
+
+bool nbits_fit_halves(const NBitForm& f, const NBitSource& from, const Parallel& par) noexcept {
+  if (!nbits_detail::converts_halves()) return false;
+  constexpr float kRounding = 1.0f / (1 << 22);  // of the division and the product by which an offset went
+  std::atomic<bool> fit = true;
+  par.for_each(f.n, [&](size_t n, int) {
+    for (size_t b = 0; b < f.blocks() && fit.load(std::memory_order_relaxed); ++b) {
+      const NBitParameters p = from.parameters(n, b);
+      const float wanted = f.zeros == NBitZeros::numbers ? offset(p) : 0, half = float(float16(wanted));
+      if (float(float16(p.scale)) != p.scale || !(std::abs(half - wanted) <= kRounding * std::abs(wanted)))
+        fit.store(false, std::memory_order_relaxed);
+    }
+  });
+  return fit;
 }
 
 size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers) {
@@ -170,7 +204,7 @@ void gemm_nbits_reference(const NBitProduct& p, const NBitSource& from) {
     for (size_t i = 0; i < n; ++i) {
       const size_t at = b * f.block + i;
       const int code = codes[at / per_byte] >> (at % per_byte * f.bits) & ((1 << f.bits) - 1);
-      const double weight = code - int(f.zeros ? parameters.zero : f.middle());
+      const double weight = code - (f.zeros == NBitZeros::middle ? double(f.middle()) : double(parameters.zero));
       sum += (p.input == NBitInput::rounded ? double(std::nearbyint(x[i] * factor)) : double(x[i])) * weight;
     }
     return sum * double(parameters.scale) * (p.input == NBitInput::rounded ? double(most / 127) : 1.0);

@@ -15,12 +15,19 @@
 
 namespace retort::kernels {
 
+/// The zero points of blocks.
+enum class NBitZeros : uint8_t {
+  middle,   ///< half of the range, for all
+  codes,    ///< integers from 0 to 255
+  numbers,  ///< any numbers
+};
 /// The form of packed weights.
 struct NBitForm {
   size_t bits = 4;  ///< of a code: 2, 4 or 8
   size_t n = 0, k = 0;
-  size_t block = 32;   ///< weights of a block; the last one of a column may have fewer
-  bool zeros = false;  ///< whether blocks have zero points of their own; otherwise all are half of the range
+  size_t block = 32;  ///< weights of a block; the last one of a column may have fewer
+  NBitZeros zeros = NBitZeros::middle;
+  bool halves = false;  ///< scales, and offsets (numbers as zero points times scales), are packed as float16
   size_t blocks() const { return (k + block - 1) / block; }
   size_t middle() const { return size_t(1) << (bits - 1); }
 };
@@ -29,7 +36,7 @@ bool nbits_supported(const NBitForm& form);
 
 struct NBitParameters {
   float scale = 1;
-  uint8_t zero = 0;  ///< not used unless the form has zeros
+  float zero = 0;  ///< not used if all are half of the range
 };
 /// Weights as a model has them: for each column, blocks of whole bytes, the first code in the lowest bits.
 struct NBitSource {
@@ -39,6 +46,9 @@ struct NBitSource {
 /// Columns of a panel.
 size_t nbits_panel_width();
 size_t nbits_packed_bytes(const NBitForm& form);
+/// Whether float16 holds all scales exactly, and all offsets up to the rounding of floats: weights that were quantised
+/// with such parameters are smaller with `halves`. False if the processor does not convert them by itself.
+bool nbits_fit_halves(const NBitForm& form, const NBitSource& from, const Parallel& par) noexcept;
 /// `packed` is 64-byte aligned.
 void nbits_pack(const NBitForm& form, const NBitSource& from, void* packed, const Parallel& par) noexcept;
 

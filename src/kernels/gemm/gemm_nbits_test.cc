@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "kernels/elementwise/kernel_testing.h"
 #include "kernels/gemm/gemm_codes.h"
 
@@ -21,16 +22,26 @@ struct Operands {
   NBitForm form;
   size_t m;
   bool has_bias;
-  std::vector<uint8_t> codes, zeros;
-  std::vector<float> scales, a, bias;
+  std::vector<uint8_t> codes;
+  std::vector<float> scales, zeros, a, bias;
 
   Operands(const NBitForm& f, size_t rows, bool bias_wanted = false) : form(f), m(rows), has_bias(bias_wanted) {
     testing::Random random(f.n * 31 + f.k * 7 + f.bits);
     codes = random.integers<uint8_t>(f.n * f.blocks() * f.block * f.bits / 8, 0, 255);
-    zeros = random.integers<uint8_t>(f.n * f.blocks(), 0, (1 << f.bits) - 1);
     scales = random.floats(f.n * f.blocks(), 0.01f, 1);
+    zeros = random.floats(f.n * f.blocks(), 0, float((1 << f.bits) - 1));
+    if (f.zeros == NBitZeros::codes)
+      for (float& zero : zeros) zero = std::nearbyint(zero);
+    if (f.halves) round_to_halves();
     a = random.floats(m * f.k, -2, 2);
     bias = random.floats(f.n, -1, 1);
+  }
+  // Scales and offsets become float16; zero points that are numbers follow.
+  void round_to_halves() {
+    for (size_t i = 0; i < scales.size(); ++i) {
+      scales[i] = float(float16(scales[i]));
+      if (form.zeros == NBitZeros::numbers) zeros[i] = float(float16(zeros[i] * scales[i])) / scales[i];
+    }
   }
   NBitParameters parameters(size_t column, size_t block) const {
     const size_t at = column * form.blocks() + block;
@@ -63,7 +74,7 @@ void expect_near(const Operands& o, NBitInput input, const Parallel& par = Paral
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(want[i], own[i], tolerance)
         << cat("element {} of {}x{}x{}, {} bits, block {}, zeros {}, rounded {}, unit {}", i, o.m, o.form.n, o.form.k,
-               o.form.bits, o.form.block, o.form.zeros, input == NBitInput::rounded, int(codes_unit()));
+               o.form.bits, o.form.block, int(o.form.zeros), input == NBitInput::rounded, int(codes_unit()));
   }
 }
 
@@ -83,9 +94,12 @@ TEST_P(GemmNBits, EqualsThePlainLoop) {
   for_each_unit([&] {
     for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
       for (const size_t block : {size_t(16), size_t(32), size_t(64), size_t(256)}) {
-        for (const bool zeros : {false, true}) {
-          const Operands o({.bits = bits, .n = 37, .k = 300, .block = block, .zeros = zeros}, 5, zeros);
-          for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+        for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
+          for (const bool halves : {false, true}) {
+            const NBitForm form{.bits = bits, .n = 37, .k = 300, .block = block, .zeros = zeros, .halves = halves};
+            const Operands o(form, 5, zeros == NBitZeros::codes);
+            for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+          }
         }
       }
     }
@@ -95,7 +109,12 @@ TEST_P(GemmNBits, EqualsThePlainLoop) {
 TEST_P(GemmNBits, SizesAroundTilesAndPanels) {
   for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) {
     for (size_t m = 0; m <= 27; ++m) expect_near(Operands({.n = 33, .k = 64}, m), input);
-    for (size_t n = 0; n <= 67; n += 3) expect_near(Operands({.n = n, .k = 32, .zeros = true}, 3, true), input);
+    for (size_t n = 0; n <= 67; n += 3)
+      expect_near(Operands({.n = n, .k = 32, .zeros = NBitZeros::codes}, 3, true), input);
+    for (size_t n = 1; n <= 67; n += 6) {
+      const NBitForm form{.n = n, .k = 70, .zeros = NBitZeros::numbers, .halves = true};
+      for (const size_t m : {size_t(1), size_t(2), size_t(4), size_t(9)}) expect_near(Operands(form, m), input);
+    }
     for (size_t k = 0; k <= 70; k += 5) expect_near(Operands({.bits = 8, .n = 9, .k = k, .block = 16}, 2), input);
     expect_near(Operands({.n = 200, .k = 1024}, 300), input, three_threads());
   }
@@ -105,9 +124,9 @@ TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
   for_each_unit([&] {
     for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
       for (const float x : {1.0f, -1.0f}) {
-        Operands o({.bits = bits, .n = 20, .k = 512, .block = 256, .zeros = true}, 4);
+        Operands o({.bits = bits, .n = 20, .k = 512, .block = 256, .zeros = NBitZeros::codes}, 4);
         std::fill(o.codes.begin(), o.codes.end(), uint8_t(255));
-        std::fill(o.zeros.begin(), o.zeros.end(), uint8_t(0));
+        std::fill(o.zeros.begin(), o.zeros.end(), 0.0f);
         std::fill(o.a.begin(), o.a.end(), x);
         for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
       }
@@ -116,7 +135,7 @@ TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
 }
 
 TEST_P(GemmNBits, SameBitsForAnyNumberOfThreads) {
-  const Operands o({.n = 1000, .k = 256, .zeros = true}, 70, true);
+  const Operands o({.n = 1000, .k = 256, .zeros = NBitZeros::codes}, 70, true);
   for (const NBitInput input : {NBitInput::exact, NBitInput::rounded})
     EXPECT_EQ(multiply(o, input, false), multiply(o, input, false, three_threads()));
 }
@@ -137,6 +156,25 @@ TEST_P(GemmNBits, RowsOfZerosGiveTheBias) {
   std::fill(o.a.begin(), o.a.end(), 0.0f);
   const std::vector<float> c = multiply(o, NBitInput::rounded, false);
   for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(c[i], o.bias[i % o.form.n]);
+}
+
+TEST_P(GemmNBits, FindsParametersThatFitHalves) {
+  const bool converts = current_isa() != Isa::v2;
+  const auto fit = [this](const Operands& o) {
+    const auto parameters = [&o](size_t column, size_t block) { return o.parameters(column, block); };
+    return nbits_fit_halves(o.form, {o.codes.data(), parameters}, three_threads());
+  };
+  for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
+    Operands o({.n = 50, .k = 96, .zeros = zeros, .halves = true}, 1);
+    EXPECT_EQ(fit(o), converts);
+    o.scales.back() = 0.1f;  // no float16
+    EXPECT_FALSE(fit(o));
+  }
+  Operands o({.n = 50, .k = 96, .zeros = NBitZeros::numbers, .halves = true}, 1);
+  o.zeros.front() = 7.001f;
+  EXPECT_FALSE(fit(o));
+  o.zeros.front() = kNaN;
+  EXPECT_FALSE(fit(o));
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, GemmNBits, testing::all_isas(), testing::isa_label);

@@ -142,7 +142,7 @@ HWY_INLINE void add_block(const uint8_t* codes, size_t vectors, const CodeRows<k
   for (size_t v = 0; v < vectors; v += some) {
     for (size_t i = 0; i < some; ++i, codes += HWY_MAX_BYTES, k += 32 / kBits) {
       if constexpr (kRows <= 2) __builtin_prefetch(codes + kPrefetch, 0, 3);
-      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(codes));
+      const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes));
       add_quad<kBits, 0>(packed, a, k, sums, pairs);
       if constexpr (kBits <= 4) add_quad<kBits, 1>(packed, a, k, sums, pairs);
       if constexpr (kBits == 2) add_quad<kBits, 2>(packed, a, k, sums, pairs);
@@ -156,6 +156,31 @@ HWY_INLINE void add_block(const uint8_t* codes, size_t vectors, const CodeRows<k
 HWY_INLINE Float zeros_of(const uint8_t* bytes) {
   const hn::Rebind<uint8_t, SumTag> d;
   return hn::ConvertTo(FloatTag(), hn::PromoteTo(SumTag(), hn::LoadU(d, bytes)));
+}
+HWY_INLINE Float numbers_of(const Layout& l, const uint8_t* numbers) {
+  const FloatTag d;
+  const hn::Rebind<hwy::float16_t, FloatTag> half;
+  if (l.number_bytes == sizeof(float)) return hn::LoadU(d, reinterpret_cast<const float*>(numbers));
+  return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(numbers)));
+}
+
+/// The scales and the zero points of a block; offsets in place of zero points that are numbers.
+struct Parameters {
+  Float scale, zero;
+};
+HWY_INLINE Parameters parameters_of(const Work& w, const uint8_t* panel, size_t block) {
+  const Layout& l = w.layout;
+  const uint8_t* numbers = panel + block * l.block_bytes + l.codes_bytes;
+  const Float scale = numbers_of(l, numbers);
+  switch (w.p.form.zeros) {
+    case NBitZeros::codes:
+      return {scale, zeros_of(panel + l.blocks * l.block_bytes + block * kLanes)};
+    case NBitZeros::numbers:
+      return {scale, numbers_of(l, numbers + kLanes * l.number_bytes)};
+    case NBitZeros::middle:
+      break;
+  }
+  return {scale, hn::Set(FloatTag(), float(w.p.form.middle()))};
 }
 
 /// Stores the totals of a tile. Surplus rows are dropped.
@@ -174,12 +199,33 @@ HWY_INLINE void store_tile(const Work& w, size_t m0, size_t m1, size_t n0, const
   }
 }
 
+/// Adds the sums of products of a block, `row` being its number in those of A, to the totals.
+template <size_t kRows>
+HWY_INLINE void add_totals(const Work& w, const Parameters& p, size_t row, const Sums (&sums)[kRows],
+                           Float (&totals)[kRows]) {
+  const FloatTag d;
+  const size_t blocks = w.layout.blocks;
+  const auto& [codes, scales, code_sums, starts] = w.rounded;
+  const NBitZeros zeros = w.p.form.zeros;
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    const size_t at = row + r * blocks;
+    Float v = hn::ConvertTo(d, sums[r]);
+    if (zeros == NBitZeros::numbers) {
+      v = hn::NegMulAdd(p.zero, hn::Set(d, code_sums[at]), hn::Mul(v, p.scale));
+      totals[r] = hn::MulAdd(v, hn::Set(d, scales[at]), totals[r]);
+      continue;
+    }
+    if (zeros == NBitZeros::codes) v = hn::NegMulAdd(p.zero, hn::Set(d, code_sums[at]), v);
+    totals[r] = hn::MulAdd(v, hn::Mul(p.scale, hn::Set(d, scales[at])), totals[r]);
+  }
+}
+
 template <size_t kBits, size_t kRows>
 void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
   const FloatTag d;
   const Layout& l = w.layout;
   const size_t block = w.p.form.block;
-  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
   const CodeRows<kRows> a(w.rounded.codes + m0 * w.depth, w.depth);
   Float totals[kRows];
 #pragma GCC unroll 12
@@ -191,14 +237,7 @@ void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t*
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Set(SumTag(), w.rounded.starts[row + r * l.blocks]);
     add_block<kBits>(codes, l.vectors, a, b * block, sums);
-    const Float scale = hn::Load(d, reinterpret_cast<const float*>(codes + l.codes_bytes));
-    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Zero(d);
-#pragma GCC unroll 12
-    for (size_t r = 0; r < kRows; ++r) {
-      Float v = hn::ConvertTo(d, sums[r]);
-      if (zeros) v = hn::NegMulAdd(zero, hn::Set(d, w.rounded.sums[row + r * l.blocks]), v);
-      totals[r] = hn::MulAdd(v, hn::Mul(scale, hn::Set(d, w.rounded.scales[row + r * l.blocks])), totals[r]);
-    }
+    add_totals<kRows>(w, parameters_of(w, panel, b), row, sums, totals);
   }
   store_tile(w, m0, m1, at * kLanes, totals);
 }
@@ -220,11 +259,10 @@ HWY_INLINE void for_each_code(Words packed, const F& f) {
   if constexpr (kCode + 1 < 32 / kBits) for_each_code<kBits, kCode + 1>(packed, f);
 }
 
-template <size_t kBits, size_t kRows>
+template <size_t kBits, size_t kRows, bool kNumbers>
 void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
   const FloatTag d;
   const Layout& l = w.layout;
-  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
   const float* x[kRows];
   Float totals[kRows];
   for (size_t r = 0; r < kRows; ++r) {
@@ -234,26 +272,25 @@ void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* p
   const uint8_t* codes = panel;
   size_t k = 0;
   for (size_t b = 0; b < l.blocks; ++b, codes += l.block_bytes) {
-    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Set(d, float(w.p.form.middle()));
+    const Parameters p = parameters_of(w, panel, b);
     constexpr size_t kSets = kRows == 1 ? 4 : 2;
     Float sums[kRows][kSets];
     for (size_t r = 0; r < kRows; ++r)
       for (size_t s = 0; s < kSets; ++s) sums[r][s] = hn::Zero(d);
     for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
       __builtin_prefetch(codes + v * HWY_MAX_BYTES + kPrefetch, 0, 3);
-      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
+      const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
       for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
-        const Float weight = hn::Sub(code, zero);
+        const Float weight = kNumbers ? hn::MulSub(code, p.scale, p.zero) : hn::Sub(code, p.zero);
 #pragma GCC unroll 4
         for (size_t r = 0; r < kRows; ++r)
           sums[r][i % kSets] = hn::MulAdd(weight, hn::Set(d, x[r][k + i]), sums[r][i % kSets]);
       });
     }
-    const Float scale = hn::Load(d, reinterpret_cast<const float*>(codes + l.codes_bytes));
     for (size_t r = 0; r < kRows; ++r) {
       Float sum = hn::Add(sums[r][0], sums[r][1]);
       if constexpr (kSets == 4) sum = hn::Add(sum, hn::Add(sums[r][2], sums[r][3]));
-      totals[r] = hn::MulAdd(sum, scale, totals[r]);
+      totals[r] = kNumbers ? hn::Add(sum, totals[r]) : hn::MulAdd(sum, p.scale, totals[r]);
     }
   }
   store_tile(w, m0, m1, at * kLanes, totals);
@@ -271,14 +308,15 @@ Tile rounded_tile_of(size_t rows) {
   }
   return &rounded_tile<kBits, std::min<size_t>(8, kTileRows)>;
 }
-template <size_t kBits>
+template <size_t kBits, bool kNumbers>
 Tile exact_tile_of(size_t rows) {
-  if (rows == 1) return &exact_tile<kBits, 1>;
-  return rows == 2 ? &exact_tile<kBits, 2> : &exact_tile<kBits, 4>;
+  if (rows == 1) return &exact_tile<kBits, 1, kNumbers>;
+  return rows == 2 ? &exact_tile<kBits, 2, kNumbers> : &exact_tile<kBits, 4, kNumbers>;
 }
 template <size_t kBits>
 Tile tile_of(const Work& w, size_t rows) {
-  return w.p.input == NBitInput::rounded ? rounded_tile_of<kBits>(rows) : exact_tile_of<kBits>(rows);
+  if (w.p.input == NBitInput::rounded) return rounded_tile_of<kBits>(rows);
+  return w.p.form.zeros == NBitZeros::numbers ? exact_tile_of<kBits, true>(rows) : exact_tile_of<kBits, false>(rows);
 }
 
 template <size_t kBits>
@@ -286,15 +324,16 @@ void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride)
   const FloatTag d;
   const Layout& l = w.layout;
   const size_t depth = w.p.form.k;
-  const uint8_t* zeros = w.p.form.zeros ? panel + l.blocks * l.block_bytes : nullptr;
+  const bool numbers = w.p.form.zeros == NBitZeros::numbers;
   size_t k = 0;
-  for (size_t b = 0; b < l.blocks; ++b, panel += l.block_bytes) {
-    const Float zero = zeros ? zeros_of(zeros + b * kLanes) : hn::Set(d, float(w.p.form.middle()));
-    const Float scale = hn::Load(d, reinterpret_cast<const float*>(panel + l.codes_bytes));
+  for (size_t b = 0; b < l.blocks; ++b) {
+    const Parameters p = parameters_of(w, panel, b);
+    const uint8_t* codes = panel + b * l.block_bytes;
     for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
-      const Words packed = hn::Load(WordTag(), reinterpret_cast<const uint32_t*>(panel + v * HWY_MAX_BYTES));
+      const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
       for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
-        if (k + i < depth) hn::StoreU(hn::Mul(hn::Sub(code, zero), scale), d, to + (k + i) * stride);
+        const Float x = numbers ? hn::MulSub(code, p.scale, p.zero) : hn::Mul(hn::Sub(code, p.zero), p.scale);
+        if (k + i < depth) hn::StoreU(x, d, to + (k + i) * stride);
       });
     }
   }
@@ -345,7 +384,7 @@ HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* t
 
 void nbits_round(const Work& w, size_t m0, size_t m1) noexcept {
   const NBitForm& f = w.p.form;
-  const int32_t middle = f.zeros ? 0 : int32_t(f.middle());
+  const int32_t middle = f.zeros == NBitZeros::middle ? int32_t(f.middle()) : 0;
   alignas(64) float last[256];
   for (size_t m = m0; m < m1; ++m) {
     for (size_t b = 0; b < w.layout.blocks; ++b) {
@@ -412,6 +451,7 @@ size_t lanes() {
   if (current_isa() == Isa::v2) return 4;
   return current_isa() == Isa::avx2 || codes_unit() == CodesUnit::pairs ? 8 : 16;
 }
+bool converts_halves() { return current_isa() != Isa::v2; }
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_NBITS(nbits_round)(w, m0, m1); }
 void multiply(const Work& w, const Part& part) noexcept { RETORT_SELECT_NBITS(nbits_multiply)(w, part); }
 void decode(const Work& w, size_t at, float* to, size_t stride) noexcept {

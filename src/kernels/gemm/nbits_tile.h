@@ -4,10 +4,11 @@
 
 namespace retort::kernels::nbits_detail {
 
-/// Where packed weights have what. A panel has, for each block, the vectors of codes and one of scales; then the zero
-/// points of all blocks, a byte per column.
+/// Where packed weights have what. A panel has, for each block, the vectors of codes, one of scales, and one of offsets
+/// if zero points are numbers; then the zero points of all blocks, a byte per column, if they are codes. A scale or an
+/// offset takes `number_bytes`.
 struct Layout {
-  size_t lanes, vectors, blocks;
+  size_t lanes, vectors, blocks, number_bytes;
   size_t codes_bytes, block_bytes, panel_bytes;
   Layout(const NBitForm& form, size_t lanes);
 };
@@ -40,6 +41,8 @@ inline constexpr size_t kFewRows = 4;
 
 /// The panel width of the instructions in use.
 size_t lanes();
+/// Whether these instructions convert float16.
+bool converts_halves();
 /// Rounds rows [m0, m1) of A.
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept;
 /// Computes a part of C from rounded rows, or from a few exact ones.

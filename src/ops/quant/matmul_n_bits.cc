@@ -46,22 +46,25 @@ struct MatMulNBits {
   }
   Cost cost(const CostContext& c) const { return product_cost(c, double(K)); }
 
-  // Packs constant weights, unless elements have blocks of their own (g_idx) or zero points are real numbers.
+  // Packs constant weights, unless elements have blocks of their own (g_idx).
   std::unique_ptr<State> prepare(PrepareContext& c) const {
     const Tensor *codes = c.constant(kB), *scales = c.constant(kScales), *zeros = c.constant(kZeros);
-    const kernels::NBitForm form{
-        .bits = size_t(bits), .n = size_t(N), .k = size_t(K), .block = size_t(block_size), .zeros = c.has(kZeros)};
+    kernels::NBitForm form{.bits = size_t(bits), .n = size_t(N), .k = size_t(K), .block = size_t(block_size)};
     if (!codes || !scales || c.has(kGroups) || !kernels::nbits_supported(form)) return nullptr;
-    if (form.zeros && (!zeros || zeros->dtype() != DType::u8 || !fits(zeros->shape(), zeros_shape()))) return nullptr;
     if (codes->shape() != codes_shape() || !fits(scales->shape(), scales_shape())) return nullptr;  // run() reports it
-    const CodeBlocks b =
-        blocks(codes->data(), scales->data(), scales->dtype(), form.zeros ? zeros->data<uint8_t>() : nullptr);
+    if (c.has(kZeros)) {
+      const bool numbers = zeros && zeros->dtype() != DType::u8;
+      if (!zeros || !fits(zeros->shape(), numbers ? scales_shape() : zeros_shape())) return nullptr;
+      form.zeros = numbers ? kernels::NBitZeros::numbers : kernels::NBitZeros::codes;
+    }
+    const CodeBlocks b = blocks(codes->data(), *scales, zeros);
+    const auto parameters = [&b](size_t row, size_t block) {
+      return kernels::NBitParameters{b.scale(row, block), b.zero(row, block)};
+    };
+    form.halves = kernels::nbits_fit_halves(form, {b.codes, parameters}, c.parallel());
     auto state = std::make_unique<Packed>();
     state->form = form;
     state->input = accuracy_level == 4 && !c.options().strict ? kernels::NBitInput::rounded : kernels::NBitInput::exact;
-    const auto parameters = [&b](size_t row, size_t block) {
-      return kernels::NBitParameters{b.scale(row, block), b.zeros ? uint8_t(b.zero(row, block)) : uint8_t(0)};
-    };
     state->memory = c.packed(kernels::nbits_packed_bytes(form), [&](void* to) {
       kernels::nbits_pack(form, {b.codes, parameters}, to, c.parallel());
     });
@@ -149,6 +152,15 @@ struct MatMulNBits {
             .scale_type = scale_type,
             .zeros = zeros,
             .zero_bytes = size_t(zeros_shape()[1])};
+  }
+  CodeBlocks blocks(const void* codes, const Tensor& scales, const Tensor* zeros) const {
+    const bool packed = zeros && zeros->dtype() == DType::u8;
+    CodeBlocks b = blocks(codes, scales.data(), scales.dtype(), packed ? zeros->data<uint8_t>() : nullptr);
+    if (zeros && !packed) {
+      b.real_zeros = zeros->data();
+      b.real_zero_type = zeros->dtype();
+    }
+    return b;
   }
   CodeBlocks blocks(const RunContext& c) const {
     require(c.shape(kB) == codes_shape(), ErrorCode::invalid_argument,
