@@ -125,8 +125,15 @@ class Parts(unittest.TestCase):
         generator = np.random.default_rng(0)
         for dtype, error in ((np.float32, 0.25), (np.uint8, 1)):
             wire = numbers_of.to_wire(np.full((4, 5), 7, dtype))
-            self.assertEqual(values.distance(wire, values.moved(wire, error, generator)), error)
-        self.assertEqual(values.moved(wire, 0, generator), wire)
+            self.assertEqual(values.distance(wire, values.moved(wire, error, values.Signs(generator))), error)
+        self.assertEqual(values.moved(wire, 0, values.Signs(generator)), wire)
+
+    def test_patterns_of_signs(self):
+        def signs(pattern, place):
+            return values.Signs(None, pattern, place).of((2, 3)).tolist()
+        self.assertEqual(signs(1, 0), [[-1, 1, -1], [1, -1, 1]])
+        self.assertEqual(signs(2, 0), [[-1, -1, 1], [1, -1, -1]])
+        self.assertEqual(signs(1, 1), [[1, -1, 1], [-1, 1, -1]])  # another input
 
 
 @unittest.skipUnless(ORACLE and os.path.exists(LIBRARY), "no ONNX Runtime or no library")

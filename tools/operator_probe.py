@@ -18,6 +18,8 @@ from recipes.plain import plain  # noqa: E402
 ATTEMPTS = 60  # models that are drawn for a version and a type until one can run
 WAYS = ("kernel", "reference", "converted")  # the fastest first, as RetortDescribeModel names them
 REFUSED = "refused"
+ODD = {schemas.ELEMENTS[name] for name in ("string", "complex64", "complex128", "bool")}  # types with which attributes may not make sense
+ODD_ATTEMPTS = 12  # models that are drawn at least for such a type
 FLOAT = schemas.ELEMENTS["float"]
 PTR = ctypes.c_void_p
 
@@ -106,18 +108,22 @@ class Probe:
         return lambda level: self.engine.described(f"/proc/self/fd/{self.memory}", level)
 
     def way(self, operator, version, types):
-        """One of WAYS, the slowest of the nodes that the first drawn model becomes that can run; REFUSED if none can, and the engine says
-        that it is because of a type; "" if no legal model was drawn."""
-        refused = False
+        """(way, partly). The way is one of WAYS, the slowest of the nodes that the first drawn model becomes that can run; REFUSED if none can,
+        and the engine says that it is because of a type; "" if no legal model was drawn. Partly: models with other attributes are refused."""
+        found, refused = "", False
+        least = ODD_ATTEMPTS if ODD & set(types.values()) else 0
         floats = {v: FLOAT for v, elements in element_types(version).items() if FLOAT in elements}
         for number in range(ATTEMPTS):
             others = {} if number % 2 else floats  # first with other types that run fast, so that they do not decide
             described = self.drawn(operator, version, {**others, **types}, number)
             told = described and described(99)
             if told and "problem" not in told:
-                return max((node["runs"] for node in walk(told["optimized"]) if node.get("runs")), key=WAYS.index, default=WAYS[0])
-            refused = refused or bool(told) and "but the operator takes" in told["problem"]
-        return REFUSED if refused else ""
+                found = found or max((node["runs"] for node in walk(told["optimized"]) if node.get("runs")), key=WAYS.index, default=WAYS[0])
+            elif told:
+                refused = refused or "but the operator takes" in told["problem"]
+            if found and (refused or number >= least):
+                break
+        return found or (REFUSED if refused else ""), bool(found and refused)
 
     def parts(self, operator):
         """The operators that the newest version becomes while the model is loaded, before it is optimised; empty if no model can run."""

@@ -38,6 +38,7 @@ operators of one model.
 - **Plain loop**: the types that run by the simple loop that defines the operator. It is correct, but uses one thread
   and no vector instructions.
 - **Not**: types of the definition that are refused when the model is loaded.
+- *partly*: only some values of the attributes are possible. Strings, for example, cannot be interpolated.
 - **Loaded as**: the operators that replace this one when the model is loaded. They are optimised like nodes of the
   model.
 
@@ -83,13 +84,19 @@ class Entry:
 
     def __init__(self, operator, probe):
         self.operator, self.found = operator, {}  # {(version, variable, type): a way, refused, or "" if no model was drawn}
+        self.partly = set()  # (variable, type) that only some attributes allow
         for version in operator.versions:
             types = probing.element_types(version)
             for variable, elements in types.items():
                 for element in elements:
-                    self.found[version.since, variable, type_name(element)] = probe.way(operator, version, {variable: element})
+                    self.ask(probe, version, {variable: element}, variable, type_name(element))
             if not types:
-                self.found[version.since, "", FIXED] = probe.way(operator, version, {})
+                self.ask(probe, version, {}, "", FIXED)
+
+    def ask(self, probe, version, types, *key):
+        self.found[version.since, *key], partly = probe.way(self.operator, version, types)
+        if partly:
+            self.partly.add(key)
 
     def variables(self):
         """The type variables that are shown."""
@@ -117,7 +124,9 @@ class Entry:
             if not types:
                 continue
             every = [n for n, versions in types.items() if self.in_all(variable, n, versions)]
-            text = [shortened(every)] if every else []
+            whole = [n for n in every if (variable, n) not in self.partly]
+            text = [shortened(whole)] if whole else []
+            text += [f"{n} (partly)" for n in sorted(set(every) - set(whole))]
             text += [f"{n} (version {', '.join(map(str, v))})" for n, v in sorted(types.items()) if n not in every]
             parts.append((f"{variable}: " if len(self.variables()) > 1 else "") + " ".join(text))
         return "; ".join(parts)

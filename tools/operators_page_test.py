@@ -15,14 +15,15 @@ def version(since, types, inputs=("T",), outputs=("T",)):
 
 
 class FakeProbe:
-    """`ways`: {(version, variable, type): a way}; a kernel if there is none."""
+    """`ways`: {(version, variable, type): a way, maybe with " partly"}; a kernel if there is none."""
 
     def __init__(self, ways):
         self.ways = ways
 
     def way(self, _operator, version, types):
         (variable, element), = types.items() or (("", 0),)
-        return self.ways.get((version.since, variable, schemas.NAMES.get(element, "")), "kernel")
+        way = self.ways.get((version.since, variable, schemas.NAMES.get(element, "")), "kernel")
+        return way.removesuffix(" partly"), way.endswith(" partly")
 
 
 def entry(versions, ways):
@@ -43,6 +44,10 @@ class Cells(unittest.TestCase):
     def test_a_version_that_differs(self):
         e = entry([version(1, {"T": ["tensor(float)"]}), version(7, {"T": ["tensor(float)", "tensor(int8)"]})], {(7, "T", "float"): "reference"})
         self.assertEqual((e.cell("kernel"), e.cell("reference")), ("int8", "float32 (version 7)"))
+
+    def test_attributes_that_exclude_a_type(self):
+        e = entry([version(1, {"T": ["tensor(float)", "tensor(string)"]})], {(1, "T", "string"): "kernel partly"})
+        self.assertEqual(e.cell("kernel"), "float32 string (partly)")
 
     def test_what_was_not_drawn_is_not_claimed(self):
         e = entry([version(1, {"T": ["tensor(float)", "tensor(int8)"]})], {(1, "T", "int8"): ""})

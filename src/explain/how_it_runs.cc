@@ -6,7 +6,8 @@ namespace retort {
 
 HowItRuns how_it_runs(const OpDef& op, DType type) {
   const Kernel kernel = find_kernel(op, type);
-  if (kernel.carried) return HowItRuns::converted;
+  const bool complex = type == DType::complex64 || type == DType::complex128;
+  if (kernel.carried || (complex && !op.run && kernel.fn)) return HowItRuns::converted;  // ops/complex_parts.h
   if (!kernel.fn) return HowItRuns::nothing;
   return op.run || op.fast[size_t(type)] ? HowItRuns::kernel : HowItRuns::reference;
 }

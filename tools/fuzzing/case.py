@@ -38,7 +38,7 @@ class Case:
         self.r = random.Random(f"{seed}/{operator.label}/{number}")
         self.numbers = numbers_of.Numbers(zlib.crc32(f"{seed}/{operator.label}/{number}".encode()), self.r.random() < WILD)
         self.version, self.kernel = self.choose_version()
-        self.opset = self.r.randint(self.version.since, self.version.until)
+        self.opset = self.choose_opset()
         self.inputs, self.attributes, self.outputs = [], {}, None
         self.chosen, self.scale, self.output_types = {}, 0.0, {}
         self.shared = {}  # {output: the input whose memory it is bound to}; that input is an input of the graph
@@ -56,6 +56,12 @@ class Case:
         version = having[-1] if self.r.random() < LATEST else self.r.choice(self.operator.versions)
         kernels = self.operator.kernels_of(version)
         return version, self.r.choice(kernels) if kernels and self.r.random() >= FOREIGN_TYPES else {}
+
+    def choose_opset(self):
+        """An opset of the version. Some operators without a kernel have a body that the oracle runs in the version's first opset only."""
+        if not self.operator.kernels and self.maybe(LATEST):
+            return self.version.since
+        return self.r.randint(self.version.since, self.version.until)
 
     # Choices.
 

@@ -1,5 +1,5 @@
 // GridSample: the modes of interpolation had names of two dimensions before opset 20, as in com.microsoft.GridSample. An
-// image of another type than floats is interpolated in float64, and the fraction dropped; where nothing is interpolated,
+// image of integers or booleans is interpolated in float64, and the fraction dropped; where nothing is interpolated,
 // elements of any type are gathered.
 #include <limits>
 
@@ -46,13 +46,12 @@ ValueId gathered(Rewriter& r) {
 
 void sample_other_types(Rewriter& r) {
   const DType type = r.type(0).dtype;
-  if (type == DType::undefined || is_float(type)) return;
+  if (type == DType::undefined || is_float(type) || type == DType::complex64 || type == DType::complex128) return;
   if (r.attributes().get_or<std::string>("mode", "linear") == "nearest") {
     r.replace_output(0, gathered(r));
     return r.remove();
   }
-  if (type == DType::string || type == DType::complex64 || type == DType::complex128)
-    return;  // the operator refuses it
+  if (type == DType::string) return;  // the operator refuses it
   const ValueId wide = cast(r, r.input(0), DType::f64);
   const ValueId y = r.add({.type = "GridSample", .inputs = {wide, r.input(1)}, .attributes = r.attributes()});
   r.replace_output(0, cast(r, y, type));

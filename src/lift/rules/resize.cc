@@ -1,9 +1,8 @@
 // Resize: opset 10 had only scales and no choice of coordinates; in later forms empty tensors stand for omitted inputs.
-// Elements that are no real numbers are moved as a Gather.
+// Strings are moved as a Gather.
 #include <algorithm>
 
 #include "lift/rewriter.h"
-#include "ops/op.h"
 
 namespace retort {
 namespace {
@@ -55,13 +54,12 @@ void omit_empty(Rewriter& r) {
   }
 }
 
-// Strings and complex numbers have no kernel of their own, and the nearest neighbour only moves elements: it resizes
-// their places, and a Gather takes the elements.
-void gather_elements(Rewriter& r) {
+// The nearest neighbour only moves elements: for strings, it resizes their places, and a Gather takes the elements.
+void gather_strings(Rewriter& r) {
   const bool nearest = r.attributes().get_or<std::string>("mode", "nearest") == "nearest";
   const bool fills =
       r.attributes().get_or<std::string>("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
-  if (contains(kNumeric | kBool, r.type(0).dtype) || !nearest || fills) return;
+  if (r.type(0).dtype != DType::string || !nearest || fills) return;
   const auto number = [&](int64_t v) { return r.constant(Tensor::of<int64_t>({}, {v})); };
   const ValueId x = r.input(0), count = r.add({.type = "Size", .inputs = {x}});
   const ValueId places = r.add({.type = "Range", .inputs = {number(0), count, number(1)}});
@@ -75,7 +73,7 @@ void gather_elements(Rewriter& r) {
 }
 
 constexpr LiftRule kResizeRules[] = {
-    {"Resize", 11, only_scales}, {"Resize", 13, omit_empty}, {"Resize", kAlways, gather_elements}};
+    {"Resize", 11, only_scales}, {"Resize", 13, omit_empty}, {"Resize", kAlways, gather_strings}};
 
 }  // namespace
 

@@ -1,6 +1,8 @@
 // Col2Im: adds up the columns of blocks to an image, the inverse of taking patches for a convolution. The sum of booleans
-// is true if one is, that of integers wraps around.
+// is true if one is, that of integers wraps around, and that of strings is one after the other in the order of the
+// elements of a block, as in the reference of the standard.
 #include "base/checked.h"
+#include "ops/complex_parts.h"
 #include "ops/integers.h"
 #include "ops/math/arithmetic.h"
 #include "ops/nn/common/window.h"
@@ -47,20 +49,12 @@ struct Col2Im {
 
   template <typename T>
   void reference(RunContext& c) const {
-    const Window win = blocks_of(c);
-    const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
-    const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
-    const auto x = c.input<T>(kColumns);
-    const auto y = c.output<T>();
-    std::fill(y.begin(), y.end(), T(0));
-    for_each_position(win, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
-      for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
-        for (size_t i = 0; i < planes; ++i) {
-          T& to = y[i * pixels + size_t(pixel)];
-          to = wrap_add(to, x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
-        }
-      });
-    });
+    add_up<T>(c, [](T& to, T x) { to = wrap_add(to, x); });
+  }
+
+  // A later block meets a pixel with an earlier element of its own.
+  void fast(RunContext& c, std::type_identity<std::string>) const {
+    add_up<std::string>(c, [](std::string& to, const std::string& x) { to.insert(0, x); });
   }
 
   // A task is one plane; it adds the taps of a line of blocks at once.
@@ -93,6 +87,22 @@ struct Col2Im {
   }
 
  private:
+  template <typename T, typename Add>
+  void add_up(RunContext& c, const Add& add) const {
+    const Window win = blocks_of(c);
+    const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
+    const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
+    const auto x = c.input<T>(kColumns);
+    const auto y = c.output<T>();
+    std::fill(y.begin(), y.end(), T());
+    for_each_position(win, c.parallel(), [&](int64_t p, std::span<const int64_t> at) {
+      for_each_tap(win, at, [&](int64_t tap, int64_t pixel) {
+        for (size_t i = 0; i < planes; ++i)
+          add(y[i * pixels + size_t(pixel)], x[(i * taps + size_t(tap)) * blocks + size_t(p)]);
+      });
+    });
+  }
+
   // Every position of a block in the image, as in a convolution.
   Window blocks_of(const RunContext& c) const {
     const Shape image = integers(c, kImage), block = integers(c, kBlock);
@@ -107,12 +117,12 @@ struct Col2Im {
 }  // namespace
 
 extern const OpDef op_col2_im;
-constinit const OpDef op_col2_im = define<Col2Im>({
+constinit const OpDef op_col2_im = with_complex<Col2Im>(define<Col2Im>({
     .name = "Col2Im",
     .since = {18},
     .inputs = {"input: T", "image_shape: int64", "block_shape: int64"},
     .outputs = {"output: T"},
-    .types = kFloats | kSigned | kUnsigned | kBool,
-});
+    .types = kNumeric | kBool | kString,
+}));
 
 }  // namespace retort::ops

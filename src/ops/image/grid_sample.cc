@@ -3,8 +3,8 @@
 
 #include "base/checked.h"
 #include "kernels/sample/sample.h"
+#include "ops/complex_parts.h"
 #include "ops/nn/common/load.h"
-#include "ops/op.h"
 
 namespace retort::ops {
 namespace {
@@ -262,12 +262,12 @@ struct GridSample {
 }  // namespace
 
 extern const OpDef op_grid_sample;
-constinit const OpDef op_grid_sample = define<GridSample>({
+constinit const OpDef op_grid_sample = with_complex<GridSample>(define<GridSample>({
     .name = "GridSample",
     .since = {16, 20, 22},
     .inputs = {"X: T", "grid: T2"},
     .outputs = {"Y: T"},
     .types = kFloats,
-});
+}));
 
 }  // namespace retort::ops

@@ -1,4 +1,4 @@
-// GlobalMaxPool: maximum over all spatial axes, which become 1.
+// GlobalMaxPool: maximum over all spatial axes, which become 1. As in MaxPool, NaN wins.
 #include "ops/nn/common/pool.h"
 
 namespace retort::ops {
@@ -10,8 +10,8 @@ struct GlobalMaxPool {
   template <std::floating_point T>
   void reference(RunContext& c) const {
     reduce_planes<T>(c, [](std::span<const T> x) {
-      T best = std::numeric_limits<T>::lowest();
-      for (T v : x) best = v > best ? v : best;
+      T best = -std::numeric_limits<T>::infinity();
+      for (T v : x) best = v > best || std::isnan(v) ? v : best;
       return best;
     });
   }

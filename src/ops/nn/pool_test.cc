@@ -151,8 +151,10 @@ const OpTest global_average(
                .inputs = {f32({1, 2, 2}, {kNaN, 1, 2, 4})},
                .outputs = {f32({1, 2, 1}, {kNaN, 3})}}}));
 const OpTest global_max(
-    "GlobalMaxPool",
-    over_all({{.about = "largest", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {6, 0})}}}));
+    "GlobalMaxPool", over_all({{.about = "largest", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {6, 0})}},
+                               {.about = "NaN wins in its plane, infinities stay",
+                                .inputs = {f32({1, 4, 2}, {kNaN, 1, 1, kNaN, -INFINITY, -INFINITY, INFINITY, 1})},
+                                .outputs = {f32({1, 4, 1}, {kNaN, kNaN, -INFINITY, INFINITY})}}}));
 const OpTest global_lp(
     "GlobalLpPool",
     over_all({{.about = "lengths", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {7.07106781f, 5})}},

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/resize/planes.h"
+#include "ops/complex_parts.h"
 #include "ops/nn/common/resample.h"
 
 namespace retort::ops {
@@ -369,12 +370,12 @@ struct Resize {
 }  // namespace
 
 extern const OpDef op_resize;
-constinit const OpDef op_resize = define<Resize>({
+constinit const OpDef op_resize = with_complex<Resize>(define<Resize>({
     .name = "Resize",
     .since = {10, 11, 13, 18, 19},
     .inputs = {"X: T", "roi: T2?", "scales: float?", "sizes: int64?"},
     .outputs = {"Y: T"},
     .types = kNumeric | kBool,
-});
+}));
 
 }  // namespace retort::ops

@@ -21,19 +21,19 @@ struct ConcatFromSequence {
     require(!s.items.empty(), ErrorCode::invalid_argument, "the sequence is empty");
     const Tensor* first = s.items[0].tensor();
     require(first != nullptr, ErrorCode::invalid_argument, "element 0 of the sequence is not a tensor");
-    if (new_axis) return c.set_value(0, stack(s.items, ValueType::tensor(first->dtype()), axis));
-    const size_t at = normalize_axis(axis, first->shape().rank());
+    const size_t at = normalize_axis(axis, first->shape().rank() + (new_axis ? 1 : 0));
     Shape shape = first->shape();
-    shape[at] = 0;
+    if (!new_axis) shape[at] = 0;
     for (size_t i = 0; i < s.items.size(); ++i) {
       const Tensor* t = s.items[i].tensor();
       Shape expected = first->shape();
-      if (t && t->shape().rank() == expected.rank()) expected[at] = t->shape()[at];
+      if (!new_axis && t && t->shape().rank() == expected.rank()) expected[at] = t->shape()[at];
       require(t && t->dtype() == first->dtype() && t->shape() == expected, ErrorCode::invalid_argument,
               "element {} of the sequence does not match element 0, {}{}, along axis {}", i, dtype_name(first->dtype()),
               to_string(first->shape()), at);
-      shape[at] += expected[at];
+      if (!new_axis) shape[at] += expected[at];
     }
+    if (new_axis) return c.set_value(0, stack(s.items, ValueType::tensor(first->dtype()), axis));
     Tensor all(first->dtype(), shape);
     const int64_t outer = extent_product(shape, 0, at), inner = extent_product(shape, at + 1, shape.rank());
     int64_t begin = 0;

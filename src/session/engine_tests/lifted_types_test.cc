@@ -1,6 +1,8 @@
 // Types that the lift converts, or whose elements it gathers.
 #include <gtest/gtest.h>
 
+#include <complex>
+
 #include "session/session_testing.h"
 
 namespace retort {
@@ -15,6 +17,10 @@ Value run_lifted(const char* type, int opset, const std::vector<Tensor>& inputs,
   NodeSpec spec{.type = type, .attributes = attributes, .name = "node", .version = opset};
   std::vector<Value> values;
   for (const Tensor& x : inputs) {
+    if (!x) {
+      spec.inputs.push_back(ValueId::none);
+      continue;
+    }
     spec.inputs.push_back(t.input("x" + std::to_string(values.size()), x.shape(), x.dtype()));
     values.emplace_back(Tensor(x));
   }
@@ -54,6 +60,53 @@ TEST(LiftedTypes, GridSampleDropsTheFractionOfIntegers) {
     EXPECT_EQ(content<int32_t>(y), (std::vector<int32_t>{2, 0}));  // 2.5 and 0.5
     const Tensor words = Tensor::of<std::string>({1, 1, 1, 3}, {"a", "b", "c"});
     EXPECT_THROW(run_lifted("GridSample", 20, {words, grid}, {}, level), Error);
+  }
+}
+
+template <typename T>
+Tensor complex(DType dtype, Shape shape, const std::vector<std::complex<T>>& values) {
+  Tensor t(dtype, std::move(shape));
+  std::copy(values.begin(), values.end(), static_cast<std::complex<T>*>(t.mutable_data()));
+  return t;
+}
+
+template <typename T>
+std::vector<std::complex<T>> complex_content(const Value& v) {
+  const auto* data = static_cast<const std::complex<T>*>(v.tensor()->data());
+  return {data, data + v.tensor()->count()};
+}
+
+// The blocks [a, b] and [c, d] of an image of three pixels share the second one.
+TEST(LiftedTypes, Col2ImOfStringsAndComplexNumbers) {
+  const Tensor image = Tensor::of<int64_t>({1}, {3}), block = Tensor::of<int64_t>({1}, {2});
+  for (const OptimizationLevel level : kLevels) {
+    const Tensor words = Tensor::of<std::string>({1, 2, 2}, {"a", "c", "b", "d"});
+    EXPECT_EQ(content<std::string>(run_lifted("Col2Im", 18, {words, image, block}, {}, level)),
+              (std::vector<std::string>{"a", "cb", "d"}));
+    const Tensor numbers = complex<double>(DType::complex128, {1, 2, 2}, {{1, 2}, {3, 4}, {5, 6}, {7, 8}});
+    EXPECT_EQ(complex_content<double>(run_lifted("Col2Im", 18, {numbers, image, block}, {}, level)),
+              (std::vector<std::complex<double>>{{1, 2}, {8, 10}, {7, 8}}));
+  }
+}
+
+TEST(LiftedTypes, ComplexNumbersAreInterpolated) {
+  const Tensor pixels = complex<float>(DType::complex64, {1, 1, 1, 3}, {{1, 8}, {4, 2}, {-3, 0}});
+  const Tensor grid = Tensor::of<float>({1, 1, 2, 2}, {-0.5f, 0, 0.5f, 0});
+  const Tensor wide = complex<double>(DType::complex128, {2}, {{1, 8}, {4, 2}});
+  const Tensor roi = Tensor::of<float>({2}, {0, 2}), sizes = Tensor::of<int64_t>({1}, {3});
+  const Attributes crop{{"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+                        {"extrapolation_value", 9.0f},
+                        {"mode", std::string("linear")}};
+  using Numbers = std::vector<std::complex<float>>;
+  for (const OptimizationLevel level : kLevels) {
+    for (const char* mode : {"linear", "nearest"}) {
+      const Attributes how{{"align_corners", int64_t(1)}, {"mode", std::string(mode)}};
+      EXPECT_EQ(complex_content<float>(run_lifted("GridSample", 20, {pixels, grid}, how, level)),
+                mode == std::string_view("linear") ? (Numbers{{2.5f, 5}, {0.5f, 1}}) : (Numbers{{1, 8}, {-3, 0}}));
+    }
+    // Positions 0, 1 and 2; the last lies outside, where the result is a real number.
+    EXPECT_EQ(complex_content<double>(run_lifted("Resize", 19, {wide, roi, Tensor(), sizes}, crop, level)),
+              (std::vector<std::complex<double>>{{1, 8}, {4, 2}, {9, 0}}));
   }
 }
 

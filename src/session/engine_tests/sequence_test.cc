@@ -65,10 +65,15 @@ TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
     EXPECT_EQ(y[1].tensor()->shape(), (Shape{2, 2, 2}));
     EXPECT_EQ(floats(y[1]), (Floats{1, 2, 1, 2, 3, 4, 3, 4}));
   }
-  Model bad;
-  const ValueId x = bad.input("x", {bad.symbol("k")}), z = bad.input("z", {1, 1});
-  bad.output(bad.add("ConcatFromSequence", {bad.add("SequenceConstruct", {x, z})}, {{"axis", int64_t(0)}}), "y");
-  EXPECT_CONTAINS(bad.failure({numbers({1}, {1}), numbers({1, 1}, {1})}), "element 1 of the sequence does not match");
+  for (const int64_t fresh : {0, 1}) {
+    Model bad;
+    const ValueId x = bad.input("x", {bad.symbol("k")}), z = bad.input("z", fresh ? Shape{2} : Shape{1, 1});
+    bad.output(bad.add("ConcatFromSequence", {bad.add("SequenceConstruct", {x, z})},
+                       {{"axis", int64_t(0)}, {"new_axis", fresh}}),
+               "y");
+    const Tensor other = fresh ? numbers({2}, {1, 2}) : numbers({1, 1}, {1});
+    EXPECT_CONTAINS(bad.failure({numbers({1}, {1}), other}), "element 1 of the sequence does not match");
+  }
 }
 
 TEST(Sequence, SplitIntoParts) {

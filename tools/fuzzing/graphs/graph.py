@@ -18,6 +18,10 @@ from .values import Value
 
 SAFETY = 16  # values may differ by this many times the estimated error
 JUMP = 64
+# How inputs with errors are moved, in further runs of a node: (multiple of the error, pattern of signs). In a small tensor, random signs may all be
+# equal, and then what a node subtracts, compares or normalises seems to be exact.
+MOVES = ((1, 0), (1, 1), (8, 0), (8, 1), (8, 2))
+NEAR = 2  # of these, by the error alone
 SYMBOLS = {10: ("N", 3), 11: ("S", 19)}  # {extent of the first run: (its name, extent of the second run)}
 QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear", "QGemm")
 
@@ -221,14 +225,14 @@ def difference(expected, actual, error):
 
 
 def judged(node, name, wires, step, roundings):
-    """The Value of an output, from the runs of its node: one for each run of the graph, and, if inputs have errors, one
-    with inputs moved by their error and one with inputs moved by eight times that. `roundings`: (scale, least error).
+    """The Value of an output, from the runs of its node: one for each run of the graph, and, if inputs have errors, some
+    with inputs moved by their error and others with inputs moved by eight times that. `roundings`: (scale, least error).
     Raises Refused if the output jumps."""
     scale, error = roundings
     if wires[0][0] == "tensor" and not values.is_float(wires[0][1]):
         error = 0.0
     for at in range(0, len(wires), step):
-        base, near, far = wires[at], wires[at + 1:at + step][:1], wires[at + 2:at + step]
+        base, near, far = wires[at], wires[at + 1:at + step][:NEAR], wires[at + 1 + NEAR:at + step]
         own = values.roundings(node.label, base, scale)
         by_one, by_eight = (max((values.distance(base, w) for w in some), default=0.0) for some in (near, far))
         if jumps(node, base, own, by_one, by_eight):
@@ -286,6 +290,7 @@ def single(world, node):
     inexact, feeds = any(v.error for v in fed), []
     generator = np.random.Generator(np.random.PCG64(len(node.proto.name))) if inexact else None
     for run in range(world.runs):
-        for factor in (0, 1, 8) if inexact else (0,):
-            feeds.append([(v.name, values.moved(v.wires[run], factor * v.error, generator) if factor else v.wires[run]) for v in fed])
+        feeds.append([(v.name, v.wires[run]) for v in fed])
+        for factor, pattern in MOVES if inexact else ():
+            feeds.append([(v.name, values.moved(v.wires[run], factor * v.error, values.Signs(generator, pattern, i))) for i, v in enumerate(fed)])
     return proto.SerializeToString(), feeds

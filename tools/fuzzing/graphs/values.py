@@ -98,20 +98,34 @@ def max_of(values, initial=-np.inf):
     return np.max(values, initial=initial)
 
 
-def moved(wire, error, generator):
+class Signs:
+    """Draws whether numbers are moved up or down. `pattern`: 0 for random signs; otherwise, so many elements have the same sign and as many after
+    them the other one, and every second `place` of an input begins with the other sign."""
+
+    def __init__(self, generator, pattern=0, place=0):
+        self.generator, self.pattern, self.place = generator, pattern, place
+
+    def of(self, shape):
+        if not self.pattern:
+            return self.generator.choice([-1.0, 1.0], shape)
+        at = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape) // self.pattern + self.place
+        return np.where(at % 2, 1.0, -1.0)
+
+
+def moved(wire, error, signs):
     """A wire whose numbers are moved up or down by an error, as another engine may compute them."""
     if wire[0] == "sequence":
-        return "sequence", [moved(w, error, generator) for w in wire[1]]
+        return "sequence", [moved(w, error, signs) for w in wire[1]]
     if wire[0] != "tensor" or wire[1] in (numbers_of.BOOL, 14, 15) or not error:
         return wire
     array = array_of(wire)
-    signs = generator.choice([-1.0, 1.0], array.shape)
+    up = signs.of(array.shape)
     with np.errstate(all="ignore"):
         if is_float(wire[1]):
-            array = (array.astype(np.float64) + signs * error).astype(array.dtype)
+            array = (array.astype(np.float64) + up * error).astype(array.dtype)
         else:
             low, high = numbers_of.limits(wire[1])
-            array = np.clip(array.astype(np.float64) + np.round(signs * error), low, min(high, 2.0 ** 53)).astype(array.dtype)
+            array = np.clip(array.astype(np.float64) + np.round(up * error), low, min(high, 2.0 ** 53)).astype(array.dtype)
     return numbers_of.to_wire(np.asarray(array))
 
 

@@ -28,6 +28,26 @@ def linear_attention(case):
         case.skip()
     if rule and "delta" in rule:
         case.input(first, (h.batch, h.queries, case.pick(h.kv, 1)), "unit")
+    case.scale = magnitude([g and g.value.astype(np.float64) for g in case.inputs], h, case.attributes.get("scale") or h.size ** -0.5)
+
+
+def magnitude(inputs, h, scale):
+    """The greatest sum of absolute values of the terms that are added for an element of an output. A term is a product with the state, or with
+    what is subtracted from it: the state is multiplied by the key, and the result by the key again."""
+    q, k, v, state, decay, beta = (*inputs, None, None, None)[:6]
+    state, most = np.zeros((h.kv, h.size, h.value_size)) if state is None else state, 1.0
+    state = np.broadcast_to(state, (h.batch, h.kv, h.size, h.value_size))
+    with np.errstate(all="ignore"):
+        for t in range(h.queries):
+            keys, values = k[:, t].reshape(h.batch, h.kv, h.size, 1), v[:, t].reshape(h.batch, h.kv, 1, h.value_size)
+            if decay is not None:
+                state = state * np.exp(decay[:, t].reshape(h.batch, h.kv, -1, 1))
+            learnt = values if beta is None else beta[:, t].reshape(h.batch, -1, 1, 1) * (values - np.sum(keys * state, 2, keepdims=True))
+            terms = np.abs(state) + np.abs(keys) * np.maximum(np.abs(values), np.sum(np.abs(keys * state), 2, keepdims=True))
+            state = state + keys * learnt
+            queries = np.abs(q[:, t]).reshape(h.batch, h.kv, -1, h.size)
+            most = max(most, float(np.max(terms, initial=0)), scale * float(np.max(queries @ terms, initial=0)))
+    return most if np.isfinite(most) else 1.0
 
 
 @recipe("CausalConvWithState com.microsoft:CausalConvWithState")
