@@ -4,7 +4,7 @@
 //
 // FILE has a line `m k n [cold]` for each shape, such as products.tsv, which has the products of the model zoo; lines
 // that begin with # do not count. Cold shapes of the default list, and a shape that is given, are also measured with
-// 16-bit B.
+// 16-bit B. "dots" are products in bfloat16 arithmetic, beside the peak of that arithmetic.
 //
 // All shapes are measured in turn, many times, and the fastest time of each counts, as the machine may be shared.
 // "cold" products use another matrix B each time, from a set that is larger than every cache. The last column says how
@@ -32,6 +32,7 @@
 #include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_bf16.h"
 
 namespace {
 
@@ -75,6 +76,11 @@ constexpr int kPeakSteps = 20000, kChains = 12;
 #define RETORT_MULADD128(x, c) _mm_add_ps(_mm_mul_ps(c, x), x)
 RETORT_PEAK(peak_avx512, "avx512f", __m512, _mm512_set1_ps, RETORT_FMA512)
 RETORT_PEAK(peak_avx2, "avx2,fma", __m256, _mm256_set1_ps, RETORT_FMA256)
+inline __m512 dots(__m512 x, __m512 c) {
+  asm("vdpbf16ps %1, %1, %0" : "+v"(c) : "v"(x));
+  return c;
+}
+RETORT_PEAK(peak_float_dots, "avx512f", __m512, _mm512_set1_ps, dots)
 RETORT_PEAK(peak_v2, "sse4.1", __m128, _mm_set1_ps, RETORT_MULADD128)
 #else
 #define RETORT_FMA(x, c) vfmaq_f32(c, x, x)
@@ -102,6 +108,15 @@ double peak() {
   return peak_v2();
 #else
   return peak_neon();
+#endif
+}
+
+/// The same in bfloat16 arithmetic.
+double peak_dots() {
+#if defined(__x86_64__)
+  return has_bf16_products() ? 2 * peak_float_dots() : 0;
+#else
+  return 0;
 #endif
 }
 
@@ -149,10 +164,14 @@ struct Shape {
 };
 
 const char* name_of(PackedType type) {
-  return type == PackedType::f32 ? "f32" : type == PackedType::bf16 ? "bf16" : "f16";
+  static constexpr const char* kNames[] = {"f32", "bf16", "f16", "dots"};
+  return kNames[size_t(type)];
 }
 
-size_t packed_floats(const Shape& s) { return gemm_packed_bytes(s.k, s.n, s.type) / sizeof(float); }
+size_t packed_floats(const Shape& s) {
+  const bool dots = s.type == PackedType::bf16_pairs;
+  return (dots ? bf16_packed_bytes(s.k, s.n) : gemm_packed_bytes(s.k, s.n, s.type)) / sizeof(float);
+}
 
 /// The matrices B of all cold products, in memory several times as large as a last-level cache. Each use takes the
 /// memory after that of the last use, so that none is in the caches.
@@ -187,7 +206,7 @@ class Product {
         own_b_(s.cold ? 0 : packed_floats(s)),
         a_(s.m * s.k),
         c_(s.m * s.n),
-        scratch_(gemm_scratch_bytes(s.m, s.n, s.k, par.workers()) / sizeof(float)),
+        scratch_(scratch_bytes() / sizeof(float)),
         fit_(gemm_fit_bytes(s.k, s.n), 1) {}
 
   /// Times the product as it is, and with fewer multiplications if that pays.
@@ -197,7 +216,7 @@ class Product {
   }
 
   double seconds() { return fast(times_); }
-  bool saves() const { return gemm_scratch_bytes(shape.m, shape.n, shape.k, par_.workers()) > 0; }
+  bool saves() const { return !is_dots() && scratch_bytes() > 0; }
   double saving_seconds() { return fast(saving_times_); }
 
   Shape shape;
@@ -224,7 +243,13 @@ class Product {
     g.a = a_.get(), g.a_stride = shape.k;
     g.packed_b = {shape.cold ? cold_.take(packed_floats(shape)) : own_b_.get(), shape.type, fit_.data()};
     g.c = c_.get(), g.c_stride = shape.n;
-    gemm(g, par_, scratch);
+    is_dots() ? bf16_gemm(g, par_, scratch_.get()) : gemm(g, par_, scratch);
+  }
+
+  bool is_dots() const { return shape.type == PackedType::bf16_pairs; }
+  size_t scratch_bytes() const {
+    return is_dots() ? bf16_scratch_bytes(shape.m, shape.k)
+                     : gemm_scratch_bytes(shape.m, shape.n, shape.k, par_.workers());
   }
 
   ColdWeights& cold_;
@@ -264,7 +289,8 @@ std::vector<Shape> default_shapes() {
 std::vector<Shape> with_narrow(std::vector<Shape> shapes) {
   for (size_t i = 0, count = shapes.size(); i < count; ++i) {
     if (!shapes[i].cold && count > 1) continue;
-    for (const PackedType type : {PackedType::bf16, PackedType::f16}) {
+    for (const PackedType type : {PackedType::bf16, PackedType::f16, PackedType::bf16_pairs}) {
+      if (type == PackedType::bf16_pairs && !has_bf16_products()) continue;
       shapes.push_back(shapes[i]);
       shapes.back().type = type;
     }
@@ -280,15 +306,16 @@ std::vector<Shape> chosen_shapes(int argc, char** argv) {
 }
 
 struct Limits {
-  double peak, read;  // operations and bytes per second
+  double peak, peak_dots, read;  // operations and bytes per second
 };
 
 void print(Product& product, const Limits& limits, int threads) {
   const Shape& s = product.shape;
   const double time = product.seconds(), flops = 2.0 * double(s.m) * double(s.n) * double(s.k) / time;
   const double bytes = double(packed_floats(s)) * sizeof(float) / time;
+  const double peak = s.type == PackedType::bf16_pairs ? limits.peak_dots : limits.peak;
   std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %7.1f%% %s", s.m, s.k, s.n, name_of(s.type), time * 1e6,
-              flops * 1e-9, 100 * flops / limits.peak / threads, bytes * 1e-9, 100 * bytes / limits.read,
+              flops * 1e-9, 100 * flops / peak / threads, bytes * 1e-9, 100 * bytes / limits.read,
               s.cold ? "cold" : "");
   if (product.saves()) std::printf("%*.3f", s.cold ? 8 : 12, time / product.saving_seconds());
   std::printf("\n");
@@ -311,15 +338,16 @@ int main(int argc, char** argv) try {
   for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s, weights, par));
   constexpr size_t kStreamFloats = 12 << 20;
   const Floats stream(kStreamFloats);
-  std::vector<double> flop_times, byte_times;
+  std::vector<double> flop_times, dots_times, byte_times;
   for (const double end = now() + seconds; now() < end;) {
     byte_times.push_back(1 / read_bandwidth(stream, kStreamFloats));
     for (const auto& p : products) {
       flop_times.push_back(1 / peak());
+      dots_times.push_back(1 / peak_dots());
       p->measure();
     }
   }
-  const Limits limits{1 / fast(flop_times), 1 / fast(byte_times)};
+  const Limits limits{1 / fast(flop_times), 1 / fast(dots_times), 1 / fast(byte_times)};
   std::printf("%s, %d threads, one core: %.1f GFLOP/s, reads %.1f GB/s\n", isa_name(current_isa()), threads,
               limits.peak * 1e-9, limits.read * 1e-9);
   std::printf("    m     k     n    B       us  GFLOP/s  of peak  GB/s of B  of reads        Strassen\n");
