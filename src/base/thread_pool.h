@@ -1,5 +1,6 @@
 // The pool of worker threads behind Parallel. It runs one loop of tasks at a time; a second caller that finds the pool
-// busy, or a task with a loop inside, runs its tasks itself. Workers spin for a short while and then sleep on a futex, so an idle process uses no CPU.
+// busy, or a task with a loop inside, runs its tasks itself. Workers spin for a short while and then sleep on a futex,
+// so an idle process uses no CPU.
 #pragma once
 #include <atomic>
 #include <chrono>
