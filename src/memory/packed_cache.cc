@@ -222,11 +222,15 @@ const char* PackedCache::write(int file) const {
   const size_t head = sizeof h + table.size() * sizeof(Entry);
   bool ok = write_all(file, &h, sizeof h) && write_all(file, table.data(), head - sizeof h) &&
             write_all(file, kZeros, round_up(head, kPage) - head);
+  constexpr size_t kStarted = size_t(64) << 20;
+  size_t waiting = 0;
   for (const auto& [name, block] : used_) {
     ok = ok && write_all(file, block.memory.get(), block.bytes) &&
          write_all(file, kZeros, round_up(block.bytes, kAlignment) - block.bytes);
     // Starts writing to the disk, so that the wait at the end, which cannot be cancelled, is short.
+    if ((waiting += block.bytes) < kStarted) continue;
     sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
+    waiting = 0;
   }
   if (!ok) return "write";
   return fdatasync(file) == 0 ? nullptr : "write";  // otherwise a crash could keep the name and lose the content

@@ -128,5 +128,16 @@ TEST(PackMatrices, EndWhenLoadingIsCancelled) {
   }
 }
 
+// Packers return early then, so the memory may lack elements.
+TEST(PackedMemory, IsNotUsedIfLoadingIsCancelled) {
+  std::atomic<bool> cancelled = false;
+  const Parallel parallel(nullptr, &cancelled);
+  const PrepareContext context({}, {}, parallel, {});
+  const auto pack = [&](void*) { cancelled = true; };
+  EXPECT_THROW(context.packed(4096, pack), Error);
+  cancelled = false;
+  EXPECT_NE(context.packed(4096, [](void*) {}), nullptr);
+}
+
 }  // namespace
 }  // namespace retort::ops
