@@ -40,7 +40,7 @@ TEST(Conv, Pointwise) {
 
 // The product is large enough to save multiplications, which requires that pixels are read in place.
 TEST(Conv, PointwiseInFewerMultiplications) {
-  ConvCase c{.in_c = 384, .out_c = 272, .in_h = 12, .in_w = 11, .batch = 2};
+  ConvCase c{.in_c = 384, .out_c = 784, .in_h = 12, .in_w = 11, .batch = 2};
   EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::strassen);
   EXPECT_EQ(choose_conv(c.shape(), true), ConvAlgorithm::pointwise);
   check_conv(c.with(ConvAlgorithm::strassen));

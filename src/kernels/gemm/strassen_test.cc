@@ -203,8 +203,8 @@ TEST(Strassen, IsUsedWhereItIsFaster) {
     EXPECT_EQ(gemm_scratch_bytes(12544, 96, 16, 1), 0u);  // a short sum
     EXPECT_EQ(gemm_scratch_bytes(12544, 4, 768, 1), 0u);  // few columns
     EXPECT_EQ(gemm_scratch_bytes(0, 768, 768, 1), 0u);
-    const Data data({.m = 128, .n = 256, .k = 768});
-    Lines scratch(gemm_scratch_bytes(128, 256, 768, 1));
+    const Data data({.m = 128, .n = 512, .k = 768});
+    Lines scratch(gemm_scratch_bytes(128, 512, 768, 1));
     const auto saving = [&](const GemmArgs& args) { gemm(args, Parallel(), scratch.floats()); };
     EXPECT_EQ(data.run_with(saving), run(data));
     EXPECT_NE(data.run_with(saving), data.run());
