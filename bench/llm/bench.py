@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Measures a language model on Retort, ONNX Runtime and packages of llama.cpp, alternately, in one run.
 
-    bench.py --worker PROGRAM --retort LIBRARY --models DIR --gguf FILE [--page FILE] [--json FILE] [--rounds N]
+    bench.py --worker PROGRAM --retort LIBRARY --models DIR --gguf FILE [--page FILE] [--json FILE] [--rounds N] [NAME...]
+
+NAME chooses engines: 'llama*' '*int4*'.
 
 Prints tokens per second of a prompt and of the tokens after it, and writes them between the marks of the page."""
 import argparse
+import fnmatch
 import json
 import os
 import re
@@ -17,7 +20,7 @@ import prompts
 import workers
 
 COUNT = 48  # tokens after the prompt
-# What a step reads: the codes with the scales of all weights, except for the embedding, of which it reads a row.
+FIRST = "Retort, int4"  # always measured; its share of the bandwidth is printed
 MARKS = "<!-- llm: begin (make bench-llm-docs) -->", "<!-- llm: end -->"
 
 
@@ -31,11 +34,13 @@ def engines(a, threads):
     def model(library, form):
         return workers.engine(a.worker, library, os.path.join(a.models, form), threads)
 
-    return [("Retort, int4", model(a.retort, "int4")), ("Retort, int4 with integer zero points", model(a.retort, "int4_rounded")),
-            ("Retort, bf16", model(a.retort, "bf16")), ("Retort, fp32", model(a.retort, "fp32")),
-            ("ONNX Runtime, int4", model(oracle(), "int4")), ("ONNX Runtime, int4 with integer zero points", model(oracle(), "int4_rounded")),
-            ("ONNX Runtime, fp32", model(oracle(), "fp32")), ("llama.cpp (xllamacpp), Q4_1", workers.peer("xllamacpp", a.gguf, threads)),
-            ("ik_llama.cpp (ik-llama-cpp-python), Q4_1", workers.peer("ik_llama_cpp", a.gguf, threads))]
+    forms = {"int4": "int4", "int4 with integer zero points": "int4_rounded", "bf16": "bf16", "fp32": "fp32"}
+    makers = {f"Retort, {text}": (model, a.retort, form) for text, form in forms.items()}
+    makers |= {f"ONNX Runtime, {text}": (model, oracle(), form) for text, form in forms.items() if form != "bf16"}  # it lacks kernels for bf16
+    makers["llama.cpp (xllamacpp), Q4_1"] = (workers.peer, "xllamacpp", a.gguf, threads)
+    makers["ik_llama.cpp (ik-llama-cpp-python), Q4_1"] = (workers.peer, "ik_llama_cpp", a.gguf, threads)
+    chosen = {name: maker for name, maker in makers.items() if name == FIRST or not a.names or any(fnmatch.fnmatch(name, p) for p in a.names)}
+    return [(name, make(*rest)) for name, (make, *rest) in chosen.items()]
 
 
 def measure(a, prompt, threads):
@@ -59,9 +64,9 @@ def table(results, bytes_per_token):
     for name in one:
         lines.append(f"| {name} | {one[name][0]:,.0f} | {two[name][0]:,.0f} | {one[name][1]:,.0f} | {two[name][1]:,.0f} |")
     widths = [results[t]["bandwidth"] for t in ("1", "2")]
-    shares = [100 * tokens["Retort, int4"][1] * bytes_per_token / width for tokens, width in zip((one, two), widths)]
+    shares = [100 * tokens[FIRST][1] * bytes_per_token / width for tokens, width in zip((one, two), widths)]
     lines += ["", f"Memory read in the same run: {widths[0] / 1e9:.0f} and {widths[1] / 1e9:.0f} GB/s with 1 and 2 threads. A token reads "
-              f"{bytes_per_token / 1e6:.0f} MB of", f"4-bit weights: {shares[0]:.0f} % and {shares[1]:.0f} % of that."]
+              f"{bytes_per_token / 1e6:.0f} MB of", f"4-bit weights: {shares[0]:.0f} % and {shares[1]:.0f} % of that. Load of the machine before the run: {results['load']:.1f}."]
     return "\n".join(lines)
 
 
@@ -83,9 +88,10 @@ def main():
     ap.add_argument("--page", default="")
     ap.add_argument("--json", default="")
     ap.add_argument("--rounds", type=int, default=5)
+    ap.add_argument("names", nargs="*", metavar="NAME")
     a = ap.parse_args()
     prompt = Tokenizer.from_file(os.path.join(a.models, "int4", "tokenizer.json")).encode(prompts.prompt(prompts.LONG)).ids
-    results = {"prompt": len(prompt)}
+    results = {"prompt": len(prompt), "load": os.getloadavg()[0]}
     for threads in (1, 2):
         tokens, width = measure(a, prompt, threads)
         results[str(threads)] = {"tokens": tokens, "bandwidth": width}

@@ -99,6 +99,8 @@ def on_streams(c, source, prefix, loopback):
 
 def chat(c, source, prefix):
     """The example of a language model, with a small model that bench/llm makes."""
+    if c.sanitizer:  # such a build has no programs of bench
+        return Count()
     program = build_example(c, "chat", source, prefix)
     if not program:
         return Count(failed=1)
