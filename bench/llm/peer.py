@@ -28,9 +28,11 @@ class XLlama:
         return {"prompt_seconds": timings["prompt_ms"] / 1e3, "seconds": timings["predicted_ms"] / 1e3 * count / (count + 1), "tokens": []}
 
     def greedy(self, prompt, count):
-        """[(most probable token, next best, by how much its logit is larger)]"""
+        """For each token: the most probable one, the next best, by how much the logit of the first is larger."""
         reply = self._server.handle_completions({"prompt": prompt, "n_predict": count, "temperature": 0, "n_probs": 2, "cache_prompt": False})
         steps = [c["top_logprobs"] for c in reply["choices"][0]["logprobs"]["content"]]
+        if len(steps) != reply["timings"]["predicted_n"]:
+            raise RuntimeError("the server leaves out tokens that are parts of characters; choose another prompt")
         return {"steps": [[s[0]["id"], s[1]["id"], s[0]["logprob"] - s[1]["logprob"]] for s in steps]}
 
 
@@ -79,7 +81,11 @@ def main():
     engine = {"xllamacpp": XLlama, "ik_llama_cpp": IkLlama}[package](path, int(threads))
     for line in sys.stdin:
         request = json.loads(line)
-        reply = engine.greedy(request["prompt"], request["greedy"]) if "greedy" in request else engine.generate(request["prompt"], request["count"])
+        try:
+            greedy = "greedy" in request
+            reply = engine.greedy(request["prompt"], request["greedy"]) if greedy else engine.generate(request["prompt"], request["count"])
+        except (RuntimeError, KeyError) as error:
+            reply = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(reply), flush=True)
 
 

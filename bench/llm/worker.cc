@@ -2,7 +2,9 @@
 // is a request, each line of the standard output the reply, both JSON:
 //
 //   {"prompt": [...], "count": N}      N tokens after the prompt, each the most probable: prompt_seconds, seconds, tokens
-//   {"prompt": [...], "forced": [...]} before each of these tokens: the most probable token, its logit, and theirs
+//   {"prompt": [...], "forced": [...], "pairs": [...]}
+//                                      before each forced token: the most probable one, and by how much the logit of the
+//                                      first token of the pair is larger than that of the second
 //   {"bandwidth": THREADS}             bytes per second that these threads read from memory
 //
 //   llm_worker FOLDER THREADS
@@ -46,13 +48,15 @@ json generate(chat::Decoder& decoder, const std::vector<int64_t>& prompt, size_t
   return {{"prompt_seconds", prompt_seconds}, {"seconds", rest.seconds()}, {"tokens", tokens}};
 }
 
-json forced(chat::Decoder& decoder, const std::vector<int64_t>& prompt, const std::vector<int64_t>& tokens) {
+using Pairs = std::vector<std::pair<size_t, size_t>>;
+json forced(chat::Decoder& decoder, const std::vector<int64_t>& prompt, const std::vector<int64_t>& tokens,
+            const Pairs& pairs) {
   decoder.cut(0);
   json steps = json::array();
   std::span<const float> logits = decoder.append(prompt);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    const int64_t best = largest(logits);
-    steps.push_back({best, logits[size_t(best)], logits[size_t(tokens[i])]});
+    const auto [first, second] = pairs.at(i);
+    steps.push_back({largest(logits), logits[first] - logits[second]});
     if (i + 1 < tokens.size()) logits = decoder.append(std::span(&tokens[i], 1));
   }
   return {{"steps", steps}};
@@ -85,7 +89,7 @@ double bandwidth(int threads) {
 json answer(chat::Decoder& decoder, const json& request) {
   if (request.contains("bandwidth")) return {{"bandwidth", bandwidth(request["bandwidth"])}};
   const auto prompt = request.at("prompt").get<std::vector<int64_t>>();
-  if (request.contains("forced")) return forced(decoder, prompt, request["forced"]);
+  if (request.contains("forced")) return forced(decoder, prompt, request["forced"], request.at("pairs").get<Pairs>());
   return generate(decoder, prompt, request.at("count"));
 }
 

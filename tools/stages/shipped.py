@@ -97,6 +97,18 @@ def on_streams(c, source, prefix, loopback):
     return [*results, code == 0]
 
 
+def chat(c, source, prefix):
+    """The example of a language model, with a small model that bench/llm makes."""
+    if c.sanitizer:  # such a build has no programs of bench
+        return Count()
+    program = build_example(c, "chat", source, prefix)
+    if not program:
+        return Count(failed=1)
+    library = os.path.join(prefix, "lib", "libretort.so.1")
+    return python_tests(c, "package.chat_tests", os.path.join("bench", "llm", "tiny_test.py"), CHAT=program, RETORT_LIBRARY=library,
+                        LLM_WORKER=os.path.join(c.build, "llm_worker"))
+
+
 def package(c):
     """Tests the installed files as a user has them: moved to another folder, with copies of the examples, without the
     checkout."""
@@ -111,12 +123,13 @@ def package(c):
         results.append(programs[name] and run_example(c, name, programs[name], os.path.join(examples, "digits", "digits.onnx")))
     loopback = build_example(c, "loopback", os.path.join(examples, "providers", "loopback"), prefix)  # a module: nothing to run
     results.append(loopback and os.path.exists(os.path.join(os.path.dirname(loopback), "libloopback.so")))
+    chats = chat(c, os.path.join(examples, "chat"), prefix)
     results += on_streams(c, os.path.join(examples, "syncstreams"), prefix, loopback)
     results += io_binding_examples.run(c.start, examples, prefix, "" if c.sanitizer else os.environ["RETORT_ORACLE"])
     needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
     results.append(needed and needed[0] == 0 and "libretort" not in needed[1])
     results.append(small_enough(c, os.path.join(prefix, "lib", "libretort.so.1")))
-    return Count(sum(map(bool, results)), len(results) - sum(map(bool, results))) + loads_on_old_systems(c, prefix)
+    return Count(sum(map(bool, results)), len(results) - sum(map(bool, results))) + chats + loads_on_old_systems(c, prefix)
 
 
 def loads_on_old_systems(c, prefix):
