@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/loading.h"
 #include "lift/lift.h"
+#include "ops/op.h"
+#include "passes/known_values.h"
 #include "passes/pass.h"
 
 namespace retort {
@@ -27,6 +29,28 @@ std::vector<NodeId> find_closed(const Graph& graph, const ExternalOps* external)
     known.insert(node.outputs.begin(), node.outputs.end());
   }
   return closed;
+}
+
+/// Replaces integers that follow from shapes, such as the extents of an input, by constants. A lifted copy of the graph
+/// knows them: values and nodes keep their ids there.
+void replace_known_values(Graph& graph, const ExternalOps* external) {
+  const std::shared_ptr<Graph> lifted = graph.clone();
+  try {
+    lift(*lifted, external);
+  } catch (const Error&) {  // what comes before a node that only a provider knows is lifted
+  }
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    const Node &node = graph.node(id), &twin = lifted->node(id);
+    if (node.dead || node.outputs.size() != 1 || twin.dead || !twin.op || twin.op->has(kRandom)) continue;
+    const ValueId out = node.outputs[0];
+    const ValueType& type = graph.value(out).type;
+    std::optional<Tensor> content = known_content(lifted->value(out));
+    if (content && (!type.is_tensor() || type.dtype == content->dtype())) {
+      graph.make_constant(out, std::move(*content));
+      remove_dead(graph, id);
+    }
+  }
 }
 
 /// Makes a copy of these nodes alone, with all their results as outputs, lowered as far as folding needs.
@@ -57,6 +81,7 @@ void fold_before_claims(Model& model, const LowerOptions& options) {
   Graph& graph = *model.graph;
   if (options.level < 1) return;
   lift_constants(graph);
+  replace_known_values(graph, options.external);
   const std::vector<NodeId> closed = find_closed(graph, options.external);
   std::vector<ValueId> results;
   for (const NodeId id : closed) std::ranges::copy(graph.node(id).outputs, std::back_inserter(results));

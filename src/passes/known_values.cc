@@ -1,5 +1,7 @@
 // Turns integer values whose content is known without symbols into constants: Shape → Gather → Concat chains on static
 // shapes. Speeds up the transformers exported from torch (BERT, GPT-2, ViT, Whisper).
+#include "passes/known_values.h"
+
 #include "passes/passes.h"
 
 namespace retort {
@@ -12,7 +14,9 @@ Tensor make(const GraphValue& v) {
   return t;
 }
 
-std::optional<Tensor> content(const GraphValue& v) {
+}  // namespace
+
+std::optional<Tensor> known_content(const GraphValue& v) {
   if (!v.has_known || !all_known(v.known) || !v.type.is_static()) return std::nullopt;
   if (element_count(v.type.shape) != v.known.size()) return std::nullopt;
   switch (v.type.dtype) {
@@ -27,12 +31,14 @@ std::optional<Tensor> content(const GraphValue& v) {
   }
 }
 
+namespace {
+
 void replace_known_values(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     const Node& n = graph.node(id);
     if (n.dead || !n.op || n.op->has(kRandom) || n.outputs.size() != 1) continue;
-    std::optional<Tensor> t = content(graph.value(n.outputs[0]));
+    std::optional<Tensor> t = known_content(graph.value(n.outputs[0]));
     if (!t) continue;
     graph.make_constant(n.outputs[0], std::move(*t));
     remove_dead(graph, id);

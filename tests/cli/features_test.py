@@ -128,6 +128,18 @@ class Features(ToolTest):
         self.assertEqual([r["outputs"]["y"]["values"] for r in self.told(*words)["runs"]], [[1, 2], [3, 4]])
         np.testing.assert_array_equal(np.load(self.path("out/1/y.npy")), [3, 4])
 
+    def test_names_with_an_equals_sign(self):
+        ports = [helper.make_tensor_value_info(n, F32, [1]) for n in ("a", "a=b", "y")]
+        model = self.model([helper.make_node("Sub", ["a", "a=b"], ["y"])], ports[:2], ports[2:])
+        self.assertEqual(self.told("run", model, "-i", "a=b=1", "-i", "a=5")["outputs"]["y"]["values"], [4])
+
+    def test_tables_for_inputs_of_a_higher_rank(self):
+        """Rows and columns are the last two extents where these fit."""
+        with open(self.path("t.csv"), "w", encoding="utf-8") as f:
+            f.write("1,2,3\n4,5,6\n")
+        for shape, made in ((["n", "r", "c"], [1, 2, 3]), ([1, 2, "c"], [1, 2, 3]), (["n", 2, 3], [1, 2, 3]), (["n", 1, 3], [2, 1, 3]), (["a", "b", "c", "d"], [1, 1, 2, 3])):
+            self.assertEqual(self.told("run", self.identity(F32, shape), "-i", self.path("t.csv"))["outputs"]["y"]["shape"], made, shape)
+
     def test_a_run_of_a_list_that_fails(self):
         """What was done before is told, and the failure in its place."""
         for last, code, part in (("x=nowhere.npy", 1, "nowhere.npy"), ("x=1,2 --bogus", 1, "--bogus"), ("x=1,2,3", 1, "run 2: ")):

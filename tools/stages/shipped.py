@@ -14,7 +14,7 @@ from stages.context import ROOT, Count, in_python, oracle, python_tests, run_cas
 
 LIBRARY_BYTES = 8_300_000
 PROVIDERS = {"onednn": "OneDnnExecutionProvider", "xnnpack": "XnnPackExecutionProvider"}
-PLUGINS = ("nxrt-ep-cpu", "onnxruntime-ep-openvino", "onnxruntime-ep-webgpu")  # of tests/providers/foreign.py
+PLUGINS = ("nxrt-ep-cpu", "onnxruntime-ep-openvino", "onnxruntime-ep-webgpu", "onnxruntime-ggml", "onnxruntime-qnn")  # of tests/providers/foreign.py
 CLIENTS = {"go": ["go"], "node": ["node", "npm"], "java": ["java", "javac", "mvn"], "rust": ["cargo"], "cpp": ["c++", "apt-get", "dpkg"], "foreign": ["c++", "tar"]}
 
 

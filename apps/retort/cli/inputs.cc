@@ -86,7 +86,7 @@ class InputReader {
       return;
     }
     const bool one = ports_.size() == 1 && !named;
-    const auto [name, value] = one ? std::pair(ports_[0].name, text) : split_at(text, '=', "NAME=FILE or NAME=VALUE");
+    const auto [name, value] = one ? std::pair(ports_[0].name, text) : split_name(text);
     const PortInfo& port = find_port(ports_, name);
     if (value.empty() && port.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
       throw Failure("input '" + name + "' is given without a file or a value");
@@ -94,6 +94,16 @@ class InputReader {
       give(port, {.kind = HostValue::Kind::tensor, .tensor = parse_values(value, port)});
     else
       give(port, take(read_file(value, port), name, value));
+  }
+
+  /// Splits a name from what follows; names of inputs may have "=" in them.
+  std::pair<std::string, std::string> split_name(const std::string& text) const {
+    const PortInfo* longest = nullptr;
+    for (const PortInfo& port : ports_) {
+      if (text.starts_with(port.name + "=") && (!longest || port.name.size() > longest->name.size())) longest = &port;
+    }
+    if (longest) return {longest->name, text.substr(longest->name.size() + 1)};
+    return split_at(text, '=', "NAME=FILE or NAME=VALUE");
   }
 
   /// Whether the text begins with an input's name, and not with a file's name or a text that has "=" in it.

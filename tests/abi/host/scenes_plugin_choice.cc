@@ -4,6 +4,7 @@
 
 #include "binder.h"
 
+using scenes::attribute;
 using scenes::Maker;
 using scenes::Scene;
 
@@ -153,6 +154,26 @@ SCENE(choice, a_claim_that_cannot_be_a_part) {
   OrtSessionOptions* o = s.options();
   CALL(SetSessionLogSeverityLevel, o, ORT_LOGGING_LEVEL_FATAL);
   CALL(AddSessionConfigEntry, o, "ep.a.whole", "1");
+  CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy_PREFER_CPU);
+  run(s, o, model);
+  s.api.ReleaseSessionOptions(o);
+}
+
+// What follows from shapes is computed before plug-ins are asked: this one would claim the Neg of the extents, too.
+SCENE(choice, known_shapes_and_casts) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .node("Shape", {"x"}, {"extents"})
+                          .node("Neg", {"extents"}, {"less"})
+                          .node("Abs", {"less"}, {"to"})
+                          .node("Neg", {"x"}, {"a"})
+                          .node("Cast", {"a"}, {"b"}, {attribute("to", 1)})
+                          .node("Neg", {"b"}, {"c"})
+                          .node("Reshape", {"c", "to"}, {"d"})
+                          .node("Neg", {"d"}, {"y"})
+                          .floats_out("y", {2});
+  OrtSessionOptions* o = s.options();
   CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy_PREFER_CPU);
   run(s, o, model);
   s.api.ReleaseSessionOptions(o);
