@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "base/fingerprint.h"
+#include "ep/cpu.h"
 #include "onnx/functions.h"
+#include "ops/op.h"
 #include "session/value_layout.h"
 
 namespace retort {
@@ -140,6 +142,12 @@ void expand_functions(Model& model, const SessionOptions& options) {
   InlineOptions bounds;
   bounds.nodes = options.config_number("session.function_expansion_node_limit").value_or(bounds.nodes);
   bounds.bytes = options.config_number("session.function_expansion_byte_limit").value_or(bounds.bytes);
+  // As in ONNX Runtime, an operator has precedence over a function of the same name.
+  bounds.keep = [&](const Node& call) {
+    if (options.external_ops && options.external_ops->find(call.domain, call.type, call.version)) return true;
+    const OpDef* op = find_op(call.domain, call.type);
+    return has_operator(call.domain, call.type) && (!op || op->info.since.front() <= call.version);
+  };
   inline_functions(model, bounds);
 }
 

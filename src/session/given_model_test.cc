@@ -94,5 +94,28 @@ TEST_F(GivenModelTest, ContentsOfSequencesHaveAnyExtents) {
   EXPECT_EQ(shape(small.w), Shape{1}) << "tensors keep theirs";
 }
 
+// Relu exists in every version, Gelu from 20 on.
+TEST(GivenModel, OperatorsHavePrecedenceOverFunctions) {
+  const auto nodes = [](const char* name, int version) {
+    Model m;
+    const ValueId x = m.graph->add_value("x", ValueType::tensor(DType::f32, Shape{2}));
+    m.graph->inputs = {x};
+    m.graph->outputs = m.graph->node(m.graph->add({.type = name, .inputs = {x}, .version = version})).outputs;
+    auto body = std::make_shared<Graph>(m.dims);
+    const ValueId formal = body->add_value("formal");
+    body->inputs = {formal};
+    body->outputs = body->node(body->add({.type = "Neg", .inputs = {formal}, .version = version})).outputs;
+    m.functions.push_back({.domain = "", .name = name, .opsets = {{"", version}}, .body = std::move(body)});
+    expand_functions(m, {});
+    std::string types;
+    for (const NodeId id : m.graph->order()) types += m.graph->node(id).type + " ";
+    return types;
+  };
+  EXPECT_EQ(nodes("Relu", 17), "Relu ");
+  EXPECT_EQ(nodes("Gelu", 20), "Gelu ");
+  EXPECT_EQ(nodes("Gelu", 17), "Neg ");
+  EXPECT_EQ(nodes("Frobnicate", 17), "Neg ");
+}
+
 }  // namespace
 }  // namespace retort

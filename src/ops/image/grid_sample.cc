@@ -49,6 +49,9 @@ struct GridSample {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    const DType places = c.dtype(1);
+    require(places == DType::undefined || is_float(places), ErrorCode::invalid_argument,
+            "grid is {}, but the operator takes float32, float64, float16 or bfloat16; cast it", dtype_name(places));
     const Shape &x = c.shape(0), &grid = c.shape(1);
     require(x.rank() >= 3 && x.rank() <= kMostAxes + 2 && grid.rank() == x.rank() && may_equal(x[0], grid[0]) &&
                 may_equal(grid.back(), int64_t(x.rank()) - 2),

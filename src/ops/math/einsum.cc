@@ -63,7 +63,9 @@ struct Einsum {
     const size_t letters = text.size() - (dots == text.npos ? 0 : 3), hidden = dots == text.npos ? 0 : rank - letters;
     require(dots == text.npos ? letters == rank : letters <= rank, ErrorCode::invalid_argument,
             "term \"{}\" does not match an input of rank {}", text, rank);
-    require(hidden <= kMostAxes, ErrorCode::not_implemented, "... stands for {} axes", hidden);
+    require(hidden <= kMostAxes, ErrorCode::not_implemented,
+            "... stands for {} axes, expected at most {}; remove axes of extent 1, or use a Reshape", hidden,
+            kMostAxes);
     axes = std::max(axes, hidden);
     std::vector<size_t> labels;
     for (size_t i = 0; i < text.size(); ++i) {

@@ -57,7 +57,8 @@ struct Pad {
     if (is_packed(c.dtype(0))) return pad_packed(c, before, value);
     const kernels::PadArgs args{x, before, after, kind(), value};
     const bool done = kernels::pad(mover_of(c.dtype(0)), args, c.data(0), c.out_data(), c.parallel());
-    require(done, ErrorCode::not_implemented, "padding of {} axes", x.rank());
+    require(done, ErrorCode::not_implemented,
+            "of {} axes, more than 16 cannot be merged with a neighbour; remove axes of extent 1", x.rank());
   }
 
  private:

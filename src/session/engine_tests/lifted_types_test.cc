@@ -60,6 +60,8 @@ TEST(LiftedTypes, GridSampleDropsTheFractionOfIntegers) {
     EXPECT_EQ(content<int32_t>(y), (std::vector<int32_t>{2, 0}));  // 2.5 and 0.5
     const Tensor words = Tensor::of<std::string>({1, 1, 1, 3}, {"a", "b", "c"});
     EXPECT_THROW(run_lifted("GridSample", 20, {words, grid}, {}, level), Error);
+    const Tensor whole = Tensor::of<int32_t>({1, 1, 1, 2}, {0, 0});
+    EXPECT_THROW(run_lifted("GridSample", 20, {image, whole}, {}, level), Error);
   }
 }
 

@@ -30,7 +30,8 @@ size_t check_tuples(InferContext& c, size_t batch) {
     fail(ErrorCode::invalid_argument, "indices of shape {} do not match data of shape {} with {} batch axes",
          c.dims().text(indices), c.dims().text(x), batch);
   require(indices.back() <= int64_t(kernels::TupleIndices::kMaxDepth), ErrorCode::not_implemented,
-          "index tuples have {} elements", indices.back());
+          "index tuples have {} elements, expected at most {}; remove axes of extent 1, or use a Reshape",
+          indices.back(), kernels::TupleIndices::kMaxDepth);
   return size_t(indices.back());
 }
 
