@@ -20,6 +20,7 @@ namespace {
 
 using codes_detail::CodesProduct;
 constexpr size_t kPanel = 2 * kSumLanes;
+constexpr size_t kLine = 64;  ///< bytes of the cache
 /// Rows whose sums are in registers: at 512 bits, 28 sums, two vectors of filters and one of pixels. Widths of images
 /// are often multiples of 7.
 constexpr size_t kMostRows = HWY_MAX_BYTES == 64 ? 14 : kRowsAtOnce;
@@ -72,6 +73,7 @@ struct Tile {
   const Columns& columns;
   const int8_t* filters;  ///< a panel
   const int32_t* bias;
+  size_t ahead;  // bytes from the filters to those that the tile requests for later
 };
 
 template <size_t kRows, CodesUnit kUnit, bool kFlip>
@@ -91,6 +93,7 @@ void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
   const int8_t* w = t.filters;
   for (size_t part = t.p.parts; part > 0; --part) {
     for (size_t i = 0; i < t.p.depth; i += 4, w += 4 * kPanel) {
+      __builtin_prefetch(w + t.ahead, 0, 2);  // into the second level
       const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
 #pragma GCC unroll 14
       for (size_t r = 0; r < kRows; ++r) {
@@ -147,12 +150,15 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
                           .offset = {hn::LoadU(d, p.offset + n), hn::LoadU(d, p.offset + n + kSumLanes)},
                           .zero = hn::Set(PairTag(), int16_t(p.form.result_zero)),
                           .count = p.columns - n};
-    const Tile tile{p, columns, p.filters + n * p.parts * p.depth, p.bias + n};
+    const size_t panel = kPanel * p.parts * p.depth;
+    Tile tile{p, columns, p.filters + n / kPanel * panel, p.bias + n, panel};
     for (size_t line = 0; line < p.lines; ++line) {
       const uint8_t* a = p.a + line * p.a_line;
       uint8_t* y = p.y + line * p.y_line + n;
-      for (size_t i = 0; i < p.rows; i += even)
+      for (size_t i = 0; i < p.rows; i += even) {
         tiles[std::min(even, p.rows - i) - 1](tile, a + i * p.a_stride, y + i * p.y_stride);
+        tile.ahead ^= kLine;  // two tiles request all of the next panel, which may come from far away
+      }
     }
   }
 }
