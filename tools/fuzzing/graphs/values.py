@@ -99,8 +99,8 @@ def max_of(values, initial=-np.inf):
 
 
 class Signs:
-    """Draws whether numbers are moved up or down. `pattern`: 0 for random signs; otherwise, so many elements have the same sign and as many after
-    them the other one, and every second `place` of an input begins with the other sign."""
+    """Draws whether numbers are moved up or down. `pattern`: 0 for random signs; otherwise, this number of elements have the same sign, and as
+    many after them the other one; at every second `place` of an input, it begins with the other sign."""
 
     def __init__(self, generator, pattern=0, place=0):
         self.generator, self.pattern, self.place = generator, pattern, place
