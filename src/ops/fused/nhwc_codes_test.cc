@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "base/error.h"
+#include "base/cpu.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -89,18 +89,26 @@ TEST(NhwcQLinearConv, EqualsTheChannelsFirstForm) {
   }
 }
 
+void expect_equal_pools(DType type, int64_t channels, int64_t kernel, int64_t stride) {
+  const Attributes attributes = {{"kernel_shape", Ints(2, kernel)},
+                                 {"strides", Ints(2, stride)},
+                                 {"dilations", Ints(2, 1 + kernel % 2)},
+                                 {"pads", Ints(4, kernel / 2)},
+                                 {"ceil_mode", int64_t(stride % 2)}};
+  const Tensor x = codes(type, {2, channels, 13, 17}, 7);
+  OpRun first("", "MaxPool", attributes, {x}, 1), last("retort", "MaxPool", attributes, {to_last(x)}, 1);
+  EXPECT_EQ(difference(last.run()[0], to_last(first.run()[0]), 0), "")
+      << channels << " channels, kernel " << kernel << " stride " << stride;
+}
+
 TEST(NhwcMaxPool, CodesLikeTheChannelsFirstForm) {
-  for (const DType type : {DType::u8, DType::i8}) {
-    for (const int64_t kernel : {1, 2, 3, 5}) {
-      for (const int64_t stride : {1, 2, 3}) {
-        const Attributes attributes = {{"kernel_shape", Ints(2, kernel)},
-                                       {"strides", Ints(2, stride)},
-                                       {"dilations", Ints(2, 1 + kernel % 2)},
-                                       {"pads", Ints(4, kernel / 2)},
-                                       {"ceil_mode", int64_t(stride % 2)}};
-        const Tensor x = codes(type, {2, 37, 13, 17}, 7);
-        OpRun first("", "MaxPool", attributes, {x}, 1), last("retort", "MaxPool", attributes, {to_last(x)}, 1);
-        EXPECT_EQ(difference(last.run()[0], to_last(first.run()[0]), 0), "") << kernel << " stride " << stride;
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const DType type : {DType::u8, DType::i8}) {
+      for (const int64_t channels : {5, 37, 100}) {
+        for (const int64_t kernel : {1, 2, 3, 5}) {
+          for (const int64_t stride : {1, 2, 3}) expect_equal_pools(type, channels, kernel, stride);
+        }
       }
     }
   }

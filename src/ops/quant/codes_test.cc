@@ -105,22 +105,26 @@ Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tens
   return OpRun("", op, attributes, std::move(inputs), 1).run()[0];
 }
 
+void expect_bits_of_float_operators(DType a_type, DType y_type, int64_t n) {
+  const Tensor a = codes(a_type, {n}, 1), b = codes(DType::u8, {n}, 2);
+  const Tensor a_zero = codes(a_type, {}, 3), b_zero = codes(DType::u8, {}, 4), y_zero = codes(y_type, {}, 5);
+  // With these scales many quotients lie in the middle between two codes.
+  for (const float scale : {0.25f, 0.1f, 3e-5f, 1e30f}) {
+    const Tensor one = f32({}, {scale}), two = f32({}, {scale * 1.5f}), y_scale = f32({}, {scale * 2});
+    const Tensor sum = after(
+        "Add", {}, {after("DequantizeLinear", {}, {a, one, a_zero}), after("DequantizeLinear", {}, {b, two, b_zero})});
+    OpRun run("retort", "QLinearAdd", {}, {a, one, a_zero, b, two, b_zero, y_scale, y_zero}, 1);
+    EXPECT_EQ(difference(run.run()[0], after("QuantizeLinear", {}, {sum, y_scale, y_zero}), 0), "")
+        << n << " elements, scale " << scale;
+  }
+}
+
 TEST(QLinearAdd, HasTheBitsOfTheFloatOperators) {
-  for (const DType a_type : {DType::u8, DType::i8}) {
-    for (const DType y_type : {DType::u8, DType::i8}) {
-      for (const int64_t n : {0, 1, 15, 16, 17, 5000}) {
-        const Tensor a = codes(a_type, {n}, 1), b = codes(DType::u8, {n}, 2);
-        const Tensor a_zero = codes(a_type, {}, 3), b_zero = codes(DType::u8, {}, 4), y_zero = codes(y_type, {}, 5);
-        // With these scales many quotients lie in the middle between two codes.
-        for (const float scale : {0.25f, 0.1f, 3e-5f, 1e30f}) {
-          const Tensor one = f32({}, {scale}), two = f32({}, {scale * 1.5f}), y_scale = f32({}, {scale * 2});
-          const Tensor sum =
-              after("Add", {},
-                    {after("DequantizeLinear", {}, {a, one, a_zero}), after("DequantizeLinear", {}, {b, two, b_zero})});
-          OpRun run("retort", "QLinearAdd", {}, {a, one, a_zero, b, two, b_zero, y_scale, y_zero}, 1);
-          EXPECT_EQ(difference(run.run()[0], after("QuantizeLinear", {}, {sum, y_scale, y_zero}), 0), "")
-              << n << " elements, scale " << scale;
-        }
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const DType a_type : {DType::u8, DType::i8}) {
+      for (const DType y_type : {DType::u8, DType::i8}) {
+        for (const int64_t n : {0, 1, 15, 16, 17, 63, 64, 65, 5000}) expect_bits_of_float_operators(a_type, y_type, n);
       }
     }
   }
