@@ -179,4 +179,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError) as e:
+        sys.exit(f"chat.py: {e}")

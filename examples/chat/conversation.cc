@@ -57,8 +57,9 @@ Timing Conversation::ask(const std::string& question, Sampler& sampler, size_t m
   timing.prompt_seconds = prompt.seconds();
   pending_.clear();
   const Stopwatch answer;
-  for (int64_t token = sampler.choose(logits); token != end_ && timing.answer_tokens < most;
-       token = sampler.choose(logits)) {
+  while (timing.answer_tokens < most) {
+    const int64_t token = sampler.choose(logits);
+    if (token == end_) break;
     print(tokenizer_.bytes(token));
     ++timing.answer_tokens;
     logits = decoder_.append(std::span(&token, 1));
