@@ -124,6 +124,20 @@ class Diff(ToolTest):
         self.assertEqual(code, 0, err)
         self.assertLess(json.loads(out)["outputs"][0]["arbiter"]["first"], 1e-6)
 
+    def test_an_arbiter_that_cannot_run(self):
+        """An operator has no float64: every output says so."""
+        f32 = TensorProto.FLOAT
+        nodes = [helper.make_node("MatMulNBits", ["x", "w", "s"], [y], domain="com.microsoft", K=16, N=1, bits=4, block_size=16) for y in "yz"]
+        weights = [numpy_helper.from_array(np.zeros((1, 1, 8), np.uint8), "w"), numpy_helper.from_array(np.ones(1, np.float32), "s")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", f32, [1, 16])],
+                                  [helper.make_tensor_value_info(y, f32, [1, 1]) for y in "yz"], weights)
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), self.path("m.onnx"))
+        code, out, err = retort("diff", self.path("m.onnx"), "--against-model", self.path("m.onnx"), "--arbiter", "--json")
+        self.assertEqual(code, 0, err)
+        self.assertEqual([list(o["arbiter"]) for o in json.loads(out)["outputs"]], [["unknown"]] * 2)
+        self.assertEqual(err.count("running the arbiter"), 1)
+
     def test_cut(self):
         """The nodes of the difference as a model that differs alone."""
         right, wrong = self.chain("right", external=True), self.chain("wrong", 11)

@@ -211,9 +211,16 @@ class Diff {
   /// Runs the arbiter once without other outputs than the model's.
   const Arbiter& arbiter() {
     if (arbiter_) return *arbiter_;
+    if (!no_arbiter_.empty()) throw Failure(no_arbiter_);
     say("running the arbiter: the model in float64");
-    arbiter_ = std::make_unique<Arbiter>(o_.library, whole_);
-    exact_ = arbiter_->run({}, inputs_);
+    try {
+      auto made = std::make_unique<Arbiter>(o_.library, whole_);
+      exact_ = made->run({}, inputs_);
+      arbiter_ = std::move(made);
+    } catch (const Failure& e) {
+      no_arbiter_ = e.what();
+      throw;
+    }
     return *arbiter_;
   }
 
@@ -357,7 +364,8 @@ class Diff {
   HostValues inputs_, a_, b_;
   std::string whole_;  ///< the first model with its weights inside, for the arbiter and the cut
   std::unique_ptr<Arbiter> arbiter_;
-  HostValues exact_;  ///< the arbiter's outputs
+  HostValues exact_;        ///< the arbiter's outputs
+  std::string no_arbiter_;  ///< why the arbiter cannot run; empty: it can, or was not tried
   struct {
     CutPlace place;
     json within;  ///< as in DiffPlace
