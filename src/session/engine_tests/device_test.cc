@@ -201,9 +201,13 @@ TEST_F(DeviceTest, ExtentsOfOneNameThatDiffer) {
 }
 
 TEST_F(DeviceTest, ConstantsThatAppearLaterAreUploadedOnce) {
-  // The extents of "a" are known, but their effect shows only after the claim: parts have an input that is a constant.
+  // The shape of "e" is known only when "g" is a constant, which happens before the claim, so "m" becomes a constant only
+  // after it: parts have an input that is a constant.
   control.one_by_one = true;
-  auto model = model_of({"a"}, {"s = Shape a", "m = ConstantOfShape s", "b = Add a m", "y = Mul b m"}, {"y", "b"});
+  auto model = model_of(
+      {"a"},
+      {"g = ArgMax two", "e = Unsqueeze a g", "t = Shape e", "m = ConstantOfShape t", "b = Add a m", "y = Mul b m"},
+      {"y", "b"});
   model->graph->value(model->graph->inputs[0]).type = ValueType::tensor(DType::f32, Shape{1});
   const auto s = session(model);
   EXPECT_EQ(control.copies_up, 1) << "once for both";
