@@ -64,7 +64,7 @@ const Long kLong[] = {
      [](TestGraph& t, ValueId x) {
        t.output(t.add("MatMul", {x, x}), "y");
      },
-     {2048, 2048},
+     {4096, 4096},
      {3, 3}},
     {"Winograd",
      DType::f32,
