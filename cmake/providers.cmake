@@ -10,7 +10,7 @@ file(GLOB provider_common CONFIGURE_DEPENDS ${providers}/common/*.cc)
 
 # retort_provider(NAME LIBRARIES...): libretort_<NAME>.so from providers/<NAME>.
 function(retort_provider name)
-  file(GLOB sources CONFIGURE_DEPENDS ${providers}/${name}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${providers}/${name}/*.cc ${providers}/${name}/*/*.cc)
   add_library(retort_${name} MODULE ${sources} ${provider_common})
   target_include_directories(retort_${name} PRIVATE ${providers} ${CMAKE_SOURCE_DIR}/include/retort)
   target_link_libraries(retort_${name} PRIVATE ${ARGN})
@@ -45,3 +45,13 @@ if(retort_xnnpack AND retort_pthreadpool AND retort_xnnpack_include AND retort_p
 else()
   message(STATUS "no XNNPACK (Debian: libxnnpack-dev, libpthreadpool-dev): its provider is not built")
 endif()
+
+# CUDA needs nothing at build time: the driver and NVIDIA's libraries are opened when the provider is used.
+retort_provider(cuda ${CMAKE_DL_LIBS})
+file(GLOB cuda_kernels CONFIGURE_DEPENDS ${providers}/cuda/kernels/*.cu ${providers}/cuda/kernels/*.cuh)
+set(cuda_texts ${CMAKE_BINARY_DIR}/cuda_kernel_texts.cc)
+add_custom_command(
+  OUTPUT ${cuda_texts}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${cuda_texts} -DFOLDER=${providers}/cuda/kernels -P ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake
+  DEPENDS ${cuda_kernels} ${CMAKE_SOURCE_DIR}/cmake/embed_texts.cmake)
+target_sources(retort_cuda PRIVATE ${cuda_texts})

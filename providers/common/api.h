@@ -78,6 +78,9 @@ OrtStatus* guard(F&& body) noexcept {
 template <typename T>
 using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 
+/// A letter A to Z in lower case, whatever the host's locale is; any other character as it is.
+constexpr char small_letter(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
+
 /// "[2,3,?]"; unknown dimensions are negative.
 template <typename Dims>
 std::string shape_text(const Dims& dims) {

@@ -65,9 +65,17 @@ std::string bytes_of(const Node& node, const std::string& name, OrtOpAttrType ty
   return data;
 }
 
+// An attribute of a node that is in no graph; null if it has none of this name.
+template <typename T>
+const T* given_as(const Node& node, const std::string& name) {
+  const auto at = node.given.find(name);
+  return at == node.given.end() ? nullptr : &std::get<T>(at->second);
+}
+
 template <typename T>
 T scalar(const Node& node, const std::string& name, OrtOpAttrType type, T otherwise) {
   if (!node.has(name)) return otherwise;
+  if (const T* const given = given_as<T>(node, name)) return *given;
   const std::string data = bytes_of(node, name, type);
   T value = otherwise;
   if (data.size() >= sizeof value) std::copy_n(data.data(), sizeof value, reinterpret_cast<char*>(&value));
@@ -183,14 +191,36 @@ float Node::number(const std::string& attribute, float otherwise) const {
 }
 std::string Node::string(const std::string& attribute, const std::string& otherwise) const {
   if (!has(attribute)) return otherwise;
+  if (const auto* const own = given_as<std::string>(*this, attribute)) return *own;
   const std::string data = bytes_of(*this, attribute, ORT_OP_ATTR_STRING);
   return data.substr(0, data.find('\0'));
 }
 Dims Node::integers(const std::string& attribute, const Dims& otherwise) const {
   if (!has(attribute)) return otherwise;
+  if (const auto* const own = given_as<Dims>(*this, attribute)) return *own;
   const std::string data = bytes_of(*this, attribute, ORT_OP_ATTR_INTS);
   Dims list(data.size() / sizeof(int64_t));
   std::copy_n(data.data(), list.size() * sizeof(int64_t), reinterpret_cast<char*>(list.data()));
+  return list;
+}
+
+std::vector<float> Node::numbers(const std::string& attribute) const {
+  if (!has(attribute)) return {};
+  const std::string data = bytes_of(*this, attribute, ORT_OP_ATTR_FLOATS);
+  std::vector<float> list(data.size() / sizeof(float));
+  std::copy_n(data.data(), list.size() * sizeof(float), reinterpret_cast<char*>(list.data()));
+  return list;
+}
+// The host ends each with a zero.
+std::vector<std::string> Node::strings(const std::string& attribute) const {
+  std::vector<std::string> list;
+  if (!has(attribute)) return list;
+  const std::string data = bytes_of(*this, attribute, ORT_OP_ATTR_STRINGS);
+  for (size_t begin = 0; begin < data.size();) {
+    const size_t end = std::min(data.find('\0', begin), data.size());
+    list.push_back(data.substr(begin, end - begin));
+    begin = end + 1;
+  }
   return list;
 }
 

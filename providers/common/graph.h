@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "api.h"
@@ -50,13 +51,19 @@ struct Node {
   std::vector<const Value*> in, out;   ///< null: omitted
   std::vector<const Value*> implicit;  ///< values that the node's bodies read
   std::map<std::string, const OrtOpAttr*> attributes;
+  /// An attribute of a node that no graph of the host has.
+  using Given = std::variant<int64_t, float, std::string, Dims>;
+  std::map<std::string, Given> given;
 
-  bool has(const std::string& attribute) const { return attributes.count(attribute) > 0; }
+  bool has(const std::string& attribute) const { return attributes.count(attribute) + given.count(attribute) > 0; }
   const Value* input(size_t i) const { return i < in.size() ? in[i] : nullptr; }
   int64_t integer(const std::string& attribute, int64_t otherwise) const;
   float number(const std::string& attribute, float otherwise) const;
   std::string string(const std::string& attribute, const std::string& otherwise) const;
   Dims integers(const std::string& attribute, const Dims& otherwise = {}) const;
+  /// Lists; empty if they are absent.
+  std::vector<float> numbers(const std::string& attribute) const;
+  std::vector<std::string> strings(const std::string& attribute) const;
   /// "node 'name' (Type)".
   std::string who() const { return "node '" + name + "' (" + type + ")"; }
   /// The inputs with types and shapes, for messages.

@@ -36,6 +36,13 @@ class Instances {
     if (idle_.size() > kMost) idle_.pop_back();
   }
 
+  /// Forgets the idle ones.
+  void clear() {
+    std::list<std::unique_ptr<Instance>> old;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    old.swap(idle_);
+  }
+
  private:
   static constexpr size_t kMost = 8;
   std::mutex mutex_;

@@ -71,8 +71,7 @@ struct Ep : OrtEp {
 
 // Hosts pass a provider's options as entries of the session's configuration: "ep.<name in lower case>.<option>".
 Options options_of(const OrtSessionOptions* session, std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  std::transform(name.begin(), name.end(), name.begin(), small_letter);
   const std::string prefix = "ep." + name + ".";
   Options options;
   if (!session) return options;
