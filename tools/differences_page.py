@@ -55,7 +55,7 @@ PARTS = """
 | systems other than Linux | none: neither Windows nor macOS, Android or iOS |
 | browsers: WebAssembly, WebGL, WebNN, JSEP | none; the WebGPU provider runs as a plug-in on Linux |
 | bindings for C#, Objective-C, Swift, React Native | none of our own |
-| GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: a GPU needs the plug-in of its vendor ([execution providers](architecture/execution_providers.md)) |
+| GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: [CUDA](cuda.md) is a library of its own beside it, other GPUs need the plug-in of their vendor ([execution providers](architecture/execution_providers.md)) |
 | training: `OrtTrainingApi`, ORTModule, checkpoints | none; [operators of training graphs run](architecture/training_vs_inference.md) |
 | tools that quantise or prune models, or convert those of other frameworks | none; models that such tools wrote run |
 | the AZURE provider, which calls remote services | none |

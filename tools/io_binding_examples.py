@@ -1,6 +1,7 @@
-"""Runs the programs of examples/io_binding, for the stage `package` of run_tests.py. Each program, in C and in C++,
-must print the text in expected/, both on the installed library and on official ONNX Runtime.
-any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, through WebGPU's plug-in."""
+"""Runs the programs of examples/io_binding, for the stage `package` of run_tests.py. Each program, in C++ and most
+in C, must print the text in expected/, both on the installed library and on official ONNX Runtime.
+any_device also runs on a device if there is one: the GPU that a software Vulkan simulates, through WebGPU's plug-in, and
+the one of the CUDA provider, which runs device_cache as well."""
 import glob
 import os
 import re
@@ -12,7 +13,7 @@ import foreign
 
 WEBGPU = "onnxruntime-ep-webgpu"
 
-MODELS = {"unknown_shape": "io_binding/places.onnx", "kv_cache": "io_binding/decoder.onnx"}
+MODELS = {"unknown_shape": "io_binding/places.onnx", "kv_cache": "io_binding/decoder.onnx", "device_cache": "io_binding/decoder.onnx"}
 MODEL = "digits/digits.onnx"
 
 
@@ -42,9 +43,24 @@ def on_a_device(start, examples, build):
     return results
 
 
-def run(start, examples, prefix, oracle):
+def on_cuda(start, examples, build, cuda):
+    """[whether the programs for any device get the same results on CUDA]"""
+    results = []
+    for program, model in ("any_device_c", MODEL), ("any_device_cc", MODEL), ("device_cache_cc", MODELS["device_cache"]):
+        with open(os.path.join(examples, "io_binding", "expected", program.rpartition("_")[0] + ".txt"), encoding="utf-8") as f:
+            computed = f.read().splitlines()[-1]
+        command = ["env", "-u", "RETORT_LIBRARY", os.path.join(build, program), os.path.join(examples, model), cuda["RETORT_CUDA"]]
+        code, printed = start(f"package.io_binding.{program}.cuda", command, **cuda)
+        told = "vendor 0x10de runs the model" in printed or "any_device" not in program
+        results.append(code == 0 and told and printed.splitlines()[-1:] == [computed])
+        if not results[-1]:
+            print(f"    FAIL {program} printed on CUDA\n{printed}", end="")
+    return results
+
+
+def run(start, examples, prefix, oracle, cuda):
     """[whether each run was right]. `start` runs a command with a log and returns (exit code, output); `examples` is a
-    copy of the folder."""
+    copy of the folder; `cuda` has the variables for the CUDA provider, or nothing."""
     source = os.path.join(examples, "io_binding")
     build = os.path.join(source, "build")
     steps = (["cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_BUILD_TYPE=Release"], ["cmake", "--build", build])
@@ -56,7 +72,7 @@ def run(start, examples, prefix, oracle):
     for name in programs(examples):
         with open(os.path.join(source, "expected", name + ".txt"), encoding="utf-8") as f:
             expected = f.read()
-        for language in ("c", "cc"):
+        for language in [end for end in ("c", "cc") if os.path.exists(os.path.join(source, f"{name}.{end}"))]:
             for engine, preload in engines.items():
                 command = ["env", "-u", "RETORT_LIBRARY", *preload, os.path.join(build, f"{name}_{language}"), os.path.join(examples, MODELS.get(name, MODEL))]
                 code, printed = start(f"package.io_binding.{name}_{language}.{engine}", command)
@@ -64,4 +80,4 @@ def run(start, examples, prefix, oracle):
                 results.append(code == 0 and printed == expected)
                 if code == 0 and printed != expected:
                     print(f"    FAIL {name}_{language} printed on the {engine} library\n{printed}    in place of\n{expected}", end="")
-    return results + on_a_device(start, examples, build)
+    return results + on_a_device(start, examples, build) + (on_cuda(start, examples, build, cuda) if cuda else [])

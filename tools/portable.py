@@ -11,7 +11,8 @@ import ast
 import re
 
 SHIPPED = ("src/", "apps/", "providers/", "include/")
-ENVIRONMENT = {"src/base/cpu.cc", "src/session/model_source.cc", "apps/retort/engine/engine.cc", "apps/retort/cli/terminal.cc", "include/retort/cxx/library.hpp"}
+ENVIRONMENT = {"src/base/cpu.cc", "src/session/model_source.cc", "apps/retort/engine/engine.cc", "apps/retort/cli/terminal.cc", "include/retort/cxx/library.hpp",
+               "src/abi/devices/cuda.cc", "providers/cuda/core/library.cc"}
 TESTS = re.compile(r"_test\.cc$|_testing\.(?:cc|h)$|^tests/|^bindings/[^/]*/test|/tests?/")
 LOCALE = re.compile(r"(?<![\w.])(?:std::)?(strto[dfl]|strtold|atof|stod|stof|stold|sscanf|isal(?:pha|num)|isspace|ispunct|isupper|islower|tolower|toupper|setlocale)\s*\(")
 OF_LOCALE = "src/base/c_locale.h"

@@ -4,6 +4,7 @@
     python_examples.py [--library FILE] [--loopback FILE]
 
 --library: the engine; by default that of the package. --loopback: the provider on whose device any_device and pinned run.
+RETORT_CUDA, if it is set, names the CUDA provider, on which any_device and device_cache run as well.
 The notebook needs functions that only Retort has, so it runs without --library only.
 """
 import argparse
@@ -16,8 +17,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXAMPLES = os.path.join(ROOT, "examples")
 HERE = os.path.join(EXAMPLES, "python")
-MODELS = {"unknown_shape": "io_binding/places.onnx", "kv_cache": "io_binding/decoder.onnx"}
-SHARED = ("known_shape", "unknown_shape", "preallocated", "pinned", "kv_cache", "any_device")
+MODELS = {"unknown_shape": "io_binding/places.onnx", "kv_cache": "io_binding/decoder.onnx", "device_cache": "io_binding/decoder.onnx"}
+SHARED = ("known_shape", "unknown_shape", "preallocated", "pinned", "kv_cache", "device_cache", "any_device")
 
 
 def expected(folder, name):
@@ -61,12 +62,16 @@ def main():
     a.loopback = a.loopback and os.path.abspath(a.loopback)  # programs run in another folder
     if a.library:
         os.environ["RETORT_LIBRARY"] = a.library
-    results = [run("first", (), expected("python", "first")), run("service", ("20",), expected("python", "service"))]
+    results = [run("first", (), expected("python", "first")), run("service", ("20",), expected("python", "service")), run("by_name", (), expected("python", "by_name"))]
     results += [run(name, (), expected("io_binding", name)) for name in SHARED]
     if a.loopback:
         # The official library cannot copy from the pinned memory of this provider.
         names = ("any_device",) if a.library else ("any_device", "pinned")
         results += [run(name, (a.loopback,), expected("python", name), "java/templates.onnx") for name in names]
+    if os.environ.get("RETORT_CUDA"):
+        vendor = "vendor 0x10de runs the model\n"
+        results.append(run("any_device", (os.environ["RETORT_CUDA"],), vendor + expected("io_binding", "any_device").split("\n", 1)[1]))
+        results.append(run("device_cache", (os.environ["RETORT_CUDA"],), expected("io_binding", "device_cache")))
     if not a.library:
         results.append(notebook())
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed" + ("" if a.loopback else ", 1 skipped"))

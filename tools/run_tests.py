@@ -19,6 +19,7 @@ line that says so, and counts as skipped. WORK/<stage>*.log has the full output;
   errors       the messages for mistakes, beside those of official ONNX Runtime: docs/errors.md
   models       small models of exporters (tests/exported), and real ones of ../shared/models if that folder is beside the checkout
   providers    a provider made by tools/new_provider, and the plug-ins of providers/ whose libraries were found, here and in official ONNX Runtime
+  cuda         the CUDA provider on stand-ins for NVIDIA's libraries that run on the processor, here and in official ONNX Runtime
   plugins      plug-in providers of other vendors, unmodified, here and in official ONNX Runtime (requirements-plugins.txt)
   digits       the example that make run starts, on its held-out digits
   package      the installed files: the other examples, built from a copy of these files alone (those of io_binding run on both libraries);

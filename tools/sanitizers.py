@@ -32,6 +32,7 @@ LEFT_OUT = {
     "package": "it tests the installed library of the release build",
     "dist": "as package",
     "plugins": "most of what runs is compiled by others, without sanitizers",
+    "cuda": "the software CUDA switches the stacks of fibers, which sanitizers do not follow",
     "clients": "the host programs (JVM, Node, Go) take signals and memory for themselves as sanitizers do; C++ is in unit",
     "bindings": "as clients",
     "python": "as package, and the interpreter has an allocator of its own",

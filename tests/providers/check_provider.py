@@ -195,11 +195,14 @@ class Check:
         devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == name]
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        options.add_provider_for_devices(devices[:1], {"threads": "1"})
+        options.add_provider_for_devices(devices[:1], self.provider_options())
         rng = np.random.default_rng(3)
         self.many_runs("attention", options, [rng.standard_normal((1 + i % 3, 2 + i % 11, 16), dtype=np.float32) for i in range(200)], (1e-4, 1e-5))
         if "stored" in self.about["has"]:
             self.many_runs("stored_network", options, [rng.standard_normal((1 + i % 11, 3, 17, 17), dtype=np.float32) for i in range(200)], (0, 0))
+
+    def provider_options(self):
+        return {"threads": "1"}
 
     def many_runs(self, graph, options, inputs, tolerance):
         """Results in float32 are compared with the CPU's; results on integers, whose values `graphs` compares with

@@ -56,7 +56,8 @@ def variables(c, library):
     """The environment of tests and examples; see bindings/python/tests/conftest.py."""
     official = oracle()
     found = {"RETORT_INSTALLED": "retort onnxruntime", "RETORT_ORACLE": official, "RETORT_OFFICIAL": os.path.dirname(os.path.dirname(os.path.dirname(official))),
-             "RETORT_LOOPBACK": c.loopback, "RETORT_RUN_CASES": os.path.join(c.build, "run_cases"), "PYTHONDONTWRITEBYTECODE": "1"}
+             "RETORT_LOOPBACK": c.loopback, "RETORT_RUN_CASES": os.path.join(c.build, "run_cases"), "PYTHONDONTWRITEBYTECODE": "1",
+             "RETORT_CUDA": os.path.join(c.build, "libretort_cuda.so"), "RETORT_SOFTWARE_CUDA": os.path.join(c.build, "software_cuda"), **c.cuda()}
     return found | ({"RETORT_LIBRARY": library} if library else {})
 
 
@@ -92,8 +93,8 @@ def checked_types(c, inside, area):
 def examples(c, inside):
     """The programs of examples/python, on both libraries."""
     command = [inside, os.path.join("tools", "python_examples.py"), *(["--loopback", c.loopback] if os.path.exists(c.loopback) else [])]
-    ours = c.counted("python.examples", [*command, *(["--library", c.library] if c.given_library else [])])
-    return ours + c.counted("python.examples.official", [*command, "--library", os.environ["RETORT_ORACLE"]])
+    ours = c.counted("python.examples", [*command, *(["--library", c.library] if c.given_library else [])], **c.cuda())
+    return ours + c.counted("python.examples.official", [*command, "--library", os.environ["RETORT_ORACLE"]], **c.cuda())
 
 
 def programs(c):

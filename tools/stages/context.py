@@ -42,6 +42,14 @@ class Context:
         self.jobs = str(surroundings.processors())
         os.makedirs(self.work, exist_ok=True)
 
+    def cuda(self):
+        """The variables of tests with the CUDA provider: on a GPU if RETORT_CUDA_LIBRARIES names NVIDIA's libraries, otherwise on stand-ins;
+        {} if this build has neither."""
+        plugin, software = (os.path.join(self.build, name) for name in ("libretort_cuda.so", "software_cuda"))
+        if self.sanitizer or self.emulator or not os.path.exists(plugin) or not os.path.exists(os.path.join(software, "libcuda.so.1")):
+            return {}
+        return {"RETORT_CUDA": plugin, "RETORT_CUDA_LIBRARIES": os.environ.get("RETORT_CUDA_LIBRARIES") or software}
+
     def start(self, name, command, **env):
         """Runs a command, writes its output to a log, and returns (exit code, output). The output of a failure is repeated on the terminal."""
         log = os.path.join(self.work, name + ".log")

@@ -36,6 +36,19 @@ def providers(c):
     return total
 
 
+def cuda(c):
+    """The CUDA provider on stand-ins for NVIDIA's libraries, or on a GPU (make test-cuda-gpu)."""
+    gpu = "RETORT_TEST_GPU" in os.environ
+    software, plugin = os.path.join(c.build, "software_cuda"), os.path.join(c.build, "libretort_cuda.so")
+    if c.sanitizer or not os.path.exists(plugin):
+        return skip("the software CUDA switches stacks, which sanitizers do not follow" if c.sanitizer else "libretort_cuda.so was not built")
+    total = Count() if gpu else c.counted("cuda.software", [os.path.join(c.build, "software_cuda_test"), software, os.path.join(ROOT, "providers", "cuda", "kernels")])
+    return total + c.counted("cuda.provider", [
+        sys.executable, "tests/cuda/check_cuda.py", c.library, "--oracle", os.environ["RETORT_ORACLE"], "--tool", run_cases(c), "--retort",
+        os.path.join(c.out, "bin", "retort"), "--provider", f"CUDAExecutionProvider={plugin}", "--software", software,
+        "--cases", os.path.join(c.work, "cases"), "--work", os.path.join(c.work, "cuda"), *(["--gpu"] if gpu else [])])
+
+
 def plugins(c):
     total = Count()
     for name in PLUGINS:
@@ -84,13 +97,14 @@ def on_streams(c, source, prefix, loopback):
         return [False]
     with open(os.path.join(source, "expected.txt"), encoding="utf-8") as f:
         expected = f.read()
-    results = []
+    results, cuda = [], c.cuda()
+    plugins = {"loopback": os.path.join(os.path.dirname(loopback), "libloopback.so")} | ({"cuda": cuda["RETORT_CUDA"]} if cuda else {})
     for engine, preload in {"retort": [], "official": ["LD_PRELOAD=" + os.environ["RETORT_ORACLE"]]}.items():
         if c.sanitizer and preload:
             continue
-        library = os.path.join(os.path.dirname(loopback), "libloopback.so")
-        code, printed = c.start(f"package.syncstreams.{engine}", ["env", *preload, program, library])
-        results.append(code == 0 and printed.endswith(expected))
+        for name, plugin in plugins.items():
+            code, printed = c.start(f"package.syncstreams.{engine}.{name}", ["env", *preload, program, plugin], **cuda)
+            results.append(code == 0 and printed.endswith(expected))
     by_pkg_config = 'c++ -std=c++17 "$1" $(pkg-config --cflags --libs libonnxruntime) -o "$2"'
     code, _ = c.start("package.syncstreams.pkg_config", ["env", "PKG_CONFIG_PATH=" + os.path.join(prefix, "lib", "pkgconfig"), "sh", "-c", by_pkg_config,
                                                          "sh", os.path.join(source, "syncstreams.cc"), os.path.join(source, "by_pkg_config")])
@@ -125,7 +139,7 @@ def package(c):
     results.append(loopback and os.path.exists(os.path.join(os.path.dirname(loopback), "libloopback.so")))
     chats = chat(c, os.path.join(examples, "chat"), prefix)
     results += on_streams(c, os.path.join(examples, "syncstreams"), prefix, loopback)
-    results += io_binding_examples.run(c.start, examples, prefix, "" if c.sanitizer else os.environ["RETORT_ORACLE"])
+    results += io_binding_examples.run(c.start, examples, prefix, "" if c.sanitizer else os.environ["RETORT_ORACLE"], c.cuda())
     needed = programs["embedded"] and c.start("package.needed", ["readelf", "-d", programs["embedded"]])
     results.append(needed and needed[0] == 0 and "libretort" not in needed[1])
     results.append(small_enough(c, os.path.join(prefix, "lib", "libretort.so.1")))
@@ -230,7 +244,7 @@ def bindings(c):
     for path in scripts:
         name = os.path.basename(os.path.dirname(path))
         with by_maven(name):
-            count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback)
+            count = c.counted("bindings." + name, [path], RETORT_LIBRARY=c.library, RETORT_OUT=c.out, PYTHON=sys.executable, RETORT_LOOPBACK=c.loopback, **c.cuda())
         print_skipped(c, "bindings." + name)
         print(f"    {name}: {count}", flush=True)
         total += count

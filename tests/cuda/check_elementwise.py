@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Compares elementwise graphs on the CUDA provider with official ONNX Runtime on the CPU.
+
+    check_elementwise.py --tool RUN_CASES --library LIB --plugin libretort_cuda.so --work DIR [--only TEXT] [--quick]
+
+The provider must run a node of each graph, except where the host may compute everything while it plans. The last line is "N
+passed, N failed".
+"""
+import argparse
+import os
+import shutil
+import subprocess
+
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+import elementwise_cases
+import expanded_cases
+
+ON_HOST = {"broadcast_both_one", "broadcast_scalar", "broadcast_ranks"}  # so small that the host may compute all
+
+
+def write(case, work):
+    """Line of the manifest of run_cases."""
+    folder = os.path.join(work, case.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    onnx.save(case.model, os.path.join(folder, "model.onnx"))
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(case.reference.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    folders = []
+    for i, feeds in enumerate(case.runs):
+        folders.append(os.path.join(folder, f"run_{i}"))
+        os.makedirs(folders[-1])
+        for kind, arrays in (("input", feeds.values()), ("output", session.run(None, feeds))):
+            for k, array in enumerate(arrays):
+                with open(os.path.join(folders[-1], f"{kind}_{k}.pb"), "wb") as f:
+                    f.write(numpy_helper.from_array(array).SerializeToString())
+    return "\t".join([case.name, "close", *case.rule, os.path.join(folder, "model.onnx"), *folders])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    for name in ("tool", "library", "plugin", "work"):
+        p.add_argument("--" + name, required=True)
+    p.add_argument("--only", default="")
+    p.add_argument("--quick", action="store_true")
+    a = p.parse_args()
+    os.makedirs(a.work, exist_ok=True)
+    lines = [write(c, a.work) for c in [*elementwise_cases.cases(a.quick), *expanded_cases.cases()] if a.only in c.name]
+    manifest, rows = os.path.join(a.work, "manifest"), os.path.join(a.work, "rows.tsv")
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.writelines(line + "\n" for line in lines)
+    subprocess.run([a.tool, a.library, manifest, rows, "--provider", "CUDAExecutionProvider=" + a.plugin, "--log", "CUDA", "--option", "use_tf32=0"], check=True)
+    failed = 0
+    with open(rows, encoding="utf-8", errors="replace") as f:
+        for row in (line.rstrip("\n").split("\t") for line in f):
+            claimed = len(row) > 7 and int(row[7]) > 0
+            wrong = "" if row[1] == "pass" else f"{row[2]}: {row[6]}"
+            if not wrong and not claimed and row[0].rpartition("_")[0] not in ON_HOST:
+                wrong = "the provider runs none of its nodes: " + " ".join(row[8:])[:300]
+            failed += bool(wrong)
+            if wrong:
+                print(f"FAIL {row[0]}: {wrong}", flush=True)
+    print(f"{len(lines) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
