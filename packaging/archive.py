@@ -14,7 +14,7 @@ import linked
 README = os.path.join(linked.ROOT, "packaging", "archive_readme.md.in")
 MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 
-PROVIDERS = ("onednn", "xnnpack")
+PROVIDERS = ("onednn", "xnnpack", "cuda")
 
 
 class Wrong(Exception):

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-TARGETS = {"library": ["libretort.so", "libonnxruntime.so", "libretort.a"], "tool": ["retort"], "providers": ["libretort_onednn.so", "libretort_xnnpack.so"]}
+TARGETS = {"library": ["libretort.so", "libonnxruntime.so", "libretort.a"], "tool": ["retort"], "providers": ["libretort_onednn.so", "libretort_xnnpack.so", "libretort_cuda.so"]}
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

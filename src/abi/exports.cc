@@ -1,4 +1,5 @@
 // The symbols that the shared libraries export; exports.map hides all others.
+#include "abi/devices/cuda.h"
 #include "abi/slots.h"
 
 extern "C" {
@@ -9,7 +10,8 @@ OrtStatusPtr ORT_API_CALL OrtSessionOptionsAppendExecutionProvider_CPU(OrtSessio
   return retort::abi::SessionOptionsAppendExecutionProvider(options, "CPU", nullptr, nullptr, 0);
 }
 
-OrtStatusPtr ORT_API_CALL OrtSessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* options, int) noexcept {
-  return retort::abi::SessionOptionsAppendExecutionProvider_CUDA(options, nullptr);
+OrtStatusPtr ORT_API_CALL OrtSessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* options,
+                                                                        int device_id) noexcept {
+  return retort::abi::append_cuda_device(options, device_id);
 }
 }

@@ -130,6 +130,17 @@ void check_cpu_alone(const std::vector<DeviceList>& lists) {
   }
 }
 
+/// Those of a provider's devices that a request means: all, or the one whose number is its option device_id.
+DeviceList numbered(const DeviceList& devices, const ProviderRequest& request) {
+  const auto at = request.options.find("device_id");
+  if (at == request.options.end() || devices.size() == 1) return devices;
+  const auto found =
+      std::ranges::find_if(devices, [&](const OrtEpDevice* d) { return std::to_string(d->index) == at->second; });
+  require(found != devices.end(), ErrorCode::invalid_argument, "provider '{}' has no device {}; it has 0 to {}",
+          request.name, at->second, devices.size() - 1);
+  return {*found};
+}
+
 /// The devices that the caller added: one list per call, each of one provider.
 std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSessionOptions& options) {
   std::vector<DeviceList> lists = options.devices;
@@ -137,7 +148,7 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
     const DeviceList named = devices.of(request.name);
     require(!named.empty(), ErrorCode::invalid_argument, "provider '{}' is no longer in this environment",
             request.name);
-    if (!is_cpu(named[0])) lists.push_back(named);
+    if (!is_cpu(named[0])) lists.push_back(numbered(named, request));
   }
   check_cpu_alone(lists);
   const auto cpu = std::ranges::count_if(lists, [](const DeviceList& list) { return is_cpu(list[0]); });

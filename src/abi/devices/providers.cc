@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "abi/devices/cuda.h"
 #include "abi/sessions/environment.h"
 #include "abi/sessions/options.h"
 #include "abi/slots.h"
@@ -28,6 +29,10 @@ constexpr std::array kBuiltIn{kCpuProvider};
 /// The registered provider that callers know by this name, with its factory's name; empty if there is none.
 std::string registered(std::string_view name) {
   const OrtEnv* env = current_environment();
+  if (means_cuda(name) && env && (!cuda_plugin().empty() || !env->devices->of(kCudaProvider).empty())) {
+    need_cuda(current_environment());
+    return kCudaProvider;
+  }
   for (const std::string& candidate : {std::string(name), cat("{}ExecutionProvider", name)}) {
     if (env && !env->devices->of(candidate).empty()) return candidate;
   }
@@ -50,11 +55,14 @@ OrtStatusPtr ORT_API_CALL GetAvailableProviders(char*** out_ptr, int* provider_l
   return guard([&] {
     need(out_ptr, "out_ptr");
     need(provider_length, "provider_length");
-    auto** names = static_cast<char**>(allocate(default_allocator(), sizeof(char*) * kBuiltIn.size()));
-    std::transform(kBuiltIn.begin(), kBuiltIn.end(), names,
+    std::vector<const char*> all;
+    if (cuda_installed()) all.push_back(kCudaProvider);  // in the order of priority, as in the official library
+    all.insert(all.end(), kBuiltIn.begin(), kBuiltIn.end());
+    auto** names = static_cast<char**>(allocate(default_allocator(), sizeof(char*) * all.size()));
+    std::transform(all.begin(), all.end(), names,
                    [](const char* name) { return allocate_text(default_allocator(), name); });
     *out_ptr = names;
-    *provider_length = int(kBuiltIn.size());
+    *provider_length = int(all.size());
   });
 }
 
@@ -75,6 +83,7 @@ OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider(OrtSessionOption
     OrtSessionOptions& o = handle(options, "options");
     const std::string name = need_text(provider_name, "provider_name");
     const std::string known = name == "CPU" ? kBuiltIn[0] : registered(name);
+    if (known.empty() && means_cuda(name)) cuda_is_missing(ErrorCode::invalid_argument);
     if (known.empty() && name != kBuiltIn[0]) not_built_in(ErrorCode::invalid_argument, name);
     ProviderRequest request{known.empty() ? name : known, {}};
     for (size_t i = 0; i < num_keys; ++i) {
@@ -95,13 +104,6 @@ OrtStatusPtr ORT_API_CALL GetExecutionProviderApi(const char* provider_name, uin
   });
 }
 
-OrtStatusPtr ORT_API_CALL SetCurrentGpuDeviceId(int) noexcept { return unavailable("CUDA"); }
-OrtStatusPtr ORT_API_CALL GetCurrentGpuDeviceId(int*) noexcept { return unavailable("CUDA"); }
-
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA(OrtSessionOptions* options,
-                                                                     const OrtCUDAProviderOptions*) noexcept {
-  return append(options, "CUDA");
-}
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_ROCM(OrtSessionOptions* options,
                                                                      const OrtROCMProviderOptions*) noexcept {
   return append(options, "ROCm");
@@ -130,20 +132,6 @@ OrtStatusPtr ORT_API_CALL GetTensorRTProviderOptionsAsString(const OrtTensorRTPr
   return unavailable("TensorRT");
 }
 void ORT_API_CALL ReleaseTensorRTProviderOptions(OrtTensorRTProviderOptionsV2*) noexcept {}
-OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_CUDA_V2(OrtSessionOptions* options,
-                                                                        const OrtCUDAProviderOptionsV2*) noexcept {
-  return append(options, "CUDA");
-}
-OrtStatusPtr ORT_API_CALL CreateCUDAProviderOptions(OrtCUDAProviderOptionsV2**) noexcept { return unavailable("CUDA"); }
-OrtStatusPtr ORT_API_CALL UpdateCUDAProviderOptions(OrtCUDAProviderOptionsV2*, const char* const*, const char* const*,
-                                                    size_t) noexcept {
-  return unavailable("CUDA");
-}
-OrtStatusPtr ORT_API_CALL GetCUDAProviderOptionsAsString(const OrtCUDAProviderOptionsV2*, OrtAllocator*,
-                                                         char**) noexcept {
-  return unavailable("CUDA");
-}
-void ORT_API_CALL ReleaseCUDAProviderOptions(OrtCUDAProviderOptionsV2*) noexcept {}
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_MIGraphX(OrtSessionOptions* options,
                                                                          const OrtMIGraphXProviderOptions*) noexcept {
   return append(options, "MIGraphX");
@@ -193,12 +181,6 @@ OrtStatusPtr ORT_API_CALL UpdateTensorRTProviderOptionsWithValue(OrtTensorRTProv
 OrtStatusPtr ORT_API_CALL GetTensorRTProviderOptionsByName(const OrtTensorRTProviderOptionsV2*, const char*,
                                                            void**) noexcept {
   return unavailable("TensorRT");
-}
-OrtStatusPtr ORT_API_CALL UpdateCUDAProviderOptionsWithValue(OrtCUDAProviderOptionsV2*, const char*, void*) noexcept {
-  return unavailable("CUDA");
-}
-OrtStatusPtr ORT_API_CALL GetCUDAProviderOptionsByName(const OrtCUDAProviderOptionsV2*, const char*, void**) noexcept {
-  return unavailable("CUDA");
 }
 OrtStatusPtr ORT_API_CALL SessionOptionsAppendExecutionProvider_OpenVINO_V2(OrtSessionOptions* options,
                                                                             const char* const* provider_options_keys,

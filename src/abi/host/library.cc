@@ -15,7 +15,7 @@ constexpr size_t kMostFactories = 4;
 /// The library behind a registered name.
 struct Registration {
   std::string name;
-  const OrtEnv* env;
+  std::weak_ptr<EpDevices> devices;  ///< those of its environment, which may be gone
   std::vector<std::string> providers;
 };
 
@@ -28,7 +28,8 @@ struct Registrations {
     return registrations;
   }
   std::vector<Registration>::iterator find(const OrtEnv& env, const std::string& name) {
-    return std::ranges::find_if(all, [&](const Registration& r) { return r.env == &env && r.name == name; });
+    return std::ranges::find_if(
+        all, [&](const Registration& r) { return r.devices.lock() == env.devices && r.name == name; });
   }
 };
 
@@ -132,7 +133,7 @@ OrtStatusPtr ORT_API_CALL RegisterExecutionProviderLibrary(OrtEnv* env, const ch
             "a library is registered as '{}' already; unregister it first, or take another name", name);
     const auto library = std::make_shared<PluginLibrary>(path);
     const OrtLogger& logger = registrations.loggers.emplace_back(e.environment->logger());
-    Registration made{name, &e, {}};
+    Registration made{name, e.devices, {}};
     try {
       for (const auto& plugin : make_plugins(library, name, logger)) {
         OfferedProvider provider = offered(e, plugin);

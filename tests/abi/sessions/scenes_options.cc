@@ -207,8 +207,10 @@ SCENE(options, provider_options) {
   const char *keys[] = {"device_id"}, *values[] = {"1"};
   char* text = nullptr;
   CALL(UpdateCUDAProviderOptions, cuda, keys, values, 1);
-  CALL(GetCUDAProviderOptionsAsString, cuda, s.allocator(), &text);
-  s.note("text", text);
+  OrtAllocator* const host = s.allocator();
+  CALL(GetCUDAProviderOptionsAsString, cuda, host, &text);
+  s.note("it names the device", int(text && std::string(text).find("device_id=1;") != std::string::npos));
+  if (text && s.api.AllocatorFree(host, text) == nullptr) text = nullptr;
   CALL(UpdateTensorRTProviderOptions, trt, keys, values, 1);
   CALL(GetTensorRTProviderOptionsAsString, trt, s.allocator(), &text);
   CALL(UpdateCANNProviderOptions, cann, keys, values, 1);
