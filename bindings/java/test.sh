@@ -8,6 +8,8 @@
 #   RETORT_OLD       official ONNX Runtime of a version between 1.17 and 1.20; skipped if it is not set
 #   RETORT_LOOPBACK  the provider of examples/providers/loopback; default: that of build/release, skipped if it is
 #                    missing
+#   RETORT_CUDA      the CUDA provider; its tests need a GPU, or RETORT_CUDA_LIBRARIES=build/release/software_cuda;
+#                    skipped if it is not set
 #   RETORT_OLD_JAVA  the folder of a Java from 17 to 21; default: one of /usr/lib/jvm, skipped if there is none
 #   PYTHON           a Python; default: python3
 #
@@ -213,6 +215,12 @@ examples() {
       check "example Gpu on $library" example "$library" Gpu "$EXAMPLES/expected/Gpu.txt" "$EXAMPLES/templates.onnx" "$(realpath "$RETORT_LOOPBACK")"
     else
       skip "examples DeviceTensors and Gpu: no loopback provider (make build, or RETORT_LOOPBACK=FILE)"
+    fi
+    if [[ -n ${RETORT_CUDA:-} ]]; then
+      check "example AnyDevice with CUDA on $library" example "$library" AnyDevice <(echo "vendor 0x10de runs the model"; tail -1 "$ROOT/examples/io_binding/expected/any_device.txt") \
+        "$ROOT/examples/digits/digits.onnx" "$(realpath "$RETORT_CUDA")"
+    else
+      skip "example AnyDevice with CUDA: RETORT_CUDA is not set to libretort_cuda.so"
     fi
   done
   for library in "$LIBRARY" ${ORACLE:+"$ORACLE"}; do

@@ -7,6 +7,8 @@
 #   RETORT_ORACLE   official ONNX Runtime; default: that of the Python package onnxruntime, skipped if it is missing
 #   RETORT_OLD      official ONNX Runtime of a version between 1.17 and 1.20; default: that of tools/setup.sh old,
 #                   skipped if it is missing
+#   RETORT_LOOPBACK the provider of examples/providers/loopback; RETORT_CUDA: the CUDA provider, whose tests need a GPU, or
+#                   RETORT_CUDA_LIBRARIES=build/release/software_cuda. Tests on devices are skipped without them
 #   CXX             a C++20 compiler, for the program that must give the same bytes; default: c++, skipped if it is
 #                   missing
 #   PYTHON          a Python; default: python3

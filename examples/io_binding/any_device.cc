@@ -6,33 +6,14 @@
 //
 // KEY VALUE: a configuration entry of the environment, such as "retort.discover_vulkan" "1", for providers that need it
 // to find a device.
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <retort/retort.hpp>
 
 #include "digit.h"
-
-namespace api = retort::api;
+#include "place.h"
 
 namespace {
-
-// [place]
-/// The environment's allocator for memory of the device that reads it.
-OrtAllocator* allocator_of(const api::Env& env, api::MemoryView where, api::EpDevice device) {
-  OrtAllocator* shared = api::shared_allocator(env, where);
-  return shared ? shared : api::create_shared_allocator(env, device, where.kind());
-}
-
-/// Copies one tensor to another; CopyTensors does not copy within host memory.
-void copy(const api::Env& env, const api::Value& from, api::Value& to) {
-  if (from.where().host_can_read() && to.where().host_can_read()) {
-    std::ranges::copy(from.data<float>(), to.data<float>().begin());
-  } else {
-    api::copy_tensor(env, from, to);
-  }
-}
-// [end]
 
 void tell(const api::Session& session) {
   const api::EpDevice device = session.input_devices()[0];

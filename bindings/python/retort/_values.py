@@ -14,6 +14,8 @@ from ._devices import OrtDevice, OrtDeviceVendorId
 if TYPE_CHECKING:
     from ._sparse import SparseTensor
 
+_CUDA = 2  # kDLCUDA: memory of the device alone
+
 
 class OrtValue(C.Buffered):
     """A value of the engine: a tensor on any device, a tensor of strings, a sequence, a map or a sparse tensor.
@@ -195,12 +197,19 @@ class OrtValue(C.Buffered):
         """The elements of a tensor as an array.
 
         The array shares the memory of the value and keeps it alive, except for strings and for elements that share
-        bytes (int4, uint4 and smaller), which are copied. Sequences give a list, maps a dict.
+        bytes (int4, uint4 and smaller), which are copied. Sequences give a list, maps a dict. A tensor in memory of a
+        CUDA device is copied, as programs for CUDA expect.
 
         Raises:
-            Exception: the value is on a device whose memory the host cannot read, or it is a sparse tensor.
+            Exception: the value is on another device whose memory the host cannot read, or it is a sparse tensor.
         """
-        return self._ortvalue.numpy()
+        value = self._ortvalue
+        if value.is_tensor() and value.device_name() == "Cuda" and value.__dlpack_device__()[0] == _CUDA:  # not pinned
+            host = OrtDevice.make("cpu", 0)._get_c_device()
+            copied = C.OrtValue.ortvalue_from_shape_and_onnx_type(value.shape(), value.element_type(), host)
+            copied.update_inplace(value)
+            return copied.numpy()
+        return value.numpy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """For numpy.asarray(value): see `numpy`.

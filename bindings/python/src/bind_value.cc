@@ -260,21 +260,38 @@ void update_of(const Value& self, nb::handle data) {
   }
 }
 
-nb::object to_dlpack(nb::handle self, nb::handle, nb::handle max_version, nb::handle device, nb::handle copy) {
-  const auto& value = nb::cast<const Value&>(self);
-  if (!device.is_none() && !dlpack_device_of(value).equal(device)) {
-    throw nb::buffer_error("__dlpack__: the tensor is on another device than dl_device, and is not copied there");
+// -1: the consumer takes care of the order of work. All other streams may begin when the device is done.
+bool waits_for(nb::handle stream) {
+  if (stream.is_none()) {
+    return true;
   }
-  const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  int64_t number = 0;
+  if (!nb::try_cast(stream, number) || number < -1) {
+    throw nb::type_error("__dlpack__: stream must be None or a number: -1, or a stream of the consumer");
+  }
+  return number != -1;
+}
+
+nb::object to_dlpack(nb::handle self, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
+  const auto& value = nb::cast<const Value&>(self);
+  ExportOptions options;
+  if (!device.is_none() && !dlpack_device_of(value).equal(device)) {
+    options.as_host = value.is_host_tensor() && nb::make_tuple(1, 0).equal(device);
+    if (!options.as_host) {
+      throw nb::buffer_error("__dlpack__: the tensor is on another device than dl_device, and is not copied there");
+    }
+  }
+  options.waits = waits_for(stream);
+  options.versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (copy.is_none() || !nb::cast<bool>(copy)) {
-    return dlpack_of_value(self, versioned);
+    return dlpack_of_value(self, options);
   }
   const TensorForm form = form_of(value.get());
   const Device place = device_of(memory_of(value.get()));
   Value copied(new_tensor(allocator_of(place), form.element, form.shape.data(), form.shape.size()));
   update(copied, value.get());
   const nb::object owner = nb::cast(std::move(copied));
-  return dlpack_of_value(owner, versioned);
+  return dlpack_of_value(owner, options);
 }
 
 nb::object from_dlpack(nb::handle object) {
@@ -288,7 +305,7 @@ void bind_contents(nb::class_<Value>& value) {
       .def("update_inplace", &update_of, nb::arg("data").none(),
            "Copies the elements of an array or OrtValue into the tensor.")
       .def(
-          "to_dlpack", [](nb::handle self) { return dlpack_of_value(self, false); }, "A DLPack capsule.")
+          "to_dlpack", [](nb::handle self) { return dlpack_of_value(self); }, "A DLPack capsule.")
       .def("__dlpack__", &to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
            "A DLPack capsule, which keeps the value alive.")

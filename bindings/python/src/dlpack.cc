@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda_wait.h"
 #include "dlpack_struct.h"
 #include "drops.h"
 #include "value.h"
@@ -79,7 +80,8 @@ constexpr uint32_t kIntel = 0x8086;
 
 DeviceId id_of(const Device& device) {
   if (device.is_host()) {
-    return {kCpuDevice, 0};
+    const bool pinned = device.type == Device::kGpu && device.vendor == kNvidia;
+    return pinned ? DeviceId{kCudaHostDevice, 0} : DeviceId{kCpuDevice, 0};
   }
   if (device.type != Device::kGpu) {
     return {kExtensionDevice, device.id};
@@ -97,8 +99,17 @@ DeviceId id_of(const Device& device) {
   }
 }
 
-DeviceId id_of(const Value& tensor) {
-  return tensor.is_host_tensor() ? DeviceId{kCpuDevice, 0} : id_of(device_of(memory_of(tensor.get())));
+DeviceId id_of(const Value& tensor) { return id_of(device_of(memory_of(tensor.get()))); }
+
+// Copies to pinned memory may be on their way, too. That memory has no device of its own: the first stands for all.
+bool is_of_cuda(DeviceId id) { return id.type == kCudaDevice || id.type == kCudaHostDevice; }
+
+void require_wait(DeviceId id, const char* what) {
+  if (is_of_cuda(id) && !wait_for_cuda(id.number)) {
+    throw Misuse(ORT_RUNTIME_EXCEPTION,
+                 std::string(what) + ": waiting for CUDA device " + std::to_string(id.number) +
+                     " fails; work that was given to it before has failed, or a stream is captured");
+  }
 }
 
 // Null for host memory.
@@ -146,9 +157,13 @@ struct Source {
   bool writeable;
 };
 
+// The producer may give the memory to work on another stream at once: what the engine has begun must be done.
 template <class M>
 void release_managed(void* pointer) {
   auto* managed = static_cast<M*>(pointer);
+  if (is_of_cuda(managed->tensor.device)) {
+    wait_for_cuda(managed->tensor.device.number);
+  }
   if (managed->deleter) {
     managed->deleter(managed);
   }
@@ -166,7 +181,9 @@ Source take(nb::handle capsule) {
     PyCapsule_SetName(capsule.ptr(), kUsedVersionedName);
     if (managed->version.major != 1) {  // only the version and the deleter may be read
       const std::string version = std::to_string(managed->version.major);
-      release_managed<VersionedManaged>(managed);
+      if (managed->deleter) {
+        managed->deleter(managed);
+      }
       throw Misuse(ORT_NOT_IMPLEMENTED, "from_dlpack: version " + version + " of DLPack is not supported; 1 is");
     }
     return {&managed->tensor, release_managed<VersionedManaged>, managed, !(managed->flags & kReadOnly)};
@@ -208,6 +225,8 @@ Owned<OrtValue> tensor_of_source(const Source& source) {
     form.element = element_of_type(tensor.type);
     form.shape.assign(tensor.shape, tensor.shape + tensor.rank);
     place = place_of(tensor.device);
+    // The streams on which the engine will use the tensor are not known here, so none can be named to the producer.
+    require_wait(tensor.device, "from_dlpack");
     if (count_of(form.shape.data(), form.shape.size()) > 0 && !is_contiguous(tensor)) {
       throw Misuse(ORT_INVALID_ARGUMENT,
                    "from_dlpack: the tensor is not contiguous; make it so first (contiguous(), ascontiguousarray())");
@@ -233,6 +252,9 @@ void delete_export(M* managed) {
   auto* self = static_cast<Export<M>*>(managed->context);
   if (Py_IsInitialized()) {
     const PyGILState_STATE state = PyGILState_Ensure();
+    if (is_of_cuda(managed->tensor.device)) {  // work of the consumer that the provider's memory does not know
+      wait_for_cuda(managed->tensor.device.number);
+    }
     Py_DECREF(self->owner);
     PyGILState_Release(state);
   }
@@ -255,12 +277,15 @@ void set_head(VersionedManaged& managed, bool writeable) {
 }
 
 template <class M, const char* Name>
-nb::object export_value(nb::handle owner, const Value& value) {
+nb::object export_value(nb::handle owner, const Value& value, const ExportOptions& options) {
   const FormView form = view_of(value.get());
   auto made = std::make_unique<Export<M>>();
   Tensor& tensor = made->managed.tensor;
   tensor.type = type_of_element(form.element);
-  tensor.device = id_of(value);
+  tensor.device = options.as_host ? DeviceId{kCpuDevice, 0} : id_of(value);
+  if (options.waits) {
+    require_wait(id_of(value), "__dlpack__");
+  }
   tensor.data = data_of(value.get());
   tensor.rank = static_cast<int32_t>(form.rank);
   made->extents.resize(2 * form.rank);
@@ -296,15 +321,15 @@ Owned<OrtValue> tensor_of_dlpack(nb::handle object, bool* writeable) {
   return tensor_of_source(source);
 }
 
-nb::object dlpack_of_value(nb::handle object, bool versioned) {
+nb::object dlpack_of_value(nb::handle object, const ExportOptions& options) {
   const auto& value = nb::cast<const Value&>(object);
   if (!value.is_tensor()) {
     require_tensor(value.get(), "DLPack");
   }
-  if (versioned) {
-    return export_value<VersionedManaged, kVersionedName>(object, value);
+  if (options.versioned) {
+    return export_value<VersionedManaged, kVersionedName>(object, value, options);
   }
-  return export_value<Managed, kName>(object, value);
+  return export_value<Managed, kName>(object, value, options);
 }
 
 nb::tuple dlpack_device_of(const Value& value) {

@@ -51,7 +51,7 @@ void push_back_batch(ValueVector& self, const std::vector<nb::object>& tensors, 
 nb::list to_dlpacks(const ValueVector& self, nb::handle to_tensor) {
   nb::list result;
   for (const nb::object& value : self.values) {
-    nb::object capsule = dlpack_of_value(value, false);
+    nb::object capsule = dlpack_of_value(value);
     result.append(to_tensor.is_none() ? capsule : to_tensor(capsule));
   }
   return result;
@@ -84,7 +84,7 @@ void bind_vector(nb::module_& m) {
           nb::lock_self())
       .def("element_type_at", &element_type_at, nb::arg("idx"), nb::lock_self(), "As OrtValue.element_type().")
       .def(
-          "dlpack_at", [](const ValueVector& self, Py_ssize_t i) { return dlpack_of_value(item(self, i), false); },
+          "dlpack_at", [](const ValueVector& self, Py_ssize_t i) { return dlpack_of_value(item(self, i)); },
           nb::lock_self(), "A DLPack capsule over the value's memory.")
       .def("to_dlpacks", &to_dlpacks, nb::arg("to_tensor").none(), nb::lock_self(),
            "A list of DLPack capsules, or of what `to_tensor` makes of each.");

@@ -6,6 +6,8 @@ Environment (tools/stages/binding.py sets it; each may be missing):
   RETORT_ORACLE     official ONNX Runtime's library
   RETORT_LOOPBACK   the plug-in of examples/providers/loopback
   RETORT_RUN_CASES  the C++ program run_cases
+  RETORT_CUDA       the plug-in of the CUDA provider
+  RETORT_SOFTWARE_CUDA  the folder of stand-ins for NVIDIA's libraries
   RETORT_INSTALLED  names of the installed packages, "retort onnxruntime" or "retort"; then the package must not be that
                     in the source tree
 """
@@ -89,3 +91,15 @@ def official():
 def run_cases():
     """The C++ program that runs models."""
     return from_environment("RETORT_RUN_CASES", "program run_cases")
+
+
+@pytest.fixture(scope="session")
+def cuda_plugin():
+    """The plug-in library of the CUDA provider."""
+    return from_environment("RETORT_CUDA", "CUDA provider")
+
+
+@pytest.fixture(scope="session")
+def software_cuda():
+    """The folder of stand-ins for NVIDIA's libraries."""
+    return from_environment("RETORT_SOFTWARE_CUDA", "software CUDA")

@@ -60,10 +60,12 @@ fn a_session_on_the_processor() {
 #[test]
 fn a_session_on_a_cuda_device() {
     let path = &speech("cuda.onnx").0;
+    // [cuda]
     match onnx::session_builder().with_cuda(0).commit_from_file(path) {
         Ok(session) => assert_eq!(synthesize(&Arc::new(Mutex::new(session))).unwrap()[0], 9.0),
-        Err(error) => assert!(error.message.to_lowercase().contains("cuda"), "{error}"),
+        Err(error) => assert!(error.message.to_lowercase().contains("cuda"), "{error}"), // says what is missing
     }
+    // [end]
 }
 
 #[test]

@@ -44,13 +44,14 @@ class CudaTest extends Fixture {
 
   private static Optional<Path> plugIn() {
     String named = System.getenv("RETORT_CUDA");
-    Path file = named != null ? Path.of(named) : API.libraryPath().resolveSibling("libonnxruntime_providers_cuda.so");
-    return Files.isRegularFile(file) ? Optional.of(file) : Optional.empty();
+    List<Path> files = named != null ? List.of(Path.of(named).toAbsolutePath())
+        : List.of(API.libraryPath().resolveSibling("providers/libretort_cuda.so"), API.libraryPath().resolveSibling("libonnxruntime_providers_cuda.so"));
+    return files.stream().filter(Files::isRegularFile).findFirst();
   }
 
   private void withDevice(Consumer<EpDevice> test) {
     Path library = plugIn().orElse(null);
-    assumeTrue(library != null, "no CUDA: no libonnxruntime_providers_cuda.so beside the library (or RETORT_CUDA=FILE)");
+    assumeTrue(library != null, "no CUDA: no providers/libretort_cuda.so beside the library (or RETORT_CUDA=FILE)");
     try {
       env.registerExecutionProviderLibrary(PLUG_IN, library);
     } catch (OrtException e) {

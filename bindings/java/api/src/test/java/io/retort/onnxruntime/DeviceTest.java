@@ -25,20 +25,38 @@ class DeviceTest extends Fixture {
   private EpDevice device;
   private DeviceSpec memory;
 
+  /** Returns the library of the provider; the test is skipped if there is none. */
+  String library() {
+    String library = System.getenv("RETORT_LOOPBACK");
+    Assumptions.assumeTrue(library != null, "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library");
+    return library;
+  }
+
+  /** Returns the name of the provider. */
+  String provider() {
+    return "loopback";
+  }
+
+  /** Returns the kinds of memory whose capacity the provider knows. */
+  List<MemoryKind> measured() {
+    return List.of(MemoryKind.values());
+  }
+
   @BeforeEach
   void register() {
     needs(Loopback.NEEDS, "providers in libraries of their own");
-    String library = System.getenv("RETORT_LOOPBACK");
-    Assumptions.assumeTrue(library != null, "no device to test with: build examples/providers/loopback and set RETORT_LOOPBACK to its library");
-    env.registerExecutionProviderLibrary("loopback", Path.of(library));
-    device = env.epDevices().stream().filter(d -> d.epName().equals("loopback")).findFirst().orElseThrow();
+    String library = library();
+    env.registerExecutionProviderLibrary("device-of-tests", Path.of(library));
+    device = env.epDevices().stream().filter(d -> d.epName().equals(provider())).findFirst().orElse(null);
+    if (device == null) env.unregisterExecutionProviderLibrary("device-of-tests");
+    Assumptions.assumeTrue(device != null, "the library of " + provider() + " has no device here");
     memory = device.memory(MemoryKind.DEFAULT).orElseThrow();
   }
 
   @AfterEach
   void unregister() {
     if (device == null) return;
-    env.unregisterExecutionProviderLibrary("loopback");
+    env.unregisterExecutionProviderLibrary("device-of-tests");
     invalid(() -> env.createSyncStream(device, Map.of()), "is gone", "epDevices()");
   }
 
@@ -53,7 +71,7 @@ class DeviceTest extends Fixture {
     try (OrtSessionFFM session = onDevice(); OrtIoBindingFFM binding = session.createBinding(); OrtAllocatorFFM allocator = session.allocator(memory);
         OrtValueRef x = allocator.allocate(FOUR); OrtValueRef host = tensor(floats(1, 2, 3, 4), 4)) {
       assertEquals(List.of(memory), session.outputDevices());
-      assertEquals("loopback", session.inputEpDevices().get(0).epName());
+      assertEquals(provider(), session.inputEpDevices().get(0).epName());
       env.copyTensors(List.of(host), List.of(x), null);
       binding.bindInput("x", x);
       // Bind a device address, as other native code would return it.
@@ -108,11 +126,10 @@ class DeviceTest extends Fixture {
     }
   }
 
-  /** The provider keeps its tensors in memory of the host. */
   @Test
   void capacityOfTheMemory() {
     needs(32, "the capacity of a device's memory");
-    for (MemoryKind kind : MemoryKind.values()) {
+    for (MemoryKind kind : measured()) {
       MemoryCapacity capacity = env.memoryCapacity(device, kind);
       assertTrue(0 < capacity.available() && capacity.available() <= capacity.total(), capacity.toString());
     }
