@@ -280,6 +280,16 @@ bench-binding: programs venv ## measure the copies of a hundred runs on a device
 bench-binding-docs: programs venv ## the same, and write docs/binding_timeline.html and .png
 	@set -o pipefail; $(BINDING) | $(PYTHON) bench/binding/timeline.py docs/binding_timeline.html docs/binding_timeline.png
 
+# On a machine with a GPU. The interpreter needs PyTorch and a package onnxruntime with plug-in providers: bench/cuda/README.md.
+CUDA_PYTHON ?= $(PYTHON)
+CUDA_PLUGIN = $(OUT)/lib/providers/libretort_cuda.so
+bench-cuda: programs zoo ## measure models on the CUDA provider beside PyTorch, on a GPU (NAMES=resnet50_b1,copies), into build/bench-cuda.json
+	@$(CUDA_PYTHON) bench/cuda/figures.py --plugin $(CUDA_PLUGIN) --zoo $(ZOO) --only '$(NAMES)' --json $(BUILD)/bench-cuda.json
+
+test-cuda-gpu: programs zoo digits test-tools ## on a machine with a GPU: official cases, graphs and checks on the CUDA provider; then the models of the zoo
+	@RETORT_TEST_GPU=1 $(PYTHON) tools/run_tests.py $(TESTED) cuda
+	@$(PYTHON) tests/cuda/gpu/zoo.py --plugin $(CUDA_PLUGIN) --zoo $(ZOO) --tsv $(BUILD)/cuda-zoo.tsv
+
 bench-java: programs venv ## measure the binding for Java beside the official package and Python's, on both engines, and write docs/java.md
 	@RETORT_OUT="$(abspath $(OUT))" PYTHON="$(abspath $(PYTHON))" bindings/java/bench.sh $(ROUNDS)
 
