@@ -83,6 +83,13 @@ const std::vector<Fusion>& fusions();
 
 /// Sets `in`, `out` and `who` of an operator that runs one node.
 void bind(Op& op, const Node& node, Builder& builder);
+/// `Kind::make` of an operator that needs nothing but the node's attributes.
+template <typename T>
+std::unique_ptr<Op> make_op(const Node& node, Builder& builder) {
+  auto op = std::make_unique<T>(node);
+  bind(*op, node, builder);
+  return op;
+}
 
 // Each file of ops/ adds what it has.
 void add_elementwise(Kinds& kinds);  // elementwise.cc

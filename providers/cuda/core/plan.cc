@@ -119,15 +119,6 @@ void Emitter::alias(size_t i, const Operand& of, const Dims& dims) {
   state_.set_output(op_.out[i], made);
 }
 
-void Emitter::out_known(size_t i, Type type, const Dims& dims, Known values) {
-  if (!has_out(i)) fail(text("there is no output ", i));
-  Operand made;
-  made.type = type;
-  made.dims = dims;
-  made.known = std::make_shared<const Known>(std::move(values));
-  state_.set_output(op_.out[i], made);
-}
-
 Operand Emitter::scratch(size_t bytes) {
   Operand made;
   made.type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;

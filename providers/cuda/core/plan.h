@@ -127,8 +127,6 @@ class Emitter {
   /// Makes an output that is another view of `of` (same bytes in layout `rows`, other dims): no step, unless it is an
   /// output of the part.
   void alias(size_t i, const Operand& of, const Dims& dims);
-  /// Makes an output whose values the host knows. It gets memory only if some operator reads it on the device.
-  void out_known(size_t i, Type type, const Dims& dims, Known values);
   /// Memory that only this operator's steps use.
   Operand scratch(size_t bytes);
   /// Memory with these bytes, written once when the plan is made (tables of offsets, for instance).

@@ -23,8 +23,6 @@ class Plan {
   const std::vector<Operand>& outputs() const { return outputs_; }
   /// Submits all steps. `inputs`, `outputs`: addresses of the part's values.
   void submit(Device& device, CUstream stream, const std::vector<Address>& inputs, const std::vector<Address>& outputs);
-  size_t steps() const { return steps_.size(); }
-  size_t memory_bytes() const { return memory_.bytes(); }
   std::vector<Dims> shapes;  ///< what the plan was made for (Instances)
 
  private:

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <mutex>
-
 #include <set>
 
 #include "memory.h"

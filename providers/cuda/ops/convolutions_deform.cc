@@ -120,18 +120,11 @@ std::string refuses_unpool(const Node& node, const Claiming& claiming) {
   return Window(node).refuses(node.integers("kernel_shape").size());
 }
 
-template <typename T>
-std::unique_ptr<Op> make(const Node& node, Builder& builder) {
-  auto op = std::make_unique<T>(node);
-  bind(*op, node, builder);
-  return op;
-}
-
 }  // namespace
 
 void add_deformed_convolutions(Kinds& kinds) {
-  kinds[{"", "DeformConv"}] = {refuses_deform, make<DeformConvOp>};
-  kinds[{"", "MaxUnpool"}] = {refuses_unpool, make<MaxUnpoolOp>};
+  kinds[{"", "DeformConv"}] = {refuses_deform, make_op<DeformConvOp>};
+  kinds[{"", "MaxUnpool"}] = {refuses_unpool, make_op<MaxUnpoolOp>};
 }
 
 }  // namespace providers::cuda

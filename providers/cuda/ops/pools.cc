@@ -233,21 +233,14 @@ std::string refuses_lrn(const Node& node, const Claiming&) {
   return node.integer("size", 0) < 1 || node.integer("size", 0) > 0x7fffffff ? "attribute size is not positive" : "";
 }
 
-template <typename T>
-std::unique_ptr<Op> make(const Node& node, Builder& builder) {
-  auto op = std::make_unique<T>(node);
-  bind(*op, node, builder);
-  return op;
-}
-
 }  // namespace
 
 void add_pools(Kinds& kinds) {
-  for (const char* type : {"MaxPool", "AveragePool", "LpPool"}) kinds[{"", type}] = {refuses_pool, make<PoolOp>};
+  for (const char* type : {"MaxPool", "AveragePool", "LpPool"}) kinds[{"", type}] = {refuses_pool, make_op<PoolOp>};
   for (const char* type : {"GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"})
-    kinds[{"", type}] = {refuses_global, make<GlobalPoolOp>};
-  kinds[{"", "BatchNormalization"}] = {refuses_batch_norm, make<BatchNormOp>};
-  kinds[{"", "LRN"}] = {refuses_lrn, make<LrnOp>};
+    kinds[{"", type}] = {refuses_global, make_op<GlobalPoolOp>};
+  kinds[{"", "BatchNormalization"}] = {refuses_batch_norm, make_op<BatchNormOp>};
+  kinds[{"", "LRN"}] = {refuses_lrn, make_op<LrnOp>};
 }
 
 }  // namespace providers::cuda
