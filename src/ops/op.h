@@ -69,6 +69,7 @@ enum Traits : uint32_t {
   kAlongAxis = 1024,    ///< attribute `axis` names the only axis whose position matters to it
   kReduces = 2048,      ///< input 1 names the axes of input 0 that it reduces
   kConverts = 4096,     ///< its element types are part of its meaning: another type must not replace them
+  kCountsOutputs = 8192,  ///< which optional outputs a node has decides what it accepts, so unused ones stay
 };
 
 /// The place of a tensor in a larger dense one, in elements. If `row_stride` is 0, the tensor is contiguous.

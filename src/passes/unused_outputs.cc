@@ -21,6 +21,7 @@ void drop_unused_outputs(Graph& graph, PassContext& context) {
     Node& n = graph.node(id);
     if (!n.op) continue;
     if (trim(n)) context.count("omitted output");  // the model listed it without a name
+    if (n.op->has(kCountsOutputs)) continue;
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       const ValueId out = n.outputs[i];
       if (out == ValueId::none || !is_optional(*n.op, i) || graph.use_count(out) != 0) continue;

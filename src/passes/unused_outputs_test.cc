@@ -29,5 +29,20 @@ TEST(UnusedOutputs, AnOutputThatTheModelListsWithoutANameIsRemovedAndCounted) {
   EXPECT_EQ(counts(t, ValueId::none), (std::map<std::string, size_t>{{"omitted output", 1}}));
 }
 
+TEST(UnusedOutputs, AnOutputThatDecidesWhatTheNodeAcceptsStays) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 2}), w = t.weight("w", {4, 2}), bias = t.weight("bias", {4});
+  const std::vector<ValueId> y = t.add_multi({.type = "MoEGroupRouter",
+                                              .inputs = {x, bias, w},
+                                              .attributes = {{"top_k", int64_t(1)}},
+                                              .domain = "com.microsoft",
+                                              .outputs = 3});
+  t.output(y[0], "y");
+  PassOptions options;
+  PassContext context(options);
+  pass_unused_outputs.run(t.g, context);
+  EXPECT_EQ(t.g.node(t.g.value(y[0]).producer).outputs, y);
+}
+
 }  // namespace
 }  // namespace retort

@@ -149,6 +149,7 @@ constinit const OpDef op_moe_group_router = define<MoEGroupRouter>({
     .inputs = {"logits: T", "expert_bias: float", "projection_weight: T?"},
     .outputs = {"router_probs: T?", "selection_scores: float?", "router_weights: float?"},
     .types = types({DType::f32, DType::f16, DType::bf16}),
+    .traits = kCountsOutputs,
 });
 
 }  // namespace retort::ops
