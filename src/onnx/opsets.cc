@@ -15,20 +15,20 @@ constexpr KnownOpset kKnown[] = {{"", onnx::kMaxOpset}, {"ai.onnx.ml", 5},      
 
 }  // namespace
 
-std::vector<std::string> newer_opsets(const std::map<std::string, int>& opsets) {
+std::vector<std::string> newer_opsets(const std::map<std::string, int>& opsets, std::string_view what) {
   std::vector<std::string> told;
   for (const KnownOpset& known : kKnown) {
     const auto imported = opsets.find(std::string(known.domain));
     if (imported == opsets.end() || imported->second <= known.newest) continue;
-    told.push_back(cat("the model imports version {} of the operator set {}, and the newest known one is {}",
+    told.push_back(cat("{} imports version {} of the operator set {}, and the newest known one is {}", what,
                        imported->second, known.domain.empty() ? "ai.onnx" : known.domain, known.newest));
   }
   return told;
 }
 
-void require_known_opsets(const std::map<std::string, int>& opsets) {
+void require_known_opsets(const std::map<std::string, int>& opsets, std::string_view what) {
   std::string all;
-  for (const std::string& one : newer_opsets(opsets)) all += (all.empty() ? "" : ", ") + one;
+  for (const std::string& one : newer_opsets(opsets, what)) all += (all.empty() ? "" : ", ") + one;
   require(all.empty(), ErrorCode::fail,
           "{}; export it for that or an older one, or set session.allow_released_opsets_only to 0", all);
 }

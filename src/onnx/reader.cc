@@ -158,6 +158,7 @@ void read_functions(ReadContext& c, const std::vector<Message>& functions) {
     Function f = read_function(c, m);
     const bool added = known.insert(cat("{}:{}:{}", f.domain, f.name, f.overload)).second;
     require(added, ErrorCode::invalid_graph, "there are two functions '{}:{}:{}'", f.domain, f.name, f.overload);
+    if (!c.options.newer_opsets) require_known_opsets(f.opsets, cat("function '{}:{}'", f.domain, f.name));
     c.model.functions.push_back(std::move(f));
   }
 }

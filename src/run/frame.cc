@@ -8,7 +8,6 @@
 #include "memory/access.h"
 #include "plan/in_step.h"
 #include "run/overlaps.h"
-#include "run/step_event.h"
 
 namespace retort {
 namespace {
@@ -66,6 +65,8 @@ void Frame::run_segments(const RunRequest& request) {
 }
 
 void Frame::run(const RunRequest& request) {
+  const Profiler::Span span = request.profiler ? request.profiler->begin() : Profiler::Span();
+  peak_ = 0;
   outputs_.begin(request);
   try {
     if (request.within)
@@ -79,6 +80,8 @@ void Frame::run(const RunRequest& request) {
     outputs_.abandon(request);
     throw;
   }
+  // Scripts that measure what a run costs beside its nodes look for this name.
+  if (request.profiler) request.profiler->end(span, "SequentialExecutor::Execute", "Session");
 }
 
 void Frame::run_step(const RunRequest& request, Active& active) {
@@ -115,8 +118,19 @@ void Frame::run_active(const RunRequest& request, const Segment& segment, Active
   const Profiler::Span span = request.profiler->begin();
   run_step(request, active);
   const Profiler::Clock::time_point end = Profiler::Clock::now();
-  end_step_event(*request.profiler, span, end, table_, active.step,
-                 {.held = layout_.bytes(), .in_use = segment.block.in_use(active.step)});
+  end_step_event(*request.profiler, span, end, table_, active.step, memory_at(segment, active.step));
+}
+
+// Steps of branches ask at the same time.
+StepMemory Frame::memory_at(const Segment& segment, uint32_t step) {
+  const size_t in_use = segment.block.in_use(step);
+  size_t peak = peak_.load();
+  while (peak < in_use && !peak_.compare_exchange_weak(peak, in_use)) {
+  }
+  return {.held = layout_.bytes(),
+          .in_use = in_use,
+          .before = step > 0 ? segment.block.in_use(step - 1) : 0,
+          .peak = std::max(peak, in_use)};
 }
 
 void Frame::run_stretch(const RunRequest& request, const Segment& segment, Stretch& stretch, std::span<Active> active) {

@@ -3,6 +3,7 @@
 // only binds pointers and walks the steps. The frame itself decides which step runs when, on which threads, and how a
 // run ends. Its members hold the steps, the memory and the values of the caller.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "run/outputs.h"
 #include "run/request.h"
 #include "run/slot_table.h"
+#include "run/step_event.h"
 
 namespace retort {
 
@@ -49,6 +51,7 @@ class Frame {
   void run_active(const RunRequest& request, const Segment& segment, Active& active);
   void run_step(const RunRequest& request, Active& active);
   void check_late(const Step& step) const;
+  StepMemory memory_at(const Segment& segment, uint32_t step);
 
   std::shared_ptr<const Plan> plan_;
   SlotTable table_;
@@ -63,7 +66,8 @@ class Frame {
   Bodies bodies_;
   std::vector<const Value*> input_buffer_;
   uint64_t runs_ = 0;
-  uint32_t cancellations_ = 0;  ///< the number of cancellations by the caller when the run in progress began
+  std::atomic<size_t> peak_{0};  ///< of a profiled run: the most bytes of an arena that were in use
+  uint32_t cancellations_ = 0;   ///< the number of cancellations by the caller when the run in progress began
 };
 
 }  // namespace retort

@@ -51,6 +51,7 @@ void end_step_event(Profiler& profiler, const Profiler::Span& span, Profiler::Cl
   }
   const std::string where =
       cat(R"({{"main_thread":{{"thread_id":"{}","core":{}}}}})", Profiler::this_thread(), sched_getcpu());
+  const std::string delta = cat("{}", int64_t(memory.in_use) - int64_t(memory.before));
   profiler.end(span, end, step.label + "_kernel_time", "Node",
                {{"op_name", step.operators},
                 {"provider", step.provider},
@@ -61,7 +62,12 @@ void end_step_event(Profiler& profiler, const Profiler::Span& span, Profiler::Cl
                 {"parameter_size", cat("{}", in.constant_bytes)},
                 {"output_size", cat("{}", out.bytes)},
                 {"mem_arena_held", cat("{}", memory.held)},
+                {"mem_arena_held_delta", "0"},
                 {"mem_bytes_in_use", cat("{}", memory.in_use)},
+                {"mem_bytes_requested_in_use", cat("{}", memory.in_use)},
+                {"mem_in_use_delta", delta},
+                {"mem_requested_in_use_delta", delta},
+                {"mem_in_use_peak", cat("{}", memory.peak)},
                 {"thread_scheduling_stats", where, true}});
 }
 

@@ -5,10 +5,12 @@
 
 namespace retort {
 
-/// Memory of the frame, in bytes.
+/// Memory of the frame, in bytes. It was planned before the step, so that no step changes what is held.
 struct StepMemory {
   size_t held = 0;    ///< by all arenas and by scratch
   size_t in_use = 0;  ///< of the arena, for the values that are alive while the step runs
+  size_t before = 0;  ///< the same while the step before ran
+  size_t peak = 0;    ///< the most that was in use in this run so far
 };
 
 /// Ends the event of the step, in the form that scripts for ONNX Runtime's profiles read: its name ends in "_kernel_time",

@@ -68,6 +68,29 @@ TEST(NewerOpsets, CountAsTheNewestKnownOneIfAllowed) {
   EXPECT_EQ(y[0].tensor()->data<float>()[1], 2);
 }
 
+TEST(NewerOpsets, OfFunctionsCountToo) {
+  TestGraph t;
+  const NodeId call = t.g.add({.type = "Positive", .inputs = {t.input("x", {2})}, .domain = "acme", .version = 1});
+  t.output(t.g.node(call).outputs[0], "y");
+  t.g.value(t.g.outputs[0]).type = ValueType::tensor(DType::f32, {2});
+  Model m = writable_model(t.g);
+  m.opsets["acme"] = 1;
+  Function f{.domain = "acme", .name = "Positive", .opsets = {{"", kNewer}}};
+  f.body = std::make_shared<Graph>(m.dims);
+  f.body->inputs = {f.body->add_value("a")};
+  const NodeId relu = f.body->add({.type = "Relu", .inputs = f.body->inputs, .version = kNewer});
+  f.body->outputs = {f.body->node(relu).outputs[0]};
+  m.functions.push_back(f);
+  const std::string bytes = write_model(m);
+  EXPECT_CONTAINS(refusal(bytes),
+                  cat("function 'acme:Positive' imports version {} of the operator set ai.onnx", kNewer));
+  Lines lines;
+  const auto session = load(bytes, lines.options("0"));
+  ASSERT_EQ(lines.all.size(), 1u);
+  EXPECT_CONTAINS(lines.all[0], "function 'acme:Positive' imports version");
+  EXPECT_EQ(run(*session, {Tensor::of<float>({2}, {-1, 2})})[0].tensor()->data<float>()[1], 2);
+}
+
 TEST(NewerOpsets, AreAllowedByTheEnvironment) {
   const std::string bytes = bytes_with({{"", kNewer}});
   setenv("ALLOW_RELEASED_ONNX_OPSET_ONLY", "0", 1);

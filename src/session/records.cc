@@ -1,6 +1,8 @@
 #include "session/records.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -9,13 +11,27 @@
 namespace retort {
 namespace {
 
+// Milliseconds since 1970; another number in each call, so that no profile has the name of another one of this process.
+int64_t unique_time() {
+  static std::atomic<int64_t> last{0};
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  int64_t before = last.load(), time = 0;
+  do {
+    time = std::max(now, before + 1);
+  } while (!last.compare_exchange_weak(before, time));
+  return time;
+}
+
 std::string profile_path(const std::string& prefix) {
   char stamp[32];
-  const std::time_t now = std::time(nullptr);
+  const int64_t time = unique_time();
+  const std::time_t seconds = time / 1000;
   std::tm local{};
-  localtime_r(&now, &local);
+  localtime_r(&seconds, &local);
   std::strftime(stamp, sizeof stamp, "%Y-%m-%d_%H-%M-%S", &local);
-  return cat("{}_{}.json", prefix.empty() ? "onnxruntime_profile_" : prefix, static_cast<const char*>(stamp));
+  return cat("{}_{}_{:03}.json", prefix.empty() ? "onnxruntime_profile_" : prefix, static_cast<const char*>(stamp),
+             time % 1000);
 }
 
 // A number makes the name unique: several runs may begin in the same second, also in different sessions.

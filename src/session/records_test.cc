@@ -71,6 +71,13 @@ TEST_F(RecordsTest, TheProfileBeginsWithTheModelThatWasRead) {
   expect_part(read(records.end_profiling()), "\"dur\":250,\"ts\":0,\"ph\":\"X\",\"name\":\"model_loading_uri\"");
 }
 
+TEST_F(RecordsTest, ProfilesOfTheSameSecondHaveDifferentNames) {
+  options.profiling = true;
+  options.profile_prefix = folder + "/profile";
+  for (int i = 0; i < 3; ++i) SessionRecords(options, {}).end_profiling();
+  EXPECT_EQ(files().size(), 3u);
+}
+
 TEST_F(RecordsTest, ARunMayHaveAProfileOfItsOwn) {
   SessionRecords records(options, {});
   run_options.profiling = true;

@@ -93,6 +93,14 @@ StreamUse stream_use(const RunOptions* options, bool has_devices, ThreadPool& th
   return use;
 }
 
+void warn_of_newer_opsets(const Model& model, const Logger& logger) {
+  std::vector<std::string> newer = newer_opsets(model.opsets);
+  for (const Function& f : model.functions)
+    std::ranges::move(newer_opsets(f.opsets, cat("function '{}:{}'", f.domain, f.name)), std::back_inserter(newer));
+  for (const std::string& one : newer)
+    logger.warn("{}, which counts in its place; results may differ from those of the newer one", one);
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
@@ -141,8 +149,7 @@ void Session::load(Model& model, ModelSource source) {
 
 void Session::make(Model& model, ModelSource source) {
   watch_.check(ConfigScope::session, options_.config, logger_);
-  for (const std::string& newer : newer_opsets(model.opsets))
-    logger_.warn("{}, which counts in its place; results may differ from those of the newer one", newer);
+  warn_of_newer_opsets(model, logger_);
   devices_ = devices_of(options_, *environment_, model);
   turns_.emplace(!std::ranges::all_of(devices_.providers, &Provider::runs_at_once));
   records_.emplace(options_, devices_.providers, source.loading());

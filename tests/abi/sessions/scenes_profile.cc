@@ -12,6 +12,14 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::string_view kExecutor = "SequentialExecutor::Execute";
+
+bool is_number(const std::string& text) {
+  size_t read = 0;
+  std::stoll(text, &read);
+  return read == text.size();
+}
+
 std::string text_of(const json& value) { return value.is_string() ? std::string(value) : value.dump(); }
 
 Message named(std::string_view name, std::string_view type, const std::vector<std::string>& in, std::string_view out) {
@@ -86,7 +94,7 @@ SCENE(profile, of_a_plain_run) {
   s.note("a list", events.is_array());
   for (const json& event : events) {
     const std::string name = event.value("name", ""), category = event.value("cat", "");
-    if (category == "Session" && (name == "session_initialization" || name == "model_run")) {
+    if (category == "Session" && (name == "session_initialization" || name == "model_run" || name == kExecutor)) {
       s.note("session", name);
       note_form(s, event);
     }
@@ -100,8 +108,10 @@ SCENE(profile, of_a_plain_run) {
     const bool packs = name.starts_with("product");
     for (const char* key : {"input_type_shape", "activation_size", "parameter_size"})
       s.note(key, !args.contains(key) ? "missing" : packs ? "there" : text_of(args[key]));
-    for (const char* key : {"mem_arena_held", "mem_bytes_in_use"})
+    for (const char* key : {"mem_arena_held", "mem_bytes_in_use", "mem_bytes_requested_in_use", "mem_in_use_peak"})
       s.note(key, args.contains(key) && args[key].is_string() && std::stoll(std::string(args[key])) >= 0);
+    for (const char* key : {"mem_arena_held_delta", "mem_in_use_delta", "mem_requested_in_use_delta"})
+      s.note(key, args.contains(key) && args[key].is_string() && is_number(std::string(args[key])));
     s.note("ran somewhere", args.contains("thread_scheduling_stats") &&
                                 args["thread_scheduling_stats"]["main_thread"].contains("thread_id"));
   }
