@@ -31,7 +31,7 @@ def python(c):
         total = Count(passed=1)
         for name, library in (("retort", c.library if c.given_library else ""), ("official", os.environ["RETORT_ORACLE"])):
             total += tests(c, name, inside, area, library)
-        return total + checked_types(c, inside, area) + examples(c, inside) + programs(c)
+        return total + examples(c, inside) + programs(c)
 
 
 def folder(c):
@@ -78,16 +78,6 @@ def pytest_count(text, code):
         found[word.removesuffix("s") if word == "errors" else word] += int(number)
     count = Count(found["passed"], found["failed"] + found["error"] + found["xpassed"], found["skipped"] + found["xfailed"])
     return count if count.failed or (code == 0 and count.passed) else count + Count(failed=1)
-
-
-def checked_types(c, inside, area):
-    """mypy --strict and pyright on the tests that use the package as programs do."""
-    files = sorted(glob.glob(os.path.join(SOURCE, "tests", "typed", "*.py")))
-    if not files:
-        return Count()
-    mypy = c.start("python.mypy", ["env", "-C", area, inside, "-m", "mypy", "--strict", "--cache-dir", os.path.join(area, "mypy"), *files])[0]
-    pyright = c.start("python.pyright", ["env", "-C", area, inside, "-m", "pyright", "--pythonpath", inside, *files])[0]
-    return Count(int(mypy == 0) + int(pyright == 0), int(mypy != 0) + int(pyright != 0))
 
 
 def examples(c, inside):

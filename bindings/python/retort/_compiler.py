@@ -88,7 +88,7 @@ class ModelCompiler:
                 "ModelCompiler: external_initializers_file_path and get_initializer_location_func both say where "
                 "weights go; give one of them"
             )
-        self.get_initializer_location_func_wrapper = (
+        self.get_initializer_location_func_wrapper: Callable[..., Any] | None = (
             None
             if get_initializer_location_func is None
             else make_get_initializer_location_func_wrapper(get_initializer_location_func)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ def run(arguments: Sequence[str], accepted: Sequence[int] = (0,)) -> Any:
 
 
 @contextmanager
-def model_file(model: Any, folder: str) -> Iterator[str]:
+def model_file(model: Any, folder: str) -> Generator[str, None, None]:
     """A file with the model: the given path, or a file in `folder` with bytes or with a model of the package onnx."""
     if isinstance(model, (str, os.PathLike)):
         if not os.path.isfile(model):

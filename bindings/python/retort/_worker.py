@@ -50,7 +50,7 @@ class Batches:
         if os.stat(folder).st_uid not in (os.getuid(), 0):
             raise PermissionError(f"{folder} belongs to another user, who could replace weights; name another cache")
         path = _stored(model, folder) if isinstance(model, bytes) else os.path.abspath(model)
-        self.session = _load(path, folder, cores)
+        self.session: InferenceSession = _load(path, folder, cores)
         self._inputs = {i.name: (np.dtype(_DTYPES[i.type]), i.shape[1:]) for i in self.session.get_inputs()}
         self._outputs = [o.name for o in self.session.get_outputs()]
         fixed = {i.shape[0] for i in self.session.get_inputs() if i.shape and isinstance(i.shape[0], int)}

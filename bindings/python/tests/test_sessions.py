@@ -326,16 +326,14 @@ def test_outputs_without_a_declared_shape_show_the_computed_one() -> None:
         node("Concat", ["x", "x"], ["twice"], axis=0), node("Concat", ["x", "x"], ["wide"], axis=1),
     ]  # fmt: skip
     inputs: dict[str, Any] = {"x": ["n", 3]}
-    outputs: dict[str, Any] = {
-        "relu": None, "where": (int(TensorProto.INT64), None), "turned": None, "twice": [None, None], "wide": ["a", None],
-    }  # fmt: skip
+    outputs: dict[str, Any] = {"relu": None, "where": None, "turned": None, "twice": [None, None], "wide": ["a", None]}
     graph = helper.make_graph(
         nodes,
         "test",
         [helper.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
         [
-            helper.make_tensor_value_info(name, *(form if isinstance(form, tuple) else (1, form)))
-            for name, form in outputs.items()
+            helper.make_tensor_value_info(name, TensorProto.INT64 if name == "where" else TensorProto.FLOAT, shape)
+            for name, shape in outputs.items()
         ],
     )
     data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()

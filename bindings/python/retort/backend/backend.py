@@ -37,7 +37,7 @@ class OnnxRuntimeBackend(Backend):
 
     #: Refuse operator sets that onnx has not released; the environment variable ALLOW_RELEASED_ONNX_OPSET_ONLY=0
     #: accepts them.
-    allowReleasedOpsetsOnly = os.environ.get("ALLOW_RELEASED_ONNX_OPSET_ONLY", "1") == "1"
+    allowReleasedOpsetsOnly: bool = os.environ.get("ALLOW_RELEASED_ONNX_OPSET_ONLY", "1") == "1"
 
     @classmethod
     def is_compatible(cls, model: Any, device: str | None = None, **kwargs: Any) -> bool:

@@ -1,5 +1,5 @@
 """Name and version of this package."""
 
-package_name = __name__.partition(".")[0]
+package_name: str = __name__.partition(".")[0]
 # The same files are the package onnxruntime, whose version is that of the interface.
-__version__ = "1.32.0" if package_name == "onnxruntime" else "0.1.0"
+__version__: str = "1.32.0" if package_name == "onnxruntime" else "0.1.0"
