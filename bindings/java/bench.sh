@@ -2,7 +2,8 @@
 # Measures this binding and the official one, on Retort and on official ONNX Runtime, and writes the tables of
 # docs/java.md.
 #
-#   bench.sh [ROUNDS]    default: 7 rounds; a round takes about two and a half minutes
+#   bench.sh [ROUNDS [OPTION…]]   default: 7 rounds, each of about two and a half minutes. Options of JMH may shorten
+#                                 them: with -wi 3 -w 300ms -i 7 -r 100ms, a round takes about a minute
 #
 #   RETORT_OUT           the installation to measure; default: out
 #   PYTHON               a Python; its package onnxruntime, if it has it, is measured as well; default: python3
@@ -36,7 +37,7 @@ JAVA=("$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED "-Dbench.retort=$
 "${JAVA[@]}" io.retort.onnxruntime.bench.AddModel "$AREA/add.onnx"
 for ((round = 1; round <= ${1:-7}; ++round)); do
   echo "round $round"
-  ${NICE:-} "${JAVA[@]}" org.openjdk.jmh.Main -rf json -rff "$AREA/java$round.json" -o "$AREA/java$round.log" 2>/dev/null
+  ${NICE:-} "${JAVA[@]}" org.openjdk.jmh.Main "${@:2}" -rf json -rff "$AREA/java$round.json" -o "$AREA/java$round.log" 2>/dev/null
   "$PYTHON" bench/python_calls.py "$AREA/add.onnx" "$RETORT" "$OFFICIAL" >"$AREA/python$round.json"
 done
 "$PYTHON" bench/report.py "$AREA" "$ROOT/docs/java.md"

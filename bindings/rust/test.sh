@@ -59,6 +59,14 @@ tests() { cargo test --offline --no-fail-fast "$@"; }
 quiet() { "$@" >"$AREA/log" 2>&1 || { cat "$AREA/log"; return 1; }; }
 documented() { RUSTDOCFLAGS="-D warnings" quiet cargo doc --offline -q --no-deps --features "$FEATURES"; }
 
+# Checks everything with the oldest Rust that Cargo.toml names, if rustup has it.
+oldest_rust() {
+  local oldest
+  oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+  command -v rustup >/dev/null && rustup toolchain list | grep -q "^$oldest-" || { skip "Rust $oldest is not installed (rustup toolchain install $oldest)"; return; }
+  check "Rust $oldest compiles it" quiet cargo "+$oldest" check --offline -q --all-targets --features "$FEATURES" --target-dir target/oldest
+}
+
 # Builds the C++ program that the test cross_language compares with.
 cpp_program() {
   local compiler=${CXX:-c++}
@@ -98,15 +106,35 @@ consumer_checks() {
 
 # Only compiles the benchmark, without criterion; bench.sh runs it.
 bench_compiles() {
+  check "the table of the benchmark" quiet "$PYTHON" bench/report_test.py
   [[ $version -ge 92 ]] || { skip "the benchmark: crate ort needs Rust 1.92"; return; }
   (cd bench && cargo fetch -q 2>/dev/null) || { skip "the benchmark: cargo cannot fetch its crates"; return; }
   check "the benchmark compiles" quiet cargo check --offline -q --manifest-path bench/Cargo.toml --target-dir bench/target
   check "the benchmark is formatted" quiet cargo fmt --manifest-path bench/Cargo.toml --check
 }
 
+# gpu LIBRARY [VARIABLE]: as bindings/java/test.sh has it.
+gpu() {
+  local printed
+  printed=$(env -u RETORT_CUDA_LIBRARIES RETORT_LIBRARY="$1" "${@:2}" target/debug/examples/gpu "$ROOT/examples/digits/digits.onnx" 2>"$AREA/log") || return 1
+  [[ $printed == "the results of 100 runs stay on Cuda 0"*"sum up to 1.000" ]] && return 0
+  [[ -z ${2:-} && $(wc -l <<<"$printed") == 1 && $printed == "no GPU is used, because "* ]] || { echo "$printed"; return 1; }
+}
+gpu_example() {
+  check "example gpu compiles" quiet cargo build --offline -q --example gpu --features load-dynamic,cuda
+  check "example gpu without a driver" gpu "$LIBRARY"
+  [[ -z $ORACLE ]] || check "example gpu without a driver on $ORACLE" gpu "$ORACLE"
+  if [[ -n ${RETORT_CUDA_LIBRARIES:-} && -f $(dirname "$LIBRARY")/providers/libretort_cuda.so ]]; then
+    check "example gpu with the CUDA provider beside $LIBRARY" gpu "$LIBRARY" "RETORT_CUDA_LIBRARIES=$RETORT_CUDA_LIBRARIES"
+  else
+    skip "example gpu with the CUDA provider: RETORT_CUDA_LIBRARIES is not set, or no providers/libretort_cuda.so is beside the library"
+  fi
+}
+
 check "src/ffi/tables.rs matches the tables" "$PYTHON" tools/generate_ffi.py --check
 check "no warning of clippy" quiet cargo clippy --offline -q --all-targets --features "$FEATURES" -- -D warnings
 check "no warning of clippy without features" env ONNXRUNTIME_DIR="$OUT" cargo clippy --offline -q --all-targets -- -D warnings
+oldest_rust
 check "formatted" quiet cargo fmt --check
 check "no warning of cargo doc" documented
 check "build.rs lists what it tried" not_found
@@ -127,6 +155,7 @@ if [[ -n $OLD ]]; then
 else
   skip "no older ONNX Runtime: tools/setup.sh old, or RETORT_OLD, a library of 1.17 to 1.20"
 fi
+gpu_example
 consumer_checks
 consumer "$LIBRARY"
 [[ -z $ORACLE ]] || consumer "$ORACLE"

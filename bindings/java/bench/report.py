@@ -7,11 +7,13 @@ import collections
 import glob
 import json
 import os
-import platform
 import re
 import statistics
 import sys
 import textwrap
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools"))
+import processor  # noqa: E402
 
 ENGINES = ("retort", "official")
 CALLS = (
@@ -64,12 +66,6 @@ def table(times, head, rows, base, unit):
     return "\n".join(lines)
 
 
-def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as f:
-        model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.machine())
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}"
-
-
 def versions(folder):
     with open(sorted(glob.glob(os.path.join(folder, "java*.json")))[0], encoding="utf-8") as f:
         java = json.load(f)[0]["jdkVersion"]
@@ -86,7 +82,7 @@ def versions(folder):
 def page(folder):
     times = measured(folder)
     rounds = len(times["bound", "retort"])
-    head = (f"Measured by `bindings/java/bench.sh` on {machine()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets: the ratio to "
+    head = (f"Measured by `bindings/java/bench.sh` on {processor.describe()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets: the ratio to "
             "the time of the official binding's `OrtSession.run` on the same library in the same round (0.50: half its time).")
     return f"""{textwrap.fill(head, 120, break_long_words=False, break_on_hyphens=False)}
 

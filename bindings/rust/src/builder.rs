@@ -180,15 +180,20 @@ impl SessionBuilder {
         self.set(|options| options.add_config_entry(key, value))
     }
 
-    /// Fixes the extent that a name in the shapes of the model stands for.
+    /// Fixes the extent that a name in the shapes of the model stands for. A negative extent is an error.
     pub fn with_dimension(self, name: &str, extent: i64) -> Self {
-        self.set(|options| options.set_dimension(name, extent))
+        self.set(|options| {
+            if extent < 0 {
+                return Err(OnnxError::invalid(format!("dimension '{name}' cannot be {extent}: use 0 or more")));
+            }
+            Ok(options.set_dimension(name, extent)?)
+        })
     }
 
     /// Replaces an initializer of the model by a tensor of the same type and shape, which must come from
     /// [`Value::from_vec`]: libraries do not accept tensors in memory of their own. From level
     /// [`Basic`](GraphOptimizationLevel::Basic) on, ONNX Runtime may have folded the original initializer into other
-    /// constants, which then do not change.
+    /// constants, which then do not change. Libraries ignore a name that no initializer of the model has.
     pub fn with_initializer(self, name: &str, value: Value) -> Self {
         self.set(|options| options.add_initializer(name, value.inner))
     }

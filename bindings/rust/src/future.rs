@@ -78,7 +78,8 @@ impl Session {
         let shared = Arc::new(Shared::default());
         let (reported, values) = (Arc::clone(&shared), inputs.iter().map(|i| Arc::clone(&i.1)).collect());
         let over = move |result: ffi::Result<()>| reported.finish(result.map_err(OnnxError::from));
-        let run = ffi::InFlight::start(&self.handle, ffi::RunOptions::new()?, &given, values, &wanted, over)?;
+        let run = ffi::InFlight::start(&self.handle, ffi::RunOptions::new()?, &given, values, &wanted, over);
+        let run = run.map_err(|error| mistakes::too_few_threads(error.into()))?;
         Ok(RunFuture { shared, given, wanted, ports: Arc::clone(&self.ports), run: Some(run) })
     }
 }

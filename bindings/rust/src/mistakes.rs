@@ -29,6 +29,16 @@ pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v 
     error
 }
 
+/// Says how to make a session with enough threads for asynchronous runs: the library names its own function.
+#[cold]
+pub(crate) fn too_few_threads(error: OnnxError) -> OnnxError {
+    if !error.message.contains("thread") {
+        return error;
+    }
+    let message = format!("run_async needs a session with two or more threads, see SessionBuilder::with_intra_threads: {}", error.message);
+    OnnxError::new(error.code, message)
+}
+
 /// Returns the first required input that was not given.
 fn missing<'s>(ports: &'s Ports, inputs: &[(usize, &Value)]) -> Option<&'s str> {
     let needed = ports.inputs[..ports.required].iter().enumerate();

@@ -114,6 +114,13 @@ impl Ports {
     pub(crate) fn output(&self, name: &str) -> Result<usize> {
         find(&self.outputs, |o| &o.info.name, name, "output")
     }
+
+    /// Returns the error of a run without outputs; `what` says how they are given: "named: name".
+    #[cold]
+    pub(crate) fn no_output(&self, what: &str) -> OnnxError {
+        let names: Vec<&str> = self.outputs.iter().map(|o| o.info.name.as_str()).collect();
+        OnnxError::invalid(format!("no output is {what} at least one of '{}'", names.join("', '")))
+    }
 }
 
 fn find<P>(ports: &[P], name_of: impl Fn(&P) -> &str, name: &str, what: &str) -> Result<usize> {

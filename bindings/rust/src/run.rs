@@ -86,7 +86,11 @@ pub(crate) fn input_places<'n>(ports: &Ports, names: impl Iterator<Item = &'n st
     places(names, |name| ports.input(name), "input")
 }
 
+/// Returns the indexes of outputs; an error if one does not exist or is given twice, or if there are none.
 pub(crate) fn output_places(ports: &Ports, names: &[&str]) -> Result<Places> {
+    if names.is_empty() {
+        return Err(ports.no_output("named: name"));
+    }
     places(names.iter().copied(), |name| ports.output(name), "output")
 }
 

@@ -150,3 +150,36 @@ impl Wake for DropOthers {
         self.1.send(()).unwrap();
     }
 }
+
+struct Panicking(AtomicUsize);
+
+impl Wake for Panicking {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        panic!("a waker panics: this message is part of the test");
+    }
+}
+
+/// The panic ends on the thread of the library, which is used again afterwards.
+#[test]
+fn a_waker_may_panic() {
+    let session = slow(400);
+    let x = Arc::new(Value::zeros::<f32>(&[64, 64]).unwrap());
+    let panicking = Arc::new(Panicking(AtomicUsize::new(0)));
+    let waker = Waker::from(panicking.clone());
+    while panicking.0.load(Ordering::SeqCst) < 3 {
+        let mut future = session.run_async(&[("x", x.clone())], &["y"]).unwrap();
+        match std::pin::Pin::new(&mut future).poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => drop(result.unwrap()),
+            Poll::Pending => drop(future.wait().unwrap()),
+        }
+    }
+}
+
+#[test]
+fn a_session_with_one_thread_has_none_for_asynchronous_runs() {
+    let model = common::Model::new().input("x", common::FLOAT, &["n"]).output("y", common::FLOAT, &["n"]).node("Neg", &["x"], &["y"], &[]);
+    let session = onnx::session_builder().with_intra_threads(1).commit_from_memory(&model.bytes()).unwrap();
+    let error = session.run_async(&[("x", Arc::new(floats(&[1], &[1.0])))], &["y"]).unwrap_err();
+    assert!(error.message.contains("SessionBuilder::with_intra_threads"), "{error}");
+}

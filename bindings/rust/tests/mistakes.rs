@@ -69,6 +69,27 @@ fn an_input_that_is_not_given() {
 }
 
 #[test]
+fn no_output_is_named_or_bound() {
+    let session = add(&["2"]);
+    let y = Arc::new(x());
+    for error in [
+        session.run(&[("x", &x()), ("y", &y)], &[]).unwrap_err(),
+        session.run_async(&[("x", y.clone()), ("y", y.clone())], &[]).unwrap_err(),
+        session.io_binding().unwrap().run().unwrap_err(),
+    ] {
+        assert_eq!(error.code, OrtErrorCode::InvalidArgument);
+        says(&error, &["no output is ", "at least one of 'sum'"]);
+    }
+}
+
+#[test]
+fn numbers_out_of_range() {
+    let commit = |builder: onnx::SessionBuilder| builder.commit_from_memory(b"no model").unwrap_err();
+    says(&commit(onnx::session_builder().with_dimension("n", -1)), &["dimension 'n' cannot be -1"]);
+    says(&commit(onnx::session_builder().with_inter_threads(1 << 40)), &["1099511627776 threads are out of range"]);
+}
+
+#[test]
 fn another_type_of_elements() {
     // Each library names both types, with its own words. If the library does not name the input, this crate does.
     fails(|| Value::from_slice(&[2], &[1i64, 2]).unwrap(), &["'y'", "int64", "float"]);

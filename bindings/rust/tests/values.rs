@@ -34,7 +34,7 @@ fn mistakes_are_reported() {
     assert_eq!(error.code, OrtErrorCode::InvalidArgument);
     assert!(error.message.contains("[2, 3] has 6 elements, but the data has 5"), "{error}");
     assert!(Value::from_vec(&[usize::MAX, 2], vec![0f32]).unwrap_err().message.contains("too many elements"));
-    assert!(Value::from_vec(&[0, usize::MAX], Vec::<f32>::new()).unwrap_err().message.contains("out of range"));
+    assert!(Value::from_vec(&[0, usize::MAX], Vec::<f32>::new()).unwrap_err().message.contains("is too large"));
     let value = floats(&[1], &[1.0]);
     let error = value.extract_tensor::<f64>().unwrap_err();
     assert!(error.message.contains("Float32") && error.message.contains("Float64"), "{error}");
@@ -42,6 +42,7 @@ fn mistakes_are_reported() {
     assert!(Value::from_bytes(ElementType::Int4, &[3], &[0]).unwrap_err().message.contains("takes 2 bytes"));
     assert!(Value::sequence(Vec::new()).is_err());
     assert!(Value::zeros::<f32>(&[usize::MAX, 2]).is_err());
+    assert!(Value::zeros::<f32>(&[usize::MAX, 0]).unwrap_err().message.contains("in the shape [18446744073709551615, 0] is too large"));
     assert!(Value::from_strings(&[1], &["a"]).unwrap().extract_bytes().is_err());
 }
 
@@ -51,8 +52,13 @@ fn other_values_than_tensors_have_no_elements() {
     let map = Value::map(Value::from_slice(&[1], &[1i64]).unwrap(), floats(&[1], &[1.0])).unwrap();
     for (mut value, kind) in [(sequence, ValueKind::Sequence), (map, ValueKind::Map)] {
         assert_eq!(value.kind().unwrap(), kind);
-        assert!(value.extract_tensor::<f32>().is_err() && value.extract_tensor_mut::<f32>().is_err() && value.extract_bytes().is_err());
-        assert!(value.shape().is_err() && value.element_type().is_err() && value.memory().is_err() && value.extract_strings().is_err());
+        let errors = [value.shape().map(drop), value.element_type().map(drop), value.memory().map(drop), value.extract_strings().map(drop)];
+        let elements =
+            [value.extract_tensor::<f32>().map(drop), value.extract_bytes().map(drop), value.extract_tensor_mut::<f32>().map(drop)];
+        for error in errors.into_iter().chain(elements) {
+            let advice = format!("of kind {kind:?}, not a tensor: use extract_{}", format!("{kind:?}").to_lowercase());
+            assert!(error.as_ref().unwrap_err().message.contains(&advice), "{error:?}");
+        }
         let mut other = Value::zeros::<f32>(&[1]).unwrap();
         assert!(onnx::copy_tensors(&[&value], &mut [&mut other]).unwrap_err().message.contains("only tensors"));
         assert!(format!("{value:?}").contains(&format!("{kind:?}")));

@@ -225,6 +225,9 @@ impl<'a> IoBinding<'a> {
 
     fn run_with(&mut self, options: Option<&RunOptions>) -> Result<()> {
         self.discard_results();
+        if self.order.is_empty() {
+            return Err(self.ports.no_output("bound: bind"));
+        }
         self.handle.run(options.map(|o| &o.handle)).map_err(|error| {
             let given = self.inputs.iter().enumerate().filter_map(|(at, source)| Some((at, source.as_ref()?.value())));
             mistakes::named(&self.ports, given, error.into())

@@ -59,7 +59,9 @@ pub(super) type Extents = Few<usize, 8>;
 
 /// Converts extents to the type of the library.
 pub(super) fn dims(shape: &[usize]) -> Result<Few<i64, 8>> {
-    shape.iter().map(|&extent| Ok(i64::try_from(extent)?)).collect()
+    let one =
+        |&extent| i64::try_from(extent).map_err(|_| Error::Invalid(format!("the extent {extent} in the shape {shape:?} is too large")));
+    shape.iter().map(one).collect()
 }
 
 /// Converts extents of the library, none of which is negative.

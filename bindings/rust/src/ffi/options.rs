@@ -29,6 +29,11 @@ pub(super) struct Kept {
     pub(super) model: Vec<u8>,
 }
 
+/// Converts a number of threads to the type of the library.
+fn count(threads: usize) -> Result<i32> {
+    i32::try_from(threads).map_err(|_| Error::Invalid(format!("{threads} threads are out of range: use at most {}", i32::MAX)))
+}
+
 /// Refuses options whose value is an address, because the library would read, write or call the memory there.
 pub(super) fn check_key(key: &str) -> Result<()> {
     const ADDRESSES: [&str; 16] = [
@@ -129,8 +134,8 @@ impl SessionOptions {
 
     methods! {
         set_policy(policy: OrtExecutionProviderDevicePolicy) = SessionOptionsSetEpSelectionPolicy(policy);
-        set_intra_threads(threads: usize) = SetIntraOpNumThreads(i32::try_from(threads)?);
-        set_inter_threads(threads: usize) = SetInterOpNumThreads(i32::try_from(threads)?);
+        set_intra_threads(threads: usize) = SetIntraOpNumThreads(count(threads)?);
+        set_inter_threads(threads: usize) = SetInterOpNumThreads(count(threads)?);
         set_execution_mode(mode: ExecutionMode) = SetSessionExecutionMode(mode);
         set_deterministic_compute(deterministic: bool) = SetDeterministicCompute(deterministic);
         enable_memory_pattern() = EnableMemPattern();

@@ -27,10 +27,11 @@ thread_local! {
     static IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` as a part of a callback, on a thread of the library.
+/// Runs `f` as a part of a callback, on a thread of the library. A panic of `f` ends here, after Rust has reported it: in
+/// the frames of the library, it would end the process.
 pub(super) fn in_callback(f: impl FnOnce()) {
     let before = IN_CALLBACK.replace(true);
-    f();
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
     IN_CALLBACK.set(before);
 }
 

@@ -233,6 +233,11 @@ impl Value {
         Ok((data, count))
     }
 
+    /// Returns an error if the value is not a tensor in memory of the host with elements of this type.
+    pub(crate) fn check<T: Element>(&self) -> Result<()> {
+        self.elements(Some(T::RAW)).map(|_| ())
+    }
+
     pub(crate) fn slice<T: Element>(&self) -> Result<&[T]> {
         let (data, count) = self.pointer::<T>()?;
         // SAFETY: there are that many initialised elements of this type, and nothing writes them while the value is

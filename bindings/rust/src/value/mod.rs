@@ -118,17 +118,17 @@ impl Value {
 
     /// Returns the type of the elements of a tensor; an error for other values.
     pub fn element_type(&self) -> Result<ElementType> {
-        Ok(ElementType::from_raw(self.inner.facts()?.0))
+        Ok(ElementType::from_raw(self.facts()?.0))
     }
 
     /// Returns the extents of a tensor, outermost first; an error for other values.
     pub fn shape(&self) -> Result<Vec<usize>> {
-        Ok(self.inner.facts()?.1.to_vec())
+        Ok(self.facts()?.1.to_vec())
     }
 
     /// Returns the memory of a tensor.
     pub fn memory(&self) -> Result<MemoryDescription> {
-        Ok(self.inner.memory()?.into())
+        Ok(self.inner.memory().map_err(|error| self.no_tensor(error))?.into())
     }
 
     /// Returns the elements of a tensor in row-major order, without a copy.
@@ -136,11 +136,12 @@ impl Value {
     /// It is an error if the elements have a different type, if the memory belongs to a device (see
     /// [`copy_tensors`](crate::copy_tensors)), or if a byte of a `bool` tensor is neither 0 nor 1.
     pub fn extract_tensor<T: TensorElement>(&self) -> Result<&[T]> {
-        Ok(self.inner.slice()?)
+        self.inner.slice().map_err(|error| self.no_tensor(error))
     }
 
     /// Like [`Value::extract_tensor`], for writing.
     pub fn extract_tensor_mut<T: TensorElement>(&mut self) -> Result<&mut [T]> {
+        self.inner.check::<T>().map_err(|error| self.no_tensor(error))?;
         self.make_unique()?;
         Ok(self.inner.slice_mut()?)
     }
@@ -148,7 +149,7 @@ impl Value {
     /// Returns the bytes of a tensor of any type except strings, without a copy. Errors are as for
     /// [`Value::extract_tensor`].
     pub fn extract_bytes(&self) -> Result<&[u8]> {
-        Ok(self.inner.bytes()?)
+        self.inner.bytes().map_err(|error| self.no_tensor(error))
     }
 
     /// Returns a copy that shares no memory with the value. It is an error for tensors in device memory, for sparse
@@ -163,6 +164,23 @@ impl Value {
             }
             other => Err(OnnxError::invalid(format!("a value of kind {other:?} cannot be copied"))),
         }
+    }
+
+    fn facts(&self) -> Result<(ffi::ONNXTensorElementDataType, ffi::Few<usize, 8>)> {
+        self.inner.facts().map_err(|error| self.no_tensor(error))
+    }
+
+    /// Completes the error of a call for tensors: the library names functions of its own to read other values.
+    #[cold]
+    fn no_tensor(&self, error: ffi::Error) -> OnnxError {
+        let (kind, advice) = match self.kind() {
+            Ok(kind @ ValueKind::Sequence) => (kind, "use extract_sequence"),
+            Ok(kind @ ValueKind::Map) => (kind, "use extract_map"),
+            Ok(kind @ ValueKind::None) => (kind, "there is no value to read"),
+            Ok(ValueKind::Tensor) | Err(_) => return error.into(),
+            Ok(kind) => (kind, "this crate cannot read its elements"),
+        };
+        OnnxError::invalid(format!("the value is of kind {kind:?}, not a tensor: {advice}"))
     }
 
     pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8]> {
@@ -180,7 +198,7 @@ impl Value {
 
     /// Returns an error if the value is not a tensor of that type.
     pub(crate) fn check_type(&self, wanted: ElementType) -> Result<()> {
-        let found = self.inner.facts()?.0;
+        let found = self.facts()?.0;
         if found == wanted.raw() { Ok(()) } else { Err(ffi::Error::WrongType { found, wanted: wanted.raw() }.into()) }
     }
 }

@@ -7,6 +7,7 @@ import io.retort.onnxruntime.MemoryKind;
 import io.retort.onnxruntime.OnnxTensorElementType;
 import io.retort.onnxruntime.OrtApiFFM;
 import io.retort.onnxruntime.OrtEnvironmentFFM;
+import io.retort.onnxruntime.OrtErrorCode;
 import io.retort.onnxruntime.OrtException;
 import io.retort.onnxruntime.OrtIoBindingFFM;
 import io.retort.onnxruntime.OrtSessionFFM;
@@ -22,15 +23,13 @@ import java.util.Map;
 
 /**
  * Runs a model on a GPU, where results stay until they are copied. Arguments: a model of digits, and the library of a
- * plug-in provider unless the library has one. Without a GPU, it says why in one sentence.
+ * plug-in provider, if that of CUDA is not to be used. Without a GPU, it says why in one sentence.
  */
 public final class Gpu {
-  private static final String CUDA = "CUDAExecutionProvider";
-
   private Gpu() {}
 
   // [choose]
-  /** Adds a provider of a GPU to the options, and returns the GPU's memory; null if there is no provider. */
+  /** Adds a provider of a GPU to the options, and returns the GPU's memory. */
   private static DeviceSpec choose(OrtEnvironmentFFM env, SessionOptions options) {
     if (env.api().apiVersion() >= 23) {  // plug-in providers
       for (EpDevice device : env.epDevices()) {
@@ -40,8 +39,7 @@ public final class Gpu {
         return memory;
       }
     }
-    if (!env.api().availableProviders().contains(CUDA)) return null;  // a provider that is built in
-    options.addProvider("CUDA", Map.of("device_id", "0"));
+    options.addProvider("CUDA", Map.of("device_id", "0"));  // that of the library, or installed beside it; throws if it has no GPU
     return new DeviceSpec("Cuda", DeviceType.GPU, 0);
   }
   // [end]
@@ -75,16 +73,12 @@ public final class Gpu {
     try (OrtEnvironmentFFM env = OrtEnvironmentFFM.create(); SessionOptions options = SessionOptions.create(env)) {
       if (args.length > 1) env.registerExecutionProviderLibrary("gpu", Path.of(args[1]));
       DeviceSpec gpu = choose(env, options);
-      if (gpu == null) {
-        OrtApiFFM library = env.api();
-        System.out.println("no GPU is used, because " + library + " has no provider for one, only " + library.availableProviders() + ", and no plug-in was given");
-        return;
-      }
       try (OrtSessionFFM session = OrtSessionFFM.create(env, Path.of(args[0]), options)) {
         run(session, gpu);
       }
     } catch (OrtException e) {
-      System.out.println("no GPU is used, because its provider fails: " + e.getMessage().lines().findFirst().orElse(""));
+      if (e.code() == OrtErrorCode.NO_SUCH_FILE) throw e;  // the model
+      System.out.println("no GPU is used, because " + OrtApiFFM.get() + " says: " + e.getMessage().lines().findFirst().orElse(""));
     }
   }
 }

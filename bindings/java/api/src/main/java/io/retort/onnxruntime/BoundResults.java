@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 
 /** Reads the results of bound runs. */
 final class BoundResults {
@@ -146,8 +147,17 @@ final class BoundResults {
     Map<String, ValueHandle> host = onHost(binding);
     binding.show(host.values());
     Map<String, MemorySegment> views = new LinkedHashMap<>();
-    host.forEach((name, value) -> views.put(name, value.view()));
+    host.forEach((name, value) -> views.put(name, readable(name, value, ValueHandle::view)));
     return Collections.unmodifiableMap(views);
+  }
+
+  /** Reads an output; the exception for one that is not a tensor of numbers names it. */
+  private static MemorySegment readable(String name, ValueHandle value, Function<ValueHandle, MemorySegment> read) {
+    try {
+      return read.apply(value);
+    } catch (OrtException e) {
+      throw new OrtException(e.code(), "output '" + name + "' cannot be read as memory (" + e.getMessage() + "): read it from getBoundOutputValues()", e);
+    }
   }
 
   Map<String, MemorySegment> copies(BindingHandle binding, Arena arena) {
@@ -156,9 +166,10 @@ final class BoundResults {
     Map<String, ValueHandle> host = onHost(binding);
     try {
       host.forEach((name, value) -> {
-        long bytes = value.descriptor().bytes();
+        MemorySegment from = readable(name, value, ValueHandle::readable);
+        long bytes = from.byteSize();
         MemorySegment copy = arena.allocate(Math.max(1, bytes), 64).asSlice(0, bytes);
-        MemorySegment.copy(value.bytes(), 0, copy, 0, bytes);
+        MemorySegment.copy(from, 0, copy, 0, bytes);
         copies.put(name, copy);
       });
     } finally {

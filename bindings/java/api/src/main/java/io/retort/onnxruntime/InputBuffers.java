@@ -10,6 +10,7 @@ import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
 import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Set;
 
 /** Finds the shape and the memory of inputs that are given as buffers. */
@@ -44,7 +45,8 @@ final class InputBuffers {
 
   /** Returns the memory of a buffer; throws if its elements are not those of the input. */
   static MemorySegment segmentOf(ValueInfo input, Buffer buffer, DeviceSpec device) {
-    if (!device.isHostAccessible()) throw OrtException.invalid("input " + input + " was given a buffer of Java on " + device + ": buffers are in memory of the host, which is DeviceSpec.CPU");
+    Objects.requireNonNull(buffer, "buffer");
+    if (!Objects.requireNonNull(device, "device").isHostAccessible()) throw OrtException.invalid("input " + input + " was given a buffer of Java on " + device + ": buffers are in memory of the host, which is DeviceSpec.CPU");
     OnnxTensorElementType type = input.type() instanceof TypeInfo.Tensor tensor ? tensor.element() : OnnxTensorElementType.UNDEFINED;
     if (!types(buffer).contains(type)) throw OrtException.invalid("input " + input + " was given a " + kind(buffer) + ": give a buffer of the element type of the model");
     ByteOrder order = order(buffer);

@@ -4,6 +4,7 @@ import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,7 +38,7 @@ record NamedRun(SessionHandle session, Ports inputs, Ports outputs) {
         array.setAtIndex(ValueLayout.ADDRESS, count, values.get(count).address);
         ++count;
       }
-      List<String> results = List.copyOf(wanted);
+      List<String> results = new ArrayList<>(wanted);
       MemorySegment outputNames = arena.allocate(ValueLayout.ADDRESS, results.size());
       for (int i = 0; i < results.size(); ++i) outputNames.setAtIndex(ValueLayout.ADDRESS, i, outputs.get(results.get(i)).nativeName());
       MemorySegment out = arena.allocate(ValueLayout.ADDRESS, results.size());

@@ -17,6 +17,11 @@ final class OfficialJava {
 
   private OfficialJava() {}
 
+  /** Returns whether an object is a session of the package, which need not be on the class path. */
+  static boolean isSession(Object object) {
+    return object.getClass().getName().equals("ai.onnxruntime.OrtSession");
+  }
+
   /** Returns the native session; throws if the session is closed. */
   static MemorySegment address(ai.onnxruntime.OrtSession session) {
     if (closed(session).getAsBoolean()) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");

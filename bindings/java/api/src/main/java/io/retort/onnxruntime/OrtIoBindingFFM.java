@@ -39,11 +39,17 @@ public final class OrtIoBindingFFM extends NativeObject {
   /**
    * Creates a binding for a session of the official Java package. It uses the same native session.
    *
-   * @param session the session; it must stay open while the binding is used
-   * @throws OrtException as for {@link OrtSessionFFM#createFromOrtSession}
+   * @param session an {@code ai.onnxruntime.OrtSession}, which must stay open while the binding is used. The type of the
+   * parameter is wider, because a program without that package could not be compiled if a constructor named its class
+   * @throws OrtException as for {@link OrtSessionFFM#createFromOrtSession}, and for any other object
    */
-  public OrtIoBindingFFM(ai.onnxruntime.OrtSession session) {
-    this(OrtSessionFFM.createFromOrtSession(session), true);
+  public OrtIoBindingFFM(AutoCloseable session) {
+    this(ofOfficial(session), true);
+  }
+
+  private static OrtSessionFFM ofOfficial(AutoCloseable session) {
+    if (OfficialJava.isSession(session)) return OrtSessionFFM.createFromOrtSession((ai.onnxruntime.OrtSession) session);
+    throw OrtException.invalid("a binding was to be made for a " + session.getClass().getName() + ": give an OrtSessionFFM, or an ai.onnxruntime.OrtSession");
   }
 
   private OrtIoBindingFFM(OrtSessionFFM session, boolean own) {
@@ -322,6 +328,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   private void run(BindingHandle binding, RunOptions options) {
     binding.session.there();
     binding.endResults();
+    if (binding.outputs.isEmpty()) throw OrtException.invalid("no output is bound, bind at least one of " + session.outputPorts().names() + ": use bindOutput or bindOutputToDevice");
     Handle with = options == null ? null : options.use();
     long status;
     try {

@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -64,6 +65,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
+    Objects.requireNonNull(model, "model");
     if (options != null && options.readsModelInPlace()) return create(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
     try (Arena arena = Arena.ofConfined()) {
       return create(env, arena.allocateFrom(ValueLayout.JAVA_BYTE, model), options);

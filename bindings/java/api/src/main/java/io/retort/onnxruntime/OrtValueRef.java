@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * A reference to a value of the library: a tensor, a sequence or a map. Values are reference-counted: {@link #retain()}
@@ -140,7 +141,7 @@ public final class OrtValueRef extends NativeObject {
    * @return the map
    */
   public static OrtValueRef ofMap(OrtEnvironmentFFM env, OrtValueRef keys, OrtValueRef values) {
-    return compound(env, List.of(keys, values), ValueType.MAP);
+    return compound(env, List.of(Objects.requireNonNull(keys, "keys"), Objects.requireNonNull(values, "values")), ValueType.MAP);
   }
 
   @Override

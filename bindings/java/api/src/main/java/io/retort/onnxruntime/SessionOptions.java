@@ -214,6 +214,7 @@ public final class SessionOptions extends NativeObject {
    * @return this
    */
   public SessionOptions enableProfiling(String prefix) {
+    Objects.requireNonNull(prefix, "prefix");
     try (Arena arena = Arena.ofConfined()) {
       return set(options -> api.c.enableProfiling(options, OrtApiFFM.path(arena, Path.of(prefix))));
     }
@@ -280,7 +281,7 @@ public final class SessionOptions extends NativeObject {
       MemorySegment values = OrtApiFFM.array(arena, "the value of an option", providerOptions.values());
       int n = providerOptions.size();
       OrtApi c = api.c;
-      return switch (name) {
+      return switch (Objects.requireNonNull(name, "name")) {
         case "CUDA", "CUDAExecutionProvider" -> withProviderOptions(c::createCUDAProviderOptions, o -> c.updateCUDAProviderOptions(o, keys, values, n),
             c::sessionOptionsAppendExecutionProvider_CUDA_V2, c::releaseCUDAProviderOptions);
         case "Tensorrt", "TensorrtExecutionProvider" -> withProviderOptions(c::createTensorRTProviderOptions, o -> c.updateTensorRTProviderOptions(o, keys, values, n),

@@ -146,6 +146,12 @@ final class ValueHandle extends Handle {
     return segments.isEmpty() ? raw() : view();
   }
 
+  /** As above, with exactly the bytes of the elements; throws if they are not numbers. */
+  MemorySegment readable() {
+    MemoryDescriptor d = visible();
+    return bytes().asSlice(0, d.bytes());
+  }
+
   /** As above, for writing. */
   MemorySegment writable(String what) {
     requireWritable(what);

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.MemorySegment;
+import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -87,6 +89,34 @@ class MisuseTest extends Fixture {
   }
 
   @Test
+  void runsWithoutABoundOutput() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+      invalid(binding::run, "no output is bound", "[z]", "bindOutputToDevice");
+    }
+  }
+
+  @Test
+  void outputsThatAreNotMemory() {
+    try (OrtSessionFFM session = session(Models.identity(OnnxTensorElementType.STRING, "n")); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = OrtValueRef.ofStrings(env, new String[] {"a", "b"}, 2)) {
+      binding.bindInput("x", x);
+      binding.bindOutputToDevice("y", DeviceSpec.CPU);
+      binding.run();
+      for (Executable read : new Executable[] {binding::getBoundOutputCpuValues, () -> binding.getBoundOutputCpuValues(arena)})
+        invalid(read, "output 'y' cannot be read as memory", "use strings()", "read it from getBoundOutputValues()");
+      try (OrtValues values = binding.getBoundOutputValues()) {
+        assertArrayEquals(new String[] {"a", "b"}, values.get("y").strings());
+      }
+    }
+  }
+
+  @Test
+  void bindingsOfOtherObjects() {
+    try (OrtValueRef x = OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, 1)) {
+      invalid(() -> new OrtIoBindingFFM(x), "io.retort.onnxruntime.OrtValueRef", "give an OrtSessionFFM");
+    }
+  }
+
+  @Test
   void readOnlyMemory() {
     MemorySegment locked = floats(1, 2).asReadOnly();
     try (OrtValueRef x = OrtValueRef.ofFloats(env, new float[] {3, 4}, OnnxTensorElementType.FLOAT, 2); OrtValueRef y = tensor(locked, 2)) {
@@ -127,6 +157,13 @@ class MisuseTest extends Fixture {
       missing("arena", () -> binding.getBoundOutputCpuValues(null));
       missing("key", () -> options.addConfigEntry(null, ""));
       missing("sink", () -> options.setLogSink(null));
+      missing("buffer", () -> binding.bindInput("x", (FloatBuffer) null, DeviceSpec.CPU));
+      missing("device", () -> binding.bindInput("x", FloatBuffer.allocate(4), null));
+      missing("model", () -> OrtSessionFFM.create(env, (byte[]) null, null));
+      missing("keys", () -> OrtValueRef.ofMap(env, null, null));
+      missing("name", () -> options.addProvider(null, Map.of()));
+      missing("prefix", () -> options.enableProfiling(null));
+      missing("name", () -> session.run(Map.of(), Collections.singletonList(null), null));
       missing("selector", () -> options.setEpSelector(null));
     }
   }

@@ -4,9 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.lang.reflect.Executable;
+import java.lang.reflect.Modifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -101,6 +104,31 @@ class StructureTest {
     assertEquals(List.of(), upward(sources("."), table));
     assertEquals(List.of("B names A"), upward(Map.of("A", "B b", "B", "A a"), "| `A` | x |\n| `B` | y |"));
     assertEquals(List.of("C names A"), upward(Map.of("A", "", "C", "A a"), "| `A` | x |"));
+  }
+
+  /** Returns the overloaded methods and constructors of a class that have a parameter of a class of the package. */
+  private static List<String> overloadsWith(Class<?> type, String packageName) {
+    List<Executable> all = new ArrayList<>(List.of(type.getConstructors()));
+    all.addAll(List.of(type.getMethods()));
+    return all.stream().filter(one -> Arrays.stream(one.getParameterTypes()).anyMatch(p -> p.getName().startsWith(packageName)))
+        .filter(one -> all.stream().filter(other -> other.getName().equals(one.getName())).count() > 1).map(Executable::toGenericString).toList();
+  }
+
+  /**
+   * A program that has this package alone can be compiled: to choose among overloads, the compiler needs the classes of
+   * all their parameters, and the official package is an optional dependency.
+   */
+  @Test
+  void noOverloadNeedsTheOfficialPackage() throws Exception {
+    int classes = 0;
+    for (String name : sources(".").keySet()) {
+      Class<?> type = Class.forName("io.retort.onnxruntime." + name);
+      if (!Modifier.isPublic(type.getModifiers())) continue;
+      assertEquals(List.of(), overloadsWith(type, "ai.onnxruntime."));
+      ++classes;
+    }
+    assertTrue(classes > 25);
+    assertTrue(overloadsWith(String.class, "java.nio.charset.").size() > 2, "overloads are found");
   }
 
   @Test
