@@ -8,7 +8,7 @@ from skeleton import FLOAT, INT64, entry, floats, port
 
 
 def grow(draw, leaves):
-    """A tree of so many leaves: lists of left and right children by number; -1 stands for a leaf."""
+    """A tree with this number of leaves: lists of left and right children by number; -1 stands for a leaf."""
     left, right, open_nodes = [-1], [-1], [0]
     while len(open_nodes) < leaves:
         node = open_nodes.pop(draw.randrange(len(open_nodes)))
