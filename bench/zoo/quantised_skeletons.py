@@ -7,38 +7,12 @@ import os
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, numpy_helper
+
+from skeleton import FLOAT, INT8, MICROSOFT, UINT8, Skeleton, entry, port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPES = os.path.join(HERE, "recipes.json")
-MICROSOFT = "com.microsoft"
-FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
-
-
-class Skeleton:
-    def __init__(self):
-        self.nodes, self.initializers, self.fill = [], [], {}
-
-    def node(self, op, inputs, outputs, domain="", **attributes):
-        self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain, **attributes))
-        return outputs[0]
-
-    def weight(self, name, kind, shape, recipe):
-        self.initializers.append(TensorProto(name=name, data_type=kind, dims=shape))
-        self.fill[name] = recipe
-        return name
-
-    def constant(self, name, array):
-        self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
-        return name
-
-    def model(self, inputs, outputs, opset=21):
-        graph = helper.make_graph(self.nodes, "graph", inputs, outputs, self.initializers)
-        return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid(MICROSOFT, 1)])
-
-
-def port(name, kind, *shape):
-    return helper.make_tensor_value_info(name, kind, shape)
 
 
 def two_bits(base, recipe):
@@ -167,16 +141,6 @@ def recurrent(inputs=80, hidden=512, classes=29):
     logits = s.node("MatMul", [x, s.weight("head", FLOAT, [hidden, classes], ["n", 0, 0.2])], ["logits"])
     s.node("LogSoftmax", [logits], ["probabilities"], axis=-1)
     return s.model([port("features", FLOAT, "batch", "steps_", inputs)], [port("probabilities", FLOAT, "steps_", "batch", classes)]), s.fill
-
-
-def entry(model, fill, scenarios, **facts):
-    ops = {}
-    for node in model.graph.node:
-        ops[node.op_type] = ops.get(node.op_type, 0) + 1
-    params = sum(int(np.prod(t.dims)) * facts.get("packing", {}).get(t.name.rsplit(".", 1)[-1], 1) for t in model.graph.initializer)
-    return {"params": params, "kind": facts["kind"], "precision": facts["precision"], "tolerance": facts["tolerance"], "nodes": len(model.graph.node),
-            "opset": model.opset_import[0].version, "domains": sorted({n.domain for n in model.graph.node if n.domain}),
-            "ops": dict(sorted(ops.items())), "dynamic": facts["dynamic"], "scenarios": scenarios, "fill": fill}
 
 
 def models(recipes):

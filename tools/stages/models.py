@@ -2,6 +2,7 @@
 import glob
 import os
 import sys
+import tempfile
 
 from stages.context import ROOT, Count, in_python, run_cases, skip
 
@@ -81,7 +82,7 @@ def errors(c):
 
 
 def models(c):
-    """Runs the models of tests/exported, and those of ../shared/models if they are beside the checkout."""
+    """Runs the models of tests/exported, those that the zoo makes in code, and those of ../shared/models if they are beside the checkout."""
     shared = os.path.join(os.path.dirname(ROOT), "shared", "models")
     paths = [p for folder in (os.path.join(ROOT, "tests", "exported"), shared) for p in glob.glob(os.path.join(folder, "*", "model.onnx"))]
     places = {os.path.basename(os.path.dirname(p)): os.path.dirname(p) for p in sorted(paths)}
@@ -90,7 +91,21 @@ def models(c):
     total = Count()
     for level in LEVELS:
         total += models_at(c, level, places, known)
+    total += made_models(c)
     return total if os.path.isdir(shared) else total + skip("no ../shared/models beside the checkout")
+
+
+def made_models(c):
+    """Runs the models of bench/zoo/made.py here and on official ONNX Runtime."""
+    if c.sanitizer or c.emulator or not os.environ["RETORT_ORACLE"]:
+        return skip("the models of bench/zoo/made.py run at full speed only, beside official ONNX Runtime")
+    programs = os.path.join(ROOT, "bench", "zoo")
+    sys.path.insert(0, programs)
+    from made import MAKERS  # needs onnx, which no other stage of this file does
+    with tempfile.TemporaryDirectory(dir=c.work) as zoo:
+        if c.start("models.made", [sys.executable, os.path.join(programs, "build_zoo.py"), zoo, *MAKERS])[0]:
+            return Count(failed=len(MAKERS))
+        return c.counted("models.zoo", [sys.executable, os.path.join(programs, "agree.py"), c.library, *MAKERS, "--zoo", zoo, "--tool", run_cases(c), "--repeat", "1"])
 
 
 def models_at(c, level, places, known):

@@ -112,6 +112,10 @@ struct GemvArgs {
 /// y[j] = sum over i of x[i] · b[j, i], where B is [n, k]: dot products with rows, such as the scores of one query.
 void gemv_rows(const GemvArgs& args) noexcept;
 
+/// A product with m = 1, B in float32 and no activation. Serial; it neither divides the work nor prefetches B, which
+/// takes gemm() longer than the product itself if B is small and in the caches.
+void gemv_packed(const GemmArgs& args) noexcept;
+
 /// The reference of gemm(): a plain loop.
 void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,
                     size_t b_column_stride, float* c, size_t c_stride, const Epilogue& epilogue) noexcept;

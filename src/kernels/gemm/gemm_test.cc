@@ -142,6 +142,40 @@ TEST(Gemv, EveryTail) {
   }
 }
 
+/// Compares gemv_packed of one size with gemm_reference.
+void check_packed_row(size_t n, size_t k, bool bias, bool residual) {
+  std::mt19937 random(unsigned(n * 31 + k));
+  std::normal_distribution<float> normal;
+  const auto fill = [&](size_t size) { return testing::drawn(normal, random, size); };
+  const std::vector<float> x = fill(k), b = fill(n * k), added = fill(n), more = fill(n);
+  Epilogue e;
+  if (bias) e.bias = added.data();
+  if (residual) e.residual = more.data();
+  std::vector<float> want(n);
+  gemm_reference(1, n, k, x.data(), k, b.data(), 1, k, want.data(), n, e);
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    testing::Lines packed(gemm_packed_bytes(k, n));
+    gemm_pack_b(b.data(), 1, k, k, n, packed.floats());
+    std::vector<float> got(n + 1, 77.0f);  // the last element is a mark behind the row
+    const GemmArgs args{
+        .m = 1, .n = n, .k = k, .a = x.data(), .packed_b = packed.floats(), .c = got.data(), .epilogue = e};
+    gemv_packed(args);
+    EXPECT_EQ(got.back(), 77.0f);
+    got.pop_back();
+    expect_equal(want, got, cat("n {} k {} bias {} residual {} {}", n, k, bias, residual, isa_name(current_isa())));
+  }
+}
+
+TEST(Gemv, PackedInEveryNumberOfPanels) {
+  for (const size_t n : {0, 1, 7, 8, 9, 16, 17, 31, 32, 33, 48, 64, 65, 96, 100, 128, 129, 256, 300}) {
+    for (const size_t k : {0, 1, 40, 64}) {
+      check_packed_row(n, k, false, true);
+      check_packed_row(n, k, true, false);
+    }
+  }
+}
+
 TEST(Gemm, SameBitsForAnyNumberOfThreads) {
   const Case cases[] = {{.m = 1, .n = 4000, .k = 700},
                         {.m = 4, .n = 2000, .k = 700, .bias = true},

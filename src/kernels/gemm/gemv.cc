@@ -1,5 +1,6 @@
-// One row times a matrix that is not packed. The speed is limited by the memory that B is read from, so each element is
-// read once, in order, with eight independent chains of additions.
+// One row times a matrix: one that is not packed, or a small packed one that stays in the caches. For the former, the
+// speed is limited by the memory that B is read from, so each element is read once, in order, with eight independent
+// chains of additions.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/gemv.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -102,6 +103,54 @@ void rows_times_vector(const GemvArgs& g) noexcept {
   }
 }
 
+namespace {
+
+/// Columns of kPanels neighbouring panels, from n0: as many chains of additions as hide the latency of one.
+template <size_t kPanels>
+HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0) {
+  constexpr size_t kWidth = 2 * kLanes;
+  const FloatTag d;
+  const float* const b = static_cast<const float*>(g.packed_b.data) + n0 * g.k;
+  const size_t panel = kWidth * g.k;
+  Float sum[2 * kPanels];
+#pragma GCC unroll 8
+  for (Float& s : sum) s = hn::Zero(d);
+  for (size_t i = 0; i < g.k; ++i) {
+    const Float a = hn::Set(d, g.a[i]);
+#pragma GCC unroll 8
+    for (size_t v = 0; v < 2 * kPanels; ++v) {
+      sum[v] = hn::MulAdd(a, hn::Load(d, b + v / 2 * panel + i * kWidth + v % 2 * kLanes), sum[v]);
+    }
+  }
+  const float *const bias = g.epilogue.bias, *const residual = g.epilogue.residual;
+#pragma GCC unroll 8
+  for (size_t v = 0; v < 2 * kPanels; ++v) {
+    const size_t at = n0 + v * kLanes;
+    if (at + kLanes <= g.n) {
+      if (bias) sum[v] = hn::Add(sum[v], hn::LoadU(d, bias + at));
+      if (residual) sum[v] = hn::Add(sum[v], hn::LoadU(d, residual + at));
+      hn::StoreU(sum[v], d, g.c + at);
+    } else if (at < g.n) {
+      const size_t left = g.n - at;
+      if (bias) sum[v] = hn::Add(sum[v], LoadFirst(d, bias + at, left));
+      if (residual) sum[v] = hn::Add(sum[v], LoadFirst(d, residual + at, left));
+      StoreFirst(d, sum[v], g.c + at, left);
+    }
+  }
+}
+
+}  // namespace
+
+void row_times_packed(const GemmArgs& g) noexcept {
+  constexpr size_t kWidth = 2 * kLanes, kStep = 4 * kWidth;
+  size_t n0 = 0;
+  for (; n0 + 3 * kWidth < g.n; n0 += kStep) row_times_panels<4>(g, n0);
+  if (n0 >= g.n) return;
+  if (n0 + 2 * kWidth < g.n) return row_times_panels<3>(g, n0);
+  if (n0 + kWidth < g.n) return row_times_panels<2>(g, n0);
+  row_times_panels<1>(g, n0);
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -109,6 +158,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void gemv_rows(const GemvArgs& args) noexcept { RETORT_SELECT(rows_times_vector)(args); }
+void gemv_packed(const GemmArgs& args) noexcept { RETORT_SELECT(row_times_packed)(args); }
 
 }  // namespace retort::kernels
 #endif

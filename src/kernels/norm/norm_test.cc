@@ -167,6 +167,7 @@ TEST_P(SoftmaxKernel, LastAndInnerAxes) {
       check(outer, extent, inner, random.floats(outer * extent * inner, 700, 800));
     }
   }
+  for (const size_t extent : {2, 3, 4, 5}) check(67, extent, 1, random.floats(67 * extent, -30, 30));
   check(700, 50, 1, random.floats(700 * 50, -30, 0));
   check(1, 3, 5000, random.floats(3 * 5000, -30, 0));
 }
@@ -180,7 +181,7 @@ TEST_P(SoftmaxKernel, InfinitiesAndNaN) {
   x[66] = nan;
   x[80] = -3e38f;
   x[85] = 3e38f;
-  check(6, 20, 1, x);
+  for (const size_t extent : {20, 4, 3, 2}) check(120 / extent, extent, 1, x);
   std::vector<float> transposed(x.size());
   for (size_t r = 0; r < 6; ++r) {
     for (size_t k = 0; k < 20; ++k) transposed[k * 6 + r] = x[r * 20 + k];

@@ -63,9 +63,54 @@ HWY_INLINE void softmax_columns(const SoftmaxArgs& args, const Load& load, const
   }
 }
 
+// The first elements of as many rows as a vector has lanes, the second ones, and so on.
+template <size_t kExtent>
+HWY_INLINE void load_rows(const float* p, V* v) {
+  const D d;
+  if constexpr (kExtent == 2) hn::LoadInterleaved2(d, p, v[0], v[1]);
+  if constexpr (kExtent == 3) hn::LoadInterleaved3(d, p, v[0], v[1], v[2]);
+  if constexpr (kExtent == 4) hn::LoadInterleaved4(d, p, v[0], v[1], v[2], v[3]);
+}
+template <size_t kExtent>
+HWY_INLINE void store_rows(const V* v, float* p) {
+  const D d;
+  if constexpr (kExtent == 2) hn::StoreInterleaved2(v[0], v[1], d, p);
+  if constexpr (kExtent == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, p);
+  if constexpr (kExtent == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, p);
+}
+
+/// Rows of which one would fill only a small part of a vector, such as the classes of a detector. Returns the first row
+/// that is not done.
+template <size_t kExtent>
+size_t softmax_short_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  size_t r = begin;
+  for (; r + lanes <= end; r += lanes) {
+    V v[kExtent];
+    load_rows<kExtent>(args.x + r * kExtent, v);
+    V max = v[0];
+    for (size_t k = 1; k < kExtent; ++k) max = hn::Max(max, v[k]);
+    V sum = hn::Zero(d), e[kExtent];
+    for (size_t k = 0; k < kExtent; ++k) {
+      e[k] = exp_shifted(d, v[k], max, hn::Set(d, kLog2E));
+      sum = hn::Add(sum, e[k]);
+    }
+    const V l = Log(d, sum), inverse = hn::Div(hn::Set(d, 1.0f), sum);
+    for (size_t k = 0; k < kExtent; ++k) {
+      e[k] = args.log ? hn::Sub(hn::Sub(v[k], max), l) : hn::Mul(e[k], inverse);
+    }
+    store_rows<kExtent>(e, args.y + r * kExtent);
+  }
+  return r;
+}
+
 }  // namespace
 
 void softmax_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
+  if (args.extent == 2) begin = softmax_short_rows<2>(args, begin, end);
+  if (args.extent == 3) begin = softmax_short_rows<3>(args, begin, end);
+  if (args.extent == 4) begin = softmax_short_rows<4>(args, begin, end);
   for (size_t r = begin; r < end; ++r) {
     softmax_row(args.x + r * args.extent, args.y + r * args.extent, args.extent, args.log);
   }

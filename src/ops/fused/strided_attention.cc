@@ -2,7 +2,8 @@
 // transposes in between. An operand is either split, [B, H, S, D], or lies in rows: [B, S, …], whose trailing axes hold
 // all heads one after the other, starting with element `offset` (for example Q, K and V packed together). Scores are
 // replaced by `hidden` where the flags say so, then the bias is added. A query whose scores are all -inf gives NaN as a
-// plain Softmax does, or zeros with `blind_zero`. Past and present keys and values are split.
+// plain Softmax does, or zeros with `blind_zero`. Past and present keys and values are split. A bias of fewer batch items
+// repeats: windows of several images share their masks.
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -133,7 +134,7 @@ struct StridedAttention {
  private:
   // Like the additions that this operator replaced, rejects a mask that covers only some of the keys.
   static ScoreOperand mask(const RunContext& c, size_t i, const AttentionShape& s) {
-    const ScoreOperand o = score_operand(c, i, s);
+    const ScoreOperand o = score_operand(c, i, s, true);
     const bool fits = !c.has(i) || c.shape(i).rank() == 0 || c.shape(i).back() == 1 || o.columns == s.total();
     require(fits, ErrorCode::invalid_argument, "the mask covers {} keys, but there are {}", o.columns, s.total());
     return o;

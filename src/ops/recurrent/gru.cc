@@ -1,5 +1,6 @@
 // GRU: z = f(x·Wzᵀ + h·Rzᵀ + bz), r = f(x·Wrᵀ + h·Rrᵀ + br), h' = (1 - z)·n + z·h with the candidate n = g(x·Whᵀ +
 // (r·h)·Rhᵀ + bh), or with linear_before_reset g(x·Whᵀ + Wbh + r·(h·Rhᵀ + Rbh)).
+#include "kernels/recurrent/cell.h"
 #include "ops/recurrent/common/recurrent_op.h"
 
 namespace retort::ops {
@@ -47,6 +48,12 @@ struct Gru : Recurrent<Gru> {
       if (s.ended(b)) continue;
       T *z = s.gates + b * width, *r = z + hidden, *n = r + hidden;
       const T* x = s.x + b * width;
+      if constexpr (Math::kCells) {
+        if (s.applies({CellFunction::Kind::sigmoid, CellFunction::Kind::tanh})) {
+          kernels::gru_cell({hidden, x, z, s.h + b * hidden});
+          continue;
+        }
+      }
       for (size_t i = 0; i < 2 * hidden; ++i) z[i] += x[i];
       gate<Math>(s, s.functions[0], z, 2 * hidden);
       for (size_t i = 0; i < hidden; ++i) n[i] = x[2 * hidden + i] + r[i] * n[i];

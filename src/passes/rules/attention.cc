@@ -1,6 +1,6 @@
 // Replaces softmax(q · kᵀ · scale, masked) · v, with the reshapes and transposes around it, by one retort.Attention
 // that reads Q, K and V in place, keeps no scores, and appends to the cache of past keys and values. Speeds up BERT,
-// MiniLM, ViT, GPT-2, Llama, Whisper and the encoder of TTS.
+// MiniLM, ViT, Swin, GPT-2, Llama, Whisper and the encoder of TTS.
 #include "passes/attention/operand.h"
 #include "passes/pass.h"
 
@@ -12,6 +12,7 @@ struct Scores {
   const Node* product = nullptr;
   double scale = 1;
   ValueId bias = ValueId::none;
+  const Tensor* windows = nullptr;  ///< a mask that repeats: [1, windows, heads or 1, rows, keys]
   ValueId flags = ValueId::none;
   bool flag_hides = false;
   double hidden = 0;
@@ -56,6 +57,43 @@ bool through_where(const Graph& g, const Node& n, Scores& s, int depth) {
   return find_product(g, scores, s, depth);
 }
 
+constexpr int64_t kMaxWindowElements = 4 << 20;  // of the bias that is made of the mask
+
+// Follows Reshape(Reshape(scores) + mask), where scores are [images·windows, heads, rows, keys], and each window has a
+// mask of its own (Swin).
+bool through_window_mask(const Graph& g, const Node& n, Scores& s, int depth) {
+  const Node* add = sole_producer_of(g, n.inputs[0], "Add");
+  if (!add || s.windows || s.bias != ValueId::none || s.flags != ValueId::none || s.scaled) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    const Tensor* mask = g.constant(add->inputs[1 - side]);
+    const Node* parted = sole_producer_of(g, add->inputs[side], "Reshape");
+    if (!mask || !parted || mask->dtype() != DType::f32 || mask->shape().rank() != 5) continue;
+    const Shape &m = mask->shape(), *scores = shape_of(g, n.outputs[0]), *by_window = shape_of(g, add->inputs[side]);
+    if (!scores || scores->rank() != 4 || !by_window || by_window->rank() != 5 || (*by_window)[1] != m[1] ||
+        !std::equal(scores->begin() + 1, scores->end(), by_window->begin() + 2) ||
+        !same_shape(g, parted->inputs[0], n.outputs[0]) || !all_known({scores->begin() + 1, scores->end()}))
+      continue;
+    const bool fits = m[0] == 1 && (m[2] == 1 || m[2] == (*scores)[1]) && m[3] == (*scores)[2] && m[4] == (*scores)[3];
+    if (!fits || m[1] * extent_product(*scores, 1, 4) > kMaxWindowElements) continue;
+    s.windows = mask;
+    s.nodes.insert(s.nodes.end(), {add->id, parted->id});
+    return find_product(g, parted->inputs[0], s, depth);
+  }
+  return false;
+}
+
+// The bias of each window; folded later if both parts are constant.
+ValueId window_bias(const Scores& s, Patch& p) {
+  const Shape& m = s.windows->shape();
+  const ValueId mask = p.constant(s.windows->reshaped({m[1], m[2], m[3], m[4]}), "mask");
+  return s.bias == ValueId::none ? mask : p.add({.type = "Add", .inputs = {s.bias, mask}});
+}
+// Whether the bias is the same for all windows.
+bool is_shared(const Graph& g, ValueId bias) {
+  const Shape* shape = bias == ValueId::none ? nullptr : shape_of(g, bias);
+  return !shape || shape->rank() < 4 || (*shape)[0] == 1;
+}
+
 bool find_product(const Graph& g, ValueId v, Scores& s, int depth) {
   const Node* n = g.producer(v);
   if (!n || !n->op || !n->domain.empty() || depth == 0 || !used_once(g, v)) return false;
@@ -73,6 +111,7 @@ bool find_product(const Graph& g, ValueId v, Scores& s, int depth) {
   }
   if (n->type == "Add") return through_mask_add(g, *n, s, depth - 1);
   if (n->type == "Where") return through_where(g, *n, s, depth - 1);
+  if (n->type == "Reshape") return through_window_mask(g, *n, s, depth - 1);
   return false;
 }
 
@@ -228,8 +267,9 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   parts.q = *q;
   parts.k = *k;
   parts.v = *v;
-  if (!fit(parts)) return std::nullopt;
+  if (!fit(parts) || (parts.scores.windows && !is_shared(g, parts.scores.bias))) return std::nullopt;
   Patch p(g);
+  if (parts.scores.windows) parts.scores.bias = window_bias(parts.scores, p);
   if (!connect_result(g, n, make_spec(parts), p, parts)) return std::nullopt;
   p.covers(n.id);
   p.covers(softmax->id);

@@ -124,6 +124,28 @@ TEST(Attention, SoftmaxOverAnotherAxisStays) {
   expect_no_rewrite(t, {"attention"});
 }
 
+// Six windows of three images: each window has a mask, and all share a bias of positions.
+void windows_with_masks(TestGraph& t) {
+  const auto heads = [&](const char* name, std::vector<int64_t> order) {
+    return t.add("Transpose", {t.add("Reshape", {t.input(name, {6, 5, 12}), t.ints({0, 0, 3, 4})})}, perm(order));
+  };
+  const ValueId q = heads("q", {0, 2, 1, 3}), k = heads("k", {0, 2, 3, 1}), v = heads("v", {0, 2, 1, 3});
+  const ValueId scores = t.add("Add", {t.add("MatMul", {q, k}), t.weight("positions", {1, 3, 5, 5})});
+  const ValueId parted = t.add("Reshape", {scores, t.ints({-1, 2, 3, 5, 5})});
+  const ValueId masked =
+      t.add("Reshape", {t.add("Add", {parted, t.weight("shifts", {1, 2, 1, 5, 5})}), t.ints({-1, 3, 5, 5})});
+  const ValueId y = t.add("Transpose", {t.add("MatMul", {t.add("Softmax", {masked}), v})}, perm({0, 2, 1, 3}));
+  t.output(t.add("Reshape", {y, t.ints({0, 0, 12})}), "y");
+}
+const RuleExample example_of_windows_with_masks("attention_in_windows", {"attention"}, windows_with_masks,
+                                                R"(graph(q: float32[6,5,12], k: float32[6,5,12], v: float32[6,5,12]) {
+  Add#1: float32[2,3,5,5] = Add(positions, mask#1)
+  Attention#1: float32[6,5,3,4] = retort.Attention(q, k, v, Add#1) {head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4}
+  y: float32[6,5,12] = Reshape(Attention#1, i#1)
+  return y
+}
+)");
+
 TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
   TestGraph t;  // the rows of ViT: [S, B, E] inside, [B, S, E] outside
   const ValueId x = t.input("x", {2, 5, 12});

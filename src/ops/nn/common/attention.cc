@@ -50,7 +50,7 @@ void softmax(std::vector<double>& x, double blind) {
 
 }  // namespace
 
-ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s) {
+ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s, bool repeats) {
   ScoreOperand o;
   if (!c.has(i)) return o;
   const Shape& shape = c.shape(i);
@@ -63,9 +63,11 @@ ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& 
   for (size_t d = shape.rank(); fits && d-- > 0;) {
     const size_t axis = 4 - shape.rank() + d, extent = size_t(shape[d]);
     const bool last = axis == 3;
-    fits = extent == 1 || extent == wanted[axis] || (last && extent < wanted[axis]);
+    fits = extent == 1 || extent == wanted[axis] || (last && extent < wanted[axis]) ||
+           (repeats && axis == 0 && extent != 0 && wanted[0] % extent == 0);
     o.strides[axis] = extent == 1 ? 0 : stride;
     if (last && extent != 1) o.columns = extent;
+    if (axis == 0 && extent != 0) o.batches = extent;
     stride *= extent;
   }
   if (!fits)

@@ -65,12 +65,14 @@ struct ScoreOperand {
   DType dtype = DType::undefined;
   size_t strides[4] = {};
   size_t columns = std::numeric_limits<size_t>::max();  ///< number of keys that it covers
+  size_t batches = std::numeric_limits<size_t>::max();  ///< the number of items after which it repeats
   size_t at(size_t b, size_t h, size_t i, size_t j) const {
-    return b * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
+    return b % batches * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
   }
 };
-/// Returns input i of the context; throws invalid_argument if it does not broadcast to the scores.
-ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s);
+/// Returns input i of the context; throws invalid_argument if it does not broadcast to the scores. One that `repeats` may
+/// have fewer batch items, of whose number s.batch is a multiple.
+ScoreOperand score_operand(const RunContext& c, size_t i, const AttentionShape& s, bool repeats = false);
 
 /// The steps from a score to the input of the softmax: scale, soft cap, `hidden` in place of flagged scores, plus bias;
 /// -inf for keys that the query does not see.

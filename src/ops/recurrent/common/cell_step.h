@@ -51,6 +51,7 @@ struct CellProduct {
 /// The reference: plain loops.
 template <typename T>
 struct PlainMath {
+  static constexpr bool kCells = false;
   static void multiply(const CellProduct<T>& p, const Parallel&) {
     const T* a = p.left();
     for (size_t i = 0; i < p.m; ++i) {
@@ -69,6 +70,10 @@ struct PlainMath {
 
 /// The production form: packed weights, vector kernels.
 struct FastMath {
+  static constexpr bool kCells = true;  ///< whether a kernel computes a cell with the default functions
+  /// Below this, gemm() makes one task of a product with one row.
+  static constexpr size_t kOneTaskBytes = 512 << 10;
+
   static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
     kernels::GemmArgs g{.m = p.m,
                         .n = p.b.n,
@@ -81,7 +86,7 @@ struct FastMath {
     g.epilogue.bias = p.bias;
     g.epilogue.residual = p.residual;
     g.epilogue.residual_stride = p.c_stride;
-    kernels::gemm(g, parallel);
+    g.m == 1 && g.n* g.k * sizeof(float) < kOneTaskBytes ? kernels::gemv_packed(g) : kernels::gemm(g, parallel);
   }
   static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
 };
@@ -136,6 +141,10 @@ struct CellStep {
   T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
   T* rounded = nullptr;  ///< CellMemory::rounded
 
+  /// Whether the functions are these, and their arguments are not clipped.
+  bool applies(std::initializer_list<CellFunction::Kind> kinds) const {
+    return !clip && std::ranges::equal(functions, kinds, {}, &CellFunction::kind);
+  }
   bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
   /// Clips the argument of a function.
   void limit(T* v, size_t n) const {

@@ -1,5 +1,6 @@
 // The cell of an LSTM for one item of a batch, shared by LSTM and AttnLSTM.
 #pragma once
+#include "kernels/recurrent/cell.h"
 #include "ops/recurrent/common/cell_step.h"
 
 namespace retort::ops {
@@ -21,6 +22,11 @@ void lstm_peep(const CellStep<T>& s, size_t which, const T* c, T* v) {
 template <class Math, typename T>
 void lstm_row(const CellStep<T>& s, bool input_forget, T* gates, T* h, T* c) {
   const size_t hidden = s.s.hidden;
+  if constexpr (Math::kCells) {
+    using Kind = CellFunction::Kind;
+    if (!input_forget && !s.peepholes && s.applies({Kind::sigmoid, Kind::tanh, Kind::tanh}))
+      return kernels::lstm_cell({hidden, gates, c, h});
+  }
   T *i = gates, *o = i + hidden, *f = o + hidden, *n = f + hidden;
   lstm_peep(s, 0, c, i);
   lstm_peep(s, 2, c, f);
