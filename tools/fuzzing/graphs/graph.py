@@ -19,8 +19,9 @@ from .values import Value
 SAFETY = 16  # values may differ by this many times the estimated error
 JUMP = 64
 # How inputs with errors are moved, in further runs of a node: (multiple of the error, pattern of signs). In a small tensor, random signs may all be
-# equal, and then what a node subtracts, compares or normalises seems to be exact.
-MOVES = ((1, 0), (1, 1), (8, 0), (8, 1), (8, 2))
+# equal, and then what a node subtracts, compares or normalises seems to be exact. A negative multiple has the opposite signs: the first of two equal
+# numbers stays the least if it moves down.
+MOVES = ((1, 0), (1, 1), (8, 0), (8, 1), (8, 2), (-8, 1), (-8, 2))
 NEAR = 2  # of these, by the error alone
 SYMBOLS = {10: ("N", 3), 11: ("S", 19)}  # {extent of the first run: (its name, extent of the second run)}
 QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QLinear", "QGemm")
