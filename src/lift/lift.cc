@@ -182,6 +182,7 @@ class Lifting {
   void try_node(Graph& graph, NodeId id);
   bool can_run(const Node& node) const;
   bool depends_on_missing(const Graph& graph, const Node& node) const;
+  void search_bodies(const Graph& graph, Node& node);
   void skip(const Graph& graph, const Node& node);
 
   const ExternalOps* external_;
@@ -259,6 +260,21 @@ bool Lifting::depends_on_missing(const Graph& graph, const Node& node) const {
   return std::ranges::any_of(node.inputs, [&](ValueId in) { return unmade_.contains({&graph, in}); });
 }
 
+// Collects what is missing in the bodies of a node that depends on something missing. Any formal input may follow from
+// any input of the node.
+void Lifting::search_bodies(const Graph& graph, Node& node) {
+  for (const Body& b : node.bodies) {
+    const size_t formal = b.graph->inputs.size() - node.captures, own = node.inputs.size() - node.captures;
+    for (size_t i = 0; i < b.graph->inputs.size(); ++i) {
+      if (i < formal || unmade_.contains({&graph, node.inputs[own + i - formal]}))
+        unmade_.emplace(b.graph.get(), b.graph->inputs[i]);
+    }
+  }
+  const size_t before = missing_.size();
+  bodies(graph, node);
+  missing_.wrap(before, [&](const Error& e) { return in_node(e, describe(graph, node), node.version); });
+}
+
 void Lifting::skip(const Graph& graph, const Node& node) {
   skipped_.emplace(&graph, node.id);
   for (const ValueId out : node.outputs) unmade_.emplace(&graph, out);
@@ -278,13 +294,15 @@ void Lifting::graph(Graph& graph) {
     again = false;
     const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
     for (NodeId id : order) {
-      const Node& node = graph.node(id);
+      Node& node = graph.node(id);
       if (node.dead || node.op || skipped_.contains({&graph, id})) continue;
       again = true;
-      if (depends_on_missing(graph, node) && can_run(node))
-        skip(graph, node);
-      else
+      if (!depends_on_missing(graph, node) || !can_run(node)) {
         try_node(graph, id);
+        continue;
+      }
+      search_bodies(graph, node);
+      skip(graph, node);
     }
   }
 }

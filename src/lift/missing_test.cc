@@ -108,5 +108,34 @@ TEST(Missing, ComesBeforeMistakes) {
   EXPECT_NE(c.told().find("com.acme.Stretch is not known"), std::string::npos);
 }
 
+TEST(Missing, IsToldOfBodiesThatDependOnWhatIsMissing) {
+  Chain c;
+  c.add("Stretch", "s", "com.acme");
+  const ValueId on = c.g.add_value("on", ValueType::tensor(DType::boolean, Shape{}));
+  c.g.inputs.push_back(on);
+  Node choose;
+  choose.type = "If";
+  choose.name = "choose";
+  choose.version = 21;
+  choose.captures = 1;
+  choose.inputs = {on, c.last};
+  choose.outputs = {c.g.add_value("chosen")};
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto body = std::make_shared<Graph>(c.g.shared_dims());
+    body->inputs = {body->add_value("captured")};
+    body->captures = 1;
+    const NodeId known = body->add({.type = "Relu", .inputs = body->inputs, .name = "r", .version = 21});
+    const NodeId made = body->add(
+        {.type = "Invent", .inputs = body->node(known).outputs, .domain = "com.acme", .name = branch, .version = 1});
+    body->outputs = body->node(made).outputs;
+    choose.bodies.push_back({branch, body});
+  }
+  c.g.add_node(std::move(choose));
+  const std::string told = c.told();
+  EXPECT_TRUE(told.starts_with("3 nodes cannot run here:\n  node 's' (com.acme.Stretch) [opset 21]: ")) << told;
+  EXPECT_NE(told.find("\n  node 'choose' (If): node 'then_branch' (com.acme.Invent) [opset 1]: "), std::string::npos)
+      << told;
+}
+
 }  // namespace
 }  // namespace retort

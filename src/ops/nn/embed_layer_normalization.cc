@@ -70,7 +70,7 @@ struct EmbedLayerNormalization {
       const int64_t place = places ? places[task % period] : int64_t(task % length);
       const T* word = row(kWords, words[task]);
       const T* position = row(kPlaces, place);
-      const T* segment = segments ? row(kSegmentTable, segments[task]) : nullptr;
+      const T* segment = c.has(kSegmentTable) ? row(kSegmentTable, segments ? segments[task] : 0) : nullptr;
       T* sum = y.data() + task * width;
       for (size_t i = 0; i < width; ++i) sum[i] = word[i] + position[i] + (segment ? segment[i] : T(0));
       if (c.wants(2)) std::copy_n(sum, width, c.output<T>(2).data() + task * width);

@@ -357,7 +357,7 @@ def dynamic_quantize_lstm(case):
     case.input("T2", (directions, width, 4 * hidden), "any", constant=True)
     case.input("T2", (directions, hidden, 4 * hidden), "any", constant=True)
     case.input("T", (directions, 8 * hidden), "unit") if case.maybe() else case.skip()
-    case.skip()
+    case.give(generator.integers(1, steps + 1, batch).astype(np.int32)) if case.maybe(0.4) else case.skip()
     for _ in range(2):
         case.input("T", (directions, batch, hidden), "unit") if case.maybe(0.4) else case.skip()
     case.input("T", (directions, 3 * hidden), "unit") if case.maybe(0.2) else case.skip()

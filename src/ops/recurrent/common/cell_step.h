@@ -18,19 +18,37 @@ struct Matrix {
   const float* packed = nullptr;
 };
 
-/// Writes to `to` the numbers of `from`, rounded to 8-bit codes whose scale and zero point are those of
-/// DynamicQuantizeLinear.
+/// The steps that each item of a batch has, and the number of steps done. Null: all items have all steps.
+struct BatchSteps {
+  const int32_t* lengths = nullptr;
+  size_t index = 0;
+  bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
+};
+
+/// Writes to `to` the rows of `from`, rounded to 8-bit codes whose scale and zero point are those of
+/// DynamicQuantizeLinear. Rows of items that have ended are 0.
 template <typename T>
-const T* rounded_to_codes(const T* from, size_t count, T* to) {
+const T* rounded_to_codes(const T* from, size_t rows, size_t count, const BatchSteps& steps, T* to) {
   T low = 0, high = 0;
-  for (size_t i = 0; i < count; ++i) {
-    low = std::min(low, from[i]);
-    high = std::max(high, from[i]);
+  for (size_t r = 0; r < rows; ++r) {
+    const T* x = from + r * count;
+    for (size_t i = 0; i < count && !steps.ended(r); ++i) {
+      low = std::min(low, x[i]);
+      high = std::max(high, x[i]);
+    }
   }
   const T scale = low == high ? T(1) : (high - low) / T(255);
   const T zero = std::nearbyint(std::clamp(-low / scale, T(0), T(255)));
-  for (size_t i = 0; i < count; ++i)
-    to[i] = (std::clamp(std::nearbyint(from[i] / scale) + zero, T(0), T(255)) - zero) * scale;
+  for (size_t r = 0; r < rows; ++r) {
+    const T* x = from + r * count;
+    T* y = to + r * count;
+    if (steps.ended(r)) {
+      std::fill_n(y, count, T(0));
+      continue;
+    }
+    for (size_t i = 0; i < count; ++i)
+      y[i] = (std::clamp(std::nearbyint(x[i] / scale) + zero, T(0), T(255)) - zero) * scale;
+  }
   return to;
 }
 
@@ -45,7 +63,8 @@ struct CellProduct {
   const T* bias = nullptr;      ///< [n] or null
   const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
   T* rounded = nullptr;         ///< not null: A is first rounded to codes of 8 bits, into this memory
-  const T* left() const { return rounded ? rounded_to_codes(a, m * b.k, rounded) : a; }
+  BatchSteps steps;             ///< for rounding
+  const T* left() const { return rounded ? rounded_to_codes(a, m, b.k, steps, rounded) : a; }
 };
 
 /// The reference: plain loops.
@@ -140,12 +159,15 @@ struct CellStep {
   T* h = nullptr;  ///< [batch, hidden]: the state before the step, and after it for batch items that have not ended
   T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
   T* rounded = nullptr;  ///< CellMemory::rounded
+  /// Whether products that are rounded leave out items that have ended. As in ONNX Runtime, they do if output Y exists,
+  /// whose rows are 0 after the end.
+  bool rounds_running_only = false;
 
   /// Whether the functions are these, and their arguments are not clipped.
   bool applies(std::initializer_list<CellFunction::Kind> kinds) const {
     return !clip && std::ranges::equal(functions, kinds, {}, &CellFunction::kind);
   }
-  bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
+  bool ended(size_t b) const { return BatchSteps{lengths, index}.ended(b); }
   /// Clips the argument of a function.
   void limit(T* v, size_t n) const {
     if (!clip) return;

@@ -81,7 +81,8 @@ struct Recurrent : RecurrentAttributes {
                        .gates = space.gates,
                        .h = space.h,
                        .c = space.c,
-                       .rounded = space.rounded};
+                       .rounded = space.rounded,
+                       .rounds_running_only = c.wants(0)};
       Matrix<T> w{.n = s.width(), .k = s.input};
       const auto split = self().parts();
       for (size_t p = 0; p < split.size(); ++p) step.r[p] = {.n = split[p] * s.hidden, .k = s.hidden};
