@@ -43,20 +43,31 @@ def file_name(name):
     return re.sub(r"[^a-z0-9]+", "-", name.split(" (")[0].lower().replace("++", "pp").replace("'s", "")).strip("-") + ".txt"
 
 
-def collect(build, folder, common=True):
-    """Writes every text into the folder, and README.md, which lists their owners; returns the names of the files."""
+def copy_common(wanted, folder):
+    """Copies texts that packages share, once also if the system has two names for one; returns where README.md says that they are."""
     os.makedirs(folder, exist_ok=True)
-    rows, wanted = [], set()
+    others = []
+    for licence in sorted(wanted):
+        path = os.path.realpath(os.path.join("/usr/share/common-licenses", licence))
+        shutil.copyfile(path, os.path.join(folder, os.path.basename(path)))
+        if os.path.basename(path) != licence:
+            others.append(f"; `{licence}` is `{os.path.basename(path)}`")
+    return "`common`" + "".join(others)
+
+
+def collect(build, folder, common=True):
+    """Writes every text into the folder, once, and README.md, which lists their owners; returns the names of the files."""
+    os.makedirs(folder, exist_ok=True)
+    rows, wanted, files = [], set(), {}
     for name, licence, parts, text, _ in components(build):
-        shutil.copyfile(text, os.path.join(folder, file_name(name)))
         with open(text, encoding="utf-8", errors="replace") as f:
-            wanted |= set(COMMON.findall(f.read()))
-        rows.append(f"| {name} | {', '.join(parts)} | {licence} | `{file_name(name)}` |")
-    if common:
-        os.makedirs(os.path.join(folder, "common"), exist_ok=True)
-        for licence in sorted(wanted):
-            shutil.copyfile(os.path.join("/usr/share/common-licenses", licence), os.path.join(folder, "common", licence))
-    where = "`common`" if common else "that folder, and long texts are compressed (`.gz`)"
+            content = f.read()
+        wanted |= set(COMMON.findall(content))
+        if content not in files:
+            files[content] = file_name(name)
+            shutil.copyfile(text, os.path.join(folder, files[content]))
+        rows.append(f"| {name} | {', '.join(parts)} | {licence} | `{files[content]}` |")
+    where = copy_common(wanted, os.path.join(folder, "common")) if common else "that folder, and long texts are compressed (`.gz`)"
     with open(os.path.join(folder, "README.md"), "w", encoding="utf-8") as f:
         f.write("# Third-party code\nRetort itself is under the MIT licence. This table lists the code of other projects that was compiled or linked into its files. The text of each\n"
                 f"licence is that of Debian's package. Texts named `/usr/share/common-licenses/...` are in {where}.\n\n"

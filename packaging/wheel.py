@@ -49,7 +49,7 @@ def environment(python, folder):
 
 
 def build(python, a, folder):
-    """Builds the wheel of retort as pip does; returns its path, and that of the extension for the other package."""
+    """Builds the wheel of retort as pip does; returns its path, and the folder of the files that the other package has in their place."""
     shutil.rmtree(os.path.join(folder, "raw"), ignore_errors=True)
     stubs = os.path.join(os.path.abspath(a.build), "compat", "stubs")
     options = {"cmake.define.RETORT_PREFIX": os.path.abspath(a.prefix), "cmake.define.RETORT_PYTHON_BOTH": "ON",
@@ -66,8 +66,7 @@ def build(python, a, folder):
             print("".join(f.readlines()[-60:]))
         raise SystemExit(f"pip wheel ended with {done.returncode}; {log} has all that it printed")
     wheel, = glob.glob(os.path.join(folder, "raw", "*.whl"))
-    other, = glob.glob(os.path.join(folder, "build", "onnxruntime", "_native*.so"))
-    return wheel, other
+    return wheel, os.path.join(folder, "build", "onnxruntime")
 
 
 def texts(a, folder):
@@ -83,9 +82,9 @@ def make(tag, interpreter, a):
     folder = os.path.join(os.path.abspath(a.work), tag)
     os.makedirs(folder, exist_ok=True)
     python = environment(interpreter, os.path.join(folder, "venv"))
-    raw, extension = build(python, a, folder)
+    raw, others = build(python, a, folder)
     made = []
-    for change in (wheel_file.Same(), wheel_file.Renamed("onnxruntime", f"{INTERFACE}+retort", extension)):
+    for change in (wheel_file.Same(), wheel_file.Renamed("onnxruntime", f"{INTERFACE}+retort", others)):
         made.append(wheel_file.write(raw, a.to, change, texts(a, a.work), dist.epoch()))
         print(f"{os.path.basename(made[-1])} {os.path.getsize(made[-1]):,} bytes", flush=True)
     return python, made

@@ -33,9 +33,10 @@ def contents(path, files, engine):
     package = os.path.basename(path).split("-")[0]
     binaries = sorted(name for name, data in files.items() if data.startswith(ELF))
     extensions = [name for name in binaries if re.fullmatch(rf"{package}/_native[^/]*\.so", name)]
-    expected = sorted([*extensions, f"{package}/libretort.so.1", f"{package}/retort"])
-    if len(extensions) != 1 or binaries != expected:
-        yield f"it has the binaries {', '.join(binaries)}; expected one extension, one libretort.so.1 and the tool"
+    forward = [name for name in binaries if package == "onnxruntime" and re.fullmatch(r"onnxruntime/capi/libonnxruntime\.so\.[0-9.]+", name)]
+    expected = sorted([*extensions, *forward, f"{package}/libretort.so.1", f"{package}/retort"])
+    if len(extensions) != 1 or len(forward) != (package == "onnxruntime") or binaries != expected:
+        yield f"it has the binaries {', '.join(binaries)}; expected one extension, one libretort.so.1, the tool, and in onnxruntime capi/libonnxruntime.so"
     code = marker(engine)
     holders = [name for name in binaries if code in files[name]]
     if holders != [f"{package}/libretort.so.1"]:

@@ -1,6 +1,7 @@
 """Rewrites a wheel: the name of the package, the platform, licence texts; the same input gives the same bytes."""
 import base64
 import dataclasses
+import glob
 import hashlib
 import os
 import re
@@ -21,13 +22,17 @@ class Same:
     def content(self, _, data):
         return data
 
+    def added(self):
+        return {}
+
 
 @dataclasses.dataclass
 class Renamed:
-    """The package under another name and version, with the extension that was linked for it. Its imports are relative."""
+    """The package under another name and version. `folder` has the extension that was linked for it, and the library for programs that do
+    not import it. The package's imports are relative."""
     name: str
     version: str
-    extension: str
+    folder: str
 
     def path(self, path):
         first, _, rest = path.partition("/")
@@ -35,12 +40,21 @@ class Renamed:
 
     def content(self, path, data):
         if re.fullmatch(r"[^/]+/_native[^/]*\.so", path):
-            with open(self.extension, "rb") as f:
-                return f.read()
+            return self.file("_native*.so")[1]
         if path.endswith(".dist-info/METADATA"):
             text = re.sub(r"^Name: .*$", f"Name: {self.name}", data.decode(), count=1, flags=re.M)
             return re.sub(r"^Version: .*$", f"Version: {self.version}", text, count=1, flags=re.M).encode()
         return data
+
+    def added(self):
+        """{path: (content, mode)} of files that the package does not have under its own name."""
+        name, data = self.file("libonnxruntime.so.*")
+        return {f"{self.name}/capi/{name}": (data, 0o755)}
+
+    def file(self, pattern):
+        path, = glob.glob(os.path.join(self.folder, pattern))
+        with open(path, "rb") as f:
+            return os.path.basename(path), f.read()
 
 
 def platform():
@@ -49,7 +63,7 @@ def platform():
 
 def entries(raw, change, texts, info):
     """{path: (content, mode)} of the new wheel, without RECORD."""
-    found = {}
+    found = change.added()
     with zipfile.ZipFile(raw) as wheel:
         for member in wheel.infolist():
             if member.is_dir() or member.filename.endswith(".dist-info/RECORD"):

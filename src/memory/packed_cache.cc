@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/later.h"
 #include "base/loading.h"
 #include "memory/mapping.h"
 
@@ -65,9 +67,11 @@ class OpenFile {
     if (fd_ >= 0) close(fd_);
   }
   int fd() const { return fd_; }
+  /// The descriptor, which the caller closes.
+  int take() { return std::exchange(fd_, -1); }
 
  private:
-  const int fd_;
+  int fd_;
 };
 
 bool write_all(int file, const void* data, size_t size) {
@@ -187,12 +191,15 @@ void PackedCache::save() {
   if (complete_ || bytes < kLeastSaved) return;
   const std::string temporary = cat("{}.{}.{}.tmp", path_, getpid(), count++);
   const char* failed = "create";
-  try {
-    const OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-    if (file.fd() >= 0) failed = write(file.fd());
-  } catch (const Error&) {  // loading was cancelled
-    unlink(temporary.c_str());
-    throw;
+  {
+    OpenFile file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+    try {
+      if (file.fd() >= 0) failed = write(file.fd());
+    } catch (const Error&) {  // loading was cancelled
+      unlink(temporary.c_str());
+      close_later(file.take());
+      throw;
+    }
   }
   if (!failed && std::rename(temporary.c_str(), path_.c_str()) != 0) failed = "rename";
   if (!failed) return logger_.info("{} bytes of packed weights are in '{}'", bytes, path_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/loading.h"
 
 namespace retort::onnx {
 
@@ -19,7 +20,10 @@ Names::Names(const Graph& graph, const Names* outer, const std::vector<std::stri
     choose(graph, graph.inputs[i]);
   }
   for (ValueId id : graph.outputs) choose(graph, id);
-  for (size_t i = 0; i < graph.value_count(); ++i) choose(graph, ValueId(i));
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    check_loading();
+    choose(graph, ValueId(i));
+  }
 }
 
 void Names::choose(const Graph& graph, ValueId id) {

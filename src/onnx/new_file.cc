@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/later.h"
 #include "base/loading.h"
 
 namespace retort::onnx {
@@ -46,8 +47,8 @@ NewFile::NewFile(const std::string& path) : path_(file_behind(path)) {
 
 NewFile::~NewFile() {
   if (fd_ < 0) return;
-  close(fd_);
   unlink(temporary_.c_str());
+  close_later(fd_);
 }
 
 void NewFile::write_at(size_t offset, std::string_view bytes) {

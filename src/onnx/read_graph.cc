@@ -186,6 +186,7 @@ void Scope::demote_inputs() {
 }
 
 void Scope::declare_outputs(Message node) {
+  check_loading();
   while (node.next()) {
     if (node.field() == tag::node::output && !node.bytes().empty()) declare(c_.text(node), "node output");
   }
@@ -193,6 +194,7 @@ void Scope::declare_outputs(Message node) {
 
 /// Reads the type that the file gives for the output of a node; inputs and constants already have types.
 void Scope::read_value_type(Message m) {
+  check_loading();
   const Info info = read_info(c_, m);
   const auto found = names_.find(info.name);
   if (found == names_.end() || !info.type || size_t(found->second) < first_output_) return;

@@ -1,4 +1,7 @@
 // Tests names, scopes, captures and types.
+#include <atomic>
+
+#include "base/loading.h"
 #include "onnx/model_testing.h"
 
 namespace retort::onnx {
@@ -319,6 +322,13 @@ TEST(ReadModel, Files) {
     expect_error(ErrorCode::invalid_argument, "no graph",
                  [&] { read_model(folder / "empty.onnx", {.trusted = trusted}); });
   }
+}
+
+TEST(ReadModel, EndsWhenLoadingIsCancelled) {
+  const std::string bytes = model_bytes(chain({node("Neg", {"x"}, {"y"})}));
+  const std::atomic<bool> cancel{true};
+  const LoadingThread loading(&cancel);
+  expect_error(ErrorCode::model_load_canceled, "cancelled", [&] { read_model(std::as_bytes(std::span(bytes))); });
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "base/advice.h"
 #include "base/checked.h"
+#include "base/later.h"
+#include "base/loading.h"
 #include "onnx/name_hash.h"
 #include "onnx/opsets.h"
 #include "onnx/read_context.h"
@@ -14,6 +16,7 @@ namespace retort {
 namespace onnx {
 
 void ReadContext::count_node() {
+  check_loading();
   require(++nodes <= limits().nodes, ErrorCode::invalid_graph, "the model has more than {} nodes", limits().nodes);
 }
 
@@ -219,6 +222,8 @@ std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, 
     read_everything(c);
     return model;
   } catch (Error& e) {
+    const bool all_ours = !options.given || options.given->empty();  // no tensor is the caller's
+    if (e.code() == ErrorCode::model_load_canceled && all_ours) drop_later(std::move(model));
     if (e.code() != ErrorCode::invalid_protobuf) {
       advise(e, kCheck);
       throw;

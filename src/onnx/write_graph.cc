@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "onnx/write_context.h"
 
 namespace retort::onnx {
@@ -39,6 +40,7 @@ void write_nodes(MessageWriter& to, uint32_t field, const Graph& graph, const Na
   // Fused nodes share the name that they inherit; in a file, names must be unique.
   std::unordered_set<std::string> taken;
   for (NodeId id : graph.order()) {
+    check_loading();
     const Node& n = graph.node(id);
     std::string name = n.name;
     for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", n.name, i);
@@ -58,6 +60,7 @@ void write_value_infos(MessageWriter& to, uint32_t field, const Graph& graph, co
   std::vector<bool> skip(graph.value_count());
   for (ValueId id : graph.outputs) skip[size_t(id)] = true;
   for (NodeId node : graph.order()) {
+    check_loading();
     for (ValueId id : graph.node(node).outputs) {
       if (id == ValueId::none || skip[size_t(id)]) continue;
       if (graph.value(id).type.kind == ValueType::Kind::unknown) continue;
@@ -71,7 +74,9 @@ void for_each_constant(const Graph& graph, const std::function<void(ValueId, con
   for (ValueId id : graph.outputs) returned[size_t(id)] = true;
   for (size_t i = 0; i < graph.value_count(); ++i) {
     const GraphValue& v = graph.value(ValueId(i));
-    if (v.is_constant() && (returned[i] || !v.uses.empty())) f(ValueId(i), v.constant);
+    if (!v.is_constant() || (!returned[i] && v.uses.empty())) continue;
+    check_loading();
+    f(ValueId(i), v.constant);
   }
   for (const auto& [id, tensor] : graph.defaults) f(id, tensor);
 }

@@ -1,7 +1,12 @@
 // Tests that a written model reads back as the same graph with the same bits.
 #include "onnx/writer.h"
 
+#include <atomic>
+#include <filesystem>
+
+#include "base/loading.h"
 #include "onnx/model_testing.h"
+#include "onnx/new_file.h"
 #include "onnx/weight_file.h"
 
 namespace retort::onnx {
@@ -292,6 +297,20 @@ TEST(Writer, ReplacesFilesThatAreInUse) {
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder / "")) ++files;
   EXPECT_EQ(files, 1u);
   expect_error(ErrorCode::fail, "cannot write", [&] { write_model(*m, folder / "nowhere/m.onnx"); });
+}
+
+// A model of many nodes and no weights, and one that is written in one piece, have no other place that asks.
+TEST(Writer, EndsWhenLoadingIsCancelled) {
+  const auto m = sample();
+  const Folder folder;
+  const std::atomic<bool> cancel{true};
+  const LoadingThread loading(&cancel);
+  expect_error(ErrorCode::model_load_canceled, "", [&] { form_model(*m, {}); });
+  {
+    NewFile file(folder / "part.onnx");
+    expect_error(ErrorCode::model_load_canceled, "", [&] { file.write_at(0, "bytes"); });
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder / ""));
 }
 
 }  // namespace

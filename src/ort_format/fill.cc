@@ -1,6 +1,10 @@
 #include "ort_format/fill.h"
 
+#include <utility>
+
 #include "base/error.h"
+#include "base/loading.h"
+#include "memory/host.h"
 
 namespace retort::ort_format {
 namespace {
@@ -13,6 +17,15 @@ constexpr size_t kShared = 64;
 enum class Extent : int8_t { unknown = 0, value = 1, param = 2 };
 
 }  // namespace
+
+uint8_t* Blocks::allocate(size_t bytes) {
+  std::shared_ptr<void> block = allocate_block(bytes);
+  auto* const begin = static_cast<uint8_t*>(block.get());
+  blocks_.emplace(begin, std::move(block));
+  return begin;
+}
+
+void Blocks::deallocate(uint8_t* block, size_t) { blocks_.erase(block); }
 
 void Fill::room(size_t bytes) const {
   require(bytes <= FLATBUFFERS_MAX_BUFFER_SIZE && builder.GetSize() + bytes + kFewTables <= FLATBUFFERS_MAX_BUFFER_SIZE,
@@ -46,7 +59,9 @@ At<fbs::Tensor> Fill::tensor(const Tensor& t, std::string_view name) {
     const size_t bytes = t.count() ? t.bytes() : 0;
     room(bytes);
     builder.ForceVectorAlignment(bytes, 1, kAlign);
-    raw = builder.CreateVector(static_cast<const uint8_t*>(t.data()), bytes);
+    uint8_t* place = nullptr;
+    raw = builder.CreateUninitializedVector<uint8_t>(bytes, &place);
+    copy_in_pieces(place, t.data(), bytes);
   }
   return fbs::CreateTensor(builder, called, dims, int32_t(t.dtype()), raw, strings);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "onnx/operator_facts.h"
 #include "onnx/schema.h"
@@ -148,6 +149,7 @@ TablesAt<fbs::ValueInfo> GraphWriter::values(const Graph& graph, const Names& na
     if (type.kind == ValueType::Kind::unknown && v.is_constant())
       type = ValueType::tensor(v.constant.dtype(), v.constant.shape());
     if (!(port[i] || is_met(v)) || is_left_out(graph, ValueId(i))) continue;
+    check_loading();
     const std::string& name = names.of(ValueId(i));
     require(type.kind != ValueType::Kind::unknown, ErrorCode::not_implemented,
             "the type of value '{}' is not known, but ORT format needs all types; add it to the model's value_info",
@@ -230,6 +232,7 @@ At<fbs::Graph> GraphWriter::graph(const Graph& graph, const Names& names) {
   std::vector<At<fbs::NodeEdges>> edges;
   std::set<std::string> taken;  // fused nodes inherit the same name, but names in a file must be unique
   for (const NodeId id : graph.order()) {
+    check_loading();
     const std::string& called = graph.node(id).name;
     std::string name = called;
     for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", called, i);

@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
+#include "base/loading.h"
 #include "onnx/weight_file.h"
 #include "ort_format/flat_testing.h"
 
@@ -233,6 +236,17 @@ TEST(WriteOrt, FormatByKeyOrName) {
   EXPECT_EQ(saved_format("ONNX", "a.ort"), ModelFormat::onnx);
   EXPECT_EQ(saved_format("ORT", ""), ModelFormat::ort);
   EXPECT_THROW(saved_format("ort", "a.ort"), Error);
+}
+
+TEST(WriteOrt, EndsWhenLoadingIsCancelled) {
+  Model weights;
+  Graph& g = *weights.graph;
+  g.outputs = {g.add_constant("w", Tensor(DType::u8, {1 << 20}))};
+  const auto nodes = everything();
+  const std::atomic<bool> cancel{true};
+  const LoadingThread loading(&cancel);
+  EXPECT_THROW(write_ort(*nodes), Error);
+  EXPECT_THROW(write_ort(weights), Error);
 }
 
 }  // namespace

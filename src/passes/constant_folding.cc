@@ -65,6 +65,7 @@ void fold_constants(Graph& graph, PassContext& context) {
   const PassOptions& options = context.options();
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+    check_loading();
     if (graph.node(id).dead || !foldable(graph, graph.node(id), options.folding)) continue;
     const std::vector<Value> results = try_evaluate(graph, graph.node(id), options);
     check_loading(options.parallel);  // kernels return early when loading is cancelled: results are not complete then

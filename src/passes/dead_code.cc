@@ -1,4 +1,5 @@
 // Removes nodes that nothing depends on, and constants that nothing uses.
+#include "base/loading.h"
 #include "passes/passes.h"
 
 namespace retort {
@@ -8,6 +9,7 @@ void remove_dead_code(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   const std::vector<NodeId> nodes(order.rbegin(), order.rend());
   for (NodeId id : nodes) {
+    check_loading();
     if (graph.node(id).dead) continue;
     remove_dead(graph, id);
     context.count("dead node", graph.node(id).dead);

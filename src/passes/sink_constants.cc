@@ -1,4 +1,5 @@
 // Moves captured constants into the bodies of If, Loop and Scan, where the other passes can use them.
+#include "base/loading.h"
 #include "passes/optimize.h"
 #include "passes/passes.h"
 
@@ -24,6 +25,7 @@ void sink(Graph& graph, Node& n, size_t slot, size_t index) {
 void sink_all(Graph& graph, PassContext& context) {
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
+    check_loading();
     Node& n = graph.node(id);
     if (!n.op) continue;
     for (size_t sunk = sink_constants(graph, n); sunk-- > 0;) context.count("capture");

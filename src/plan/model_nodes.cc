@@ -1,12 +1,17 @@
 #include "plan/model_nodes.h"
 
+#include <algorithm>
+
+#include "base/loading.h"
 #include "ir/describe.h"
 
 namespace retort {
 
 void ModelNodes::add(const Graph& graph) {
   uint32_t index = 0;
+  by_label_.reserve(std::max(by_label_.size(), graph.order().size()));
   for (const NodeId id : graph.order()) {
+    check_loading();
     const Node& node = graph.node(id);
     by_label_.try_emplace(label(graph, node), Known{node.type, index++});
     for (const Body& b : node.bodies) add(*b.graph);

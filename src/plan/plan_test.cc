@@ -2,6 +2,11 @@
 // are kept.
 #include "plan/plan.h"
 
+#include <atomic>
+
+#include "base/error.h"
+#include "base/loading.h"
+#include "plan/model_nodes.h"
 #include "plan/plan_testing.h"
 
 namespace retort {
@@ -139,6 +144,13 @@ TEST_F(Planned, BodiesHavePlansOfTheirOwn) {
   EXPECT_EQ(step("either").bodies[0]->captures, 1u);
   EXPECT_EQ(step("either").bodies[0]->steps.size(), 1u);
   EXPECT_FALSE(plan->reads(1));  // only bodies read it
+}
+
+TEST_F(Planned, NamesOfNodesAreNotCollectedWhenLoadingIsCancelled) {
+  graph.output(graph.add("y", "Neg", {graph.input("x", {4})}));
+  const std::atomic<bool> cancel{true};
+  const LoadingThread loading(&cancel);
+  EXPECT_THROW(ModelNodes().add(graph.g), Error);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/isa_choice.h"
+#include "base/later.h"
 #include "session/config.h"
 
 namespace retort {
@@ -54,5 +55,7 @@ Environment::Environment(EnvironmentOptions options) : options_(std::move(option
   shared_pool_ = std::make_unique<ThreadPool>(inside);
   branch_pool_ = make_branch_pool(*options_.threads, inside);
 }
+
+Environment::~Environment() { finish_dropping(); }
 
 }  // namespace retort

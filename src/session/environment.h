@@ -28,6 +28,8 @@ class Environment {
   /// lacks.
   explicit Environment(EnvironmentOptions options);
   Environment(const Environment&) = delete;
+  /// Waits for what cancelled loads left behind: the program may unload the library then.
+  ~Environment();
 
   const Logger& logger() const { return options_.logger; }
   void set_log_level(LogLevel level) { options_.logger.set_level(level); }

@@ -6,6 +6,7 @@
 
 #include "base/denormals.h"
 #include "base/error.h"
+#include "base/later.h"
 #include "onnx/opsets.h"
 #include "passes/optimize.h"
 #include "session/context_output.h"
@@ -101,6 +102,13 @@ void warn_of_newer_opsets(const Model& model, const Logger& logger) {
     logger.warn("{}, which counts in its place; results may differ from those of the newer one", one);
 }
 
+// Whether a model that was read has neither operators nor tensors of the program or of a provider, whose code must not
+// run on another thread after the call.
+bool has_only_ours(const SessionDevices& devices, const SessionOptions& options) {
+  return devices.providers.empty() && !options.external_ops && options.initializers.empty() &&
+         options.external_initializers.empty();
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<Environment> environment, const std::shared_ptr<Model>& model,
@@ -118,9 +126,14 @@ Session::Session(std::shared_ptr<Environment> environment, ModelSource source, c
       options_(with_preset(options)),
       logger_(options.logger(environment_->logger())) {
   const CancellableLoading loading(*options_.cancel_load);
-  const std::shared_ptr<Model> model = source.read(options_, logger_);
-  load(*model, std::move(source));
-  loading.end();
+  std::shared_ptr<Model> model = source.read(options_, logger_);
+  try {
+    load(*model, std::move(source));
+    loading.end();
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::model_load_canceled && has_only_ours(devices_, options_)) drop_later(std::move(model));
+    throw;
+  }
 }
 
 Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)

@@ -2,6 +2,7 @@
 folder."""
 import glob
 import os
+import re
 import shutil
 import unittest
 from unittest import mock
@@ -54,14 +55,17 @@ class Licences(made.DistTest):
         with open(os.path.join(folder, "README.md"), encoding="utf-8") as f:
             readme = f.read()
         inside = licences.components(made.BUILD)
-        self.assertEqual(set(texts), {licences.file_name(name) for name, *_ in inside})
-        for name, *_ in inside:
-            with self.subTest(name), open(texts[licences.file_name(name)], encoding="utf-8") as f:
+        listed = dict(re.findall(r"^\| (.+?) \| .* \| `([^`]+)` \|$", readme, re.M))
+        self.assertEqual(set(texts), {listed[name] for name, *_ in inside})
+        for name, _, _, source, _ in inside:
+            with self.subTest(name), open(texts[listed[name]], encoding="utf-8") as f, open(source, encoding="utf-8") as original:
                 text = f.read()
+                self.assertEqual(text, original.read())
                 self.assertIn("opyright", text)
-                self.assertIn(f"| {name} |", readme)
                 for common in licences.COMMON.findall(text):
-                    self.assertTrue(os.path.getsize(os.path.join(folder, "common", common)))
+                    name = os.path.basename(os.path.realpath(os.path.join("/usr/share/common-licenses", common)))
+                    self.assertTrue(os.path.getsize(os.path.join(folder, "common", name)))
+                    self.assertTrue(common == name or f"`{common}` is `{name}`" in readme, common)
 
     def test_known_ones_are_seen(self):
         """Tests the search itself with one example for each way in which code is included."""

@@ -151,6 +151,8 @@ class Binding:
 
     def _bind_input(self, name: str, value: Any, once: bool) -> None:
         source = value
+        if value is None:
+            raise TypeError(f"input '{name}': got None, expected an array or another value that run() takes")
         if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
             if not once:
                 raise ValueError(

@@ -215,7 +215,10 @@ class Session:
             input_dict_ort_values: for each input a value.
             run_options: options of this run.
         """
-        feed = {name: value._get_c_value() for name, value in input_dict_ort_values.items()}
+        try:
+            feed = {name: value._get_c_value() for name, value in input_dict_ort_values.items()}
+        except AttributeError:
+            raise TypeError("input_dict_ort_values must be a dict of input names and OrtValues") from None
         try:
             results = self._sess.run_with_ort_values(feed, output_names, run_options)
         except C.EPFail as error:

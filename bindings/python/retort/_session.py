@@ -56,6 +56,8 @@ class InferenceSession(Session):
         super().__init__(enable_fallback=int(kwargs.get("enable_fallback", 1)) == 1)
         if isinstance(path_or_bytes, (str, os.PathLike)):
             self._model_path, self._model_bytes = os.fspath(path_or_bytes), None
+            if "\0" in os.fsdecode(self._model_path):
+                raise ValueError(f"path_or_bytes: the path {self._model_path!r} contains a NUL character")
         elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             self._model_path, self._model_bytes = None, bytes(path_or_bytes)
         else:

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "binding.h"
+#include "gil_lock.h"
 #include "numpy.h"
 #include "rooms.h"
 #include "run.h"
@@ -99,7 +100,7 @@ void set_dynamic_options(Session& session, const Pairs& options) {
   const PairPointers pointers(options);
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().SetEpDynamicOptions(session.get(), pointers.keys.data(), pointers.values.data(), options.size());
   }
   check(status);

@@ -7,6 +7,7 @@
 
 #include "containers.h"
 #include "dlpack.h"
+#include "gil_lock.h"
 #include "numpy.h"
 #include "rooms.h"
 #include "sparse.h"
@@ -218,7 +219,7 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
     std::memmove(to, from, bytes);
     return;
   }
-  const nb::gil_scoped_release released;
+  const WithoutGil released;
   std::memmove(to, from, bytes);
 }
 

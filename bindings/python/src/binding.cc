@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "drops.h"
+#include "gil_lock.h"
 #include "numpy.h"
 #include "rooms.h"
 #include "run.h"
@@ -29,7 +30,7 @@ Owned<OrtValue> on_host(Owned<OrtValue> value) {
   OrtEnv& environment = env();
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().CopyTensors(&environment, &from, &to, nullptr, 1);
   }
   check(status);
@@ -53,7 +54,7 @@ void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
   OrtStatus* status = nullptr;
   {
     // Binding an input of a device copies it there.
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = input ? api().BindInput(get(), name.c_str(), value) : api().BindOutput(get(), name.c_str(), value);
   }
   check(status);
@@ -128,7 +129,7 @@ void Binding::run(const Session& session, nb::handle options) {
 void Binding::synchronize_inputs() {
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().SynchronizeBoundInputs(get());
   }
   check(status);
@@ -137,7 +138,7 @@ void Binding::synchronize_inputs() {
 void Binding::synchronize_outputs() {
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().SynchronizeBoundOutputs(get());
   }
   check(status);

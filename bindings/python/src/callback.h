@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine.h"
+#include "gil_lock.h"
 
 namespace retort::python {
 
@@ -27,7 +28,7 @@ OrtStatus* status_of_exception(const char* what) noexcept;
 template <class Body>
 OrtStatus* with_python(const char* what, Body&& body) noexcept {
   try {
-    const nanobind::gil_scoped_acquire gil;
+    const WithGil gil;
     try {
       body();
       return nullptr;

@@ -7,6 +7,7 @@
 
 #include "callback.h"
 #include "enums.h"
+#include "gil_lock.h"
 #include "interrupt.h"
 #include "options.h"
 #include "provider_choice.h"
@@ -172,7 +173,7 @@ class ModelCompiler {
     OrtEnv& environment = env();
     OrtStatus* status = nullptr;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil release;
       status = compile_api().CompileModel(&environment, handle_.get());
     }
     if (status && PyErr_CheckSignals() != 0) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include "gil_lock.h"
+
 namespace retort::python {
 namespace {
 
@@ -82,10 +84,8 @@ bool wait(int device) {
 }  // namespace
 
 bool wait_for_cuda(int device) noexcept {
-  PyThreadState* const thread = PyEval_SaveThread();
-  const bool done = wait(device);
-  PyEval_RestoreThread(thread);
-  return done;
+  const WithoutGil released;
+  return wait(device);
 }
 
 }  // namespace retort::python

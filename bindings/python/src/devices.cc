@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "enums.h"
+#include "gil_lock.h"
 #include "memory.h"
 #include "rooms.h"
 #include "value.h"
@@ -63,7 +64,7 @@ void register_library(const std::string& name, const std::string& path) {
   OrtEnv& environment = env();
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().RegisterExecutionProviderLibrary(&environment, name.c_str(), path.c_str());
   }
   check(status);
@@ -73,7 +74,7 @@ void unregister_library(const std::string& name) {
   OrtEnv& environment = env();
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().UnregisterExecutionProviderLibrary(&environment, name.c_str());
   }
   check(status);
@@ -99,7 +100,7 @@ void copy_tensors(nb::sequence sources, nb::sequence targets, nb::object stream)
   OrtEnv& environment = env();
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = api().CopyTensors(&environment, from.data(), to.data(), handle, from.size());
   }
   check(status);

@@ -8,6 +8,7 @@
 #include "cuda_wait.h"
 #include "dlpack_struct.h"
 #include "drops.h"
+#include "gil_lock.h"
 #include "value.h"
 
 namespace nb = nanobind;
@@ -251,12 +252,11 @@ template <class M>
 void delete_export(M* managed) {
   auto* self = static_cast<Export<M>*>(managed->context);
   if (Py_IsInitialized()) {
-    const PyGILState_STATE state = PyGILState_Ensure();
+    const WithGil gil;
     if (is_of_cuda(managed->tensor.device)) {  // work of the consumer that the provider's memory does not know
       wait_for_cuda(managed->tensor.device.number);
     }
     Py_DECREF(self->owner);
-    PyGILState_Release(state);
   }
   delete self;
 }

@@ -1,4 +1,5 @@
 #include "logging.h"
+#include "gil_lock.h"
 
 #include <sys/time.h>
 
@@ -50,7 +51,7 @@ nb::str text_of(const char* text) {
 
 // False if the callback raised.
 bool call(OrtLoggingLevel severity, const char* category, const char* id, const char* where, const char* message) {
-  const nb::gil_scoped_acquire gil;
+  const WithGil gil;
   const nb::object function = [] {
     const nb::ft_lock_guard lock(changing);
     return nb::borrow(callback.load());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "gil_lock.h"
 #include "options.h"
 #include "rooms.h"
 #include "session.h"
@@ -81,7 +82,7 @@ class Component {
     OrtSession* session = nullptr;
     OrtStatus* status = nullptr;
     {
-      const nb::gil_scoped_release release;
+      const WithoutGil release;
       status = package_api().CreateSession(&environment, handle_.get(), built.get(), &session);
     }
     check(status);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "gil_lock.h"
 #include "interrupt.h"
 #include "run_options.h"
 #include "session.h"
@@ -105,7 +106,7 @@ void call_engine(RunOptions* options, Call&& call) {
   Interruptible interruptible(options ? options->get() : nullptr, options && options->terminated());
   OrtStatus* status = nullptr;
   do {
-    const nanobind::gil_scoped_release release;
+    const WithoutGil release;
     status = call(interruptible.run_options());
   } while (interruptible.repeat(status));
   check(status);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "drops.h"
+#include "gil_lock.h"
 #include "run.h"
 
 namespace nb = nanobind;
@@ -109,7 +110,7 @@ void report(AsyncRun& run, OrtStatus* status) {
 
 void finish(AsyncRun* run, OrtStatus* status) noexcept {
   {
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     report(*run, status);
     api().ReleaseStatus(status);
     nb::object owner = run->owner;
@@ -160,7 +161,7 @@ void run_async(nb::object self, nb::handle output_names, nb::handle feed, nb::ob
 }
 
 void end_async_runs() {
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   Registry& r = *registry;
   std::unique_lock lock(r.mutex);
   r.closed = true;

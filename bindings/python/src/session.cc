@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "gil_lock.h"
 #include "interrupt.h"
 #include "numpy.h"
 #include "provider_choice.h"
@@ -90,7 +91,7 @@ Session::Session(Owned<OrtSession> handle, const SessionOptions& options)
 
 Session::~Session() {
   // Threads of the session may need the GIL to end.
-  const nb::gil_scoped_release release;
+  const WithoutGil release;
   allocators_.clear();
   handle_.reset();
 }
@@ -110,7 +111,7 @@ Owned<OrtSession> Session::create(OrtSessionOptions* handle) const {
   const auto size = static_cast<size_t>(is_path_ ? 0 : PyBytes_Size(model_.ptr()));
   Interruptible call(handle);
   do {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = path ? api().CreateSession(&environment, path, handle, &session)
                   : api().CreateSessionFromArray(&environment, bytes, size, handle, &session);
   } while (call.repeat(status));

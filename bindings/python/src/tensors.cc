@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drops.h"
+#include "gil_lock.h"
 #include "numpy.h"
 #include "value.h"
 
@@ -126,7 +127,7 @@ void* data_of(const OrtValue* value) {
 
 void copy_tensor(const OrtValue* from, OrtValue* to) {
   OrtEnv& environment = env();
-  const nb::gil_scoped_release released;
+  const WithoutGil released;
   check(api().CopyTensors(&environment, &from, &to, nullptr, 1));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine.h"
+#include "gil_lock.h"
 #include "rooms.h"
 
 namespace nb = nanobind;
@@ -28,7 +29,7 @@ std::string describe_model(const std::string& path, const Options& options) {
   char* json = nullptr;
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = describe(path.c_str(), keys.data(), values.data(), keys.size(), allocator, &json);
   }
   check(status);
@@ -49,7 +50,7 @@ void write_model(const std::string& from, const std::string& to, const std::stri
   const auto write = reinterpret_cast<RetortWriteModel>(get_retort_function("RetortWriteModel", "write_model()"));
   OrtStatus* status = nullptr;
   {
-    const nb::gil_scoped_release release;
+    const WithoutGil release;
     status = write(from.c_str(), to.c_str(), format.c_str(), external.c_str(), threshold);
   }
   check(status);

@@ -80,6 +80,8 @@ def test_mistakes_are_named() -> None:
         binding.bind(z=ones[:, 0])
     with pytest.raises(TypeError, match="'z': got int"):
         binding.bind(z=3)
+    with pytest.raises(TypeError, match="'x': got None"):
+        binding.bind(x=None)
     fixed = np.zeros(2, np.float32)
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="'z': the array is read-only"):

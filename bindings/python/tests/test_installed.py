@@ -5,6 +5,7 @@ They come from the wheels of make wheel, or from `pip install ./bindings/python`
 import importlib.metadata
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -33,9 +34,56 @@ def program(*command):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_one_engine(package):
-    files = [path.name for path in (SITE / package).rglob("*") if path.is_file()]
-    assert files.count("libretort.so.1") == 1
-    assert len([name for name in files if ".so" in name]) == 2, "the engine and the extension"
+    files = [path for path in (SITE / package).rglob("*") if path.is_file()]
+    libraries = {path.name: path.stat().st_size for path in files if ".so" in path.name}
+    assert "libretort.so.1" in libraries
+    forwards = libraries.pop("libonnxruntime.so.1.32.0", 0)
+    assert (forwards > 0) == (package == "onnxruntime") and forwards < 20_000
+    assert len(libraries) == 2, "the engine and the extension"
+
+
+# Opens the library as onnxruntime-genai does, and tells its version, that of the interface, and the engines of the process.
+OPEN = """
+import ctypes, glob, os, sys
+if len(sys.argv) > 2:
+    import onnxruntime
+    onnxruntime.get_available_providers()
+path, = glob.glob(sys.argv[1] + "/capi/libonnxruntime.so*")
+library = ctypes.CDLL(path)
+class Base(ctypes.Structure):
+    _fields_ = [("get_api", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)), ("version", ctypes.CFUNCTYPE(ctypes.c_char_p))]
+library.OrtGetApiBase.restype = ctypes.POINTER(Base)
+base = library.OrtGetApiBase().contents
+assert base.get_api(27)
+with open("/proc/self/maps", encoding="utf-8") as maps:
+    engines = {line.split()[-1] for line in maps if "libretort.so" in line}
+print(base.version().decode(), *sorted(engines))
+"""
+
+
+@both
+@pytest.mark.parametrize("imports", [[], ["imported"]])
+def test_a_library_that_opens_the_file_of_the_official_wheel(imports):
+    package = SITE / "onnxruntime"
+    assert python(OPEN, package, *imports).split() == ["1.32.0", str(package / "libretort.so.1")]
+
+
+@both
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_program_that_is_linked_to_the_file_of_the_official_wheel(tmp_path):
+    source = tmp_path / "version.c"
+    source.write_text(
+        "#include <stdio.h>\n"
+        "typedef struct { const void* (*get_api)(unsigned); const char* (*version)(void); } Base;\n"
+        "const Base* OrtGetApiBase(void);\n"
+        "int main(void) { return puts(OrtGetApiBase()->version()) < 0; }\n", encoding="utf-8")
+    library = SITE / "onnxruntime" / "capi" / "libonnxruntime.so.1.32.0"
+    # The file's name for the loader is libonnxruntime.so.1, as that of the official library.
+    (tmp_path / "libonnxruntime.so.1").symlink_to(library)
+    made = program("cc", source, library, f"-Wl,-rpath,{tmp_path}", "-o", tmp_path / "version")
+    assert made.returncode == 0, made.stderr
+    done = program(tmp_path / "version")
+    assert (done.returncode, done.stdout) == (0, "1.32.0\n"), done.stderr
 
 
 @pytest.mark.parametrize("package", PACKAGES)

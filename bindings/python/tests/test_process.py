@@ -168,3 +168,20 @@ def test_a_second_interpreter_gets_one_sentence() -> None:
     sentence, result = out.splitlines()
     assert "main interpreter only" in sentence or "subinterpreters" in sentence  # the latter is Python's own, from 3.12 on
     assert result == "[2.0, 2.0, 2.0, 2.0]"
+
+
+def test_the_process_ends_while_other_threads_run() -> None:
+    """Python stops threads that come back while it shuts down; they may be in the middle of the engine."""
+    out, _ = run("""
+        import threading, time
+        session = retort.InferenceSession(endless())
+        short = {"steps": np.array(5_000, np.int64), "start": np.zeros(256, np.float32)}
+        def work():
+            while True:
+                session.run(None, short)
+        for _ in range(4):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.2)
+        print("ends")
+    """)
+    assert out == "ends\n"

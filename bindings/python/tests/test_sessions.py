@@ -319,6 +319,19 @@ def test_operators_of_the_engine() -> None:
     assert isinstance(conv, state.schemadef.OpSchema)
 
 
+def test_a_path_with_a_nul_character_names_no_other_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(add())
+    with pytest.raises(ValueError, match="NUL"):
+        retort.InferenceSession(f"{path}\0.onnx")
+
+
+def test_values_of_another_kind_are_named() -> None:
+    wrong: Any = feed()
+    with pytest.raises(TypeError, match="dict of input names and OrtValues"):
+        retort.InferenceSession(add()).run_with_ort_values(None, wrong)
+
+
 def test_outputs_without_a_declared_shape_show_the_computed_one() -> None:
     node = helper.make_node
     nodes = [

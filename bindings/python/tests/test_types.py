@@ -32,7 +32,7 @@ disallow_untyped_decorators = False
 disable_error_code = attr-defined
 """
 
-# Modules over packages that have no types, or are not there.
+# Modules over packages that have no types, or are not installed.
 WITHOUT_TYPES_OF_OTHERS = ("retort.ray.", "retort.spark.")
 # Strict, except where that is about the types of others (NumPy's arrays without parameters), about modules of one
 # package that use each other's names, and about checks of arguments, which programs without types need.
