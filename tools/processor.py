@@ -17,7 +17,7 @@ def facts(cpuinfo):
 
 
 def described(cpuinfo, machine):
-    """The name, the family and the instructions that matter: the name alone, AMD EPYC, does not tell generations apart."""
+    """The name, the family and the instructions: the name alone, AMD EPYC, does not tell generations apart."""
     entries = facts(cpuinfo)
     name = entries.get("model name", machine)
     flags = entries.get("flags", "").split()

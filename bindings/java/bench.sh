@@ -3,7 +3,7 @@
 # docs/java.md.
 #
 #   bench.sh [ROUNDS [OPTION…]]   default: 7 rounds, each of about two and a half minutes. Options of JMH may shorten
-#                                 them: with -wi 3 -w 300ms -i 7 -r 100ms, a round takes about a minute
+#                                 them: with -wi 3 -w 300ms -i 7 -r 100ms, a round takes half as long
 #
 #   RETORT_OUT           the installation to measure; default: out
 #   PYTHON               a Python; its package onnxruntime, if it has it, is measured as well; default: python3

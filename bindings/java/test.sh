@@ -76,6 +76,8 @@ fresh_program() {
     case $name in *-sources.jar | *-javadoc.jar | *-tests.jar) ;; *) cp "$name" "$area/jars/" ;; esac
   done
   (cd api/target/test-classes && cp --parents io/retort/sample/*.class io/retort/onnxruntime/testing/*.class "$area/classes")
+  [[ $kind != jdk ]] || check "a program compiles without the official package" "$JAVA_HOME/bin/javac" -d "$area/compiled" \
+    -cp "$area/classes:$area/jars/*" api/src/test/java/io/retort/sample/FromNativeJar.java
   check "a program with the jars on its class path" from_jar "$area" --enable-native-access=ALL-UNNAMED -cp "$area/classes:$area/jars/*"
   check "a program with the jars on its module path" from_jar "$area" --enable-native-access=io.retort.onnxruntime.ffm -p "$area/jars" \
     --add-modules io.retort.onnxruntime,io.retort.onnxruntime.natives -cp "$area/classes"

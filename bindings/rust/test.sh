@@ -36,7 +36,9 @@ finish() { echo "$passed passed, $failed failed, $skipped skipped"; exit $((fail
 command -v cargo >/dev/null || { skip "no cargo (Debian: cargo, or rustup)"; finish; }
 version=$(rustc --version | sed 's/^rustc 1\.\([0-9]*\).*/\1/')
 [[ $version -ge 85 ]] 2>/dev/null || { skip "Rust 1.85 or newer is needed, not $(rustc --version)"; finish; }
-cargo fetch -q 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.toml names"; finish; }
+# The program is a workspace of its own; it shares the compiled crates.
+IN_INFERENCE=(--manifest-path examples/inference/Cargo.toml -p inference --target-dir target)
+{ cargo fetch -q && cargo fetch -q --manifest-path examples/inference/Cargo.toml; } 2>/dev/null || { skip "cargo cannot fetch the crates that Cargo.toml names"; finish; }
 AREA=$(mktemp -d)
 trap 'rm -rf "$AREA"' EXIT
 
@@ -75,6 +77,18 @@ cpp_program() {
     -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
 }
 
+# Compiles a workspace whose folder crates has this crate and a program, as the design of the crate has them.
+in_a_workspace() {
+  local to=$AREA/workspace/crates
+  mkdir -p "$to/onnx" "$to/program/src"
+  cp -r Cargo.toml build.rs README.md src "$to/onnx/"
+  mkdir "$to/onnx/examples" && cp examples/*.rs "$to/onnx/examples/"
+  printf '[workspace]\nmembers = ["crates/*"]\nresolver = "3"\n' >"$to/../Cargo.toml"
+  printf '[package]\nname = "program"\nversion = "0.1.0"\nedition = "2024"\n[features]\ncuda = ["onnx/cuda"]\n[dependencies]\nonnx = { path = "../onnx" }\n' >"$to/program/Cargo.toml"
+  echo 'fn main() { println!("{:?}", onnx::version()); }' >"$to/program/src/main.rs"
+  ONNXRUNTIME_DIR=$OUT quiet cargo check --offline -q --manifest-path "$to/../Cargo.toml" -p program --features cuda
+}
+
 # Builds the package that cargo would publish by itself, as its users build it.
 packaged() { quiet cargo package --offline -q -p onnx --allow-dirty --features "$FEATURES" --target-dir "$AREA/package"; }
 
@@ -93,15 +107,15 @@ linked() {
 
 # Tests examples/inference, as a user of the crate, on a library that is opened at run time, and linked with this one.
 consumer() {
-  suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast -p inference --features load-dynamic,cuda
+  suite "examples/inference on $1" env ORT_DYLIB_PATH="$1" cargo test --offline --no-fail-fast "${IN_INFERENCE[@]}" --features load-dynamic,cuda
 }
 consumer_checks() {
-  check "examples/inference: no warning of clippy" quiet cargo clippy --offline -q -p inference --all-targets --features load-dynamic,cuda -- -D warnings
-  check "examples/inference: cargo check --features cuda" env ONNXRUNTIME_DIR="$OUT" cargo check --offline -q -p inference --features cuda
-  check "examples/inference: formatted" quiet cargo fmt -p inference --check
-  check "examples/inference: no warning of cargo doc" env RUSTDOCFLAGS="-D warnings" cargo doc --offline -q --no-deps -p inference --features load-dynamic,cuda
+  check "examples/inference: no warning of clippy" quiet cargo clippy --offline -q "${IN_INFERENCE[@]}" --all-targets --features load-dynamic,cuda -- -D warnings
+  check "examples/inference: cargo check --features cuda" env ONNXRUNTIME_DIR="$OUT" cargo check --offline -q "${IN_INFERENCE[@]}" --features cuda
+  check "examples/inference: formatted" quiet cargo fmt --manifest-path examples/inference/Cargo.toml --check
+  check "examples/inference: no warning of cargo doc" env RUSTDOCFLAGS="-D warnings" cargo doc --offline -q --no-deps "${IN_INFERENCE[@]}" --features load-dynamic,cuda
   mkdir -p "$AREA/run" && ln -sf "$LIBRARY" "$AREA/run/libonnxruntime.so.1"
-  suite "examples/inference, linked" env ONNXRUNTIME_DIR="$OUT" LD_LIBRARY_PATH="$AREA/run" cargo test --offline -p inference --test program
+  suite "examples/inference, linked" env ONNXRUNTIME_DIR="$OUT" LD_LIBRARY_PATH="$AREA/run" cargo test --offline "${IN_INFERENCE[@]}" --test program
 }
 
 # Only compiles the benchmark, without criterion; bench.sh runs it.
@@ -139,6 +153,7 @@ check "formatted" quiet cargo fmt --check
 check "no warning of cargo doc" documented
 check "build.rs lists what it tried" not_found
 check "the package builds" packaged
+check "the crate is a member of a program's workspace" in_a_workspace
 cpp_program
 suite "$LIBRARY" env RETORT_LIBRARY="$LIBRARY" cargo test --offline --no-fail-fast --features "$FEATURES"
 suite "linked with $OUT" linked "$LIBRARY"

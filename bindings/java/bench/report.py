@@ -82,7 +82,7 @@ def versions(folder):
 def page(folder):
     times = measured(folder)
     rounds = len(times["bound", "retort"])
-    head = (f"Measured by `bindings/java/bench.sh` on {processor.describe()}; {versions(folder)}; medians of {rounds} rounds, one thread. In brackets: the ratio to "
+    head = (f"Measured by `bindings/java/bench.sh` on {processor.describe()}; {versions(folder)}; {'one round' if rounds == 1 else f'medians of {rounds} rounds'}, one thread. In brackets: the ratio to "
             "the time of the official binding's `OrtSession.run` on the same library in the same round (0.50: half its time).")
     return f"""{textwrap.fill(head, 120, break_long_words=False, break_on_hyphens=False)}
 

@@ -1,4 +1,5 @@
-//! Runs a model on an NVIDIA GPU, where the results stay until they are copied. Without a GPU, it says why in one sentence.
+//! Runs a model on an NVIDIA GPU, where the results stay until they are copied. Without a GPU, it says why in one
+//! sentence.
 //!
 //!     cargo run --features load-dynamic,cuda --example gpu -- digits.onnx
 

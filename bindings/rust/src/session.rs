@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::device::EpDevice;
-use crate::error::Result;
+use crate::error::{OnnxError, Result};
 use crate::ffi;
 use crate::memory::{Allocator, MemoryInfo};
 use crate::ports::{ModelMetadata, Ports, ValueInfo};
@@ -68,6 +68,16 @@ impl Session {
     /// library.
     pub fn input_devices(&self) -> Result<Vec<Option<EpDevice>>> {
         Ok(self.handle.input_devices()?.into_iter().map(|device| device.map(EpDevice::of)).collect())
+    }
+
+    /// Changes options of the session's providers from the next run on, such as `("ep.dynamic.workload_type",
+    /// "Efficient")`, with which runs use less power, until the value is `"Default"` again. At least one option must be
+    /// given; those whose values are addresses are refused. Needs version 1.20 of the library.
+    pub fn set_dynamic_options(&self, options: &[(&str, &str)]) -> Result<()> {
+        if options.is_empty() {
+            return Err(OnnxError::invalid("no option is given: give at least one key and its value"));
+        }
+        Ok(self.handle.set_dynamic_options(options)?)
     }
 }
 

@@ -244,3 +244,33 @@ fn options_with_addresses_are_refused() {
     let error = builder.commit_from_file("no/such/model").unwrap_err();
     says(&error, &["user_compute_stream", "address"]);
 }
+
+#[test]
+fn options_change_while_the_session_exists() {
+    let session = common::unary("Neg", FLOAT, &["n"]);
+    let negative = || session.run(&[("x", &floats(&[1], &[2.0]))], &["y"]).unwrap()[0].extract_tensor::<f32>().unwrap()[0];
+    if onnx::api_version().unwrap() < 20 {
+        let error = session.set_dynamic_options(&[("ep.dynamic.workload_type", "Efficient")]).unwrap_err();
+        assert_eq!(error.code, OrtErrorCode::NotSupported);
+        return;
+    }
+    for value in ["Efficient", "Default"] {
+        session.set_dynamic_options(&[("ep.dynamic.workload_type", value)]).unwrap();
+        assert_eq!(negative(), -2.0);
+    }
+    says(&session.set_dynamic_options(&[]).unwrap_err(), &["no option is given"]);
+    says(&session.set_dynamic_options(&[("user_compute_stream", "1")]).unwrap_err(), &["is an address"]);
+    says(&session.set_dynamic_options(&[("a\0b", "1")]).unwrap_err(), &["zero byte"]);
+}
+
+/// The allocator of a session counts what the session allocated.
+#[test]
+fn a_session_counts_its_memory() {
+    let session = common::unary("Neg", FLOAT, &["n"]);
+    session.run(&[("x", &floats(&[1], &[2.0]))], &["y"]).unwrap();
+    let allocator = onnx::Allocator::of_session(&session, &onnx::MemoryInfo::cpu().unwrap()).unwrap();
+    match allocator.statistics() {
+        Ok(statistics) => assert!(statistics.contains_key("InUse") && statistics.contains_key("MaxInUse"), "{statistics:?}"),
+        Err(error) => assert!(onnx::api_version().unwrap() < 23, "{error}"),
+    }
+}

@@ -12,9 +12,9 @@ use super::device::EpDevice;
 use super::environment::Environment;
 use super::error::{Error, Result};
 use super::memory::{Allocator, MemoryInfo, default_raw, free, take_text};
-use super::options::{Kept, SessionOptions};
+use super::options::{Kept, SessionOptions, check_key};
 use super::tables::{ONNXTensorElementDataType, ONNXType, OrtAllocator, OrtMemoryInfo, OrtSession, OrtStatus, OrtTypeInfo};
-use super::text::{path, text};
+use super::text::{Pairs, path, text};
 
 handle!(
     /// The type of an input or an output.
@@ -184,6 +184,14 @@ impl Session {
         // SAFETY: the array has the length that is passed, and devices are always valid.
         unsafe { call!(SessionGetEpDeviceForInputs(self.raw(), found.as_mut_ptr(), found.len()))? };
         Ok(found.into_iter().map(EpDevice::of).collect())
+    }
+
+    /// Changes options of the session's providers.
+    pub(crate) fn set_dynamic_options(&self, options: &[(&str, &str)]) -> Result<()> {
+        options.iter().try_for_each(|(key, _)| check_key(key))?;
+        let pairs = Pairs::of(options)?;
+        // SAFETY: the session is valid, and the arrays have the length that is passed. The library copies the strings.
+        unsafe { call!(SetEpDynamicOptions(self.raw(), pairs.keys.as_ptr(), pairs.values.as_ptr(), options.len())) }
     }
 
     /// Creates an allocator of the session for a place.

@@ -64,8 +64,13 @@ public final class OrtAllocatorFFM extends NativeObject {
         if (none.code() != OrtErrorCode.NOT_FOUND) throw none;
       }
     }
+    return ofSession(session, device);
+  }
+
+  /** Creates an allocator of a session. */
+  static OrtAllocatorFFM ofSession(SessionHandle session, DeviceSpec device) {
     MemorySegment made = session.newAllocator(device);
-    return new OrtAllocatorFFM(api, made, true, session, place(api, made));
+    return new OrtAllocatorFFM(session.api, made, true, session, place(session.api, made));
   }
 
   private static DeviceSpec place(OrtApiFFM api, MemorySegment allocator) {

@@ -291,6 +291,22 @@ public final class OrtSessionFFM extends NativeObject {
     return with(session -> OrtAllocatorFFM.of(session, device));
   }
 
+  /**
+   * {@return statistics of the session's own allocator for a place, by names that the library defines, such as {@code
+   * InUse}; empty if it has none}
+   *
+   * @param device a place that a provider of the session drives
+   * @throws OrtException if there is no allocator for the place, or the library is older than 1.23
+   */
+  public Map<String, String> allocatorStatistics(DeviceSpec device) {
+    api.require(23, "statistics of an allocator");
+    return with(session -> {
+      try (OrtAllocatorFFM own = OrtAllocatorFFM.ofSession(session, device)) {
+        return own.statistics();
+      }
+    });
+  }
+
   /** {@return a new binding with nothing bound; the caller closes it} */
   public OrtIoBindingFFM createBinding() {
     return new OrtIoBindingFFM(this);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.retort.onnxruntime.testing.ModelBuilder;
 import io.retort.onnxruntime.testing.Models;
@@ -259,5 +260,22 @@ class SessionTest extends Fixture {
     MemorySegment gone = over.allocateFrom(ValueLayout.JAVA_BYTE, model);
     over.close();
     closed(() -> OrtSessionFFM.create(env, gone, null), "arena of the model is closed");
+  }
+
+  @Test
+  void memoryAndPowerOfASession() {
+    assumeTrue(API.apiVersion() >= 23, "the library is too old");
+    try (OrtSessionFFM session = session(Models.add(4)); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4)) {
+      for (String type : List.of("Efficient", "Default")) {
+        session.setEpDynamicOptions(Map.of("ep.dynamic.workload_type", type));
+        try (OrtValues values = session.run(Map.of("x", x, "y", x))) {
+          assertArrayEquals(new float[] {2, 4, 6, 8}, values.get("z").toFloats());
+        }
+      }
+      Map<String, String> statistics = session.allocatorStatistics(DeviceSpec.CPU);
+      assertTrue(statistics.keySet().containsAll(List.of("InUse", "MaxInUse")), statistics::toString);
+      assertThrows(OrtException.class, () -> session.allocatorStatistics(DeviceSpec.cuda(7)));
+    }
+    assertEquals(0, LiveObjects.count(ObjectKind.ALLOCATOR));
   }
 }

@@ -38,7 +38,8 @@ public final class NativeLibrary {
   public static final int MINIMUM_API = Engine.MINIMUM_API;
 
   private static final String ADVICE = "Name an engine (libretort or libonnxruntime, 1." + MINIMUM_API + " or newer; a file or its "
-      + "folder) with ORT_NATIVE_LIB_PATH, RETORT_LIBRARY or -Dretort.library, or add the jar with classifier 'native'; "
+      + "folder) with ORT_NATIVE_LIB_PATH, RETORT_LIBRARY or -Dretort.library, or add the jar with classifier 'native' (on the module path, with --add-modules "
+      + "io.retort.onnxruntime.natives); "
       + "scripts/download-native.sh fetches the official library.";
 
   private final Engine engine;
