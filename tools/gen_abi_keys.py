@@ -37,6 +37,30 @@ def described(key, keys):
     return f"{deed}{what}.{values}{default}"
 
 
+DERIVED = """
+/* No public source names the constants of the keys below. These names follow the rule of those above; a program that
+ * must also compile with the official header gives the key itself. */
+"""
+
+
+def derived(constants):
+    """Constant -> key, for the keys of sessions whose official constant is not public: "session.moe.offload.mode" is
+    kOrtSessionOptionsMoeOffloadMode. Keys of one provider have no constant in this header."""
+    named = {row["key"] for row in constants}
+    names = {}
+    for row in rows("config_keys.tsv"):
+        key = row["key"]
+        parts = key.removeprefix("session.").replace("_", ".").split(".")
+        plain = all(part.isalnum() for part in parts) and key.startswith(("session.", "mlas."))
+        if row["scope"] == "session" and row["of"] == "onnxruntime" and plain and key not in named:
+            names["kOrtSessionOptions" + "".join(part[0].upper() + part[1:] for part in parts)] = key
+    return names
+
+
+def definition(constant, key, keys):
+    return comment(described(key, keys)) + f'static const char* const {constant} = "{key}";\n'
+
+
 def headers():
     """File name -> text."""
     keys = {row["key"]: row for row in rows("config_keys.tsv")}
@@ -46,8 +70,9 @@ def headers():
         text = PROLOGUE.format(title=title)
         for row in constants:
             if row["header"] == header:
-                text += comment(described(row["key"], keys))
-                text += f'static const char* const {row["constant"]} = "{row["key"]}";\n'
+                text += definition(row["constant"], row["key"], keys)
+        if header == "session_options":
+            text += DERIVED + "".join(definition(name, key, keys) for name, key in derived(constants).items())
         files[name] = text
     return files
 
@@ -55,6 +80,6 @@ def headers():
 def errors():
     """Complaints about the table of names."""
     constants = rows("config_constants.tsv")
-    names = [row["constant"] for row in constants]
+    names = [row["constant"] for row in constants] + list(derived(constants))
     bad = [f"config_constants.tsv: {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
     return bad + [f"config_constants.tsv: no header {row['header']}" for row in constants if row["header"] not in HEADERS]

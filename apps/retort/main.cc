@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <stdexcept>
 #include <vector>
 
 #include "cli/checks.h"
@@ -110,6 +111,8 @@ int run_command(int argc, char** argv) try {
 } catch (const std::filesystem::filesystem_error& e) {
   return fail(retort::cli::kFailed, "retort: '" + e.path1().string() + "': " + e.code().message(), argc, argv);
 } catch (const std::bad_alloc&) {
+  return fail(retort::cli::kFailed, "retort: there is not enough memory", argc, argv);
+} catch (const std::length_error&) {
   return fail(retort::cli::kFailed, "retort: there is not enough memory", argc, argv);
 } catch (const nlohmann::json::exception&) {
   return fail(retort::cli::kFailed,

@@ -21,6 +21,9 @@ std::string existing(const std::string& path, bool folder) {
   const auto status = std::filesystem::status(path, error);
   if (path.empty()) return "the name is empty";
   if (!std::filesystem::exists(status)) return (folder ? "there is no folder '" : "there is no file '") + path + "'";
+  // A device may have no end: /dev/zero.
+  if (std::filesystem::is_character_file(status) || std::filesystem::is_block_file(status))
+    return "'" + path + "' is a device, not a " + (folder ? "folder" : "file");
   const bool is_folder = std::filesystem::is_directory(status);
   if (is_folder != folder) return "'" + path + (folder ? "' is not a folder" : "' is a directory, not a file");
   return "";

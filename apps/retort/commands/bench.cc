@@ -2,7 +2,9 @@
 // A, A B, …), so that neither engine always runs on the caches that the other left. There is a pause before each block,
 // because an engine's threads may spin after a run; the first run of a block is dropped; results are medians. Before
 // that, load time, first run and peak memory are measured in separate processes, with the engines in turn.
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include "bench/bench_ops.h"
 #include "bench/bench_report.h"
@@ -210,10 +212,23 @@ void add_amounts(CLI::App& app, BenchOptions& o) {
       ->type_name("N");
 }
 
+/// Throws WrongUsage if a list has a number twice, which would make two columns of one name.
+template <typename Number>
+void refuse_repeated(const char* option, const std::vector<Number>& list) {
+  for (auto at = list.begin(); at != list.end(); ++at) {
+    if (std::find(list.begin(), at, *at) == at) continue;
+    std::ostringstream text;
+    text << *at;
+    throw WrongUsage(std::string(option) + " has " + text.str() + " twice; leave one of them out");
+  }
+}
+
 void check_and_bench(const BenchOptions& o) {
   const SuiteOptions& suite = o.suite;
   if (int(!o.model.empty()) + int(!suite.folders.empty()) + int(!suite.from.empty()) != 1)
     throw WrongUsage("give one of MODEL, --suite and --from");
+  refuse_repeated("--threads", o.threads);
+  refuse_repeated("--percentiles", o.percentiles);
   kBenchTable.check(*o.command, !o.model.empty() ? kOneModel : suite.from.empty() ? kSuite : kFrom);
   if (suite.chosen())
     bench_suite(suite, o, [&o](const Scenario& s) { return scenario_words(o, s); });

@@ -1,14 +1,12 @@
 #include "diff/mark.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 
 #include "diff/proto.h"
 #include "engine/engine.h"
+#include "formats/tensors.h"
 
 namespace retort::cli {
 namespace {
@@ -176,9 +174,11 @@ std::optional<data_view> find_body(data_view graph, const BodyStep& step) {
 }  // namespace
 
 std::string read_model_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Failure(path + ": " + std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return read_file(path);
+  } catch (const Failure& f) {
+    throw Failure(path + ": " + f.what());
+  }
 }
 
 std::vector<data_view> graphs_at(const std::string& model, const std::vector<BodyStep>& path) {

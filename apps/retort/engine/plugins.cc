@@ -77,15 +77,19 @@ void EngineSession::add_provider(OrtSessionOptions* options, const std::string& 
     values.push_back(value.c_str());
   }
   const auto devices = engine_->plugin_devices(name);
-  const std::string brought = devices.empty() ? engine_->plugin_providers() : "";
+  if (!devices.empty())
+    return engine_->check(api.SessionOptionsAppendExecutionProvider_V2(
+        options, engine_->env(), devices.data(), devices.size(), keys.data(), values.data(), keys.size()));
   const auto built_in = engine_->providers();
-  if (!brought.empty() && std::find(built_in.begin(), built_in.end(), name) == built_in.end() && name != "CPU")
-    throw Failure("provider '" + name + "' does not exist; the plug-ins have " + brought);
-  engine_->check(
-      devices.empty()
-          ? api.SessionOptionsAppendExecutionProvider(options, name.c_str(), keys.data(), values.data(), keys.size())
-          : api.SessionOptionsAppendExecutionProvider_V2(options, engine_->env(), devices.data(), devices.size(),
-                                                         keys.data(), values.data(), keys.size()));
+  const bool known = name == "CPU" || std::find(built_in.begin(), built_in.end(), name) != built_in.end();
+  const std::string brought = engine_->plugin_providers();
+  if (!known && !brought.empty()) throw Failure("provider '" + name + "' does not exist; the plug-ins have " + brought);
+  try {
+    engine_->check(
+        api.SessionOptionsAppendExecutionProvider(options, name.c_str(), keys.data(), values.data(), keys.size()));
+  } catch (const Failure& f) {
+    throw Failure(f.what() + std::string(known ? "" : "; --plugin NAME=FILE loads a plug-in library"));
+  }
 }
 
 void EngineSession::add_providers(OrtSessionOptions* options, const SessionSettings& settings) const {

@@ -1,6 +1,5 @@
 // Converts values of an engine to host data: tensors, sequences, maps, optional values.
 #include <climits>
-#include <cstring>
 
 #include "engine/engine.h"
 
@@ -38,8 +37,8 @@ HostTensor read_tensor(const EngineLibrary& engine, OrtValue* value) {
                   ", which this program does not support");
   void* data = nullptr;
   engine.check(api.GetTensorMutableData(value, &data));
-  out.bytes.resize(out.size());
-  if (!out.bytes.empty()) std::memcpy(out.bytes.data(), data, out.bytes.size());
+  const auto* first = static_cast<const std::byte*>(data);
+  if (out.size() > 0) out.bytes.assign(first, first + out.size());
   return out;
 }
 

@@ -5,20 +5,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <protozero/exception.hpp>
 #include <set>
+#include <vector>
 
 #include "formats/formats.h"
 
 namespace retort::cli {
 namespace {
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Failure(std::strerror(errno));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The names of files for these values, without suffixes: each differs from all others.
 std::map<std::string, std::string> file_names(const HostValues& values) {
@@ -39,6 +33,20 @@ std::map<std::string, std::string> file_names(const HostValues& values) {
 
 }  // namespace
 
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure(std::strerror(errno));
+  std::error_code unknown;
+  const uintmax_t size = std::filesystem::file_size(path, unknown);
+  std::string bytes;
+  if (!unknown) bytes.reserve(size);  // tensors may have gigabytes, and growing copies them
+  std::vector<char> piece(size_t(1) << 20);
+  while (file.read(piece.data(), std::streamsize(piece.size())) || file.gcount() > 0)
+    bytes.append(piece.data(), size_t(file.gcount()));
+  if (file.bad()) throw Failure("the file cannot be read");
+  return bytes;
+}
+
 HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media) {
   const auto one = [](HostTensor tensor) {
     return HostValues{{"", {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)}}};
@@ -51,7 +59,7 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
                   ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "
                   "such as [[1,2],[3,4]], or a text for an input of strings");
   try {
-    const std::string bytes = slurp(path);
+    const std::string bytes = read_file(path);
     if (path.ends_with(".pb")) return {{"", parse_pb(bytes, port.kind)}};
     if (!tensor) throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
     if (path.ends_with(".npy")) return one(parse_npy(bytes));

@@ -120,17 +120,17 @@ HostTensor parse_elements(const Element& e, std::vector<int64_t> shape, std::str
   HostTensor t{.type = e.type, .shape = std::move(shape)};
   const size_t count = t.count();
   if (count > (e.bytes ? data.size() / e.bytes : kMostEmpty)) throw Failure("the .npy data is cut off");
-  std::string all =
-      fortran ? from_fortran(data.data(), e.bytes, t.shape, count) : std::string(data.substr(0, count * e.bytes));
-  for (size_t i = 0; e.swapped && i < all.size(); i += e.unit)
-    std::reverse(all.begin() + ptrdiff_t(i), all.begin() + ptrdiff_t(i + e.unit));
-  if (e.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-    for (size_t i = 0; i < count; ++i)
-      t.strings.push_back(text_of(std::string_view(all).substr(i * e.bytes, e.bytes), e.wide));
-    return t;
-  }
-  t.bytes.resize(all.size());
-  if (!all.empty()) std::memcpy(t.bytes.data(), all.data(), all.size());
+  const std::string ordered = fortran ? from_fortran(data.data(), e.bytes, t.shape, count) : std::string();
+  // Tensors may have gigabytes: those in C order are copied once.
+  const std::string_view all = fortran ? std::string_view(ordered) : data.substr(0, count * e.bytes);
+  const auto* first = reinterpret_cast<const std::byte*>(all.data());
+  t.bytes.assign(first, first + all.size());
+  for (auto at = t.bytes.begin(); e.swapped && at != t.bytes.end(); at += ptrdiff_t(e.unit))
+    std::reverse(at, at + ptrdiff_t(e.unit));
+  if (e.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return t;
+  const std::string_view texts(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
+  for (size_t i = 0; i < count; ++i) t.strings.push_back(text_of(texts.substr(i * e.bytes, e.bytes), e.wide));
+  t.bytes.clear();
   return t;
 }
 

@@ -20,6 +20,8 @@ struct MediaOptions {
 /// .npz, .pb, .csv; .png, .jpg, .jpeg and .wav are converted to the type and shape of `port`; sequences and maps are in .pb
 /// files. Throws Failure naming the file.
 HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media);
+/// All bytes of a file or pipe. Throws Failure without the file's name.
+std::string read_file(const std::string& path);
 /// Writes a whole file. Throws Failure.
 void write_file(const std::string& path, const std::string& bytes);
 /// Throws Failure if the file, or a folder of that name with files in it, could not be written; creates nothing.

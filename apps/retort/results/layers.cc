@@ -1,5 +1,6 @@
 #include "results/layers.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/interrupt.h"
@@ -13,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kAtOnce = 32;  // values that one run keeps in memory
+// Each run makes a session that keeps some values. It keeps more of them as long as they are small, because making a
+// session of thousands of nodes takes long.
+constexpr size_t kFirstValues = 32, kMostBytes = size_t(64) << 20;
 
 std::string four_digits(const json& number) {
   char text[32];
@@ -36,13 +39,17 @@ json measure_layers(const Common& options) {
   json layers = json::array();
   HostValues inputs;
   Progress progress("measuring");
-  for (size_t from = 0; from < place.names.size() && !interrupted(); from += kAtOnce) {
-    const size_t to = std::min(from + kAtOnce, place.names.size());
+  size_t at_once = kFirstValues;
+  for (size_t from = 0, to = 0; from < place.names.size() && !interrupted(); from = to) {
+    to = std::min(from + at_once, place.names.size());
     std::vector<Mark> marks;
     for (size_t v = from; v < to; ++v) marks.push_back(place.mark(v, place.names[v], false));
     for (const size_t id : described["graph"]["outputs"])
       std::erase_if(marks, [&](const Mark& m) { return m.name == described["graph"]["values"][id]["name"]; });
     const HostValues values = side.run(marks, options, inputs);
+    size_t bytes = 0;
+    for (const auto& [name, value] : values) bytes += value.tensor.bytes.size();
+    at_once = bytes < kMostBytes / 2 ? 2 * at_once : bytes > kMostBytes ? std::max<size_t>(at_once / 2, 1) : at_once;
     for (size_t v = from; v < to; ++v) {
       const auto found = values.find(place.names[v]);
       if (found == values.end() || !is_real(found->second.tensor.type) || found->second.tensor.count() == 0) continue;

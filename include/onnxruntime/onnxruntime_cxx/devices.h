@@ -66,7 +66,10 @@ struct DeviceEpIncompatibilityDetailsImpl : Base<T> {
   uint32_t GetReasonsBitmask() const {
     return Fetch<uint32_t>(GetApi().DeviceEpIncompatibilityDetails_GetReasonsBitmask, this->p_);
   }
-  std::string GetNotes() const { return FetchView(GetApi().DeviceEpIncompatibilityDetails_GetNotes, this->p_); }
+  // Owned by this object; may be null.
+  const char* GetNotes() const {
+    return Fetch<const char*>(GetApi().DeviceEpIncompatibilityDetails_GetNotes, this->p_);
+  }
   int32_t GetErrorCode() const {
     return Fetch<int32_t>(GetApi().DeviceEpIncompatibilityDetails_GetErrorCode, this->p_);
   }

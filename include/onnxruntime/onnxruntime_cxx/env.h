@@ -133,9 +133,10 @@ struct Env : detail::Base<OrtEnv> {
     ThrowOnError(GetApi().GetEpDevices(p_, &devices, &count));
     return detail::ListOf<ConstEpDevice>(devices, count);
   }
+  size_t GetNumHardwareDevices() const { return detail::Fetch<size_t>(GetApi().GetNumHardwareDevices, p_); }
   std::vector<ConstHardwareDevice> GetHardwareDevices() const {
-    const auto count = detail::Fetch<size_t>(GetApi().GetNumHardwareDevices, p_);
-    return detail::FetchList<ConstHardwareDevice>(count, GetApi().GetHardwareDevices, static_cast<const OrtEnv*>(p_));
+    return detail::FetchList<ConstHardwareDevice>(GetNumHardwareDevices(), GetApi().GetHardwareDevices,
+                                                  static_cast<const OrtEnv*>(p_));
   }
   DeviceEpIncompatibilityDetails GetHardwareDeviceEpIncompatibilityDetails(const char* ep_name,
                                                                            ConstHardwareDevice hw) const {
@@ -155,6 +156,9 @@ struct Env : detail::Base<OrtEnv> {
     OrtValue* const* destinations = const_cast<OrtValue* const*>(detail::HandlesOf(dst_tensors.data()));
     return Status(
         GetApi().CopyTensors(p_, detail::HandlesOf(src_tensors.data()), destinations, stream, src_tensors.size()));
+  }
+  Status CopyTensor(const OrtValue* src_tensor, OrtValue* dst_tensor, OrtSyncStream* stream) const {
+    return Status(GetApi().CopyTensors(p_, &src_tensor, &dst_tensor, stream, 1));
   }
 
  private:

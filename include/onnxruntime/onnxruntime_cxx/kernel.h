@@ -91,14 +91,18 @@ struct KernelContext {
   UnownedValue GetPreallocatedOutput(size_t index) const {
     return UnownedValue{detail::Fetch<OrtValue*>(GetApi().KernelContext_GetPreallocatedOutput, ctx_, index)};
   }
+  // The same, by the name that headers before 1.32 show.
+  UnownedValue GetUserProvidedOutput(size_t index) const { return GetPreallocatedOutput(index); }
 
   void* GetGPUComputeStream() const { return detail::Fetch<void*>(GetApi().KernelContext_GetGPUComputeStream, ctx_); }
-  UnownedSyncStream GetSyncStream() const {
-    return UnownedSyncStream{detail::Fetch<OrtSyncStream*>(GetApi().KernelContext_GetSyncStream, ctx_)};
+  // The stream of the run, owned by it; null if there is none.
+  OrtSyncStream* GetSyncStream() const {
+    return detail::Fetch<OrtSyncStream*>(GetApi().KernelContext_GetSyncStream, ctx_);
   }
   Logger GetLogger() const { return Logger{detail::Fetch<const OrtLogger*>(GetApi().KernelContext_GetLogger, ctx_)}; }
-  OrtAllocator* GetAllocator(const OrtMemoryInfo& memory_info) const {
-    return detail::Fetch<OrtAllocator*>(GetApi().KernelContext_GetAllocator, ctx_, &memory_info);
+  // Must outlive what it allocates.
+  Ort::Allocator GetAllocator(const OrtMemoryInfo& memory_info) const {
+    return Ort::Allocator{detail::Fetch<OrtAllocator*>(GetApi().KernelContext_GetAllocator, ctx_, &memory_info)};
   }
   OrtKernelContext* GetOrtKernelContext() const { return ctx_; }
   // Calls fn(usr_data, i) for each i below `total` on the session's threads, in `num_batch` parts (0: as many as fit).

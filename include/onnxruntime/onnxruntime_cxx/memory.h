@@ -138,6 +138,13 @@ struct AllocatorImpl : Base<T> {
 
   // Sizes are in bytes.
   void* Alloc(size_t size) { return Fetch<void*>(GetApi().AllocatorAlloc, this->p_, size); }
+  // Memory outside the arena, for what stays as long as the allocator; Alloc where an allocator does not tell the two
+  // apart. Null if there is none. Free gives it back.
+  void* Reserve(size_t size) {
+    constexpr uint32_t kHasReserve = 18;
+    OrtAllocator* allocator = this->p_;
+    return allocator->version >= kHasReserve && allocator->Reserve ? allocator->Reserve(allocator, size) : Alloc(size);
+  }
   MemoryAllocation GetAllocation(size_t size) { return MemoryAllocation(this->p_, Alloc(size), size); }
   void Free(void* p) { ThrowOnError(GetApi().AllocatorFree(this->p_, p)); }
   ConstMemoryInfo GetInfo() const {
@@ -145,6 +152,12 @@ struct AllocatorImpl : Base<T> {
   }
   KeyValuePairs GetStats() const {
     return KeyValuePairs{Fetch<OrtKeyValuePairs*>(GetApi().AllocatorGetStats, this->p_)};
+  }
+  // Gives memory that the allocator holds unused back to the system. Does nothing if the allocator cannot.
+  void Shrink() {
+    constexpr uint32_t kHasShrink = 25;
+    OrtAllocator* allocator = this->p_;
+    if (allocator->version >= kHasShrink && allocator->Shrink) ThrowOnError(allocator->Shrink(allocator));
   }
 };
 }  // namespace detail
@@ -155,9 +168,11 @@ struct AllocatorWithDefaultOptions : detail::AllocatorImpl<detail::Unowned<OrtAl
   AllocatorWithDefaultOptions() { ThrowOnError(GetApi().GetAllocatorWithDefaultOptions(&p_)); }
 };
 
-// The allocator of a session for a memory location. The session must outlive it and what it allocated.
+// The allocator of a session for a memory location, or one that the C interface gave to be released. The session must
+// outlive it and what it allocated.
 struct Allocator : detail::AllocatorImpl<OrtAllocator> {
   explicit Allocator(std::nullptr_t) {}
+  explicit Allocator(OrtAllocator* p) : AllocatorImpl<OrtAllocator>(p) {}
   Allocator(const Session& session, const OrtMemoryInfo* mem_info);
 };
 

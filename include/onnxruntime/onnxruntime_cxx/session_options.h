@@ -226,6 +226,13 @@ struct SessionOptionsImpl : SessionOptionsProviders<T, SessionOptionsImpl<T>> {
   SessionOptionsImpl& Add(OrtCustomOpDomain* custom_op_domain) {
     return this->Set(GetApi().AddCustomOpDomain, custom_op_domain);
   }
+  // A number for the dimensions that a model leaves free, by their denotation, such as "DATA_BATCH", or by their name.
+  SessionOptionsImpl& AddFreeDimensionOverride(const char* dim_denotation, int64_t dim_value) {
+    return this->Set(GetApi().AddFreeDimensionOverride, dim_denotation, dim_value);
+  }
+  SessionOptionsImpl& AddFreeDimensionOverrideByName(const char* dim_name, int64_t dim_value) {
+    return this->Set(GetApi().AddFreeDimensionOverrideByName, dim_name, dim_value);
+  }
 
   // A library with custom operators, which exports RegisterCustomOps.
   SessionOptionsImpl& RegisterCustomOpsLibrary(const ORTCHAR_T* library_name,

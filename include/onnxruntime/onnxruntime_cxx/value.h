@@ -213,7 +213,7 @@ struct Value : detail::ValueImpl<OrtValue> {
 
   static Value CreateMap(const Value& keys, const Value& values) {
     const OrtValue* both[] = {keys, values};
-    return Value{detail::Fetch<OrtValue*>(GetApi().CreateValue, both, 2, ONNX_TYPE_MAP)};
+    return Value{detail::Fetch<OrtValue*>(GetApi().CreateValue, both, size_t{2}, ONNX_TYPE_MAP)};
   }
   static Value CreateSequence(const std::vector<Value>& values) {
     return Value{detail::Fetch<OrtValue*>(GetApi().CreateValue, detail::HandlesOf(values.data()), values.size(),

@@ -124,7 +124,7 @@ bool cuda_installed() { return !cuda_plugin().empty() && has_driver(); }
 void cuda_is_missing(ErrorCode code) {
   fail(code,
        "the CUDA provider is not installed: there is no providers/libretort_cuda.so beside this library; install it, "
-       "or register its plug-in and add its devices by SessionOptionsAppendExecutionProvider_V2");
+       "or register a plug-in library that has it and add its devices");
 }
 
 OrtStatusPtr append_cuda_device(OrtSessionOptions* options, int device_id) noexcept {

@@ -15,8 +15,8 @@ namespace {
 
 [[noreturn]] void not_built_in(ErrorCode code, std::string_view provider) {
   fail(code,
-       "the {} provider is not built in (only {} is); leave it out, or register its plug-in and add its "
-       "devices by SessionOptionsAppendExecutionProvider_V2",
+       "the {} provider is not built in (only {} is); leave it out, or register the plug-in library that has it and "
+       "add its devices",
        provider, kCpuProvider);
 }
 

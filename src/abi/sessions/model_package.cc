@@ -10,6 +10,7 @@
 #include "abi/host/plugin.h"
 #include "abi/listing.h"
 #include "abi/sessions/environment.h"
+#include "abi/sessions/option_entries.h"
 #include "abi/slots.h"
 #include "package/package.h"
 
@@ -103,7 +104,7 @@ OrtSessionOptions options_of(const OrtModelPackageComponentContext& selected) {
     require(!key.empty() && key.size() <= kMostKey, ErrorCode::invalid_argument,
             "variant '{}' of component '{}' sets a session option whose name has {} characters; use 1 to {}",
             selected.variant->name, selected.component->name, key.size(), kMostKey);
-    options.options.config[key] = value;
+    if (!set_option(options.options, key, value)) options.options.config[key] = value;
   }
   // A session without a named provider runs on the CPU, which takes no options.
   const bool ignores = selected.provider == cpu_device().name && !selected.has_devices;

@@ -1,6 +1,7 @@
 // Session options: each setter checks and stores.
 #include "abi/key_values.h"
 #include "abi/sessions/environment.h"
+#include "abi/sessions/option_entries.h"
 #include "abi/sessions/options.h"
 #include "abi/slots.h"
 #include "abi/text.h"
@@ -157,7 +158,7 @@ OrtStatusPtr ORT_API_CALL AddFreeDimensionOverrideByName(OrtSessionOptions* opti
 
 OrtStatusPtr ORT_API_CALL AddSessionConfigEntry(OrtSessionOptions* options, const char* config_key,
                                                 const char* config_value) noexcept {
-  return guard([&] { add_config_entry(of(options).config, config_key, config_value); });
+  return guard([&] { add_session_entry(of(options), config_key, config_value); });
 }
 
 OrtStatusPtr ORT_API_CALL HasSessionConfigEntry(const OrtSessionOptions* options, const char* config_key,

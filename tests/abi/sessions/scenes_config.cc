@@ -1,4 +1,5 @@
 // How sessions and runs react to values of configuration keys.
+#include "folder.h"
 #include "model_maker.h"
 
 using namespace scenes;
@@ -127,6 +128,54 @@ SCENE(config, of_runs) {
   runs_with(s, "memory.enable_memory_arena_shrinkage", {"", "cpu:0", "gpu:0", "cpu:1", "abc"});
   runs_with(s, "disable_synchronize_execution_providers", {"0", "1", "", "abc"});
   runs_with(s, "qnn.htp_perf_mode", {"burst", "abc"});
+}
+
+SCENE(config, entries_that_are_options) {
+  const Values numbers = {"3", "-1", "03", " 3", "+3", "", "banana", "3x", "0x10", "99999999999", "-2147483649"};
+  const Values flags = {"0", "1", "true", "False", "TRUE", "", "2", "yes", " 1"};
+  const Values modes = {"sequential", "PARALLEL", "ort_sequential", "ort_parallel", "0", ""};
+  const Values levels = {"disable_all", "ENABLE_BASIC", "enable_extended", "enable_layout", "enable_all", "99", ""};
+  const std::pair<const char*, const Values*> all[] = {
+      {"session.intra_op_num_threads", &numbers},  {"session.inter_op_num_threads", &numbers},
+      {"session.log_severity_level", &numbers},    {"session.log_verbosity_level", &numbers},
+      {"session.use_per_session_threads", &flags}, {"session.use_deterministic_compute", &flags},
+      {"session.enable_cpu_mem_arena", &flags},    {"session.enable_mem_pattern", &flags},
+      {"session.execution_mode", &modes},          {"session.graph_optimization_level", &levels}};
+  s.env();
+  for (const auto& [key, values] : all) {
+    OrtSessionOptions* o = s.options();
+    for (const char* value : *values) {
+      s.note(key, value);
+      CALL(AddSessionConfigEntry, o, key, value);
+      int has = -1, pattern = -1;
+      ExecutionMode mode = ORT_SEQUENTIAL;
+      CALL(HasSessionConfigEntry, o, key, &has);
+      CALL(GetMemPatternEnabled, o, &pattern);
+      CALL(GetSessionExecutionMode, o, &mode);
+      s.note("state", has * 100 + pattern * 10 + int(mode));
+    }
+  }
+}
+
+SCENE(config, entries_that_are_options_change_sessions) {
+  // The environment has no threads of its own to share.
+  OrtSessionOptions* o = s.options();
+  OrtSession* session = nullptr;
+  for (const char* own : {"0", "1"}) {
+    CALL(AddSessionConfigEntry, o, "session.use_per_session_threads", own);
+    CALL(CreateSession, s.env(), model_path("dense").c_str(), o, &session);
+    s.note("session", session);
+    s.api.ReleaseSession(session);
+    session = nullptr;
+  }
+  o = s.options();
+  const Folder folder;
+  const std::string saved = folder / "saved.onnx";
+  CALL(AddSessionConfigEntry, o, "session.optimized_model_filepath", saved.c_str());
+  CALL(AddSessionConfigEntry, o, "session.log_id", "entry");
+  CALL(CreateSession, s.env(), model_path("dense").c_str(), o, &session);
+  s.note("saved", folder.has("saved.onnx"));
+  s.api.ReleaseSession(session);
 }
 
 SCENE(config, dynamic_options) {

@@ -35,6 +35,21 @@ void hardware();
 void compiled();
 void pairs();
 void statuses();
+// objects.cc
+void sparse_by_rows();
+void sparse_by_places_and_blocks();
+void containers();
+void texts_of_tensors();
+void allocators();
+void threads_of_a_program();
+void options_by_entries();
+void records();
+void copies();
+// kernels.cc
+void kernel_of_many_inputs();
+void model_in_parts();
+void model_on_top();
+void model_that_is_written();
 
 namespace Ort {
 int used_names();  // written by names.py
@@ -62,7 +77,20 @@ int main(int argc, char** argv) {
                                                       {"hardware", hardware},
                                                       {"compiled", compiled},
                                                       {"pairs", pairs},
-                                                      {"statuses", statuses}};
+                                                      {"statuses", statuses},
+                                                      {"sparseByRows", sparse_by_rows},
+                                                      {"sparseByPlacesAndBlocks", sparse_by_places_and_blocks},
+                                                      {"containers", containers},
+                                                      {"textsOfTensors", texts_of_tensors},
+                                                      {"allocators", allocators},
+                                                      {"threadsOfAProgram", threads_of_a_program},
+                                                      {"optionsByEntries", options_by_entries},
+                                                      {"records", records},
+                                                      {"copies", copies},
+                                                      {"kernelOfManyInputs", kernel_of_many_inputs},
+                                                      {"modelInParts", model_in_parts},
+                                                      {"modelOnTop", model_on_top},
+                                                      {"modelThatIsWritten", model_that_is_written}};
   int passed = 0, failed = 0;
   for (const auto& [name, test] : tests) {
     try {

@@ -58,7 +58,7 @@ mkdir -p lib; ln -sfn "$SO" lib/libonnxruntime.so.1
 client=("$HERE"/{main,binding,model}.cc)
 "${PYTHON:-python3}" "$HERE/names.py" 32 > names.cc
 build client_ours c++17 "$OURS" "${client[@]}"
-build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers}.cc names.cc
+build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels}.cc names.cc
 for program in client_ours ours; do
   run "$program" "$SO"
   [ -z "$ORACLE" ] || run "$program" "$ORACLE"
@@ -76,12 +76,12 @@ compiles() {
 compilers=("${CXX:-c++}")
 command -v clang++ > /dev/null && compilers+=(clang++) || { echo "no clang++: the headers were compiled by ${CXX:-c++} alone"; skipped=$((skipped + 1)); }
 for compiler in "${compilers[@]}"; do
-  for form in "c++20 -Werror -Wall -Wextra" "c++17 -fno-exceptions -DORT_NO_EXCEPTIONS" "c++17 -DORT_API_MANUAL_INIT" "c++17 -DORT_MINIMAL_BUILD"; do
+  for form in "c++20 -Werror -Wall -Wextra -Wpedantic" "c++17 -fno-exceptions -DORT_NO_EXCEPTIONS" "c++17 -DORT_API_MANUAL_INIT" "c++17 -DORT_MINIMAL_BUILD"; do
     compiles "$compiler" "$form" "$HERE/forms.cc"
   done
 done
 if [ ${#compilers[@]} = 2 ]; then
-  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers}.cc names.cc; do
+  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels}.cc names.cc; do
     compiles clang++ "c++17 -Wall -Wno-unused-parameter -Wno-unused-result -Wno-deprecated-declarations" "$part"
   done
 fi
