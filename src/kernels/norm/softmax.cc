@@ -96,10 +96,8 @@ size_t softmax_short_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
       e[k] = exp_shifted(d, v[k], max, hn::Set(d, kLog2E));
       sum = hn::Add(sum, e[k]);
     }
-    const V l = Log(d, sum), inverse = hn::Div(hn::Set(d, 1.0f), sum);
-    for (size_t k = 0; k < kExtent; ++k) {
-      e[k] = args.log ? hn::Sub(hn::Sub(v[k], max), l) : hn::Mul(e[k], inverse);
-    }
+    const V by = args.log ? Log(d, sum) : hn::Div(hn::Set(d, 1.0f), sum);
+    for (size_t k = 0; k < kExtent; ++k) e[k] = args.log ? hn::Sub(hn::Sub(v[k], max), by) : hn::Mul(e[k], by);
     store_rows<kExtent>(e, args.y + r * kExtent);
   }
   return r;

@@ -2,8 +2,8 @@
 // transposes in between. An operand is either split, [B, H, S, D], or lies in rows: [B, S, …], whose trailing axes hold
 // all heads one after the other, starting with element `offset` (for example Q, K and V packed together). Scores are
 // replaced by `hidden` where the flags say so, then the bias is added. A query whose scores are all -inf gives NaN as a
-// plain Softmax does, or zeros with `blind_zero`. Past and present keys and values are split. A bias of fewer batch items
-// repeats: windows of several images share their masks.
+// plain Softmax does, or zeros with `blind_zero`. Past and present keys and values are split. With
+// `bias_repeats`, the bias may have fewer batch items and repeats: the windows of several images share their masks.
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -13,23 +13,17 @@ struct StridedAttention {
   int64_t q_heads = 1, kv_heads = 1, head_size = 1, v_head_size = 1;
   int64_t q_offset = 0, k_offset = 0, v_offset = 0;
   bool q_split = false, k_split = false, v_split = false, y_split = false;
-  bool flag_hides = false, blind_zero = false;
+  bool flag_hides = false, blind_zero = false, bias_repeats = false;
   float scale = 1, hidden = -std::numeric_limits<float>::infinity();
-  static constexpr std::tuple attributes{required("q_heads", &StridedAttention::q_heads),
-                                         required("kv_heads", &StridedAttention::kv_heads),
-                                         required("head_size", &StridedAttention::head_size),
-                                         required("v_head_size", &StridedAttention::v_head_size),
-                                         attr("q_offset", &StridedAttention::q_offset),
-                                         attr("k_offset", &StridedAttention::k_offset),
-                                         attr("v_offset", &StridedAttention::v_offset),
-                                         attr("q_split", &StridedAttention::q_split),
-                                         attr("k_split", &StridedAttention::k_split),
-                                         attr("v_split", &StridedAttention::v_split),
-                                         attr("y_split", &StridedAttention::y_split),
-                                         attr("flag_hides", &StridedAttention::flag_hides),
-                                         attr("blind_zero", &StridedAttention::blind_zero),
-                                         required("scale", &StridedAttention::scale),
-                                         attr("hidden", &StridedAttention::hidden)};
+  static constexpr std::tuple attributes{
+      required("q_heads", &StridedAttention::q_heads),     required("kv_heads", &StridedAttention::kv_heads),
+      required("head_size", &StridedAttention::head_size), required("v_head_size", &StridedAttention::v_head_size),
+      attr("q_offset", &StridedAttention::q_offset),       attr("k_offset", &StridedAttention::k_offset),
+      attr("v_offset", &StridedAttention::v_offset),       attr("q_split", &StridedAttention::q_split),
+      attr("k_split", &StridedAttention::k_split),         attr("v_split", &StridedAttention::v_split),
+      attr("y_split", &StridedAttention::y_split),         attr("flag_hides", &StridedAttention::flag_hides),
+      attr("blind_zero", &StridedAttention::blind_zero),   attr("bias_repeats", &StridedAttention::bias_repeats),
+      required("scale", &StridedAttention::scale),         attr("hidden", &StridedAttention::hidden)};
   enum Input : size_t { kQ, kK, kV, kBias, kFlags, kPastK, kPastV };
   enum Output : size_t { kY, kPresentK, kPresentV };
 
@@ -133,8 +127,8 @@ struct StridedAttention {
 
  private:
   // Like the additions that this operator replaced, rejects a mask that covers only some of the keys.
-  static ScoreOperand mask(const RunContext& c, size_t i, const AttentionShape& s) {
-    const ScoreOperand o = score_operand(c, i, s, true);
+  ScoreOperand mask(const RunContext& c, size_t i, const AttentionShape& s) const {
+    const ScoreOperand o = score_operand(c, i, s, i == kBias && bias_repeats);
     const bool fits = !c.has(i) || c.shape(i).rank() == 0 || c.shape(i).back() == 1 || o.columns == s.total();
     require(fits, ErrorCode::invalid_argument, "the mask covers {} keys, but there are {}", o.columns, s.total());
     return o;

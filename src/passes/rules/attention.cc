@@ -199,6 +199,7 @@ NodeSpec make_spec(const Parts& p) {
   spec.attributes.set("head_size", p.q.size);
   spec.attributes.set("v_head_size", p.v.fresh.size);
   spec.attributes.set("scale", float(p.scores.scale * p.q.factor * p.k.fresh.factor));
+  if (p.scores.windows) spec.attributes.set("bias_repeats", int64_t(1));
   if (p.guarded) spec.attributes.set("blind_zero", int64_t(1));
   if (p.scores.flags != ValueId::none) {
     spec.attributes.set("hidden", float(p.scores.hidden));

@@ -140,7 +140,7 @@ void windows_with_masks(TestGraph& t) {
 const RuleExample example_of_windows_with_masks("attention_in_windows", {"attention"}, windows_with_masks,
                                                 R"(graph(q: float32[6,5,12], k: float32[6,5,12], v: float32[6,5,12]) {
   Add#1: float32[2,3,5,5] = Add(positions, mask#1)
-  Attention#1: float32[6,5,3,4] = retort.Attention(q, k, v, Add#1) {head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4}
+  Attention#1: float32[6,5,3,4] = retort.Attention(q, k, v, Add#1) {bias_repeats=1, head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4}
   y: float32[6,5,12] = Reshape(Attention#1, i#1)
   return y
 }

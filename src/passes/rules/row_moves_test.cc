@@ -32,7 +32,7 @@ const RuleExample example_of_windows("rows_into_windows", {"row_moves_reshape"},
                                      R"(graph(x: float32[batch,4,4,16]) {
   Reshape#1: float32[batch,16,16] = Reshape(x, shape#1)
   Gather#1: float32[batch,16,16] = Gather(Reshape#1, rows#1) {axis=1}
-  y: float32[4*batch,4,16] = Reshape(Gather#1, shape#2)
+  y: float32[(batch)*4,4,16] = Reshape(Gather#1, shape#2)
   return y
 }
 )");
