@@ -34,31 +34,68 @@ HWY_INLINE Sums nearest(ScaleVector x) {
 #endif
 }
 
-/// round(sum · scale + offset), as nearest().
-HWY_INLINE Sums rounded(Sums sum, ScaleVector scale, ScaleVector offset) {
-  return nearest(hn::Add(hn::Mul(hn::ConvertTo(hn::ScalableTag<float>(), sum), scale), offset));
+/// The nearest integers of numbers within ±2^31, which are the same ones.
+HWY_INLINE Sums nearest_small(ScaleVector x) {
+#if HWY_TARGET <= HWY_AVX3
+  return Sums{_mm512_cvtps_epi32(x.raw)};
+#elif HWY_TARGET <= HWY_AVX2
+  return Sums{_mm256_cvtps_epi32(x.raw)};
+#elif HWY_ARCH_X86
+  return Sums{_mm_cvtps_epi32(x.raw)};
+#else
+  return hn::NearestInt(x);
+#endif
 }
 
+/// Scale and offset of a vector of sums.
+struct Scaling {
+  ScaleVector scale, offset;
+  /// Whether results of any sum are within ±2^31 and need no offset.
+  HWY_INLINE bool is_plain() const {
+    const hn::ScalableTag<float> d;
+    const auto small = hn::Le(hn::Abs(scale), hn::Set(d, 0.5f));  // NaN is not small
+    return hn::AllTrue(d, hn::And(small, hn::Eq(offset, hn::Zero(d))));
+  }
+};
+HWY_INLINE Scaling load_scaling(const float* scale, const float* offset) {
+  const hn::ScalableTag<float> d;
+  return {hn::LoadU(d, scale), hn::LoadU(d, offset)};
+}
+
+/// round(sum · scale + offset), as nearest(). `kPlain`: the scaling is_plain().
+template <bool kPlain>
+HWY_INLINE Sums rounded(Sums sum, const Scaling& by) {
+  const auto scaled = hn::Mul(hn::ConvertTo(hn::ScalableTag<float>(), sum), by.scale);
+  if constexpr (kPlain) return nearest_small(scaled);
+  return nearest(hn::Add(scaled, by.offset));
+}
+
+/// The range of codes. Signed ones are computed as unsigned ones, 128 above, and their sign bit is inverted at the end.
+struct CodeRange {
+  Pairs zero;
+  Bytes flip;
+  CodeRange(int32_t of_zero, bool is_signed)
+      : zero(hn::Set(PairTag(), int16_t(of_zero + (is_signed ? 128 : 0)))),
+        flip(hn::Set(ByteTag(), uint8_t(is_signed ? 0x80 : 0))) {}
+};
+
 /// Saturates two vectors to 16 bits and adds the zero point. The order is that of pack_bytes().
-HWY_INLINE Pairs pack_pairs(Sums a, Sums b, Pairs zero) {
-  return hn::SaturatedAdd(hn::ReorderDemote2To(PairTag(), a, b), zero);
+HWY_INLINE Pairs pack_pairs(Sums a, Sums b, const CodeRange& range) {
+  return hn::SaturatedAdd(hn::ReorderDemote2To(PairTag(), a, b), range.zero);
 }
 
 /// Saturates two vectors to codes: on x86 within each 128 bits, first the eight numbers of `a`, then those of `b`.
-template <bool kSigned>
-HWY_INLINE Bytes pack_bytes(Pairs a, Pairs b) {
+HWY_INLINE Bytes pack_bytes(Pairs a, Pairs b, const CodeRange& range) {
 #if HWY_TARGET <= HWY_AVX3
-  return Bytes{kSigned ? _mm512_packs_epi16(a.raw, b.raw) : _mm512_packus_epi16(a.raw, b.raw)};
+  const Bytes codes{_mm512_packus_epi16(a.raw, b.raw)};
 #elif HWY_TARGET <= HWY_AVX2
-  return Bytes{kSigned ? _mm256_packs_epi16(a.raw, b.raw) : _mm256_packus_epi16(a.raw, b.raw)};
+  const Bytes codes{_mm256_packus_epi16(a.raw, b.raw)};
 #elif HWY_ARCH_X86
-  return Bytes{kSigned ? _mm_packs_epi16(a.raw, b.raw) : _mm_packus_epi16(a.raw, b.raw)};
+  const Bytes codes{_mm_packus_epi16(a.raw, b.raw)};
 #else
-  if constexpr (kSigned)
-    return Bytes{vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(a.raw), vqmovn_s16(b.raw)))};
-  else
-    return Bytes{vcombine_u8(vqmovun_s16(a.raw), vqmovun_s16(b.raw))};
+  const Bytes codes{vcombine_u8(vqmovun_s16(a.raw), vqmovun_s16(b.raw))};
 #endif
+  return hn::Xor(codes, range.flip);
 }
 
 /// The first n bytes of a vector; memory after them is not read or written.

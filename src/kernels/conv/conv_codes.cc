@@ -11,6 +11,8 @@ namespace {
 
 using codes_detail::CodesDepthwise;
 using codes_detail::CodesProduct;
+using codes_detail::DepthwiseBlock;
+using codes_detail::kLeastBlock;
 using codes_detail::PixelForm;
 
 constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
@@ -174,8 +176,8 @@ PixelForm form_of(const ConvCodesArgs& a) {
   return {.flip = uint8_t(a.input_signed ? 0x80 : 0), .result_signed = a.output_signed, .result_zero = a.output_zero};
 }
 
-/// Sets the rows of block `block`; `memory` is that of the worker.
-void set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
+/// Sets the rows of block `block`, and returns the first pixel of the result; `memory` is that of the worker.
+size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
   const ConvShape& s = a.shape;
   const Patch patch(s);
   size_t pixel = block * tasks.rows;
@@ -210,40 +212,81 @@ void set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t*
   }
   p.y = a.output + pixel * s.out_pixel_stride;
   p.y_stride = s.out_pixel_stride;
+  return pixel;
+}
+
+/// Multiplies into `memory`, and adds the other image, which may be the output. `pixel` is the first one of the result,
+/// and `n` the first channel.
+void multiply_and_add(const ConvCodesArgs& a, CodesProduct p, size_t pixel, size_t n, uint8_t* memory) {
+  const CodesResidual& r = a.residual;
+  CodeRows rows{p.lines * p.rows, p.columns, p.columns, r.pixel_stride, p.y_stride};
+  CodeRun sum = r.sum, other = r.other;
+  sum.codes = p.y;
+  other.codes = static_cast<const uint8_t*>(other.codes) + pixel * r.pixel_stride + n;
+  p.y = memory;
+  p.y_stride = p.columns;
+  p.y_line = p.rows * p.columns;
+  codes_detail::multiply_codes(p);
+  add_codes({memory, a.output_signed, a.output_zero, r.scale}, other, sum, rows);
+}
+/// Bytes that it uses.
+size_t sum_bytes(const ConvShape& s) {
+  const Tasks tasks(s);
+  const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, s.out_w, "lines") : tasks.rows;
+  return round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
 }
 
 void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
   const ConvShape& s = a.shape;
   const Tasks tasks(s);
-  const size_t depth = Patch(s).depth(), bytes = worker_bytes(s);
+  const bool adds = a.residual.other.codes;
+  const size_t depth = Patch(s).depth(), rows_bytes = worker_bytes(s), bytes = rows_bytes + (adds ? sum_bytes(s) : 0);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
     CodesProduct p{.form = form_of(a), .columns = std::min(tasks.columns, s.out_c - n)};
-    set_rows(a, tasks, task / tasks.column_groups, static_cast<uint8_t*>(scratch) + size_t(worker) * bytes, p);
+    auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
+    const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;
     p.y += n;
-    codes_detail::multiply_codes(p);
+    adds ? multiply_and_add(a, p, pixel, n, memory + rows_bytes) : codes_detail::multiply_codes(p);
   });
+}
+
+/// The number of blocks of channels.
+size_t depthwise_blocks(size_t channels) {
+  size_t count = 0;
+  for (size_t first = 0; first < channels; ++count) first += codes_detail::depthwise_block(first, channels).width;
+  return count;
+}
+/// Block i: all but those of the rest are equally wide.
+DepthwiseBlock depthwise_block_at(size_t channels, size_t i) {
+  const size_t width = 2 * codes_panel_width(), whole = std::min(i, channels / width);
+  DepthwiseBlock block = codes_detail::depthwise_block(whole * width, channels);
+  for (; i > whole; --i) block = codes_detail::depthwise_block(block.first + block.width, channels);
+  return block;
 }
 
 void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
   const ConvShape& s = a.shape;
   constexpr size_t kTaskResults = 64 << 10, kMostTasks = 32;
-  const size_t block = codes_detail::depthwise_block(), blocks = ceil_div(s.out_c, block);
-  const size_t wanted = std::clamp<size_t>(s.out_pixels() * blocks * block / kTaskResults, 1, kMostTasks);
-  const size_t parts = std::min(s.out_h, ceil_div(wanted, s.batch * blocks)), lines = ceil_div(s.out_h, parts);
+  const size_t blocks = depthwise_blocks(s.out_c);
+  const size_t wanted =
+      std::clamp<size_t>(s.out_pixels() * round_up(s.out_c, kLeastBlock) / kTaskResults, 1, kMostTasks);
+  const size_t parts = std::min(s.out_h, ceil_div(wanted, s.batch * blocks));
+  const size_t lines = round_up(ceil_div(s.out_h, parts), codes_detail::depthwise_takes_two_lines(s) ? 2 : 1);
   const size_t per_image = ceil_div(s.out_h, lines) * blocks;
   const size_t quads = round_up(codes_detail::depthwise_quads_bytes(s), 128);
-  const size_t filters = round_up(s.kernel_h, 4) * s.kernel_w * block;
+  const size_t filters = round_up(s.kernel_h, 4) * s.kernel_w;
   par.for_each(s.batch * per_image, [&](size_t task, int worker) {
-    const size_t b = task / per_image, channel = task % blocks * block;
-    CodesDepthwise w{.form = form_of(a), .shape = &s, .channels = std::min(block, s.out_c - channel)};
+    const auto [channel, width] = depthwise_block_at(s.out_c, task % blocks);
+    const size_t b = task / per_image;
+    CodesDepthwise w{.form = form_of(a), .shape = &s, .width = width, .channels = std::min(width, s.out_c - channel)};
     w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
     w.outside = a.input_zero;
-    w.filters = a.packed + channel / block * filters;
+    w.filters = a.packed + channel * filters;
     w.bias = a.bias + channel;
     w.scale = a.scale + channel;
     w.offset = a.offset + channel;
@@ -256,12 +299,12 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
 }
 
 void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
-  const size_t block = codes_detail::depthwise_block();
-  for (size_t first = 0; first < s.out_c; first += block) {
+  for (DepthwiseBlock block{}; block.first < s.out_c; block.first += block.width) {
+    block = codes_detail::depthwise_block(block.first, s.out_c);
     for (size_t k = 0; k < s.kernel_h; k += 4) {
-      for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block) {
-        for (size_t place = 0; place < block; ++place) {
-          const size_t channel = first + codes_detail::depthwise_channel(place);
+      for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block.width) {
+        for (size_t place = 0; place < block.width; ++place) {
+          const size_t channel = block.first + codes_detail::depthwise_channel(block.width, place);
           for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i)
             to[place * 4 + i - k] = filters[(channel * s.kernel_h + i) * s.kernel_w + j];
         }
@@ -292,12 +335,14 @@ bool suits_conv_codes(const ConvShape& s) {
 }
 
 size_t conv_codes_places(const ConvShape& s) {
-  return round_up(s.out_c, is_depthwise(s) ? codes_detail::depthwise_block() : codes_panel_width());
+  return round_up(s.out_c, is_depthwise(s) ? kLeastBlock : codes_panel_width());
 }
 size_t conv_codes_channel(const ConvShape& s, size_t place) {
   if (!is_depthwise(s)) return place;
-  const size_t block = codes_detail::depthwise_block();
-  return place / block * block + codes_detail::depthwise_channel(place % block);
+  const size_t width = 2 * codes_panel_width(), i = place / width;
+  DepthwiseBlock block = depthwise_block_at(s.out_c, i);
+  while (block.first + block.width <= place) block = codes_detail::depthwise_block(block.first + block.width, s.out_c);
+  return block.first + codes_detail::depthwise_channel(block.width, place - block.first);
 }
 
 int32_t conv_codes_zero(int32_t zero, bool is_signed) {
@@ -317,11 +362,11 @@ void pack_conv_codes(const ConvShape& s, const int8_t* filters, void* packed) no
   is_depthwise(s) ? pack_depthwise(s, filters, to) : pack_panels(s, filters, to);
 }
 
-size_t conv_codes_scratch_bytes(const ConvShape& s, int workers) {
+size_t conv_codes_scratch_bytes(const ConvShape& s, bool residual, int workers) {
   if (s.out_pixels() == 0) return 0;
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
-  return checked_mul(worker_bytes(s), size_t(workers), "rows of codes");
+  return checked_mul(worker_bytes(s) + (residual ? sum_bytes(s) : 0), size_t(workers), "rows of codes");
 }
 
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept {

@@ -4,9 +4,11 @@
 //
 // rounded half to even and clamped to the range of the result; a NaN gives the smallest code. Sums are exact in 32 bits
 // that wrap around, so results have the same bits on every instruction level and for any number of threads. Pixels
-// outside the image count as the zero point. Shapes and pixel strides, here in bytes, are those of kernels/conv/conv.h.
+// outside the image count as the zero point. The codes of another image may be added to the result; the sum is rounded
+// as kernels/elementwise/codes.h does. Shapes and pixel strides, here in bytes, are those of kernels/conv/conv.h.
 #pragma once
 #include "kernels/conv/conv.h"
+#include "kernels/elementwise/codes.h"
 #include "kernels/gemm/gemm_codes.h"
 
 namespace retort::kernels {
@@ -28,6 +30,14 @@ size_t conv_codes_channel(const ConvShape& shape, size_t place);
 /// this number must be subtracted from its bias.
 int32_t conv_codes_zero(int32_t zero, bool is_signed);
 
+/// Codes that are added to those of the result. Without `other.codes`, nothing is added.
+struct CodesResidual {
+  CodeRun other;            ///< an image of the shape of the result; it may be the output
+  size_t pixel_stride = 1;  ///< of the other image
+  float scale = 1;          ///< of the codes of the convolution
+  CodeRun sum;              ///< what the codes of the output mean
+};
+
 struct ConvCodesArgs {
   ConvShape shape;
   const uint8_t* input = nullptr;
@@ -40,10 +50,11 @@ struct ConvCodesArgs {
   uint8_t* output = nullptr;  ///< may not overlap the input
   bool output_signed = false;
   int32_t output_zero = 0;
+  CodesResidual residual;  ///< only with one group
 };
 
 /// Bytes of `scratch`, 64-byte aligned.
-size_t conv_codes_scratch_bytes(const ConvShape& shape, int workers);
+size_t conv_codes_scratch_bytes(const ConvShape& shape, bool residual, int workers);
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept;
 
 /// The reference: plain loops, for any number of groups. `packed` has the filters as they are, bias, scale and offset

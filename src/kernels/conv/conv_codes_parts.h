@@ -1,5 +1,8 @@
 // The parts of conv_codes that depend on the processor.
 #pragma once
+#include <algorithm>
+
+#include "base/checked.h"
 #include "kernels/conv/conv_codes.h"
 
 namespace retort::kernels::codes_detail {
@@ -29,22 +32,35 @@ struct CodesProduct {
 };
 void multiply_codes(const CodesProduct& product) noexcept;
 
-/// Channels of a block of a depthwise convolution; their order is such that packing four vectors of 32-bit sums to
-/// bytes gives the order of the image.
-inline size_t depthwise_block() { return 2 * codes_panel_width(); }
-/// The channel of `place` in its block: vector v of four has, in each group of four lanes, channels 4 v to 4 v + 3 of
-/// sixteen.
-inline size_t depthwise_channel(size_t place) {
-  const size_t lanes = codes_panel_width() / 2, lane = place % lanes;
-  return lane / 4 * 16 + place / lanes * 4 + lane % 4;
+/// Channels of a depthwise convolution are computed in blocks: as wide as a vector of bytes, and for the rest a half, a
+/// quarter, down to kLeastBlock.
+struct DepthwiseBlock {
+  size_t first = 0, width = 0;
+};
+inline constexpr size_t kLeastBlock = 16;
+/// The block that begins with channel `first` of `channels`.
+inline DepthwiseBlock depthwise_block(size_t first, size_t channels) {
+  const size_t left = round_up(channels - first, kLeastBlock);
+  size_t width = 2 * codes_panel_width();
+  while (width > left) width /= 2;
+  return {first, width};
 }
+/// The channel of `place` in a block of `width`: of each sixteen, quarter q of every sixteen is before quarter q + 1.
+inline size_t depthwise_channel(size_t width, size_t place) {
+  const size_t piece = place / 4, blocks = width / kLeastBlock;
+  return piece % blocks * kLeastBlock + piece / blocks * 4 + place % 4;
+}
+
+/// Columns whose sums are computed at the same time, and of a run whose quads stay in the first-level cache.
+inline constexpr size_t kDepthwiseColumns = 4, kDepthwiseRun = 64;
 
 /// Lines of the result of a depthwise convolution, one block of channels.
 struct CodesDepthwise {
   PixelForm form;
   const ConvShape* shape = nullptr;
   const uint8_t* image = nullptr;   ///< the first channel of the block at pixel 0
-  size_t channels = 0;              ///< at most a block
+  size_t width = 0;                 ///< of the block
+  size_t channels = 0;              ///< at most the width
   uint8_t outside = 0;              ///< the code of pixels outside the image
   const int8_t* filters = nullptr;  ///< [kernel row / 4][kernel column][place][4 kernel rows]
   const int32_t* bias = nullptr;
@@ -53,12 +69,17 @@ struct CodesDepthwise {
   size_t first = 0, lines = 0;
   uint8_t* quads = nullptr;  ///< depthwise_quads_bytes() of working memory
 };
-/// Columns of the padded image under one line of results.
-inline size_t depthwise_columns(const ConvShape& s) {
-  return (s.out_w - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1;
+/// Columns of the padded image under `count` columns of results.
+inline size_t depthwise_columns(const ConvShape& s, size_t count) {
+  return (count - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1;
 }
 inline size_t depthwise_quads_bytes(const ConvShape& s) {
-  return (s.kernel_h + 3) / 4 * depthwise_columns(s) * depthwise_block() * 4;
+  const size_t columns = depthwise_columns(s, std::clamp(s.out_w, kDepthwiseColumns, kDepthwiseRun));
+  return ceil_div(s.kernel_h, size_t(4)) * columns * 2 * codes_panel_width() * 4;
+}
+/// Whether the quads under a line of results are also those under the next one.
+inline bool depthwise_takes_two_lines(const ConvShape& s) {
+  return s.stride_h == 1 && s.dilation_h == 1 && s.kernel_h % 4 != 0;
 }
 void convolve_code_lines(const CodesDepthwise& lines) noexcept;
 

@@ -40,19 +40,19 @@ struct RowsOrder {
 
 /// Up to a panel of columns of the result.
 struct Columns {
-  ScaleVector scale[2], offset[2];
-  Pairs zero;
+  Scaling by[2];
+  CodeRange range;
   size_t count;
 };
 
-template <bool kSigned>
+template <bool kPlain>
 HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums (&second)[2], uint8_t* y0,
                            uint8_t* y1) {
   static constexpr RowsOrder order;
   const auto pairs = [&](const Sums(&s)[2]) HWY_ATTR {
-    return pack_pairs(rounded(s[0], c.scale[0], c.offset[0]), rounded(s[1], c.scale[1], c.offset[1]), c.zero);
+    return pack_pairs(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
   };
-  const Bytes packed = pack_bytes<kSigned>(pairs(first), pairs(second));
+  const Bytes packed = pack_bytes(pairs(first), pairs(second), c.range);
   const hn::Half<ByteTag> half;
   const ByteTag bytes;
   const Bytes sorted = kSumLanes == 4
@@ -76,7 +76,7 @@ struct Tile {
   size_t ahead;  // bytes from the filters to those that the tile requests for later
 };
 
-template <size_t kRows, CodesUnit kUnit, bool kFlip>
+template <size_t kRows, CodesUnit kUnit, bool kFlip, bool kPlain>
 void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
   const SumTag d;
   const size_t stride = t.p.a_stride, y_stride = t.p.y_stride;
@@ -107,49 +107,48 @@ void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
 #pragma GCC unroll 5
     for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.part_stride;
   }
-  const bool is_signed = t.p.form.result_signed;
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; r += 2) {
     const size_t next = std::min(r + 1, kRows - 1);
-    uint8_t *const y0 = y + r * y_stride, *const y1 = y + next * y_stride;
-    is_signed ? store_rows<true>(t.columns, s[r], s[next], y0, y1)
-              : store_rows<false>(t.columns, s[r], s[next], y0, y1);
+    store_rows<kPlain>(t.columns, s[r], s[next], y + r * y_stride, y + next * y_stride);
   }
 }
 
 using TileFn = void (*)(const Tile&, const uint8_t*, uint8_t*) noexcept;
-template <CodesUnit kUnit, bool kFlip, size_t... kRows>
+template <CodesUnit kUnit, bool kFlip, bool kPlain, size_t... kRows>
 constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows...>) {
-  return {&multiply_tile<kRows + 1, kUnit, kFlip>...};
+  return {&multiply_tile<kRows + 1, kUnit, kFlip, kPlain>...};
 }
 
 template <CodesUnit kUnit>
-const TileFn* tiles_for(bool flip) {
-  static constexpr auto plain = tiles<kUnit, false>(std::make_index_sequence<kMostRows>());
-  static constexpr auto flipped = tiles<kUnit, true>(std::make_index_sequence<kMostRows>());
-  return flip ? flipped.data() : plain.data();
+const TileFn* tiles_for(bool flip, bool plain) {
+  using Rows = std::make_index_sequence<kMostRows>;
+  static constexpr std::array<TileFn, kMostRows> forms[2][2] = {
+      {tiles<kUnit, false, false>(Rows()), tiles<kUnit, false, true>(Rows())},
+      {tiles<kUnit, true, false>(Rows()), tiles<kUnit, true, true>(Rows())}};
+  return forms[flip][plain].data();
 }
 
 /// The forms of a tile by its number of rows less 1; on x86 there is only one unit per level.
-const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip) {
+const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Columns& columns) {
+  const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
 #if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip);
+  if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
 #endif
-  return tiles_for<CodesUnit::quads>(flip);
+  return tiles_for<CodesUnit::quads>(flip, plain);
 }
 
 }  // namespace
 
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
-  const hn::ScalableTag<float> d;
-  const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0);
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
   const size_t count = ceil_div(p.rows, kMostRows), even = ceil_div(p.rows, count);
   for (size_t n = 0; n < p.columns; n += kPanel) {
-    const Columns columns{.scale = {hn::LoadU(d, p.scale + n), hn::LoadU(d, p.scale + n + kSumLanes)},
-                          .offset = {hn::LoadU(d, p.offset + n), hn::LoadU(d, p.offset + n + kSumLanes)},
-                          .zero = hn::Set(PairTag(), int16_t(p.form.result_zero)),
-                          .count = p.columns - n};
+    const Columns columns{
+        {load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
+        CodeRange(p.form.result_zero, p.form.result_signed),
+        p.columns - n};
+    const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0, columns);
     const size_t panel = kPanel * p.parts * p.depth;
     Tile tile{p, columns, p.filters + n / kPanel * panel, p.bias + n, panel};
     for (size_t line = 0; line < p.lines; ++line) {

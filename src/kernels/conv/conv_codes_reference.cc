@@ -33,16 +33,32 @@ int32_t sum_at(const ConvCodesArgs& a, size_t p, size_t o) {
   return int32_t(sum);
 }
 
+/// The code of a number; NaN becomes the smallest.
+uint8_t code_of(float x, bool is_signed, int32_t zero) {
+  const float low = is_signed ? -128 : 0, high = low + 255, whole = std::nearbyint(x) + float(zero);
+  return uint8_t(int32_t(!(whole > low) ? low : std::min(whole, high)));
+}
+
+/// The code of the sum of a result and that of the other image.
+uint8_t sum_with(const CodesResidual& r, uint8_t other, float own) {
+  const float sum = own + float(code(other, r.other.is_signed) - r.other.zero) * r.other.scale;
+  return code_of(sum / r.sum.scale, r.sum.is_signed, r.sum.zero);
+}
+
 }  // namespace
 
 void conv_codes_reference(const ConvCodesArgs& a) noexcept {
   const ConvShape& s = a.shape;
-  const float low = a.output_signed ? -128 : 0, high = low + 255;
+  const auto* other = static_cast<const uint8_t*>(a.residual.other.codes);
   for (size_t p = 0; p < s.out_pixels(); ++p) {
     for (size_t o = 0; o < s.out_c; ++o) {
       const float scaled = float(sum_at(a, p, o)) * a.scale[o] + a.offset[o];
-      const float x = std::nearbyint(scaled) + float(a.output_zero);
-      a.output[p * s.out_pixel_stride + o] = uint8_t(int32_t(!(x > low) ? low : std::min(x, high)));
+      uint8_t y = code_of(scaled, a.output_signed, a.output_zero);
+      if (other) {
+        const float own = float(code(y, a.output_signed) - a.output_zero) * a.residual.scale;
+        y = sum_with(a.residual, other[p * a.residual.pixel_stride + o], own);
+      }
+      a.output[p * s.out_pixel_stride + o] = y;
     }
   }
 }

@@ -25,6 +25,8 @@ struct CodesCase {
   std::vector<float> scale, offset;
   uint8_t zero;
   int32_t out_zero;
+  bool adds = false;  ///< the codes of `other`
+  std::vector<uint8_t> other;
 
   CodesCase(ConvShape shape, bool in_is_signed, bool out_is_signed, size_t between)
       : s(shape), in_signed(in_is_signed), out_signed(out_is_signed), gap(between) {
@@ -44,6 +46,7 @@ struct CodesCase {
       scale[3] = -1e30f;
     }
     zero = uint8_t(random.integer(0, 255));
+    other = random.integers<uint8_t>(s.out_pixels() * s.out_pixel_stride - gap, 0, 255);
     out_zero = out_signed ? -7 : 130;
   }
   static int32_t code(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
@@ -58,6 +61,12 @@ struct CodesCase {
     a.output = y.data();
     a.output_signed = out_signed;
     a.output_zero = out_zero;
+    if (!adds) return a;
+    y = other;
+    a.residual = {.other = {y.data(), in_signed, in_signed ? 5 : 133, 0.5f},
+                  .pixel_stride = s.out_pixel_stride,
+                  .scale = 0.25f,
+                  .sum = {nullptr, out_signed, out_zero / 2, 0.4f}};
     return a;
   }
   std::vector<uint8_t> plain() const {
@@ -68,7 +77,7 @@ struct CodesCase {
     return y;
   }
   std::vector<uint8_t> kernel(const Parallel& par = Parallel()) const {
-    testing::Lines packed(conv_codes_packed_bytes(s)), scratch(conv_codes_scratch_bytes(s, par.workers()));
+    testing::Lines packed(conv_codes_packed_bytes(s)), scratch(conv_codes_scratch_bytes(s, adds, par.workers()));
     std::memset(packed.data(), 0, conv_codes_packed_bytes(s));
     pack_conv_codes(s, filters.data(), packed.data());
     const size_t places = conv_codes_places(s), depth = filters.size() / s.out_c;
@@ -118,9 +127,10 @@ struct Geometry {
   }
 };
 
-void expect_equal(const Geometry& g) {
+void expect_equal(const Geometry& g, bool adds = false) {
   for (const int signs : {0, 1, 2, 3}) {
-    const CodesCase c(g.shape(), signs & 1, signs & 2, g.planes ? 0 : size_t(signs % 3));
+    CodesCase c(g.shape(), signs & 1, signs & 2, g.planes ? 0 : size_t(signs % 3));
+    c.adds = adds;
     ASSERT_TRUE(suits_conv_codes(c.s));
     const std::vector<uint8_t> want = c.plain();
     for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::pairs}) {
@@ -189,13 +199,27 @@ TEST_P(ConvCodes, Planes) {
   }
 }
 
+// The other image is the output.
+TEST_P(ConvCodes, Sums) {
+  for (const size_t out_c : {1, 16, 70}) {
+    expect_equal({20, out_c, 1, 1, 1, 1, 1, 0}, true);
+    expect_equal({20, out_c, 1, 1, 1, 2, 1, 0}, true);
+    expect_equal({5, out_c, 1, 3, 3, 1, 1, 1, 11, 31}, true);
+  }
+  expect_equal({256, 700, 1, 1, 1, 1, 1, 0, 20, 20, 1}, true);
+  Geometry g{3, 24, 1, 7, 7, 2, 1, 3, 21, 33};
+  g.planes = true;
+  expect_equal(g, true);
+}
+
 TEST_P(ConvCodes, Depthwise) {
-  for (const size_t channels : {2, 3, 16, 33, 64, 70, 130}) {
+  for (const size_t channels : {2, 3, 16, 24, 33, 48, 64, 70, 100, 130}) {
     for (const size_t stride : {1, 2, 3}) expect_equal({channels, channels, channels, 3, 3, stride, 1, 1});
   }
   for (const size_t size : {1, 2, 4, 5, 7}) expect_equal({24, 24, 24, size, size, 1, 1, size / 2});
   expect_equal({40, 40, 40, 3, 3, 1, 2, 2});
   expect_equal({40, 40, 40, 3, 1, 2, 1, 3});
+  for (const size_t width : {65, 130, 133}) expect_equal({24, 24, 24, 3, 3, width % 2 + 1, 1, 1, 5, width});
   for (size_t width = 1; width <= 11; ++width)
     expect_equal({.in_c = 8,
                   .out_c = 8,

@@ -71,57 +71,133 @@ void quantize_run(const QuantizeRun<T>& r) {
   }
 }
 
-/// The real numbers of a vector of bytes, in the order of pack_bytes(): part v has, of each 16 codes, those from 4 v on.
-struct Reals {
-  Bytes flip;
-  Sums zero;
-  Float scale;
-  explicit Reals(const CodeRun& run)
-      : flip(hn::Set(ByteTag(), run.is_signed ? 0x80 : 0)),
-        zero(hn::Set(SumTag(), run.zero + (run.is_signed ? 128 : 0))),
-        scale(hn::Set(FloatTag(), run.scale)) {}
-  HWY_INLINE void load(const CodeRun& run, size_t i, Float (&to)[4]) const {
-    const ByteTag d;
-    const hn::Repartition<uint16_t, ByteTag> pairs;
-    const Bytes x = hn::Xor(hn::LoadU(d, static_cast<const uint8_t*>(run.codes) + i), flip), none = hn::Zero(d);
-    const auto low = hn::BitCast(pairs, hn::InterleaveLower(d, x, none));
-    const auto high = hn::BitCast(pairs, hn::InterleaveUpper(d, x, none));
-    to[0] = real(hn::InterleaveLower(pairs, low, hn::Zero(pairs)));
-    to[1] = real(hn::InterleaveUpper(pairs, low, hn::Zero(pairs)));
-    to[2] = real(hn::InterleaveLower(pairs, high, hn::Zero(pairs)));
-    to[3] = real(hn::InterleaveUpper(pairs, high, hn::Zero(pairs)));
+/// A vector of codes in four parts, in the order of pack_bytes(): part v has, of each 16 codes, those from 4 v on.
+using Parts = Float[4];
+
+/// Signed codes become unsigned ones, 128 above.
+HWY_INLINE void to_parts(Bytes codes, Bytes flip, Parts& to) {
+  const ByteTag d;
+  const hn::Repartition<uint16_t, ByteTag> pairs;
+  const Bytes x = hn::Xor(codes, flip), none = hn::Zero(d);
+  const auto number = [](auto code) HWY_ATTR { return hn::ConvertTo(FloatTag(), hn::BitCast(SumTag(), code)); };
+  const auto low = hn::BitCast(pairs, hn::InterleaveLower(d, x, none));
+  const auto high = hn::BitCast(pairs, hn::InterleaveUpper(d, x, none));
+  to[0] = number(hn::InterleaveLower(pairs, low, hn::Zero(pairs)));
+  to[1] = number(hn::InterleaveUpper(pairs, low, hn::Zero(pairs)));
+  to[2] = number(hn::InterleaveLower(pairs, high, hn::Zero(pairs)));
+  to[3] = number(hn::InterleaveUpper(pairs, high, hn::Zero(pairs)));
+}
+float unsigned_zero(const CodeRun& run) { return float(run.zero + (run.is_signed ? 128 : 0)); }
+Bytes flip_of(const CodeRun& run) { return hn::Set(ByteTag(), uint8_t(run.is_signed ? 0x80 : 0)); }
+
+/// The sum of two codes divided by the scale of the result, as the float operators compute it.
+class FloatSum {
+ public:
+  FloatSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
+      : a_zero_(set(unsigned_zero(a))),
+        b_zero_(set(unsigned_zero(b))),
+        a_scale_(set(a.scale)),
+        b_scale_(set(b.scale)),
+        scale_(set(y.scale)),
+        factor_(set(1 / y.scale)) {}
+  HWY_INLINE Sums rounded(Float a, Float b) const {
+    const Float sum = hn::Add(hn::Mul(hn::Sub(a, a_zero_), a_scale_), hn::Mul(hn::Sub(b, b_zero_), b_scale_));
+    return nearest(rounded_quotient(sum, scale_, factor_));
   }
 
  private:
-  template <class V>
-  HWY_INLINE Float real(V code) const {
-    return hn::Mul(hn::ConvertTo(FloatTag(), hn::Sub(hn::BitCast(SumTag(), code), zero)), scale);
+  static Float set(float x) { return hn::Set(FloatTag(), x); }
+  Float a_zero_, b_zero_, a_scale_, b_scale_, scale_, factor_;
+};
+
+/// The same with a few operations less: a · scale of a / scale of y + b · … + a constant. Let u be 2^-24, and m the sum
+/// of both quotients of scales times 255, which is the most that the sum can be. FloatSum then has an error of at most
+/// 3 u m, this sum of at most 6 u m, so both round to the same integer where this one is farther than 9 u m from the
+/// middle between two.
+class QuickSum {
+ public:
+  QuickSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
+      : QuickSum(a.scale / y.scale, b.scale / y.scale, unsigned_zero(a), unsigned_zero(b)) {
+    constexpr float kLeast = 0x1p-60f, kMost = 0x1p60f;  // far from numbers with fewer digits
+    const auto is_usual = [](float scale) { return scale >= kLeast && scale <= kMost; };
+    usable_ = usable_ && is_usual(a.scale) && is_usual(b.scale) && is_usual(y.scale);
+  }
+  bool is_usable() const { return usable_; }
+  HWY_INLINE Float sum(Float a, Float b) const { return hn::MulAdd(a, a_factor_, hn::MulAdd(b, b_factor_, constant_)); }
+  /// Whether all sums are far enough from the middle between two integers.
+  HWY_INLINE bool are_certain(const Parts& sums) const {
+    const FloatTag d;
+    Float most = hn::Zero(d);
+#pragma GCC unroll 4
+    for (const Float x : sums) most = hn::Max(most, hn::Abs(hn::Sub(x, hn::Round(x))));
+    return hn::AllTrue(d, hn::Lt(most, certain_));
+  }
+
+ private:
+  QuickSum(float a, float b, float a_zero, float b_zero)
+      : a_factor_(hn::Set(FloatTag(), a)),
+        b_factor_(hn::Set(FloatTag(), b)),
+        constant_(hn::Set(FloatTag(), float(-double(a) * a_zero - double(b) * b_zero))) {
+    constexpr float kShare = 0x1p-12f, kMost = 0.125f;  // 16 u 255 < 2^-12
+    const float margin = (a + b) * kShare;
+    certain_ = hn::Set(FloatTag(), 0.5f - margin);
+    usable_ = margin < kMost;
+  }
+  Float a_factor_, b_factor_, constant_, certain_;
+  bool usable_;
+};
+
+/// All that is the same for all elements of a sum.
+struct CodesSum {
+  FloatSum exact;
+  QuickSum quick;
+  bool usable;
+  Bytes a_flip, b_flip;
+  CodeRange range;
+  CodesSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
+      : exact(a, b, y),
+        quick(a, b, y),
+        usable(quick.is_usable()),
+        a_flip(flip_of(a)),
+        b_flip(flip_of(b)),
+        range(y.zero, y.is_signed) {}
+
+  HWY_INLINE Bytes operator()(Bytes a, Bytes b) const {
+    Parts x, other, sums;
+    to_parts(a, a_flip, x);
+    to_parts(b, b_flip, other);
+    Sums code[4];
+#pragma GCC unroll 4
+    for (size_t v = 0; v < 4; ++v) {
+      sums[v] = quick.sum(x[v], other[v]);
+      code[v] = nearest_small(sums[v]);
+    }
+    if (HWY_UNLIKELY(!usable || !quick.are_certain(sums))) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; ++v) code[v] = exact.rounded(x[v], other[v]);
+    }
+    return pack_bytes(pack_pairs(code[0], code[1], range), pack_pairs(code[2], code[3], range), range);
   }
 };
 
-template <bool kSigned>
-void sum_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n, uint8_t* to) {
-  const FloatTag d;
-  const Float scale = hn::Set(d, y.scale), factor = hn::Set(d, 1 / y.scale);
-  const Pairs zero = hn::Set(PairTag(), int16_t(y.zero));
-  const Reals of_a(a), of_b(b);
-  for (size_t i = 0; i + HWY_MAX_BYTES <= n; i += HWY_MAX_BYTES) {
-    Float x[4], other[4];
-    of_a.load(a, i, x);
-    of_b.load(b, i, other);
-    Sums code[4];
-#pragma GCC unroll 4
-    for (size_t v = 0; v < 4; ++v) code[v] = nearest(rounded_quotient(hn::Add(x[v], other[v]), scale, factor));
-    hn::StoreU(pack_bytes<kSigned>(pack_pairs(code[0], code[1], zero), pack_pairs(code[2], code[3], zero)), ByteTag(),
-               to + i);
-  }
-}
-
 }  // namespace
 
-void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
+void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRows& rows) noexcept {
+  const ByteTag d;
+  const CodesSum sum(a, b, y);
+  const auto* x = static_cast<const uint8_t*>(a.codes);
+  const auto* other = static_cast<const uint8_t*>(b.codes);
   auto* to = static_cast<uint8_t*>(const_cast<void*>(y.codes));
-  y.is_signed ? sum_codes<true>(a, b, y, n, to) : sum_codes<false>(a, b, y, n, to);
+  for (size_t row = 0; row < rows.rows; ++row) {
+    size_t i = 0;
+    for (; i + HWY_MAX_BYTES <= rows.columns; i += HWY_MAX_BYTES)
+      hn::StoreU(sum(hn::LoadU(d, x + i), hn::LoadU(d, other + i)), d, to + i);
+    if (const size_t rest = rows.columns - i)
+      store_bytes(d, sum(load_bytes(d, x + i, rest), load_bytes(d, other + i, rest)), to + i, rest);
+    x += rows.a_stride;
+    other += rows.b_stride;
+    to += rows.y_stride;
+  }
 }
 
 void quantize_u8(const QuantizeRun<uint8_t>& run) noexcept { quantize_run(run); }
@@ -149,18 +225,10 @@ namespace retort::kernels {
 
 void quantize(const QuantizeRun<uint8_t>& run) noexcept { RETORT_SELECT(quantize_u8)(run); }
 void quantize(const QuantizeRun<int8_t>& run) noexcept { RETORT_SELECT(quantize_i8)(run); }
-void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
-  const auto add = RETORT_SELECT(sum_of_codes);
-  constexpr size_t kMost = 64;  // bytes of a vector
-  add(a, b, y, n);
-  const size_t rest = n % kMost, first = n - rest;
-  if (rest == 0) return;
-  uint8_t few[3][kMost] = {};
-  std::memcpy(few[0], static_cast<const uint8_t*>(a.codes) + first, rest);
-  std::memcpy(few[1], static_cast<const uint8_t*>(b.codes) + first, rest);
-  const auto part = [&](CodeRun run, size_t i) { return run.codes = few[i], run; };
-  add(part(a, 0), part(b, 1), part(y, 2), kMost);
-  std::memcpy(static_cast<uint8_t*>(const_cast<void*>(y.codes)) + first, few[2], rest);
+void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
+  if (rows.a_stride == rows.columns && rows.b_stride == rows.columns && rows.y_stride == rows.columns)
+    rows = {.columns = rows.rows * rows.columns};
+  RETORT_SELECT(sum_of_codes)(a, b, y, rows);
 }
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept { return RETORT_SELECT(find_range)(x, n); }
 

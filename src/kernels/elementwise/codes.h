@@ -28,8 +28,17 @@ struct CodeRun {
   int32_t zero = 0;
   float scale = 1;
 };
-/// y = codes of the sums of the real numbers of a and b, rounded like those of quantize(). `y.codes` is written. Serial.
-void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept;
+/// Rows of codes, `stride` bytes apart in each of three tensors.
+struct CodeRows {
+  size_t rows = 1, columns = 0;
+  size_t a_stride = 0, b_stride = 0, y_stride = 0;
+};
+/// y = codes of the sums of the real numbers of a and b, rounded like those of quantize(). `y.codes` is written, and may
+/// be those of a or b. Serial.
+void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept;
+inline void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
+  add_codes(a, b, y, {.columns = n});
+}
 
 /// The smallest and the largest of 0 and n numbers, ignoring NaN. Serial.
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept;

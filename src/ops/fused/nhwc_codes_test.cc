@@ -89,6 +89,43 @@ TEST(NhwcQLinearConv, EqualsTheChannelsFirstForm) {
   }
 }
 
+// The result may take the memory of R.
+void expect_sum(const Attributes& attributes, DType type, DType other_type, int64_t channels) {
+  const auto number = [](float v) { return f32({}, {v}); };
+  std::vector<Tensor> conv = {codes(type, {2, 9, 11, 16}, 1),
+                              number(0.02f),
+                              codes(type, {}, 2),
+                              codes(DType::i8, {channels, 16, 1, 1}, 3),
+                              number(0.01f),
+                              Tensor::of<int8_t>({}, {0}),
+                              number(0.3f),
+                              codes(type, {}, 4)};
+  const Tensor product = OpRun("retort", "NhwcQLinearConv", attributes, conv, 1).run()[0];
+  const Tensor other = codes(other_type, product.shape(), 5), zero = codes(other_type, {}, 6),
+               sum_zero = codes(type, {}, 7);
+  OpRun sum("retort", "QLinearAdd", {}, {product, conv[6], conv[7], other, number(0.4f), zero, number(0.5f), sum_zero},
+            1);
+  const Tensor wanted = sum.run()[0];
+  conv.push_back(i32({channels}, std::vector<int32_t>(size_t(channels), 0)));
+  conv.insert(conv.end(), {other, number(0.4f), zero, number(0.5f), sum_zero});
+  OpRun both("retort", "NhwcQLinearConv", attributes, conv, 1);
+  EXPECT_EQ(difference(both.run()[0], wanted, 0), "") << channels << " channels";
+  if (type != other_type) return;
+  EXPECT_EQ(difference(both.run({.in_place = 9})[0], wanted, 0), "") << channels << " channels, in place";
+}
+
+TEST(NhwcQLinearConv, AddsCodesLikeQLinearAdd) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const int64_t channels : {5, 64, 200}) {
+      expect_sum({}, DType::u8, DType::i8, channels);
+      expect_sum({{"strides", Ints{2, 2}}}, DType::i8, DType::u8, channels);
+      expect_sum({}, DType::u8, DType::u8, channels);
+      expect_sum({{"pads", Ints{1, 0, 0, 1}}}, DType::i8, DType::i8, channels);
+    }
+  }
+}
+
 void expect_equal_pools(DType type, int64_t channels, int64_t kernel, int64_t stride) {
   const Attributes attributes = {{"kernel_shape", Ints(2, kernel)},
                                  {"strides", Ints(2, stride)},

@@ -1,6 +1,7 @@
 // retort.NhwcQLinearConv: QLinearConv of a channels-last image, one or two spatial axes, by constant int8 filters whose
-// zero points are 0. All other inputs but x are constant, too. The bias has integers or, as in retort.QLinearConv, real
-// numbers. Without packed filters, a run computes by plain loops.
+// zero points are 0. All other inputs but x and R are constant, too. The bias has integers or, as in
+// retort.QLinearConv, real numbers. Without packed filters, a run computes by plain loops. If there is R, with one
+// group, the result is that of retort.QLinearAdd of the convolution and R.
 #include "kernels/conv/conv_codes.h"
 #include "ops/fused/common/nhwc_convolution.h"
 #include "ops/quant/common/codes.h"
@@ -11,6 +12,7 @@ namespace {
 struct NhwcQLinearConv : NhwcConvolution {
   static constexpr auto attributes = convolution_attributes;
   enum Input : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+  enum Residual : size_t { kR = kBias + 1, kRScale, kRZero, kSumScale, kSumZero };
 
   struct Numbers {
     std::vector<int32_t> bias;
@@ -44,7 +46,9 @@ struct NhwcQLinearConv : NhwcConvolution {
     return state;
   }
 
-  bool reads_rows(const RunContext&, size_t i) const { return i == kX && !input_nchw; }
+  bool reads_rows(const RunContext& c, size_t i) const {
+    return i == kX ? !input_nchw : i == kR && c.has(i) && c.shape(i) == c.out_shape();
+  }
   bool writes_rows(const RunContext&) const { return true; }
 
   kernels::ConvShape shape(const RunContext& c) const {
@@ -54,7 +58,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     return s;
   }
   size_t scratch(const RunContext& c) const {
-    return c.state<Packed>() ? kernels::conv_codes_scratch_bytes(shape(c), c.parallel().workers()) : 0;
+    return c.state<Packed>() ? kernels::conv_codes_scratch_bytes(shape(c), c.has(kR), c.parallel().workers()) : 0;
   }
   void run(RunContext& c) const {
     kernels::ConvCodesArgs a{.shape = shape(c),
@@ -64,6 +68,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     a.output = static_cast<uint8_t*>(c.out_data());
     a.output_signed = c.dtype(kYZero) == DType::i8;
     a.output_zero = zero_points(c, kYZero, 1, "y_zero_point")[0];
+    if (c.has(kR)) a.residual = residual(c);
     const auto* packed = c.state<Packed>();
     const Numbers numbers = packed ? Numbers() : numbers_of(c, a.shape.out_c);
     const Numbers& used = packed ? packed->numbers : numbers;
@@ -75,6 +80,23 @@ struct NhwcQLinearConv : NhwcConvolution {
   }
 
  private:
+  kernels::CodesResidual residual(const RunContext& c) const {
+    require(group == 1 && c.shape(kR) == c.out_shape(), ErrorCode::invalid_argument,
+            "R has shape {}, the result of {} groups {}, expected equal shapes and one group", c.shape(kR), group,
+            c.out_shape());
+    const auto run = [&](size_t scale, size_t zero) {
+      return kernels::CodeRun{.is_signed = c.dtype(zero) == DType::i8,
+                              .zero = zero_points(c, zero, 1, "zero point")[0],
+                              .scale = c.input<float>(scale)[0]};
+    };
+    kernels::CodesResidual r{.other = run(kRScale, kRZero),
+                             .pixel_stride = reads_rows(c, kR) ? c.row_step(kR) : size_t(c.shape(kR).back()),
+                             .scale = c.input<float>(kYScale)[0],
+                             .sum = run(kSumScale, kSumZero)};
+    r.other.codes = c.data(kR);
+    return r;
+  }
+
   /// What input i has: data, its type and the number of elements.
   struct Operand {
     const void* data = nullptr;
@@ -133,10 +155,12 @@ constinit const OpDef op_nhwc_q_linear_conv = define<NhwcQLinearConv>({
     .name = "NhwcQLinearConv",
     .domain = "retort",
     .inputs = {"x: T", "x_scale: float", "x_zero_point: T", "w: int8", "w_scale: float", "w_zero_point: int8",
-               "y_scale: float", "y_zero_point: V", "B: W?"},
+               "y_scale: float", "y_zero_point: V", "B: W?", "R: U?", "R_scale: float?", "R_zero_point: U?",
+               "sum_scale: float?", "sum_zero_point: V?"},
     .outputs = {"y: V"},
     .types = types({DType::i8, DType::u8}),
     .traits = kInternal | kConverts | kImagewise,
+    .in_place = {{{0, 9}}},
 });
 
 }  // namespace retort::ops

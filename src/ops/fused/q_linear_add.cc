@@ -51,7 +51,8 @@ constinit const OpDef op_q_linear_add = define<QLinearAdd>({
                "Y_scale: float", "Y_zero_point: V"},
     .outputs = {"Y: V"},
     .types = types({DType::i8, DType::u8}),
-    .traits = kInternal | kConverts,
+    .traits = kInternal | kConverts | kImagewise,
+    .in_place = {{{0, 0}, {0, 3}}},
 });
 
 }  // namespace retort::ops

@@ -1,5 +1,8 @@
 // Moves nodes that follow a retort.Conv, retort.ConvTranspose or retort.Linear into its epilogue: the Add of a
-// residual, then an activation. Speeds up all CNNs and transformers.
+// residual, then an activation; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
+// transformers.
+#include <cstring>
+
 #include "ops/fused/common/activation.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -39,6 +42,34 @@ std::optional<Patch> match_residual(const Graph& g, const Node& n) {
     inputs.resize(std::max(inputs.size(), kResidualInput + 1), ValueId::none);
     inputs[kResidualInput] = n.inputs[1 - side];
     return replaced(g, *producer, n, std::move(inputs), producer->attributes);
+  }
+  return std::nullopt;
+}
+
+bool same_constant(const Graph& g, ValueId a, ValueId b) {
+  const Tensor *x = g.constant(a), *y = g.constant(b);
+  return a == b || (x && y && x->dtype() == y->dtype() && x->bytes() == y->bytes() &&
+                    std::memcmp(x->data(), y->data(), x->bytes()) == 0);
+}
+
+// A sum of codes, of which a convolution of one group computes an operand.
+std::optional<Patch> match_sum_of_codes(const Graph& g, const Node& n) {
+  enum Sum : size_t { kScale = 1, kZero = 2, kOperand = 3, kYScale = 6, kYZero = 7 };  // the second operand is at 3
+  constexpr size_t kConvYScale = 6, kConvYZero = 7, kResidual = 9;
+  if (n.inputs[0] == n.inputs[kOperand] || !same_shape(g, n.inputs[0], n.inputs[kOperand])) return std::nullopt;
+  for (const size_t own : {size_t(0), size_t(kOperand)}) {
+    const size_t other = kOperand - own;
+    const Node* conv = sole_producer_of(g, n.inputs[own], "NhwcQLinearConv", "retort");
+    if (!conv || conv->input(kResidual) != ValueId::none || conv->attributes.get_or<int64_t>("group", 1) != 1 ||
+        g.value(n.outputs[0]).type.dtype != g.value(conv->inputs[kConvYZero]).type.dtype ||
+        !same_constant(g, n.inputs[own + kScale], conv->inputs[kConvYScale]) ||
+        !same_constant(g, n.inputs[own + kZero], conv->inputs[kConvYZero]))
+      continue;
+    std::vector<ValueId> inputs = conv->inputs;
+    inputs.resize(kResidual, ValueId::none);
+    for (const size_t i : {other, other + kScale, other + kZero, size_t(kYScale), size_t(kYZero)})
+      inputs.push_back(n.inputs[i]);
+    return replaced(g, *conv, n, std::move(inputs), conv->attributes);
   }
   return std::nullopt;
 }
@@ -92,6 +123,11 @@ std::optional<Patch> match_swish(const Graph& g, const Node& n) {
 }
 
 constexpr Rule kEpilogueRules[] = {
+    {.name = "epilogue_codes",
+     .root = "QLinearAdd",
+     .match = match_sum_of_codes,
+     .stages = {RuleStage::epilogues},
+     .domain = "retort"},
     {.name = "epilogue_residual",
      .root = "Add",
      .match = match_residual,

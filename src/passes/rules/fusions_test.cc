@@ -148,6 +148,48 @@ TEST(Epilogue, ResidualAndActivation) {
 )");
 }
 
+/// The sum of a channels-last convolution of codes and the graph's other input. The convolution's codes have the scale 2.
+void add_sum_of_codes(TestGraph& t, int64_t group, float read_scale) {
+  const ValueId scale = t.floats({}, {0.5f}), zero = t.g.add_constant("zero", Tensor::of<uint8_t>({}, {3}));
+  const ValueId signed_zero = t.g.add_constant("w_zero", Tensor::of<int8_t>({}, {0}));
+  Tensor filters(DType::i8, {4, 4 / group, 1, 1});
+  for (size_t i = 0; i < filters.count(); ++i) filters.mutable_data<int8_t>()[i] = int8_t(int(i) - 7);
+  const auto codes = [&](const char* name) {
+    return t.add("QuantizeLinear", {t.input(name, {1, 3, 3, 4}), scale, zero});
+  };
+  const ValueId other = codes("r");
+  const ValueId conv =
+      t.add("NhwcQLinearConv",
+            {codes("x"), scale, zero, t.g.add_constant("f", filters), scale, signed_zero, t.floats({}, {2}), zero},
+            {{"group", group}}, "retort");
+  const ValueId own = t.floats({}, {read_scale}), sum = t.floats({}, {4});
+  t.output(t.add("QLinearAdd", {other, scale, zero, conv, own, zero, sum, zero}, {}, "retort"), "y");
+}
+
+TEST(Epilogue, SumOfCodes) {
+  TestGraph t;
+  add_sum_of_codes(t, 1, 2);
+  expect_rewrite(t, {"epilogue_codes"}, R"(graph(r: float32[1,3,3,4], x: float32[1,3,3,4]) {
+  QuantizeLinear#1: uint8[1,3,3,4] = QuantizeLinear(r, w#1, zero)
+  QuantizeLinear#2: uint8[1,3,3,4] = QuantizeLinear(x, w#1, zero)
+  y: uint8[1,3,3,4] = retort.NhwcQLinearConv(QuantizeLinear#2, w#1, zero, f, w#1, w_zero, w#2, zero, _, QuantizeLinear#1, w#1, zero, w#3, zero) {group=1}
+  return y
+}
+)");
+}
+
+TEST(Epilogue, SumOfDepthwiseCodesStays) {
+  TestGraph t;
+  add_sum_of_codes(t, 4, 2);
+  expect_no_rewrite(t, {"epilogue_codes"});
+}
+
+TEST(Epilogue, SumThatReadsCodesAtAnotherScaleStays) {
+  TestGraph t;
+  add_sum_of_codes(t, 1, 4);
+  expect_no_rewrite(t, {"epilogue_codes"});
+}
+
 TEST(Epilogue, EveryActivation) {
   const std::tuple<const char*, Attributes, std::string_view, const char*> cases[] = {
       {"Relu", {}, "epilogue_relu", R"(activation="relu", activation_a=0, activation_b=0)"},
