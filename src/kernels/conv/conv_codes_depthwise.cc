@@ -147,10 +147,10 @@ void convolve_lines(const CodesDepthwise& w) {
 
 void codes_depthwise(const CodesDepthwise& w, [[maybe_unused]] CodesUnit unit) noexcept {
   const bool is_signed = w.form.result_signed;
-#if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs)
-    return is_signed ? convolve_lines<CodesUnit::pairs, true>(w) : convolve_lines<CodesUnit::pairs, false>(w);
-#endif
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs)
+      return is_signed ? convolve_lines<CodesUnit::pairs, true>(w) : convolve_lines<CodesUnit::pairs, false>(w);
+  }
   is_signed ? convolve_lines<CodesUnit::quads, true>(w) : convolve_lines<CodesUnit::quads, false>(w);
 }
 

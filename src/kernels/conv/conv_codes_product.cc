@@ -130,11 +130,11 @@ const TileFn* tiles_for(bool flip) {
   return flip ? flipped.data() : plain.data();
 }
 
-/// The forms of a tile by its number of rows less 1; on x86 there is only one unit per level.
+/// The forms of a tile by its number of rows less 1.
 const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip) {
-#if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip);
-#endif
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip);
+  }
   return tiles_for<CodesUnit::quads>(flip);
 }
 
