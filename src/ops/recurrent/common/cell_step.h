@@ -10,12 +10,15 @@
 
 namespace retort::ops {
 
-/// Weights [n, k], whose transpose is multiplied: plain rows for the reference, otherwise packed by gemm_pack_b.
+struct CodeMatrix;
+
+/// Weights [n, k], whose transpose is multiplied: plain rows for the reference, otherwise packed by gemm_pack_b, or codes.
 template <typename T>
 struct Matrix {
   size_t n = 0, k = 0;
   const T* plain = nullptr;
   const float* packed = nullptr;
+  const CodeMatrix* codes = nullptr;
 };
 
 /// Writes to `to` the numbers of `from`, rounded to 8-bit codes whose scale and zero point are those of
