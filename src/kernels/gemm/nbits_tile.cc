@@ -7,7 +7,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
@@ -268,24 +270,22 @@ void pack_panel(const Layout& l, const uint8_t* codes, size_t row_bytes, size_t 
 /// Rounds a block of a row to codes; returns its scale, and the sum of the codes in `total`.
 HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* total) {
   const FloatTag d;
+  const SumTag whole;
   const hn::Rebind<int8_t, SumTag> narrow;
-  Float most = hn::Zero(d), unfit = hn::Zero(d);
-  for (size_t i = 0; i < n; i += kLanes) {
-    const Float v = hn::LoadU(d, x + i);
-    most = hn::Max(most, hn::Abs(v));
-    unfit = hn::Add(unfit, hn::Sub(v, v));  // NaN if an element is not finite
-  }
-  const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), wrong = hn::GetLane(hn::SumOfLanes(d, unfit));
-  const float scale = largest / 127 + wrong;
-  const Float factor = hn::Set(d, largest > 0 && wrong == 0 ? 127 / largest : 0.0f);
+  Sums most = hn::Zero(whole);  // magnitudes are in the order of their bits, and NaN is above infinity
+  for (size_t i = 0; i < n; i += kLanes)
+    most = hn::Max(most, hn::And(hn::BitCast(whole, hn::LoadU(d, x + i)), hn::Set(whole, 0x7fffffff)));
+  const float largest = std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(whole, most)));
+  const bool finite = largest <= std::numeric_limits<float>::max();
+  const Float factor = hn::Set(d, largest > 0 && finite ? 127 / largest : 0.0f);
   Sums sum = hn::Zero(SumTag());
   for (size_t i = 0; i < n; i += kLanes) {
-    const Sums code = wrong == 0 ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(SumTag());
+    const Sums code = finite ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(whole);
     sum = hn::Add(sum, code);
     hn::StoreU(hn::DemoteTo(narrow, code), narrow, codes + i);
   }
   *total = hn::GetLane(hn::SumOfLanes(SumTag(), sum));
-  return scale;
+  return finite ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
 }
 
 }  // namespace
