@@ -3,7 +3,7 @@
 
     levels.py --tool RETORT [--level NAME ...] -- RUN_TESTS_OPTION... [STAGE ...]
 
-RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported
+A level can lack features, as in avx512-vnni. RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported
 and skipped. XNNPACK has no such limit: it always uses all instructions of the processor. Arguments after "--" go to
 run_tests.py, whose logs are those of the last level. The last line is "N passed, N failed", the sum over all levels.
 """
@@ -18,8 +18,14 @@ LEVELS = {"neon": {}, "v2": {"ONEDNN_MAX_CPU_ISA": "SSE41"}, "avx2": {"ONEDNN_MA
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
 
+def level_name(text):
+    if text.partition("-")[0] not in LEVELS:
+        raise argparse.ArgumentTypeError(f"'{text}' does not begin with one of {', '.join(LEVELS)}")
+    return text
+
+
 def environment(level):
-    return {**os.environ, "RETORT_ISA": level, **LEVELS[level]}
+    return {**os.environ, "RETORT_ISA": level, **LEVELS[level.partition("-")[0]]}
 
 
 def problem_of(tool, level):
@@ -45,7 +51,7 @@ def run(level, words):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--tool", default=os.path.join("out", "bin", "retort"))
-    ap.add_argument("--level", action="append", choices=list(LEVELS))
+    ap.add_argument("--level", action="append", type=level_name)
     ap.add_argument("words", nargs="*")
     a = ap.parse_args()
     rows = []

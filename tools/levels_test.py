@@ -48,6 +48,14 @@ class Levels(unittest.TestCase):
         self.assertEqual(levels.environment("v2")["ONEDNN_MAX_CPU_ISA"], "SSE41")
         self.assertEqual(levels.environment("avx2")["RETORT_ISA"], "avx2")
 
+    def test_a_level_without_features(self):
+        level = levels.environment("avx512-vnni-bf16")
+        self.assertEqual((level["RETORT_ISA"], level["ONEDNN_MAX_CPU_ISA"]), ("avx512-vnni-bf16", "AVX512_CORE"))
+        with mock.patch.object(levels, "run", return_value=(1, 0)), contextlib.redirect_stderr(io.StringIO()) as told:
+            self.assertEqual(self.main("--level", "avx2-vnni", "--", "unit")[0], 1)  # this tool has only avx2
+            self.assertRaises(SystemExit, self.main, "--level", "avx-512")
+        self.assertIn("does not begin with one of neon, v2, avx2, avx512", told.getvalue())
+
 
 if __name__ == "__main__":
     unittest.main()

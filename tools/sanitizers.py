@@ -78,6 +78,8 @@ def highest_level():
 
 def level_of(wanted, highest):
     """The level at which the library runs if RETORT_ISA is `wanted`: src/base/cpu.cc."""
+    if "-" in wanted:  # the record needs whole levels only
+        return wanted
     return min(wanted, highest, key=ORDER.index) if wanted in ORDER else highest
 
 

@@ -37,6 +37,7 @@ class Levels(unittest.TestCase):
         self.assertEqual(san.level_of("avx512", "avx2"), "avx2")
         self.assertEqual(san.level_of("", "avx512"), "avx512")
         self.assertEqual(san.level_of("AVX2", "avx512"), "avx512")
+        self.assertEqual(san.level_of("avx512-vnni", "avx512"), "avx512-vnni")  # not the whole level
 
     def test_the_machine(self):
         for flags, level in ("sse4_2", "v2"), ("avx512f avx512bw avx512dq avx512cd avx512vl", "v2"), ("avx2 fma f16c bmi2 sse4_2", "avx2"), \

@@ -9,6 +9,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/features.h"
 #include "base/isa_choice.h"
 
 namespace retort {
@@ -32,6 +33,13 @@ Isa detect() {
 std::string isa_names(Isa most) {
   std::string names;
   for (int i = 0; i <= int(most); ++i) names += (i ? ", " : "") + std::string(isa_name(Isa(i)));
+  return names;
+}
+
+// "-vnni, -bf16, -amx".
+std::string feature_names() {
+  std::string names;
+  for (int i = 0; i < kFeatureCount; ++i) names += (i ? ", -" : "-") + std::string(feature_name(Feature(i)));
   return names;
 }
 
@@ -73,11 +81,24 @@ const char* isa_name(Isa isa) {
   return "?";
 }
 
+const char* feature_name(Feature feature) {
+  switch (feature) {
+    case Feature::vnni:
+      return "vnni";
+    case Feature::bf16:
+      return "bf16";
+    case Feature::amx:
+      return "amx";
+  }
+  return "?";
+}
+
 IsaChoice choose_isa(const char* wanted, Isa best) {
   const std::string_view name = wanted ? wanted : "";
   if (name.empty()) return {best, {}};
+  size_t end = std::min(name.find('-'), name.size());
   int level = 0;
-  while (level < kIsaCount && name != isa_name(Isa(level))) ++level;
+  while (level < kIsaCount && name.substr(0, end) != isa_name(Isa(level))) ++level;
   if (level == kIsaCount) {
     return {best,
             cat("the environment variable RETORT_ISA is '{}', which is not an instruction level; set it to v2, avx2 "
@@ -89,7 +110,21 @@ IsaChoice choose_isa(const char* wanted, Isa best) {
                       "that or a lower level ({}), or unset it",
                       name, isa_name(best), isa_names(best))};
   }
-  return {Isa(level), {}};
+  IsaChoice choice{Isa(level), {}};
+  while (end < name.size()) {
+    const size_t begin = end + 1;
+    end = std::min(name.find('-', begin), name.size());
+    const std::string_view word = name.substr(begin, end - begin);
+    int feature = 0;
+    while (feature < kFeatureCount && word != feature_name(Feature(feature))) ++feature;
+    if (feature == kFeatureCount) {
+      return {best, cat("the environment variable RETORT_ISA is '{}', but there is no feature '{}' that can be taken "
+                        "away from a level; write a level ({}) and, after it, any of {}",
+                        name, word, isa_names(Isa(kIsaCount - 1)), feature_names())};
+    }
+    choice.without |= uint8_t(1 << feature);
+  }
+  return choice;
 }
 
 Isa processor_isa() {
@@ -98,6 +133,7 @@ Isa processor_isa() {
 }
 
 Isa best_isa() { return choice().isa; }
+bool allows(Feature feature) { return !(choice().without >> int(feature) & 1); }
 
 void require_chosen_isa() { require(choice().problem.empty(), ErrorCode::invalid_argument, "{}", choice().problem); }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/cpu.h"
+#include "base/features.h"
 
 namespace retort {
 namespace {
@@ -33,12 +34,42 @@ TEST(ChooseIsa, takes_every_level_that_the_processor_has) {
 }
 
 TEST(ChooseIsa, refuses_names_that_are_none) {
-  for (const char* wanted : {"avx", "AVX2", " avx2", "avx2,", "avx512-nothing", "v2v2", "0", "?"}) {
+  for (const char* wanted : {"avx", "AVX2", " avx2", "avx2,", "v2v2", "0", "?", "-", "-vnni", "avx-512"}) {
     const IsaChoice choice = choose_isa(wanted, kHighest);
     EXPECT_EQ(choice.isa, kHighest);
     EXPECT_TRUE(says(choice, "RETORT_ISA is '" + std::string(wanted) + "'")) << choice.problem;
     for (int level = 0; level < kIsaCount; ++level) EXPECT_TRUE(says(choice, isa_name(Isa(level)))) << choice.problem;
   }
+}
+
+TEST(ChooseIsa, takes_features_away) {
+  for (int level = 0; level < kIsaCount; ++level) {
+    const std::string name = isa_name(Isa(level));
+    for (int i = 0; i < kFeatureCount; ++i) {
+      const IsaChoice choice = choose_isa((name + "-" + feature_name(Feature(i))).c_str(), kHighest);
+      EXPECT_EQ(choice.isa, Isa(level));
+      EXPECT_EQ(choice.problem, "");
+      EXPECT_EQ(choice.without, 1 << i);
+    }
+    EXPECT_EQ(choose_isa((name + "-bf16-vnni-bf16").c_str(), kHighest).without, 0b011);
+    EXPECT_EQ(choose_isa(name.c_str(), kHighest).without, 0);
+  }
+}
+
+TEST(ChooseIsa, refuses_features_that_are_none) {
+  for (const char* feature : {"", "nothing", "VNNI", "vnni ", "vnni-", "bf16-avx2", "bf16,vnni"}) {
+    const std::string wanted = std::string(isa_name(Isa::v2)) + "-" + feature;
+    const IsaChoice choice = choose_isa(wanted.c_str(), kHighest);
+    EXPECT_EQ(choice.isa, kHighest);
+    EXPECT_EQ(choice.without, 0);
+    EXPECT_TRUE(says(choice, "RETORT_ISA is '" + wanted + "'") && says(choice, "-vnni, -bf16, -amx")) << choice.problem;
+    for (int level = 0; level < kIsaCount; ++level) EXPECT_TRUE(says(choice, isa_name(Isa(level)))) << choice.problem;
+  }
+}
+
+TEST(ChooseIsa, allows_what_the_environment_does_not_take_away) {
+  const uint8_t without = choose_isa(std::getenv("RETORT_ISA"), processor_isa()).without;
+  for (int i = 0; i < kFeatureCount; ++i) EXPECT_EQ(allows(Feature(i)), !(without >> i & 1));
 }
 
 #if defined(__x86_64__)

@@ -265,3 +265,9 @@ environment = Chapter("Environment variables")
 def _(p):
     os.environ["RETORT_ISA"] = "avx-512"
     p.start()
+
+
+@environment.case("a feature of an instruction level that does not exist", "RETORT_ISA 'v2-vnn' 'vnn' -vnni -bf16 -amx", starts=False)
+def _(p):
+    os.environ["RETORT_ISA"] = "v2-vnn"
+    p.start()

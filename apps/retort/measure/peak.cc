@@ -73,7 +73,7 @@ float run_plain() { return multiply_add<4>(); }
 Loop widest() {
   constexpr double kPerLane = 2.0 * kSteps * kChains;
 #ifdef __x86_64__
-  const std::string level = instruction_level();
+  const std::string whole = instruction_level(), level = whole.substr(0, whole.find('-'));  // without features
   if (level == "avx512" && __builtin_cpu_supports("avx512f")) return {run_avx512, kPerLane * 16};
   if (level == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return {run_avx2, kPerLane * 8};

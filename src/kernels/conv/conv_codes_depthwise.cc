@@ -333,9 +333,9 @@ void convolve_by(const CodesDepthwise& w) {
 }  // namespace
 
 void codes_depthwise(const CodesDepthwise& w, [[maybe_unused]] CodesUnit unit) noexcept {
-#if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs) return convolve_by<CodesUnit::pairs>(w);
-#endif
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs) return convolve_by<CodesUnit::pairs>(w);
+  }
   convolve_by<CodesUnit::quads>(w);
 }
 

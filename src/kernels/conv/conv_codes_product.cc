@@ -129,12 +129,12 @@ const TileFn* tiles_for(bool flip, bool plain) {
   return forms[flip][plain].data();
 }
 
-/// The forms of a tile by its number of rows less 1; on x86 there is only one unit per level.
+/// The forms of a tile by its number of rows less 1.
 const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Columns& columns) {
   const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
-#if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
-#endif
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
+  }
   return tiles_for<CodesUnit::quads>(flip, plain);
 }
 

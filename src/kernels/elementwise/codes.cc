@@ -45,6 +45,31 @@ HWY_INLINE hn::Vec<IntTag> codes(Float quotient, Float zero) {
   return hn::ConvertTo(IntTag(), hn::IfThenElse(hn::Lt(above, high), above, high));
 }
 
+/// Four vectors of codes of the same scale and zero point, as rounded_quotient() and codes() make them one by one.
+template <typename T>
+HWY_INLINE void quantize_four(const float* x, Float scale, Float factor, Float zero, T* y) {
+  const FloatTag d;
+  const hn::Rebind<T, FloatTag> narrow;
+  const Float low = hn::Set(d, float(std::numeric_limits<T>::lowest()));
+  const Float high = hn::Set(d, float(std::numeric_limits<T>::max()));
+  Float whole[4];
+  auto far = hn::Eq(low, low);
+#pragma GCC unroll 4
+  for (size_t v = 0; v < 4; ++v) {
+    const Float product = hn::Mul(hn::LoadU(d, x + v * kLanes), factor);
+    whole[v] = hn::Round(product);
+    far = hn::And(far, hn::Le(hn::Abs(hn::Sub(product, whole[v])), hn::Set(d, 0.5f - 0x1p-12f)));
+  }
+  const bool certain = hn::AllTrue(d, far);  // so no number is NaN or infinite
+#pragma GCC unroll 4
+  for (size_t v = 0; v < 4; ++v) {
+    const auto code = HWY_LIKELY(certain)
+                          ? hn::ConvertTo(IntTag(), hn::Min(hn::Max(hn::Add(whole[v], zero), low), high))
+                          : codes<T>(hn::Round(hn::Div(hn::LoadU(d, x + v * kLanes), scale)), zero);
+    hn::StoreU(hn::DemoteTo(narrow, code), narrow, y + v * kLanes);
+  }
+}
+
 template <typename T>
 void quantize_run(const QuantizeRun<T>& r) {
   const FloatTag d;
@@ -56,6 +81,7 @@ void quantize_run(const QuantizeRun<T>& r) {
   size_t i = 0;
   if (r.step == 0) {
     const Float one = hn::Set(d, *r.scale), factor = hn::Set(d, 1 / *r.scale), to = zero(0);
+    for (; i + 4 * kLanes <= r.n; i += 4 * kLanes) quantize_four(r.x + i, one, factor, to, r.y + i);
     for (; i + kLanes <= r.n; i += kLanes) {
       const Float quotient = rounded_quotient(hn::LoadU(d, r.x + i), one, factor);
       hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, to)), narrow, r.y + i);
@@ -205,14 +231,24 @@ void quantize_i8(const QuantizeRun<int8_t>& run) noexcept { quantize_run(run); }
 
 std::pair<float, float> find_range(const float* x, size_t n) noexcept {
   const FloatTag d;
-  Float low = hn::Zero(d), high = hn::Zero(d);
+  constexpr size_t kSets = 4;  // an operation waits for the one before it in its set
+  Float low[kSets], high[kSets];
+  for (size_t s = 0; s < kSets; ++s) low[s] = high[s] = hn::Zero(d);
+  const auto add = [&](Float v, size_t s) HWY_ATTR {
+    low[s] = hn::IfThenElse(hn::Lt(v, low[s]), v, low[s]);
+    high[s] = hn::IfThenElse(hn::Gt(v, high[s]), v, high[s]);
+  };
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const Float v = hn::LoadU(d, x + i);
-    low = hn::IfThenElse(hn::Lt(v, low), v, low);
-    high = hn::IfThenElse(hn::Gt(v, high), v, high);
+  for (; i + kSets * kLanes <= n; i += kSets * kLanes) {
+#pragma GCC unroll 4
+    for (size_t s = 0; s < kSets; ++s) add(hn::LoadU(d, x + i + s * kLanes), s);
   }
-  std::pair<float, float> range{hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
+  for (; i + kLanes <= n; i += kLanes) add(hn::LoadU(d, x + i), 0);
+  for (size_t s = 1; s < kSets; ++s) {
+    low[0] = hn::Min(low[0], low[s]);
+    high[0] = hn::Max(high[0], high[s]);
+  }
+  std::pair<float, float> range{hn::GetLane(hn::MinOfLanes(d, low[0])), hn::GetLane(hn::MaxOfLanes(d, high[0]))};
   for (; i < n; ++i) range = {std::min(range.first, x[i]), std::max(range.second, x[i])};
   return range;
 }

@@ -23,8 +23,11 @@ using Pairs = hn::Vec<PairTag>;
 
 HWY_INLINE Sums load_quads(const void* p) { return hn::Load(SumTag(), static_cast<const int32_t*>(p)); }
 
-/// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. At 512 bits it uses
-/// VNNI, whose presence the selection in codes_tile.cc ensures. An asm statement writes to a variable of its own: if it
+/// Whether processors of this level differ in their unit, so that there is a form for each. At 512 bits there is only one:
+/// the selection in codes_tile.h ensures that the processor has VNNI.
+constexpr bool kTwoUnits = HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64;
+
+/// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. An asm statement writes to a variable of its own: if it
 /// wrote to an element of an array, the compiler would keep the array in memory.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kRowsAtOnce = 12;
@@ -80,9 +83,10 @@ HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
 constexpr size_t kRowsAtOnce = 4;
 constexpr int32_t kTurn = 0;
 struct QuadB {
+  Sums whole;
   Pairs even, odd;
   HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
-  HWY_INLINE explicit QuadB(Sums quads) {
+  HWY_INLINE explicit QuadB(Sums quads) : whole(quads) {
     const hn::RebindToUnsigned<PairTag> d;
     const auto v = hn::BitCast(d, quads);
     even = hn::BitCast(PairTag(), hn::And(v, hn::Set(d, 0xff)));
@@ -90,9 +94,10 @@ struct QuadB {
   }
 };
 struct QuadA {
+  Sums whole;
   Pairs even, odd;
   HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
-  HWY_INLINE explicit QuadA(Sums quads) {
+  HWY_INLINE explicit QuadA(Sums quads) : whole(quads) {
     const Pairs v = hn::BitCast(PairTag(), quads);
     even = hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
     odd = hn::ShiftRight<8>(v);
@@ -102,8 +107,19 @@ HWY_INLINE Sums add_pairs(Pairs a, Pairs b, Sums sum) {
   Sums other = sum;
   return hn::ReorderWidenMulAccumulate(SumTag(), a, b, sum, other);
 }
-template <CodesUnit>
+#if HWY_TARGET == HWY_AVX2
+/// sum += products of AVX-VNNI: unsigned codes times signed ones.
+HWY_INLINE void add_quads(Sums codes, Sums signed_codes, Sums& sum) {
+  auto v = sum.raw;
+  asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(v) : "x"(codes.raw), "x"(signed_codes.raw));
+  sum.raw = v;
+}
+#endif
+template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (kUnit == CodesUnit::quads) return add_quads(b.whole, a.whole, sum);
+#endif
   sum = add_pairs(a.odd, b.odd, add_pairs(a.even, b.even, sum));
 }
 #endif

@@ -5,6 +5,8 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#else
+#include <cpuid.h>
 #endif
 
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
 #include "kernels/gemm/codes_store-inl.h"
@@ -28,7 +31,10 @@ using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  //
 constexpr size_t kPanel = 2 * kSumLanes;                                      ///< columns
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
 
-/// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel.
+constexpr size_t kLine = 64;  ///< bytes of the cache
+
+/// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel. The next panel, which may come from far away,
+/// is requested meanwhile.
 template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   const SumTag d;
@@ -38,7 +44,9 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
   Sums s[kRows][2];
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
+  const size_t next = kHeader + depth * kPanel;
   for (size_t i = 0; i < depth; i += 4, b += 4 * kPanel) {
+    for (size_t line = 0; line < 4 * kPanel; line += kLine) __builtin_prefetch(b + next + line, 0, 2);
     const QuadB b0(b), b1(b + HWY_MAX_BYTES);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
@@ -54,19 +62,50 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
   }
 }
 
+/// The same for one row. The sums of consecutive steps are separate, since an addition waits for the one before it.
+template <CodesUnit kUnit>
+void sum_row(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  constexpr size_t kSets = HWY_MAX_BYTES == 64 ? 4 : 2;
+  const SumTag d;
+  Sums s[kSets][2];
+#pragma GCC unroll 4
+  for (size_t set = 0; set < kSets; ++set) s[set][0] = s[set][1] = hn::Zero(d);
+  size_t i = 0;
+  for (; i + 4 * kSets <= depth; i += 4 * kSets) {
+#pragma GCC unroll 4
+    for (size_t set = 0; set < kSets; ++set, b += 4 * kPanel) {
+      const QuadA x(load_quad(a + i + 4 * set));
+      dot<kUnit>(x, QuadB(b), s[set][0]);
+      dot<kUnit>(x, QuadB(b + HWY_MAX_BYTES), s[set][1]);
+    }
+  }
+  for (; i < depth; i += 4, b += 4 * kPanel) {
+    const QuadA x(load_quad(a + i));
+    dot<kUnit>(x, QuadB(b), s[0][0]);
+    dot<kUnit>(x, QuadB(b + HWY_MAX_BYTES), s[0][1]);
+  }
+#pragma GCC unroll 4
+  for (size_t set = 1; set < kSets; ++set) {
+    s[0][0] = hn::Add(s[0][0], s[set][0]);
+    s[0][1] = hn::Add(s[0][1], s[set][1]);
+  }
+  hn::Store(s[0][0], d, sums);
+  hn::Store(s[0][1], d, sums + kSumLanes);
+}
+
 /// Computes at least as many rows as needed; the sums of surplus rows are ignored.
 template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  if (rows == 1) return sum_rows<1, kUnit>(a, depth, b, sums);
+  if (rows == 1) return sum_row<kUnit>(a, depth, b, sums);
   if (rows <= 4) return sum_rows<4, kUnit>(a, depth, b, sums);
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
 
-/// The form of sum_few_rows; on x86 there is only one per level.
+/// The form of sum_few_rows.
 HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
-#if HWY_ARCH_ARM_A64
-  if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
-#endif
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
+  }
   return &sum_few_rows<CodesUnit::quads>;
 }
 
@@ -210,10 +249,18 @@ namespace {
 
 CodesUnit best_unit = CodesUnit::tiles;
 
-bool has_quads() {
 #if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("avx512vnni");
-  return has && current_isa() == Isa::avx512;
+bool processor_has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+}
+#endif
+
+bool has_quads() {
+  if (!allows(Feature::vnni)) return false;
+#if defined(__x86_64__)
+  static const bool wide = __builtin_cpu_supports("avx512vnni"), narrow = processor_has_avx_vnni();
+  return current_isa() == Isa::avx512 ? wide : current_isa() == Isa::avx2 && narrow;
 #else
   static const bool has = getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
   return has;
@@ -224,13 +271,14 @@ bool has_quads() {
 
 CodesUnit codes_unit() {
   if (!has_quads()) return CodesUnit::pairs;
-  return std::min(best_unit, codes_detail::has_tiles() ? CodesUnit::tiles : CodesUnit::quads);
+  const bool tiles = codes_detail::has_tiles() && current_isa() == Isa::avx512 && allows(Feature::amx);
+  return std::min(best_unit, tiles ? CodesUnit::tiles : CodesUnit::quads);
 }
 void limit_codes_unit(CodesUnit best) { best_unit = best; }
 
 size_t codes_panel_width() {
   if (current_isa() == Isa::v2) return 8;
-  return codes_unit() == CodesUnit::pairs ? 16 : 32;
+  return current_isa() == Isa::avx2 || codes_unit() == CodesUnit::pairs ? 16 : 32;
 }
 
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {

@@ -75,7 +75,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 #if defined(__x86_64__)
-bool has_code_windows() { return codes_unit() != CodesUnit::pairs; }
+bool has_code_windows() { return current_isa() == Isa::avx512 && codes_unit() != CodesUnit::pairs; }
 void multiply_code_window(const CodeWindow& window, const CodeRow& row, const CodesResult& c, size_t lines,
                           size_t width, size_t at) noexcept {
   N_AVX3::codes_window(window, row, c, lines, width, at);

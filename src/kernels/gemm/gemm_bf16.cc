@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
@@ -92,7 +93,7 @@ size_t row_stride(size_t k) {
 bool has_bf16_products() {
 #if defined(__x86_64__)
   static const bool has = __builtin_cpu_supports("avx512bf16");
-  return has && current_isa() == Isa::avx512;
+  return has && current_isa() == Isa::avx512 && allows(Feature::bf16);
 #else
   return false;
 #endif

@@ -30,10 +30,10 @@ namespace {
 
 /// The scratch of a product; with a null base, only its size is computed.
 struct Memory {
-  size_t bytes = 0, panel_bytes = 0;
+  size_t bytes = 0, panel_bytes = 0, expanded_bytes = 0;
   nbits_detail::RoundedRows rounded{};
   float* exact = nullptr;
-  char* panels = nullptr;
+  char *panels = nullptr, *expanded = nullptr;
   char* base;
 
   Memory(const NBitForm& f, size_t m, NBitInput input, int workers, void* memory) : base(static_cast<char*>(memory)) {
@@ -44,6 +44,8 @@ struct Memory {
       rounded.scales = take<float>(rows, f.blocks());
       rounded.sums = take<float>(rows, f.blocks());
       rounded.starts = take<int32_t>(rows, f.blocks());
+      expanded_bytes = nbits_detail::expanded_bytes(Layout(f, nbits_detail::lanes()), f, m);
+      expanded = take<char>(expanded_bytes, size_t(workers));
     } else if (m <= nbits_detail::kFewRows) {
       exact = take<float>(m, depth);
     } else {
@@ -157,7 +159,8 @@ bool nbits_fit_halves(const NBitForm& f, const NBitSource& from, const Parallel&
 }
 
 size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers) {
-  return Memory(form, m, input, workers, nullptr).bytes;
+  const auto bytes = [&](size_t rows) { return Memory(form, rows, input, workers, nullptr).bytes; };
+  return std::max(bytes(m), bytes(std::min(m, nbits_detail::kFewRows)));
 }
 
 void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexcept {
@@ -181,12 +184,14 @@ void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexce
   constexpr size_t kBlockBytes = 256 << 10;
   const size_t rows = std::max<size_t>(96, kBlockBytes / std::max<size_t>(w.depth, 1) / 12 * 12);
   const size_t row_blocks = ceil_div(p.m, rows), panels = ceil_div(p.form.n, w.layout.lanes);
-  const size_t some = panels_per_task(w, std::min(p.m, rows));
+  const bool expands = memory.expanded_bytes > 0;
+  const size_t some = round_up(panels_per_task(w, std::min(p.m, rows)), size_t(expands ? 2 : 1));
   const GridOrder order(row_blocks, ceil_div(panels, some), par.workers());
-  par.for_each(order.tasks(), [&](size_t task, int) {
+  par.for_each(order.tasks(), [&](size_t task, int worker) {
     const auto [row, column] = order.at(task);
     const size_t m0 = row * rows, at = column * some;
-    nbits_detail::multiply(w, {m0, std::min(m0 + rows, p.m), at, std::min(at + some, panels)});
+    char* expanded = expands ? memory.expanded + size_t(worker) * memory.expanded_bytes : nullptr;
+    nbits_detail::multiply(w, {m0, std::min(m0 + rows, p.m), at, std::min(at + some, panels), expanded});
   });
 }
 

@@ -66,7 +66,7 @@ struct NBitProduct {
   const float* bias = nullptr;  ///< [n]; may be null
   float* c = nullptr;           ///< [m, n]
 };
-/// Bytes of scratch for a product with m rows, `workers` being Parallel::workers() of its call.
+/// Bytes of scratch for products with up to m rows, `workers` being Parallel::workers() of its call.
 size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers);
 /// `scratch` is 64-byte aligned. A rounded row with an element that is not finite gives NaN.
 void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexcept;

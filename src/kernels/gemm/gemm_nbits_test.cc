@@ -97,8 +97,11 @@ TEST_P(GemmNBits, EqualsThePlainLoop) {
         for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
           for (const bool halves : {false, true}) {
             const NBitForm form{.bits = bits, .n = 37, .k = 300, .block = block, .zeros = zeros, .halves = halves};
-            const Operands o(form, 5, zeros == NBitZeros::codes);
-            for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+            const Operands few(form, 5, zeros == NBitZeros::codes), many(form, 19, zeros == NBitZeros::codes);
+            for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) {
+              expect_near(few, input);
+              expect_near(many, input);
+            }
           }
         }
       }

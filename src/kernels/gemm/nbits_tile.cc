@@ -7,25 +7,18 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
-#include "kernels/gemm/codes_dot-inl.h"
-#include "kernels/simd_math.h"
+#include "kernels/gemm/nbits_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-using nbits_detail::Layout;
-using nbits_detail::Part;
-using nbits_detail::Work;
-using FloatTag = hn::ScalableTag<float>;
-using Float = hn::Vec<FloatTag>;
-using WordTag = hn::RebindToUnsigned<SumTag>;
-using Words = hn::Vec<WordTag>;
-constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 constexpr size_t kPrefetch = 4096;  ///< bytes ahead in the packed weights
 
 /// Rows of a tile: a sum and a total of each, beside the codes, stay in registers.
@@ -37,42 +30,22 @@ constexpr size_t kTileRows = 8;
 constexpr size_t kTileRows = 4;
 #endif
 
-template <size_t kBits>
-constexpr uint32_t kCodeMask = kBits == 8   ? 0xffffffffu
-                               : kBits == 4 ? 0x0f0f0f0fu
-                                            : 0x03030303u;
-
-/// Four codes per lane, as bytes: quad `kQuad` of the 8 / kBits that a vector holds.
-template <size_t kBits, size_t kQuad>
-HWY_INLINE Words quad_of(Words packed) {
-  const WordTag d;
-  if constexpr (kBits == 8) return packed;
-  if constexpr (kQuad > 0) packed = hn::ShiftRight<int(kBits * kQuad)>(packed);
-  return hn::And(packed, hn::Set(d, kCodeMask<kBits>));
-}
-
-HWY_INLINE int32_t load_quad(const int8_t* p) {
-  int32_t quad;
-  std::memcpy(&quad, p, sizeof(quad));
-  return quad;
-}
-
-/// add_codes() adds four products to each lane of a sum. At lower levels of x86, products of codes of 2 and 4 bits are
+/// add_codes() adds four products to each lane of a sum. Without VNNI on x86, products of codes of 2 and 4 bits are
 /// added as pairs: two of them do not exceed 2 · 15 · 127, and eight such pairs fit 16 bits; add_pair_sums() then adds
 /// the pairs to the sum.
 #if HWY_TARGET <= HWY_AVX3
 using PairSums = Sums;  // not used
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
   auto v = sum.raw;
   asm("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(codes.raw), "v"(hn::Set(SumTag(), quad).raw));
   sum.raw = v;
 }
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_pair_sums(Sums&, PairSums&) {}
 #elif HWY_ARCH_ARM_A64
 using PairSums = Sums;  // not used
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
   const uint8x16_t u = vreinterpretq_u8_u32(codes.raw);
   const int16x8_t q = vmovl_s8(vget_low_s8(vreinterpretq_s8_s32(vdupq_n_s32(quad))));
@@ -82,13 +55,16 @@ HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums&) {
   };
   sum.raw = vaddq_s32(sum.raw, vpaddq_s32(products(vget_low_u8(u)), products(vget_high_u8(u))));
 }
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_pair_sums(Sums&, PairSums&) {}
 #else
 using PairSums = Pairs;
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums& pairs) {
   const Sums q = hn::Set(SumTag(), quad);
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (kUnit == CodesUnit::quads) return add_quads(hn::BitCast(SumTag(), codes), q, sum);
+#endif
   if constexpr (kBits == 8) {
     const hn::RebindToUnsigned<PairTag> d;
     const auto v = hn::BitCast(d, codes);
@@ -103,35 +79,24 @@ HWY_INLINE void add_codes(Words codes, int32_t quad, Sums& sum, PairSums& pairs)
 #endif
   }
 }
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 HWY_INLINE void add_pair_sums(Sums& sum, PairSums& pairs) {
-  if constexpr (kBits == 8) return;
+  if constexpr (kBits == 8 || (HWY_TARGET == HWY_AVX2 && kUnit == CodesUnit::quads)) return;
   sum = add_pairs(pairs, hn::Set(PairTag(), 1), sum);
   pairs = hn::Zero(PairTag());
 }
 #endif
 
-/// Rows of A's codes as a few pointers: row r is at rows[r / 3] + r % 3 · depth.
-template <size_t kRows>
-struct CodeRows {
-  const int8_t* rows[(kRows + 2) / 3];
-  size_t depth;
-  HWY_INLINE CodeRows(const int8_t* first, size_t row_depth) : depth(row_depth) {
-    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = first + g * 3 * depth;
-  }
-  HWY_INLINE int32_t quad(size_t r, size_t k) const { return load_quad(rows[r / 3] + r % 3 * depth + k); }
-};
-
-template <size_t kBits, size_t kQuad, size_t kRows>
+template <size_t kBits, CodesUnit kUnit, size_t kQuad, size_t kRows>
 HWY_INLINE void add_quad(Words packed, const CodeRows<kRows>& a, size_t k, Sums (&sums)[kRows],
                          PairSums (&pairs)[kRows]) {
   const Words codes = quad_of<kBits, kQuad>(packed);
 #pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) add_codes<kBits>(codes, a.quad(r, k + 4 * kQuad), sums[r], pairs[r]);
+  for (size_t r = 0; r < kRows; ++r) add_codes<kBits, kUnit>(codes, a.quad(r, k + 4 * kQuad), sums[r], pairs[r]);
 }
 
 /// Adds the products of a block, whose first element is `k`.
-template <size_t kBits, size_t kRows>
+template <size_t kBits, CodesUnit kUnit, size_t kRows>
 HWY_INLINE void add_block(const uint8_t* codes, size_t vectors, const CodeRows<kRows>& a, size_t k,
                           Sums (&sums)[kRows]) {
   constexpr size_t kMost = kBits;  // vectors with eight quads
@@ -143,59 +108,13 @@ HWY_INLINE void add_block(const uint8_t* codes, size_t vectors, const CodeRows<k
     for (size_t i = 0; i < some; ++i, codes += HWY_MAX_BYTES, k += 32 / kBits) {
       if constexpr (kRows <= 2) __builtin_prefetch(codes + kPrefetch, 0, 3);
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes));
-      add_quad<kBits, 0>(packed, a, k, sums, pairs);
-      if constexpr (kBits <= 4) add_quad<kBits, 1>(packed, a, k, sums, pairs);
-      if constexpr (kBits == 2) add_quad<kBits, 2>(packed, a, k, sums, pairs);
-      if constexpr (kBits == 2) add_quad<kBits, 3>(packed, a, k, sums, pairs);
+      add_quad<kBits, kUnit, 0>(packed, a, k, sums, pairs);
+      if constexpr (kBits <= 4) add_quad<kBits, kUnit, 1>(packed, a, k, sums, pairs);
+      if constexpr (kBits == 2) add_quad<kBits, kUnit, 2>(packed, a, k, sums, pairs);
+      if constexpr (kBits == 2) add_quad<kBits, kUnit, 3>(packed, a, k, sums, pairs);
     }
 #pragma GCC unroll 12
-    for (size_t r = 0; r < kRows; ++r) add_pair_sums<kBits>(sums[r], pairs[r]);
-  }
-}
-
-HWY_INLINE Float zeros_of(const uint8_t* bytes) {
-  const hn::Rebind<uint8_t, SumTag> d;
-  return hn::ConvertTo(FloatTag(), hn::PromoteTo(SumTag(), hn::LoadU(d, bytes)));
-}
-HWY_INLINE Float numbers_of(const Layout& l, const uint8_t* numbers) {
-  const FloatTag d;
-  const hn::Rebind<hwy::float16_t, FloatTag> half;
-  if (l.number_bytes == sizeof(float)) return hn::LoadU(d, reinterpret_cast<const float*>(numbers));
-  return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(numbers)));
-}
-
-/// The scales and the zero points of a block; offsets in place of zero points that are numbers.
-struct Parameters {
-  Float scale, zero;
-};
-HWY_INLINE Parameters parameters_of(const Work& w, const uint8_t* panel, size_t block) {
-  const Layout& l = w.layout;
-  const uint8_t* numbers = panel + block * l.block_bytes + l.codes_bytes;
-  const Float scale = numbers_of(l, numbers);
-  switch (w.p.form.zeros) {
-    case NBitZeros::codes:
-      return {scale, zeros_of(panel + l.blocks * l.block_bytes + block * kLanes)};
-    case NBitZeros::numbers:
-      return {scale, numbers_of(l, numbers + kLanes * l.number_bytes)};
-    case NBitZeros::middle:
-      break;
-  }
-  return {scale, hn::Set(FloatTag(), float(w.p.form.middle()))};
-}
-
-/// Stores the totals of a tile. Surplus rows are dropped.
-template <size_t kRows>
-HWY_INLINE void store_tile(const Work& w, size_t m0, size_t m1, size_t n0, const Float (&totals)[kRows]) {
-  const FloatTag d;
-  const NBitProduct& p = w.p;
-  const size_t n = p.form.n - n0;
-  const Float bias = !p.bias ? hn::Zero(d) : n >= kLanes ? hn::LoadU(d, p.bias + n0) : LoadFirst(d, p.bias + n0, n);
-#pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) {
-    if (m0 + r >= m1) continue;
-    const Float v = hn::Add(totals[r], bias);
-    float* to = p.c + (m0 + r) * p.form.n + n0;
-    n >= kLanes ? hn::StoreU(v, d, to) : StoreFirst(d, v, to, n);
+    for (size_t r = 0; r < kRows; ++r) add_pair_sums<kBits, kUnit>(sums[r], pairs[r]);
   }
 }
 
@@ -221,7 +140,7 @@ HWY_INLINE void add_totals(const Work& w, const Parameters& p, size_t row, const
   }
 }
 
-template <size_t kBits, size_t kRows>
+template <size_t kBits, CodesUnit kUnit, size_t kRows>
 void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
   const FloatTag d;
   const Layout& l = w.layout;
@@ -236,30 +155,14 @@ void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t*
     Sums sums[kRows];
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) sums[r] = hn::Set(SumTag(), w.rounded.starts[row + r * l.blocks]);
-    add_block<kBits>(codes, l.vectors, a, b * block, sums);
+    add_block<kBits, kUnit>(codes, l.vectors, a, b * block, sums);
     add_totals<kRows>(w, parameters_of(w, panel, b), row, sums, totals);
   }
   store_tile(w, m0, m1, at * kLanes, totals);
 }
 
-/// Code `kCode` of each lane, in the order of k, as a float.
-template <size_t kBits, size_t kCode>
-HWY_INLINE Float number_of(Words packed) {
-  constexpr size_t kAt = kCode % 4 * 8 + kCode / 4 * kBits;  // a byte has codes of several quads
-  const WordTag d;
-  if constexpr (kAt > 0) packed = hn::ShiftRight<int(kAt)>(packed);
-  if constexpr (kAt + kBits < 32) packed = hn::And(packed, hn::Set(d, (1u << kBits) - 1));
-  return hn::ConvertTo(FloatTag(), hn::BitCast(SumTag(), packed));
-}
-
-/// Calls f(code of each lane, index) for the codes of a vector.
-template <size_t kBits, size_t kCode = 0, class F>
-HWY_INLINE void for_each_code(Words packed, const F& f) {
-  f(number_of<kBits, kCode>(packed), kCode);
-  if constexpr (kCode + 1 < 32 / kBits) for_each_code<kBits, kCode + 1>(packed, f);
-}
-
-template <size_t kBits, size_t kRows, bool kNumbers>
+/// kMiddle: zero points are the middle of the range, which the table of codes has subtracted.
+template <size_t kBits, size_t kRows, bool kNumbers, bool kMiddle>
 void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* panel) noexcept {
   const FloatTag d;
   const Layout& l = w.layout;
@@ -280,8 +183,8 @@ void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* p
     for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
       __builtin_prefetch(codes + v * HWY_MAX_BYTES + kPrefetch, 0, 3);
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
-      for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
-        const Float weight = kNumbers ? hn::MulSub(code, p.scale, p.zero) : hn::Sub(code, p.zero);
+      for_each_code<kBits, kMiddle>(packed, [&](Float code, size_t i) HWY_ATTR {
+        const Float weight = kNumbers ? hn::MulSub(code, p.scale, p.zero) : kMiddle ? code : hn::Sub(code, p.zero);
 #pragma GCC unroll 4
         for (size_t r = 0; r < kRows; ++r)
           sums[r][i % kSets] = hn::MulAdd(weight, hn::Set(d, x[r][k + i]), sums[r][i % kSets]);
@@ -298,25 +201,32 @@ void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* p
 
 using Tile = void (*)(const Work&, size_t, size_t, size_t, const uint8_t*) noexcept;
 
-template <size_t kBits>
+template <size_t kBits, CodesUnit kUnit>
 Tile rounded_tile_of(size_t rows) {
-  if (rows == 1) return &rounded_tile<kBits, 1>;
-  if (rows == 2) return &rounded_tile<kBits, 2>;
-  if (rows <= 4) return &rounded_tile<kBits, 4>;
-  if constexpr (kTileRows >= 12) {
-    if (rows > 8) return &rounded_tile<kBits, 12>;
-  }
-  return &rounded_tile<kBits, std::min<size_t>(8, kTileRows)>;
+  if (rows == 1) return &rounded_tile<kBits, kUnit, 1>;
+  if (rows == 2) return &rounded_tile<kBits, kUnit, 2>;
+  if (rows <= 4) return &rounded_tile<kBits, kUnit, 4>;
+  return &rounded_tile<kBits, kUnit, std::max<size_t>(4, kTileRows)>;
 }
-template <size_t kBits, bool kNumbers>
+template <size_t kBits, bool kNumbers, bool kMiddle>
 Tile exact_tile_of(size_t rows) {
-  if (rows == 1) return &exact_tile<kBits, 1, kNumbers>;
-  return rows == 2 ? &exact_tile<kBits, 2, kNumbers> : &exact_tile<kBits, 4, kNumbers>;
+  if (rows == 1) return &exact_tile<kBits, 1, kNumbers, kMiddle>;
+  return rows == 2 ? &exact_tile<kBits, 2, kNumbers, kMiddle> : &exact_tile<kBits, 4, kNumbers, kMiddle>;
 }
 template <size_t kBits>
-Tile tile_of(const Work& w, size_t rows) {
-  if (w.p.input == NBitInput::rounded) return rounded_tile_of<kBits>(rows);
-  return w.p.form.zeros == NBitZeros::numbers ? exact_tile_of<kBits, true>(rows) : exact_tile_of<kBits, false>(rows);
+Tile tile_of(const Work& w, size_t rows, CodesUnit unit) {
+  if (w.p.input == NBitInput::rounded) {
+    if constexpr (HWY_TARGET == HWY_AVX2) {
+      if (unit == CodesUnit::pairs) return rounded_tile_of<kBits, CodesUnit::pairs>(rows);
+    }
+    return rounded_tile_of<kBits, CodesUnit::quads>(rows);
+  }
+  const NBitZeros zeros = w.p.form.zeros;
+  if (zeros == NBitZeros::numbers) return exact_tile_of<kBits, true, false>(rows);
+  if constexpr (kBits == 4 && kHasTable) {
+    if (zeros == NBitZeros::middle) return exact_tile_of<kBits, false, true>(rows);
+  }
+  return exact_tile_of<kBits, false, false>(rows);
 }
 
 template <size_t kBits>
@@ -331,7 +241,7 @@ void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride)
     const uint8_t* codes = panel + b * l.block_bytes;
     for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
-      for_each_code<kBits>(packed, [&](Float code, size_t i) HWY_ATTR {
+      for_each_code<kBits, false>(packed, [&](Float code, size_t i) HWY_ATTR {
         const Float x = numbers ? hn::MulSub(code, p.scale, p.zero) : hn::Mul(hn::Sub(code, p.zero), p.scale);
         if (k + i < depth) hn::StoreU(x, d, to + (k + i) * stride);
       });
@@ -360,24 +270,22 @@ void pack_panel(const Layout& l, const uint8_t* codes, size_t row_bytes, size_t 
 /// Rounds a block of a row to codes; returns its scale, and the sum of the codes in `total`.
 HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* total) {
   const FloatTag d;
+  const SumTag whole;
   const hn::Rebind<int8_t, SumTag> narrow;
-  Float most = hn::Zero(d), unfit = hn::Zero(d);
-  for (size_t i = 0; i < n; i += kLanes) {
-    const Float v = hn::LoadU(d, x + i);
-    most = hn::Max(most, hn::Abs(v));
-    unfit = hn::Add(unfit, hn::Sub(v, v));  // NaN if an element is not finite
-  }
-  const float largest = hn::GetLane(hn::MaxOfLanes(d, most)), wrong = hn::GetLane(hn::SumOfLanes(d, unfit));
-  const float scale = largest / 127 + wrong;
-  const Float factor = hn::Set(d, largest > 0 && wrong == 0 ? 127 / largest : 0.0f);
+  Sums most = hn::Zero(whole);  // magnitudes are in the order of their bits, and NaN is above infinity
+  for (size_t i = 0; i < n; i += kLanes)
+    most = hn::Max(most, hn::And(hn::BitCast(whole, hn::LoadU(d, x + i)), hn::Set(whole, 0x7fffffff)));
+  const float largest = std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(whole, most)));
+  const bool finite = largest <= std::numeric_limits<float>::max();
+  const Float factor = hn::Set(d, largest > 0 && finite ? 127 / largest : 0.0f);
   Sums sum = hn::Zero(SumTag());
   for (size_t i = 0; i < n; i += kLanes) {
-    const Sums code = wrong == 0 ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(SumTag());
+    const Sums code = finite ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(whole);
     sum = hn::Add(sum, code);
     hn::StoreU(hn::DemoteTo(narrow, code), narrow, codes + i);
   }
   *total = hn::GetLane(hn::SumOfLanes(SumTag(), sum));
-  return scale;
+  return finite ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
 }
 
 }  // namespace
@@ -402,11 +310,13 @@ void nbits_round(const Work& w, size_t m0, size_t m1) noexcept {
   }
 }
 
-void nbits_multiply(const Work& w, const Part& part) noexcept {
+void nbits_multiply(const Work& w, const Part& part, CodesUnit unit) noexcept {
   const size_t most = w.p.input == NBitInput::rounded ? kTileRows : nbits_detail::kFewRows;
   const size_t tiles = ceil_div(part.m1 - part.m0, most), rows = ceil_div(part.m1 - part.m0, tiles);
   const size_t bits = w.p.form.bits;
-  const Tile tile = bits == 4 ? tile_of<4>(w, rows) : bits == 8 ? tile_of<8>(w, rows) : tile_of<2>(w, rows);
+  const Tile tile = bits == 4   ? tile_of<4>(w, rows, unit)
+                    : bits == 8 ? tile_of<8>(w, rows, unit)
+                                : tile_of<2>(w, rows, unit);
   for (size_t at = part.panel0; at < part.panel1; ++at) {
     const uint8_t* panel = static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes;
     for (size_t m = part.m0; m < part.m1; m += rows) tile(w, m, std::min(m + rows, part.m1), at, panel);
@@ -453,7 +363,10 @@ size_t lanes() {
 }
 bool converts_halves() { return current_isa() != Isa::v2; }
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_NBITS(nbits_round)(w, m0, m1); }
-void multiply(const Work& w, const Part& part) noexcept { RETORT_SELECT_NBITS(nbits_multiply)(w, part); }
+void multiply(const Work& w, const Part& part) noexcept {
+  if (part.expanded) return multiply_expanded(w, part);
+  RETORT_SELECT_NBITS(nbits_multiply)(w, part, codes_unit());
+}
 void decode(const Work& w, size_t at, float* to, size_t stride) noexcept {
   RETORT_SELECT_NBITS(nbits_decode)(w, at, to, stride);
 }

@@ -32,6 +32,7 @@ struct Work {
 
 struct Part {
   size_t m0 = 0, m1 = 0, panel0 = 0, panel1 = 0;
+  char* expanded = nullptr;  ///< memory for a pair of panels in 8 bits; null: panels are used as they are
 };
 
 /// Rows beyond the last that the kernel reads and ignores.
@@ -45,6 +46,10 @@ size_t lanes();
 bool converts_halves();
 /// Rounds rows [m0, m1) of A.
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept;
+/// Bytes for a pair of panels in 8 bits, from which a product with m rounded rows is faster; 0: it is not.
+size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m);
+/// Computes a part of C from rounded rows, and from pairs of panels; panel0 is even.
+void multiply_expanded(const Work& w, const Part& part) noexcept;
 /// Computes a part of C from rounded rows, or from a few exact ones.
 void multiply(const Work& w, const Part& part) noexcept;
 /// Decodes panel `at` to columns of `to`, whose rows of k are `stride` floats apart.

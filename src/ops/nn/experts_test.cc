@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/checked.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -125,6 +126,47 @@ OpCase with_triples() {
           .fixed_types = true};
 }
 
+/// The same mixture with codes for weights: constants are packed, others are decoded in the run.
+struct CodesMixture {
+  size_t bits, block;  ///< block 0: a scale for each row
+  bool zeros;
+  Mixture floats;
+  std::vector<Tensor> layers[2] = {};  ///< codes, scales, zero points
+
+  size_t code(const Tensor& t, size_t i) const {
+    return t.data<uint8_t>()[i * bits / 8] >> (i * bits % 8) & ((1u << bits) - 1);
+  }
+  // Draws the codes of a layer, and replaces its floats by what they mean.
+  void draw(size_t layer, Tensor& weights, uint32_t seed) {
+    const int64_t rows = weights.shape()[1], columns = weights.shape()[2];
+    const int64_t size = block ? int64_t(block) : columns, blocks = columns / size;
+    const auto bytes = [&](Shape shape, uint32_t from) { return cast_to(random(shape, from, 0, 255), DType::u8); };
+    const Tensor codes = bytes({3, rows, columns * int64_t(bits) / 8}, seed);
+    const Tensor scales = random(block ? Shape{3, rows, blocks} : Shape{3, rows}, seed + 1, 0.125, 0.5);
+    const int64_t per_row = ceil_div((block ? blocks : rows) * int64_t(bits), int64_t(8));
+    const Tensor points = bytes(block ? Shape{3, rows, per_row} : Shape{3, per_row}, seed + 2);
+    for (int64_t i = 0; i < 3 * rows * columns; ++i) {
+      const int64_t row = i / columns, at = i % columns / size, lines = block ? row : row / rows;
+      const auto in_row = size_t(block ? at : row % rows);
+      const double zero =
+          zeros ? double(code(points, size_t(lines * per_row) * 8 / bits + in_row)) : double(1 << (bits - 1));
+      const double scale = scales.data<float>()[row * blocks + at];
+      weights.mutable_data<float>()[i] = float((double(code(codes, size_t(i))) - zero) * scale);
+    }
+    layers[layer] = {codes, scales, zeros ? points : Tensor()};
+  }
+  OpCase test(std::string about) {
+    draw(0, floats.first, 10);
+    draw(1, floats.second, 20);
+    OpCase c = floats.test(std::move(about), true);
+    c.attributes.set("expert_weight_bits", int64_t(bits));
+    if (block) c.attributes.set("block_size", int64_t(block));
+    c.inputs = {floats.x,          floats.scores, layers[0][0], layers[0][1],
+                floats.first_bias, layers[1][0],  layers[1][1], floats.second_bias};
+    if (zeros) c.inputs.insert(c.inputs.end(), {Tensor(), Tensor(), Tensor(), layers[0][2], layers[1][2]});
+    return c;
+  }
+};
 const OpTest q_moe("QMoE",
                    {with_triples(),
                     {.about = "a scale for each row; half of the range is zero",
@@ -150,7 +192,13 @@ const OpTest q_moe("QMoE",
                                 {},
                                 {},
                                 f32({1, 1}, {0.5f})},
-                     .outputs = {f32({1, 2}, {5, -57})}}},
+                     .outputs = {f32({1, 2}, {5, -57})}},
+                    CodesMixture{4, 32, true, {.tokens = 3, .hidden = 64, .inner = 32}}.test("blocks, few tokens"),
+                    CodesMixture{4, 16, false, {.tokens = 29, .hidden = 48, .inner = 80}}.test("blocks, many tokens"),
+                    CodesMixture{8, 0, true, {.tokens = 4, .hidden = 32, .inner = 96}}.test("8 bits in rows"),
+                    CodesMixture{8, 32, false, {.tokens = 31, .hidden = 64, .inner = 32}}.test("8 bits in blocks"),
+                    CodesMixture{2, 0, true, {.tokens = 7, .hidden = 64, .inner = 48}}.test("2 bits"),
+                    CodesMixture{4, 512, false, {.tokens = 2, .hidden = 512, .inner = 512}}.test("large blocks")},
                    {.domain = "com.microsoft", .tolerance = 8});
 
 float log_sigmoid(float x) { return -std::log(1 + std::exp(-x)); }

@@ -1,10 +1,6 @@
 // DynamicQuantizeLinear: 8-bit codes for the range of x, including 0: scale = (max - min) / 255.
-#include <algorithm>
-#include <cmath>
-
-#include "kernels/elementwise/chunks.h"
-#include "kernels/elementwise/codes.h"
 #include "ops/op.h"
+#include "ops/quant/common/dynamic_codes.h"
 
 namespace retort::ops {
 namespace {
@@ -21,17 +17,14 @@ struct DynamicQuantizeLinear {
 
   void run(RunContext& c) const {
     const auto x = c.input<float>(0);
-    const auto [low, high] = kernels::range_with_zero(x.data(), x.size());
-    const float scale = low == high ? 1.0f : (high - low) / 255.0f;
-    const float zero = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
+    const DynamicCodes codes = dynamic_codes(x.data(), x.size(), c.parallel());
     uint8_t* y = c.output<uint8_t>(0).data();
-    const auto zero_point = int32_t(zero);
     kernels::for_chunks(c.parallel(), x.size(), [&](size_t begin, size_t end) {
       kernels::quantize(
-          kernels::QuantizeRun<uint8_t>{x.data() + begin, &scale, &zero_point, 0, y + begin, end - begin});
+          kernels::QuantizeRun<uint8_t>{x.data() + begin, &codes.scale, &codes.zero, 0, y + begin, end - begin});
     });
-    c.output<float>(1)[0] = scale;
-    c.output<uint8_t>(2)[0] = uint8_t(zero);
+    c.output<float>(1)[0] = codes.scale;
+    c.output<uint8_t>(2)[0] = uint8_t(codes.zero);
   }
 };
 

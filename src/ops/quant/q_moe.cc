@@ -2,6 +2,8 @@
 // with a scale for each row or for each block of a row.
 #include <bit>
 
+#include "base/checked.h"
+#include "kernels/gemm/gemm_nbits.h"
 #include "ops/expect_shape.h"
 #include "ops/nn/common/experts.h"
 #include "ops/quant/common/decoded_product.h"
@@ -13,6 +15,34 @@ struct ExpertCodes {
   CodeBlocks blocks;
   size_t rows = 0;
   void operator()(size_t expert, size_t row, float* to) const { blocks.decode(expert * rows + row, to); }
+};
+
+/// The weights of a layer, packed for gemm_nbits().
+struct PackedNBits : PackedLayer {
+  kernels::NBitForm form;  ///< of one expert
+  kernels::NBitInput input = kernels::NBitInput::exact;
+  std::shared_ptr<const void> memory;
+  size_t stride = 0;  ///< bytes of an expert
+
+  size_t scratch(size_t tokens, int workers) const override {
+    return kernels::nbits_scratch_bytes(form, tokens, input, workers);
+  }
+  void multiply(const ExpertProduct& p, void* scratch, const Parallel& parallel) const override {
+    kernels::gemm_nbits({.form = form,
+                         .packed = static_cast<const char*>(memory.get()) + p.expert * stride,
+                         .m = p.tokens,
+                         .a = p.x,
+                         .input = input,
+                         .bias = p.bias,
+                         .c = p.y},
+                        scratch, parallel);
+  }
+};
+
+/// The sizes of a layer, and the shapes that its inputs must have.
+struct LayerShapes {
+  int64_t experts, rows, columns, block, blocks;
+  Shape weights, older, scales, zeros;  ///< `older`: with the last two axes of the weights exchanged
 };
 
 struct QMoE : ExpertAttributes {
@@ -68,6 +98,22 @@ struct QMoE : ExpertAttributes {
     return expert_cost(c, *this, weights);
   }
 
+  // Packs the weights if those of all layers are constant.
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    auto state = std::make_unique<PackedExperts>();
+    for (const size_t layer : {kFirst, kSecond, kThird}) {
+      auto& packed = state->layers[(layer - kFirst) / 3];
+      if (c.has(layer)) packed = pack(c, layer);
+      if (c.has(layer) && !packed) return nullptr;
+    }
+    for (const size_t layer : {kFirst, kSecond, kThird}) {
+      for (const size_t i : {layer, layer + 1, zeros_of(layer)}) {
+        if (c.has(i)) c.release(i);
+      }
+    }
+    return state;
+  }
+
   size_t scratch(const RunContext& c) const { return call(c, nullptr).scratch(c, *this, c.has(kThird)); }
   void run(RunContext& c) const { call(c, c.scratch()).run(c, *this, c.has(kThird)); }
 
@@ -96,7 +142,7 @@ struct QMoE : ExpertAttributes {
             "zero points (input {}) are {}, expected uint8", zeros,
             dtype_name(c.has(zeros) ? c.dtype(zeros) : DType::undefined));
   }
-  ExpertCodes codes(const RunContext& c, size_t layer, size_t experts, size_t rows, size_t columns) const {
+  LayerShapes shapes(size_t layer, size_t experts, size_t rows, size_t columns) const {
     const int64_t b = bits_of(layer), e = int64_t(experts), r = int64_t(rows), n = int64_t(columns);
     const int64_t block = block_size > 0 ? block_size : std::max<int64_t>(n, 1);
     const int64_t blocks = std::max<int64_t>(1, ceil_div(n, block));
@@ -104,28 +150,102 @@ struct QMoE : ExpertAttributes {
             b);
     require(block_size == 0 || n % block_size == 0, ErrorCode::invalid_argument,
             "rows of {} weights do not consist of whole blocks of {}", n, block_size);
-    const bool older = c.shape(layer) == Shape{e, n, r * b / 8};  // with the last two axes exchanged
-    if (!older) expect_shape(c, layer, "", {e, r, n * b / 8});
-    expect_shape(c, layer + 1, "", block_size > 0 ? Shape{e, r, blocks} : Shape{e, r});
-    ExpertCodes codes{{.bits = size_t(b),
-                       .length = columns,
-                       .block = size_t(block),
-                       .blocks = size_t(blocks),
-                       .codes = c.input<uint8_t>(layer).data(),
-                       .row_bytes = size_t(n * b / 8),
-                       .scales = c.data(layer + 1),
-                       .scale_type = c.dtype(layer + 1)},
-                      rows};
-    const size_t zeros = zeros_of(layer);
-    if (!c.has(zeros)) return codes;
-    if (b == 3) return check_triples(c, zeros, {e, r, ceil_div(blocks * 3, int64_t(8))}, size_t(blocks)), codes;
-    codes.blocks.zeros = c.input<uint8_t>(zeros).data();
-    codes.blocks.zero_rows = block_size > 0 ? 0 : rows;
-    const int64_t bytes = ceil_div((block_size > 0 ? blocks : r) * b, int64_t(8));
-    codes.blocks.zero_bytes = size_t(bytes);
-    expect_shape(c, zeros, "", block_size > 0 ? Shape{e, r, bytes} : Shape{e, bytes});
-    return codes;
+    return {.experts = e,
+            .rows = r,
+            .columns = n,
+            .block = block,
+            .blocks = blocks,
+            .weights = {e, r, n * b / 8},
+            .older = {e, n, r * b / 8},
+            .scales = block_size > 0 ? Shape{e, r, blocks} : Shape{e, r},
+            .zeros =
+                block_size > 0 ? Shape{e, r, ceil_div(blocks * b, int64_t(8))} : Shape{e, ceil_div(r * b, int64_t(8))}};
   }
+  // `zeros` may be null.
+  CodeBlocks blocks(const LayerShapes& s, size_t layer, const void* codes, const void* scales, DType scale_type,
+                    const void* zeros) const {
+    CodeBlocks blocks{.bits = size_t(bits_of(layer)),
+                      .length = size_t(s.columns),
+                      .block = size_t(s.block),
+                      .blocks = size_t(s.blocks),
+                      .codes = static_cast<const uint8_t*>(codes),
+                      .row_bytes = size_t(s.columns * bits_of(layer) / 8),
+                      .scales = scales,
+                      .scale_type = scale_type};
+    if (!zeros) return blocks;
+    blocks.zeros = static_cast<const uint8_t*>(zeros);
+    blocks.zero_bytes = size_t(s.zeros.back());
+    blocks.zero_rows = block_size > 0 ? 0 : size_t(s.rows);
+    return blocks;
+  }
+  ExpertCodes codes(const RunContext& c, size_t layer, size_t experts, size_t rows, size_t columns) const {
+    const LayerShapes s = shapes(layer, experts, rows, columns);
+    if (c.shape(layer) != s.older) expect_shape(c, layer, "", s.weights);
+    expect_shape(c, layer + 1, "", s.scales);
+    const size_t zeros = zeros_of(layer);
+    const bool triples = bits_of(layer) == 3;
+    if (c.has(zeros))
+      triples ? check_triples(c, zeros, s.zeros, size_t(s.blocks)) : expect_shape(c, zeros, "", s.zeros);
+    return {blocks(s, layer, c.data(layer), c.data(layer + 1), c.dtype(layer + 1),
+                   c.has(zeros) && !triples ? c.data(zeros) : nullptr),
+            rows};
+  }
+
+  // Null unless there is a kernel; a run then reports shapes that do not fit.
+  std::unique_ptr<PackedLayer> pack(PrepareContext& c, size_t layer) const {
+    const size_t zeros = zeros_of(layer), b = size_t(bits_of(layer));
+    const Tensor *weights = c.constant(layer), *scales = c.constant(layer + 1), *zero_points = c.constant(zeros);
+    if (!weights || !scales || (c.has(zeros) && !zero_points)) return nullptr;
+    const Shape& given = scales->shape();
+    if (given.rank() != (block_size > 0 ? 3 : 2) || scales->count() == 0) return nullptr;
+    const auto experts = size_t(given[0]), rows = size_t(given[1]), columns = weights->count() * 8 / b / experts / rows;
+    auto packed = std::make_unique<PackedNBits>();
+    kernels::NBitForm& form = packed->form;
+    form = {.bits = b, .n = rows, .k = columns, .block = kernel_block(columns)};
+    if (!kernels::nbits_supported(form) || columns % form.block != 0) return nullptr;
+    if (block_size > 0 && columns % size_t(block_size) != 0) return nullptr;
+    const LayerShapes s = shapes(layer, experts, rows, columns);
+    if ((weights->shape() != s.weights && weights->shape() != s.older) || given != s.scales) return nullptr;
+    if (zero_points && zero_points->shape() != s.zeros) return nullptr;
+    if (zero_points) form.zeros = kernels::NBitZeros::codes;
+    const CodeBlocks all =
+        blocks(s, layer, weights->data(), scales->data(), scales->dtype(), zero_points ? zero_points->data() : nullptr);
+    packed->input =
+        accuracy_level == 4 && !c.options().strict ? kernels::NBitInput::rounded : kernels::NBitInput::exact;
+    pack_experts(c, all, experts, *packed);
+    return packed;
+  }
+  // A scale for a whole row, or for a large block, is that of several blocks of the kernel.
+  size_t kernel_block(size_t columns) const {
+    size_t block = block_size > 0 ? std::min<size_t>(size_t(block_size), 256) : 256;
+    while (block_size == 0 && block > 16 && columns % block != 0) block /= 2;
+    return block;
+  }
+  static void pack_experts(const PrepareContext& c, const CodeBlocks& all, size_t experts, PackedNBits& packed) {
+    kernels::NBitForm& form = packed.form;
+    const auto with_expert = [&](size_t expert, const auto& f) {
+      const size_t first = expert * form.n;
+      const auto parameters = [&](size_t row, size_t block) {
+        const size_t own = block * form.block / all.block;
+        return kernels::NBitParameters{all.scale(first + row, own), all.zero(first + row, own)};
+      };
+      return f(kernels::NBitSource{all.codes + first * all.row_bytes, parameters});
+    };
+    form.halves = true;
+    for (size_t e = 0; e < experts && form.halves; ++e) {
+      form.halves = with_expert(
+          e, [&](const kernels::NBitSource& from) { return kernels::nbits_fit_halves(form, from, c.parallel()); });
+    }
+    packed.stride = round_up(kernels::nbits_packed_bytes(form), 64);
+    packed.memory = c.packed(checked_mul(packed.stride, experts, "packed weights"), [&](void* to) {
+      for (size_t e = 0; e < experts; ++e) {
+        with_expert(e, [&](const kernels::NBitSource& from) {
+          kernels::nbits_pack(form, from, static_cast<char*>(to) + e * packed.stride, c.parallel());
+        });
+      }
+    });
+  }
+
   // Zero points of 3 bits are all 4, as if they were omitted.
   static void check_triples(const RunContext& c, size_t zeros, const Shape& wanted, size_t blocks) {
     expect_shape(c, zeros, "", wanted);
@@ -153,6 +273,7 @@ struct QMoE : ExpertAttributes {
     const int64_t inner = checked_mul(second[1], second[2], "weights") * 8 / bits_of(kSecond) / hidden;
     ExpertCall<ExpertCodes> m{ScratchParts(base), expert_shape(c, size_t(inner))};
     const ExpertShape& s = m.s;
+    m.packed = c.state<PackedExperts>();
     m.among_chosen = !has_triples();  // with 3 bits, shares are among all experts
     m.first = codes(c, kFirst, s.experts, s.inner * size_t(fused()), s.hidden);
     m.second = codes(c, kSecond, s.experts, s.hidden, s.inner);

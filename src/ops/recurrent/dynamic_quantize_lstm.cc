@@ -1,11 +1,30 @@
 // com.microsoft.DynamicQuantizeLSTM: LSTM whose weights have 8 bits, [directions, inputs, gates], and whose products
-// are quantised: X as a whole, and h in every step, are rounded to 8 bits by their range. Here, the weights are
-// converted to floats; up to rounding, the sums are those of the products of codes.
+// are quantised: X as a whole, and h in every step, are rounded to 8 bits by their range.
+#include "kernels/elementwise/chunks.h"
 #include "ops/quant/common/codes.h"
+#include "ops/quant/common/dynamic_codes.h"
 #include "ops/quant/common/quantization.h"
 #include "ops/recurrent/common/lstm_cell.h"
 
 namespace retort::ops {
+
+/// The codes of a matrix, packed for gemm_codes(), and the memory for those of the other side of a product.
+struct CodeMatrix {
+  const void* panels = nullptr;
+  const float* scales = nullptr;  ///< of the columns
+  bool same_zero = false;         ///< of the columns
+  struct Left {
+    uint8_t* codes = nullptr;
+    int8_t* packed = nullptr;
+    kernels::CodeRow* rows = nullptr;
+    Left() = default;
+    Left(size_t m, size_t k, ScratchParts& parts)
+        : codes(parts.take<uint8_t>(checked_mul(m, k, "codes"))),
+          packed(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))),
+          rows(parts.take<kernels::CodeRow>(m)) {}
+  } left;
+};
+
 namespace {
 
 /// Codes of one matrix of each direction, with a scale and a zero point for each direction or each column.
@@ -13,15 +32,100 @@ struct LstmCodes {
   const void *data, *scales, *zeros;
   DType type;
   size_t k, n, columns;  ///< rows; columns; number of scales (one per column, or 1)
+  float scale(size_t d, size_t j) const { return static_cast<const float*>(scales)[columns == 1 ? d : d * n + j]; }
+  int32_t zero(size_t d, size_t j) const { return integer_code(zeros, type, columns == 1 ? d : d * n + j); }
+  bool same_zero(size_t d) const {
+    for (size_t j = 1; j < columns; ++j)
+      if (zero(d, j) != zero(d, 0)) return false;
+    return true;
+  }
   /// The transposed matrices of floats, [directions, n, k].
   void decode(size_t directions, float* to) const {
     for (size_t d = 0; d < directions; ++d) {
       for (size_t j = 0; j < n; ++j, to += k) {
-        const size_t of = columns == 1 ? d : d * n + j;
-        const float scale = static_cast<const float*>(scales)[of];
-        const int32_t zero = integer_code(zeros, type, of);
-        for (size_t i = 0; i < k; ++i) to[i] = float(integer_code(data, type, (d * k + i) * n + j) - zero) * scale;
+        for (size_t i = 0; i < k; ++i)
+          to[i] = float(integer_code(data, type, (d * k + i) * n + j) - zero(d, j)) * scale(d, j);
       }
+    }
+  }
+
+  /// Bytes of one packed matrix: its panels and its scales.
+  size_t packed_bytes() const {
+    return checked_add(panels_bytes(), round_up(checked_mul(n, sizeof(float), "scales"), 64), "packed weights");
+  }
+  void pack(size_t d, char* to, const Parallel& parallel) const {
+    const bool is_signed = type == DType::i8;
+    const kernels::Codes all{static_cast<const uint8_t*>(data) + d * k * n, is_signed};
+    const kernels::Codes own_zeros{static_cast<const uint8_t*>(zeros) + (columns == 1 ? d : d * n), is_signed, columns};
+    const auto some = [&](size_t begin, size_t end) {
+      kernels::pack_code_panels(all, n, k, begin, end, own_zeros, to);
+    };
+    const size_t width = kernels::codes_panel_width();
+    kernels::for_chunks(parallel, n, some,
+                        width * std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k * width)));
+    float* to_scales = reinterpret_cast<float*>(to + panels_bytes());
+    for (size_t j = 0; j < n; ++j) to_scales[j] = scale(d, j);
+  }
+  CodeMatrix matrix(size_t d, const char* packed) const {
+    return {packed, reinterpret_cast<const float*>(packed + panels_bytes()), same_zero(d)};
+  }
+
+ private:
+  size_t panels_bytes() const { return round_up(kernels::codes_packed_bytes(k, n), 64); }
+};
+
+/// Products on codes, exact up to the conversion of the sums.
+struct CodesMath {
+  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
+    const CodeMatrix& w = *p.b.codes;
+    const DynamicCodes codes = dynamic_codes(p.a, p.m * p.b.k, parallel);
+    const auto zero = uint8_t(codes.zero);
+    const size_t k = p.b.k, depth = kernels::codes_depth(k);
+    const auto rows = [&](size_t begin, size_t end) {
+      uint8_t* to = w.left.codes + begin * k;
+      kernels::quantize(
+          kernels::QuantizeRun<uint8_t>{p.a + begin * k, &codes.scale, &codes.zero, 0, to, (end - begin) * k});
+      kernels::pack_code_rows({to}, k, end - begin, k, {&zero, false, 1}, w.left.packed + begin * depth,
+                              w.left.rows + begin);
+      for (size_t r = begin; r < end; ++r) w.left.rows[r].scale = codes.scale;
+    };
+    kernels::for_chunks(parallel, p.m, rows, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k)));
+    kernels::gemm_codes(
+        {.m = p.m,
+         .n = p.b.n,
+         .k = k,
+         .a = w.left.packed,
+         .rows = w.left.rows,
+         .packed_b = w.panels,
+         .same_zero = w.same_zero,
+         .c = {.data = p.c, .stride = p.c_stride, .is_float = true, .column_scale = w.scales, .column_bias = p.bias}},
+        parallel);
+    for (size_t r = 0; p.residual && r < p.m; ++r) {
+      for (size_t j = 0; j < p.b.n; ++j) p.c[r * p.c_stride + j] += p.residual[r * p.c_stride + j];
+    }
+  }
+  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
+};
+
+/// Packed weights: those of X and of h for each direction.
+struct PackedCells : State {
+  std::array<std::array<CodeMatrix, 2>, 2> matrices;
+  std::shared_ptr<const void> owner;
+
+  static size_t bytes(size_t directions, const LstmCodes& w, const LstmCodes& r) {
+    return checked_mul(directions, checked_add(w.packed_bytes(), r.packed_bytes(), "packed weights"), "packed weights");
+  }
+  static void pack(size_t directions, const LstmCodes& w, const LstmCodes& r, void* to, const Parallel& parallel) {
+    for (size_t d = 0; d < directions; ++d) {
+      char* at = static_cast<char*>(to) + d * (w.packed_bytes() + r.packed_bytes());
+      w.pack(d, at, parallel);
+      r.pack(d, at + w.packed_bytes(), parallel);
+    }
+  }
+  void set(size_t directions, const LstmCodes& w, const LstmCodes& r, const void* memory) {
+    for (size_t d = 0; d < directions; ++d) {
+      const char* at = static_cast<const char*>(memory) + d * (w.packed_bytes() + r.packed_bytes());
+      matrices[d] = {w.matrix(d, at), r.matrix(d, at + w.packed_bytes())};
     }
   }
 };
@@ -67,13 +171,10 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     };
     const auto w = matrix(kW, kWScale), r = matrix(kR, kRScale);
     if (!w || !r) return nullptr;
-    const RecurrentShape s{.input = w->k, .hidden = r->k, .directions = directions(), .gates = kGates};
-    auto packed = std::make_unique<PackedRecurrent>();
-    packed->owner = c.packed(packed_bytes(s, parts()), [&](void* to) {
-      std::vector<float> memory(s.directions * s.width() * (s.input + s.hidden));
-      pack(s, *w, *r, {memory.data(), to, c.parallel()});
-    });
-    packed->set(s, parts(), packed->owner.get());
+    auto packed = std::make_unique<PackedCells>();
+    packed->owner = c.packed(PackedCells::bytes(directions(), *w, *r),
+                             [&](void* to) { PackedCells::pack(directions(), *w, *r, to, c.parallel()); });
+    packed->set(directions(), *w, *r, packed->owner.get());
     c.release(kW);
     c.release(kR);
     return packed;
@@ -81,24 +182,27 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
 
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
   void fast(RunContext& c, std::type_identity<float>) const {
-    const RecurrentShape s = sizes(c);
+    const RecurrentShape s = sizes(c, false);
     const Memory memory(c, *this, c.scratch());
-    PackedRecurrent own;
-    const PackedRecurrent* packed = c.state<PackedRecurrent>();
+    PackedCells own;
+    const PackedCells* packed = c.state<PackedCells>();
     if (!packed) {
-      pack(s, codes(c, kW, kWScale), codes(c, kR, kRScale), {memory.floats, memory.packed, c.parallel()});
-      own.set(s, parts(), memory.packed);
+      const LstmCodes w = codes(c, kW, kWScale), r = codes(c, kR, kRScale);
+      PackedCells::pack(s.directions, w, r, memory.packed, c.parallel());
+      own.set(s.directions, w, r, memory.packed);
       packed = &own;
     }
-    Recurrent::run<FastMath>(c, s, memory.cells, [&](size_t d, Matrix<float>& w, auto& r) {
-      w.packed = packed->directions[d].w;
-      r[0].packed = packed->directions[d].r[0];
+    auto matrices = packed->matrices;
+    Recurrent::run<CodesMath>(c, s, memory.cells, [&](size_t d, Matrix<float>& w, auto& r) {
+      for (CodeMatrix& m : matrices[d]) m.left = memory.left[d];
+      w.codes = &matrices[d][0];
+      r[0].codes = &matrices[d][1];
     });
   }
 
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
-    const RecurrentShape s = sizes(c);
+    const RecurrentShape s = sizes(c, true);
     std::vector<T> memory(s.directions * CellMemory<T>::bytes(s) / sizeof(T));
     std::vector<T> weights(s.directions * s.width() * s.input), recurrent(s.directions * s.width() * s.hidden);
     codes(c, kW, kWScale).decode(s.directions, weights.data());
@@ -112,18 +216,22 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
  private:
   struct Memory {
     ScratchParts parts;
-    float *cells, *floats = nullptr;
+    float* cells;
+    CodeMatrix::Left left[2];
     char* packed = nullptr;
     Memory(const RunContext& c, const DynamicQuantizeLSTM& op, void* base) : parts(base) {
-      const RecurrentShape s = op.sizes(c);
+      const RecurrentShape s = op.sizes(c, false);
       cells =
           reinterpret_cast<float*>(parts.take<char>(checked_mul(s.directions, CellMemory<float>::bytes(s), "gates")));
-      if (c.state<PackedRecurrent>()) return;
-      packed = parts.take<char>(packed_bytes(s, op.parts()));
-      floats = parts.take<float>(checked_mul(s.directions * s.width(), s.input + s.hidden, "weights"));
+      // X, or h of a step; both have rows of their own length.
+      const size_t rows = checked_mul(s.steps, s.batch, "steps of all batches");
+      for (size_t d = 0; d < s.directions; ++d) left[d] = {std::max(rows, s.batch), std::max(s.input, s.hidden), parts};
+      if (c.state<PackedCells>()) return;
+      packed = parts.take<char>(PackedCells::bytes(s.directions, codes(c, kW, kWScale), codes(c, kR, kRScale)));
     }
   };
-  RecurrentShape sizes(const RunContext& c) const {
+  // `rounds`: products of floats are those of codes.
+  RecurrentShape sizes(const RunContext& c, bool rounds) const {
     const Shape& x = c.shape(kX);
     return {.steps = size_t(x[0]),
             .batch = size_t(x[1]),
@@ -131,21 +239,8 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
             .hidden = size_t(c.shape(kR)[1]),
             .directions = directions(),
             .gates = kGates,
-            .rounds = true};
+            .rounds = rounds};
   }
-  struct Packing {
-    float* floats;  ///< for the decoded weights
-    void* to;
-    const Parallel& run;
-  };
-  static void pack(const RecurrentShape& s, const LstmCodes& w, const LstmCodes& r, const Packing& p) {
-    float* recurrent = p.floats + s.directions * s.width() * s.input;
-    w.decode(s.directions, p.floats);
-    r.decode(s.directions, recurrent);
-    pack_recurrent(s, kOnePart, p.floats, recurrent, p.to, p.run);
-  }
-  static constexpr size_t kOnePart[] = {kGates};
-
   static LstmCodes codes(const Tensor& t, const Tensor& scale, const Tensor& zero) {
     require(t.shape().rank() == 3 && scale.count() == zero.count(), ErrorCode::invalid_argument,
             "weights have shape {}, scales {}, zero points {}; expected 3 axes, and as many scales as zero points",

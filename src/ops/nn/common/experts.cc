@@ -4,58 +4,59 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/elementwise/chunks.h"
+#include "kernels/elementwise/unary.h"
 #include "ops/quant/common/decoded_product.h"
 
 namespace retort::ops {
 namespace {
 
-float sigmoid_of(float x) { return 1 / (1 + std::exp(-x)); }
-float gelu_by_tanh(float x) { return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x))); }
-
-/// The activation of that name; if it is gated, multiplied by its linear operand.
+/// The activation of that name, for the gate or the only operand of an element.
 class ExpertActivation {
  public:
   explicit ExpertActivation(const ExpertAttributes& op)
-      : op_(op), most_(op.limit.value_or(std::numeric_limits<float>::infinity())) {
-    for (const std::string_view name : {"relu", "gelu", "silu", "relu2", "geglu", "swiglu"}) {
-      if (op.activation == name) break;
-      ++kind_;
+      : op_(op), most_(op.limit.value_or(std::numeric_limits<float>::infinity())) {}
+  /// x[i] = f(x[i]).
+  void apply(std::span<float> x) const {
+    using Kind = kernels::Activation::Kind;
+    const std::string_view name = op_.activation;
+    if (name == "relu2") {
+      for (float& v : x) v = v > 0 ? v * v : 0;
+    } else if (name == "swiglu") {
+      kernels::unary({kernels::Unary::Kind::scaled_silu, op_.alpha}, x, x, Parallel());
+    } else if (name != "identity") {
+      const Kind kind = name == "relu" ? Kind::relu : name == "silu" ? Kind::silu : Kind::gelu_tanh;
+      kernels::activate({kind}, x, x, Parallel());
     }
   }
-  float operator()(float x) const {
-    switch (kind_) {
-      case kRelu:
-        return std::max(x, 0.0f);
-      case kGelu:
-        return gelu_by_tanh(x);
-      case kSilu:
-        return x * sigmoid_of(x);
-      case kRelu2:
-        return x > 0 ? x * x : 0;
-      default:
-        return x;
-    }
-  }
-  float operator()(float gate, float linear) const {
-    if (kind_ == kGeglu) return gelu_by_tanh(gate) * linear;
-    linear = std::min(std::max(linear, -most_), most_) + op_.beta;
-    if (op_.limit_after) return std::min(gate * sigmoid_of(op_.alpha * gate), most_) * linear;
-    gate = std::min(gate, most_);
-    return gate * sigmoid_of(op_.alpha * gate) * linear;
+  /// gate[i] = f(gate[i]) · linear[i · stride], where SwiGLU limits both operands.
+  void apply(std::span<float> gate, const float* linear, size_t stride) const {
+    const bool limits = op_.activation == "swiglu";
+    const float most = limits ? most_ : std::numeric_limits<float>::infinity(), beta = limits ? op_.beta : 0;
+    const auto limit = [&] {
+      for (float& v : gate) v = std::min(v, most);
+    };
+    if (!op_.limit_after) limit();
+    apply(gate);
+    if (op_.limit_after) limit();
+    for (size_t i = 0; i < gate.size(); ++i) gate[i] *= std::min(std::max(linear[i * stride], -most), most) + beta;
   }
 
  private:
-  enum Kind { kRelu, kGelu, kSilu, kRelu2, kGeglu };
   const ExpertAttributes& op_;
   float most_;
-  int kind_ = 0;
 };
+
+/// Bytes of scratch for the product of a layer with up to `tokens` rows.
+size_t layer_scratch(const ExpertLayer& layer, size_t tokens, int workers) {
+  return layer.packed ? layer.packed->scratch(tokens, workers) : decoded_scratch(layer.columns, workers);
+}
 
 /// The working memory of mix_experts(): rows of one expert, and the experts that each token has chosen.
 struct ExpertMemory {
   ScratchParts parts;
   int32_t* chosen;         ///< [tokens, k]
-  float *shares, *scores;  ///< [tokens, k]; [experts]
+  float *shares, *scores;  ///< [tokens, k]; [tokens, experts]
   size_t* rows;            ///< tokens of an expert
   float *x, *first, *third, *inner, *y, *weight;
   char* panels;
@@ -63,7 +64,7 @@ struct ExpertMemory {
     const auto size = [&](size_t width) { return checked_mul(m.tokens, width, "rows of experts"); };
     chosen = parts.take<int32_t>(size(size_t(op.k)));
     shares = parts.take<float>(size(size_t(op.k)));
-    scores = parts.take<float>(m.experts);
+    scores = parts.take<float>(size(m.experts));
     rows = parts.take<size_t>(m.tokens);
     weight = parts.take<float>(m.tokens);
     x = parts.take<float>(size(m.hidden));
@@ -71,17 +72,20 @@ struct ExpertMemory {
     third = parts.take<float>(m.third ? size(m.inner) : 0);
     inner = parts.take<float>(size(m.inner));
     y = parts.take<float>(size(m.hidden));
-    panels = parts.take<char>(decoded_scratch(std::max(m.hidden, m.inner), workers));
+    size_t most = std::max(layer_scratch(m.first, m.tokens, workers), layer_scratch(m.second, m.tokens, workers));
+    if (m.third) most = std::max(most, layer_scratch(*m.third, m.tokens, workers));
+    panels = parts.take<char>(most);
   }
 };
 
 // The k most probable experts of a token; among equally probable ones, the last.
 void choose(const ExpertAttributes& op, const ExpertMixture& m, size_t token, const ExpertMemory& memory) {
   const float* from = m.scores + token * m.experts;
+  float* scores = memory.scores + token * m.experts;
   const float most = *std::max_element(from, from + m.experts);
   float sum = 0;
-  for (size_t e = 0; e < m.experts; ++e) sum += memory.scores[e] = std::exp(from[e] - most);
-  for (size_t e = 0; e < m.experts; ++e) memory.scores[e] /= sum;
+  for (size_t e = 0; e < m.experts; ++e) sum += scores[e] = std::exp(from[e] - most);
+  for (size_t e = 0; e < m.experts; ++e) scores[e] /= sum;
   const auto k = size_t(op.k);
   int32_t* chosen = memory.chosen + token * k;
   float* shares = memory.shares + token * k;
@@ -90,10 +94,10 @@ void choose(const ExpertAttributes& op, const ExpertMixture& m, size_t token, co
     size_t best = m.experts;
     for (size_t e = 0; e < m.experts; ++e) {
       const bool taken = std::find(chosen, chosen + i, int32_t(e)) != chosen + i;
-      if (!taken && (best == m.experts || memory.scores[e] >= memory.scores[best])) best = e;
+      if (!taken && (best == m.experts || scores[e] >= scores[best])) best = e;
     }
     chosen[i] = int32_t(best);
-    shares[i] = m.weights ? m.weights[token * m.experts + best] : memory.scores[best];
+    shares[i] = m.weights ? m.weights[token * m.experts + best] : scores[best];
     total += shares[i];
   }
   for (size_t i = 0; (op.normalize || m.among_chosen) && i < k; ++i) shares[i] /= total;
@@ -102,31 +106,39 @@ void choose(const ExpertAttributes& op, const ExpertMixture& m, size_t token, co
 // Multiplies the rows of one expert: from `x_to_y.first` to `x_to_y.second`.
 void multiply_layer(const ExpertLayer& layer, size_t expert, size_t rows, std::pair<const float*, float*> x_to_y,
                     void* panels, const Parallel& parallel) {
+  const float* bias = layer.bias ? layer.bias + expert * layer.rows : nullptr;
+  if (layer.packed) return layer.packed->multiply({expert, rows, x_to_y.first, bias, x_to_y.second}, panels, parallel);
   multiply_decoded({.m = rows,
                     .n = layer.rows,
                     .k = layer.columns,
                     .a = x_to_y.first,
                     .decode = [&](size_t row, float* to) { layer.decode(expert, row, to); },
-                    .bias = layer.bias ? layer.bias + expert * layer.rows : nullptr,
+                    .bias = bias,
                     .c = x_to_y.second},
                    panels, parallel);
 }
 
-void activate_rows(const ExpertAttributes& op, const ExpertMixture& m, const ExpertMemory& memory, size_t rows) {
-  const bool pairs = op.fusion == 1, gated = op.gated();
+// Calls f(row) for rows of `width` elements, several in a task.
+template <typename F>
+void for_rows(const Parallel& parallel, size_t rows, size_t width, const F& f) {
+  const auto some = [&](size_t begin, size_t end) {
+    for (size_t r = begin; r < end; ++r) f(r);
+  };
+  kernels::for_chunks(parallel, rows, some, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, width)));
+}
+
+void activate_rows(const ExpertAttributes& op, const ExpertMixture& m, const ExpertMemory& memory, size_t rows,
+                   const Parallel& parallel) {
+  const bool pairs = op.gated() && op.fusion == 1;
   const ExpertActivation f(op);
-  for (size_t r = 0; r < rows; ++r) {
-    const float *from = memory.first + r * m.first.rows, *third = memory.third + r * m.inner;
-    float* to = memory.inner + r * m.inner;
-    for (size_t i = 0; i < m.inner; ++i) {
-      if (!gated)
-        to[i] = f(from[i]);
-      else if (m.third)
-        to[i] = f(from[i], third[i]);
-      else
-        to[i] = pairs ? f(from[2 * i], from[2 * i + 1]) : f(from[i], from[m.inner + i]);
-    }
-  }
+  for_rows(parallel, rows, m.inner, [&](size_t r) {
+    const float* from = memory.first + r * m.first.rows;
+    const std::span<float> to(memory.inner + r * m.inner, m.inner);
+    for (size_t i = 0; i < m.inner; ++i) to[i] = from[pairs ? 2 * i : i];
+    if (!op.gated()) return f.apply(to);
+    if (m.third) return f.apply(to, memory.third + r * m.inner, 1);
+    pairs ? f.apply(to, from + 1, 2) : f.apply(to, from + m.inner, 1);
+  });
 }
 
 void run_expert(const ExpertAttributes& op, const ExpertMixture& m, size_t expert, const ExpertMemory& memory,
@@ -142,12 +154,12 @@ void run_expert(const ExpertAttributes& op, const ExpertMixture& m, size_t exper
   if (rows == 0) return;
   multiply_layer(m.first, expert, rows, {memory.x, memory.first}, memory.panels, parallel);
   if (m.third) multiply_layer(*m.third, expert, rows, {memory.x, memory.third}, memory.panels, parallel);
-  activate_rows(op, m, memory, rows);
+  activate_rows(op, m, memory, rows, parallel);
   multiply_layer(m.second, expert, rows, {memory.inner, memory.y}, memory.panels, parallel);
-  for (size_t r = 0; r < rows; ++r) {
+  for_rows(parallel, rows, m.hidden, [&](size_t r) {
     float* to = m.y + memory.rows[r] * m.hidden;
     for (size_t j = 0; j < m.hidden; ++j) to[j] += memory.weight[r] * memory.y[r * m.hidden + j];
-  }
+  });
 }
 
 }  // namespace
@@ -206,7 +218,7 @@ void mix_experts(const ExpertAttributes& op, const ExpertMixture& m, void* scrat
   require(size_t(op.k) <= m.experts, ErrorCode::invalid_argument, "k is {}, there are {} experts", op.k, m.experts);
   const ExpertMemory memory(op, m, parallel.workers(), scratch);
   std::fill_n(m.y, m.tokens * m.hidden, 0.0f);
-  for (size_t token = 0; token < m.tokens; ++token) choose(op, m, token, memory);
+  for_rows(parallel, m.tokens, m.experts * size_t(op.k), [&](size_t token) { choose(op, m, token, memory); });
   for (size_t e = 0; e < m.experts && !parallel.cancelled(); ++e) run_expert(op, m, e, memory, parallel);
 }
 

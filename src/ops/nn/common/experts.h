@@ -1,6 +1,8 @@
 // Mixtures of experts. Each expert is a small network of two or three matrices. Every token is computed by the k
 // experts with the best router scores, and the results are added, weighted by the probabilities of these experts.
 #pragma once
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,11 +33,32 @@ struct ExpertAttributes {
   int64_t fused() const { return gated() && fusion != 0 ? 2 : 1; }
 };
 
+/// The tokens that one expert computes: y[tokens, rows] = x[tokens, columns] · W' + bias.
+struct ExpertProduct {
+  size_t expert, tokens;
+  const float *x, *bias;  ///< bias: [rows] or null
+  float* y;
+};
+/// The matrices of a layer, packed one by one, so that a run reads only those of the chosen experts.
+class PackedLayer {
+ public:
+  virtual ~PackedLayer() = default;
+  /// Bytes of scratch for a product with up to `tokens` rows.
+  virtual size_t scratch(size_t tokens, int workers) const = 0;
+  /// `scratch` is 64-byte aligned.
+  virtual void multiply(const ExpertProduct& product, void* scratch, const Parallel& parallel) const = 0;
+};
+/// The first, the second and the third layer; the third may be null.
+struct PackedExperts : State {
+  std::array<std::unique_ptr<PackedLayer>, 3> layers;
+};
+
 /// One matrix of every expert: y[rows] = W[rows, columns] · x + bias.
 struct ExpertLayer {
   size_t rows, columns;
   FunctionRef<void(size_t expert, size_t row, float* to)> decode;  ///< writes a row of W; called by many threads
   const float* bias;                                               ///< [experts, rows] or null
+  const PackedLayer* packed = nullptr;                             ///< used in place of `decode`
 };
 
 struct ExpertMixture {
@@ -72,6 +95,7 @@ struct ExpertCall {
   ScratchParts parts;
   ExpertShape s;
   Rows first, second, third;
+  const PackedExperts* packed = nullptr;
   bool among_chosen = false;
   const float *x = nullptr, *scores = nullptr, *weights = nullptr, *first_bias = nullptr, *second_bias = nullptr,
               *third_bias = nullptr;
@@ -80,7 +104,8 @@ struct ExpertCall {
   /// Calls f(mixture).
   template <typename F>
   void with_mixture(const ExpertAttributes& op, bool has_third, const F& f) const {
-    const ExpertLayer linear{s.inner, s.hidden, third, third_bias};
+    const auto layer = [&](size_t i) { return packed ? packed->layers[i].get() : nullptr; };
+    const ExpertLayer linear{s.inner, s.hidden, third, third_bias, layer(2)};
     f(ExpertMixture{.tokens = s.tokens,
                     .hidden = s.hidden,
                     .inner = s.inner,
@@ -89,8 +114,8 @@ struct ExpertCall {
                     .scores = scores,
                     .weights = weights,
                     .among_chosen = among_chosen && !weights,
-                    .first = {s.inner * size_t(op.fused()), s.hidden, first, first_bias},
-                    .second = {s.hidden, s.inner, second, second_bias},
+                    .first = {s.inner * size_t(op.fused()), s.hidden, first, first_bias, layer(0)},
+                    .second = {s.hidden, s.inner, second, second_bias, layer(1)},
                     .third = has_third ? &linear : nullptr,
                     .y = y});
   }

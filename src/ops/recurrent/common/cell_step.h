@@ -10,12 +10,15 @@
 
 namespace retort::ops {
 
-/// Weights [n, k], whose transpose is multiplied: plain rows for the reference, otherwise packed by gemm_pack_b.
+struct CodeMatrix;
+
+/// Weights [n, k], whose transpose is multiplied: plain rows for the reference, otherwise packed by gemm_pack_b, or codes.
 template <typename T>
 struct Matrix {
   size_t n = 0, k = 0;
   const T* plain = nullptr;
   const float* packed = nullptr;
+  const CodeMatrix* codes = nullptr;
 };
 
 /// The steps that each item of a batch has, and the number of steps done. Null: all items have all steps.
