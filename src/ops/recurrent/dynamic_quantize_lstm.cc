@@ -76,9 +76,11 @@ struct LstmCodes {
 
 /// Products on codes, exact up to the conversion of the sums.
 struct CodesMath {
+  static constexpr bool kCells = true;
+
   static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
     const CodeMatrix& w = *p.b.codes;
-    const DynamicCodes codes = dynamic_codes(p.a, p.m * p.b.k, parallel);
+    const DynamicCodes codes = p.steps.lengths ? running_codes(p) : dynamic_codes(p.a, p.m * p.b.k, parallel);
     const auto zero = uint8_t(codes.zero);
     const size_t k = p.b.k, depth = kernels::codes_depth(k);
     const auto rows = [&](size_t begin, size_t end) {
@@ -105,6 +107,19 @@ struct CodesMath {
     }
   }
   static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
+
+ private:
+  /// The codes of the rows whose items have not ended.
+  static DynamicCodes running_codes(const CellProduct<float>& p) {
+    float low = 0, high = 0;
+    for (size_t r = 0; r < p.m; ++r) {
+      if (p.steps.ended(r)) continue;
+      const auto [least, most] = kernels::range_with_zero(p.a + r * p.b.k, p.b.k);
+      low = std::min(low, least);
+      high = std::max(high, most);
+    }
+    return codes_of_range(low, high);
+  }
 };
 
 /// Packed weights: those of X and of h for each direction.

@@ -27,12 +27,16 @@ inline std::pair<float, float> dynamic_range(const float* x, size_t n, const Par
   for (const auto& [low, high] : ranges) all = {std::min(all.first, low), std::max(all.second, high)};
   return all;
 }
-/// The codes of n numbers: their range, and 0, is divided into 255 steps.
-inline DynamicCodes dynamic_codes(const float* x, size_t n, const Parallel& parallel) {
-  const auto [low, high] = dynamic_range(x, n, parallel);
+/// The codes of numbers in a range that includes 0, which is divided into 255 steps.
+inline DynamicCodes codes_of_range(float low, float high) {
   const float scale = low == high ? 1.0f : (high - low) / 255.0f;
   if (!(scale < std::numeric_limits<float>::infinity())) return {scale, 0};
   return {scale, int32_t(std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f)))};
+}
+/// The codes of n numbers.
+inline DynamicCodes dynamic_codes(const float* x, size_t n, const Parallel& parallel) {
+  const auto [low, high] = dynamic_range(x, n, parallel);
+  return codes_of_range(low, high);
 }
 
 }  // namespace retort::ops
