@@ -109,11 +109,11 @@ struct CodesMath {
   static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
 
  private:
-  /// The codes of the rows whose items have not ended.
+  /// The codes of the rows whose items are not over.
   static DynamicCodes running_codes(const CellProduct<float>& p) {
     float low = 0, high = 0;
     for (size_t r = 0; r < p.m; ++r) {
-      if (p.steps.ended(r)) continue;
+      if (p.steps.over(r)) continue;
       const auto [least, most] = kernels::range_with_zero(p.a + r * p.b.k, p.b.k);
       low = std::min(low, least);
       high = std::max(high, most);

@@ -22,7 +22,7 @@ const RuleExample affine_behind_a_transpose_example("affine_behind_a_transpose",
                                                      "conv_add", "conv_mul", "conv_div", "conv_sub"},
                                                     affine_behind_a_transpose, R"(graph(x: float32[1,2,5,5]) {
   Conv#1: float32[1,4,3,3] = Conv(x, weights#1, bias#1)
-  y: float32[1,3,3,4] = Transpose(Conv#1) perm=[0,2,3,1]
+  y: float32[1,3,3,4] = Transpose(Conv#1) {perm=[0,2,3,1]}
   return y
 }
 )");

@@ -25,17 +25,18 @@ struct Matrix {
 struct BatchSteps {
   const int32_t* lengths = nullptr;
   size_t index = 0;
-  bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
+  /// Whether the item had ended before the last step that was done.
+  bool over(size_t b) const { return lengths && index > size_t(lengths[b]); }
 };
 
 /// Writes to `to` the rows of `from`, rounded to 8-bit codes whose scale and zero point are those of
-/// DynamicQuantizeLinear. Rows of items that have ended are 0.
+/// DynamicQuantizeLinear. Rows of items that are over are 0.
 template <typename T>
 const T* rounded_to_codes(const T* from, size_t rows, size_t count, const BatchSteps& steps, T* to) {
   T low = 0, high = 0;
   for (size_t r = 0; r < rows; ++r) {
     const T* x = from + r * count;
-    for (size_t i = 0; i < count && !steps.ended(r); ++i) {
+    for (size_t i = 0; i < count && !steps.over(r); ++i) {
       low = std::min(low, x[i]);
       high = std::max(high, x[i]);
     }
@@ -45,7 +46,7 @@ const T* rounded_to_codes(const T* from, size_t rows, size_t count, const BatchS
   for (size_t r = 0; r < rows; ++r) {
     const T* x = from + r * count;
     T* y = to + r * count;
-    if (steps.ended(r)) {
+    if (steps.over(r)) {
       std::fill_n(y, count, T(0));
       continue;
     }
@@ -162,15 +163,15 @@ struct CellStep {
   T* h = nullptr;  ///< [batch, hidden]: the state before the step, and after it for batch items that have not ended
   T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
   T* rounded = nullptr;  ///< CellMemory::rounded
-  /// Whether products that are rounded leave out items that have ended. As in ONNX Runtime, they do if output Y exists,
-  /// whose rows are 0 after the end.
+  /// Whether products that are rounded leave out items that are over. As in ONNX Runtime, they do if output Y exists:
+  /// its rows of the last step, which are 0 after the end, are multiplied.
   bool rounds_running_only = false;
 
   /// Whether the functions are these, and their arguments are not clipped.
   bool applies(std::initializer_list<CellFunction::Kind> kinds) const {
     return !clip && std::ranges::equal(functions, kinds, {}, &CellFunction::kind);
   }
-  bool ended(size_t b) const { return BatchSteps{lengths, index}.ended(b); }
+  bool ended(size_t b) const { return lengths && index >= size_t(lengths[b]); }
   /// Clips the argument of a function.
   void limit(T* v, size_t n) const {
     if (!clip) return;
