@@ -184,11 +184,14 @@ def diff(
 
     Raises:
         TypeError: `against` is a model in place of a library.
+        ValueError: there is nothing to compare with.
     """
     if against is not None and not isinstance(against, (str, os.PathLike)):
         raise TypeError(
             f"against: got {type(against).__name__}, expected the path of a library; give a model as against_model"
         )
+    if against is None and against_model is None and not plugins:
+        raise ValueError("diff: there is nothing to compare with; give against, against_model or plugins")
     with _tool.scratch() as folder, _tool.model_file(model, folder) as file:
         options = [f"--tolerance={tolerance}", f"--threads={threads}", *_seed(seed)]
         options += [*_tool.input_options(inputs, folder), *_shapes(shapes), *_many("disable", disable)]

@@ -58,6 +58,11 @@ def test_profile_tells_where_time_goes(digits: pathlib.Path, tmp_path: pathlib.P
     assert repr(found).startswith("<Profile: ")
 
 
+def test_diff_needs_something_to_compare_with() -> None:
+    with pytest.raises(ValueError, match="give against, against_model or plugins"):
+        retort.diff(add())
+
+
 def test_diff_finds_the_node_that_differs() -> None:
     def scaled(factor: float) -> bytes:
         weight = helper.make_tensor("w", 1, [1], [factor])
