@@ -31,8 +31,16 @@ std::vector<NodeId> find_closed(const Graph& graph, const ExternalOps* external)
   return closed;
 }
 
-/// Replaces integers that follow from shapes, such as the extents of an input, by constants. A lifted copy of the graph
-/// knows them: values and nodes keep their ids there.
+/// Whether the node converts a value to the type that it has, which `lifted` knows.
+bool changes_nothing(const Graph& graph, const Node& node, const Graph& lifted) {
+  if (node.type != "Cast" || !node.domain.empty() || node.inputs.size() != 1 || graph.is_output(node.outputs[0]))
+    return false;
+  const ValueType &from = lifted.value(node.inputs[0]).type, &to = lifted.value(node.outputs[0]).type;
+  return from.is_tensor() && to.is_tensor() && from.dtype != DType::undefined && from.dtype == to.dtype;
+}
+
+/// Removes conversions that change nothing, and replaces integers that follow from shapes, such as the extents of an
+/// input, by constants. A lifted copy of the graph knows both: values and nodes keep their ids there.
 void replace_known_values(Graph& graph, const ExternalOps* external) {
   const std::shared_ptr<Graph> lifted = graph.clone();
   try {
@@ -44,6 +52,11 @@ void replace_known_values(Graph& graph, const ExternalOps* external) {
     const Node &node = graph.node(id), &twin = lifted->node(id);
     if (node.dead || node.outputs.size() != 1 || twin.dead || !twin.op || twin.op->has(kRandom)) continue;
     const ValueId out = node.outputs[0];
+    if (changes_nothing(graph, node, *lifted)) {
+      graph.replace_uses(out, node.inputs[0]);
+      remove_dead(graph, id);
+      continue;
+    }
     const ValueType& type = graph.value(out).type;
     std::optional<Tensor> content = known_content(lifted->value(out));
     if (content && (!type.is_tensor() || type.dtype == content->dtype())) {

@@ -5,7 +5,7 @@
 namespace retort {
 
 /// Replaces nodes of `model`, which is still in its own dialect, by their results, as the passes would: nodes that read
-/// only constants, and those that make integers which follow from shapes. Random numbers, dequantized weights and results
+/// only constants, those that make integers which follow from shapes, and Casts to the type that a value has. Random numbers, dequantized weights and results
 /// that are much larger than their inputs are not folded.
 void fold_before_claims(Model& model, const LowerOptions& options);
 

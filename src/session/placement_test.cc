@@ -142,6 +142,19 @@ TEST_F(PlacementTest, AsJson) {
                   "session.placement: cannot write '/nowhere/at/all'");
 }
 
+// A provider that claims every Cast does not get one to the type that its input has.
+TEST_F(PlacementTest, CastsThatChangeNothing) {
+  const std::string file = cat("{}retort_placement_casts_{}.json", ::testing::TempDir(), getpid());
+  for (const auto& [to, gone] : {std::pair(DType::f32, true), std::pair(DType::f64, false)}) {
+    const auto model = model_of({"a"}, {"c = Cast a", "y = Exp c"}, {"y"});
+    model->graph->node(model->graph->order()[0]).attributes = {{"to", int64_t(to)}};
+    control.claimed = {"Cast"};
+    session(model, logging(LogLevel::error, file));
+    const std::string cast = R"j({"name":"make_c","op":"Cast","domain":"","provider":)j";
+    EXPECT_CONTAINS(read(file), cast + (gone ? R"j("CPUExecutionProvider","gone":true)j" : R"j("TestProvider")j"));
+  }
+}
+
 // Nodes that are removed before any run need no provider; the others are named, and the report is written anyway.
 TEST_F(PlacementTest, WithoutTheCpu) {
   const std::string file = cat("{}retort_placement_strict_{}.json", ::testing::TempDir(), getpid());

@@ -107,6 +107,13 @@ class Features(ToolTest):
         self.assertEqual(code, 3)
         self.assertIn("shape 2x10 instead of 1x10", out)
 
+    def test_layers_of_a_long_model(self):
+        """Several runs, each of which keeps more values than the one before, give each value once and in order."""
+        steps = [helper.make_node("Add", [f"v{i}", "one"], [f"v{i + 1}"]) for i in range(300)]
+        model = self.model(steps, [value("v0", F32, [2]), value("one", F32, [2])], [value("v300", F32, [2])])
+        layers = self.told("run", model, "-i", "v0=0,0", "-i", "one=1,1", "--layers")["layers"]
+        self.assertEqual([(row["value"], row["min"], row["max"]) for row in layers], [(f"v{i}", i, i) for i in range(1, 301)])
+
     def test_layers(self):
         image = self.npy("a.npy", self.image)
         layers = {row["value"]: row for row in self.told("run", DIGITS, "-i", image, "--layers")["layers"]}

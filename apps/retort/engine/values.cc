@@ -2,6 +2,7 @@
 #include <climits>
 
 #include "engine/engine.h"
+#include "engine/large_memory.h"
 
 namespace retort::cli {
 namespace {
@@ -38,7 +39,10 @@ HostTensor read_tensor(const EngineLibrary& engine, OrtValue* value) {
   void* data = nullptr;
   engine.check(api.GetTensorMutableData(value, &data));
   const auto* first = static_cast<const std::byte*>(data);
-  if (out.size() > 0) out.bytes.assign(first, first + out.size());
+  if (out.size() == 0) return out;
+  out.bytes.reserve(out.size());
+  expect_large(out.bytes.data(), out.size());
+  out.bytes.assign(first, first + out.size());
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "engine/large_memory.h"
 #include "formats/formats.h"
 
 namespace retort::cli {
@@ -40,6 +41,7 @@ std::string read_file(const std::string& path) {
   const uintmax_t size = std::filesystem::file_size(path, unknown);
   std::string bytes;
   if (!unknown) bytes.reserve(size);  // tensors may have gigabytes, and growing copies them
+  expect_large(bytes.data(), bytes.capacity());
   std::vector<char> piece(size_t(1) << 20);
   while (file.read(piece.data(), std::streamsize(piece.size())) || file.gcount() > 0)
     bytes.append(piece.data(), size_t(file.gcount()));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "engine/large_memory.h"
 #include "formats/formats.h"
 
 namespace retort::cli {
@@ -124,6 +125,8 @@ HostTensor parse_elements(const Element& e, std::vector<int64_t> shape, std::str
   // Tensors may have gigabytes: those in C order are copied once.
   const std::string_view all = fortran ? std::string_view(ordered) : data.substr(0, count * e.bytes);
   const auto* first = reinterpret_cast<const std::byte*>(all.data());
+  t.bytes.reserve(all.size());
+  expect_large(t.bytes.data(), all.size());
   t.bytes.assign(first, first + all.size());
   for (auto at = t.bytes.begin(); e.swapped && at != t.bytes.end(); at += ptrdiff_t(e.unit))
     std::reverse(at, at + ptrdiff_t(e.unit));

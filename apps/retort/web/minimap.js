@@ -71,7 +71,7 @@ class Minimap {
     return rect.classList.contains("heat") ? look.fill : `hsl(${this.view.palette.hue(node.op)} 55% 55%)`;
   }
 
-  /** The frame around what is shown; nothing where all is shown. */
+  /** The frame around what is shown; nothing where all is shown, as in a graph without nodes, which has no size. */
   frame() {
     const {whole, box} = this.view;
     const share = (from, to) => Math.min(1, Math.max(0, from / to));
@@ -79,7 +79,7 @@ class Minimap {
       right = share(box.x + box.w - whole.x, whole.w);
     const top = share(box.y - whole.y, whole.h),
       bottom = share(box.y + box.h - whole.y, whole.h);
-    this.place.hidden = (right - left) * (bottom - top) > 0.99;
+    this.place.hidden = !((right - left) * (bottom - top) <= 0.99);
     const percent = (a) => `${100 * a}%`;
     Object.assign(this.window.style, {
       left: percent(left),

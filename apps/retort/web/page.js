@@ -144,7 +144,8 @@ class Page {
       .map(([k, v]) => `${k} ${v}`)
       .join(", ");
     const left = d.optimized ? `, ${this.sum("optimized", one)} after optimisation` : "";
-    const parts = [`opsets ${sets}`, `${this.sum("graph", one)} nodes${left}`];
+    const count = this.sum("graph", one);
+    const parts = [`opsets ${sets}`, `${count} node${count === 1 ? "" : "s"}${left}`];
     if (d.memory)
       parts.push(`weights ${scaled(d.memory.weights, "B")}`, `values at once ${scaled(d.memory.values_at_once, "B")}`);
     parts.push(

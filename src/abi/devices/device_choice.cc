@@ -43,9 +43,15 @@ bool of_one_vendor(const OrtEpDevice& d) {
   return (d.vendor_id != 0 && d.vendor_id == d.hardware->vendor_id) || d.vendor == d.hardware->vendor;
 }
 
+/// Whether policies take the provider for the engine's own of the CPU. The official library tells its own by the vendor,
+/// which a plug-in may name as well.
+bool counts_as_cpu(const OrtEpDevice* device) {
+  return is_cpu(device) || (device->hardware->type == OrtHardwareDeviceType_CPU && device->vendor == "Microsoft");
+}
+
 /// The environment's devices in the order in which policies prefer them and delegates get them: NPUs, GPUs, processors;
-/// discrete GPUs before those inside a processor; providers of the hardware's vendor before others; the CPU last; ties
-/// by the provider's name.
+/// discrete GPUs before those inside a processor; providers of the hardware's vendor before others; ties by the
+/// provider's name. Last come the CPU and what counts as it, in the order of the environment.
 DeviceList ordered(const EpDevices& devices) {
   DeviceList list = devices.list();
   const auto rank = [](const OrtEpDevice* d) {
@@ -53,7 +59,9 @@ DeviceList ordered(const EpDevices& devices) {
     const auto discrete = about.find("Discrete");
     const bool own_card =
         d->hardware->type == OrtHardwareDeviceType_GPU && discrete != about.end() && discrete->second == "1";
-    return std::tuple(-int(d->hardware->type), !own_card, !of_one_vendor(*d), is_cpu(d), std::string_view(d->name));
+    const bool last = counts_as_cpu(d);
+    return std::tuple(-int(d->hardware->type), !own_card, last, !last && !of_one_vendor(*d),
+                      last ? std::string_view() : std::string_view(d->name));
   };
   std::ranges::stable_sort(list, {}, rank);
   return list;
@@ -101,7 +109,8 @@ OrtHardwareDeviceType preferred(OrtExecutionProviderDevicePolicy policy) {
   }
 }
 
-/// The best device of the kind that the policy prefers, if there is one, then the best processor, then the CPU.
+/// The best device of the kind that the policy prefers, if there is one, then the best processor, then the last of what
+/// counts as the CPU, which takes every node that is left.
 DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy policy) {
   check_policy(policy);
   const DeviceList all = ordered(devices);
@@ -113,7 +122,7 @@ DeviceList by_policy(const EpDevices& devices, OrtExecutionProviderDevicePolicy 
   const OrtHardwareDeviceType kind = preferred(policy);
   if (kind != OrtHardwareDeviceType_CPU) add_first(kind);
   add_first(OrtHardwareDeviceType_CPU);
-  if (!is_cpu(chosen.back())) chosen.push_back(&cpu_device());
+  if (!counts_as_cpu(chosen.back())) chosen.push_back(all.back());
   return chosen;
 }
 

@@ -86,6 +86,12 @@ SCENE(choice, a_processor) { each_policy(s, {"a:cpu:none"}); }
 SCENE(choice, processors_by_name) { each_policy(s, {"b:cpu:none", "a:cpu:none"}); }
 SCENE(choice, processors_by_vendor_name) { each_policy(s, {"a:cpu:none", "b:cpu:name"}); }
 SCENE(choice, processors_by_vendor_id) { each_policy(s, {"a:cpu:none", "b:cpu:id", "c:cpu:none"}); }
+// The library's own provider of the CPU is told by its vendor, which other providers may name, too.
+SCENE(choice, a_processor_of_microsoft) { each_policy(s, {"a:cpu:microsoft"}); }
+SCENE(choice, a_processor_of_microsoft_by_name) { each_policy(s, {"Above:cpu:microsoft"}); }
+SCENE(choice, processors_and_one_of_microsoft) { each_policy(s, {"b:cpu:none", "a:cpu:microsoft"}); }
+SCENE(choice, processors_by_vendor_and_one_of_microsoft) { each_policy(s, {"a:cpu:microsoft", "b:cpu:id"}); }
+SCENE(choice, cards_of_microsoft) { each_policy(s, {"a:card:microsoft", "n:npu:microsoft", "b:card:none"}); }
 SCENE(choice, an_npu) { each_policy(s, {"n:npu:none"}); }
 SCENE(choice, a_gpu_and_a_processor) { each_policy(s, {"c:cpu:none", "g:gpu:none"}); }
 SCENE(choice, gpus) { each_policy(s, {"a:gpu:id", "b:card:none", "c:card:name"}); }
@@ -104,6 +110,15 @@ SCENE(choice, delegates_see_the_best_first) {
     run(s, o);
     s.api.ReleaseSessionOptions(o);
   }
+}
+
+SCENE(choice, delegates_see_microsoft) {
+  offer(s, {"b:cpu:none", "a:cpu:microsoft", "Above:cpu:microsoft", "c:cpu:id"});
+  Offered offered{&s, 1};
+  OrtSessionOptions* o = s.options();
+  CALL(SessionOptionsSetEpSelectionPolicyDelegate, o, look, &offered);
+  run(s, o);
+  s.api.ReleaseSessionOptions(o);
 }
 
 // The options of a device that a program adds.

@@ -1,8 +1,9 @@
 // A plug-in library for tests of how devices are chosen: a provider that runs Neg, on hardware that the name of the
 // registration describes: "NAME:KIND:VENDOR". NAME is the provider's. KIND is cpu (the processor of the host), or gpu,
 // card (a discrete GPU) and npu, which the library makes up. VENDOR says what provider and hardware have in common:
-// name, id, or none. With its option `whole`, it claims all its nodes as one part. It reports the providers that are made,
-// with their option `level`, what they compile, and the parts that run, in `choosing_story`.
+// name, id, or none; or it is microsoft, the vendor of the library's own provider. With its option `whole`, it claims
+// all its nodes as one part. It reports the providers that are made, with their option `level`, what they compile, and
+// the parts that run, in `choosing_story`.
 #include <mutex>
 
 #include "host_device.h"
@@ -99,6 +100,7 @@ struct ChoosingFactory : OrtEpFactory {
   }
 
   OrtStatus* add_device(const OrtHardwareDevice* hardware, OrtEpDevice** made) {
+    if (shared == "microsoft") vendor = "Microsoft";  // as the library's own provider of the CPU
     if (shared == "name") vendor = api->HardwareDevice_Vendor(hardware);
     if (shared == "id") vendor_id = api->HardwareDevice_VendorId(hardware);
     OrtKeyValuePairs* options = nullptr;
