@@ -46,16 +46,13 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     TreeTables::Child child;
     uint32_t parent;
     bool no;
-    uint32_t depth;
   };
-  std::vector<Open> open{{root, UINT32_MAX, false, 0}};
+  std::vector<Open> open{{root, UINT32_MAX, false}};
   const auto first = uint32_t(nodes_.size());
-  uint32_t& deepest = depths_.emplace_back(0);
   while (!open.empty()) {
     const Open next = open.back();
     open.pop_back();
     const auto at = uint32_t(nodes_.size());
-    deepest = std::max(deepest, next.depth);
     if (next.parent != UINT32_MAX) nodes_[next.parent].child[next.no] = at;
     if (next.child < 0) {
       add_leaf(tables, size_t(~next.child));
@@ -77,8 +74,8 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     detail.last = uint32_t(members_.size());
     nodes_.push_back({T(split.value), uint32_t(split.feature), {0, 0}});
     details_.push_back(detail);
-    open.push_back({split.no, at, true, next.depth + 1});
-    open.push_back({split.yes, at, false, next.depth + 1});
+    open.push_back({split.no, at, true});
+    open.push_back({split.yes, at, false});
   }
   return first;
 }
@@ -133,18 +130,6 @@ void TreeEnsemble<T>::walk(std::span<Lane> lanes) const noexcept {
   }
 }
 
-// The same for several trees and one row. Whether a path has ended is not checked.
-template <typename T>
-void TreeEnsemble<T>::walk_shallow(const T* row, std::span<uint32_t, kLanes> at, uint32_t steps) const noexcept {
-  const Node* nodes = nodes_.data();
-  for (; steps > 0; --steps) {
-    for (uint32_t& lane : at) {
-      const Node& node = nodes[lane];
-      lane = node.child[!(row[node.feature] <= node.value)];
-    }
-  }
-}
-
 template <typename T>
 void TreeEnsemble<T>::add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept {
   for (uint32_t i = details_[leaf].first; i < details_[leaf].last; ++i) {
@@ -163,36 +148,22 @@ void TreeEnsemble<T>::add(uint32_t leaf, Aggregate aggregate, T* scores, bool* s
   }
 }
 
-// Several trees at a time; the weights are added in the order of the trees.
-template <typename T>
-void TreeEnsemble<T>::evaluate_row(const T* row, Aggregate aggregate, T* scores, bool* spoken) const noexcept {
-  for (size_t t = 0; t < roots_.size(); t += kLanes) {
-    const size_t n = std::min(kLanes, roots_.size() - t);
-    const uint32_t steps = *std::max_element(depths_.begin() + ptrdiff_t(t), depths_.begin() + ptrdiff_t(t + n));
-    if (n == kLanes && plain_ && steps <= kShallow) {
-      uint32_t at[kLanes];
-      std::copy_n(roots_.begin() + ptrdiff_t(t), kLanes, at);
-      walk_shallow(row, at, steps);
-      for (const uint32_t leaf : at) add(leaf, aggregate, scores, spoken);
-    } else {
-      Lane lanes[kLanes];
-      for (size_t i = 0; i < n; ++i) lanes[i] = {row, roots_[t + i]};
-      walk({lanes, n});
-      for (size_t i = 0; i < n; ++i) add(lanes[i].at, aggregate, scores, spoken);
-    }
-  }
-}
-
 template <typename T>
 void TreeEnsemble<T>::evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores,
                                bool* spoken) const noexcept {
   std::fill_n(scores, rows * targets_, T(0));
   std::fill_n(spoken, rows * targets_, false);
-  if (rows < kLanes) {
-    for (size_t r = 0; r < rows; ++r)
-      evaluate_row(x + r * columns, aggregate, scores + r * targets_, spoken + r * targets_);
+  Lane lanes[kLanes];
+  if (rows < kLanes) {  // several trees at a time for each row
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t t = 0; t < roots_.size(); t += kLanes) {
+        const size_t n = std::min(kLanes, roots_.size() - t);
+        for (size_t i = 0; i < n; ++i) lanes[i] = {x + r * columns, roots_[t + i]};
+        walk({lanes, n});
+        for (size_t i = 0; i < n; ++i) add(lanes[i].at, aggregate, scores + r * targets_, spoken + r * targets_);
+      }
+    }
   } else {
-    Lane lanes[kLanes];
     for (const uint32_t root : roots_) {
       for (size_t r = 0; r < rows; r += kLanes) {
         const size_t n = std::min(kLanes, rows - r);

@@ -74,16 +74,12 @@ class TreeEnsemble {
     uint32_t at;
   };
   static constexpr size_t kLanes = 8;
-  /// In trees of this depth, as of gradient boosting, most paths have nearly as many steps as the longest one.
-  static constexpr uint32_t kShallow = 12;
 
   uint32_t add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen);
   uint32_t add_leaf(const TreeTables& tables, size_t leaf);
   template <class Lanes, class Holds>
   void walk(Lanes lanes, const Holds& holds) const noexcept;
   void walk(std::span<Lane> lanes) const noexcept;
-  void walk_shallow(const T* row, std::span<uint32_t, kLanes> at, uint32_t steps) const noexcept;
-  void evaluate_row(const T* row, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
   bool holds(const Detail& detail, T x, T value) const noexcept;
   void add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
@@ -92,7 +88,6 @@ class TreeEnsemble {
   std::vector<Weight> weights_;
   std::vector<T> members_;  ///< sorted within each node
   std::vector<uint32_t> roots_;
-  std::vector<uint32_t> depths_;  ///< per root: steps of the longest path
   size_t targets_ = 0, features_ = 0;
   bool plain_ = true;  ///< whether every split is x <= value and NaN takes the other branch
 };
