@@ -125,19 +125,15 @@ std::optional<Patch> match_qdq_add(const Graph& g, const Node& n) {
 }
 
 // Operators whose output has elements of input 0, or zeros beside them.
-constexpr std::string_view kMoves[] = {"Expand", "Flatten", "Gather", "MaxPool",   "Reshape",  "Resize",
+constexpr std::string_view kMoves[] = {"Expand", "Flatten", "Gather", "MaxPool",   "Reshape",
                                        "Slice",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-bool is_move(const Node& n) {
-  if (!n.domain.empty() || std::ranges::find(kMoves, n.type) == std::end(kMoves)) return false;
-  if (n.type != "Resize") return true;
-  return n.attributes.get_or<std::string>("mode", "nearest") == "nearest" &&
-         n.attributes.get_or<std::string>("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
-}
 
 std::optional<Patch> match_qdq_move(const Graph& g, const Node& n) {
   const auto y = result_codes(g, n);
   const Node* move = g.producer(n.inputs[0]);
-  if (!y || !move || !used_once(g, n.inputs[0]) || move->outputs.size() != 1 || !is_move(*move)) return std::nullopt;
+  if (!y || !move || !used_once(g, n.inputs[0]) || move->outputs.size() != 1 || !move->domain.empty() ||
+      std::ranges::find(kMoves, move->type) == std::end(kMoves))
+    return std::nullopt;
   const auto x = codes_of(g, move->inputs[0]);
   if (!x || x->type != y->type || zero_of(g, *x) != zero_of(g, *y) || scale_of(g, *x) != scale_of(g, *y) ||
       !(scale_of(g, *x) > 0))

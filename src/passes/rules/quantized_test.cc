@@ -271,31 +271,5 @@ const RuleExample example_of_parted("quantized_parted", {"qdq_split"}, parted, R
 }
 )");
 
-void enlarged(TestGraph& t) {
-  Quantizer q{t};
-  const ValueId zero = q.code(3);
-  const ValueId x = q.quantized_input("x", {1, 2, 3, 3}, 0.25f, zero);
-  const ValueId y =
-      t.add("Resize", {x, ValueId::none, t.floats({4}, {1, 1, 2, 2})}, {{"mode", std::string("nearest")}});
-  t.output(q.coded(y, 0.25f, zero), "y");
-}
-const RuleExample example_of_enlarged("quantized_enlarged", {"qdq_move"}, enlarged,
-                                      R"(graph(x: float32[1,2,3,3]) {
-  QuantizeLinear#1: uint8[1,2,3,3] = QuantizeLinear(x, c#1, z#1)
-  y: uint8[1,2,6,6] = Resize(QuantizeLinear#1, _, w#1) {mode="nearest"}
-  return y
-}
-)");
-
-TEST(Quantized, InterpolatedCodesStay) {
-  TestGraph t;
-  Quantizer q{t};
-  const ValueId zero = q.code(3);
-  const ValueId x = q.quantized_input("x", {1, 2, 3, 3}, 0.25f, zero);
-  const ValueId y = t.add("Resize", {x, ValueId::none, t.floats({4}, {1, 1, 2, 2})}, {{"mode", std::string("linear")}});
-  t.output(q.coded(y, 0.25f, zero), "y");
-  expect_no_rewrite(t, {"qdq_move"});
-}
-
 }  // namespace
 }  // namespace retort
