@@ -9,8 +9,9 @@ namespace {
 /// If the values of a step take more bytes than this, they do not stay in the caches; this many bytes of images are run
 /// together.
 constexpr size_t kNearBytes = size_t(4) << 20;
-/// The inputs of a kImagewise operator up to this index (weights and bias) may be constants without a batch.
-constexpr size_t kLastShared = 2;
+/// The inputs of a kImagewise operator up to this index (weights and bias) may be constants without a batch. Operators on
+/// codes have scales and zero points between them.
+constexpr size_t kLastShared = 2, kLastSharedOfCodes = 8;
 
 size_t bytes_of(const Slot& s) { return dtype_bytes(s.type.dtype, s.count); }
 
@@ -29,7 +30,8 @@ bool has_batch(const Slot& s, size_t rank, int64_t batch) {
 
 /// Whether a constant is the same for all images of an output of this rank.
 bool is_shared(const Step& step, size_t input, const Slot& constant, size_t rank) {
-  if (!step.op->has(kElementwise)) return input <= kLastShared;
+  if (!step.op->has(kElementwise))
+    return input <= (step.op->has(kConverts) ? kLastSharedOfCodes : kLastShared) || constant.type.shape.rank() < 2;
   return constant.type.shape.rank() < rank || constant.type.shape[0] == 1;
 }
 

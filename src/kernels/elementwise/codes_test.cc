@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "kernels/elementwise/code_table.h"
 
 namespace retort::kernels {
 namespace {
@@ -70,6 +71,26 @@ TEST(Codes, QuantizeRoundsLikeADivision) {
       quantize(QuantizeRun<uint8_t>{x.data(), &scale, &zero, 0, y.data(), x.size()});
       for (size_t i = 0; i < x.size(); ++i)
         ASSERT_EQ(y[i], plain<uint8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
+    }
+  }
+}
+
+TEST(Codes, MapLooksUp) {
+  std::mt19937 random(3);
+  std::vector<uint8_t> table(256), x(1000);
+  for (uint8_t& v : table) v = uint8_t(random());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = uint8_t(i);
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const size_t n : {0, 1, 63, 64, 257, 1000}) {
+      std::vector<uint8_t> y(n + 1, 99), inside = x;
+      map_codes(table.data(), x.data(), n, y.data());
+      map_codes(table.data(), inside.data(), n, inside.data());
+      for (size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(y[i], table[x[i]]);
+        ASSERT_EQ(inside[i], table[x[i]]);
+      }
+      EXPECT_EQ(y[n], 99);
     }
   }
 }

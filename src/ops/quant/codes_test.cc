@@ -79,6 +79,22 @@ const OpTest q_linear_add("QLinearAdd",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+Tensor negated_bytes() {
+  std::vector<int8_t> entries(256);
+  for (size_t i = 0; i < entries.size(); ++i) entries[i] = int8_t(~i);
+  return Tensor::of<int8_t>({256}, entries);
+}
+const OpTest map_codes("MapCodes",
+                       {{.about = "codes of another type",
+                         .inputs = {u8({2, 2}, {0, 1, 127, 255}), negated_bytes()},
+                         .outputs = {Tensor::of<int8_t>({2, 2}, {-1, -2, -128, 0})},
+                         .fixed_types = true},
+                        {.about = "signed codes",
+                         .inputs = {Tensor::of<int8_t>({3}, {-1, 0, -128}), negated_bytes()},
+                         .outputs = {Tensor::of<int8_t>({3}, {0, -1, 127})},
+                         .fixed_types = true}},
+                       {.domain = "retort", .weights = {1}});
+
 const OpTest q_linear_conv_real_bias(
     "QLinearConv",
     {{.about = "a bias of real numbers, depthwise and not",

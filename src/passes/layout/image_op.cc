@@ -265,6 +265,7 @@ constexpr OfOperator kOperators[] = {
     {"QLinearConv", {conv_of_codes, own_form_of_codes}},
     {"QLinearConv", {conv_of_codes, own_form_of_codes}, "retort"},
     {"QLinearAdd", {sum_of_codes, same_operator}, "retort"},
+    {"MapCodes", {single_image, same_operator}, "retort"},
     {"QuantizeLinear", {quantization, unchanged}},
     {"DequantizeLinear", {quantization, unchanged}},
     {"MaxPool", {max_pool, own_form}},

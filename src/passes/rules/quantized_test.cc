@@ -182,5 +182,94 @@ TEST(Quantized, AMoveToOtherCodesStays) {
   expect_no_rewrite(t, {"qdq_move"});
 }
 
+// x · sigmoid(x) of codes.
+void table(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId zero = q.code(3), low = q.code(0);
+  const ValueId x = q.quantized_input("x", {2, 300}, 0.25f, zero);
+  const ValueId gate = q.real(q.coded(t.add("Sigmoid", {x}), 1.0f / 256, low), 1.0f / 256, low);
+  t.output(q.coded(t.add("Mul", {x, gate}), 0.125f, q.code(-100, true)), "y");
+}
+const RuleExample example_of_table("quantized_table", {"qdq_table"}, table, R"(graph(x: float32[2,300]) {
+  QuantizeLinear#1: uint8[2,300] = QuantizeLinear(x, c#1, z#1)
+  y: int8[2,300] = retort.MapCodes(QuantizeLinear#1, table#1)
+  return y
+}
+)");
+
+void changed_scale(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId zero = q.code(3);
+  const ValueId x = q.quantized_input("x", {2, 300}, 0.25f, zero);
+  const ValueId same = q.real(q.coded(x, 0.25f, zero), 0.25f, zero);
+  t.output(q.coded(same, 0.5f, zero), "y");
+}
+const RuleExample example_of_changed_scale("quantized_changed_scale", {"qdq_table"}, changed_scale,
+                                           R"(graph(x: float32[2,300]) {
+  QuantizeLinear#1: uint8[2,300] = QuantizeLinear(x, c#1, z#1)
+  y: uint8[2,300] = retort.MapCodes(QuantizeLinear#1, table#1)
+  return y
+}
+)");
+
+TEST(Quantized, FunctionsOfTwoTensorsStay) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  const ValueId b = q.quantized_input("b", {2, 3}, 0.5f, q.code(5));
+  t.output(q.coded(t.add("Mul", {a, t.add("Sigmoid", {b})}), 0.125f, q.code(100)), "y");
+  expect_no_rewrite(t, {"qdq_table"});
+}
+
+TEST(Quantized, FunctionsWithANumberForEachChannelStay) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  t.output(q.coded(t.add("PRelu", {a, t.floats({3}, {1, 2, 3})}), 0.125f, q.code(100)), "y");
+  expect_no_rewrite(t, {"qdq_table"});
+}
+
+TEST(Quantized, FunctionsWhoseResultIsLargerStay) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  t.output(q.coded(t.add("Add", {a, t.floats({1, 1, 1}, {1})}), 0.125f, q.code(100)), "y");
+  expect_no_rewrite(t, {"qdq_table"});
+}
+
+void joined(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId zero = q.code(3);
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, zero);
+  const ValueId b = q.quantized_input("b", {2, 5}, 0.5f, q.code(7));
+  t.output(q.coded(t.add("Concat", {a, b}, {{"axis", int64_t(1)}}), 0.25f, zero), "y");
+}
+const RuleExample example_of_joined("quantized_joined", {"qdq_concat"}, joined,
+                                    R"(graph(a: float32[2,3], b: float32[2,5]) {
+  QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
+  QuantizeLinear#2: uint8[2,5] = QuantizeLinear(b, c#2, z#2)
+  MapCodes#1: uint8[2,5] = retort.MapCodes(QuantizeLinear#2, table#1)
+  y: uint8[2,8] = Concat(QuantizeLinear#1, MapCodes#1) {axis=1}
+  return y
+}
+)");
+
+void parted(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {2, 6}, 0.25f, q.code(3));
+  const auto parts =
+      t.add_multi({.type = "Split", .inputs = {x, t.ints({2, 4})}, .attributes = {{"axis", int64_t(1)}}, .outputs = 2});
+  t.output(parts[0], "y");
+  t.output(parts[1], "z");
+}
+const RuleExample example_of_parted("quantized_parted", {"qdq_split"}, parted, R"(graph(x: float32[2,6]) {
+  QuantizeLinear#1: uint8[2,6] = QuantizeLinear(x, c#1, z#1)
+  Split#1: uint8[2,2], Split#2: uint8[2,4] = Split(QuantizeLinear#1, i#1) {axis=1}
+  y: float32[2,2] = DequantizeLinear(Split#1, c#2, z#1)
+  z: float32[2,4] = DequantizeLinear(Split#2, c#2, z#1)
+  return y, z
+}
+)");
+
 }  // namespace
 }  // namespace retort

@@ -2,6 +2,9 @@
 // if a value inside the stretch is an output, and if something depends on the whole batch.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "ops/quant/common/channels_last.h"
 #include "session/session_testing.h"
 
 namespace retort {
@@ -61,6 +64,48 @@ TEST(Stretch, ImageByImage) {
       expect_image_by_image(t, {image({5, 6, 150, 150}), image({1, 6, 150, 150}), image({8, 6, 150, 150}, 4)});
   // Eight images of 24 channels alone would take 16 MiB, twice.
   EXPECT_LT(session->idle_bytes().workspaces, size_t(15) << 20);
+}
+
+/// Convolutions of codes, and their sum with the input's codes.
+ValueId block_of_codes(TestGraph& t, ValueId x) {
+  const ValueId scale = t.floats({}, {0.05f}), zero = t.g.add_constant("zero", Tensor::of<uint8_t>({}, {128}));
+  const auto coded = [&](ValueId v) {
+    return t.add("DequantizeLinear", {t.add("QuantizeLinear", {v, scale, zero}), scale, zero});
+  };
+  const auto filters = [&](Shape shape) {
+    Tensor w(DType::i8, std::move(shape));
+    for (size_t i = 0; i < w.count(); ++i) w.mutable_data<int8_t>()[i] = int8_t(int(i * 7 % 255) - 127);
+    const ValueId codes = t.g.add_constant(t.g.unique_name("w"), w);
+    return t.add("DequantizeLinear",
+                 {codes, t.floats({}, {0.002f}), t.g.add_constant(t.g.unique_name("z"), Tensor::of<int8_t>({}, {0}))});
+  };
+  const ValueId codes = coded(x), wide = coded(t.add("Conv", {codes, filters({192, 16, 1, 1})}));
+  const ValueId deep =
+      coded(t.add("Conv", {wide, filters({192, 1, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}, {"group", int64_t(192)}}));
+  const ValueId narrow = coded(t.add("Conv", {deep, filters({16, 192, 1, 1})}));
+  return coded(t.add("Add", {narrow, codes}));
+}
+
+TEST(Stretch, CodesImageByImage) {
+  if (!ops::multiplies_channels_last_codes()) GTEST_SKIP() << "this processor multiplies them channels-first";
+  TestGraph t;
+  t.output(block_of_codes(t, t.input("x", {t.symbol("n"), 16, 150, 150})), "y");
+  SessionOptions options;
+  options.threads.intra_threads = 1;
+  const auto session = make_session(t.g, options);
+  const Value batch = image({5, 16, 150, 150});
+  const Tensor all = *run(*session, {batch})[0].tensor();
+  // Five images of 192 channels take 21 MiB, twice.
+  EXPECT_LT(session->idle_bytes().workspaces, size_t(20) << 20);
+  const size_t count = all.count() / 5;
+  for (size_t b = 0; b < 5; ++b) {
+    const auto part = [&](const Tensor& of) {
+      const auto* from = of.data<float>() + b * count;
+      return Tensor::of<float>({1, 16, 150, 150}, std::vector<float>(from, from + count));
+    };
+    const Tensor one = *run(*session, {Value(part(*batch.tensor()))})[0].tensor();
+    EXPECT_EQ(std::memcmp(one.data(), part(all).data(), one.bytes()), 0) << "image " << b;
+  }
 }
 
 TEST(Stretch, ResultInTheMiddle) {
