@@ -6,14 +6,17 @@
 #include "base/loading.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_codes.h"
+#include "kernels/gemm/strassen.h"
 
 namespace retort {
 
 std::string packed_form() {
-  return cat("{} {} {}", isa_name(current_isa()), int(kernels::codes_unit()), int(multiplies_bf16()));
+  return cat("{} {} {} {}", isa_name(current_isa()), int(kernels::codes_unit()), int(multiplies_bf16()),
+             int(saves_multiplications()));
 }
 
 bool multiplies_bf16() { return kernels::has_bf16_products(); }
+bool saves_multiplications() { return kernels::gemm_detail::saves_products(); }
 
 std::shared_ptr<const void> PrepareContext::packed(size_t bytes, FunctionRef<void(void*)> write) const {
   const PackedName name{store_.plan, store_.step, blocks_++};

@@ -46,6 +46,8 @@ struct PackedStore {
 std::string packed_form();
 /// Whether the processor has bfloat16 arithmetic, which PrepareOptions::bf16_products needs.
 bool multiplies_bf16();
+/// Whether large products take fewer multiplications at this level on this processor, in sessions that are not strict.
+bool saves_multiplications();
 
 /// The argument of prepare(): types as far as they are known before any run, and the constant inputs.
 class PrepareContext {

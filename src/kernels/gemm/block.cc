@@ -13,6 +13,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/tile-inl.h"
+#include "kernels/gemm/wide-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -185,12 +186,10 @@ class BlockOrder {
   bool panels_first_;
 };
 
-// Multiplies all rows of a part by a block of a panel. Steps of k are taken in blocks, so that a block of the panel
-// stays in the first-level cache for all tiles of rows; between blocks, C is in the second-level cache.
-void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const BlockOrder& order, size_t i) {
-  const PanelBlock block = order.at(i);
+// The product of all rows of a part and a block of a panel.
+PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const BlockOrder& order,
+                     const PanelBlock& block) {
   const Epilogue& e = g.epilogue;
-  HWY_ALIGN float bias[kWidth];
   PanelTask task;
   task.rows = part.m1 - part.m0;
   task.columns = order.columns(block);
@@ -209,12 +208,22 @@ void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const Bloc
     t.addend = e.residual ? e.residual + part.m0 * e.residual_stride + block.n : nullptr;
     t.addend_stride = e.residual_stride;
     t.bias = e.bias ? e.bias + block.n : nullptr;
-    if (t.bias && task.columns < kWidth) {
-      std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
-      t.bias = bias;
-    }
   }
   if (block.k1 == g.k) task.set_activation(e.activation);
+  return task;
+}
+
+// Multiplies all rows of a part by a block of a panel. Steps of k are taken in blocks, so that a block of the panel
+// stays in the first-level cache for all tiles of rows; between blocks, C is in the second-level cache.
+void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const BlockOrder& order, size_t i) {
+  const PanelBlock block = order.at(i);
+  HWY_ALIGN float bias[kWidth];
+  PanelTask task = block_task(g, part, order, block);
+  TileArgs& t = task.tile;
+  if (t.bias && task.columns < kWidth) {
+    std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
+    t.bias = bias;
+  }
   task.fetches_rows = block.n == part.n0 && g.a_stride == t.k;
   task.is_first = i == 0 && !g.b_is_near;
   if (i + 1 < order.count()) {
@@ -227,10 +236,44 @@ void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const Bloc
   run_panel(task);
 }
 
+/// Multiplies the rows of a part by a block of three panels, a few rows at a time.
+void multiply_wide_block(const GemmArgs& g, const gemm_detail::Part& part, const PanelTask& task) {
+  TileArgs t = task.tile;
+  for (size_t left = part.m1 - part.m0; left > 0;) {
+    const size_t rows = std::min(left, kWideRows);
+    (rows == kWideRows ? wide_tile<kWideRows> : wide_tile<1>)(t, g.k * kWidth);
+    if (task.activation.kind != Activation::Kind::none) activate(task.activation, rows, kWideColumns, t.c, t.c_stride);
+    left -= rows;
+    t.a += rows * t.a_stride;
+    t.c += rows * t.c_stride;
+    if (t.addend) t.addend += rows * t.addend_stride;
+  }
+}
+
+/// Multiplies as many panels of a part as there are three together. Returns the first column that is left.
+size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
+  const BlockOrder order(g, part);
+  size_t n = part.n0;
+  for (; n + kWideColumns <= part.n1; n += kWideColumns) {
+    for (size_t k0 = 0; k0 < g.k && !is_cancelled(g); k0 += part.k_block) {
+      const size_t k1 = std::min(k0 + part.k_block, g.k);
+      multiply_wide_block(g, part, block_task(g, part, order, {n, k0, k1}));
+    }
+  }
+  return n;
+}
+
 }  // namespace
 
-void gemm_part(const GemmArgs& g, const gemm_detail::Part& part) noexcept {
-  if (part.m0 == part.m1) return;
+void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
+  if (whole.m0 == whole.m1) return;
+  gemm_detail::Part part = whole;
+  // One or two rows are limited by the memory that B is read from. tile() divides their sums, but not those of more
+  // rows: so products with B in 16 bits have the same bits as these.
+  if constexpr (kHasWideTile) {
+    const bool thin = whole.m1 - whole.m0 <= kWideRows;
+    if (g.packed_b.type == PackedType::f32 && g.k > 0 && !thin) part.n0 = multiply_wide(g, whole);
+  }
   const BlockOrder order(g, part);
   for (size_t i = 0; i < order.count() && !is_cancelled(g); ++i) multiply_block(g, part, order, i);
 }

@@ -22,6 +22,9 @@ namespace retort::kernels::gemm_detail {
 inline constexpr size_t kSums = 5;  ///< of A; those of B are computed one after the other
 inline constexpr size_t kProducts = 7;
 
+/// Whether any product is faster this way at the current level on this processor. Packed B has marks of its columns
+/// then.
+bool saves_products();
 /// Whether it is faster than the plain product. k must be even.
 bool strassen_pays(size_t m, size_t n, size_t k);
 

@@ -1,4 +1,8 @@
 // Decides when seven multiplications are cheaper than eight, and how a product is divided for them.
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 
@@ -25,12 +29,46 @@ constexpr size_t kPairsOfTask = 16;
 
 size_t pairs_of(size_t n) { return n / (2 * gemm_panel_width()); }
 
+#if defined(__x86_64__)
+/// Whether a processor with AVX-512 computes 512-bit operations in two halves: Zen 4, the only one of AMD's family 19h
+/// that has them.
+bool halves_512_bits() {
+  static const bool halves = [] {
+    constexpr unsigned kFamily = 0x19;
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    __builtin_cpu_init();
+    if (!__builtin_cpu_is("amd") || !__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return false;
+    return (eax >> 8 & 15) + (eax >> 20 & 255) == kFamily;
+  }();
+  return halves;
+}
+#endif
+
 }  // namespace
+
+// At AVX-512, a multiplication saves time where it takes two steps of 256 bits. Where it takes one, the sums cannot keep
+// up: on Zen 5, 46 of 50 products of the zoo were slower with them (5 % in the median, 16 % at most), and so were
+// whole models (BERT 5 %, ViT 8 %). At v2, plain products take three panels at a time (wide-inl.h), which sums of panels
+// do not.
+bool saves_products() {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::avx512:
+      return halves_512_bits();
+    case Isa::avx2:
+      return true;
+    case Isa::v2:
+      return false;
+  }
+#endif
+  return true;
+}
 
 // Compares the multiply-adds that are saved with the cost of sums, in multiply-adds of a vector. At AVX2, sums of A cost
 // more beside multiply-adds: products of fewer than about 256 columns were 3 to 12 % slower with sums, and those of 2000
 // and more columns 4 to 11 % faster (products of the zoo with cold weights).
 bool strassen_pays(size_t rows, size_t n, size_t steps) {
+  if (!saves_products()) return false;
   const bool is_avx2 = current_isa() == Isa::avx2;
   const double row_sums = is_avx2 ? 2.4 : 0.34;
   constexpr double kPanelSums = 14, kResults = 55;

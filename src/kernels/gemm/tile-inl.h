@@ -219,12 +219,9 @@ HWY_INLINE void multiply(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& a
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }
 
-template <class Reader, size_t kRows, size_t kFull, bool kHalf>
-void tile(const TileArgs& t) noexcept {
-  Accumulators<kRows, kFull, kHalf> acc;
-  acc.zero();
-  constexpr size_t kChains = kRows * (kFull + kHalf);
-  multiply<Reader, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
+/// Stores act(acc + bias + addend).
+template <size_t kRows, size_t kFull, bool kHalf>
+HWY_INLINE void finish(const TileArgs& t, Accumulators<kRows, kFull, kHalf>& acc) {
   // Bias and addend are added last: a sum that started with them would be rounded to their size at every step.
   if (t.bias) {
     acc.for_each([&t](auto d, auto& v, size_t, size_t at) HWY_ATTR { v = hn::Add(v, hn::LoadU(d, t.bias + at)); });
@@ -238,6 +235,15 @@ void tile(const TileArgs& t) noexcept {
                      HWY_ATTR { v = MinKeepNaN(hn::Set(d, t.high), MaxKeepNaN(hn::Set(d, t.low), v)); });
   }
   acc.for_each([&t](auto d, auto& v, size_t r, size_t at) HWY_ATTR { hn::StoreU(v, d, t.c + r * t.c_stride + at); });
+}
+
+template <class Reader, size_t kRows, size_t kFull, bool kHalf>
+void tile(const TileArgs& t) noexcept {
+  Accumulators<kRows, kFull, kHalf> acc;
+  acc.zero();
+  constexpr size_t kChains = kRows * (kFull + kHalf);
+  multiply<Reader, kChains <= 2 ? 4 : kChains <= 4 ? 2 : 1>(t, acc);
+  finish(t, acc);
 }
 
 using TileFunction = void (*)(const TileArgs&) noexcept;
