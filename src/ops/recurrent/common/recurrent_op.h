@@ -90,7 +90,7 @@ struct Recurrent : RecurrentAttributes {
       step.functions = std::span(all).subspan(d * Op::kFunctions.size(), Op::kFunctions.size());
       if (Op::kCell && c.has(kPeepholes)) step.peepholes = c.input<T>(kPeepholes).data() + d * 3 * s.hidden;
       const T* bias = input_bias(c, d, space, step);
-      Math::multiply({.m = s.steps * s.batch,
+      Math::multiply({.m = used_steps(s, lengths) * s.batch,
                       .a = c.input<T>(kX).data(),
                       .b = w,
                       .c = space.x,
@@ -105,6 +105,12 @@ struct Recurrent : RecurrentAttributes {
   }
 
  private:
+  // The steps whose inputs are multiplied, and count for the range by which X is rounded: those of the longest item if
+  // they lie together.
+  static size_t used_steps(const RecurrentShape& s, const int32_t* lengths) {
+    const bool all = !lengths || s.batch_major || s.batch == 0;
+    return all ? s.steps : size_t(*std::max_element(lengths, lengths + s.batch));
+  }
   // The vector added to X·Wᵀ; null: none. A separate bias of R is passed to the step.
   template <typename T>
   const T* input_bias(const RunContext& c, size_t d, const CellMemory<T>& space, CellStep<T>& step) const {
