@@ -106,7 +106,7 @@ struct Recurrent : RecurrentAttributes {
 
  private:
   // The steps whose inputs are multiplied, and count for the range by which X is rounded: those of the longest item if
-  // they lie together.
+  // their rows are contiguous.
   static size_t used_steps(const RecurrentShape& s, const int32_t* lengths) {
     const bool all = !lengths || s.batch_major || s.batch == 0;
     return all ? s.steps : size_t(*std::max_element(lengths, lengths + s.batch));
