@@ -28,7 +28,8 @@ cd "$(dirname "$0")/.."
 
 LIBRARY=(make cmake ninja-build g++ python3 libhwy-dev libprotozero-dev libflatbuffers-dev flatbuffers-compiler libfmt-dev nlohmann-json3-dev)
 ENGINE=("${LIBRARY[@]}" libcli11-dev libpng-dev libturbojpeg0-dev libminizip-dev zlib1g-dev libstb-dev)
-BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libicu-dev libwebp7 libtiff6 libopenjp2-7)
+BUILD=("${ENGINE[@]}" pkg-config python3-venv libgtest-dev libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev libicu-dev libwebp7 libtiff6
+       libopenjp2-7 advancecomp)
 FORMAT=(clang-format)
 LINT=("${FORMAT[@]}" clang-tidy)
 BROWSER=(chromium)
