@@ -217,7 +217,7 @@ dist-aarch64: $(AARCH64)/.whole
 
 zoo: venv ## fill the weight-free models of bench/zoo
 	@[[ -f $(ZOO)/index.json && $(ZOO)/index.json -nt bench/zoo/recipes.json ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO)
-	@newer=($$(find bench/zoo -name 'made*.py' -newer $(ZOO)/index.json)); [[ $${#newer[@]} == 0 ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO) --made
+	@newer=($$(find bench/zoo \( -name 'made*.py' -o -name skeleton.py \) -newer $(ZOO)/index.json)); [[ $${#newer[@]} == 0 ]] || $(PYTHON) bench/zoo/build_zoo.py $(ZOO) --made
 
 REPORT ?= $(BUILD)/bench.json
 # Instruction levels of Retort, such as avx2,avx512; each has a report of its own. The other engines choose by themselves.

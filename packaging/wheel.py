@@ -49,7 +49,7 @@ def environment(python, folder):
 
 
 def build(python, a, folder):
-    """Builds the wheel of retort as pip does; returns its path, and the folder of the files that the other package has in their place."""
+    """Builds the wheel of retort as pip does; returns its path, and the folder of the files that only the package `onnxruntime` has."""
     shutil.rmtree(os.path.join(folder, "raw"), ignore_errors=True)
     stubs = os.path.join(os.path.abspath(a.build), "compat", "stubs")
     options = {"cmake.define.RETORT_PREFIX": os.path.abspath(a.prefix), "cmake.define.RETORT_PYTHON_BOTH": "ON",

@@ -3,9 +3,10 @@
 
     levels.py --tool RETORT [--level NAME ...] -- RUN_TESTS_OPTION... [STAGE ...]
 
-A level can lack features, as in avx512-vnni. RETORT_ISA limits the engine and ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported
-and skipped. XNNPACK has no such limit: it always uses all instructions of the processor. Arguments after "--" go to
-run_tests.py, whose logs are those of the last level. The last line is "N passed, N failed", the sum over all levels.
+A level LEVEL-FEATURE is LEVEL without that feature, such as avx512-vnni. RETORT_ISA limits the engine and
+ONEDNN_MAX_CPU_ISA limits oneDNN. A level that the processor does not have is reported and skipped. XNNPACK has no such
+limit: it always uses all instructions of the processor. Arguments after "--" go to run_tests.py, whose logs are those
+of the last level. The last line is "N passed, N failed", the sum over all levels.
 """
 import argparse
 import os

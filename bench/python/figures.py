@@ -27,8 +27,8 @@ def session(package, model, threads=1):
 def alternate(calls, rounds, block_seconds=BLOCK_SECONDS, pause=0):
     """The median of the time of a call over blocks that alternate: what disturbs the machine disturbs all.
 
-    With more than one thread, there has to be a pause in seconds before each block: those of the official package spin for a while after
-    their last run, and would take a processor away from the other package."""
+    With more than one thread, there has to be a pause in seconds before each block: the threads of the official package spin for a while
+    after their last run, and would take a processor away from the other package."""
     counts, times = {}, {name: [] for name in calls}
     for name, call in calls.items():
         start, count = time.perf_counter(), 0

@@ -130,4 +130,4 @@ def t5(layers=4, width=256, heads=4, inner=1024, words=8000):
                     [port("logits", FLOAT, "batch", "words_so_far", words)], 17, ())
     scenarios = {f"s{n}_d{d}": [integers("input_ids", words, 1, n), integers("decoder_ids", words, 1, d)] for n, d in ((32, 8), (128, 1), (128, 32))}
     dynamic = {"input_ids": {"0": "batch", "1": "length"}, "decoder_ids": {"0": "batch", "1": "words_so_far"}}
-    return model, entry(model, s.fill, scenarios, kind="encoder-decoder", precision="float32", dynamic=dynamic)
+    return model, entry(model, s.fill, scenarios, kind="encoder", precision="float32", dynamic=dynamic)

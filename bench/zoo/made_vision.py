@@ -76,7 +76,7 @@ def swin(depths=(2, 2, 4), width=96, image=224):
     s.nodes[-1].output[0] = "logits"
     model = s.model([port("image", FLOAT, "batch", 3, image, image)], [port("logits", FLOAT, "batch", 1000)], 17, ())
     scenarios = {f"b{b}": [floats("image", b, 3, image, image)] for b in (1, 4)}
-    return model, entry(model, s.fill, scenarios, kind="vision transformer", precision="float32", dynamic={"image": {"0": "batch"}})
+    return model, entry(model, s.fill, scenarios, kind="encoder", precision="float32", dynamic={"image": {"0": "batch"}})
 
 
 def separable(s, at, x, into, out, stride=1):
@@ -113,7 +113,7 @@ def detector(classes=2, marks=10):
     ports = [port("confidences", FLOAT, "batch", count, classes), port("corners", FLOAT, "batch", count, 4), port("points", FLOAT, "batch", count, marks)]
     model = s.model([port("image", FLOAT, "batch", 3, 240, 320)], ports, 17, ())
     scenarios = {f"b{b}": [floats("image", b, 3, 240, 320)] for b in (1, 4)}
-    return model, entry(model, s.fill, scenarios, kind="detector", precision="float32", dynamic={"image": {"0": "batch"}})
+    return model, entry(model, s.fill, scenarios, kind="CNN", precision="float32", dynamic={"image": {"0": "batch"}})
 
 
 def channel_norm(s, at, x, channels):
@@ -243,4 +243,4 @@ def diffusion(widths=(64, 128, 256), context=256):
     scenarios = {f"b{b}_32": [floats("latent", b, 4, 32, 32), {"name": "timestep", "type": "int64", "shape": [b], "gen": ["i", 0, 1000]},
                               floats("context", b, 77, context)] for b in (1, 2)}
     dynamic = {"latent": {"0": "batch", "2": "height", "3": "width"}, "timestep": {"0": "batch"}, "context": {"0": "batch", "1": "words"}}
-    return model, entry(model, s.fill, scenarios, kind="diffusion", precision="float32", dynamic=dynamic)
+    return model, entry(model, s.fill, scenarios, kind="CNN", precision="float32", dynamic=dynamic)

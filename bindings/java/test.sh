@@ -157,7 +157,8 @@ ai.onnxruntime returns 10 probabilities" "$old/bin/java" "$drop_in" -cp "$jars" 
 gpu() {
   local printed
   printed=$(env -u RETORT_CUDA_LIBRARIES RETORT_LIBRARY="$1" "${@:2}" "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED \
-    -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" io.retort.examples.Gpu "$EXAMPLES/templates.onnx" 2>"$EXAMPLES/target/gpu.log") || return 1
+    -cp "$EXAMPLES/target/classes:$EXAMPLES/target/lib/*" io.retort.examples.Gpu "$EXAMPLES/templates.onnx" 2>"$EXAMPLES/target/gpu.log") ||
+    { cat "$EXAMPLES/target/gpu.log"; return 1; }
   [[ $printed == "the results of 100 runs stay on Cuda (GPU 0)"*"a 2 ("* ]] && return 0
   [[ -z ${2:-} && $(wc -l <<<"$printed") == 1 && $printed == "no GPU is used, because "* ]] || { echo "$printed"; return 1; }
 }

@@ -77,7 +77,7 @@ cpp_program() {
     -o "$AREA/run_cases" && [[ -x $AREA/run_cases ]] && export RETORT_CPP=$AREA/run_cases
 }
 
-# Compiles a workspace whose folder crates has this crate and a program, as the design of the crate has them.
+# Compiles a workspace whose folder crates has this crate and a program, as README.md has them.
 in_a_workspace() {
   local to=$AREA/workspace/crates
   mkdir -p "$to/onnx" "$to/program/src"
@@ -130,7 +130,8 @@ bench_compiles() {
 # gpu LIBRARY [VARIABLE]: as bindings/java/test.sh has it.
 gpu() {
   local printed
-  printed=$(env -u RETORT_CUDA_LIBRARIES RETORT_LIBRARY="$1" "${@:2}" target/debug/examples/gpu "$ROOT/examples/digits/digits.onnx" 2>"$AREA/log") || return 1
+  printed=$(env -u RETORT_CUDA_LIBRARIES RETORT_LIBRARY="$1" "${@:2}" "${CARGO_TARGET_DIR:-target}/debug/examples/gpu" "$ROOT/examples/digits/digits.onnx" 2>"$AREA/log") ||
+    { cat "$AREA/log"; return 1; }
   [[ $printed == "the results of 100 runs stay on Cuda 0"*"sum up to 1.000" ]] && return 0
   [[ -z ${2:-} && $(wc -l <<<"$printed") == 1 && $printed == "no GPU is used, because "* ]] || { echo "$printed"; return 1; }
 }

@@ -81,7 +81,9 @@ void EngineSession::add_provider(OrtSessionOptions* options, const std::string& 
     return engine_->check(api.SessionOptionsAppendExecutionProvider_V2(
         options, engine_->env(), devices.data(), devices.size(), keys.data(), values.data(), keys.size()));
   const auto built_in = engine_->providers();
-  const bool known = name == "CPU" || std::find(built_in.begin(), built_in.end(), name) != built_in.end();
+  const bool known = std::any_of(built_in.begin(), built_in.end(), [&](const std::string& one) {
+    return one == name || one == name + "ExecutionProvider";
+  });
   const std::string brought = engine_->plugin_providers();
   if (!known && !brought.empty()) throw Failure("provider '" + name + "' does not exist; the plug-ins have " + brought);
   try {

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 // Each run makes a session that keeps some values. It keeps more of them as long as they are small, because making a
 // session of thousands of nodes takes long.
-constexpr size_t kFirstValues = 32, kMostBytes = size_t(64) << 20;
+constexpr size_t kFirstValues = 32, kMostValues = 256, kWantedBytes = size_t(64) << 20;
 
 std::string four_digits(const json& number) {
   char text[32];
@@ -49,7 +49,9 @@ json measure_layers(const Common& options) {
     const HostValues values = side.run(marks, options, inputs);
     size_t bytes = 0;
     for (const auto& [name, value] : values) bytes += value.tensor.bytes.size();
-    at_once = bytes < kMostBytes / 2 ? 2 * at_once : bytes > kMostBytes ? std::max<size_t>(at_once / 2, 1) : at_once;
+    at_once = bytes < kWantedBytes / 2 ? std::min(2 * at_once, kMostValues)
+              : bytes > kWantedBytes   ? std::max<size_t>(at_once / 2, 1)
+                                       : at_once;
     for (size_t v = from; v < to; ++v) {
       const auto found = values.find(place.names[v]);
       if (found == values.end() || !is_real(found->second.tensor.type) || found->second.tensor.count() == 0) continue;

@@ -36,7 +36,7 @@ def program(*command):
 def test_one_engine(package):
     files = [path for path in (SITE / package).rglob("*") if path.is_file()]
     libraries = {path.name: path.stat().st_size for path in files if ".so" in path.name}
-    assert "libretort.so.1" in libraries
+    assert sum(path.name == "libretort.so.1" for path in files) == 1
     forwards = libraries.pop("libonnxruntime.so.1.32.0", 0)
     assert (forwards > 0) == (package == "onnxruntime") and forwards < 20_000
     assert len(libraries) == 2, "the engine and the extension"
@@ -56,7 +56,7 @@ library.OrtGetApiBase.restype = ctypes.POINTER(Base)
 base = library.OrtGetApiBase().contents
 assert base.get_api(27)
 with open("/proc/self/maps", encoding="utf-8") as maps:
-    engines = {line.split()[-1] for line in maps if "libretort.so" in line}
+    engines = {line.split(maxsplit=5)[5].strip() for line in maps if "libretort.so" in line}
 print(base.version().decode(), *sorted(engines))
 """
 

@@ -173,15 +173,18 @@ def test_a_second_interpreter_gets_one_sentence() -> None:
 def test_the_process_ends_while_other_threads_run() -> None:
     """Python stops threads that come back while it shuts down; they may be in the middle of the engine."""
     out, _ = run("""
-        import threading, time
+        import threading
         session = retort.InferenceSession(endless())
         short = {"steps": np.array(5_000, np.int64), "start": np.zeros(256, np.float32)}
+        done = threading.Semaphore(0)
         def work():
             while True:
                 session.run(None, short)
+                done.release()
         for _ in range(4):
             threading.Thread(target=work, daemon=True).start()
-        time.sleep(0.2)
+        for _ in range(8):
+            done.acquire()
         print("ends")
     """)
     assert out == "ends\n"

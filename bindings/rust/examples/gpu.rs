@@ -23,6 +23,15 @@ fn run(session: &Session) -> Result<()> {
     Ok(())
 }
 
+/// Errors of the model or of the installation, which do not tell whether there is a GPU.
+const OF_THE_CALLER: [OrtErrorCode; 5] = [
+    OrtErrorCode::NoSuchFile,
+    OrtErrorCode::NoModel,
+    OrtErrorCode::InvalidProtobuf,
+    OrtErrorCode::InvalidGraph,
+    OrtErrorCode::NoLibrary,
+];
+
 fn main() -> Result<()> {
     let Some(model) = std::env::args().nth(1) else {
         eprintln!("usage: gpu MODEL");
@@ -30,7 +39,7 @@ fn main() -> Result<()> {
     };
     match onnx::session_builder().with_cuda(0).commit_from_file(model) {
         Ok(session) => run(&session),
-        Err(error) if matches!(error.code, OrtErrorCode::NoSuchFile | OrtErrorCode::NoLibrary) => Err(error),
+        Err(error) if OF_THE_CALLER.contains(&error.code) => Err(error),
         Err(error) => {
             println!("no GPU is used, because the library says: {}", error.message.lines().next().unwrap_or_default());
             Ok(())

@@ -1,7 +1,4 @@
 // Kernels of custom operators, and models that a program builds.
-#include <atomic>
-#include <cmath>
-
 #include "client.h"
 
 namespace {

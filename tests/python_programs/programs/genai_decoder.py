@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 def engines():
     """The files with an engine that this process has open."""
     with open("/proc/self/maps", encoding="utf-8") as f:
-        paths = {line.split()[-1] for line in f if "/onnxruntime/" in line}
+        paths = {line.split(maxsplit=5)[5].strip() for line in f if "/onnxruntime/" in line}
     return sorted(path for path in paths if os.path.getsize(path) > 6_000_000)
 
 
