@@ -89,6 +89,8 @@ const char* feature_name(Feature feature) {
       return "bf16";
     case Feature::amx:
       return "amx";
+    case Feature::vbmi:
+      return "vbmi";
   }
   return "?";
 }

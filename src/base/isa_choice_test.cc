@@ -62,7 +62,8 @@ TEST(ChooseIsa, refuses_features_that_are_none) {
     const IsaChoice choice = choose_isa(wanted.c_str(), kHighest);
     EXPECT_EQ(choice.isa, kHighest);
     EXPECT_EQ(choice.without, 0);
-    EXPECT_TRUE(says(choice, "RETORT_ISA is '" + wanted + "'") && says(choice, "-vnni, -bf16, -amx")) << choice.problem;
+    EXPECT_TRUE(says(choice, "RETORT_ISA is '" + wanted + "'") && says(choice, "-vnni, -bf16, -amx, -vbmi"))
+        << choice.problem;
     for (int level = 0; level < kIsaCount; ++level) EXPECT_TRUE(says(choice, isa_name(Isa(level)))) << choice.problem;
   }
 }

@@ -3,9 +3,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct Dropping {
   std::mutex mutex;
   std::vector<std::shared_ptr<void>> waiting;
   bool runs = false;  // whether the thread will look at `waiting` again
+  std::condition_variable idle;
   std::thread thread;
 
   void work() {
@@ -28,6 +30,7 @@ struct Dropping {
       lock.lock();
     }
     runs = false;
+    idle.notify_all();
   }
 };
 
@@ -44,29 +47,26 @@ Dropping*& dropping() {
 
 }  // namespace
 
-void drop_later(std::shared_ptr<void> object) {
-  Dropping& d = *dropping();
-  const std::lock_guard lock(d.mutex);
-  if (!d.runs) {
-    if (d.thread.joinable()) d.thread.join();  // it ends without the mutex
-    try {
+void drop_later(std::shared_ptr<void> object) noexcept {
+  try {
+    Dropping& d = *dropping();
+    const std::lock_guard lock(d.mutex);
+    if (!d.runs) {
+      if (d.thread.joinable()) d.thread.join();  // it ends without the mutex
       d.thread = std::thread(&Dropping::work, &d);
-    } catch (const std::system_error&) {
-      return;  // `object` is dropped after the mutex is free
+      d.runs = true;
     }
-    d.runs = true;
+    d.waiting.push_back(std::move(object));
+  } catch (const std::exception&) {
+    // There is no memory or no thread: `object` is dropped when this call ends.
   }
-  d.waiting.push_back(std::move(object));
 }
 
 void finish_dropping() {
   Dropping& d = *dropping();
-  std::thread thread;
-  {
-    const std::lock_guard lock(d.mutex);
-    thread = std::move(d.thread);
-  }
-  if (thread.joinable()) thread.join();
+  std::unique_lock lock(d.mutex);
+  d.idle.wait(lock, [&] { return !d.runs; });
+  if (d.thread.joinable()) d.thread.join();  // it ends without the mutex
 }
 
 void close_later(int file) noexcept {

@@ -6,7 +6,7 @@ namespace retort {
 
 /// Drops `object` on a thread that exists only while there is something to drop, and returns at once. Its destructor must
 /// not call the program's code. Without such a thread (the system has none to give), it is dropped here.
-void drop_later(std::shared_ptr<void> object);
+void drop_later(std::shared_ptr<void> object) noexcept;
 
 /// Waits until everything that was given to drop_later() is gone, and the thread with it.
 void finish_dropping();

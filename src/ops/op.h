@@ -56,20 +56,21 @@ inline constexpr TypeSet kAll = ~TypeSet(0);
 
 enum Traits : uint32_t {
   kNone = 0,
-  kElementwise = 1,       ///< output i depends only on the inputs' elements at i (after broadcasting)
-  kMayAliasInput0 = 2,    ///< output 0 may lie in the memory of input 0 if both have the same size
-  kView = 4,              ///< output 0 is input 0 with another shape, so no step runs
-  kDynamicOutput = 8,     ///< output sizes depend on the data, and the kernel allocates the outputs
-  kBoxed = 16,            ///< has inputs or outputs that are not dense tensors
-  kRandom = 32,           ///< never folded or merged
-  kInternal = 64,         ///< made only by passes, never read from a model
-  kImagewise = 128,       ///< image b of output 0 depends only on image b of the non-constant inputs, and on constants
-  kJoins = 256,           ///< output 0 is the concatenation of the inputs
-  kExternal = 512,        ///< not one of the engine's own; checks its inputs itself
-  kAlongAxis = 1024,      ///< attribute `axis` names the only axis whose position matters to it
-  kReduces = 2048,        ///< input 1 names the axes of input 0 that it reduces
-  kConverts = 4096,       ///< its element types are part of its meaning: another type must not replace them
-  kCountsOutputs = 8192,  ///< which optional outputs a node has decides what it accepts, so unused ones stay
+  kElementwise = 1,     ///< output i depends only on the inputs' elements at i (after broadcasting)
+  kMayAliasInput0 = 2,  ///< output 0 may lie in the memory of input 0 if both have the same size
+  kView = 4,            ///< output 0 is input 0 with another shape, so no step runs
+  kDynamicOutput = 8,   ///< output sizes depend on the data, and the kernel allocates the outputs
+  kBoxed = 16,          ///< has inputs or outputs that are not dense tensors
+  kRandom = 32,         ///< never folded or merged
+  kInternal = 64,       ///< made only by passes, never read from a model
+  kImagewise = 128,     ///< image b of output 0 depends only on image b of the non-constant inputs, and on constants
+  kJoins = 256,         ///< output 0 is the concatenation of the inputs
+  kExternal = 512,      ///< not one of the engine's own; checks its inputs itself
+  kAlongAxis = 1024,    ///< attribute `axis` names the only axis whose position matters to it
+  kReduces = 2048,      ///< input 1 names the axes of input 0 that it reduces
+  kConverts = 4096,     ///< its element types are part of its meaning: another type must not replace them
+  kCountsOutputs =
+      8192,  ///< which optional outputs a node has decides what it accepts or computes, so unused ones stay
 };
 
 /// The place of a tensor in a larger dense one, in elements. If `row_stride` is 0, the tensor is contiguous.

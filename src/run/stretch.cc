@@ -28,8 +28,11 @@ bool has_batch(const Slot& s, size_t rank, int64_t batch) {
          !is_packed(s.type.dtype);
 }
 
-/// Whether a constant is the same for all images of an output of this rank.
-bool is_shared(const Step& step, size_t input, const Slot& constant, size_t rank) {
+/// Whether a constant is the same for all `batch` images of an output of this rank.
+bool is_shared(const Step& step, size_t input, const Slot& constant, size_t rank, int64_t batch) {
+  // Of operators on codes, inputs 0 and 3 may be images.
+  const bool per_image = constant.type.shape.rank() == rank && constant.type.shape[0] == batch;
+  if (step.op->has(kConverts) && (input == 0 || input == 3) && per_image) return false;
   if (!step.op->has(kElementwise))
     return input <= (step.op->has(kConverts) ? kLastSharedOfCodes : kLastShared) || constant.type.shape.rank() < 2;
   return constant.type.shape.rank() < rank || constant.type.shape[0] == 1;
@@ -52,7 +55,7 @@ Candidate look_at(const Plan& plan, std::span<const Slot> slots, const Step& ste
     const Slot& x = slots[step.inputs[i]];
     const Home home = plan.values[step.inputs[i]].home;
     if (home == Home::constant) {
-      if (!is_shared(step, i, x, rank)) return {};
+      if (!is_shared(step, i, x, rank, c.batch)) return {};
       weights += bytes_of(x);
     } else if ((home == Home::arena || home == Home::input || home == Home::output) && !x.has_known &&
                has_batch(x, rank, c.batch) && (!elementwise || x.type.shape.rank() == rank)) {

@@ -267,7 +267,7 @@ def _(p):
     p.start()
 
 
-@environment.case("a feature of an instruction level that does not exist", "RETORT_ISA 'v2-vnn' 'vnn' -vnni -bf16 -amx", starts=False)
+@environment.case("a feature of an instruction level that does not exist", "RETORT_ISA 'v2-vnn' 'vnn' -vnni -bf16 -amx -vbmi", starts=False)
 def _(p):
     os.environ["RETORT_ISA"] = "v2-vnn"
     p.start()

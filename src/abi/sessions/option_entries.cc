@@ -2,22 +2,25 @@
 // packages, can set these options in no other way.
 #include "abi/sessions/option_entries.h"
 
-#include <strings.h>
-
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "abi/guard.h"
 #include "abi/text.h"
+#include "base/c_locale.h"
 
 namespace retort::abi {
 namespace {
 
-bool same_word(const std::string& a, const char* b) { return strcasecmp(a.c_str(), b) == 0; }
+bool same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, small_letter, small_letter);
+}
 
 int number(const std::string& key, const std::string& value) {
   char* end = nullptr;

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include "base/features.h"
 #include "kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,7 +56,7 @@ namespace {
 bool has_wide_tables() {
 #if defined(__x86_64__)
   static const bool has = __builtin_cpu_supports("avx512vbmi");
-  return has && current_isa() == Isa::avx512;
+  return has && current_isa() == Isa::avx512 && allows(Feature::vbmi);
 #else
   return false;
 #endif

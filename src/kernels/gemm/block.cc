@@ -268,8 +268,8 @@ size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
 void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
   if (whole.m0 == whole.m1) return;
   gemm_detail::Part part = whole;
-  // One or two rows are limited by the memory that B is read from. tile() divides their sums, but not those of more
-  // rows: so products with B in 16 bits have the same bits as these.
+  // tile() sums one or two rows in several parts, and so does the product with B in 16 bits, which must have the same
+  // bits. The wide tile sums in order, so it takes only more rows.
   if constexpr (kHasWideTile) {
     const bool thin = whole.m1 - whole.m0 <= kWideRows;
     if (g.packed_b.type == PackedType::f32 && g.k > 0 && !thin) part.n0 = multiply_wide(g, whole);

@@ -63,6 +63,8 @@ struct EmbedLayerNormalization {
     check_indices(c, kIds, kWords, "input_ids");
     check_indices(c, kSegments, kSegmentTable, "segment_ids");
     check_indices(c, kPositions, kPlaces, "position_ids");
+    require(segments || !c.has(kSegmentTable) || batch * length == 0 || c.shape(kSegmentTable)[0] > 0,
+            ErrorCode::invalid_argument, "segment_embedding has no rows, but segment 0 is read");
     require(places || batch == 0 || int64_t(length) <= c.shape(kPlaces)[0], ErrorCode::invalid_argument,
             "{} positions, position_embedding has {}", length, c.shape(kPlaces)[0]);
     const auto row = [&](size_t table, int64_t index) { return c.input<T>(table).data() + size_t(index) * width; };

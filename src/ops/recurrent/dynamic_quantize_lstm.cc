@@ -293,6 +293,7 @@ constinit const OpDef op_dynamic_quantize_lstm = define<DynamicQuantizeLSTM>({
                "W_scale: T", "W_zero_point: W", "R_scale: T", "R_zero_point: R"},
     .outputs = {"Y: T?", "Y_h: T?", "Y_c: T?"},
     .types = types({DType::f32}),
+    .traits = kCountsOutputs,
 });
 
 }  // namespace retort::ops

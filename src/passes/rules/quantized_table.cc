@@ -59,6 +59,7 @@ class TableBuilder {
 
   // The real numbers of each byte, or a constant of one element.
   Result numbers_of(ValueId v) {
+    if (++visits_ > 4 * kMostNodes) return std::nullopt;
     if (const Tensor* t = graph_.constant(v)) return t->count() == 1 ? Result(*t) : std::nullopt;
     const Node* n = graph_.producer(v);
     if (!n || !n->op || !n->domain.empty() || n->outputs.size() != 1 || !n->bodies.empty()) return std::nullopt;
@@ -113,7 +114,7 @@ class TableBuilder {
 
   const Graph& graph_;
   ValueId leaf_ = ValueId::none;
-  size_t nodes_ = 0;
+  size_t nodes_ = 0, visits_ = 0;
 };
 
 bool is_identity(const Table& t, DType type) {

@@ -197,6 +197,19 @@ const RuleExample example_of_table("quantized_table", {"qdq_table"}, table, R"(g
 }
 )");
 
+TEST(Quantized, ALongChainOfFloatsStays) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId zero = q.code(3);
+  ValueId x = q.quantized_input("x", {2, 300}, 0.25f, zero);
+  for (int i = 0; i < 20'000; ++i) x = t.add("Sin", {x});
+  t.output(q.coded(x, 0.5f, zero), "y");
+  PassOptions options;
+  PassContext context(options);
+  rewrite(t.g, rules_named(std::array<std::string_view, 1>{"qdq_table"}), context);
+  EXPECT_TRUE(context.take_counts().empty());
+}
+
 void changed_scale(TestGraph& t) {
   Quantizer q{t};
   const ValueId zero = q.code(3);

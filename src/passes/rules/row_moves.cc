@@ -116,7 +116,7 @@ class Chain {
   }
   static size_t count(const std::vector<int64_t>& extents) {
     size_t n = 1;
-    for (const int64_t e : extents) n = n > kMaxRows ? n : n * size_t(e);
+    for (const int64_t e : extents) n = n > kMaxRows || e > int64_t(kMaxRows) ? kMaxRows + 1 : n * size_t(e);
     return n;
   }
 

@@ -67,7 +67,7 @@ struct ScoreOperand {
   size_t columns = std::numeric_limits<size_t>::max();  ///< number of keys that it covers
   size_t batches = std::numeric_limits<size_t>::max();  ///< the number of items after which it repeats
   size_t at(size_t b, size_t h, size_t i, size_t j) const {
-    return b % batches * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
+    return (b < batches ? b : b % batches) * strides[0] + h * strides[1] + i * strides[2] + j * strides[3];
   }
 };
 /// Returns input i of the context; throws invalid_argument if it does not broadcast to the scores. One that `repeats` may

@@ -31,7 +31,8 @@ inline std::pair<float, float> dynamic_range(const float* x, size_t n, const Par
 inline DynamicCodes codes_of_range(float low, float high) {
   const float scale = low == high ? 1.0f : (high - low) / 255.0f;
   if (!(scale < std::numeric_limits<float>::infinity())) return {scale, 0};
-  return {scale, int32_t(std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f)))};
+  const float zero = std::clamp(-low / scale, 0.0f, 255.0f);  // NaN if the scale of very small numbers is 0
+  return {scale, zero >= 0 ? int32_t(std::nearbyint(zero)) : 0};
 }
 /// The codes of n numbers.
 inline DynamicCodes dynamic_codes(const float* x, size_t n, const Parallel& parallel) {

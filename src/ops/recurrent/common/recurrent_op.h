@@ -132,16 +132,19 @@ struct Recurrent : RecurrentAttributes {
     T* y = c.wants(0) ? c.output<T>(0).data() : nullptr;
     load_state(c, kInitialH, d, s, step.h);
     if (Op::kCell) load_state(c, kInitialC, d, s, step.c);
+    const size_t used = used_steps(s, step.lengths);
     const bool contiguous = !step.lengths && (!s.batch_major || s.batch == 1);
     for (size_t& i = step.index; i < s.steps && !c.parallel().cancelled(); ++i) {
       const auto time = [&](size_t b) {
         if (!reversed(d) || step.ended(b)) return i;
         return (step.lengths ? size_t(step.lengths[b]) : s.steps) - 1 - i;
       };
-      step.x = contiguous ? space.x + s.x_row(time(0), 0) * width : space.row;
-      for (size_t b = 0; !contiguous && b < s.batch; ++b)
-        std::copy_n(space.x + s.x_row(time(b), b) * width, width, space.row + b * width);
-      self().template step<Math>(step);
+      if (i < used) {
+        step.x = contiguous ? space.x + s.x_row(time(0), 0) * width : space.row;
+        for (size_t b = 0; !contiguous && b < s.batch; ++b)
+          std::copy_n(space.x + s.x_row(time(b), b) * width, width, space.row + b * width);
+        self().template step<Math>(step);
+      }
       for (size_t b = 0; y && b < s.batch; ++b) {
         T* to = y + s.y_row(time(b), d, b) * s.hidden;
         step.ended(b) ? (void)std::fill_n(to, s.hidden, T(0)) : (void)std::copy_n(step.h + b * s.hidden, s.hidden, to);
