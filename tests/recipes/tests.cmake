@@ -33,6 +33,8 @@ function(retort_recipes)
     string(REGEX MATCH "^([a-z_]+)/(.*)$" all ${test})
     list(APPEND generic "$<FILTER:$<TARGET_OBJECTS:${CMAKE_MATCH_1}>,INCLUDE,/${CMAKE_MATCH_2}\\.cc>")
   endforeach()
+  # The examples of all other rules: one test wants that each pass has one.
+  list(APPEND generic "$<FILTER:$<TARGET_OBJECTS:session_test>,INCLUDE,/src/passes/rules/[a-z_0-9]+_test\\.cc>")
   add_executable(recipes_test ${CMAKE_SOURCE_DIR}/tests/recipes/main.cc ${sources} ${generic} ${recipes}/abi/tables.cc
                  ${recipes}/abi/layout_test.cc ${recipes}/abi/slots_test.cc)
   target_include_directories(recipes_test PRIVATE ${recipes}/include ${recipes} ${recipes}/src)

@@ -28,6 +28,7 @@ std::vector<Row> packed_products() {
        {.operations = 8 * 5 * 20},
        {},
        "retort"},
+      {"MapCodes", {of({5, 20}, u8), of({256}, u8)}, {.operations = 5 * 20}, {}, "retort"},
       {"MatMulBnb4",
        {of({5, 20}), of({30}, u8), of({4})},
        {.multiply_adds = 5 * 20 * 3, .tiles = true},

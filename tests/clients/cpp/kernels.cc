@@ -98,7 +98,7 @@ void kernel_of_many_inputs() {
   domain.Add(&op);
   Ort::SessionOptions options;
   options.Add(domain).SetIntraOpNumThreads(2);
-  Ort::Session session(env(), model("weighted_sum.onnx").c_str(), options);
+  Ort::Session session(env(), model("custom_weighted_sum.onnx").c_str(), options);
   Floats a = {1, 2}, b = {10, 20}, c = {100, 200};
   const Ort::Value inputs[] = {tensor(a, {2}), tensor(b, {2}), tensor(c, {2})};
   const char *in[] = {"a", "b", "c"}, *out[] = {"y", "count"};
