@@ -24,13 +24,8 @@ fn run(session: &Session) -> Result<()> {
 }
 
 /// Errors of the model or of the installation, which do not tell whether there is a GPU.
-const OF_THE_CALLER: [OrtErrorCode; 5] = [
-    OrtErrorCode::NoSuchFile,
-    OrtErrorCode::NoModel,
-    OrtErrorCode::InvalidProtobuf,
-    OrtErrorCode::InvalidGraph,
-    OrtErrorCode::NoLibrary,
-];
+const OF_THE_CALLER: [OrtErrorCode; 5] =
+    [OrtErrorCode::NoSuchFile, OrtErrorCode::NoModel, OrtErrorCode::InvalidProtobuf, OrtErrorCode::InvalidGraph, OrtErrorCode::NoLibrary];
 
 fn main() -> Result<()> {
     let Some(model) = std::env::args().nth(1) else {
