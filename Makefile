@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-llm bench-llm-docs models-llm test-llm bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-bf16 bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-llm bench-llm-docs models-llm test-llm bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -245,9 +245,15 @@ bench-extras: programs zoo ## measure runs of one node, a growing past, and idle
 bench-check: programs zoo $(REPORTS) ## compare build/bench.json (measured if absent) with bench/expected.json; scenarios that became slower are measured again; ISA as for make bench
 	@for report in $(REPORTS); do $(PYTHON) bench/check.py $$report $(CHECK) --again $(SUITE) || failed=1; done; exit $${failed:-0}
 
-bench-docs: programs $(REPORTS) ## write docs/benchmarks.md, and the table by instruction level in README.md, from build/bench.json (measured if absent); ISA as for make bench
+# Scenarios of the table of bf16 arithmetic in README.md.
+BF16 = $(shell sed -n 's/^bf16.*\t//p' bench/headlines.tsv)
+bench-bf16: programs zoo ## measure float32 models in bf16 arithmetic beside ONNX Runtime in float32, into build/bench-bf16.json
+	@$(SUITE) --config session.precision=bf16 $(BF16:%=--only '%') --report $(BUILD)/bench-bf16.json
+
+bench-docs: programs $(REPORTS) ## write docs/benchmarks.md and the tables of README.md from build/bench.json (measured if absent) and build/bench-bf16.json (if there); ISA as for make bench
 	@$(OUT)/bin/retort bench $(REPORTS:%=--from %) --markdown docs/benchmarks.md > /dev/null
 	@$(PYTHON) bench/levels.py $(REPORTS) --page README.md
+	@$(PYTHON) bench/headlines.py $(firstword $(REPORTS)) $(addprefix --bf16 ,$(wildcard $(BUILD)/bench-bf16.json)) --page README.md
 
 $(REPORT):
 	@$(MAKE) --no-print-directory bench ISA= || [[ -f $@ ]] # which holds what failed

@@ -59,14 +59,15 @@ def table(reports):
     return "\n".join(lines)
 
 
-def write(page, text):
+def write_between(page, begin, end, text):
+    """Replaces what the page has between two lines."""
     with open(page, encoding="utf-8") as f:
-        head, begin, rest = f.read().partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise Wrong(f"{page} has no lines {BEGIN} and {END}")
+        head, found, rest = f.read().partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not found or not closed:
+        raise Wrong(f"{page} has no lines {begin} and {end}")
     with open(page, "w", encoding="utf-8") as f:
-        f.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        f.write(f"{head}{begin}\n{text}\n{end}{tail}")
 
 
 def main():
@@ -82,7 +83,7 @@ def main():
             raise Wrong(f"a report is not complete, or has no peer: {e!r}; measure with --against") from e
         print(text)
         if a.page:
-            write(a.page, text)
+            write_between(a.page, BEGIN, END, text)
     except Wrong as e:
         print(f"levels.py: {e}", file=sys.stderr)
         return 2

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""bench/check.py: ratios of a report beside the expected ones; bench/levels.py: means by instruction level."""
+"""bench/check.py: ratios of a report beside the expected ones; bench/levels.py: means by instruction level;
+bench/headlines.py: the figures of README.md."""
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -11,6 +13,7 @@ from tool import ROOT
 
 CHECK = os.path.join(ROOT, "bench", "check.py")
 LEVELS = os.path.join(ROOT, "bench", "levels.py")
+HEADLINES = os.path.join(ROOT, "bench", "headlines.py")
 
 
 class Check(Reports):
@@ -128,6 +131,57 @@ class Levels(Reports):
         code, _, err = self.levels(report, "--page", self.path("page.md"))
         self.assertEqual(code, 2)
         self.assertIn("page.md has no lines <!-- levels: begin", err)
+
+
+class Headlines(Reports):
+    def headlines(self, *words):
+        done = subprocess.run([sys.executable, HEADLINES, *words], capture_output=True, encoding="utf-8")
+        return done.returncode, done.stdout, done.stderr
+
+    def rows(self, *rows):
+        with open(self.path("rows.tsv"), "w", encoding="utf-8") as f:
+            f.write("# a comment\n" + "".join("\t".join(row) + "\n" for row in rows))
+        return "--rows", self.path("rows.tsv")
+
+    def test_each_table_between_its_marks(self):
+        rows = self.rows(("float32", "A", "ratio", "a/1"), ("float32", "all {n}", "mean 1", "float32"), ("float32", "{of} of {n}", "slowest", "float32"),
+                         ("quantised", "Q", "ratio", "q/1"), ("bf16", "B; C", "ratio", "b/1 a/1"))
+        report = self.report([scenario("a/1", (1.5, 0.9)), scenario("b/1", (1.2, 1.1))])
+        narrow = self.report([scenario("a/1", (2.5, 2.0)), scenario("b/1", (2.25, 2.125))], "bf16.json")
+        marks = [f"<!-- {name}: begin (make bench-docs) -->\nold {name}\n<!-- {name}: end -->\n" for name in ("float32", "quantised", "bf16")]
+        with open(self.path("page.md"), "w", encoding="utf-8") as f:
+            f.write("before\n" + "between\n".join(marks) + "after\n")
+        code, out, err = self.headlines(report, "--bf16", narrow, *rows, "--page", self.path("page.md"))
+        self.assertEqual((code, err), (0, ""))
+        head = "| ratio | | ratio |\n|---|---|---|---|\n"
+        wide = f"| float32 model {head}| A | 1.50 (0.90) | some/b1 of 7 | 0.90 (0.90) |\n| all 7 | 1.50 (1.50) | | |\n"
+        bf16 = f"| with `session.precision` = bf16 {head}| B; C | 2.25 (2.12); 2.50 (2.00) | | |\n"
+        self.assertEqual(out, wide + bf16)
+        with open(self.path("page.md"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertEqual(page, "before\n" + "between\n".join(marks).replace("old float32\n", wide).replace("old bf16\n", bf16) + "after\n")
+
+    def test_what_a_report_does_not_have(self):
+        report = self.report([scenario("a/1", (1.5, 0.9))])
+        for rows, words in (((("float32", "A", "ratio", "a/1"), ("float32", "B", "ratio", "b/1")), "no ratio of b/1"),
+                            ((("float32", "A", "ratio", "a/1"), ("float32", "M", "mean 2", "float32")), "no mean of float32 beside a peer 2"),
+                            ((("float32", "B", "ratio", "b/1"),), "no scenario of the tables"), ((("other", "A", "ratio", "a/1"),), "a row has a table of"),
+                            ((("float32", "A", "ratio"),), "a row has a table of")):
+            code, _, err = self.headlines(report, *self.rows(*rows))
+            self.assertEqual(code, 2)
+            self.assertIn(words, err)
+
+    def test_the_rows_of_the_readme(self):
+        """Each scenario that bench/headlines.tsv names is of a model of the zoo."""
+        with open(os.path.join(ROOT, "bench", "headlines.tsv"), encoding="utf-8") as f:
+            rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+        named = {name.partition("/")[0] for _, _, figure, what in rows if figure == "ratio" for name in what.split()}
+        with open(os.path.join(ROOT, "bench", "zoo", "recipes.json"), encoding="utf-8") as f:
+            models = set(json.load(f)["models"])
+        with open(os.path.join(ROOT, "bench", "zoo", "made.py"), encoding="utf-8") as f:
+            models |= set(re.findall(r'"(\w+)": made_', f.read()))
+        self.assertTrue(named)
+        self.assertEqual(named - models, set())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The tables of figures in README.md, made from reports of `retort bench --suite --report`.
+
+    headlines.py REPORT [--bf16 REPORT] [--rows FILE] [--page PAGE]
+
+FILE (bench/headlines.tsv) says which figures. REPORT has the float32 models, and may have the quantised ones; that of
+--bf16 was measured with `--config session.precision=bf16`. A figure is the peer's time divided by Retort's with one
+thread; in brackets: with the second thread count. --page writes each table between its marks. A table of which the
+report has nothing stays as it is; one of which it has a part is an error, so that all rows of a table are of one run.
+"""
+import argparse
+import os
+import sys
+
+from check import Wrong, load
+from levels import group_of, write_between
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TITLES = {"float32": "float32 model", "quantised": "quantised model", "bf16": "with `session.precision` = bf16"}
+
+
+def read_rows(path):
+    """[(table, words, figure, of what)] in the order of the file."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            rows = [line.rstrip("\n").split("\t") for line in f if line.strip() and not line.startswith("#")]
+    except OSError as e:
+        raise Wrong(f"rows: {e.strerror}: {path}") from e
+    for row in rows:
+        if len(row) != 4 or row[0] not in TITLES:
+            raise Wrong(f"{path}: a row has a table of {', '.join(TITLES)}, words, a figure and what it is of, not {row}")
+    return rows
+
+
+def brackets(values):
+    words = [f"{v:.2f}" for v in values]
+    return words[0] + (f" ({', '.join(words[1:])})" if words[1:] else "")
+
+
+def ratio_cell(report, names):
+    scenarios = {s["name"]: s for s in report["scenarios"] if "error" not in s}
+    cells = []
+    for name in names.split():
+        values = [row["ratio"] for row in scenarios.get(name, {}).get("report", []) if "ratio" in row]
+        if not values:
+            raise Wrong(f"the report has no ratio of {name}")
+        cells.append(brackets(values))
+    return "; ".join(cells), {}
+
+
+def group_cell(report, figure, name):
+    group = group_of(report["means"], name)
+    peer = int(figure.partition(" ")[2] or 1) - 1
+    if not group or any(len(row["peers"]) <= peer for row in group["report"]):
+        raise Wrong(f"the report has no mean of {name} beside a peer {peer + 1}")
+    found = [row["peers"][peer] for row in group["report"]]
+    words = {"n": found[0]["scenarios"]}
+    if figure == "start":
+        return f"{found[0]['start_ratio']:.1f}; {found[0]['peak_ratio']:.1f}", words
+    if figure == "slowest":
+        words["of"] = " and ".join(dict.fromkeys(f["slowest"]["name"] for f in found))
+        return brackets([f["slowest"]["ratio"] for f in found]), words
+    return brackets([f["ratio"] for f in found]), words
+
+
+def table(report, rows, title):
+    """The figures in two columns, the first half on the left."""
+    cells = []
+    for _, words, figure, what in rows:
+        cell, named = ratio_cell(report, what) if figure == "ratio" else group_cell(report, figure, what)
+        cells.append(f"| {words.format(**named)} | {cell} ")
+    half = (len(cells) + 1) // 2
+    cells += ["| | "] * (2 * half - len(cells))
+    return "\n".join([f"| {title} | ratio | | ratio |", "|---|---|---|---|"] + [cells[k] + cells[half + k] + "|" for k in range(half)])
+
+
+def tables(report, bf16, rows):
+    """{name: text} of the tables whose report is there."""
+    found = {}
+    for name, title in TITLES.items():
+        own = [row for row in rows if row[0] == name]
+        source = bf16 if name == "bf16" else report
+        measured = {s["name"] for s in source["scenarios"]} if source else set()
+        if any(measured.intersection(what.split()) for _, _, figure, what in own if figure == "ratio"):
+            found[name] = table(source, own, title)
+    if not found:
+        raise Wrong("the report has no scenario of the tables")
+    return found
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("report", metavar="REPORT")
+    ap.add_argument("--bf16", default="", metavar="REPORT")
+    ap.add_argument("--rows", default=os.path.join(HERE, "headlines.tsv"), metavar="FILE")
+    ap.add_argument("--page", default="")
+    a = ap.parse_args()
+    try:
+        rows = read_rows(a.rows)
+        report, bf16 = load(a.report, "report"), load(a.bf16, "report") if a.bf16 else None
+        try:
+            found = tables(report, bf16, rows)
+        except (KeyError, IndexError, TypeError, ValueError) as e:
+            raise Wrong(f"a report is not complete, or has no peer: {e!r}; measure with --against") from e
+        for name, text in found.items():
+            print(text)
+            if a.page:
+                write_between(a.page, f"<!-- {name}: begin (make bench-docs) -->", f"<!-- {name}: end -->", text)
+    except Wrong as e:
+        print(f"headlines.py: {e}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
