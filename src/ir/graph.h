@@ -57,7 +57,7 @@ struct Node {
   uint32_t captures = 0;  ///< number of trailing inputs that are captures of the bodies
   std::vector<Body> bodies;
   std::string name;
-  /// For fused nodes, the labels (describe.h) of the model's nodes that they replace.
+  /// For nodes that the engine made, the labels (describe.h) of the model's nodes that they compute.
   std::vector<std::string> origins;
   uint32_t position = 0;  ///< position in the model's order; fused nodes inherit it
   bool dead = false;

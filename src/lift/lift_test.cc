@@ -195,6 +195,38 @@ TEST(Lift, ShapeArithmeticStaysSymbolic) {
   EXPECT_EQ(g->dims().text(g->value(g->outputs[0]).type.shape), "[batch,12]");
 }
 
+TEST(Lift, CastLikeIsACast) {
+  const Input ids = ValueType::tensor(DType::i64, {2}), unknown = ValueType::tensor(DType::undefined, {2});
+  EXPECT_EQ(lifted(24, "CastLike", {f32({2}), ids}, {{"round_mode", std::string("down")}}),
+            "y = Cast(x0) round_mode=down to=7\n");
+  EXPECT_EQ(lifted(24, "CastLike", {f32({2}), unknown}), "y = CastLike(x0, x1)\n");
+}
+
+// As the exporter of torch writes arange().
+TEST(Lift, TheStepOfARangeMayBeACastFloat) {
+  const auto extent = [](float step) {
+    const auto g = graph_of(24, "Range", {i64({}, {0}), ValueType::tensor(DType::i64, {}), i64({}, {1})});
+    const Dim n = g->dims().symbol("n");
+    const ValueId limit = g->inputs[0], x = g->add_value("x", ValueType::tensor(DType::f32, {n}));
+    g->inputs = {x};
+    const NodeId range = g->value(limit).uses[0].node;
+    const auto out = [&](NodeSpec spec) {
+      spec.version = 24;
+      return g->node(g->add(std::move(spec))).outputs[0];
+    };
+    const ValueId shape = out({.type = "Shape", .inputs = {x}});
+    g->set_input(range, 1, out({.type = "Squeeze", .inputs = {shape}}));
+    const ValueId one = g->add_constant("one", Tensor::of<float>({}, {step}));
+    g->set_input(range, 2, out({.type = "CastLike", .inputs = {one, g->node(range).input(1)}}));
+    lift(*g);
+    return g->dims().text(g->value(g->outputs[0]).type.shape);
+  };
+  EXPECT_EQ(extent(1), "[n]");
+  EXPECT_NE(extent(2), "[n]");
+  EXPECT_NE(extent(1.5f), "[n]");
+  EXPECT_NE(extent(INFINITY), "[n]");
+}
+
 TEST(Lift, RangeTakesScalars) {
   EXPECT_EQ(lifted(11, "Range", {i64({}, {0}), ValueType::tensor(DType::i64, {1}), i64({}, {1})}),
             "%0 = Reshape(x1, [])\ny = Range(0, %0, 1)\n");
@@ -264,6 +296,20 @@ TEST(Lift, ErrorsSayWhatToDo) {
   EXPECT_NE(
       message(graph_of(13, "Add", {f32({2}), f32({3})}), ErrorCode::fail).find("; check its inputs 'x0' float32[2]"),
       std::string::npos);
+}
+
+TEST(Lift, AnUnknownOperatorOfANewerOpsetIsToldWithTheNewestKnownOne) {
+  const auto why = [](int opset) {
+    try {
+      lifted(opset, "Quux", {f32({2})});
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(why(1000).find("[opset 1000]: operator ai.onnx.Quux is not known, and the newest known version"),
+            std::string::npos);
+  EXPECT_EQ(why(17).find("newest known"), std::string::npos);
 }
 
 TEST(Lift, DeclaredTypesAreThoseThatAreMade) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ir/describe.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -50,7 +51,10 @@ ValueId Rewriter::constant(Tensor value) {
 std::vector<ValueId> Rewriter::add_all(NodeSpec spec) {
   spec.position = node().position;
   if (spec.name.empty()) spec.name = node().name;
+  std::vector<std::string> origins = node().origins;
+  if (origins.empty()) origins.push_back(label(graph_, node()));
   const NodeId added = graph_.add(std::move(spec));
+  graph_.node(added).origins = std::move(origins);
   resolve(graph_.node(added));
   infer_node(graph_, graph_.node(added));
   return graph_.node(added).outputs;

@@ -31,16 +31,22 @@ namespace {
          maker.empty() ? "" : cat(", '{}'", maker));
   }
   std::vector<std::string_view> names;
+  int newest = 0;
   for (const OpDef* op : op_table()) {
-    if (op->info.domain == node.domain && !op->has(kInternal)) names.push_back(op->info.name);
+    if (op->info.domain != node.domain || op->has(kInternal)) continue;
+    names.push_back(op->info.name);
+    for (const int version : op->info.since) newest = std::max(newest, version);
   }
   const std::string_view near = nearest(node.type, names);
   const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
   // A hint stays in the domain that the model chose: an operator of the same name elsewhere may compute something else.
   const std::string what_to_do =
       near.empty() ? "export the model with operators that `retort ops` lists" : cat("use {}", near);
-  fail(node.domain.empty() ? ErrorCode::invalid_graph : ErrorCode::not_implemented, "operator {}.{} is not known; {}",
-       domain, node.type, what_to_do);
+  const std::string limit = newest > 0 && node.version > newest
+                                ? cat(", and the newest known version of the operator set is {}", newest)
+                                : "";
+  fail(node.domain.empty() ? ErrorCode::invalid_graph : ErrorCode::not_implemented, "operator {}.{} is not known{}; {}",
+       domain, node.type, limit, what_to_do);
 }
 
 }  // namespace

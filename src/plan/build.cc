@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/loading.h"
-#include "ir/describe.h"
 #include "memory/host.h"
 #include "ops/external.h"
+#include "plan/step_names.h"
 
 namespace retort {
 namespace {
@@ -61,8 +61,7 @@ class Builder {
     s.op = node.op;
     s.params = node.params;
     s.node = node.id;
-    s.name = describe(graph_, node);
-    set_labels(s, node);
+    name_step(s, graph_, node, options_.nodes);
     const ExternalOp* external = external_op(node);
     s.provider = external ? external->provider() : kCpuProvider;
     s.captures = node.captures;
@@ -79,21 +78,6 @@ class Builder {
       s.body_names.push_back(b.attribute);
     }
     plan_->steps.push_back(std::move(s));
-  }
-
-  // Names the model's nodes that the node computes. A node that only the engine has keeps its own name.
-  void set_labels(Step& s, const Node& node) const {
-    const std::vector<std::string> own{label(graph_, node)};
-    bool first = true;
-    for (const std::string& name : node.origins.empty() ? own : node.origins) {
-      const ModelNodes::Known* known = options_.nodes ? options_.nodes->find(name) : nullptr;
-      s.label += (s.label.empty() ? "" : "+") + name;
-      if (!known) continue;
-      s.operators += (s.operators.empty() ? "" : "+") + known->type;
-      if (std::exchange(first, false)) s.index = known->index;
-    }
-    if (s.label.empty()) s.label = node.type;
-    if (s.operators.empty()) s.operators = node.type;
   }
 
   PlanValue& value(SlotIndex i) { return plan_->values[i]; }

@@ -13,7 +13,9 @@ void ModelNodes::add(const Graph& graph) {
   for (const NodeId id : graph.order()) {
     check_loading();
     const Node& node = graph.node(id);
-    by_label_.try_emplace(label(graph, node), Known{node.type, index++});
+    const Known one{node.domain, node.type, index++, !node.name.empty()};
+    const auto [at, added] = by_label_.try_emplace(label(graph, node), one);
+    at->second.ambiguous |= at->second.type != node.type || at->second.domain != node.domain;
     for (const Body& b : node.bodies) add(*b.graph);
   }
 }

@@ -1,4 +1,5 @@
-// The nodes of a model as its author wrote them, for profiles: what a plan runs is lifted, fused and renamed.
+// The nodes of a model as its author wrote them, for messages and profiles: what a plan runs is lifted, fused and
+// renamed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,10 +13,13 @@ namespace retort {
 class ModelNodes {
  public:
   struct Known {
-    std::string type;
-    uint32_t index = 0;  ///< among the nodes of its graph
+    std::string domain, type;
+    uint32_t index = 0;      ///< among the nodes of its graph
+    bool named = true;       ///< false: the label is the name of its output
+    bool ambiguous = false;  ///< whether a node of another operator has the same label
   };
-  /// Adds the nodes of a graph and its bodies. Of several nodes with one label, the first stays.
+  /// Adds the nodes of a graph and its bodies. Of several nodes with one label, the first stays; it is ambiguous if the
+  /// others are of another operator.
   void add(const Graph& graph);
   /// Null for a label that no node of the model has.
   const Known* find(const std::string& label) const;

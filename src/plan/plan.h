@@ -60,7 +60,7 @@ struct Step {
   std::vector<std::shared_ptr<const Plan>> bodies;
   std::vector<std::string> body_names;  ///< the names of the graph attributes
   NodeId node = NodeId::none;
-  std::string name;  ///< "node 'conv1' (Conv)", for errors
+  std::string name;  ///< for errors: the nodes of the model that it computes, "node 'conv1' (Conv)"
   /// For profiles: the labels of the model's nodes that the step computes, and their operators, each joined by "+"; the
   /// index of the first of them in its graph.
   std::string label, operators;
@@ -103,7 +103,7 @@ struct PlanOptions {
   /// The same for bodies; a missing body reads all on the host.
   std::map<const Graph*, std::vector<MemorySpace>> body_spaces = {};
   std::vector<UploadedOutput> uploaded_outputs = {};
-  const ModelNodes* nodes = nullptr;  ///< of the model, for profiles; null: steps name their own nodes
+  const ModelNodes* nodes = nullptr;  ///< of the model; null: steps name their own nodes
 };
 
 /// Builds the plan of a core graph: order of steps, views, lifetimes, kernels with their packed state. A constant that

@@ -146,6 +146,47 @@ TEST_F(Planned, BodiesHavePlansOfTheirOwn) {
   EXPECT_FALSE(plan->reads(1));  // only bodies read it
 }
 
+// The name of the step of one Add whose label is `own`, in a model of these nodes.
+std::string name_of_an_add(const std::string& own, std::vector<std::string> origins, PlanGraph& model) {
+  ModelNodes nodes;
+  nodes.add(model.g);
+  PlanGraph graph;
+  const ValueId x = graph.input("x", {4});
+  graph.output(graph.add(own, "Add", {x, x}));
+  graph.g.node(graph.g.order()[0]).origins = std::move(origins);
+  return build_plan(graph.g, {.nodes = &nodes})->steps[0].name;
+}
+
+TEST(StepNames, AreThoseOfTheNodesOfTheModel) {
+  PlanGraph model;
+  const ValueId x = model.input("x", {4}), gelu = model.add("gelu", "Gelu", {x}), sum = model.add("sum", "Add", {x, x});
+  const ValueId e = model.add("e", "Exp", {gelu}), f = model.add("f", "Floor", {e});
+  for (const ValueId out : {sum, f}) model.output(out);
+  EXPECT_EQ(name_of_an_add("sum", {}, model), "node 'sum' (Add)");
+  EXPECT_EQ(name_of_an_add("new", {}, model), "node 'new' (Add)");
+  EXPECT_EQ(name_of_an_add("gelu", {}, model), "node 'gelu' (Gelu), step Add");
+  EXPECT_EQ(name_of_an_add("gelu", {"gelu"}, model), "node 'gelu' (Gelu), step Add");
+  EXPECT_EQ(name_of_an_add("gelu", {"e", "sum", "gelu"}, model), "node 'sum' (Add)");
+  EXPECT_EQ(name_of_an_add("f", {"gelu", "f"}, model), "node 'gelu' (Gelu), node 'f' (Floor), step Add");
+  EXPECT_EQ(name_of_an_add("f", {"gelu", "e", "f", "gelu"}, model),
+            "node 'gelu' (Gelu), node 'e' (Exp), node 'f' (Floor) and 1 more, step Add");
+}
+
+TEST(StepNames, AreNotTakenFromOneOfTwoOperators) {
+  PlanGraph model;
+  const ValueId x = model.input("x", {4});
+  model.output(model.add("twice", "Neg", {x}));
+  model.output(model.add("twice", "Exp", {x}));
+  EXPECT_EQ(name_of_an_add("twice", {}, model), "node 'twice' (Add)");
+}
+
+TEST(StepNames, OfANodeWithoutANameAreThoseOfItsOutput) {
+  PlanGraph model;
+  model.output(model.add("", "Gelu", {model.input("x", {4})}));
+  model.g.value(model.g.outputs[0]).name = "y";
+  EXPECT_EQ(name_of_an_add("new", {"y"}, model), "node of output 'y' (Gelu), step Add");
+}
+
 TEST_F(Planned, NamesOfNodesAreNotCollectedWhenLoadingIsCancelled) {
   graph.output(graph.add("y", "Neg", {graph.input("x", {4})}));
   const std::atomic<bool> cancel{true};

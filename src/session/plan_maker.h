@@ -43,7 +43,7 @@ class PlanMaker {
     const SessionDevices& devices;
     SharedBlocks& weights;
     ThreadPool& threads;
-    const ModelNodes* nodes = nullptr;  ///< of the model, for profiles; null: steps name their own nodes
+    const ModelNodes* nodes = nullptr;  ///< of the model; null: steps name their own nodes
   };
   /// A plan, and what the session has to know about it.
   struct Made {

@@ -104,7 +104,7 @@ class Session {
   std::optional<KeptBlocks> results_;
   std::optional<Ports> ports_;
   std::vector<AssignedPart> assigned_;
-  ModelNodes nodes_;                  ///< for profiles
+  ModelNodes nodes_;                  ///< for messages and profiles
   std::optional<Routes> routes_;      ///< without a first route: the session cannot run
   std::optional<Captures> captures_;  ///< nothing: no provider captures runs
   bool disallow_copies_ = false;

@@ -1,4 +1,5 @@
-// Cast: the type was a name in opset 1.
+// Cast: the type was a name in opset 1. CastLike is a Cast to a type that is known here; as one, it does not depend on
+// its second input, and is computed once if its first is a constant.
 #include <algorithm>
 
 #include "base/error.h"
@@ -17,7 +18,16 @@ void apply_cast(Rewriter& r) {
   require(found != std::end(kNames), ErrorCode::invalid_graph, "'{}' is not a type to cast to", *name);
   r.attributes().set("to", int64_t(found - std::begin(kNames)));
 }
-constexpr LiftRule kCastRules[] = {{"Cast", 6, apply_cast}};
+
+void apply_cast_like(Rewriter& r) {
+  const ValueType& like = r.type(1);
+  if (!like.is_tensor() || like.dtype == DType::undefined) return;
+  r.attributes().set("to", int64_t(like.dtype));
+  r.resize_inputs(1);
+  r.node().type = "Cast";
+}
+
+constexpr LiftRule kCastRules[] = {{"Cast", 6, apply_cast}, {"CastLike", kAlways, apply_cast_like}};
 
 }  // namespace
 

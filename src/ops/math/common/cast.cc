@@ -162,6 +162,18 @@ std::string text_of(DType from, const void* x, size_t i) {
   return std::to_string(int64_t(v));
 }
 
+constexpr float kMostWhole = 1 << 24;  // float32 holds every whole number up to this one
+
+/// The only element of a float32 input if it lies in memory and is whole: exporters write the step of a Range as 1.0
+/// and cast it. Nothing for any other input.
+std::optional<Dim> whole_number(const InferContext& c) {
+  const auto x = c.try_floats(0);
+  if (!x || x->size() != 1) return std::nullopt;
+  const float v = (*x)[0];
+  if (!(std::abs(v) <= kMostWhole) || v != std::trunc(v)) return std::nullopt;
+  return Dim(v);
+}
+
 bool castable(DType t) { return kernels::can_cast(t) || is_packed(t) || is_small_float(t) || t == DType::string; }
 
 }  // namespace
@@ -175,7 +187,11 @@ void CastBase::infer_to(InferContext& c, DType to) {
   c.set(0, to);
   c.set(0, to, c.shape(0));
   const auto x = c.try_value(0);
-  if (!x) return;
+  if (!x) {
+    const std::optional<Dim> whole = whole_number(c);
+    if (whole) c.set_value(0, std::array{to == DType::boolean ? Dim(*whole != 0) : *whole});
+    return;
+  }
   const auto room = c.new_value(0, x->size());
   for (size_t i = 0; room && i < x->size(); ++i) {
     const Dim d = (*x)[i];
