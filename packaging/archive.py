@@ -15,6 +15,7 @@ README = os.path.join(linked.ROOT, "packaging", "archive_readme.md.in")
 MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64"}
 
 PROVIDERS = ("onednn", "xnnpack", "cuda")
+RELEASES = {"dist", "wheels"}  # folders of an installation that `make dist` and `make wheel` fill
 
 
 class Wrong(Exception):
@@ -68,11 +69,16 @@ def readme(version, arch, providers):
     return "".join(kept).replace("@VERSION@", version).replace("@ARCH@", arch)
 
 
+def copy_installation(prefix, to):
+    """Replaces the folder `to` by a copy of the installation, without releases that were made of it."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(prefix, to, symlinks=True, ignore=lambda at, names: RELEASES & set(names) if at == prefix else ())
+
+
 def stage(build, prefix, version, arch, glibc, to, strip_tool):
     """Makes the folder `to` with the content of the archive, from the installation in prefix."""
     check_machine(os.path.join(prefix, "lib", "libretort.so.1"), arch)
-    shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(prefix, to, symlinks=True, ignore=shutil.ignore_patterns("dist"))
+    copy_installation(prefix, to)
     strip(strip_tool, to)
     check_symbols(to, glibc)
     licences.collect(build, os.path.join(to, "licences"))

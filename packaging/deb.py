@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+import archive
 import licences
 import linked
 
@@ -48,7 +49,7 @@ def stage(build, prefix, version, epoch, tree):
     layout."""
     shutil.rmtree(os.path.dirname(tree), ignore_errors=True)
     shutil.copytree(HERE, os.path.join(tree, "debian"))
-    shutil.copytree(prefix, os.path.join(tree, "stage"), symlinks=True, ignore=shutil.ignore_patterns("dist"))
+    archive.copy_installation(prefix, os.path.join(tree, "stage"))
     for name in ("control", "copyright"):
         fill(os.path.join(tree, "debian", name))
     with open(os.path.join(tree, "debian", "changelog"), "w", encoding="utf-8") as f:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/later.h"
 
 namespace retort {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr size_t kPiece = size_t(4) << 20;  // a few milliseconds, even if all pages are new
 
 thread_local const std::atomic<bool>* cancel_flag = nullptr;
+thread_local bool drops_later = false;
 
 void check(bool cancelled) {
   require(!cancelled, ErrorCode::model_load_canceled,
@@ -20,11 +22,21 @@ void check(bool cancelled) {
 
 }  // namespace
 
-LoadingThread::LoadingThread(const std::atomic<bool>* cancel) : outer_(std::exchange(cancel_flag, cancel)) {}
+LoadingThread::LoadingThread(const std::atomic<bool>* cancel)
+    : outer_(std::exchange(cancel_flag, cancel)), outer_drops_later_(std::exchange(drops_later, false)) {}
 
-LoadingThread::~LoadingThread() { cancel_flag = outer_; }
+LoadingThread::~LoadingThread() {
+  cancel_flag = outer_;
+  drops_later = outer_drops_later_;
+}
 
 const std::atomic<bool>* loading_cancel() { return cancel_flag; }
+
+void let_loading_drop_later() { drops_later = true; }
+
+void drop_of_loading(std::shared_ptr<void> object) noexcept {
+  if (drops_later) drop_later(std::move(object));
+}
 
 CancellableLoading::CancellableLoading(const LoadCancellation& cancellation)
     : cancellation_(cancellation), times_(cancellation.times.load()), thread_(&cancellation.on) {}

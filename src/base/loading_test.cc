@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/later.h"
 
 namespace retort {
 namespace {
@@ -28,6 +29,31 @@ TEST(Loading, EndsOnTheThreadThatLoads) {
     check_loading();
   }
   EXPECT_EQ(loading_cancel(), nullptr);
+}
+
+TEST(Loading, DropsItsObjectsOnAnotherThreadOnlyIfItMay) {
+  const std::atomic<bool> cancel{false};
+  const auto where = [] {
+    std::thread::id dropped;
+    {
+      const LoadingScratch object(std::shared_ptr<int>(new int(1), [&](int* made) {
+        delete made;
+        dropped = std::this_thread::get_id();
+      }));
+      EXPECT_EQ(*object, 1);
+    }
+    finish_dropping();
+    return dropped;
+  };
+  const LoadingThread outer(&cancel);
+  EXPECT_EQ(where(), std::this_thread::get_id());
+  let_loading_drop_later();
+  EXPECT_NE(where(), std::this_thread::get_id());
+  {
+    const LoadingThread inner(&cancel);
+    EXPECT_EQ(where(), std::this_thread::get_id());
+  }
+  EXPECT_NE(where(), std::this_thread::get_id());
 }
 
 // Parts may have returned early while the flag was set.

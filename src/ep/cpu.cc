@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "lift/lift.h"
 
@@ -59,11 +60,11 @@ bool has_operator(const std::string& domain, const std::string& type) {
 void lower_for_cpu(Model& model, const LowerOptions& options) { lower(model, options, false); }
 
 Model portable_copy(const Model& model, const LowerOptions& options) {
-  Model copy = model;
-  copy.graph = model.graph->clone();
-  lower(copy, options, true);
-  copy.opsets = lifted_opsets(*copy.graph, copy.opsets);
-  return copy;
+  const LoadingScratch copy(std::make_shared<Model>(model));
+  copy->graph = model.graph->clone();
+  lower(*copy, options, true);
+  copy->opsets = lifted_opsets(*copy->graph, copy->opsets);
+  return std::move(*copy);
 }
 
 Model compiled_copy(const Model& model, const LowerOptions& options) {

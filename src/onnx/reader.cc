@@ -180,7 +180,14 @@ void read_everything(ReadContext& c) {
           "missing opset in the model: it must import at least one version of an operator set; set opset_import");
   if (!c.options.newer_opsets) require_known_opsets(c.model.opsets);
   read_functions(c, p.functions);
-  Scope(c, *c.model.graph, c.model.opsets, Scope::Kind::main).read_graph(*p.graph);
+  auto main = std::make_shared<Scope>(c, *c.model.graph, c.model.opsets, Scope::Kind::main);
+  try {
+    main->read_graph(*p.graph);
+  } catch (const Error& e) {
+    // It has the names of all values.
+    if (e.code() == ErrorCode::model_load_canceled) drop_later(std::move(main));
+    throw;
+  }
 }
 
 constexpr std::string_view kCheck = "check the model with onnx.checker and export it again";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/loading.h"
 #include "ir/describe.h"
 #include "onnx/new_file.h"
 #include "onnx/operator_facts.h"
@@ -103,7 +104,8 @@ WrittenModel write_whole(const Model& model, const WriteOptions& options) {
   WrittenModel to{.model = write_model_head(model, options)};
   MessageWriter& m = to.model;
   const Graph& graph = *model.graph;
-  const Names names(graph, nullptr, {});
+  const LoadingScratch scratch(std::make_shared<Names>(graph, nullptr, std::vector<std::string>()));
+  const Names& names = *scratch;
   const MessageWriter head = write_graph_head(graph, names, options);
   for (size_t length_bytes = varint_size(head.size());; ++length_bytes) {
     MessageWriter g = head;

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ort_generated.h"
 
 namespace retort::ort_format {
@@ -36,6 +37,7 @@ class Flat {
     if (!list) return;
     charge(list->size() * sizeof(T));
     for (size_t i = 0; i < list->size(); ++i) {
+      if (i % kFewNumbers == 0) check_loading();
       T value;
       std::memcpy(&value, list->Data() + i * sizeof(T), sizeof(T));
       f(value);
@@ -52,6 +54,8 @@ class Flat {
   }
 
  private:
+  static constexpr size_t kFewNumbers = 4096;  ///< read within microseconds
+
   void charge(size_t bytes);
   const flatbuffers::String* string_at(size_t from, uint32_t distance) const;
 
@@ -65,7 +69,10 @@ class Flat {
 template <typename T, typename F>
 void each_table(const flatbuffers::Vector<flatbuffers::Offset<T>>* list, F&& f) {
   if (!list) return;
-  for (const T* table : *list) f(*table);
+  for (const T* table : *list) {
+    check_loading();
+    f(*table);
+  }
 }
 
 }  // namespace retort::ort_format

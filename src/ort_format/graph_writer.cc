@@ -230,12 +230,13 @@ At<fbs::Graph> GraphWriter::graph(const Graph& graph, const Names& names) {
   for (const NodeId id : graph.order()) places[size_t(id)] = count++;
   std::vector<At<fbs::Node>> nodes;
   std::vector<At<fbs::NodeEdges>> edges;
-  std::set<std::string> taken;  // fused nodes inherit the same name, but names in a file must be unique
+  // Fused nodes inherit the same name, but names in a file must be unique.
+  const LoadingScratch taken(std::make_shared<std::set<std::string>>());
   for (const NodeId id : graph.order()) {
     check_loading();
     const std::string& called = graph.node(id).name;
     std::string name = called;
-    for (size_t i = 1; !name.empty() && !taken.insert(name).second; ++i) name = cat("{}#{}", called, i);
+    for (size_t i = 1; !name.empty() && !taken->insert(name).second; ++i) name = cat("{}#{}", called, i);
     nodes.push_back(node(graph, names, graph.node(id), places[size_t(id)], name));
     edges.push_back(this->edges(graph, graph.node(id), places));
   }

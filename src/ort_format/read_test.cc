@@ -1,8 +1,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/loading.h"
 #include "onnx/weight_file.h"
 #include "ort_format/flat_testing.h"
+#include "ort_format/translate.h"
 
 namespace retort::ort_format {
 namespace {
@@ -216,6 +218,18 @@ TEST(OrtFormat, errors_say_what_is_wrong) {
   fbs::FinishInferenceSessionBuffer(e, fbs::CreateInferenceSessionDirect(e, "6"));
   const std::string empty(reinterpret_cast<const char*>(e.GetBufferPointer()), e.GetSize());
   EXPECT_NE(error_of(empty, ErrorCode::fail).find("no model"), std::string::npos);
+}
+
+TEST(OrtFormat, TranslationEndsWhenLoadingIsCancelled) {
+  Builder b;
+  alignas(8) char bytes[4096];
+  const std::string model = small_model(b);
+  ASSERT_LE(model.size(), sizeof bytes);
+  std::memcpy(bytes, model.data(), model.size());
+  Flat flat({bytes, model.size()});
+  const std::atomic<bool> cancel{true};
+  const LoadingThread loading(&cancel);
+  EXPECT_THROW(translate(flat), Error);
 }
 
 }  // namespace

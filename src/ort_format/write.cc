@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "base/checked.h"
+#include "base/loading.h"
 #include "onnx/new_file.h"
 #include "ort_format/expand.h"
 #include "ort_format/fill.h"
@@ -75,11 +76,13 @@ OrtBytes write_ort(const Model& model) {
           "the weights take {} bytes, more than the 2 GiB that ORT format allows; save the model as ONNX with its "
           "weights in an external file",
           weights);
-  const std::shared_ptr<Graph> expanded = model.graph->clone();
+  const LoadingScratch expanded(model.graph->clone());
   expand_functions(*expanded);
-  Fill fill(weights + kStructure);
+  const LoadingScratch names(std::make_shared<onnx::Names>(*expanded, nullptr, std::vector<std::string>()));
+  const LoadingScratch scratch(std::make_shared<Fill>(weights + kStructure));
+  Fill& fill = *scratch;
   GraphWriter graphs(fill, model.opsets);
-  const auto graph = graphs.graph(*expanded, onnx::Names(*expanded, nullptr, {}));
+  const auto graph = graphs.graph(*expanded, *names);
   const auto whole = write_flat(fill, model, graph);
   const auto kernel_types = graphs.kernel_types();
   const auto version = fill.text(kVersion);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/error.h"
 #include "base/loading.h"
 #include "memory/host.h"
 #include "ops/external.h"
@@ -94,7 +95,13 @@ class Builder {
 }  // namespace
 
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options) {
-  return Builder(graph, options, false).build();
+  auto builder = std::make_shared<Builder>(graph, options, false);
+  try {
+    return builder->build();
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::model_load_canceled) drop_of_loading(std::move(builder));
+    throw;
+  }
 }
 
 }  // namespace retort

@@ -3,6 +3,12 @@
 #include "base/error.h"
 
 namespace retort {
+namespace {
+
+// Steps hand on what such an input holds as a boxed value, which a tensor is as well.
+bool is_optional(const PlanValue& v) { return v.type.kind == ValueType::Kind::optional; }
+
+}  // namespace
 
 Inputs::Inputs(SlotTable& table, Joins& joins, GrowingCaches& caches, DeviceRun& device_run)
     : table_(table), joins_(joins), caches_(caches), device_run_(device_run) {}
@@ -78,7 +84,7 @@ void Inputs::bind_one(const RunRequest& request, size_t i) {
     slot.boxed = v ? *v : Value(Optional());
   } else if (t->dtype() == DType::string) {
     slot.boxed = *t;
-  } else if (!space(i).host_readable() || !t->space().host_readable()) {
+  } else if (is_optional(plan.values[plan.inputs[i]]) || !space(i).host_readable() || !t->space().host_readable()) {
     // The slot does not own the tensor: an idle frame must not keep memory of a device allocated.
     slot.boxed = Tensor(t->dtype(), t->shape(), data, nullptr, t->space());
   } else if (!slot.boxed.empty()) {

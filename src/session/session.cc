@@ -7,6 +7,7 @@
 #include "base/denormals.h"
 #include "base/error.h"
 #include "base/later.h"
+#include "base/loading.h"
 #include "onnx/opsets.h"
 #include "passes/optimize.h"
 #include "session/context_output.h"
@@ -164,6 +165,7 @@ void Session::make(Model& model, ModelSource source) {
   watch_.check(ConfigScope::session, options_.config, logger_);
   warn_of_newer_opsets(model, logger_);
   devices_ = devices_of(options_, *environment_, model);
+  if (source.exists() && has_only_ours(devices_, options_)) let_loading_drop_later();
   turns_.emplace(!std::ranges::all_of(devices_.providers, &Provider::runs_at_once));
   records_.emplace(options_, devices_.providers, source.loading());
   Profiler* const profiler = records_->profiler();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/loading.h"
 #include "ep/fold.h"
 #include "ep/partition.h"
 #include "ort_format/write.h"
@@ -14,7 +15,7 @@ namespace retort {
 void save_optimized(const Model& model, const SessionOptions& options, const LowerOptions& lower) {
   const std::string& path = options.optimized_model_path;
   if (path.empty()) return;
-  const Model optimized = portable_copy(model, lower);
+  const LoadingScratch optimized(std::make_shared<Model>(portable_copy(model, lower)));
   const ModelFormat format = saved_format(options.config_entry("session.save_model_format"), path);
   WriteOptions write{.external_file = options.config_entry("session.optimized_model_external_initializers_file_name")};
   const std::string& least = options.config_entry("session.optimized_model_external_initializers_min_size_in_bytes");
@@ -23,7 +24,7 @@ void save_optimized(const Model& model, const SessionOptions& options, const Low
       least.empty() || (error == std::errc() && end == least.data() + least.size()), ErrorCode::invalid_argument,
       "session.optimized_model_external_initializers_min_size_in_bytes is '{}', not a number of bytes; set it to one",
       least);
-  save_model(optimized, path, format, write);
+  save_model(*optimized, path, format, write);
 }
 
 void compile_model(const Model& given, const SessionOptions& options, const LowerOptions& lower,

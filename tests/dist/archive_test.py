@@ -9,6 +9,7 @@ from unittest import mock
 
 import made  # sets the path of the next two
 
+import archive
 import licences
 import linked
 
@@ -26,6 +27,16 @@ class Contents(made.DistTest):
         found = sorted(os.path.relpath(os.path.join(at, n), top) for at, _, files in os.walk(top) for n in files)
         found = [p for p in found if not p.startswith("licences/")]
         self.assertEqual(found, sorted(expected))
+
+    def test_releases_of_the_installation_are_left_out(self):
+        area = made.fresh("copied")
+        for path in ("dist/a.tar.xz", "wheels/a.whl", "bin/retort", "share/wheels/page"):
+            os.makedirs(os.path.join(area, "out", os.path.dirname(path)))
+            with open(os.path.join(area, "out", path), "w", encoding="utf-8") as f:
+                f.write(path)
+        to = os.path.join(area, "copy")
+        archive.copy_installation(os.path.join(area, "out"), to)
+        self.assertEqual(sorted(os.path.relpath(os.path.join(at, n), to) for at, _, files in os.walk(to) for n in files), ["bin/retort", "share/wheels/page"])
 
     def test_stripped(self):
         for name in ("bin/retort", "lib/libretort.so.1", "lib/libonnxruntime.so.1"):

@@ -233,6 +233,28 @@ TEST(Optional, InputsMayBeLeftOutInAnyRun) {
   }
 }
 
+TEST(Optional, InputsArePassedOn) {
+  Model m;
+  const ValueId x = m.input("x", {});
+  m.g.value(x).type = ValueType::optional_of(ValueType::tensor(DType::f32, {m.symbol("n")}));
+  m.output(m.add("Identity", {x}), "y");
+  for (const OptimizationLevel level : kLevels) {
+    SessionOptions options;
+    options.optimization = level;
+    const auto session = make_session(m.g, options);
+    for (int round = 0; round < 2; ++round) {
+      for (const Floats& content : {Floats{1, 2}, Floats{}}) {
+        const Value given = numbers({int64_t(content.size())}, content);
+        const Value result = call(*session, &given);
+        ASSERT_NE(result.tensor(), nullptr);
+        EXPECT_NE(result.tensor()->data(), given.tensor()->data());
+        EXPECT_EQ(floats(result), content);
+      }
+      EXPECT_EQ(call(*session, nullptr).tensor(), nullptr);
+    }
+  }
+}
+
 // The message of check_input for a value that is given for an input of that type.
 std::string refusal(const ValueType& type, const Value& value) {
   Model m;
