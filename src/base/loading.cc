@@ -17,7 +17,7 @@ thread_local bool drops_later = false;
 
 void check(bool cancelled) {
   require(!cancelled, ErrorCode::model_load_canceled,
-          "loading was cancelled; call SessionOptionsSetLoadCancellationFlag with false to load again");
+          "loading was cancelled; clear the cancellation flag of the options to load again");
 }
 
 }  // namespace

@@ -37,17 +37,32 @@ std::string file_behind(const std::string& path) {
   return file.string();
 }
 
+std::string temporary_name(const std::string& path) { return cat("{}.{:08x}.part", path, std::random_device()()); }
+
+std::string entry_of(int fd) { return cat("/proc/self/fd/{}", fd); }
+
+/// Opens a file without a name in the folder of `path`, of which nothing is left if the process is killed; negative if
+/// the file system does not support this.
+int open_nameless(const std::string& path) {
+  const size_t folder = path.rfind('/') + 1;
+  const int fd = open(folder == 0 ? "." : path.substr(0, folder).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd < 0 || access(entry_of(fd).c_str(), F_OK) == 0) return fd;
+  close(fd);  // it could not get a name, since there is no /proc
+  return -1;
+}
+
 }  // namespace
 
-NewFile::NewFile(const std::string& path) : path_(file_behind(path)) {
-  temporary_ = cat("{}.{:08x}.part", path_, std::random_device()());
+NewFile::NewFile(const std::string& path) : path_(file_behind(path)), fd_(open_nameless(path_)) {
+  if (fd_ >= 0) return;
+  temporary_ = temporary_name(path_);
   fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_write(path_);
 }
 
 NewFile::~NewFile() {
   if (fd_ < 0) return;
-  unlink(temporary_.c_str());
+  if (!temporary_.empty()) unlink(temporary_.c_str());
   close_later(fd_);
 }
 
@@ -63,6 +78,11 @@ void NewFile::write_at(size_t offset, std::string_view bytes) {
 }
 
 void NewFile::finish() {
+  if (temporary_.empty()) {  // linkat() does not replace a file, and rename() needs a name
+    const std::string name = temporary_name(path_);
+    if (linkat(AT_FDCWD, entry_of(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail_write(path_);
+    temporary_ = name;
+  }
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
   close(fd_);
   fd_ = -1;

@@ -5,9 +5,9 @@
 
 namespace retort::onnx {
 
-/// A file that has a temporary name until it is complete. It then replaces the file at `path` (through symbolic links),
-/// which stays intact for processes that have it open. Throws fail if it cannot be written, invalid_argument if `path`
-/// is not a regular file.
+/// A file that has no name until it is complete, or a temporary one where the file system requires a name. It then
+/// replaces the file at `path` (through symbolic links), which stays intact for processes that have it open. Throws fail
+/// if it cannot be written, invalid_argument if `path` is not a regular file.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -18,7 +18,7 @@ class NewFile {
   void finish();
 
  private:
-  std::string path_, temporary_;
+  std::string path_, temporary_;  ///< the second is empty as long as the file has no name
   int fd_;
 };
 

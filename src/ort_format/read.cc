@@ -57,6 +57,7 @@ std::shared_ptr<Model> read_ort(std::string_view bytes, std::shared_ptr<void> ow
   options.memory_files[ort_format::kData] = {std::as_bytes(std::span(bytes)), std::move(owner)};
   options.borrow = false;
   options.owner = nullptr;
+  options.given = nullptr;  // only in this form is the data external
   auto model = read_model(std::as_bytes(std::span(proto)), options);
   set_versions(*flat.model().graph(), *model->graph);
   return model;

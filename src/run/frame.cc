@@ -12,7 +12,7 @@
 namespace retort {
 namespace {
 
-constexpr std::string_view kUnset = "call RunOptionsUnsetTerminate before another run with these options";
+constexpr std::string_view kUnset = "clear the terminate flag of these options before another run with them";
 
 }  // namespace
 

@@ -97,7 +97,7 @@ size_t Binding::spare_bytes() const {
 
 void Binding::collect() {
   require(!outputs_.empty(), ErrorCode::invalid_argument,
-          "no output is bound; call BindOutput or BindOutputToDevice first");
+          "no output is bound; bind one, or a device for one, before the run");
   std::fill(output_pointers_.begin(), output_pointers_.end(), nullptr);
   output_spaces_.assign(output_pointers_.size(), {});
   results_.clear();

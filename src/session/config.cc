@@ -17,14 +17,14 @@ constexpr size_t kMostTold = 64;  // so that the session does not grow in a prog
 constexpr std::string_view kSwitch = "0|1", kInteger = "integer", kAtLeast = "integer>=";
 constexpr std::string_view kIntegerRange = "integer ", kNumberRange = "number ", kMultiple = " by ";
 
-/// What messages call a scope, and the function that gives it entries.
+/// What messages call a scope, and what takes entries of it, in any language.
 struct ScopeWords {
-  std::string_view noun, function;
+  std::string_view noun, taker;
 };
-constexpr ScopeWords kScopes[] = {{"sessions", "AddSessionConfigEntry"},
-                                  {"runs", "AddRunConfigEntry"},
-                                  {"environments", "CreateEnvWithOptions"},
-                                  {"running sessions", "SetEpDynamicOptions"}};
+constexpr ScopeWords kScopes[] = {{"sessions", "the options of a session"},
+                                  {"runs", "the options of a run"},
+                                  {"environments", "the options of the environment, when it is created"},
+                                  {"running sessions", "a session, as a dynamic option (SetEpDynamicOptions)"}};
 
 bool is_prefix(const ConfigKey& known) { return known.key.ends_with('*'); }
 
@@ -177,8 +177,8 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
     if (!known || known->scope != scope) {
       if (!is_new(key)) continue;
       warning = !known ? about_unknown(scope, key)
-                       : cat("{} has no effect on {}; give it to {} by {}", key, kScopes[size_t(scope)].noun,
-                             kScopes[size_t(known->scope)].noun, kScopes[size_t(known->scope)].function);
+                       : cat("{} has no effect on {}; give it to {}", key, kScopes[size_t(scope)].noun,
+                             kScopes[size_t(known->scope)].taker);
     } else if (is_prefix(*known)) {
       fail(known->otherwise, "the key '{}' does not exist: {}; leave it out", key, known->why);
     } else if (!has_form(value, known->form)) {

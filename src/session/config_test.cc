@@ -125,9 +125,8 @@ TEST(Config, KeysOfOthersStaySilent) {
 }
 
 TEST(Config, KeysOfOtherPlaces) {
-  EXPECT_CONTAINS(told(ConfigScope::run, {{"session.strict", "1"}}).at(0),
-                  "give it to sessions by AddSessionConfigEntry");
-  EXPECT_CONTAINS(told(ConfigScope::session, {{"gpu_graph_id", "x"}}).at(0), "give it to runs by AddRunConfigEntry");
+  EXPECT_CONTAINS(told(ConfigScope::run, {{"session.strict", "1"}}).at(0), "give it to the options of a session");
+  EXPECT_CONTAINS(told(ConfigScope::session, {{"gpu_graph_id", "x"}}).at(0), "give it to the options of a run");
 }
 
 TEST(Config, IgnoredAndRejectedValues) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/advice.h"
 #include "base/error.h"
 #include "base/fingerprint.h"
 #include "ep/cpu.h"
+#include "lift/lift.h"
 #include "onnx/functions.h"
 #include "ops/op.h"
 #include "session/value_layout.h"
@@ -42,18 +44,77 @@ void lay_out_values(Model& model, const SessionOptions& options, const Logger& l
   }
 }
 
-void replace_initializer(const std::string& name, Tensor& tensor, const SessionOptions& options) {
-  for (const auto* given : {&options.initializers, &options.external_initializers}) {
-    const auto found = given->find(name);
-    if (found == given->end()) continue;
-    const bool same = found->second.dtype() == tensor.dtype() && found->second.shape() == tensor.shape();
-    require(same, ErrorCode::invalid_argument,
-            "initializer '{}' is {}{} in the model, {}{} was given; give the type and shape of the model", name,
-            dtype_name(tensor.dtype()), to_string(tensor.shape()), dtype_name(found->second.dtype()),
-            to_string(found->second.shape()));
-    // The tensor has no owner: the options keep the memory, and no other session shares it, since the caller may write
-    // to it.
-    tensor = Tensor(tensor.dtype(), tensor.shape(), const_cast<void*>(found->second.data()), nullptr);
+using Initializers = std::map<std::string_view, Tensor*>;
+
+Initializers initializers_of(Graph& graph) {
+  Initializers all;
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    GraphValue& v = graph.value(ValueId(i));
+    if (v.is_constant()) all.emplace(v.name, &v.constant);
+  }
+  for (auto& [id, tensor] : graph.defaults) all.emplace(graph.value(id).name, &tensor);
+  return all;
+}
+
+// Whether an initializer of that name in a body lies in the memory of `given`.
+bool is_in_body(const Graph& graph, const std::string& name, const Tensor& given) {
+  const auto is_it = [&](Graph& body) {
+    const Initializers all = initializers_of(body);
+    const auto found = all.find(name);
+    return (found != all.end() && found->second->data() == given.data()) || is_in_body(body, name, given);
+  };
+  return std::ranges::any_of(graph.order(), [&](NodeId id) {
+    return std::ranges::any_of(graph.node(id).bodies, [&](const Body& b) { return is_it(*b.graph); });
+  });
+}
+
+std::string known_names(const std::string& name, const Initializers& all) {
+  if (all.empty()) return "it has none";
+  std::vector<std::string_view> names;
+  for (const auto& [known, tensor] : all) names.push_back(known);
+  return use_one_of(name, names);
+}
+
+void replace_initializer(const std::string& name, Tensor& tensor, const Tensor& given) {
+  require(given.dtype() == tensor.dtype() && given.shape() == tensor.shape(), ErrorCode::invalid_argument,
+          "initializer '{}' is {}{} in the model, {}{} was given; give the type and shape of the model", name,
+          dtype_name(tensor.dtype()), to_string(tensor.shape()), dtype_name(given.dtype()), to_string(given.shape()));
+  // The tensor has no owner: the options keep the memory, and no other session shares it, since the caller may write
+  // to it.
+  tensor = Tensor(tensor.dtype(), tensor.shape(), const_cast<void*>(given.data()), nullptr);
+}
+
+// Values for data in other files: reading the model has put them into place, except in a model without files, whose
+// external data lies in memory of the caller.
+void replace_external(const Graph& graph, const Initializers& all, const SessionOptions& options) {
+  for (const auto& [name, given] : options.external_initializers) {
+    const auto found = all.find(name);
+    if (found == all.end()) {
+      require(is_in_body(graph, name, given), ErrorCode::fail,
+              "a value was given for the external data of initializer '{}', which the model does not have; {}", name,
+              known_names(name, all));
+    } else if (found->second->data() != given.data()) {
+      require(!found->second->owner(), ErrorCode::fail,
+              "a value was given for the external data of initializer '{}', whose data is in the model itself; give it "
+              "as an initializer instead",
+              name);
+      replace_initializer(name, *found->second, given);
+    }
+  }
+}
+
+void replace_initializers(Graph& graph, const SessionOptions& options, const Logger& logger) {
+  if (options.initializers.empty() && options.external_initializers.empty()) return;
+  lift_constants(graph);  // in ONNX Runtime, results of Constant nodes are initializers
+  const Initializers all = initializers_of(graph);
+  replace_external(graph, all, options);
+  for (const auto& [name, given] : options.initializers) {
+    const auto found = all.find(name);
+    if (found != all.end())
+      replace_initializer(name, *found->second, given);
+    else  // as ONNX Runtime, which says nothing
+      logger.warn("a value was given for initializer '{}', which the model does not have, so it has no effect; {}",
+                  name, known_names(name, all));
   }
 }
 
@@ -104,12 +165,7 @@ void seed_random(Graph& graph, size_t seed, size_t& place) {
 void apply_options(Model& model, const SessionOptions& options, const Logger& logger) {
   lay_out_values(model, options, logger);
   set_extents(model, options);
-  Graph& graph = *model.graph;
-  for (size_t i = 0; i < graph.value_count(); ++i) {
-    GraphValue& v = graph.value(ValueId(i));
-    if (v.is_constant()) replace_initializer(v.name, v.constant, options);
-  }
-  for (auto& [id, tensor] : graph.defaults) replace_initializer(graph.value(id).name, tensor, options);
+  replace_initializers(*model.graph, options, logger);
 }
 
 void forget_contents(Graph& graph) {

@@ -9,7 +9,8 @@ namespace retort {
 
 /// Inserts what the options give: extents of inputs, initializers, and the order of values in caches. The names and
 /// types of inputs and outputs are those that callers see from then on. Throws invalid_argument for an initializer of
-/// another type or shape.
+/// another type or shape, and fail for external data that the model does not have; warns of a value for an initializer
+/// that it does not have.
 void apply_options(Model& model, const SessionOptions& options, const Logger& logger);
 
 /// Removes the extents of what inputs that are sequences or optionals contain: callers may give any, as in ONNX

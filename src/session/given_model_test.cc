@@ -47,9 +47,47 @@ TEST_F(GivenModelTest, AValueOfAnotherShapeIsRefused) {
 TEST_F(GivenModelTest, ConstantsAreReplacedToo) {
   SmallModel constant(false);
   const Tensor five = Tensor::of<float>({1}, {5});
-  options.external_initializers.emplace("w", five);
+  options.initializers.emplace("w", five);
   apply_options(constant.model, options, logger);
   EXPECT_EQ(constant.model.graph->value(constant.w).constant.data(), five.data());
+}
+
+TEST_F(GivenModelTest, SoAreResultsOfConstantNodes) {
+  Graph& g = *small.model.graph;
+  const NodeId id = g.add({.type = "Constant", .attributes = {{"value_float", 1.0f}}, .version = 17});
+  const ValueId made = g.node(id).outputs[0];
+  g.value(made).name = "k";
+  const Tensor five = Tensor::of<float>({}, {5});
+  options.initializers.emplace("k", five);
+  apply();
+  ASSERT_TRUE(g.value(made).is_constant());
+  EXPECT_EQ(g.value(made).constant.data(), five.data());
+}
+
+TEST_F(GivenModelTest, AValueForAnUnknownInitializerIsReported) {
+  options.initializers.emplace("v", Tensor::of<float>({1}, {5}));
+  apply();
+  ASSERT_EQ(warnings.size(), 1u);
+  expect_part(warnings[0], "initializer 'v', which the model does not have, so it has no effect; use 'w'");
+}
+
+TEST_F(GivenModelTest, ExternalDataThatTheModelDoesNotHaveIsRefused) {
+  options.external_initializers.emplace("other", Tensor::of<float>({1}, {5}));
+  expect_part(error_of([&] { apply(); }), "external data of initializer 'other', which the model does not have");
+  options.external_initializers.clear();
+  options.external_initializers.emplace("w", Tensor::of<float>({1}, {5}));
+  expect_part(error_of([&] { apply(); }), "'w', whose data is in the model itself");
+}
+
+TEST_F(GivenModelTest, DataInMemoryOfTheCallerIsExternal) {
+  const Tensor five = Tensor::of<float>({1}, {5});
+  float lent = 10;
+  Tensor& w = small.model.graph->defaults.at(small.w);
+  w = Tensor(DType::f32, {1}, &lent, nullptr);
+  options.external_initializers.emplace("w", five);
+  apply();
+  EXPECT_EQ(w.data(), five.data());
+  EXPECT_TRUE(warnings.empty());
 }
 
 TEST_F(GivenModelTest, RandomOperatorsGetASeed) {

@@ -265,8 +265,8 @@ TEST_F(SquareModel, RunsWithExtentsThatDifferOnASecondPlan) {
 TEST_F(SquareModel, SaysWhyThereIsNoSecondPlan) {
   Session gone(environment_, path_, {});
   SessionOptions options;
-  const float lent = 0;
-  options.external_initializers["w"] = Tensor(DType::f32, {1}, const_cast<float*>(&lent), nullptr);
+  const std::string lent(4, '\0');
+  options.external_files["w.bin"] = {lent, nullptr};
   Session with_lent(environment_, path_, options);
   EXPECT_CONTAINS(refusal(with_lent), "weights lay in memory that the caller lent");
   std::filesystem::remove(path_);

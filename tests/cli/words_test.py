@@ -169,13 +169,14 @@ class Words(ToolTest):
     def test_ctrl_c_keeps_what_is_there(self):
         for words, part in ((["run", DIGITS, "--repeat", "10000000"], "runs: median"), (["bench", DIGITS, "--seconds", "60", "--starts", "1"], "Retort"),
                             (["profile", DIGITS, "--shape", "batch=1024", "--repeat", "100000"], "slowest nodes")):
-            running = subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
-            time.sleep(2)
-            running.send_signal(signal.SIGINT)
-            out, err = running.communicate(timeout=60)
-            self.assertEqual(running.returncode, 130, err)
-            self.assertIn(part, out)
-            self.assertIn("retort: interrupted", err)
+            for sent in (signal.SIGINT, signal.SIGTERM):
+                running = subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+                time.sleep(2)
+                running.send_signal(sent)
+                out, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 128 + sent, err)
+                self.assertIn(part, out)
+                self.assertIn("retort: interrupted", err)
 
     def test_the_page_names_every_option(self):
         with open(os.path.join(ROOT, "docs", "command_line.md"), encoding="utf-8") as f:

@@ -57,7 +57,27 @@ class WrongInput(ToolTest):
             "split": self.graph("split.onnx", [helper.make_node("Split", ["x"], ["y", "z"], num_outputs=2)], values("x", f32, [4]), values("yz", f32, [2])),
             "rate": self.graph("rate.onnx", [helper.make_node("Identity", ["sr"], ["y"])], values(["sr"], TensorProto.INT64, []), values("y", TensorProto.INT64, [])),
             "noinputs": self.graph("noinputs.onnx", [helper.make_node("Constant", [], ["y"], value_float=2.0)], [], values("y", f32, [])),
+            **self.odd_models(f32),
             "bytes": self.graph("bytes.onnx", [helper.make_node("Identity", ["x"], ["y"])], *[values(n, TensorProto.UINT8, [1, 3, 4, 4]) for n in "xy"])}
+
+    def odd_models(self, f32):
+        """Models of other element types, of values that are not tensors, and some that do not load."""
+        def same(name, dtype, shape, operator="Identity"):
+            return self.graph(name + ".onnx", [helper.make_node(operator, ["x"], ["y"])], values("x", dtype, shape), values("y", dtype, shape))
+        rows = numpy_helper.from_array(np.ones((4, 2), np.float32), "rows")
+        graph = helper.make_graph([helper.make_node("Gather", ["rows", "i"], ["y"])], "g", values("i", TensorProto.INT64, ["n"]), values("y", f32, ["n", 2]), [rows])
+        picks = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        onnx.save(picks, self.path("picks.onnx"))
+        onnx.save(picks, self.path("away.onnx"), save_as_external_data=True, location="away.bin", size_threshold=0)
+        os.remove(self.path("away.bin"))
+        future = onnx.load(DIGITS)
+        future.opset_import[0].version = 99
+        onnx.save(future, self.path("future.onnx"))
+        sequence = helper.make_tensor_sequence_value_info("x", f32, None)
+        length = self.graph("length.onnx", [helper.make_node("SequenceLength", ["x"], ["y"])], [sequence], values("y", TensorProto.INT64, []))
+        return {"flags": same("flags", TensorProto.BOOL, ["n"], "Not"), "small": same("small", TensorProto.INT8, [3]), "texts": same("texts", TensorProto.STRING, ["n"]),
+                "halves": same("halves", TensorProto.FLOAT16, [2]), "pairs": same("pairs", TensorProto.COMPLEX64, [2]), "vast": same("vast", f32, [1 << 20, 1 << 20]),
+                "unknown": same("unknown", f32, [1], "Frobnicate"), "length": length, "picks": self.path("picks.onnx"), "away": self.path("away.onnx"), "future": self.path("future.onnx")}
 
     def files(self):
         with open(DIGITS, "rb") as f:
@@ -85,7 +105,7 @@ class WrongInput(ToolTest):
             with self.subTest(line=number, words=text):
                 self.check(words, code, parts)
             count += 1
-        self.assertGreaterEqual(count, 150)
+        self.assertGreaterEqual(count, 350)
 
     def check(self, words, code, parts):
         got, out, err = retort(*words)

@@ -63,7 +63,7 @@ wanted("a value of another rank to write to", "'y' float32[6] float32[2,3]", giv
 wanted("a value of another type to write to", "'y' float64[2,3] float32[2,3]", given=lambda p: p.tensor(np.zeros((2, 3), np.float64)))
 
 
-@outputs.case("the terminate flag is set", "terminated 'act' Relu RunOptionsUnsetTerminate")
+@outputs.case("the terminate flag is set", "terminated 'act' Relu terminate flag")
 def _(p):
     options = p.make("CreateRunOptions")
     p.call("RunOptionsSetTerminate", options)
@@ -96,7 +96,7 @@ def _(p):
     p.run_bound(session, p.bind(session, {}, {"y": p.floats(2, 3)}))
 
 
-@bindings.case("no outputs bound", "BindOutput")
+@bindings.case("no outputs bound", "output bound device")
 def _(p):
     session = p.load(MODEL)
     p.run_bound(session, p.bind(session, good(p)))
@@ -127,7 +127,7 @@ def _(p):
     p.run_bound(session, p.bind(session, {"x": p.floats(2, 3)}, {"y": same, "z": same}))
 
 
-@bindings.case("the binding of another session", "session CreateIoBinding")
+@bindings.case("the binding of another session", "session make")
 def _(p):
     session, other = p.load(MODEL), p.load(MODEL)
     p.run_bound(session, p.bind(other, good(p), {"y": p.floats(2, 3)}))
@@ -179,7 +179,7 @@ def _(p):
     wrap(p, 24, [2, 3], 99)
 
 
-@values.case("strings over memory of the caller", "FillStringTensor")
+@values.case("strings over memory of the caller", "strings library fill")
 def _(p):
     wrap(p, 1024, [2, 3], 8)
 
@@ -189,7 +189,7 @@ def _(p):
     p.make("CreateMemoryInfo", c_text("Gpu"), ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0))
 
 
-@values.case("shape of a value that is not a tensor", "tensor GetValueType")
+@values.case("shape of a value that is not a tensor", "tensor type")
 def _(p):
     p.make("GetTensorTypeAndShape", p.sequence(IMAGE))
 
@@ -229,7 +229,7 @@ def _(p):
     p.call("RegisterCustomOpsLibrary_V2", p.options(), c_text("absent.so"))
 
 
-@options.case("a configuration entry that was never set", "'session.absent' AddSessionConfigEntry")
+@options.case("a configuration entry that was never set", "'session.absent' not set")
 def _(p):
     p.call("GetSessionConfigEntry", p.options(), c_text("session.absent"), None, ctypes.byref(ctypes.c_size_t()))
 
@@ -256,6 +256,22 @@ def _(p):
     given = p.options()
     p.call("AddInitializer", given, c_text("w"), p.floats(3))
     p.load("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { [sum] y = Add(x, w) }", given)
+
+
+def with_external_data(p, name):
+    given, names = p.options(), (ctypes.c_char_p * 1)(name)
+    p.call("AddExternalInitializers", given, names, (ctypes.c_void_p * 1)(p.floats(2)), ctypes.c_size_t(1))
+    p.load("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { [sum] y = Add(x, w) }", given)
+
+
+@options.case("external data of an initializer that the model does not have", "'model.onnx' 'weights' 'w'")
+def _(p):
+    with_external_data(p, b"weights")
+
+
+@options.case("external data of an initializer that is in the model itself", "'model.onnx' 'w' initializer")
+def _(p):
+    with_external_data(p, b"w")
 
 
 environment = Chapter("Environment variables")

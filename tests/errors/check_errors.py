@@ -39,7 +39,7 @@ PAGE = os.path.join(HERE, os.pardir, os.pardir, "docs", "errors.md")
 CODES = {int(row["value"]): row["name"][len("ORT_"):] for row in read_table("enums.tsv") if row["enum"] == "OrtErrorCode"}
 TIME_S = 60
 # The verbs with which a message may tell its reader what to do.
-VERBS = set("add ask bind call cast check choose compare convert copy correct declare download export free give leave let make move name put "
+VERBS = set("add ask bind call cast check choose clear compare convert copy correct declare download export free give leave let make move name put "
             "register remove rename reshape save set take use write".split())
 
 

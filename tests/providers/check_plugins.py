@@ -4,8 +4,8 @@
     check_plugins.py NAME LIBRARY --oracle LIB --programs BUILD --cases DIR --work DIR
 
 NAME is one of foreign.py. Official cases (every k-th, see there) count if the plug-in runs one of their nodes. One that
-passes in official ONNX Runtime and fails here, and every crash here, is a failure; plugins_known.tsv lists exceptions.
-Whole models must compute the same as the CPU of official ONNX Runtime. plugin_uses does what programs do: tensors in
+passes in official ONNX Runtime and fails here, and every crash here, is a failure; plugins_known.tsv lists exceptions,
+and faults.py shows of some that the plug-in has the same fault in official ONNX Runtime. Whole models must compute the same as the CPU of official ONNX Runtime. plugin_uses does what programs do: tensors in
 the plug-in's memory, streams, unregistration. Each runs in separate processes with a time limit. The last line is "N
 passed, N failed"; lines that begin with "note" have the counts.
 """
@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 
+import faults
 import foreign
 import graphs
 import models
@@ -26,6 +27,7 @@ import run_cases as conformance
 KNOWN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugins_known.tsv")
 ZOO = {"mobilenet_v2": "b1", "minilm_l6": "b1s16"}
 MODEL_RULE = ("scale", "1e-3", "0")
+MODEL = 4  # the column of a manifest that names the model
 SECONDS, CASE_SECONDS = 1200, 60  # limits for hangs: other programs may use the processors, too
 
 
@@ -104,6 +106,21 @@ class Check:
             if wrong and name not in self.known:
                 self.verdict(name, f"{reason}: {message}")
 
+    def faults(self):
+        """What faults.py makes of a case must fail in official ONNX Runtime, in a node of the plug-in."""
+        folder = os.path.abspath(self.a.cases)
+        for case in conformance.load_cases(folder):
+            name = conformance.name_of(case)
+            change = faults.CHANGES.get((self.a.name, name))
+            if change is None or name not in self.known or "official" not in self.engines:
+                continue
+            line = conformance.manifest_line(case, folder).split("\t")
+            line[MODEL] = os.path.join(self.a.work, "fault.onnx")
+            change(os.path.join(folder, case["dir"], "model.onnx"), line[MODEL])
+            for ok, reason, message, nodes in self.run("fault", "official", ["\t".join(line)]).values():
+                print(f"note official: {name} in another form: {nodes} nodes, {reason or 'passes'}: {message}", flush=True)
+                self.verdict(name, f"{change.__name__} passes in official ONNX Runtime: the fault is ours" if ok else "")
+
     def models(self):
         rows = models.zoo(self.a.zoo, ZOO)
         lines = ["\t".join([name, *MODEL_RULE, model, *folders]) for name, model, folders in rows]
@@ -165,6 +182,7 @@ def main():
     c.uses()
     c.parts()
     c.cases()
+    c.faults()
     c.models()
     print(f"{c.passed} passed, {c.failed} failed")
     return 1 if c.failed else 0

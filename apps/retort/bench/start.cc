@@ -91,12 +91,15 @@ json in_child(const std::string& library, const std::function<json()>& answer) {
   close(ends[1]);
   std::vector<uint8_t> bytes;
   uint8_t piece[4096];
-  for (ssize_t n = 0; (n = read(ends[0], piece, sizeof piece)) > 0;) bytes.insert(bytes.end(), piece, piece + n);
+  {
+    const InterruptedChild also(child);
+    for (ssize_t n = 0; (n = read(ends[0], piece, sizeof piece)) > 0;) bytes.insert(bytes.end(), piece, piece + n);
+    int status = 0;
+    waitpid(child, &status, 0);
+  }
   close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
   json told = json::from_cbor(bytes, true, false);
-  if (interrupted()) throw Exit{kInterrupted};
+  end_if_interrupted_early();
   if (told.is_discarded()) throw Failure("the process that used " + library + " ended without an answer");
   if (told.is_object()) throw Failure(told["failure"].get<std::string>());
   return told;

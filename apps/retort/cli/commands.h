@@ -9,8 +9,8 @@
 
 namespace retort::cli {
 
-/// Exit codes, as README.md and the manual page list them.
-inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3, kInterrupted = 130;
+/// Exit codes, as README.md and the manual page list them; an interrupted command ends with 128 + the signal.
+inline constexpr int kFailed = 1, kWrongUsage = 2, kDifferent = 3;
 
 /// Ends the program with another exit code than that of a failure, and without a further message.
 struct Exit {

@@ -1,15 +1,26 @@
-// Ctrl-C: long measurements end early and tell what they have so far.
+// Ctrl-C and SIGTERM: long measurements end early and tell what they have so far.
 #pragma once
+#include <sys/types.h>
 
 namespace retort::cli {
 
-/// From here on the first SIGINT only sets a mark; a second one ends the program.
+/// From here on the first SIGINT or SIGTERM only sets a mark; a second one ends the program. A signal that the program
+/// was started to ignore stays ignored.
 void catch_interrupt();
-/// Restores that SIGINT ends the process, for child processes.
+/// Restores that these signals end the process, for child processes.
 void forget_interrupt();
-/// Whether SIGINT has come.
+/// A child that gets the signal, too, while the object exists: it may have been sent to this process alone.
+class InterruptedChild {
+ public:
+  explicit InterruptedChild(pid_t child);
+  ~InterruptedChild();
+  InterruptedChild(const InterruptedChild&) = delete;
+};
+/// Whether such a signal has come.
 bool interrupted();
-/// Throws Exit with kInterrupted if SIGINT has come: call it after partial results are printed.
+/// Ends the program by Exit with 128 + the signal, if one has come, after partial results were printed.
 void end_if_interrupted();
+/// The same if nothing has been measured yet.
+void end_if_interrupted_early();
 
 }  // namespace retort::cli

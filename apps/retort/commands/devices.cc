@@ -143,8 +143,9 @@ void print_devices(const json& all) {
   std::printf("%s\n", paint(Paint::bold, "devices of providers").c_str());
   if (all["devices"].is_null()) std::printf("  this engine does not find devices; it has the processor\n");
   for (const json& d : all["devices"]) {
-    std::printf("  %s through %s (%s)\n", d["kind"].get<std::string>().c_str(),
-                d["provider"].get<std::string>().c_str(), d["vendor"].get<std::string>().c_str());
+    const std::string vendor = d["vendor"];  // empty if the plug-in does not say
+    std::printf("  %s through %s%s\n", d["kind"].get<std::string>().c_str(), d["provider"].get<std::string>().c_str(),
+                vendor.empty() ? "" : (" (" + vendor + ")").c_str());
     print_details(d);
   }
 }

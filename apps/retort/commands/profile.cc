@@ -1,7 +1,6 @@
 // retort profile: shows where the time of a run goes.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <tuple>
 
 #include "cli/interrupt.h"
@@ -9,6 +8,7 @@
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "engine/tools_library.h"
+#include "formats/tensors.h"
 #include "measure/peak.h"
 #include "measure/stats.h"
 #include "measure/traced.h"
@@ -242,10 +242,7 @@ void write_trace(const std::string& path, const Profile& p) {
                       {"tid", n.thread},
                       {"args", args}});
   }
-  std::ofstream file(path);
-  file << json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump();
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
+  write_file(path, json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump());
 }
 
 void write_html(const ProfileOptions& o, const json& model, const json& profile, const Profile& p) {

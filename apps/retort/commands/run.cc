@@ -87,8 +87,8 @@ nlohmann::json top_of(const HostValues& outputs, size_t count, const std::vector
     all[name] = std::move(rows);
     const auto classes = size_t(value.tensor.shape.back());
     if (!labels.empty() && labels.size() != classes)
-      std::fprintf(stderr, "retort run: --labels has %zu names, and the output '%s' has %zu classes\n", labels.size(),
-                   clean(name).c_str(), classes);
+      std::fprintf(stderr, "retort run: --labels has %zu name%s, and the output '%s' has %zu classes\n", labels.size(),
+                   labels.size() == 1 ? "" : "s", clean(name).c_str(), classes);
   }
   if (all.empty()) throw WrongUsage("--top is not used: no output has scores of several classes; leave it out");
   return all;
@@ -177,6 +177,7 @@ void run_once(const RunOptions& o, EngineSession& session, const std::vector<std
   Result r{.inputs = o.read_inputs(session.inputs()), .outputs = {}, .times = {}, .top = {}, .expected = {}};
   const HostValues right = read_expectation(o.expected, session.outputs());
   BoundRun bound(session, r.inputs);
+  if (o.repeat > 1) catch_interrupt();  // one run has no part that could be told
   r.times = run_often(bound, o.repeat);
   r.outputs = bound.values();
   if (o.top > 0) r.top = top_of(r.outputs, o.top, labels);
@@ -208,6 +209,7 @@ void run_once(const RunOptions& o, EngineSession& session, const std::vector<std
 
 void run_all(const RunOptions& o, EngineSession& session, const std::vector<std::string>& labels) {
   const auto list = read_run_list(o.list);
+  catch_interrupt();
   nlohmann::json all = {
       {"model", o.model_name()}, {"engine", session.engine().name()}, {"runs", nlohmann::json::array()}};
   for (size_t i = 0; i < list.size() && !interrupted(); ++i) try {
@@ -233,6 +235,7 @@ void run_all(const RunOptions& o, EngineSession& session, const std::vector<std:
 }
 
 void show_layers(const RunOptions& o) {
+  catch_interrupt();
   const nlohmann::json layers = measure_layers(o);
   if (o.json)
     print_json({{"model", o.model_name()}, {"layers", layers}});
@@ -276,7 +279,6 @@ void check_options(const RunOptions& o) {
 
 void run(const RunOptions& o) {
   check_options(o);
-  catch_interrupt();
   if (o.layers) return show_layers(o);
   const std::vector<std::string> labels = o.labels.empty() ? std::vector<std::string>() : read_labels(o.labels);
   const EngineLibrary engine(default_library(o.library));
@@ -310,9 +312,9 @@ void add_results(CLI::App& app, RunOptions& o) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--expected", o.expected.places,
-                 "compare the outputs with expected ones: a folder with output_0.pb (or .npy), …, or a file as for "
-                 "--input; may be repeated; exit code 3: they differ")
-      ->type_name("DIR|[NAME=]FILE")
+                 "compare the outputs with expected ones: a folder with output_0.pb (or .npy), …, or a file or "
+                 "value as for --input; may be repeated; exit code 3: they differ")
+      ->type_name("DIR|[NAME=]FILE|VALUE")
       ->allow_extra_args(false)
       ->group(kGroup);
   app.add_option("--rtol", o.expected.rtol, "part of an expected element that the actual one may differ by")

@@ -11,6 +11,7 @@
 
 #include "engine/large_memory.h"
 #include "formats/formats.h"
+#include "formats/new_file.h"
 
 namespace retort::cli {
 namespace {
@@ -51,7 +52,9 @@ std::string read_file(const std::string& path) {
 
 HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media) {
   const auto one = [](HostTensor tensor) {
-    return HostValues{{"", {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)}}};
+    HostValues all;  // an initializer list would copy the tensor
+    all[""] = {.kind = HostValue::Kind::tensor, .tensor = std::move(tensor)};
+    return all;
   };
   const bool tensor = port.kind != ONNX_TYPE_SEQUENCE && port.kind != ONNX_TYPE_MAP;
   std::error_code error;
@@ -61,14 +64,19 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
                   ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "
                   "such as [[1,2],[3,4]], or a text for an input of strings");
   try {
-    const std::string bytes = read_file(path);
-    if (path.ends_with(".pb")) return {{"", parse_pb(bytes, port.kind)}};
-    if (!tensor) throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
-    if (path.ends_with(".npy")) return one(parse_npy(bytes));
+    if (!tensor && !path.ends_with(".pb"))
+      throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
+    if (path.ends_with(".npy")) return one(read_npy(path));
     if (path.ends_with(".npz")) {
       HostValues all;
       for (auto& [name, array] : read_npz(path))
         all[name] = {.kind = HostValue::Kind::tensor, .tensor = std::move(array)};
+      return all;
+    }
+    const std::string bytes = read_file(path);
+    if (path.ends_with(".pb")) {
+      HostValues all;
+      all[""] = parse_pb(bytes, port.kind);
       return all;
     }
     if (path.ends_with(".csv")) return one(parse_csv(bytes, port));
@@ -82,10 +90,9 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), std::streamsize(bytes.size()));
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
+  NewFile file(path);
+  file.write(bytes);
+  file.finish();
 }
 
 void check_can_write(const std::string& to, bool file) {

@@ -6,6 +6,8 @@ namespace retort::cli {
 
 /// Reads any order of axes and bytes; text becomes UTF-8.
 HostTensor parse_npy(const std::string& bytes);
+/// The same for a file or pipe, whose data goes to the tensor directly.
+HostTensor read_npy(const std::string& path);
 /// Throws Failure for element types that numpy does not have.
 std::string npy_bytes(const HostTensor& tensor);
 bool numpy_has(ONNXTensorElementDataType type);

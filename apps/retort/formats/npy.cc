@@ -1,7 +1,10 @@
 // numpy's .npy files: read in any order of axes and bytes, written in C order and little-endian.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 
 #include "engine/large_memory.h"
@@ -23,6 +26,7 @@ constexpr NpyType kNpyTypes[] = {
     {"<u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64},    {"|b1", ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL},
     {"<c8", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64}, {"<c16", ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128}};
 
+constexpr size_t kPrefix = 12;                  // bytes of a file that tell the size of its header
 constexpr size_t kMostEmpty = size_t(1) << 28;  // limit for texts without characters, which take no bytes in a file
 
 std::string between(const std::string& text, const std::string& after, char open, char close) {
@@ -117,40 +121,102 @@ std::string text_of(std::string_view bytes, bool wide) {
   return text.substr(0, text.find_last_not_of('\0') + 1);
 }
 
-HostTensor parse_elements(const Element& e, std::vector<int64_t> shape, std::string_view data, bool fortran) {
-  HostTensor t{.type = e.type, .shape = std::move(shape)};
+void swap_bytes(const Element& e, HostTensor& t) {
+  for (auto at = t.bytes.begin(); e.swapped && at != t.bytes.end(); at += ptrdiff_t(e.unit))
+    std::reverse(at, at + ptrdiff_t(e.unit));
+}
+
+/// What an .npy file says before its data.
+struct Header {
+  Element element;
+  HostTensor tensor;  ///< without elements
+  bool fortran = false;
+};
+
+Header parse_header(const std::string& text) {
+  const Element e = parse_element(between(text, "'descr':", '\'', '\''));
+  return {.element = e,
+          .tensor = {.type = e.type, .shape = parse_tuple(between(text, "'shape':", '(', ')'))},
+          .fortran = text.find("'fortran_order': True") != std::string::npos};
+}
+
+HostTensor parse_elements(Header header, std::string_view data) {
+  const Element& e = header.element;
+  HostTensor& t = header.tensor;
   const size_t count = t.count();
   if (count > (e.bytes ? data.size() / e.bytes : kMostEmpty)) throw Failure("the .npy data is cut off");
-  const std::string ordered = fortran ? from_fortran(data.data(), e.bytes, t.shape, count) : std::string();
-  // Tensors may have gigabytes: those in C order are copied once.
-  const std::string_view all = fortran ? std::string_view(ordered) : data.substr(0, count * e.bytes);
+  const std::string ordered = header.fortran ? from_fortran(data.data(), e.bytes, t.shape, count) : std::string();
+  const std::string_view all = header.fortran ? std::string_view(ordered) : data.substr(0, count * e.bytes);
   const auto* first = reinterpret_cast<const std::byte*>(all.data());
   t.bytes.reserve(all.size());
   expect_large(t.bytes.data(), all.size());
   t.bytes.assign(first, first + all.size());
-  for (auto at = t.bytes.begin(); e.swapped && at != t.bytes.end(); at += ptrdiff_t(e.unit))
-    std::reverse(at, at + ptrdiff_t(e.unit));
-  if (e.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return t;
+  swap_bytes(e, t);
+  if (e.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return std::move(t);
   const std::string_view texts(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
   for (size_t i = 0; i < count; ++i) t.strings.push_back(text_of(texts.substr(i * e.bytes, e.bytes), e.wide));
   t.bytes.clear();
-  return t;
+  return std::move(t);
+}
+
+/// The size of a header with the bytes before it, and where it begins.
+std::pair<size_t, size_t> header_place(std::string_view first) {
+  if (first.size() < kPrefix || !first.starts_with("\x93NUMPY")) throw Failure("not an .npy file");
+  const bool is_long = first[6] >= 2;
+  uint32_t size = 0;
+  std::memcpy(&size, first.data() + 8, is_long ? 4 : 2);
+  const size_t begin = is_long ? 12 : 10;
+  return {begin + size, begin};
+}
+
+/// Appends up to `count` bytes of a stream; less only at its end.
+template <typename Bytes>
+void read_into(std::istream& file, Bytes& to, size_t count) {
+  using Byte = typename Bytes::value_type;
+  std::vector<char> piece(std::min(count, size_t(1) << 20));
+  while (count > 0 && file) {
+    file.read(piece.data(), std::streamsize(std::min(count, piece.size())));
+    const auto* first = reinterpret_cast<const Byte*>(piece.data());
+    to.insert(to.end(), first, first + file.gcount());
+    count -= size_t(file.gcount());
+  }
+  if (file.bad()) throw Failure("the file cannot be read");
 }
 
 }  // namespace
 
 HostTensor parse_npy(const std::string& bytes) {
-  if (bytes.size() < 12 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw Failure("not an .npy file");
-  const bool long_header = bytes[6] >= 2;
-  uint32_t header_size = 0;
-  std::memcpy(&header_size, bytes.data() + 8, long_header ? 4 : 2);
-  const size_t start = long_header ? 12 : 10;
-  if (bytes.size() < start + header_size) throw Failure("the .npy header is cut off");
-  const std::string header = bytes.substr(start, header_size);
-  const bool fortran = header.find("'fortran_order': True") != std::string::npos;
-  return parse_elements(parse_element(between(header, "'descr':", '\'', '\'')),
-                        parse_tuple(between(header, "'shape':", '(', ')')),
-                        std::string_view(bytes).substr(start + header_size), fortran);
+  const auto [end, begin] = header_place(bytes);
+  if (bytes.size() < end) throw Failure("the .npy header is cut off");
+  return parse_elements(parse_header(bytes.substr(begin, end - begin)), std::string_view(bytes).substr(end));
+}
+
+HostTensor read_npy(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure(std::strerror(errno));
+  std::string text;
+  read_into(file, text, kPrefix);
+  const auto [end, begin] = header_place(text);
+  if (end > text.size()) read_into(file, text, end - text.size());
+  if (text.size() < end) throw Failure("the .npy header is cut off");
+  Header header = parse_header(text.substr(begin, end - begin));
+  const std::string data = text.substr(end);  // of a header that is shorter than kPrefix
+  if (header.fortran || header.element.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING || !data.empty()) {
+    std::string rest = data;
+    read_into(file, rest, SIZE_MAX);
+    return parse_elements(std::move(header), rest);
+  }
+  HostTensor& t = header.tensor;
+  const size_t size = t.size();
+  std::error_code unknown;
+  const uintmax_t there = std::filesystem::file_size(path, unknown);
+  if (!unknown && there < size) throw Failure("the .npy data is cut off");
+  if (!unknown) t.bytes.reserve(size);  // tensors may have gigabytes, and growing copies them
+  expect_large(t.bytes.data(), t.bytes.capacity());
+  read_into(file, t.bytes, size);
+  if (t.bytes.size() < size) throw Failure("the .npy data is cut off");
+  swap_bytes(header.element, t);
+  return std::move(t);
 }
 
 bool numpy_has(ONNXTensorElementDataType type) {

@@ -1,11 +1,15 @@
 // numpy's .npz: a zip file of .npy files.
 #include <minizip/unzip.h>
 #include <minizip/zip.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "formats/formats.h"
+#include "formats/new_file.h"
 
 namespace retort::cli {
 namespace {
@@ -30,6 +34,7 @@ std::string read_entry(unzFile zip, size_t size) {
 }  // namespace
 
 std::map<std::string, HostTensor> read_npz(const std::string& path) {
+  if (access(path.c_str(), R_OK) != 0) throw Failure(std::strerror(errno));
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()), unzClose);
   if (!zip) throw Failure("not an .npz file, or it cannot be opened");
   std::map<std::string, HostTensor> all;
@@ -52,8 +57,9 @@ std::map<std::string, HostTensor> read_npz(const std::string& path) {
 }
 
 void write_npz(const std::string& path, const std::map<std::string, HostTensor>& tensors) {
+  NewFile file(path);
   const auto close = [](zipFile zip) { zipClose(zip, nullptr); };
-  std::unique_ptr<void, decltype(close)> zip(zipOpen64(path.c_str(), APPEND_STATUS_CREATE), close);
+  std::unique_ptr<void, decltype(close)> zip(zipOpen64(file.place().c_str(), APPEND_STATUS_CREATE), close);
   bool good = bool(zip);
   for (const auto& [name, tensor] : tensors) {
     const std::string bytes = npy_bytes(tensor);
@@ -67,6 +73,7 @@ void write_npz(const std::string& path, const std::map<std::string, HostTensor>&
     good = good && zipCloseFileInZip(zip.get()) == ZIP_OK;
   }
   if (!good || zipClose(zip.release(), nullptr) != ZIP_OK) throw Failure("cannot write '" + path + "'");
+  file.finish();
 }
 
 }  // namespace retort::cli

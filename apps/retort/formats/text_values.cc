@@ -107,7 +107,7 @@ std::vector<int64_t> fitted(const PortInfo& port, const std::vector<int64_t>& na
   if (last < shape.size() && known > 0 && count % known == 0)
     shape[last] = count / known;
   else if (known != count)
-    throw Failure(std::to_string(count) + (count == 1 ? " value does" : " values do") + " not fill the input '" +
+    throw Failure(std::to_string(count) + (count == 1 ? " value does" : " values do") + " not fill '" +
                   port.name + "' of shape " + shape_text(port));
   return shape;
 }
@@ -171,7 +171,7 @@ HostTensor tensor_of(const std::vector<std::string>& elements, const std::vector
 }
 
 HostTensor parse_values(const std::string& text, const PortInfo& port) try {
-  if (port.kind != ONNX_TYPE_TENSOR) throw Failure("the input is not a tensor; give it as a .pb file");
+  if (port.kind != ONNX_TYPE_TENSOR) throw Failure("it is not a tensor; give it as a .pb file");
   if (text.starts_with('[') || text.starts_with('"')) return parse_list(text, port);
   if (port.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) return tensor_of({text}, {}, port);
   std::vector<std::string> elements;
@@ -183,7 +183,7 @@ HostTensor parse_values(const std::string& text, const PortInfo& port) try {
   return tensor_of(elements, elements.size() == 1 ? std::vector<int64_t>{} : std::vector{int64_t(elements.size())},
                    port);
 } catch (const Failure& e) {
-  throw Failure("input '" + port.name + "' cannot be '" + (text.size() > 40 ? text.substr(0, 40) + "…" : text) +
+  throw Failure("'" + port.name + "' cannot be '" + (text.size() > 40 ? text.substr(0, 40) + "…" : text) +
                 "': " + e.what());
 }
 

@@ -57,7 +57,7 @@ void add_value(const HostValue& a, const HostValue& b, const Expectation& tolera
   for (size_t i = 0; i < a.items.size(); ++i) add_value(a.items[i], b.items[i], tolerance, c);
 }
 
-/// The expected outputs of a file: [NAME=]FILE.
+/// The expected outputs of [NAME=]FILE or [NAME=]VALUE.
 void read_place(const std::string& place, const std::vector<PortInfo>& outputs, HostValues& all) {
   const size_t equals = place.find('=');
   const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(place);
@@ -69,6 +69,10 @@ void read_place(const std::string& place, const std::vector<PortInfo>& outputs, 
   if (!named && outputs.size() != 1)
     throw Failure("--expected: the model has " + std::to_string(outputs.size()) + " outputs; write NAME=" + file);
   const PortInfo& port = named ? find_output(outputs, place.substr(0, equals)) : outputs[0];
+  if (!std::filesystem::exists(file) && is_value(file, port)) {
+    all[port.name] = {.kind = HostValue::Kind::tensor, .tensor = parse_values(file, port)};
+    return;
+  }
   HostValues values = read_value_file(file, port, {});
   const auto found = values.find(port.name);
   if (found == values.end() && values.size() != 1) throw Failure(file + " has no array '" + port.name + "'");

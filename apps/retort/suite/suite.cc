@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/interrupt.h"
 #include "engine/engine.h"
 
 namespace retort::cli {
@@ -23,7 +24,7 @@ std::string read_all(int fd) {
 }
 
 struct Ended {
-  int code;
+  int code = 0;
   std::string out, err;
 };
 
@@ -45,10 +46,14 @@ Ended run_self(const std::vector<std::string>& arguments) {
   posix_spawn_file_actions_destroy(&actions);
   close(out[1]);
   if (failed) throw Failure("cannot start a process");
-  Ended ended{0, read_all(out[0]), ""};
-  close(out[0]);
   int status = 0;
-  waitpid(child, &status, 0);
+  Ended ended;
+  {
+    const InterruptedChild also(child);
+    ended.out = read_all(out[0]);
+    waitpid(child, &status, 0);
+  }
+  close(out[0]);
   ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   lseek(fileno(err), 0, SEEK_SET);
   ended.err = read_all(fileno(err));

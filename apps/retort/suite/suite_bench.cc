@@ -2,11 +2,11 @@
 
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
+#include "formats/tensors.h"
 #include "measure/machine.h"
 #include "measure/peak.h"
 #include "suite/suite_report.h"
@@ -105,7 +105,7 @@ Json measure_all(const SuiteOptions& suite, const Common& options, const Scenari
       progress.show(double(i) / double(scenarios.size()));
       row = measure_scenario(scenarios[i], words(scenarios[i]));
     }
-    if (interrupted()) break;  // its process has got the same signal
+    if (interrupted()) break;  // its process got the same signal
     add_figures(row, report.at("peak_gflops"));
     table.row(row);
     report.at("scenarios").push_back(std::move(row));
@@ -115,12 +115,7 @@ Json measure_all(const SuiteOptions& suite, const Common& options, const Scenari
   return report;
 }
 
-void write_json(const std::string& path, const Json& report) {
-  std::ofstream file(path, std::ios::binary);
-  file << report.dump(1) << "\n";
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
-}
+void write_json(const std::string& path, const Json& report) { write_file(path, report.dump(1) + "\n"); }
 
 /// Reads a report and prints its table.
 Json shown_report(const std::string& path, const Common& options) {

@@ -1,11 +1,11 @@
 // A report of a suite as Markdown.
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include "cli/terminal.h"
 #include "engine/engine.h"
+#include "formats/tensors.h"
 #include "suite/suite_report.h"
 
 namespace retort::cli {
@@ -175,10 +175,7 @@ void write_markdown(const std::string& path, const std::vector<Json>& reports) {
   }
   std::string text = out.str();
   text.erase(text.find_last_not_of('\n') + 1);
-  std::ofstream file(path, std::ios::binary);
-  file << text << "\n";
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
+  write_file(path, text + "\n");
 }
 
 }  // namespace retort::cli

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
+#include "formats/tensors.h"
 #include "web_files.h"
 
 namespace retort::cli {
@@ -66,13 +66,6 @@ std::string suite_title(const nlohmann::json& report) {
   return title + (models.empty() ? "no model" : models.size() > kNamed ? ", …" : "");
 }
 
-void put_file(const std::string& path, const std::string& page) {
-  std::ofstream file(path, std::ios::binary);
-  file << page;
-  file.close();
-  if (!file) throw Failure("cannot write '" + path + "'");
-}
-
 }  // namespace
 
 void write_page(const std::string& path, const nlohmann::json& data) {
@@ -84,7 +77,7 @@ void write_page(const std::string& path, const nlohmann::json& data) {
                   web::timeline_js, web::page_js}));
   replace(page, "/*data*/", embedded(data));
   replace(page, "/*title*/", escaped(model_title(data)));  // last: a name may look like one of the places
-  put_file(path, page);
+  write_file(path, page);
 }
 
 void write_suite_page(const std::string& path, const nlohmann::json& report) {
@@ -94,7 +87,7 @@ void write_suite_page(const std::string& path, const nlohmann::json& report) {
           joined({web::elements_js, web::table_js, web::chart_js, web::suite_tables_js, web::suite_js}));
   replace(page, "/*data*/", embedded(report));
   replace(page, "/*title*/", escaped(suite_title(report)));  // last, as above
-  put_file(path, page);
+  write_file(path, page);
 }
 
 }  // namespace retort::cli

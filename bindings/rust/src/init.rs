@@ -106,6 +106,22 @@ impl Environment {
         Ok(self.handle.register_provider_library(name, path.as_ref())?)
     }
 
+    /// Registers an arena of host memory. Sessions that are created afterwards with the config entry
+    /// `session.use_env_allocators` = `1` take workspaces and results from it together.
+    ///
+    /// `settings` are names and numbers: `max_mem` is the most bytes that may be in use, and a run that needs more
+    /// fails; `docs/memory.md` lists the others. An unknown name is an error, and so is a second arena: this one exists
+    /// until the process ends, because safe code may still use its allocator.
+    ///
+    /// ```
+    /// onnx::init()?.create_and_register_allocator(&[("max_mem", 64 << 20)])?;
+    /// let builder = onnx::session_builder().with_config_entry("session.use_env_allocators", "1");
+    /// # Ok::<(), onnx::OnnxError>(())
+    /// ```
+    pub fn create_and_register_allocator(&self, settings: &[(&str, usize)]) -> Result<()> {
+        Ok(self.handle.register_arena(settings)?)
+    }
+
     /// Changes the log level from now on. Thread-safe.
     pub fn set_log_level(&self, level: LogLevel) -> Result<()> {
         Ok(self.handle.set_log_level(level.raw())?)

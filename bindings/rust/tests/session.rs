@@ -274,3 +274,22 @@ fn a_session_counts_its_memory() {
         Err(error) => assert!(onnx::api_version().unwrap() < 23, "{error}"),
     }
 }
+
+#[test]
+fn sessions_share_an_arena_of_the_environment() {
+    let environment = onnx::init().unwrap();
+    assert!(environment.create_and_register_allocator(&[("no_such_setting", 1)]).is_err());
+    environment.create_and_register_allocator(&[("max_mem", 300_000)]).unwrap();
+    let again = environment.create_and_register_allocator(&[]).unwrap_err();
+    assert!(again.code == OrtErrorCode::InvalidArgument && again.message.contains("registered before"), "{again}");
+    let model = common::add_model(&["n"]).bytes();
+    let builder = || onnx::session_builder().with_config_entry("session.use_env_allocators", "1");
+    let sessions = [builder().commit_from_memory(&model).unwrap(), builder().commit_from_memory(&model).unwrap()];
+    let (few, many) = (floats(&[1_000], &[1.0; 1_000]), floats(&[100_000], &vec![1.0; 100_000]));
+    for session in &sessions {
+        assert!(session.run(&[("x", &few), ("y", &few)], &["sum"]).is_ok());
+        assert!(session.run(&[("x", &many), ("y", &many)], &["sum"]).is_err());
+        assert!(session.run(&[("x", &few), ("y", &few)], &["sum"]).is_ok());
+    }
+    assert!(add(&["n"]).run(&[("x", &many), ("y", &many)], &["sum"]).is_ok());
+}

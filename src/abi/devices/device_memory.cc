@@ -13,10 +13,10 @@ const std::shared_ptr<Allocator>& memory_of(const OrtEpDevice& device, OrtDevice
     if (int(allocator->space().kind) == int(kind)) return allocator;
   }
   if (device.memory.empty()) {
-    fail(ErrorCode::invalid_argument, "device '{}' has no memory of its own; GetSharedAllocator gives that of the host",
-         device.name);
+    fail(ErrorCode::invalid_argument,
+         "device '{}' has no memory of its own; use the default allocator, which is that of the host", device.name);
   }
-  fail(ErrorCode::invalid_argument, "device '{}' has no memory of kind {}; ask EpDevice_MemoryInfo", device.name,
+  fail(ErrorCode::invalid_argument, "device '{}' has no memory of kind {}; ask the device which it has", device.name,
        int(kind));
 }
 
@@ -102,7 +102,7 @@ OrtStatusPtr ORT_API_CALL CopyTensors(const OrtEnv* env, const OrtValue* const* 
     }
     const Tensor &from = *transfers[0].from, &to = *transfers[0].to;
     require(!from.space().host_readable() || !to.space().host_readable(), ErrorCode::not_implemented,
-            "no provider copies between these memories; copy tensors of the host through GetTensorMutableData");
+            "both memories are the host's, and no provider copies between them; copy the elements themselves");
     if (stream) check_device(handle(stream, "stream"), from, to);
     e.environment->devices()->copy(transfers, stream ? stream->stream : nullptr);
   });

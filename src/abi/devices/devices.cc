@@ -225,7 +225,7 @@ GetHardwareDeviceEpIncompatibilityDetails(const OrtEnv* env, const char* ep_name
     handle(env, "env");
     const std::string_view name = need_text(ep_name, "ep_name");
     require(!env->devices->of(name).empty(), ErrorCode::invalid_argument,
-            "there is no provider '{}' in this environment; ask GetEpDevices", name);
+            "there is no provider '{}' in this environment; ask which devices it has", name);
     handle(hw, "hw");
     auto found = std::make_unique<OrtDeviceEpIncompatibilityDetails>();
     ask_incompatibility(*env->devices->of(name).front(), *hw, *found);

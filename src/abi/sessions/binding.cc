@@ -58,7 +58,7 @@ OrtStatusPtr ORT_API_CALL RunWithBinding(OrtSession* session, const OrtRunOption
     // A run fills the binding's outputs, although the interface declares it const.
     Binding& binding = of(const_cast<OrtIoBinding*>(binding_ptr));
     require(&binding.session() == s.session.get(), ErrorCode::invalid_argument,
-            "the binding was made for another session; call CreateIoBinding with this session");
+            "the binding was made for another session; make one for this session");
     if (!run_options) return binding.run(nullptr);
     const OrtRunOptions& options = handle(run_options, "run_options");
     Binding::MoreInputs more;

@@ -181,7 +181,8 @@ OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocatorV2(OrtEnv* env, const char* 
   return guard([&]() -> OrtStatusPtr {
     const std::string provider = need_text(provider_type, "provider_type");
     require(provider == kCpuProvider, ErrorCode::invalid_argument,
-            "provider '{}' does not register allocators in this way; CreateSharedAllocator does", provider);
+            "provider '{}' does not register allocators in this way; create a shared allocator of its device",
+            provider);
     return CreateAndRegisterAllocator(env, mem_info, arena_cfg);
   });
 }

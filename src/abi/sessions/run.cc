@@ -141,7 +141,7 @@ OrtStatusPtr ORT_API_CALL RunAsync(OrtSession* session, const OrtRunOptions* opt
     need(run_async_callback, "run_async_callback");
     const OrtRunOptions* settings = checked(options);
     require(s.async != nullptr, ErrorCode::invalid_argument,
-            "the session has one thread, and RunAsync runs on another; set at least 2 by SetIntraOpNumThreads");
+            "the session has one thread, and an asynchronous run needs another; set at least 2 intra-op threads");
     const Call call{input_names, input, input_len, output_names, output_names_len};
     s.async->start([engine = s.session, settings, call, output, run_async_callback, user_data] {
       const OrtStatusPtr status = guard([&] { run(*engine, settings, call, output); });

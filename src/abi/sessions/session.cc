@@ -136,8 +136,8 @@ SessionOptions opening_options(const OrtEnv* env, const OrtSessionOptions* optio
   const OrtEnv& e = handle(env, "env");
   SessionOptions settings = session_options(options);
   require(settings.own_threads || e.environment->shared_pool(), ErrorCode::fail,
-          "the session must use the environment's threads, but the environment has none; make the environment by "
-          "CreateEnvWithGlobalThreadPools");
+          "the session must use the environment's threads, but the environment has none; create the environment "
+          "with threads of its own");
   {
     const std::lock_guard lock(e.hooks_mutex);
     settings.threads.hooks = e.hooks;

@@ -174,8 +174,7 @@ OrtStatusPtr ORT_API_CALL GetSessionConfigEntry(const OrtSessionOptions* options
     const auto& config = handle(options, "options").options.config;
     const auto entry = config.find(need_text(config_key, "config_key"));
     require(entry != config.end(), ErrorCode::invalid_argument,
-            "session config entry '{}' does not exist; set it by AddSessionConfigEntry, or ask HasSessionConfigEntry",
-            config_key);
+            "session config entry '{}' was not set; set it, or ask first whether it is", config_key);
     copy_text(entry->second, config_value, size);
   });
 }

@@ -115,7 +115,9 @@ OrtStatusPtr ORT_API_CALL CreateMemoryInfo(const char* name, OrtAllocatorType ty
       return;
     }
     fail(ErrorCode::invalid_argument,
-         "memory '{}' is not a known name; use Cpu, or CreateMemoryInfo_V2, which takes any", asked);
+         "memory '{}' is not a known name; use Cpu, or describe a device by its type and vendor (CreateMemoryInfo_V2), "
+         "with any name",
+         asked);
   });
 }
 

@@ -43,7 +43,7 @@ OrtStatusPtr create_with_data(const OrtMemoryInfo& info, void* data, size_t byte
 
 const Tensor& tensor_of(const OrtValue* value, ErrorCode code) {
   const Tensor* tensor = handle(value, "value").value.tensor();
-  require(tensor, code, "the value is not a tensor; ask GetValueType what it is");
+  require(tensor, code, "the value is not a tensor; ask what type it has first");
   return *tensor;
 }
 
@@ -53,7 +53,7 @@ Tensor& tensor_of(OrtValue* value, ErrorCode code) {
 
 const Tensor& on_host(const Tensor& tensor, const char* what) {
   if (!tensor.space().host_readable()) {
-    fail(ErrorCode::invalid_argument, "argument '{}' lies in memory of {}; copy it to the host by CopyTensors", what,
+    fail(ErrorCode::invalid_argument, "argument '{}' lies in memory of {}; copy it to the host first", what,
          to_string(tensor.space()));
   }
   return tensor;
@@ -83,7 +83,7 @@ Tensor make_tensor(OrtAllocator& allocator, DType type, std::span<const int64_t>
 Tensor wrap_tensor(const OrtMemoryInfo& info, void* data, size_t bytes, std::span<const int64_t> shape, DType type,
                    std::shared_ptr<void> owner) {
   require(type != DType::string, ErrorCode::invalid_argument,
-          "strings cannot lie in memory of the caller; use CreateTensorAsOrtValue and FillStringTensor");
+          "strings cannot lie in memory of the caller; make a tensor in memory of the library, and fill it");
   const size_t needed = dtype_bytes(type, element_count(shape));
   if (bytes < needed) {
     fail(ErrorCode::invalid_argument, "the memory has {} bytes, but {}{} needs {}; give more, or a smaller shape",
@@ -155,7 +155,7 @@ OrtStatusPtr ORT_API_CALL GetTensorTypeAndShape(const OrtValue* value, OrtTensor
   return guard([&] {
     const Value& v = handle(value, "value").value;
     const SparseTensor* sparse = v.get<SparseTensor>();
-    require(sparse || v.tensor(), ErrorCode::fail, "the value is not a tensor; ask GetValueType what it is");
+    require(sparse || v.tensor(), ErrorCode::fail, "the value is not a tensor; ask what type it has first");
     give(out, "out",
          std::make_unique<OrtTensorTypeAndShapeInfo>(sparse ? tensor_info(sparse->values.dtype(), sparse->dense_shape)
                                                             : tensor_info(v.tensor()->dtype(), v.tensor()->shape())));
@@ -169,8 +169,7 @@ OrtStatusPtr ORT_API_CALL GetTensorElementTypeAndShapeDataReference(const OrtVal
   return guard([&] {
     const Value& v = handle(value, "value").value;
     const SparseTensor* sparse = v.get<SparseTensor>();
-    require(sparse || v.tensor(), ErrorCode::invalid_argument,
-            "the value is not a tensor; ask GetValueType what it is");
+    require(sparse || v.tensor(), ErrorCode::invalid_argument, "the value is not a tensor; ask what type it has first");
     const Shape& shape = sparse ? sparse->dense_shape : v.tensor()->shape();
     need(elem_type, "elem_type");
     need(shape_data, "shape_data");

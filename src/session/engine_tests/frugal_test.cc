@@ -300,8 +300,8 @@ TEST_F(SharedModel, DoesNotShareMemoryOfTheCaller) {
   std::fill_n(lent.mutable_data<float>(), lent.count(), 1.0f);
   std::fill_n(own.mutable_data<float>(), own.count(), 1.0f);
   SessionOptions lends, owns;
-  lends.external_initializers.emplace("k", lent);
-  owns.external_initializers.emplace("k", own);
+  lends.initializers.emplace("k", lent);
+  owns.initializers.emplace("k", own);
   const auto model = [&] { return std::make_shared<Model>(model_with(t.g)); };
   Session first(environment_, model(), lends), second(environment_, model(), owns);
   std::fill_n(lent.mutable_data<float>(), lent.count(), 5.0f);

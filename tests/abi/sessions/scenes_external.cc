@@ -22,8 +22,19 @@ std::string model() {
   return Message().number(1, 10).message(7, graph).message(8, Message().text(1, "").number(2, 17)).bytes();
 }
 
-void run(Scene& s, OrtSessionOptions* options) {
-  const std::string bytes = model();
+/// x + u, where u is in the model itself, + k of a Constant node.
+std::string model_with_its_weights() {
+  return Maker()
+      .floats_in("x", {2})
+      .floats("u", {2}, {3, 4})
+      .node("Constant", {}, {"k"}, {Message().text(1, "value_floats").number(20, 6).real(7, 1).real(7, 2)})
+      .node("Add", {"x", "u"}, {"a"})
+      .node("Add", {"a", "k"}, {"y"})
+      .floats_out("y", {2})
+      .bytes();
+}
+
+void run(Scene& s, OrtSessionOptions* options, const std::string& bytes = model()) {
   OrtSession* session = nullptr;
   OrtStatus* status = s.api.CreateSessionFromArray(s.env(), bytes.data(), bytes.size(), options, &session);
   s.note("opens", !status);  // the codes depend on the place of the mistake
@@ -79,3 +90,22 @@ SCENE(external, given_in_a_file_that_is_short) {
 }
 
 SCENE(external, given_by_nobody) { run(s, s.options()); }
+
+SCENE(external, given_for_what_is_not_external) {
+  for (const char* name : {"u", "k", "a", "x", "nothing", ""}) {
+    s.note("name", name);
+    OrtSessionOptions* o = s.options();
+    const OrtValue* value = floats(s, w, {2});
+    CALL(AddExternalInitializers, o, &name, &value, 1);
+    run(s, o, model_with_its_weights());
+  }
+}
+
+SCENE(external, values_for_what_the_model_has) {
+  for (const char* name : {"u", "k", "a", "x", "nothing"}) {
+    s.note("name", name);
+    OrtSessionOptions* o = s.options();
+    CALL(AddInitializer, o, name, floats(s, w, {2}));
+    run(s, o, model_with_its_weights());
+  }
+}

@@ -1,15 +1,17 @@
 //! The environment: one per process, never released.
 
-use std::ffi::CString;
+use std::ffi::{CString, NulError};
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::call::{call, handle, slot};
 use super::error::{Error, Result};
-use super::tables::OrtLoggingLevel;
+use super::memory::arena_info;
+use super::tables::{OrtArenaCfg, OrtLoggingLevel};
 use super::text::text;
 
 handle!(Environment, OrtEnv, ReleaseEnv);
+handle!(ArenaSettings, OrtArenaCfg, ReleaseArenaCfg);
 
 static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
@@ -39,6 +41,28 @@ impl Environment {
     pub(crate) fn set_log_level(&self, level: OrtLoggingLevel) -> Result<()> {
         // SAFETY: the environment is always valid.
         unsafe { call!(UpdateEnvWithCustomLogLevel(self.raw(), level)) }
+    }
+
+    /// Registers an arena of host memory, once: the library would destroy an earlier one, which `Allocator::shared` may
+    /// have returned.
+    pub(crate) fn register_arena(&self, settings: &[(&str, usize)]) -> Result<()> {
+        static REGISTERED: Mutex<bool> = Mutex::new(false);
+        let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
+        if *registered {
+            return Err(Error::Invalid("an arena was registered before: register one arena in a process".into()));
+        }
+        let names = settings.iter().map(|(name, _)| CString::new(*name)).collect::<std::result::Result<Vec<_>, NulError>>()?;
+        let keys: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
+        let values: Vec<_> = settings.iter().map(|(_, value)| *value).collect();
+        let (info, mut raw) = (arena_info()?, null_mut());
+        // SAFETY: both arrays have that many elements, and the library copies them. It copies the settings, too.
+        unsafe {
+            call!(CreateArenaCfgV2(keys.as_ptr(), values.as_ptr(), values.len(), &raw mut raw))?;
+            let arena = ArenaSettings::of(raw)?;
+            call!(CreateAndRegisterAllocator(self.raw(), info.raw(), arena.raw()))?;
+        }
+        *registered = true;
+        Ok(())
     }
 }
 

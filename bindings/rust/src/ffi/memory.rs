@@ -89,6 +89,14 @@ impl MemoryInfo {
     }
 }
 
+/// Returns the place of an arena of the processor's memory.
+pub(super) fn arena_info() -> Result<MemoryInfo> {
+    let mut raw = null_mut();
+    // SAFETY: the library returns a new memory info.
+    unsafe { call!(CreateCpuMemoryInfo(OrtAllocatorType::OrtArenaAllocator, OrtMemType::OrtMemTypeDefault, &raw mut raw))? };
+    InfoHandle::of(raw).map(MemoryInfo::Owned)
+}
+
 /// Returns the memory info of the processor's memory, which is created once, is immutable, and is never released.
 pub(super) fn cpu_raw() -> Result<*const OrtMemoryInfo> {
     static CPU: OnceLock<MemoryInfo> = OnceLock::new();

@@ -130,8 +130,13 @@ impl Model {
 
 /// Builds `sum` = `x` + `y`, with these extents.
 pub fn add(dims: &[&str]) -> Session {
+    add_model(dims).session()
+}
+
+/// Builds the model of `add`.
+pub fn add_model(dims: &[&str]) -> Model {
     let model = Model::new().input("x", FLOAT, dims).input("y", FLOAT, dims).output("sum", FLOAT, dims);
-    model.node("Add", &["x", "y"], &["sum"], &[]).session()
+    model.node("Add", &["x", "y"], &["sum"], &[])
 }
 
 /// Builds a model with the output `x`, which is the input itself, and with outputs by operators that change nothing.

@@ -249,6 +249,28 @@ public final class OrtEnvironmentFFM extends NativeObject {
   }
 
   /**
+   * Registers an arena of host memory, in place of the one that was registered before. Sessions that are created while
+   * it is registered, with the config entry {@code session.use_env_allocators} = 1, take workspaces and results from it
+   * together; their {@link OrtSessionFFM#allocatorStatistics} are those of the arena.
+   *
+   * @param settings settings of the arena by name: {@code max_mem} is the most bytes that may be in use, and a run that
+   * needs more fails; the others are listed in docs/memory.md. Empty for the defaults, without a limit
+   * @throws OrtException if the library does not know a setting, or a number is negative
+   */
+  public void createAndRegisterAllocator(Map<String, Long> settings) {
+    HostArena.register(use(), settings);
+  }
+
+  /**
+   * Removes the arena that {@link #createAndRegisterAllocator} registered. Sessions that use it keep it.
+   *
+   * @throws OrtException if none is registered
+   */
+  public void unregisterAllocator() {
+    HostArena.unregister(use());
+  }
+
+  /**
    * Copies tensors between devices, or between a device and the host. Copies from host to host do not use a provider.
    *
    * @param from the sources, all in the same place

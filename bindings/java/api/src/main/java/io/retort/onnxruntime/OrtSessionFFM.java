@@ -1,7 +1,6 @@
 package io.retort.onnxruntime;
 
 import io.retort.onnxruntime.ffm.ExperimentalCalls;
-import io.retort.onnxruntime.ffm.KeptCalls;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -11,7 +10,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -22,16 +20,13 @@ import java.util.function.Function;
  * what they need of the session after it is closed. Thread-safe.
  */
 public final class OrtSessionFFM extends NativeObject {
-  private interface Maker {
-    long make(MemorySegment env, MemorySegment options, MemorySegment[] kept, MemorySegment out);
-  }
-
   private final OrtEnvironmentFFM env;
   private final OrtApiFFM api;
   private final Ports inputs;
   private final Ports outputs;
 
-  private OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
+  /** For {@link SessionMaker}. Takes over the handle. */
+  OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
     super(handle);
     this.env = env;
     api = env.api();
@@ -49,10 +44,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, Path model, SessionOptions options) {
-    try (Arena arena = Arena.ofConfined()) {
-      MemorySegment path = OrtApiFFM.path(arena, model);
-      return make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, path, o, out, kept));
-    }
+    return SessionMaker.ofFile(env, model, options);
   }
 
   /**
@@ -65,11 +57,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
-    Objects.requireNonNull(model, "model");
-    if (options != null && options.readsModelInPlace()) return create(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
-    try (Arena arena = Arena.ofConfined()) {
-      return create(env, arena.allocateFrom(ValueLayout.JAVA_BYTE, model), options);
-    }
+    return SessionMaker.ofBytes(env, model, options);
   }
 
   /**
@@ -84,20 +72,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
-    if (!model.isNative()) return create(env, model.toArray(ValueLayout.JAVA_BYTE), options);
-    if (!model.scope().isAlive()) throw new IllegalStateException("the arena of the model is closed");
-    if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model is in a confined arena of another thread: allocate it in Arena.ofShared()");
-    // Read the options before the session is created, because another thread may close them.
-    boolean inPlace = options != null && options.readsModelInPlace();
-    OrtSessionFFM session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
-    if (!inPlace) return session;
-    try {
-      session.keep(model);
-      return session;
-    } catch (RuntimeException e) {
-      session.close();
-      throw e;
-    }
+    return SessionMaker.ofMemory(env, model, options);
   }
 
   /**
@@ -112,63 +87,7 @@ public final class OrtSessionFFM extends NativeObject {
    * module is not open
    */
   public static OrtSessionFFM createFromOrtSession(ai.onnxruntime.OrtSession session) {
-    MemorySegment address = OfficialJava.address(session);
-    OrtEnvironmentFFM env = OfficialJava.environment();
-    Handle used = env.use();
-    try {
-      return finished(env, new SessionHandle(env.api(), address, OfficialJava.closed(session), used));
-    } finally {
-      used.release();
-    }
-  }
-
-  private static OrtSessionFFM make(OrtEnvironmentFFM env, SessionOptions options, Maker maker) {
-    OrtApiFFM api = env.api();
-    Handle used = env.use();
-    try {
-      SessionOptionsHandle with = options == null ? null : (SessionOptionsHandle) options.use();
-      try (Arena arena = Arena.ofConfined()) {
-        if (with != null) api.same(with.api, "the SessionOptions object");
-        MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
-        api.check(made(maker, used, with, out));
-        MemorySegment session = out.get(ValueLayout.ADDRESS, 0);
-        SessionHandle handle = new SessionHandle(api, session, with == null ? null : with.needs.copy(), used);
-        return finished(env, handle);
-      } finally {
-        if (with != null) with.release();
-      }
-    } finally {
-      used.release();
-    }
-  }
-
-  /**
-   * Creates the native session. The library reads initializers that are in memory of the program, so their arenas stay
-   * open during the call.
-   */
-  private static long made(Maker maker, Handle env, SessionOptionsHandle options, MemorySegment out) {
-    if (options == null) return maker.make(env.address, MemorySegment.NULL, ValueHandle.scopes(List.of()), out);
-    List<ValueHandle> lent = options.needs.values();
-    try {
-      return maker.make(env.address, options.address, ValueHandle.scopes(lent), out);
-    } catch (IllegalStateException | WrongThreadException e) {
-      throw ValueHandle.refused(lent, "an initializer of the SessionOptions", e);
-    }
-  }
-
-  /** Reads the inputs and outputs of the model; releases the session if that fails. */
-  private static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
-    try {
-      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
-    } catch (RuntimeException e) {
-      handle.release();
-      throw e;
-    }
-  }
-
-  /** Makes runs keep the memory of the model open, by adding it as a tensor of bytes that the session reads. */
-  private void keep(MemorySegment model) {
-    ((SessionHandle) handle()).lend(ValueMaker.wrap(api, model, new MemoryDescriptor(OnnxTensorElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
+    return SessionMaker.ofOfficial(session);
   }
 
   @Override

@@ -278,4 +278,28 @@ class SessionTest extends Fixture {
     }
     assertEquals(0, LiveObjects.count(ObjectKind.ALLOCATOR));
   }
+
+  /** Adds 1,000 and 100,000 numbers in sessions that share an arena of 300,000 bytes. */
+  @Test
+  void sessionsShareAnArenaOfTheEnvironment() {
+    env.createAndRegisterAllocator(Map.of("max_mem", 300_000L));
+    try (SessionOptions options = SessionOptions.create(env).addConfigEntry("session.use_env_allocators", "1"); OrtSessionFFM one = OrtSessionFFM.create(env, Models.add("n"), options);
+        OrtSessionFFM other = OrtSessionFFM.create(env, Models.add("n"), options); OrtValueRef few = tensor(floats(new float[1_000]), 1_000);
+        OrtValueRef many = tensor(floats(new float[100_000]), 100_000)) {
+      for (OrtSessionFFM session : List.of(one, other)) {
+        session.run(Map.of("x", few, "y", few)).close();
+        assertThrows(OrtException.class, () -> session.run(Map.of("x", many, "y", many)));
+        session.run(Map.of("x", few, "y", few)).close();
+      }
+      if (API.apiVersion() >= 23) assertEquals("300000", one.allocatorStatistics(DeviceSpec.CPU).get("Limit"));
+      invalid(() -> env.createAndRegisterAllocator(Map.of("max_mem", -1L)), "max_mem of the arena is -1");
+      assertThrows(OrtException.class, () -> env.createAndRegisterAllocator(Map.of("no_such_setting", 1L)));
+    } finally {
+      env.unregisterAllocator();
+    }
+    assertThrows(OrtException.class, env::unregisterAllocator);
+    try (OrtSessionFFM free = session(Models.add("n")); OrtValueRef many = tensor(floats(new float[100_000]), 100_000)) {
+      free.run(Map.of("x", many, "y", many)).close();
+    }
+  }
 }

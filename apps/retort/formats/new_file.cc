@@ -1,0 +1,88 @@
+#include "formats/new_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "engine/engine.h"
+
+namespace retort::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string behind_links(const std::string& path) {
+  std::error_code missing;
+  fs::path file = path;
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, missing)); ++links)
+    file = file.parent_path() / fs::read_symlink(file, missing);
+  return file.string();
+}
+
+std::string entry_of(int file) { return "/proc/self/fd/" + std::to_string(file); }
+
+std::string temporary_name(const std::string& target) { return target + "." + std::to_string(getpid()) + ".part"; }
+
+/// A file without a name in the folder of `target`; negative if there are none.
+int open_nameless(const std::string& target) {
+  const fs::path folder = fs::path(target).parent_path();
+  const int file = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (file < 0 || access(entry_of(file).c_str(), F_OK) == 0) return file;
+  close(file);
+  return -1;
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& path) : path_(path), target_(behind_links(path)) {
+  struct stat old = {};
+  const bool exists = stat(target_.c_str(), &old) == 0;
+  direct_ = exists && (!S_ISREG(old.st_mode) || old.st_uid != geteuid() || old.st_nlink > 1);
+  if (!direct_) file_ = open_nameless(target_);
+  if (!direct_ && file_ < 0) {
+    temporary_ = temporary_name(target_);
+    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    direct_ = file_ < 0 && exists;
+  }
+  if (direct_) file_ = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (file_ < 0) fail();
+  if (exists && !direct_ && fchmod(file_, old.st_mode & 0777) != 0) fail();
+}
+
+NewFile::~NewFile() {
+  if (file_ < 0) return;
+  if (!direct_ && !temporary_.empty()) unlink(temporary_.c_str());
+  close(file_);
+}
+
+void NewFile::fail() const { throw Failure("cannot write '" + path_ + "': " + std::strerror(errno)); }
+
+void NewFile::write(const std::string& bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t done = ::write(file_, bytes.data() + at, bytes.size() - at);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail();
+    at += size_t(done);
+  }
+}
+
+std::string NewFile::place() const { return entry_of(file_); }
+
+void NewFile::finish() {
+  if (!direct_ && temporary_.empty()) {  // linkat() does not replace a file, and rename() needs a name
+    const std::string name = temporary_name(target_);
+    if (linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail();
+    temporary_ = name;
+  }
+  if (!direct_ && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
+  temporary_.clear();
+  const int file = file_;
+  file_ = -1;
+  if (close(file) != 0) fail();  // a network file system may tell of a full disk only now
+}
+
+}  // namespace retort::cli

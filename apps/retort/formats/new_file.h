@@ -1,0 +1,32 @@
+// Files that the program writes.
+#pragma once
+#include <string>
+
+namespace retort::cli {
+
+/// A file that appears under its name once it is complete, in place of the one that was there, through symbolic links.
+/// If the program is killed before, nothing is left of it where the file system has files without a name. A device or a
+/// pipe is written directly, and so is a file of another user, one with several names, and one whose folder the user may
+/// not write to.
+class NewFile {
+ public:
+  /// Throws Failure if the file cannot be made.
+  explicit NewFile(const std::string& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+
+  /// Throws Failure.
+  void write(const std::string& bytes);
+  /// A path to the unfinished file, for code that opens it itself.
+  std::string place() const;
+  /// Gives the file its name. Throws Failure.
+  void finish();
+
+ private:
+  [[noreturn]] void fail() const;
+  std::string path_, target_, temporary_;  ///< temporary_: empty as long as the file has no name
+  int file_ = -1;
+  bool direct_ = false;
+};
+
+}  // namespace retort::cli

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""How commands end in the middle: signals, pipes that end early, files that cannot be written."""
+import json
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from tool import DIGITS, TOOL, ToolTest, retort
+
+ELEMENTS = 32 << 20  # of the large model: 128 MiB
+
+
+class Endings(ToolTest):
+    def large(self):
+        value = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [ELEMENTS]) for n in "xy"]
+        graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", value[:1], value[1:], [numpy_helper.from_array(np.zeros(ELEMENTS, np.float32), "w")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), self.path("large.onnx"))
+        return self.path("large.onnx")
+
+    def start(self, *words, **settings):
+        return subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **settings)
+
+    def has_nameless_files(self):
+        try:
+            os.close(os.open(self.folder, os.O_WRONLY | os.O_TMPFILE))
+        except OSError:
+            return False
+        return True
+
+    def test_nothing_is_left_of_a_killed_conversion(self):
+        if not self.has_nameless_files():
+            self.skipTest("the file system has no files without a name")
+        model = self.large()
+        ended = set()
+        for words in (["convert", model, self.path("out.onnx"), "--external", "w.bin"], ["run", model, "--save", self.path("out.npz")]):
+            for delay in (0.05, 0.1, 0.2, 0.4, 0.8):
+                for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+                    running = self.start(*words)
+                    time.sleep(delay)
+                    running.send_signal(sent)
+                    running.communicate(timeout=60)
+                    ended.add(running.returncode)
+                    self.assertEqual([f for f in os.listdir(self.folder) if f.endswith(".part")], [])
+                    for f in set(os.listdir(self.folder)) - {"large.onnx"}:
+                        self.assertGreaterEqual(os.path.getsize(self.path(f)), 4 * ELEMENTS if f != "out.onnx" else 1)
+                        os.remove(self.path(f))
+        self.assertLess(min(ended), 0)
+
+    def test_one_run_ends_at_once(self):
+        running = self.start("run", self.large(), "--threads", "1")
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        running.communicate(timeout=60)
+        self.assertEqual(running.returncode, -signal.SIGINT)
+        self.assertLess(time.monotonic() - begin, 1)
+
+    def test_a_signal_for_the_suite_alone_ends_its_scenario(self):
+        os.mkdir(self.path("suite"))
+        for n in "ab":
+            shutil.copy(DIGITS, self.path(f"suite/{n}.onnx"))
+        running = self.start("bench", "--suite", self.path("suite"), "--seconds", "30", "--report", self.path("r.json"))
+        time.sleep(3)
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=20)
+        self.assertEqual(running.returncode, 128 + signal.SIGTERM, err)
+        self.assertTrue(os.path.exists(self.path("r.json")))
+
+    def test_ignored_signals_stay_ignored(self):
+        running = self.start("bench", DIGITS, "--seconds", "2", "--starts", "1", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 0, err)
+
+    def feed(self, name, content):
+        """A pipe of that name into which a thread writes this once."""
+        os.mkfifo(self.path(name))
+
+        def write():
+            with open(self.path(name), "wb") as f:
+                f.write(content)
+        threading.Thread(target=write, daemon=True).start()
+        return self.path(name)
+
+    def test_inputs_from_pipes(self):
+        image = self.npy("image.npy", self.image)
+        with open(image, "rb") as f:
+            whole = f.read()
+        code, out, err = retort("run", DIGITS, "-i", self.feed("pipe.npy", whole), "--json")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)["outputs"], json.loads(retort("run", DIGITS, "-i", image, "--json")[1])["outputs"])
+        for i, size in enumerate((0, 3, 11, 40, len(whole) - 1)):
+            code, out, err = retort("run", DIGITS, "-i", self.feed(f"short{i}.npy", whole[:size]))
+            self.assertEqual((code, out), (1, ""))
+            self.assertRegex(err, r"short\d\.npy: (not an \.npy file|the \.npy (header|data) is cut off)")
+
+    def test_models_from_pipes(self):
+        with open(DIGITS, "rb") as f:
+            whole = f.read()
+        for size, right in ((len(whole), 0), (len(whole) - 1, 1), (100, 1), (0, 1)):
+            done = subprocess.run([TOOL, "inspect", "-"], input=whole[:size], capture_output=True)
+            self.assertEqual(done.returncode, right, done.stderr)
+            self.assertEqual(bool(done.stderr), bool(right))
+
+    def test_a_file_that_cannot_be_written_whole_keeps_the_old_one(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        for words, name in ((["run", DIGITS, "--shape", "batch=100", "--save"], "out.npz"), (["run", DIGITS, "--shape", "batch=100", "--save"], "out.csv"),
+                            (["inspect", DIGITS, "--html"], "out.html"), (["convert", DIGITS], "out.onnx")):
+            with open(self.path(name), "wb") as f:
+                f.write(b"old")
+            running = self.start(*words, self.path(name), preexec_fn=limit)
+            _, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 1, err)
+            self.assertIn("cannot write", err)
+            with open(self.path(name), "rb") as f:
+                self.assertEqual(f.read(), b"old", name)
+        self.assertEqual([f for f in os.listdir(self.folder) if f.endswith(".part")], [])
+
+    def test_what_is_replaced(self):
+        """Links stay links, modes stay, and what is no file is written to."""
+        os.mkdir(self.path("far"))
+        os.symlink("far/page.html", self.path("link.html"))
+        with open(self.path("far/page.html"), "w", encoding="utf-8") as f:
+            f.write("old")
+        os.chmod(self.path("far/page.html"), 0o640)
+        self.assertEqual(retort("inspect", DIGITS, "--html", self.path("link.html"))[0], 0)
+        self.assertTrue(os.path.islink(self.path("link.html")))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("far/page.html")).st_mode), 0o640)
+        with open(self.path("far/page.html"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("<html", page)
+        self.assertEqual(retort("inspect", DIGITS, "--html", "/dev/null")[0], 0)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        code, _, err = retort("inspect", DIGITS, "--html", "/dev/full")
+        self.assertEqual(code, 1)
+        self.assertIn("cannot write '/dev/full': No space left on device", err)
+
+    def test_closed_standard_output(self):
+        """A file that the command writes must not become its standard output."""
+        for words, name in ((["run", DIGITS, "--save"], "out.npz"), (["inspect", DIGITS, "--html"], "out.html")):
+            subprocess.run(f"'{TOOL}' {' '.join(words)} '{self.path(name)}' >&- 2>&-", shell=True)
+            _, out, _ = retort(*words, self.path("again_" + name))
+            ends = []
+            for path in (self.path(name), self.path("again_" + name)):
+                with open(path, "rb") as f:
+                    written = f.read()
+                self.assertNotIn(out.splitlines()[0].encode(), written)
+                ends.append((written[:100], written[-20:]))
+            self.assertEqual(ends[0], ends[1])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
