@@ -28,9 +28,12 @@ class Service:
     # [run]
     async def classify(self, pixels: list[float]) -> dict[str, float]:
         image = np.array(pixels, np.float32).reshape(1, 1, 8, 8)
-        async with self._free, asyncio.timeout(LIMIT):  # a task that is cancelled ends its run
-            probabilities, = await self._session.run_async(None, {"image": image})
+        probabilities, = await asyncio.wait_for(self._run(image), LIMIT)
         return {"digit": int(probabilities.argmax()), "probability": round(float(probabilities.max()), 3)}
+
+    async def _run(self, image: np.ndarray) -> list:
+        async with self._free:
+            return await self._session.run_async(None, {"image": image})  # a task that is cancelled ends its run
     # [end]
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,7 +43,7 @@ class Service:
             status, body = await self.reply(await reader.readexactly(length), reader)
             writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
             await writer.drain()
-        except (asyncio.IncompleteReadError, StopIteration, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, StopIteration, ValueError, ConnectionError):
             pass  # no request, or a client that went away
         finally:
             writer.close()
@@ -59,9 +62,9 @@ class Service:
             raise ConnectionResetError("the client went away")
         try:
             return "200 OK", json.dumps(run.result()).encode()
-        except (ValueError, retort.errors.InvalidArgument) as error:
+        except (TypeError, ValueError, retort.errors.InvalidArgument) as error:
             return "400 Bad Request", str(error).encode()
-        except TimeoutError:
+        except asyncio.TimeoutError:
             return "503 Service Unavailable", b"the run took too long"
 
 

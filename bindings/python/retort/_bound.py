@@ -14,6 +14,9 @@ from ._values import OrtValue
 if TYPE_CHECKING:
     from ._runs import Session
 
+_STRINGS = "OSU"  # kinds of dtypes
+_SMALL = {"int2", "uint2", "int4", "uint4", "float4_e2m1fn"}
+
 
 class Results(Mapping[str, Any]):
     """The outputs of a bound run by name, in the order of the model.
@@ -91,7 +94,8 @@ class Binding:
 
         Raises:
             KeyError: the model has no input and no output of a name.
-            ValueError: an array is not contiguous, or one for an output is read-only.
+            ValueError: an array cannot be read or written in place: it is not contiguous, aligned and in native byte
+                order, its elements are smaller than a byte, or it is for an output and read-only or of strings.
             TypeError: something that no run can write into is given for an output.
         """
         self._bind_all({**(values or {}), **by_name}, once=False)
@@ -153,14 +157,15 @@ class Binding:
         source = value
         if value is None:
             raise TypeError(f"input '{name}': got None, expected an array or another value that run() takes")
-        if isinstance(value, np.ndarray) and not value.flags.c_contiguous:
-            if not once:
+        if isinstance(value, np.ndarray):
+            # Strings are always copied: a tensor has them in another form.
+            reason = "" if once or value.dtype.kind in _STRINGS else _why_not_in_place(value)
+            if reason:
                 raise ValueError(
-                    f"input '{name}': the array has strides {value.strides} and cannot be read in place; bind "
-                    "numpy.ascontiguousarray(array), or give it to run(), which copies it"
+                    f"input '{name}': the array {reason} and cannot be read in place; bind a copy of it, or give it to "
+                    "run(), which copies it"
                 )
-            source = np.ascontiguousarray(value)
-        elif not isinstance(value, (np.ndarray, OrtValue)) and hasattr(value, "__dlpack__"):
+        elif not isinstance(value, OrtValue) and hasattr(value, "__dlpack__"):
             source = OrtValue.from_dlpack(value)
         if isinstance(source, OrtValue):
             self._native.bind_ortvalue_input(name, source._ortvalue)
@@ -181,7 +186,7 @@ class Binding:
         if isinstance(value, OrtValue):
             held = value
         elif isinstance(value, np.ndarray):
-            _require_writable(name, value)
+            _require_target(name, value)
             held = OrtValue.ortvalue_from_numpy(value)
         elif hasattr(value, "__dlpack__"):
             target = held = OrtValue.from_dlpack(value)
@@ -208,14 +213,28 @@ def _device_of(value: Any) -> OrtDevice | None:
     return None
 
 
-def _require_writable(name: str, array: np.ndarray) -> None:
+def _require_target(name: str, array: np.ndarray) -> None:
     if not array.flags.writeable:
         raise ValueError(f"output '{name}': the array is read-only; bind one that can be written")
-    if not array.flags.c_contiguous:
+    reason = "has strings" if array.dtype.kind in _STRINGS else _why_not_in_place(array)
+    if reason:
         raise ValueError(
-            f"output '{name}': the array has strides {array.strides} and cannot be written in place; bind a contiguous "
-            "array"
+            f"output '{name}': the array {reason} and cannot be written in place; bind a plain array, or leave the "
+            "output out and read the results of run()"
         )
+
+
+def _why_not_in_place(array: np.ndarray) -> str:
+    """Why a tensor cannot lie over the array; "" if it can."""
+    if not array.flags.c_contiguous:
+        return f"has strides {array.strides}"
+    if not array.flags.aligned:
+        return "is not aligned for its elements"
+    if not array.dtype.isnative:
+        return "is in another byte order"
+    if array.dtype.name in _SMALL:
+        return f"has a whole byte for each {array.dtype.name}"
+    return ""
 
 
 def _list(values: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ class Report(dict[str, Any]):
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Writes the page into a file, which needs no other file."""
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(self.page if self.page is not None else self._repr_html_())
 
 

@@ -7,6 +7,7 @@
 #include "enums.h"
 #include "memory.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -39,11 +40,11 @@ void register_provider_allocator(const std::string& provider, const MemoryInfo& 
   }
   std::vector<const char*> keys, values;
   for (size_t i = 0; i < texts.size(); i += 2) {
-    keys.push_back(texts[i].c_str());
-    values.push_back(texts[i + 1].c_str());
+    keys.push_back(c_text(texts[i]));
+    values.push_back(c_text(texts[i + 1]));
   }
   const Owned<OrtArenaCfg> config = arena ? config_of(*arena) : nullptr;
-  check(api().CreateAndRegisterAllocatorV2(&env(), provider.c_str(), info.get(), config.get(), keys.data(),
+  check(api().CreateAndRegisterAllocatorV2(&env(), c_text(provider), info.get(), config.get(), keys.data(),
                                            values.data(), keys.size()));
 }
 

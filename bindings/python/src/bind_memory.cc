@@ -6,6 +6,7 @@
 #include "enums.h"
 #include "memory.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -90,7 +91,7 @@ void bind_device(nb::module_& m) {
 
 MemoryInfo make_info(const std::string& name, OrtAllocatorType type, int id, OrtMemType memory) {
   OrtMemoryInfo* info = nullptr;
-  if (OrtStatus* status = api().CreateMemoryInfo(name.c_str(), type, id, memory, &info)) {
+  if (OrtStatus* status = api().CreateMemoryInfo(c_text(name), type, id, memory, &info)) {
     const std::string message = api().GetErrorMessage(status);
     api().ReleaseStatus(status);
     throw Misuse(ORT_INVALID_ARGUMENT, message);
@@ -125,7 +126,7 @@ bool same_memory(const MemoryInfo& a, const MemoryInfo& b) {
 MemoryInfo create_v2(const std::string& name, OrtMemoryInfoDeviceType type, uint32_t vendor, int32_t id,
                      OrtDeviceMemoryType memory, size_t alignment, OrtAllocatorType allocator) {
   return MemoryInfo(
-      made<OrtMemoryInfo>(api().CreateMemoryInfo_V2, name.c_str(), type, vendor, id, memory, alignment, allocator));
+      made<OrtMemoryInfo>(api().CreateMemoryInfo_V2, c_text(name), type, vendor, id, memory, alignment, allocator));
 }
 
 void bind_info(nb::module_& m) {

@@ -273,6 +273,26 @@ bool waits_for(nb::handle stream) {
   return number != -1;
 }
 
+// Whether the consumer takes capsules with a version, which came with version 1 of DLPack.
+bool takes_versions(nb::handle max_version) {
+  if (max_version.is_none()) {
+    return false;
+  }
+  int major = 0;
+  if (!PyTuple_Check(max_version.ptr()) || nb::len(max_version) != 2 || !nb::try_cast(max_version[0], major)) {
+    throw nb::type_error("__dlpack__: max_version must be None or a pair of numbers");
+  }
+  return major >= 1;
+}
+
+bool wants_copy(nb::handle copy) {
+  bool wanted = false;
+  if (!copy.is_none() && !nb::try_cast(copy, wanted)) {
+    throw nb::type_error("__dlpack__: copy must be None or a bool");
+  }
+  return wanted;
+}
+
 nb::object to_dlpack(nb::handle self, nb::handle stream, nb::handle max_version, nb::handle device, nb::handle copy) {
   const auto& value = nb::cast<const Value&>(self);
   ExportOptions options;
@@ -283,8 +303,8 @@ nb::object to_dlpack(nb::handle self, nb::handle stream, nb::handle max_version,
     }
   }
   options.waits = waits_for(stream);
-  options.versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
-  if (copy.is_none() || !nb::cast<bool>(copy)) {
+  options.versioned = takes_versions(max_version);
+  if (!wants_copy(copy)) {
     return dlpack_of_value(self, options);
   }
   const TensorForm form = form_of(value.get());

@@ -8,6 +8,7 @@
 #include "numpy.h"
 #include "rooms.h"
 #include "run.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -55,7 +56,7 @@ void Binding::bind(const std::string& name, const OrtValue* value, bool input) {
   {
     // Binding an input of a device copies it there.
     const WithoutGil release;
-    status = input ? api().BindInput(get(), name.c_str(), value) : api().BindOutput(get(), name.c_str(), value);
+    status = input ? api().BindInput(get(), c_text(name), value) : api().BindOutput(get(), c_text(name), value);
   }
   check(status);
 }
@@ -100,7 +101,7 @@ void Binding::bind_output(const std::string& name, const Device& device) {
   is_elsewhere_ = !device.is_host() || is_elsewhere_;
   has_run_ = false;
   const PlaceOf info(device);
-  check(api().BindOutputToDevice(get(), name.c_str(), info.get()));
+  check(api().BindOutputToDevice(get(), c_text(name), info.get()));
 }
 
 void Binding::clear_inputs() {

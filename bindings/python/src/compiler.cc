@@ -12,6 +12,7 @@
 #include "options.h"
 #include "provider_choice.h"
 #include "rooms.h"
+#include "text.h"
 #include "value.h"
 
 namespace nb = nanobind;
@@ -67,7 +68,7 @@ OrtStatus* locate_initializer(void* state, const char* name, const OrtValue* val
     *out = nullptr;
     if (!place.is_none()) {
       const InitializerInfo& info = nb::cast<InitializerInfo&>(place);
-      check(api().CreateExternalInitializerInfo(info.path.c_str(), info.offset, info.size, out));
+      check(api().CreateExternalInitializerInfo(c_text(info.path), info.offset, info.size, out));
     }
   });
 }
@@ -93,7 +94,7 @@ class ModelCompiler {
     const OrtCompileApi& a = compile_api();
     check(a.ModelCompilationOptions_SetEpContextEmbedMode(made, settings.embed));
     if (!settings.weights_file.empty()) {
-      check(a.ModelCompilationOptions_SetOutputModelExternalInitializersFile(made, settings.weights_file.c_str(),
+      check(a.ModelCompilationOptions_SetOutputModelExternalInitializersFile(made, c_text(settings.weights_file),
                                                                              settings.weights_threshold));
     }
     if (settings.flags) {
@@ -111,7 +112,7 @@ class ModelCompiler {
   void to_file(nb::object path) {
     const std::string text = path.is_none() ? "" : nb::cast<std::string>(path);
     if (!text.empty()) {
-      check(compile_api().ModelCompilationOptions_SetOutputModelPath(handle_.get(), text.c_str()));
+      check(compile_api().ModelCompilationOptions_SetOutputModelPath(handle_.get(), c_text(text)));
     }
     compile();
   }
@@ -154,15 +155,15 @@ class ModelCompiler {
   }
 
   void set_binary_information(const std::string& folder, const std::string& name) {
-    check(compile_api().ModelCompilationOptions_SetEpContextBinaryInformation(handle_.get(), folder.c_str(),
-                                                                              name.c_str()));
+    check(compile_api().ModelCompilationOptions_SetEpContextBinaryInformation(handle_.get(), c_text(folder),
+                                                                              c_text(name)));
   }
 
  private:
   void set_input() {
     if (is_path_) {
       const std::string path = nb::cast<std::string>(model_);
-      check(compile_api().ModelCompilationOptions_SetInputModelPath(handle_.get(), path.c_str()));
+      check(compile_api().ModelCompilationOptions_SetInputModelPath(handle_.get(), c_text(path)));
     } else {
       const nb::bytes bytes = nb::cast<nb::bytes>(model_);
       check(compile_api().ModelCompilationOptions_SetInputModelFromBuffer(handle_.get(), bytes.c_str(), bytes.size()));

@@ -9,6 +9,7 @@
 #include "gil_lock.h"
 #include "memory.h"
 #include "rooms.h"
+#include "text.h"
 #include "value.h"
 
 namespace nb = nanobind;
@@ -65,7 +66,7 @@ void register_library(const std::string& name, const std::string& path) {
   OrtStatus* status = nullptr;
   {
     const WithoutGil release;
-    status = api().RegisterExecutionProviderLibrary(&environment, name.c_str(), path.c_str());
+    status = api().RegisterExecutionProviderLibrary(&environment, c_text(name), c_text(path));
   }
   check(status);
 }
@@ -75,7 +76,7 @@ void unregister_library(const std::string& name) {
   OrtStatus* status = nullptr;
   {
     const WithoutGil release;
-    status = api().UnregisterExecutionProviderLibrary(&environment, name.c_str());
+    status = api().UnregisterExecutionProviderLibrary(&environment, c_text(name));
   }
   check(status);
 }
@@ -117,14 +118,14 @@ std::vector<const OrtEpDevice*> handles_of(const std::vector<EpDevice>& devices)
 OrtCompiledModelCompatibility compatibility(const std::vector<EpDevice>& devices, const std::string& info) {
   const std::vector<const OrtEpDevice*> handles = handles_of(devices);
   OrtCompiledModelCompatibility result{};
-  check(api().GetModelCompatibilityForEpDevices(handles.data(), handles.size(), info.c_str(), &result));
+  check(api().GetModelCompatibilityForEpDevices(handles.data(), handles.size(), c_text(info), &result));
   return result;
 }
 
 nb::dict incompatibility(const std::string& provider, const HardwareDevice& device) {
   needs(24, "get_hardware_device_ep_incompatibility_details()");
   OrtDeviceEpIncompatibilityDetails* details = nullptr;
-  check(api().GetHardwareDeviceEpIncompatibilityDetails(&env(), provider.c_str(), device.handle, &details));
+  check(api().GetHardwareDeviceEpIncompatibilityDetails(&env(), c_text(provider), device.handle, &details));
   const std::unique_ptr<OrtDeviceEpIncompatibilityDetails, void (*)(OrtDeviceEpIncompatibilityDetails*)> owned(
       details, [](OrtDeviceEpIncompatibilityDetails* d) { api().ReleaseDeviceEpIncompatibilityDetails(d); });
   uint32_t reasons = 0;

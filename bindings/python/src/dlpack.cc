@@ -224,6 +224,9 @@ Owned<OrtValue> tensor_of_source(const Source& source) {
   Owned<OrtMemoryInfo> place;
   try {
     form.element = element_of_type(tensor.type);
+    if (tensor.rank < 0) {
+      throw Misuse(ORT_INVALID_ARGUMENT, "from_dlpack: the tensor has " + std::to_string(tensor.rank) + " dimensions");
+    }
     form.shape.assign(tensor.shape, tensor.shape + tensor.rank);
     place = place_of(tensor.device);
     // The streams on which the engine will use the tensor are not known here, so none can be named to the producer.

@@ -13,6 +13,7 @@
 #include "pairs.h"
 #include "provider_choice.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -104,7 +105,7 @@ nb::object info_from_model(const std::string& path, const std::string& provider)
   needs(24, "get_compatibility_info_from_model()");
   OrtAllocator* allocator = default_allocator();
   char* text = nullptr;
-  check(api().GetCompatibilityInfoFromModel(path.c_str(), provider.c_str(), allocator, &text));
+  check(api().GetCompatibilityInfoFromModel(c_text(path), c_text(provider), allocator, &text));
   return compatibility_info(text, allocator);
 }
 
@@ -117,7 +118,7 @@ nb::object info_from_bytes(nb::handle data, const std::string& provider) {
   OrtAllocator* allocator = default_allocator();
   char* text = nullptr;
   OrtStatus* status = api().GetCompatibilityInfoFromModelBytes(view.buf, static_cast<size_t>(view.len),
-                                                               provider.c_str(), allocator, &text);
+                                                               c_text(provider), allocator, &text);
   PyBuffer_Release(&view);
   check(status);
   return compatibility_info(text, allocator);

@@ -12,6 +12,7 @@
 
 #include "adapter_file.h"
 #include "rooms.h"
+#include "text.h"
 #include "value.h"
 
 namespace nb = nanobind;
@@ -105,7 +106,7 @@ AdapterFormat read_adapter(const Path& path) {
 
 void LoraAdapter::load(const std::string& path) {
   OrtLoraAdapter* adapter = nullptr;
-  if (OrtStatus* status = api().CreateLoraAdapter(path.c_str(), nullptr, &adapter)) {
+  if (OrtStatus* status = api().CreateLoraAdapter(c_text(path), nullptr, &adapter)) {
     const std::string message = api().GetErrorMessage(status);
     const OrtErrorCode code = api().GetErrorCode(status);
     api().ReleaseStatus(status);

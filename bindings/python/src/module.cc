@@ -1,5 +1,6 @@
 // The module _native. Each room adds its own classes and functions.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
 
 #include "rooms.h"
 
@@ -7,8 +8,26 @@
 // runs, so it is refused at the end of this file.
 #define PyInit__native retort_make_native
 
+namespace {
+
+// Gives the module the classes and functions of the first one.
+void share(nanobind::handle first, nanobind::module_& m) {
+  for (auto [name, value] : nanobind::borrow<nanobind::dict>(first.attr("__dict__"))) {
+    if (nanobind::cast<std::string_view>(name).starts_with("__")) continue;
+    m.attr(name) = value;
+  }
+}
+
+}  // namespace
+
 NB_MODULE(_native, m) {
   using namespace retort::python;
+  // A program that took the package out of sys.modules may import it again. The classes exist once in a process.
+  static nanobind::handle first;
+  if (first.is_valid()) {
+    share(first, m);
+    return;
+  }
   m.doc() = "The engine's classes and functions, over the C interface. Use the package, not this module.";
   nanobind::set_leak_warnings(false);  // a program may end while threads of its own still have objects
   bind_errors(m);
@@ -28,6 +47,7 @@ NB_MODULE(_native, m) {
   bind_compiler(m);
   bind_packages(m);
   bind_tools(m);
+  first = nanobind::object(m).release();
 }
 
 #undef PyInit__native

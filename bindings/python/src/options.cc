@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "provider_choice.h"
+#include "text.h"
 #include "value.h"
 
 namespace nb = nanobind;
@@ -19,7 +20,7 @@ void write_settings(const SessionSettings& s, OrtSessionOptions* handle) {
   const SessionSettings usual;
   if (!s.cpu_arena) check(a.DisableCpuMemArena(handle));
   if (!s.memory_pattern) check(a.DisableMemPattern(handle));
-  if (s.profiling) check(a.EnableProfiling(handle, s.profile_prefix.c_str()));
+  if (s.profiling) check(a.EnableProfiling(handle, c_text(s.profile_prefix)));
   if (s.deterministic) check(a.SetDeterministicCompute(handle, true));
   if (!s.own_threads) check(a.DisablePerSessionThreads(handle));
   if (s.mode != usual.mode) check(a.SetSessionExecutionMode(handle, s.mode));
@@ -28,8 +29,8 @@ void write_settings(const SessionSettings& s, OrtSessionOptions* handle) {
   if (s.intra_threads != usual.intra_threads) check(a.SetIntraOpNumThreads(handle, s.intra_threads));
   if (s.log_severity != usual.log_severity) check(a.SetSessionLogSeverityLevel(handle, s.log_severity));
   if (s.log_verbosity != usual.log_verbosity) check(a.SetSessionLogVerbosityLevel(handle, s.log_verbosity));
-  if (!s.log_id.empty()) check(a.SetSessionLogId(handle, s.log_id.c_str()));
-  if (!s.optimized_path.empty()) check(a.SetOptimizedModelFilePath(handle, s.optimized_path.c_str()));
+  if (!s.log_id.empty()) check(a.SetSessionLogId(handle, c_text(s.log_id)));
+  if (!s.optimized_path.empty()) check(a.SetOptimizedModelFilePath(handle, c_text(s.optimized_path)));
 }
 
 std::atomic<bool> has_seed{false};
@@ -93,7 +94,7 @@ SessionOptions::SessionOptions(const SessionOptions& other)
 
 void SessionOptions::add_config_entry(const std::string& key, const std::string& value) {
   try {
-    check(api().AddSessionConfigEntry(base_.get(), key.c_str(), value.c_str()));
+    check(api().AddSessionConfigEntry(base_.get(), c_text(key), c_text(value)));
   } catch (const Error& error) {
     throw std::runtime_error(error.what());  // as in the official package
   }
@@ -112,12 +113,12 @@ bool SessionOptions::config_on(const std::string& key) const {
 
 void SessionOptions::add_free_dimension(const std::string& name, int64_t extent, bool by_denotation) {
   const auto add = by_denotation ? api().AddFreeDimensionOverride : api().AddFreeDimensionOverrideByName;
-  check(add(base_.get(), name.c_str(), extent));
+  check(add(base_.get(), c_text(name), extent));
   (by_denotation ? denotations_ : dimensions_).emplace_back(name, extent);
 }
 
 void SessionOptions::register_custom_ops(const std::string& path) {
-  check(api().RegisterCustomOpsLibrary_V2(base_.get(), path.c_str()));
+  check(api().RegisterCustomOpsLibrary_V2(base_.get(), c_text(path)));
   custom_ops_.push_back(path);
 }
 
@@ -130,7 +131,7 @@ void SessionOptions::add_initializer(const std::string& name, nb::object value) 
   const size_t bytes = element_bytes(form.element, count_of(form.shape.data(), form.shape.size()));
   auto view = made<OrtValue>(api().CreateTensorWithDataAsOrtValue, memory_of(given), data_of(given), bytes,
                              form.shape.data(), form.shape.size(), form.element);
-  check(api().AddInitializer(base_.get(), name.c_str(), view.get()));
+  check(api().AddInitializer(base_.get(), c_text(name), view.get()));
   kept_.push_back(std::move(value));
   kept_.push_back(wrap(std::move(view)));
 }
@@ -148,7 +149,7 @@ void SessionOptions::add_external_initializers(nb::sequence names, nb::sequence 
     texts.push_back(nb::cast<std::string>(names[i]));
     handles.push_back(unwrap(values[i], "add_external_initializers(): a value"));
   }
-  std::transform(texts.begin(), texts.end(), std::back_inserter(pointers), [](auto& t) { return t.c_str(); });
+  std::transform(texts.begin(), texts.end(), std::back_inserter(pointers), [](auto& t) { return c_text(t); });
   check(api().AddExternalInitializers(base_.get(), pointers.data(), handles.data(), count));
   kept_.push_back(nb::tuple(values));
 }
@@ -170,7 +171,7 @@ void SessionOptions::add_external_files(const std::vector<std::string>& names, n
       throw Error(ORT_INVALID_ARGUMENT, "file '" + names[i] + "': the length is " + std::to_string(lengths[i]) +
                                             ", but the buffer has " + std::to_string(held->back()->size()) + " bytes");
     }
-    pointers.push_back(names[i].c_str());
+    pointers.push_back(c_text(names[i]));
     data.push_back(held->back()->data());
   }
   check(

@@ -16,6 +16,7 @@
 #include "options.h"
 #include "rooms.h"
 #include "session.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -58,7 +59,7 @@ class Component {
  public:
   Component(const OrtModelPackageContext* package, const std::string& name, const PackageOptions& options) {
     OrtModelPackageComponentContext* made = nullptr;
-    check(package_api().SelectComponent(package, name.c_str(), options.get(), &made));
+    check(package_api().SelectComponent(package, c_text(name), options.get(), &made));
     handle_.reset(made);
   }
 
@@ -98,7 +99,7 @@ class Package {
  public:
   explicit Package(const std::filesystem::path& root) {
     OrtModelPackageContext* made = nullptr;
-    check(package_api().CreateModelPackageContext(root.c_str(), &made));
+    check(package_api().CreateModelPackageContext(c_text(root.native()), &made));
     handle_.reset(made);
   }
 
@@ -125,26 +126,26 @@ class Package {
 
   size_t variant_count(const std::string& component) const {
     size_t count = 0;
-    check(package_api().ModelPackage_GetVariantCount(get(), component.c_str(), &count));
+    check(package_api().ModelPackage_GetVariantCount(get(), c_text(component), &count));
     return count;
   }
 
   std::vector<std::string> variants(const std::string& component) const {
     const char* const* names = nullptr;
     size_t count = 0;
-    check(package_api().ModelPackage_GetVariantNames(get(), component.c_str(), &names, &count));
+    check(package_api().ModelPackage_GetVariantNames(get(), c_text(component), &names, &count));
     return {names, names + count};
   }
 
   std::optional<std::string> provider_of(const std::string& component, const std::string& variant) const {
     const char* name = nullptr;
-    check(package_api().ModelPackage_GetVariantEpName(get(), component.c_str(), variant.c_str(), &name));
+    check(package_api().ModelPackage_GetVariantEpName(get(), c_text(component), c_text(variant), &name));
     return name ? std::optional<std::string>(name) : std::nullopt;
   }
 
   std::string resolve(const std::string& text, const std::optional<std::string>& folder, bool must_exist) const {
     const char* path = nullptr;
-    check(package_api().ModelPackage_ResolveStringRef(get(), folder ? folder->c_str() : nullptr, text.c_str(),
+    check(package_api().ModelPackage_ResolveStringRef(get(), folder ? c_text(*folder) : nullptr, c_text(text),
                                                       must_exist, &path));
     return path;
   }

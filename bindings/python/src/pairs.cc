@@ -1,5 +1,7 @@
 #include "pairs.h"
 
+#include "text.h"
+
 namespace retort::python {
 
 Pairs pairs_of(const OrtKeyValuePairs* pairs) {
@@ -18,8 +20,8 @@ Pairs pairs_of(const OrtKeyValuePairs* pairs) {
 
 PairPointers::PairPointers(const Pairs& pairs) {
   for (const auto& [key, value] : pairs) {
-    keys.push_back(key.c_str());
-    values.push_back(value.c_str());
+    keys.push_back(c_text(key));
+    values.push_back(c_text(value));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -136,7 +137,7 @@ Pairs custom_metadata(const OrtModelMetadata* metadata) {
   for (int64_t i = 0; i < count; ++i) {
     const std::string key = take_text(allocator, keys[i]);
     char* value = nullptr;
-    check(api().ModelMetadataLookupCustomMetadataMap(metadata, allocator, key.c_str(), &value));
+    check(api().ModelMetadataLookupCustomMetadataMap(metadata, allocator, c_text(key), &value));
     result[key] = take_text(allocator, value);
   }
   if (keys) {

@@ -1,5 +1,7 @@
 #include "provider_choice.h"
 
+#include "text.h"
+
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -88,7 +90,7 @@ void append_provider(OrtSessionOptions* handle, const ProviderRequest& request) 
     throw std::runtime_error("Unknown Provider Type: " + request.name);  // the text of the official package
   }
   const PairPointers options(request.options);
-  check(api().SessionOptionsAppendExecutionProvider(handle, short_name(request.name).c_str(), options.keys.data(),
+  check(api().SessionOptionsAppendExecutionProvider(handle, c_text(short_name(request.name)), options.keys.data(),
                                                     options.values.data(), options.keys.size()));
 }
 

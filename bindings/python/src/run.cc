@@ -174,7 +174,7 @@ Outputs::Outputs(const Session& session, nb::handle names)
       PyErr_Clear();
       throw nb::type_error("output_names must be a sequence of str");
     }
-    requested_.push_back(text);
+    requested_.push_back(c_text({text, static_cast<size_t>(length)}));
   }
   names_ = requested_.data();
 }

@@ -6,6 +6,7 @@
 #include "devices.h"
 #include "lora.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -36,7 +37,7 @@ std::string RunOptions::tag() const {
 
 void RunOptions::add_config_entry(const std::string& key, const std::string& value) {
   try {
-    check(api().AddRunConfigEntry(get(), key.c_str(), value.c_str()));
+    check(api().AddRunConfigEntry(get(), c_text(key), c_text(value)));
   } catch (const Error& error) {
     throw std::runtime_error(error.what());  // as in the official package
   }
@@ -64,7 +65,7 @@ void RunOptions::set_sync_stream(nb::object stream) {
 
 void RunOptions::enable_profiling(const std::string& prefix) {
   needs(25, "RunOptions.enable_profiling()");
-  check(api().RunOptionsEnableProfiling(get(), prefix.c_str()));
+  check(api().RunOptionsEnableProfiling(get(), c_text(prefix)));
 }
 
 void RunOptions::disable_profiling() {

@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "pairs.h"
+#include "text.h"
 
 namespace retort::python {
 
@@ -26,7 +27,7 @@ class RunOptions {
   int log_verbosity() const;
   void set_log_verbosity(int level) { check(api().RunOptionsSetRunLogVerbosityLevel(get(), level)); }
   std::string tag() const;
-  void set_tag(const std::string& tag) { check(api().RunOptionsSetRunTag(get(), tag.c_str())); }
+  void set_tag(const std::string& tag) { check(api().RunOptionsSetRunTag(get(), c_text(tag))); }
 
   void add_config_entry(const std::string& key, const std::string& value);
   std::string config_entry(const std::string& key) const;

@@ -9,6 +9,7 @@
 #include "enums.h"
 #include "numpy.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -24,7 +25,7 @@ struct Values {
     if (view.element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
       texts = texts_of_array(array);
       for (const std::string& text : texts) {
-        pointers.push_back(text.c_str());
+        pointers.push_back(c_text(text));
       }
     } else if (!view.in_place) {
       throw Misuse(ORT_INVALID_ARGUMENT,

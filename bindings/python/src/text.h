@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
 
 namespace retort::python {
 
@@ -18,6 +19,16 @@ inline std::string text_of(nanobind::handle object) {
   const nanobind::object text = checked(PyObject_Str(object.ptr()));
   const nanobind::object bytes = checked(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
   return {PyBytes_AsString(bytes.ptr()), static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+// The text as the C interface takes texts. Throws ValueError if it contains a NUL, which would end it there. Needs no
+// GIL.
+inline const char* c_text(std::string_view text) {
+  if (const size_t end = text.find('\0'); end != text.npos) {
+    const std::string shown(text.substr(0, end));
+    throw nanobind::value_error(("a text contains a NUL character after '" + shown + "'").c_str());
+  }
+  return text.data();
 }
 
 }  // namespace retort::python

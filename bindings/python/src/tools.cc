@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "gil_lock.h"
 #include "rooms.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -22,15 +23,15 @@ std::string describe_model(const std::string& path, const Options& options) {
       reinterpret_cast<RetortDescribeModel>(get_retort_function("RetortDescribeModel", "describe_model()"));
   std::vector<const char*> keys, values;
   for (const auto& [key, value] : options) {
-    keys.push_back(key.c_str());
-    values.push_back(value.c_str());
+    keys.push_back(c_text(key));
+    values.push_back(c_text(value));
   }
   OrtAllocator* allocator = default_allocator();
   char* json = nullptr;
   OrtStatus* status = nullptr;
   {
     const WithoutGil release;
-    status = describe(path.c_str(), keys.data(), values.data(), keys.size(), allocator, &json);
+    status = describe(c_text(path), keys.data(), values.data(), keys.size(), allocator, &json);
   }
   check(status);
   return take_text(allocator, json);
@@ -51,7 +52,7 @@ void write_model(const std::string& from, const std::string& to, const std::stri
   OrtStatus* status = nullptr;
   {
     const WithoutGil release;
-    status = write(from.c_str(), to.c_str(), format.c_str(), external.c_str(), threshold);
+    status = write(c_text(from), c_text(to), c_text(format), c_text(external), threshold);
   }
   check(status);
 }

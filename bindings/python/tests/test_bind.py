@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 import retort
-from models import add, decoder
+from models import add, decoder, model
+from onnx import TensorProto, helper
 
 
 def session() -> retort.InferenceSession:
@@ -67,6 +69,42 @@ def test_lists_and_numbers_get_the_type_of_the_input() -> None:
     assert session().bind(x=[1, 2], y=[3.5, 4]).run()["z"].tolist() == [4.5, 6.0]
 
 
+def unaligned(values: list[float]) -> np.ndarray:
+    array = np.ndarray((len(values),), np.float32, bytearray(4 * len(values) + 1), 1)
+    array[:] = values
+    return array
+
+
+@pytest.mark.parametrize(
+    ("array", "reason"),
+    [(unaligned([1, 2]), "is not aligned"), (np.array([1, 2], np.dtype(np.float32).newbyteorder()), "is in another byte order")],
+    ids=["unaligned", "swapped"],
+)
+def test_arrays_that_no_run_could_read_or_write_are_refused(array: np.ndarray, reason: str) -> None:
+    ones = np.ones(2, np.float32)
+    binding = session().bind(x=ones, y=ones)
+    for name in ("x", "z"):
+        with pytest.raises(ValueError, match=f"'{name}': the array {reason}"):
+            binding.bind({name: array})
+    assert binding.run(x=array)["z"].tolist() == [2, 3]  # one run reads a copy
+
+
+@pytest.mark.retort_only("official ONNX Runtime has no Identity of int4")
+def test_elements_that_share_bytes_and_strings_are_no_targets() -> None:
+    four = np.array([1, 2, 3], ml_dtypes.int4)
+    same = [helper.make_node("Identity", ["x"], ["y"])]
+    small = retort.InferenceSession(model(same, {"x": (TensorProto.INT4, ["n"])}, {"y": (TensorProto.INT4, ["n"])}))
+    with pytest.raises(ValueError, match="'y': the array has a whole byte for each int4"):
+        small.bind(y=np.zeros(3, ml_dtypes.int4))
+    with pytest.raises(ValueError, match="'x': the array has a whole byte for each int4"):
+        small.bind(x=four)
+    assert small.bind().run(x=four)["y"].tolist() == [1, 2, 3]
+    words = retort.InferenceSession(model(same, {"x": (TensorProto.STRING, ["n"])}, {"y": (TensorProto.STRING, ["n"])}))
+    with pytest.raises(ValueError, match="'y': the array has strings"):
+        words.bind(y=np.array(["", ""], object))
+    assert words.bind(x=np.array(["a", "b"])).run()["y"].tolist() == ["a", "b"]
+
+
 def test_mistakes_are_named() -> None:
     ones = np.ones((2, 2), np.float32)
     binding = session().bind()
@@ -121,7 +159,7 @@ def test_the_ledger_lists_copies() -> None:
     assert one.copies().total_bytes == 0
     memory = np.zeros(17, np.uint8)
     x = memory[1:].view(np.float32)  # not aligned: the engine has to copy it
-    one.bind(x=x, y=np.ones(4, np.float32)).run()
+    one.bind(y=np.ones(4, np.float32)).run(x=x)
     ledger = one.copies()
     assert isinstance(ledger, retort.CopyLedger)
     assert repr(ledger) == "<CopyLedger: 16 bytes in 1 copies>"
@@ -148,6 +186,8 @@ def test_copies_can_be_forbidden() -> None:
             strict.run(None, {"x": ones, "y": array})
         with pytest.raises(retort.errors.InvalidArgument, match="forbids"):
             strict.io_binding().bind_cpu_input("y", array)
+        with pytest.raises(retort.errors.InvalidArgument, match="forbids"):
+            strict.bind(x=ones).run(y=array)
     assert strict.run(None, {"x": ones, "y": ones})[0].tolist() == [2] * 4
     assert len(strict.copies()) == 0
     # An output over a part of an input that is still needed cannot be written in place.

@@ -113,6 +113,13 @@ def test_versions_devices_and_copies():
     assert copy.numpy().tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("wrong", [{"stream": "x"}, {"max_version": "x"}, {"max_version": (1,)}, {"copy": "x"}], ids=str)
+def test_arguments_of_the_protocol_are_checked(wrong):
+    value = value_of(np.ones(2, np.float32))
+    with pytest.raises(TypeError, match=f"__dlpack__: {next(iter(wrong))} must be"):
+        value.__dlpack__(**wrong)
+
+
 def test_read_only_memory_stays_so():
     array = np.arange(3, dtype=np.float32)
     array.flags.writeable = False

@@ -188,3 +188,20 @@ def test_the_process_ends_while_other_threads_run() -> None:
         print("ends")
     """)
     assert out == "ends\n"
+
+
+def test_the_package_can_be_imported_again() -> None:
+    run("""
+        first, before = retort, retort.InferenceSession(add())
+        for name in [name for name in sys.modules if name.partition(".")[0] == "retort"]:
+            del sys.modules[name]
+        import retort
+        assert retort is not first and retort.SessionOptions is first.SessionOptions
+        again = retort.InferenceSession(add(), retort.SessionOptions())
+        for session in (before, again):
+            assert session.run(None, FEED)[0].tolist() == [2] * 4
+        try:
+            again.run(None, {"x": FEED["x"], "y": np.ones(4)})
+        except first.errors.InvalidArgument as error:
+            assert isinstance(error, retort.errors.InvalidArgument)
+    """)

@@ -326,6 +326,22 @@ def test_a_path_with_a_nul_character_names_no_other_file(tmp_path: pathlib.Path)
         retort.InferenceSession(f"{path}\0.onnx")
 
 
+def test_texts_with_a_nul_character_are_not_cut_off(tmp_path: pathlib.Path) -> None:
+    session, options = retort.InferenceSession(add()), retort.SessionOptions()
+    with pytest.raises(ValueError, match="NUL character after 'z'"):
+        session.run(["z\0"], feed())
+    with pytest.raises(ValueError, match="NUL character after 'key'"):
+        options.add_session_config_entry("key\0", "1")
+    with pytest.raises(ValueError, match="NUL character after '1'"):
+        retort.RunOptions().add_run_config_entry("key", "1\0")
+    with pytest.raises(ValueError, match="NUL character after 'z'"):
+        session.io_binding().bind_output("z\0")
+    options.optimized_model_filepath = f"{tmp_path}/saved.onnx\0"
+    with pytest.raises(ValueError, match="NUL character after '.*saved.onnx'"):
+        retort.InferenceSession(add(), options)
+    assert not list(tmp_path.iterdir())
+
+
 def test_values_of_another_kind_are_named() -> None:
     wrong: Any = feed()
     with pytest.raises(TypeError, match="dict of input names and OrtValues"):
