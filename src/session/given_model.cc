@@ -112,7 +112,7 @@ void replace_initializers(Graph& graph, const SessionOptions& options, const Log
     const auto found = all.find(name);
     if (found != all.end())
       replace_initializer(name, *found->second, given);
-    else  // as ONNX Runtime, which says nothing
+    else  // ONNX Runtime ignores it without a message
       logger.warn("a value was given for initializer '{}', which the model does not have, so it has no effect; {}",
                   name, known_names(name, all));
   }

@@ -106,6 +106,19 @@ class Endings(ToolTest):
             self.assertEqual((code, out), (1, ""))
             self.assertRegex(err, r"short\d\.npy: (not an \.npy file|the \.npy (header|data) is cut off)")
 
+    def test_a_large_array_is_in_memory_once(self):
+        graph = helper.make_graph([helper.make_node("ReduceMax", ["x"], ["y"], keepdims=0)], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), self.path("m.onnx"))
+        peaks = []
+        for elements in (1, ELEMENTS):
+            running = self.start("run", self.path("m.onnx"), "-i", self.npy("x.npy", np.zeros(elements, np.float32)))
+            _, status, usage = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(running.returncode, 0, running.communicate()[1])
+            peaks.append(usage.ru_maxrss << 10)
+        self.assertLess(peaks[1] - peaks[0], 1.3 * 4 * ELEMENTS)
+
     def test_models_from_pipes(self):
         with open(DIGITS, "rb") as f:
             whole = f.read()
