@@ -85,9 +85,9 @@ inline WorkerHead* worker_head(void* scratch, size_t worker_bytes, int worker) {
   return reinterpret_cast<WorkerHead*>(static_cast<char*>(scratch) + size_t(worker) * worker_bytes);
 }
 
-/// One output row of an image, channels [c0, c1); a task of a depthwise convolution computes some of them.
-struct DepthwiseRow {
-  size_t image, y, c0, c1;
+/// Output rows [y0, y1) of an image, channels [c0, c1): a part of a task of a depthwise convolution.
+struct DepthwisePart {
+  size_t image, y0, y1, c0, c1;
 };
 inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; channel blocks are multiples of it
 
