@@ -33,6 +33,7 @@ struct Run {
   uint32_t columns_inside;  // bit c: whether input column c of the run is inside the image
   size_t pixel, out_line;   // the first output pixel; pixels from one output row to the next
   size_t rows, columns;     // the number of output rows, and of existing pixels in each
+  bool prefetches;          // also at the edges; small images are near
 };
 
 // Pixels of a run: enough independent sums to hide the latency of two multiply-adds per cycle, few enough for 16
@@ -40,7 +41,8 @@ struct Run {
 constexpr size_t kPixels = 7;
 
 // Output rows of a tile with stride 1. Two share all input rows but two, so that a third of the loads from the first-
-// level cache is saved; with 16 registers they would not fit.
+// level cache is saved; with 16 registers they would not fit. Images that come from memory are read row by row: up to
+// 1.3 times as fast, because processors prefetch fewer streams.
 constexpr size_t kMostRows = kLanes == 16 ? 2 : 1;
 
 // Whether masked loads are as fast as others, so that the last channels need no copy.
@@ -146,6 +148,14 @@ HWY_INLINE void prefetch_rows(const float* in, const Run& run) {
   }
 }
 
+// The same for all channels of a run at an edge. Not part of its loop over channels, which needs all registers.
+template <size_t kStride, size_t kRows>
+HWY_NOINLINE void prefetch_edge(const Run& shared_run, size_t c0, size_t c1) {
+  const Run run = shared_run;
+  const float* const after = run.input + ptrdiff_t(run.inside.count()) * run.line;
+  for (size_t c = c0; c < c1; c += 64 / sizeof(float)) prefetch_rows<kStride, kRows>(after + c, run);
+}
+
 // Computes channels [c0, c1), a multiple of a vector, of a run whose pixels and inputs all exist. The copies keep the
 // geometry in registers: the compiler must assume that a store of a vector changes it in memory.
 template <size_t kKernel, size_t kStride, size_t kRows>
@@ -169,10 +179,13 @@ HWY_NOINLINE void convolve_edge(const Run& shared_run, const Finish& shared_fini
     const size_t n = std::min(kLanes, c1 - c);
     Tile<kKernel, kStride, kRows> tile;
     tile.add_window(run.input + c, run.weights + c * run.vector_weights, run, EdgeColumns(run.columns_inside, n));
-    OutputTile at{run.pixel, run.out_line, kRows, run.columns, c, n};
-    if (!kFastMasks && n < kLanes) return finish.template store_rarely<kRows, kPixels>(tile.sums, at);
-    if (!kFastMasks) at.channels = kLanes;  // a constant, so that no store tests it
-    finish.template store<kRows, kPixels>(tile.sums, at);
+    // Constant channels, where they are, spare every store a test.
+    const OutputTile whole{run.pixel, run.out_line, kRows, run.columns, c, kFastMasks ? n : kLanes};
+    if (kFastMasks || n == kLanes) {
+      finish.template store<kRows, kPixels>(tile.sums, whole);
+    } else {
+      finish.template store_rarely<kRows, kPixels>(tile.sums, {run.pixel, run.out_line, kRows, run.columns, c, n});
+    }
   }
 }
 
@@ -210,6 +223,7 @@ HWY_INLINE void convolve_run(const Run& run, const Finish& finish, size_t c0, si
   constexpr ConvolveFunction kEdge = convolve_edge<kKernel, kStride, kRows>;
   const bool inner = (run.columns_inside & kAll) == kAll && run.columns >= kPixels;
   const size_t whole = kFastMasks && !inner ? c1 : c0 + (c1 - c0) / kLanes * kLanes;
+  if (!inner && run.prefetches) prefetch_edge<kStride, kRows>(run, c0, c1);
   if (c0 < whole) (inner ? convolve_inner<kKernel, kStride, kRows> : kEdge)(run, finish, c0, whole);
   if (whole == c1) return;
   kFastMasks ? kEdge(run, finish, whole, c1) : convolve_tail(run, finish, whole, c1, kInputs, kEdge);
@@ -260,6 +274,7 @@ void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail
   const bool usual = s.dilation_w == 1 && s.stride_w <= 2 && !(copies && s.kernel_h > kMostTailRows);
   Run run;
   run.rows = rows;
+  run.prefetches = !conv_detail::is_near_image(s);
   run.out_line = s.out_w;
   run.step = ptrdiff_t(s.in_pixel_stride);
   run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.step;
@@ -298,7 +313,8 @@ void depthwise_part(const ConvArgs& args, const conv_detail::DepthwisePart& part
   const ConvShape& s = args.shape;
   const Finish finish(args);
   const bool steps = s.stride_h * s.dilation_h * s.stride_w * s.dilation_w == 1;
-  const size_t most = steps && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) ? kMostRows : 1;
+  const size_t most =
+      !conv_detail::is_far_image(s) && steps && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) ? kMostRows : 1;
   for (size_t y = part.y0; y < part.y1 && !par.cancelled();) {
     const size_t rows = std::min(most, part.y1 - y);
     convolve_rows(args, finish, part, y, rows);
@@ -346,7 +362,9 @@ void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
   const size_t channels = round_up(ceil_div(s.out_c, std::max(column_cuts, ceil_div(s.out_c, fitting))), kMaxLanes);
   const size_t channel_blocks = ceil_div(s.out_c, channels);
   const size_t rows = ceil_div(s.out_h, row_blocks);
-  const size_t near = std::max(kNearBytes / std::max<size_t>(window, 1) / kMaxLanes * kMaxLanes, kFewChannels);
+  // Large images are read in order, as memory needs it.
+  const size_t fits_near = kNearBytes / std::max<size_t>(window, 1) / kMaxLanes * kMaxLanes;
+  const size_t near = is_near_image(s) ? std::max(fits_near, kFewChannels) : channels;
   const auto run = RETORT_SELECT(depthwise_part);
   par.for_each(s.batch * row_blocks * channel_blocks, [&](size_t task, int) {
     DepthwisePart part;
