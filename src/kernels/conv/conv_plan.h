@@ -85,10 +85,16 @@ inline WorkerHead* worker_head(void* scratch, size_t worker_bytes, int worker) {
   return reinterpret_cast<WorkerHead*>(static_cast<char*>(scratch) + size_t(worker) * worker_bytes);
 }
 
-/// One output row of an image, channels [c0, c1); a task of a depthwise convolution computes some of them.
-struct DepthwiseRow {
-  size_t image, y, c0, c1;
+/// Output rows [y0, y1) of an image, channels [c0, c1): a part of a task of a depthwise convolution.
+struct DepthwisePart {
+  size_t image, y0, y1, c0, c1;
 };
+/// Bytes of an input image.
+inline size_t image_bytes(const ConvShape& s) { return s.in_h * s.in_w * s.in_pixel_stride * sizeof(float); }
+/// Whether the second-level cache holds much of an image. Each row is read as often as the kernel has rows.
+inline bool is_near_image(const ConvShape& s) { return image_bytes(s) <= (size_t(400) << 10) * s.kernel_h; }
+/// Whether an image probably comes from memory.
+inline bool is_far_image(const ConvShape& s) { return image_bytes(s) > size_t(8) << 20; }
 inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; channel blocks are multiples of it
 
 size_t depthwise_packed_bytes(const ConvShape& shape);

@@ -243,33 +243,6 @@ TEST(Conv, WinogradFilters) {
   }
 }
 
-TEST(Conv, Depthwise) {
-  for (const size_t channels : {1, 3, 16, 17, 24, 33, 64}) {
-    for (const size_t kernel : {1, 2, 3, 5, 7, 9}) {
-      for (const size_t stride : {1, 2, 3}) {
-        ConvCase c{.in_c = channels, .out_c = channels, .in_h = 11, .in_w = 25, .kernel_h = kernel, .kernel_w = kernel};
-        c.groups = channels;
-        c.stride_h = c.stride_w = stride;
-        c.pad_all(kernel / 2);
-        check_conv(c.with(ConvAlgorithm::depthwise));
-      }
-    }
-  }
-}
-
-TEST(Conv, DepthwiseWidths) {
-  for (size_t width = 1; width < 32; ++width) {
-    ConvCase c{
-        .in_c = 20, .out_c = 20, .in_h = 4, .in_w = width, .batch = 2, .kernel_h = 3, .kernel_w = 3, .groups = 20};
-    c.pad_all(1);
-    check_conv(c.with(ConvAlgorithm::depthwise));
-    c.kernel_h = c.kernel_w = 5;
-    c.stride_h = c.stride_w = 2;
-    c.pad_all(2);
-    check_conv(c.with(ConvAlgorithm::depthwise));
-  }
-}
-
 std::vector<ConvCase> one_of_each() {
   ConvCase full{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2, .kernel_h = 3, .kernel_w = 3};
   full.pad_all(1);
