@@ -31,6 +31,9 @@ struct PrepareOptions {
   /// Constant matrices and filters are rounded to bfloat16 and multiplied in bfloat16 arithmetic where the processor has
   /// it; sums, and all other operators, stay in float32.
   bool bf16_products = false;
+  /// Pairs of products of 8-bit codes stop at the limits of 16 bits where ONNX Runtime's do on processors without VNNI
+  /// (ops/quant/common/codes.h).
+  bool saturating_sums = false;
 };
 
 /// Where packed weights are stored, and where they may be found. All members may be null.

@@ -22,6 +22,10 @@ bool SessionOptions::config_on(const std::string& key, bool standard) const {
   return found == config.end() ? standard : found->second == "1";
 }
 
+bool SessionOptions::saturates_quantized_sums() const {
+  return config_entry("session.quantized_sums") == "saturating" && !config_on("session.x64quantprecision");
+}
+
 std::optional<size_t> SessionOptions::config_number(const std::string& key) const {
   const std::string& entry = config_entry(key);
   size_t n = 0;

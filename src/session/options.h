@@ -84,6 +84,8 @@ struct SessionOptions {
   const std::string& config_entry(const std::string& key) const;
   /// The value of a key whose values are 0 and 1; `standard` when it is not set.
   bool config_on(const std::string& key, bool standard = false) const;
+  /// Whether pairs of products of codes stop at the limits of 16 bits, as in ONNX Runtime on some processors.
+  bool saturates_quantized_sums() const;
   /// The value of a key whose values are whole numbers from 0; nothing when it is not set, or is not such a number.
   std::optional<size_t> config_number(const std::string& key) const;
   std::vector<ProviderRequest> providers;

@@ -195,7 +195,8 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
   for (const GraphSpaces::Input& in : spaces.inputs) input_spaces.push_back(in.space);
   const PrepareOptions kernels{.strict = options.config_on("session.strict"),
                                .weights_16bit = options.config_on("session.weights_16bit", true),
-                               .bf16_products = options.config_entry("session.precision") == "bf16"};
+                               .bf16_products = options.config_entry("session.precision") == "bf16",
+                               .saturating_sums = options.saturates_quantized_sums()};
   return build_plan(graph, {.kernels = kernels,
                             .prepack = !options.config_on("session.disable_prepacking"),
                             .reuses_memory = options.config_on("session.memory_reuse", true),

@@ -31,6 +31,15 @@ void tell_precision(const Logger& logger) {
   }
 }
 
+void tell_sums(const SessionOptions& options, const Logger& logger) {
+  if (!options.saturates_quantized_sums())
+    logger.warn("session.quantized_sums is saturating, but session.x64quantprecision is 1: sums are exact");
+  else if (options.config_on("session.disable_prepacking"))
+    logger.warn("session.quantized_sums is saturating, but session.disable_prepacking is 1: sums are exact");
+  else
+    logger.info("session.quantized_sums is saturating: results are those of ONNX Runtime on processors without VNNI");
+}
+
 void log_ignored_options(const SessionOptions& options, bool shares_threads, const Logger& logger) {
   if (!options.parallel_execution && options.threads.inter_threads > 1) {
     logger.info("{} inter-op threads have no effect with sequential execution; set ORT_PARALLEL",
@@ -43,6 +52,7 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
   }
   if (options.config_entry("session.precision") == "bf16") tell_precision(logger);
+  if (options.config_entry("session.quantized_sums") == "saturating") tell_sums(options, logger);
 }
 
 // The providers of the session, with their memory.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/conv/conv_codes_parts.h"
@@ -20,17 +21,19 @@ constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
 bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
 
 /// A row of the product is a patch of the image. Its parts are contiguous in the image: kernel rows, or taps if columns
-/// are dilated. Each part is padded to quads.
+/// are dilated. Each part is padded to quads. Parts are joined if pairs that saturate would cross their border.
 struct Patch {
   size_t parts, columns, bytes, padded;
-  explicit Patch(const ConvShape& s) {
+  bool joined;
+  explicit Patch(const CodesConvShape& s) {
     const bool dilated = s.kernel_w > 1 && s.dilation_w > 1;
     parts = s.kernel_h * (dilated ? s.kernel_w : 1);
     columns = dilated ? 1 : s.kernel_w;  ///< of the kernel, in a part
     bytes = checked_mul(columns, s.in_c, "patch");
-    padded = round_up(bytes, 4);
+    joined = s.saturates() && bytes % 2 != 0;
+    padded = joined ? bytes : round_up(bytes, 4);
   }
-  size_t depth() const { return checked_mul(parts, padded, "patch"); }
+  size_t depth() const { return round_up(checked_mul(parts, padded, "patch"), 4); }
 };
 
 /// Where the rows of a product come from.
@@ -39,7 +42,7 @@ enum class Rows {
   strips,   ///< overlapping parts of padded copies of its lines
   patches,  ///< copies of the image under each window
 };
-Rows rows_of(const ConvShape& s) {
+Rows rows_of(const CodesConvShape& s) {
   const bool pointwise = s.kernel_h * s.kernel_w == 1;
   if (pointwise && s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left == 0 && s.in_h == s.out_h &&
       s.in_w == s.out_w && s.in_c % 4 == 0 && !s.input_is_nchw)
@@ -54,7 +57,7 @@ Rows rows_of(const ConvShape& s) {
 /// of pixels of one image, times `columns` channels.
 struct Tasks {
   size_t rows, row_blocks, columns, column_groups;
-  explicit Tasks(const ConvShape& s) {
+  explicit Tasks(const CodesConvShape& s) {
     // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
     // which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
     constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
@@ -97,6 +100,7 @@ struct Images {
 void gather_patch(const ConvShape& s, const Patch& patch, const Images& images, size_t pixel, uint8_t* to) {
   const size_t x = pixel % s.out_w, y = pixel / s.out_w % s.out_h, b = pixel / s.out_w / s.out_h;
   const bool dense = images.pixel_stride == s.in_c;
+  if (patch.joined) std::memset(to + patch.depth() - 4, 0, 4);
   for (size_t part = 0; part < patch.parts; ++part, to += patch.padded) {
     const size_t per_row = patch.parts / s.kernel_h;
     const size_t row = y * s.stride_h + part / per_row * s.dilation_h - s.pad_top;  // wraps around outside the image
@@ -135,7 +139,7 @@ struct Strip {
 
 /// Copies the lines under `count` results from line `first` of image b on.
 void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t first, size_t count, uint8_t* to) {
-  const ConvShape& s = a.shape;
+  const CodesConvShape& s = a.shape;
   const size_t begin = std::min(s.pad_left, strip.columns);
   const size_t pixels = std::min(s.in_w, strip.columns - begin), plane = s.in_h * s.in_w;
   for (size_t i = 0; i < strip.lines(s, count); ++i, to += strip.bytes) {
@@ -159,11 +163,26 @@ void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t fir
   }
 }
 
+/// Copies the joined patches under `lines` lines of results out of their strip.
+void join_patches(const ConvShape& s, const Patch& patch, const uint8_t* strip, size_t lines, uint8_t* to) {
+  const size_t line_bytes = Strip(s).bytes;
+  for (size_t i = 0; i < lines * s.out_w; ++i, to += patch.depth()) {
+    std::memset(to + patch.depth() - 4, 0, 4);
+    const uint8_t* from = strip + i / s.out_w * s.stride_h * line_bytes + i % s.out_w * s.stride_w * s.in_c;
+    for (size_t part = 0; part < patch.parts; ++part)
+      copy_run(from + part * s.dilation_h * line_bytes, patch.bytes, to + part * patch.bytes);
+  }
+}
+
 /// Bytes of working memory for each worker.
-size_t worker_bytes(const ConvShape& s) {
+size_t worker_bytes(const CodesConvShape& s) {
   switch (rows_of(s)) {
-    case Rows::strips:
-      return Strip(s).size(s, Tasks(s).rows);
+    case Rows::strips: {
+      const Patch patch(s);
+      const size_t rows = checked_mul(Tasks(s).rows, s.out_w, "lines");
+      const size_t joined = patch.joined ? round_up(checked_mul(rows, patch.depth(), "patches"), 128) : 0;
+      return checked_add(Strip(s).size(s, Tasks(s).rows), joined, "lines");
+    }
     case Rows::patches:
       return round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
     case Rows::pixels:
@@ -178,7 +197,7 @@ PixelForm form_of(const ConvCodesArgs& a) {
 
 /// Sets the rows of block `block`, and returns the first pixel of the result; `memory` is that of the worker.
 size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
-  const ConvShape& s = a.shape;
+  const CodesConvShape& s = a.shape;
   const Patch patch(s);
   size_t pixel = block * tasks.rows;
   p.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
@@ -199,6 +218,15 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
       const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
       p.lines = std::min(tasks.rows, s.out_h - first);
       copy_strip(a, strip, b, first, p.lines, memory);
+      pixel = (b * s.out_h + first) * s.out_w;
+      if (patch.joined) {
+        uint8_t* const rows = memory + strip.size(s, tasks.rows);
+        join_patches(s, patch, memory, p.lines, rows);
+        p.a = rows;
+        p.a_stride = p.depth;
+        p.rows = std::exchange(p.lines, 1) * s.out_w;
+        break;
+      }
       p.rows = s.out_w;
       p.a_stride = s.stride_w * s.in_c;
       p.a_line = s.stride_h * strip.bytes;
@@ -206,7 +234,6 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
       p.parts = patch.parts;
       p.part_stride = s.dilation_h * strip.bytes;
       p.depth = patch.padded;
-      pixel = (b * s.out_h + first) * s.out_w;
       break;
     }
   }
@@ -230,20 +257,20 @@ void multiply_and_add(const ConvCodesArgs& a, CodesProduct p, size_t pixel, size
   add_codes({memory, a.output_signed, a.output_zero, r.scale}, other, sum, rows);
 }
 /// Bytes that it uses.
-size_t sum_bytes(const ConvShape& s) {
+size_t sum_bytes(const CodesConvShape& s) {
   const Tasks tasks(s);
   const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, s.out_w, "lines") : tasks.rows;
   return round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
 }
 
 void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
-  const ConvShape& s = a.shape;
+  const CodesConvShape& s = a.shape;
   const Tasks tasks(s);
   const bool adds = a.residual.other.codes;
   const size_t depth = Patch(s).depth(), rows_bytes = worker_bytes(s), bytes = rows_bytes + (adds ? sum_bytes(s) : 0);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
-    CodesProduct p{.form = form_of(a), .columns = std::min(tasks.columns, s.out_c - n)};
+    CodesProduct p{.form = form_of(a), .saturates = s.saturates(), .columns = std::min(tasks.columns, s.out_c - n)};
     auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
     const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;
@@ -270,7 +297,7 @@ DepthwiseBlock depthwise_block_at(size_t channels, size_t i) {
 }
 
 void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
-  const ConvShape& s = a.shape;
+  const CodesConvShape& s = a.shape;
   constexpr size_t kTaskResults = 64 << 10, kMostTasks = 32;
   const size_t blocks = depthwise_blocks(s.out_c);
   const size_t wanted =
@@ -313,7 +340,7 @@ void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
   }
 }
 
-void pack_panels(const ConvShape& s, const int8_t* filters, int8_t* to) {
+void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   const Patch patch(s);
   const size_t width = codes_panel_width(), taps = s.kernel_h * s.kernel_w, depth = patch.depth();
   for (size_t o = 0; o < s.out_c; ++o) {
@@ -345,24 +372,23 @@ size_t conv_codes_channel(const ConvShape& s, size_t place) {
   return block.first + codes_detail::depthwise_channel(block.width, place - block.first);
 }
 
-int32_t conv_codes_zero(int32_t zero, bool is_signed) {
-#if defined(__aarch64__)  // its products are those of signed codes
-  return is_signed ? zero : zero - 128;
-#else
-  return is_signed ? zero + 128 : zero;
+int32_t conv_codes_zero([[maybe_unused]] const CodesConvShape& s, int32_t zero, bool is_signed) {
+#if defined(__aarch64__)  // its exact products are those of signed codes
+  if (!s.saturates()) return is_signed ? zero : zero - 128;
 #endif
+  return is_signed ? zero + 128 : zero;
 }
 
-size_t conv_codes_packed_bytes(const ConvShape& s) {
+size_t conv_codes_packed_bytes(const CodesConvShape& s) {
   const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
   return checked_mul(conv_codes_places(s), depth, "filters");
 }
-void pack_conv_codes(const ConvShape& s, const int8_t* filters, void* packed) noexcept {
+void pack_conv_codes(const CodesConvShape& s, const int8_t* filters, void* packed) noexcept {
   auto* to = static_cast<int8_t*>(packed);
   is_depthwise(s) ? pack_depthwise(s, filters, to) : pack_panels(s, filters, to);
 }
 
-size_t conv_codes_scratch_bytes(const ConvShape& s, bool residual, int workers) {
+size_t conv_codes_scratch_bytes(const CodesConvShape& s, bool residual, int workers) {
   if (s.out_pixels() == 0) return 0;
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");

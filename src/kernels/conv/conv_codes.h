@@ -13,14 +13,21 @@
 
 namespace retort::kernels {
 
+/// The shape, and how products are added: if saturating, element t · in_c + c of k is channel c of tap t, pixels are the
+/// unsigned side, and those outside the image count as their zero point. Depthwise sums are always exact.
+struct CodesConvShape : ConvShape {
+  CodesSums sums = CodesSums::exact;
+  bool saturates() const { return groups == 1 && sums != CodesSums::exact; }
+};
+
 /// Whether the shape is supported: one group, or as many groups as channels of the image and of the result.
 bool suits_conv_codes(const ConvShape& shape);
 
 /// Bytes of the packed form of filters [out_c, in_c / groups, kernel_h, kernel_w]. It depends on the instruction level,
 /// but not on batch, spatial sizes, strides, padding or pixel strides. 64-byte aligned.
-size_t conv_codes_packed_bytes(const ConvShape& shape);
+size_t conv_codes_packed_bytes(const CodesConvShape& shape);
 /// `packed` must be zero.
-void pack_conv_codes(const ConvShape& shape, const int8_t* filters, void* packed) noexcept;
+void pack_conv_codes(const CodesConvShape& shape, const int8_t* filters, void* packed) noexcept;
 
 /// The kernels have an order of channels of their own, with places for padding: the number of places, and the channel
 /// of a place; of padding, out_c or more.
@@ -28,7 +35,7 @@ size_t conv_codes_places(const ConvShape& shape);
 size_t conv_codes_channel(const ConvShape& shape, size_t place);
 /// The number that the kernels multiply by a weight for pixels with code `zero`. The sum of a channel's weights times
 /// this number must be subtracted from its bias.
-int32_t conv_codes_zero(int32_t zero, bool is_signed);
+int32_t conv_codes_zero(const CodesConvShape& shape, int32_t zero, bool is_signed);
 
 /// Codes that are added to those of the result. Without `other.codes`, nothing is added.
 struct CodesResidual {
@@ -39,7 +46,7 @@ struct CodesResidual {
 };
 
 struct ConvCodesArgs {
-  ConvShape shape;
+  CodesConvShape shape;
   const uint8_t* input = nullptr;
   bool input_signed = false;
   uint8_t input_zero = 0;  ///< the byte of the zero point
@@ -54,7 +61,7 @@ struct ConvCodesArgs {
 };
 
 /// Bytes of `scratch`, 64-byte aligned.
-size_t conv_codes_scratch_bytes(const ConvShape& shape, bool residual, int workers);
+size_t conv_codes_scratch_bytes(const CodesConvShape& shape, bool residual, int workers);
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept;
 
 /// The reference: plain loops, for any number of groups. `packed` has the filters as they are, bias, scale and offset

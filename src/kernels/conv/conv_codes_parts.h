@@ -19,6 +19,7 @@ struct PixelForm {
 /// rows of neighbouring pixels can overlap.
 struct CodesProduct {
   PixelForm form;
+  bool saturates = false;      ///< see CodesSums::saturating
   const uint8_t* a = nullptr;  ///< row i of line l starts at l · a_line + i · a_stride
   size_t lines = 1, rows = 0, columns = 0;
   size_t a_line = 0, a_stride = 0;

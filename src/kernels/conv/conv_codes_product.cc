@@ -24,6 +24,7 @@ constexpr size_t kLine = 64;  ///< bytes of the cache
 /// Rows whose sums are in registers: at 512 bits, 28 sums, two vectors of filters and one of pixels. Widths of images
 /// are often multiples of 7.
 constexpr size_t kMostRows = HWY_MAX_BYTES == 64 ? 14 : kRowsAtOnce;
+constexpr size_t kMostSaturatedRows = 4;  ///< a product takes a register more, and pairs another one for ones
 
 /// The place, in units of four bytes, of four results of one of two rows in a vector that pack_bytes() packed from the
 /// sums of both.
@@ -120,6 +121,13 @@ constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows..
   return {&multiply_tile<kRows + 1, kUnit, kFlip, kPlain>...};
 }
 
+const TileFn* saturated_tiles(bool flip) {
+  using Rows = std::make_index_sequence<kMostSaturatedRows>;
+  static constexpr std::array<TileFn, kMostSaturatedRows> forms[2] = {
+      tiles<CodesUnit::saturating, false, false>(Rows()), tiles<CodesUnit::saturating, true, false>(Rows())};
+  return forms[flip].data();
+}
+
 template <CodesUnit kUnit>
 const TileFn* tiles_for(bool flip, bool plain) {
   using Rows = std::make_index_sequence<kMostRows>;
@@ -131,6 +139,7 @@ const TileFn* tiles_for(bool flip, bool plain) {
 
 /// The forms of a tile by its number of rows less 1.
 const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Columns& columns) {
+  if (unit == CodesUnit::saturating) return saturated_tiles(flip);
   const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
   if constexpr (kTwoUnits) {
     if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
@@ -142,7 +151,8 @@ const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Col
 
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
-  const size_t count = ceil_div(p.rows, kMostRows), even = ceil_div(p.rows, count);
+  const size_t most = p.saturates ? kMostSaturatedRows : kMostRows;
+  const size_t count = ceil_div(p.rows, most), even = ceil_div(p.rows, count);
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns{
         {load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
@@ -168,7 +178,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels::codes_detail {
 
-void multiply_codes(const CodesProduct& product) noexcept { RETORT_SELECT_CODES(codes_product)(product, codes_unit()); }
+void multiply_codes(const CodesProduct& product) noexcept {
+  RETORT_SELECT_CODES(codes_product)(product, product.saturates ? CodesUnit::saturating : codes_unit());
+}
 
 }  // namespace retort::kernels::codes_detail
 #endif

@@ -14,13 +14,52 @@ size_t element(const ConvShape& s, size_t b, size_t row, size_t column, size_t c
   return ((b * s.in_h + row) * s.in_w + column) * s.in_pixel_stride + channel;
 }
 
+/// What lies under channel `o` of pixel `p` of the result: element k is channel k % depth of tap k / depth.
+struct Patch {
+  const ConvCodesArgs& a;
+  size_t p, o, depth, count;
+  Patch(const ConvCodesArgs& args, size_t pixel, size_t channel)
+      : a(args),
+        p(pixel),
+        o(channel),
+        depth(a.shape.in_c / a.shape.groups),
+        count(depth * a.shape.kernel_h * a.shape.kernel_w) {}
+  int32_t pixel(size_t k) const {
+    const ConvShape& s = a.shape;
+    const size_t x = p % s.out_w, y = p / s.out_w % s.out_h, b = p / s.out_w / s.out_h, tap = k / depth;
+    const size_t row = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;  // wraps around outside
+    const size_t column = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;
+    if (row >= s.in_h || column >= s.in_w) return code(a.input_zero, a.input_signed);
+    const size_t channel = o / (s.out_c / s.groups) * depth + k % depth;
+    return code(a.input[element(s, b, row, column, channel)], a.input_signed);
+  }
+  int32_t weight(size_t k) const {
+    const size_t taps = a.shape.kernel_h * a.shape.kernel_w;
+    return a.packed[(o * depth + k % depth) * taps + k / depth];
+  }
+  /// The product of the codes, those of the pixel unsigned.
+  int32_t unsigned_product(size_t k) const {
+    return k < count ? (pixel(k) + (a.input_signed ? 128 : 0)) * weight(k) : 0;
+  }
+};
+
+/// What saturation adds to the sum of the products.
+uint32_t saturation(const Patch& patch) {
+  uint32_t change = 0;
+  for (size_t k = 0; k < patch.count; k += 2) {
+    const int32_t pair = patch.unsigned_product(k) + patch.unsigned_product(k + 1);
+    change += uint32_t(std::clamp(pair, INT16_MIN, INT16_MAX) - pair);
+  }
+  return change;
+}
+
 /// The sum for channel `o` of pixel `p` of the result.
 int32_t sum_at(const ConvCodesArgs& a, size_t p, size_t o) {
-  const ConvShape& s = a.shape;
+  const CodesConvShape& s = a.shape;
   const size_t x = p % s.out_w, y = p / s.out_w % s.out_h, b = p / s.out_w / s.out_h;
   const size_t depth = s.in_c / s.groups, first = o / (s.out_c / s.groups) * depth;
   const int32_t zero = code(a.input_zero, a.input_signed);
-  uint32_t sum = uint32_t(a.bias[o]);
+  uint32_t sum = uint32_t(a.bias[o]) + (s.saturates() ? saturation(Patch(a, p, o)) : 0);
   for (size_t tap = 0; tap < s.kernel_h * s.kernel_w; ++tap) {
     const size_t row = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;  // wraps around outside
     const size_t column = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;

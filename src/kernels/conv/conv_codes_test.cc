@@ -16,7 +16,7 @@ namespace {
 /// A convolution with its operands, each in a block of memory of its own, so that the address sanitizer detects any
 /// access beyond them.
 struct CodesCase {
-  ConvShape s;
+  CodesConvShape s;
   bool in_signed, out_signed;
   size_t gap;  ///< bytes between pixels of the image and of the result
   std::vector<uint8_t> image;
@@ -29,7 +29,7 @@ struct CodesCase {
   std::vector<uint8_t> other;
 
   CodesCase(ConvShape shape, bool in_is_signed, bool out_is_signed, size_t between)
-      : s(shape), in_signed(in_is_signed), out_signed(out_is_signed), gap(between) {
+      : s{shape}, in_signed(in_is_signed), out_signed(out_is_signed), gap(between) {
     testing::Random random(s.in_c * 31 + s.out_c * 7 + s.kernel_h + s.in_w);
     s.in_pixel_stride = s.in_c + (s.input_is_nchw ? 0 : gap);
     s.out_pixel_stride = s.out_c + gap;
@@ -88,7 +88,7 @@ struct CodesCase {
       if (o >= s.out_c) continue;
       int32_t total = 0;
       for (size_t i = 0; i < depth; ++i) total += filters[o * depth + i];
-      biases[place] = bias[o] - total * conv_codes_zero(code(zero, in_signed), in_signed);
+      biases[place] = bias[o] - total * conv_codes_zero(s, code(zero, in_signed), in_signed);
       scales[place] = scale[o];
       offsets[place] = offset[o];
     }
@@ -140,6 +140,9 @@ void expect_equal(const Geometry& g, bool adds = false) {
           g.kernel_h, g.kernel_w, g.stride, g.dilation, g.pad, signs);
     }
     limit_codes_unit(CodesUnit::tiles);
+    c.s.sums = CodesSums::saturating;
+    EXPECT_EQ(c.plain(), c.kernel()) << cat("{} to {} channels, groups {}, kernel {}x{} stride {} signs {}, saturating",
+                                            g.in_c, g.out_c, g.groups, g.kernel_h, g.kernel_w, g.stride, signs);
   }
 }
 
@@ -242,6 +245,24 @@ TEST_P(ConvCodes, SameForAnyNumberOfThreads) {
     EXPECT_EQ(want, c.kernel(one_thread()));
     EXPECT_EQ(want, c.kernel(three_threads()));
   }
+}
+
+/// Three taps of three channels: the pairs of k are (0, 1), (2, 3), …, the last one has a single product.
+TEST_P(ConvCodes, PairsSaturate) {
+  CodesCase c(Geometry{3, 1, 1, 1, 3, 1, 1, 0, 1, 3, 1}.shape(), false, false, 0);
+  c.image = {255, 255, 255, 255, 200, 200, 1, 2, 255};
+  c.filters = {127, 127, 127, 127, 127, -128, -128, -128, 127};  // [channel][tap]
+  c.bias = {0};
+  c.scale = {1.0f / 1024};
+  c.offset = {0};
+  c.out_zero = 0;
+  c.zero = 0;
+  // By [tap][channel]: 127, 127, -128, 127, 127, -128, 127, -128, 127.
+  const int32_t exact = 255 * (127 + 127 - 128 + 127) + 200 * (127 - 128) + 127 - 256 + 255 * 127;
+  EXPECT_EQ(std::vector<uint8_t>{uint8_t(std::nearbyint(float(exact) / 1024))}, c.kernel());
+  c.s.sums = CodesSums::saturating;
+  const int32_t saturating = 32767 + 255 * (-128 + 127) + 200 * (127 - 128) + 127 - 256 + 255 * 127;
+  EXPECT_EQ(std::vector<uint8_t>{uint8_t(std::nearbyint(float(saturating) / 1024))}, c.kernel());
 }
 
 TEST(ConvCodesShapes, GroupsOfSeveralChannelsAreNotSupported) {

@@ -29,21 +29,47 @@ constexpr bool kTwoUnits = HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64;
 
 /// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. An asm statement writes to a variable of its own: if it
 /// wrote to an element of an array, the compiler would keep the array in memory.
+/// sum += two pairs of products, each of which stops at the limits of 16 bits.
+HWY_INLINE void add_saturated(Sums unsigned_codes, Sums signed_codes, Sums& sum) {
+#if HWY_ARCH_ARM_A64
+  const uint8x16_t u = vreinterpretq_u8_s32(unsigned_codes.raw);
+  const int8x16_t s = vreinterpretq_s8_s32(signed_codes.raw);
+  const int16x8_t low = vmulq_s16(vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(u))), vmovl_s8(vget_low_s8(s)));
+  const int16x8_t high = vmulq_s16(vreinterpretq_s16_u16(vmovl_high_u8(u)), vmovl_high_s8(s));
+  sum.raw = vpadalq_s16(sum.raw, vqaddq_s16(vuzp1q_s16(low, high), vuzp2q_s16(low, high)));
+#elif HWY_TARGET <= HWY_AVX3
+  const auto pairs = _mm512_maddubs_epi16(unsigned_codes.raw, signed_codes.raw);
+  auto v = sum.raw;
+  asm("vpdpwssd %2, %1, %0" : "+v"(v) : "v"(pairs), "v"(_mm512_set1_epi16(1)));
+  sum.raw = v;
+#elif HWY_TARGET == HWY_AVX2
+  const auto pairs = _mm256_maddubs_epi16(unsigned_codes.raw, signed_codes.raw);
+  sum.raw = _mm256_add_epi32(sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#else
+  const auto pairs = _mm_maddubs_epi16(unsigned_codes.raw, signed_codes.raw);
+  sum.raw = _mm_add_epi32(sum.raw, _mm_madd_epi16(pairs, _mm_set1_epi16(1)));
+#endif
+}
+
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kRowsAtOnce = 12;
 constexpr int32_t kTurn = 0;
 struct QuadB {
   Sums v;
+  HWY_INLINE Sums codes() const { return v; }
   HWY_INLINE explicit QuadB(Sums quads) : v(quads) {}
   HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
 };
 struct QuadA {
   Sums v;
+  HWY_INLINE Sums codes() const { return v; }
   HWY_INLINE explicit QuadA(Sums quads) : v(quads) {}
   HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
 };
-template <CodesUnit>
+template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  if constexpr (kUnit == CodesUnit::saturating) return add_saturated(b.codes(), a.codes(), sum);
+  if constexpr (kUnit == CodesUnit::turned) return add_saturated(a.codes(), b.codes(), sum);
   auto v = sum.raw;
   asm("vpdpbusd %2, %1, %0" : "+v"(v) : "v"(b.v.raw), "v"(a.v.raw));
   sum.raw = v;
@@ -58,18 +84,26 @@ constexpr int32_t kTurn = 128;
 #endif
 struct QuadB {
   int8x16_t v;
+  HWY_INLINE Sums codes() const {
+    return Sums(vreinterpretq_s32_u8(veorq_u8(vreinterpretq_u8_s8(v), vdupq_n_u8(kTurn))));
+  }
   HWY_INLINE explicit QuadB(Sums quads)
       : v(vreinterpretq_s8_u8(veorq_u8(vreinterpretq_u8_s32(quads.raw), vdupq_n_u8(kTurn)))) {}
   HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
 };
 struct QuadA {
   int8x16_t v;
+  HWY_INLINE Sums codes() const { return Sums(vreinterpretq_s32_s8(v)); }
   HWY_INLINE explicit QuadA(Sums quads) : v(vreinterpretq_s8_s32(quads.raw)) {}
   HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
 };
 template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
-  if constexpr (kUnit == CodesUnit::quads) {
+  if constexpr (kUnit == CodesUnit::saturating) {
+    add_saturated(b.codes(), a.codes(), sum);
+  } else if constexpr (kUnit == CodesUnit::turned) {
+    add_saturated(a.codes(), b.codes(), sum);
+  } else if constexpr (kUnit == CodesUnit::quads) {
     auto v = sum.raw;
     asm(RETORT_DOTPROD "sdot %0.4s, %1.16b, %2.16b" : "+w"(v) : "w"(b.v), "w"(a.v));
     sum.raw = v;
@@ -85,6 +119,7 @@ constexpr int32_t kTurn = 0;
 struct QuadB {
   Sums whole;
   Pairs even, odd;
+  HWY_INLINE Sums codes() const { return whole; }
   HWY_INLINE explicit QuadB(const uint8_t* p) : QuadB(load_quads(p)) {}
   HWY_INLINE explicit QuadB(Sums quads) : whole(quads) {
     const hn::RebindToUnsigned<PairTag> d;
@@ -96,6 +131,7 @@ struct QuadB {
 struct QuadA {
   Sums whole;
   Pairs even, odd;
+  HWY_INLINE Sums codes() const { return whole; }
   HWY_INLINE explicit QuadA(int32_t quad) : QuadA(hn::Set(SumTag(), quad)) {}
   HWY_INLINE explicit QuadA(Sums quads) : whole(quads) {
     const Pairs v = hn::BitCast(PairTag(), quads);
@@ -117,8 +153,10 @@ HWY_INLINE void add_quads(Sums codes, Sums signed_codes, Sums& sum) {
 #endif
 template <CodesUnit kUnit>
 HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
+  if constexpr (kUnit == CodesUnit::saturating) return add_saturated(b.codes(), a.codes(), sum);
+  if constexpr (kUnit == CodesUnit::turned) return add_saturated(a.codes(), b.codes(), sum);
 #if HWY_TARGET == HWY_AVX2
-  if constexpr (kUnit == CodesUnit::quads) return add_quads(b.whole, a.whole, sum);
+  if constexpr (kUnit == CodesUnit::quads) return add_quads(b.codes(), a.codes(), sum);
 #endif
   sum = add_pairs(a.odd, b.odd, add_pairs(a.even, b.even, sum));
 }

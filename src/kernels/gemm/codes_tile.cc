@@ -101,27 +101,45 @@ void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, 
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
 
+/// The same with pairs that saturate, in tiles of at most four rows: each product takes a register more.
+constexpr size_t kSaturatedRows = 4;
+template <CodesUnit kUnit>
+void saturate_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  rows == 1 ? sum_row<kUnit>(a, depth, b, sums) : sum_rows<kSaturatedRows, kUnit>(a, depth, b, sums);
+}
+
 /// The form of sum_few_rows.
 HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
+  if (unit == CodesUnit::saturating) return &saturate_few_rows<CodesUnit::saturating>;
+  if (unit == CodesUnit::turned) return &saturate_few_rows<CodesUnit::turned>;
   if constexpr (kTwoUnits) {
     if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
   }
   return &sum_few_rows<CodesUnit::quads>;
 }
 
+/// Zero points and sums of a panel.
+struct Header {
+  const int32_t* at;
+  bool same_zero;
+  int32_t turn;  ///< what dot() has subtracted from the codes of B
+};
+
 /// Final products of one row, a vector of columns. With the same zero point in all columns, `added` is all that a sum
 /// lacks; otherwise it is the bias.
-HWY_INLINE Sums product(const CodeRow& row, const int32_t* header, bool same_zero, int32_t added, Sums sums,
-                        size_t at) {
+HWY_INLINE Sums product(const CodeRow& row, const Header& header, int32_t added, Sums sums, size_t at) {
   const SumTag d;
   Sums v = hn::Add(sums, hn::Set(d, added));
-  if (!same_zero) v = hn::Sub(v, hn::Mul(hn::Sub(hn::Load(d, header + at), hn::Set(d, kTurn)), hn::Set(d, row.sum)));
+  if (!header.same_zero) {
+    const Sums zero = hn::Sub(hn::Load(d, header.at + at), hn::Set(d, header.turn));
+    v = hn::Sub(v, hn::Mul(zero, hn::Set(d, row.sum)));
+  }
   if (row.zero == 0) return v;
-  return hn::Sub(v, hn::Mul(hn::Load(d, header + kPanel + at), hn::Set(d, row.zero)));
+  return hn::Sub(v, hn::Mul(hn::Load(d, header.at + kPanel + at), hn::Set(d, row.zero)));
 }
 
 /// Finishes rows [row, row + rows) of the columns from n0 on.
-void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const int32_t* header,
+void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const Header& header,
                  const int32_t* sums) {
   const size_t columns = std::min(kPanel, g.n - n0);
   const hn::ScalableTag<float> df;
@@ -132,9 +150,9 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
     for (size_t r = 0; r < rows; ++r) {
       const CodeRow& info = g.rows[row + r];
       const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
-      const uint32_t shift = g.same_zero ? uint32_t(header[0] - kTurn) * uint32_t(info.sum) : 0;
-      const Sums v = product(info, header, g.same_zero, int32_t(uint32_t(info.bias) - shift),
-                             hn::Load(SumTag(), sums + r * kPanel + at), at);
+      const uint32_t shift = g.same_zero ? uint32_t(header.at[0] - header.turn) * uint32_t(info.sum) : 0;
+      const Sums v =
+          product(info, header, int32_t(uint32_t(info.bias) - shift), hn::Load(SumTag(), sums + r * kPanel + at), at);
       store_result(g.c, v, scale, g.c.is_float ? bias : hn::Set(df, info.offset), n, (row + r) * g.c.stride + n0 + at);
     }
   }
@@ -143,20 +161,21 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
 }  // namespace
 
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
-  const bool tiles = unit == CodesUnit::tiles;
+  const bool tiles = unit == CodesUnit::tiles, saturates = g.sums != CodesSums::exact;
   const auto sum_few = sums_by(unit);
+  const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce;
   constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
   alignas(64) int32_t sums[2 * kTileRows * kPanel];
   const size_t depth = codes_depth(g.k);
   if (tiles) codes_detail::begin_tiles();
   for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * (kHeader + depth * kPanel);
-    const auto* header = reinterpret_cast<const int32_t*>(panel);
+    const Header header{reinterpret_cast<const int32_t*>(panel), g.same_zero, saturates ? 0 : kTurn};
     const auto* codes = reinterpret_cast<const uint8_t*>(panel + kHeader);
     for (size_t i = part.m0; i < part.m1;) {
-      const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : kRowsAtOnce;
+      const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : at_once;
       const size_t rows = std::min(left, most);
-      if (most == kRowsAtOnce)
+      if (most == at_once)
         sum_few(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
@@ -282,7 +301,10 @@ size_t codes_panel_width() {
 }
 
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {
-  RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, codes_unit());
+  const CodesUnit unit = args.sums == CodesSums::exact        ? codes_unit()
+                         : args.sums == CodesSums::saturating ? CodesUnit::saturating
+                                                              : CodesUnit::turned;
+  RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, unit);
 }
 
 void sum_code_taps(const CodeTaps& taps, size_t n, int32_t* sums) noexcept {
@@ -301,15 +323,35 @@ void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept 
   if (sums) RETORT_SELECT_CODES(codes_panel_sums)(panel, codes_depth(k));
 }
 
-void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero,
-                      void* packed) noexcept {
+namespace {
+
+/// The codes of rows [k, depth) of a panel; those of columns beyond the last one do not matter.
+void fill_below(uint8_t* codes, size_t k, size_t depth, uint8_t code) {
+  const size_t width = codes_panel_width();
+  for (size_t i = k; i < depth; ++i) {
+    for (size_t c = 0; c < width; ++c) codes[(i / 4 * width + c) * 4 + i % 4] = code;
+  }
+}
+
+/// Makes the codes and zero points of a complete panel signed; its sums stay the same.
+void make_signed(int32_t* zeros, uint8_t* codes, size_t depth) {
+  const size_t width = codes_panel_width();
+  for (size_t c = 0; c < width; ++c) zeros[c] -= 128;
+  for (size_t i = 0; i < depth * width; ++i) codes[i] ^= 0x80;
+}
+
+}  // namespace
+
+void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero, void* packed,
+                      CodesSums sums) noexcept {
   const auto interleave = RETORT_SELECT_CODES(codes_interleave);
   const auto sum = RETORT_SELECT_CODES(codes_panel_sums);
   const size_t width = codes_panel_width(), depth = codes_depth(k);
   for (size_t j = n0; j < n1; j += width) {
     char* panel = static_cast<char*>(packed) + j / width * codes_panel_bytes(k);
     auto* zeros = reinterpret_cast<int32_t*>(panel);
-    auto* to = reinterpret_cast<uint8_t*>(zeros + 2 * width);
+    auto* const codes = reinterpret_cast<uint8_t*>(zeros + 2 * width);
+    uint8_t* to = codes;
     const size_t columns = std::min(width, n1 - j);
     for (size_t c = 0; c < width; ++c) zeros[c] = c < columns ? zero_of_a(b, zero[j + c]) + 128 : 0;
     if (columns < width || depth > k) std::memset(to, 0, depth * width);
@@ -318,17 +360,24 @@ void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t
       for (size_t r = 0; r < std::min<size_t>(4, k - i); ++r) runs[r] = b.bytes((i + r) * stride + j);
       interleave(runs, b.is_signed ? 0x80 : 0, columns, to);
     }
+    if (sums == CodesSums::turned) fill_below(codes, k, depth, 0x80);
     sum(panel, depth);
+    if (sums == CodesSums::turned) make_signed(zeros, codes, depth);
   }
 }
 
-void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
-                    CodeRow* rows) noexcept {
+void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
+                    CodesSums sums) noexcept {
   const auto pack = RETORT_SELECT_CODES(codes_row);
   const size_t depth = codes_depth(k);
   for (size_t i = 0; i < m; ++i, to += depth) {
     rows[i] = {.zero = zero_of_a(a, zero[i])};
-    const uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
+    uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
+    if (sums == CodesSums::turned) {  // unsigned: 128 more
+      for (size_t j = 0; j < k; ++j) to[j] = int8_t(to[j] ^ 0x80);
+      rows[i].zero += 128;
+      sum += 128 * uint32_t(k);
+    }
     rows[i].sum = int32_t(sum + uint32_t(rows[i].zero) * uint32_t(depth - k));
     std::memset(to + k, rows[i].zero, depth - k);
   }

@@ -42,9 +42,18 @@ struct CodeRow {
 size_t codes_depth(size_t k);
 /// Bytes of A: `m` rows, and some more bytes that the kernel may read.
 size_t codes_rows_bytes(size_t m, size_t k);
+/// The sums of a product. With saturating ones, elements 2i and 2i + 1 of k are a pair, whose products are added first,
+/// in 16 bits that stop at their limits: what `vpmaddubsw` computes. No other sum saturates. Unsigned codes are
+/// multiplied by signed ones, so that the pairs of a matrix product depend on which of its sides is unsigned.
+enum class CodesSums : uint8_t {
+  exact,       ///< A signed, B unsigned
+  saturating,  ///< the same forms; pairs saturate
+  turned,      ///< A unsigned, B signed; pairs saturate
+};
+
 /// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
-void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
-                    CodeRow* rows) noexcept;
+void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
+                    CodesSums sums = CodesSums::exact) noexcept;
 
 /// Columns of a panel of B, equal to those of a tile. A panel is [zero points][sums of the codes minus the same number
 /// of zero points] int32_t, then the codes [depth / 4][column][4].
@@ -54,8 +63,8 @@ size_t codes_panel_bytes(size_t k);
 size_t codes_packed_bytes(size_t k, size_t n);
 /// Packs columns [n0, n1) of B [k, n], whose rows are `stride` bytes apart; n0 is a multiple of the panel width;
 /// `packed` is the memory of all of B.
-void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero,
-                      void* packed) noexcept;
+void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero, void* packed,
+                      CodesSums sums = CodesSums::exact) noexcept;
 /// Sets the zero points and sums of a panel whose codes are complete. `sums` is false if the zero points of A are all
 /// 0.
 void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept;
@@ -81,6 +90,7 @@ struct GemmCodesArgs {
   const CodeRow* rows = nullptr;
   const void* packed_b = nullptr;
   bool same_zero = false;  ///< all columns of B have the same zero point
+  CodesSums sums = CodesSums::exact;
   CodesResult c;
 };
 /// Distributed over the pool.
@@ -125,10 +135,13 @@ void gemm_codes_reference(const GemmCodesArgs& args, const Codes& a, const Codes
 
 /// The instructions that multiply codes at the current instruction level.
 enum class CodesUnit : uint8_t {
-  pairs,  ///< as pairs of 16-bit numbers
-  quads,  ///< AVX-512 VNNI, dot products of AArch64
-  tiles,  ///< AMX
+  pairs,       ///< as pairs of 16-bit numbers
+  quads,       ///< AVX-512 VNNI, dot products of AArch64
+  tiles,       ///< AMX
+  saturating,  ///< for CodesSums::saturating
+  turned,      ///< for CodesSums::turned
 };
+/// One of the first three: saturating sums are the same ones at every level.
 CodesUnit codes_unit();
 /// Limits the unit to at most `best` from now on. For tests; not thread-safe.
 void limit_codes_unit(CodesUnit best);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -62,7 +63,8 @@ constexpr size_t kGap = 3;
 constexpr char kGuard = 77;
 
 /// Returns what gemm_codes() or the reference writes, including gaps between rows.
-std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const Parallel& par = Parallel()) {
+std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, CodesSums sums = CodesSums::exact,
+                           const Parallel& par = Parallel()) {
   const Shape& s = o.s;
   std::vector<char> result((c.is_codes ? 1 : sizeof(int32_t)) * (s.m * (s.n + kGap)), kGuard);
   c.data = result.data();
@@ -73,14 +75,16 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, const P
   testing::Lines a(codes_rows_bytes(s.m, s.k)), b(codes_packed_bytes(s.k, s.n));
   auto* to = reinterpret_cast<int8_t*>(a.data());
   const Codes a_zero = o.zero(o.a_zero, o.a_signed), b_zero = o.zero(o.b_zero, o.b_signed);
-  pack_code_rows(o.a_codes(), s.k, s.m, s.k, a_zero, to, rows.data());
-  pack_code_panels(o.b_codes(), s.n, s.k, 0, s.n, b_zero, b.data());
+  pack_code_rows(o.a_codes(), s.k, s.m, s.k, a_zero, to, rows.data(), sums);
+  pack_code_panels(o.b_codes(), s.n, s.k, 0, s.n, b_zero, b.data(), sums);
   for (size_t i = 0; i < s.m; ++i) {
     rows[i].bias = o.bias[i];
     rows[i].scale = o.row_scale[i];
     rows[i].offset = float(i % 5) * 0.3f;
   }
-  const GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data(), .c = c};
+  GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data()};
+  args.sums = sums;
+  args.c = c;
   if (plain)
     gemm_codes_reference(args, o.a_codes(), a_zero, o.b_codes(), b_zero);
   else
@@ -109,12 +113,14 @@ void expect_equal(const Operands& o) {
                         .zero = kind == 1   ? 130
                                 : kind == 2 ? -7
                                             : 0};
-    const std::vector<char> want = multiply(o, c, true);
-    for_each_unit([&] {
-      EXPECT_EQ(want, multiply(o, c, false))
-          << cat("{}x{}x{} signed {} {} zeros {} result {} {} unit {}", o.s.m, o.s.n, o.s.k, o.a_signed, o.b_signed,
-                 int(o.zeros), kind, isa_name(current_isa()), int(codes_unit()));
-    });
+    for (const CodesSums sums : {CodesSums::exact, CodesSums::saturating, CodesSums::turned}) {
+      const std::vector<char> want = multiply(o, c, true, sums);
+      for_each_unit([&] {
+        EXPECT_EQ(want, multiply(o, c, false, sums))
+            << cat("{}x{}x{} signed {} {} zeros {} result {} sums {} {} unit {}", o.s.m, o.s.n, o.s.k, o.a_signed,
+                   o.b_signed, int(o.zeros), kind, int(sums), isa_name(current_isa()), int(codes_unit()));
+      });
+    }
   }
 }
 
@@ -142,12 +148,29 @@ TEST(GemmCodes, SumsWrapAround) {
   expect_equal(o);
 }
 
+TEST(GemmCodes, PairsSaturate) {
+  Operands o({1, 1, 5}, false, true, Zeros::none);
+  o.a = {255, 255, 255, 1, 255};
+  const int8_t b[] = {-128, -128, 127, 127, 127};
+  o.b.assign(b, b + 5);
+  o.bias = {0};
+  const auto result = [&](CodesSums sums) {
+    int32_t sum = 0;
+    std::memcpy(&sum, multiply(o, {}, false, sums).data(), sizeof(sum));
+    return sum;
+  };
+  for_each_unit([&] {
+    EXPECT_EQ(255 * -256 + 256 * 127 + 255 * 127, result(CodesSums::exact));
+    EXPECT_EQ(-32768 + 256 * 127 + 255 * 127, result(CodesSums::turned));
+  });
+}
+
 TEST(GemmCodes, SameForAnyNumberOfThreads) {
   const Operands o({300, 500, 200}, false, true, Zeros::each);
   const std::vector<char> want = multiply(o, {}, true);
   for (const int threads : {1, 2, 3, 7}) {
     ThreadPool pool({.threads = threads});
-    EXPECT_EQ(want, multiply(o, {}, false, Parallel(&pool, nullptr))) << threads;
+    EXPECT_EQ(want, multiply(o, {}, false, CodesSums::exact, Parallel(&pool, nullptr))) << threads;
   }
 }
 

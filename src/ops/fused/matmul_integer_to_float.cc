@@ -18,7 +18,7 @@ struct MatMulIntegerToFloat {
     cost.operations = 3 * c.out_count();
     return cost;
   }
-  std::unique_ptr<State> prepare(PrepareContext& c) const { return product.prepare(c); }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return product.prepare(c, true); }
   size_t scratch(const RunContext& c) const { return product.scratch(c); }
 
   void run(RunContext& c) const {

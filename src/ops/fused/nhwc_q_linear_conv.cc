@@ -22,6 +22,7 @@ struct NhwcQLinearConv : NhwcConvolution {
   struct Packed : State {
     std::shared_ptr<const void> filters;
     Numbers numbers;
+    kernels::CodesSums sums = kernels::CodesSums::exact;
   };
 
   void infer(InferContext& c) const {
@@ -35,12 +36,13 @@ struct NhwcQLinearConv : NhwcConvolution {
     if (!w || !x_zero) return nullptr;
     Shape unknown = w->shape();
     std::fill(unknown.begin(), unknown.end(), kSymbolBase);
-    const kernels::ConvShape s = geometry(unknown, w->shape(), nullptr);
-    if (!kernels::suits_conv_codes(s)) return nullptr;
     auto state = std::make_unique<Packed>();
+    if (saturates(c.options(), *w)) state->sums = kernels::CodesSums::saturating;
+    const kernels::CodesConvShape s{geometry(unknown, w->shape(), nullptr), state->sums};
+    if (!kernels::suits_conv_codes(s)) return nullptr;
     state->filters = c.packed(kernels::conv_codes_packed_bytes(s),
                               [&](void* to) { kernels::pack_conv_codes(s, w->data<int8_t>(), to); });
-    const int32_t zero = kernels::conv_codes_zero(codes_of(*x_zero)[0], x_zero->dtype() == DType::i8);
+    const int32_t zero = kernels::conv_codes_zero(s, codes_of(*x_zero)[0], x_zero->dtype() == DType::i8);
     state->numbers = by_place(numbers_of(c, s.out_c), s, w->data<int8_t>(), zero);
     c.release(kW);
     return state;
@@ -51,8 +53,10 @@ struct NhwcQLinearConv : NhwcConvolution {
   }
   bool writes_rows(const RunContext&) const { return true; }
 
-  kernels::ConvShape shape(const RunContext& c) const {
-    kernels::ConvShape s = geometry(c.shape(kX), c.shape(kW), &c.out_shape());
+  kernels::CodesConvShape shape(const RunContext& c) const {
+    const auto* packed = c.state<Packed>();
+    kernels::CodesConvShape s{geometry(c.shape(kX), c.shape(kW), &c.out_shape()),
+                              packed ? packed->sums : kernels::CodesSums::exact};
     if (!input_nchw) s.in_pixel_stride = c.row_step(kX);
     s.out_pixel_stride = c.out_row_step();
     return s;

@@ -13,7 +13,7 @@ struct ConvInteger : CodesConv {
     c.set(0, DType::i32, convolved_shape(c, *this, group, inputs.w));
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, inputs.w, false); }
-  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs, false); }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
   void run(RunContext& c) const {
     // No bias and scale 1, the defaults of a row.

@@ -13,6 +13,12 @@ kernels::Codes codes_of(const Tensor& constant);
 kernels::Codes zero_points(const RunContext& c, size_t i, size_t wanted, std::string_view what);
 kernels::Codes zero_points(const Tensor* constant, size_t wanted, std::string_view what);
 
+/// The sums of products by constant codes `w`. ONNX Runtime has instructions for unsigned codes times signed ones, in
+/// which pairs saturate; other pairs of types are exact there. Its optimizer makes activations unsigned.
+inline bool saturates(const PrepareOptions& options, const Tensor& w) {
+  return options.saturating_sums && w.dtype() == DType::i8;
+}
+
 /// Scales of any float type: one, or `wanted` of them. Throws invalid_argument on another number.
 class ScaleFactors {
  public:

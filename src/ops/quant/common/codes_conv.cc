@@ -3,14 +3,23 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/elementwise/chunks.h"
+#include "ops/quant/common/codes_filters.h"
 
 namespace retort::ops {
 
-/// Extents of a convolution. k is the number of channels of a group, rounded up to quads, times taps.
+/// The packed filters.
+struct CodesConv::Filters : State {
+  std::shared_ptr<const void> memory;
+  size_t codes = 0;  ///< bytes before them, which hold the rows
+  kernels::CodesSums sums = kernels::CodesSums::exact;
+};
+
+/// Extents of a convolution. k is the number of channels of a group, rounded up to quads, times taps. If `joined`,
+/// channels are not rounded up, and k is [tap][channel]: else, pairs that saturate would not be those of ONNX Runtime.
 struct CodesConv::Sizes {
   Window window;
   size_t batch, in_c, out_c, in_px, out_px, taps, group_in, group_out, quads, k;
+  bool joined;
 };
 
 CodesConv::Sizes CodesConv::sizes(const RunContext& c, const Inputs& in) const {
@@ -27,7 +36,9 @@ CodesConv::Sizes CodesConv::sizes(const RunContext& c, const Inputs& in) const {
   s.taps = empty ? 0 : size_t(s.window.taps());
   s.group_out = s.out_c / size_t(group);
   s.quads = ceil_div(s.group_in, size_t(4));
-  s.k = checked_mul(checked_mul(s.quads, size_t(4), "weights"), s.taps, "weights");
+  const auto* filters = c.state<Filters>();
+  s.joined = filters && joins_channels(filters->sums, s.group_in);
+  s.k = FilterSizes{s.out_c, s.group_in, s.taps, s.joined}.k();
   return s;
 }
 
@@ -35,36 +46,6 @@ namespace {
 
 using kernels::CodeRow;
 using kernels::Codes;
-
-/// Filters in the form of A: [output channel][quad of channels][tap][4].
-struct FilterCodes {
-  CodeRow* rows;
-  int8_t* codes;
-};
-
-void pack_filter(const Codes& w, int32_t zero, size_t channels, size_t taps, size_t depth, CodeRow& row, int8_t* to) {
-  row = {.zero = zero};
-  std::memset(to, zero, depth);
-  const uint8_t flip = w.is_signed ? 0 : 0x80;
-  for (size_t i = 0; i < channels; ++i) {
-    for (size_t tap = 0; tap < taps; ++tap)
-      to[(i / 4 * taps + tap) * 4 + i % 4] = int8_t(*w.bytes(i * taps + tap) ^ flip);
-  }
-  uint32_t sum = 0;
-  for (size_t i = 0; i < depth; ++i) sum += uint32_t(int32_t(to[i]));
-  row.sum = int32_t(sum);
-}
-
-void pack_filters(const Codes& w, const Codes& zeros, size_t out_c, size_t channels, size_t taps, const FilterCodes& to,
-                  const Parallel& parallel) {
-  const size_t depth = kernels::codes_depth(ceil_div(channels, size_t(4)) * 4 * taps), size = channels * taps;
-  const auto pack = [&](size_t begin, size_t end) {
-    for (size_t o = begin; o < end; ++o)
-      pack_filter({w.bytes(o * size), w.is_signed}, kernels::zero_of_a(w, zeros[o]), channels, taps, depth, to.rows[o],
-                  to.codes + o * depth);
-  };
-  kernels::for_chunks(parallel, out_c, pack, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, size)));
-}
 
 /// Gathers the patches of up to a panel of output positions, starting with `first`.
 void gather(const Window& win, const uint32_t* image, size_t quads, int64_t first, int64_t count, uint32_t* to) {
@@ -85,6 +66,31 @@ void gather(const Window& win, const uint32_t* image, size_t quads, int64_t firs
   });
 }
 
+/// The same for joined patches, whose bytes come from `channels` planes.
+void gather_joined(const Window& win, const Codes& image, size_t channels, int64_t first, int64_t count, uint8_t* to) {
+  const int64_t width = int64_t(kernels::codes_panel_width()), in_px = win.in_pixels();
+  const int64_t stride = win.axes[win.rank == 0 ? 0 : win.rank - 1].stride;
+  const uint8_t flip = image.is_signed ? 0x80 : 0;
+  for_each_line(win, first, first + count, width, [&](int64_t p, int64_t n) {
+    for_each_tap_of_line(win, p, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
+      for (int64_t c = 0; c < int64_t(channels); ++c) {
+        const uint8_t* from = image.bytes(size_t(c * in_px + pixel));
+        const int64_t k = tap * int64_t(channels) + c;
+        uint8_t* at = to + (k / 4 * width + p - first) * 4 + k % 4;
+        for (int64_t j = j0; j < j1; ++j) at[j * 4] = from[j * stride] ^ flip;
+      }
+    });
+  });
+}
+
+/// Makes the padding of k zero, so that no pair saturates by it; filters have their zero point there.
+void clear_padding(uint8_t* codes, size_t k, size_t depth) {
+  const size_t width = kernels::codes_panel_width();
+  for (size_t i = k; i < depth; ++i) {
+    for (size_t column = 0; column < width; ++column) codes[(i / 4 * width + column) * 4 + i % 4] = 0;
+  }
+}
+
 bool is_padded(const Window& win) {
   const auto spatial = win.spatial();
   return std::any_of(spatial.begin(), spatial.end(),
@@ -93,29 +99,27 @@ bool is_padded(const Window& win) {
 
 }  // namespace
 
-struct CodesConv::Filters : State {
-  std::shared_ptr<const void> memory;
-  size_t codes = 0;  ///< bytes before them, which hold the rows
-};
-
 void CodesConv::check() const {
   WindowAttributes::check();
   require(group > 0, ErrorCode::invalid_argument, "group is {}", group);
 }
 
-std::unique_ptr<State> CodesConv::prepare_filters(PrepareContext& c, const Inputs& in) const {
+std::unique_ptr<State> CodesConv::prepare_filters(PrepareContext& c, const Inputs& in, bool saturates) const {
   const Tensor *w = c.constant(in.w), *zero = c.constant(in.w_zero);
   if (!w || w->shape().rank() < 2 || w->count() == 0 || (c.has(in.w_zero) && !zero)) return nullptr;
-  if (by_planes(w->shape())) return nullptr;
   const size_t out_c = size_t(w->shape()[0]), channels = size_t(w->shape()[1]), taps = w->count() / out_c / channels;
-  const size_t k = checked_mul(ceil_div(channels, size_t(4)) * 4, taps, "weights");
-  const Codes zeros = zero_points(zero, out_c, "w_zero_point");
+  const bool depthwise = channels == 1 && int64_t(out_c) == group;
+  saturates = saturates && ops::saturates(c.options(), *w) && !depthwise;
+  if (has_few_filters(w->shape()) && !saturates) return nullptr;
   auto filters = std::make_unique<Filters>();
+  if (saturates) filters->sums = kernels::CodesSums::saturating;
+  const FilterSizes sizes{out_c, channels, taps, joins_channels(filters->sums, channels)};
+  const Codes zeros = zero_points(zero, out_c, "w_zero_point");
   filters->codes = round_up(out_c * sizeof(CodeRow), 64);
-  const size_t bytes = checked_add(filters->codes, kernels::codes_rows_bytes(out_c, k), "packed weights");
+  const size_t bytes = checked_add(filters->codes, kernels::codes_rows_bytes(out_c, sizes.k()), "packed weights");
   filters->memory = c.packed(bytes, [&](void* to) {
     auto* codes = static_cast<int8_t*>(to) + filters->codes;
-    pack_filters(codes_of(*w), zeros, out_c, channels, taps, {static_cast<CodeRow*>(to), codes}, c.parallel());
+    pack_filters(codes_of(*w), zeros, sizes, {static_cast<CodeRow*>(to), codes}, c.parallel());
   });
   c.release(in.w);
   return filters;
@@ -130,7 +134,7 @@ struct CodesConv::Memory {
   size_t panel_bytes;
   int8_t* filters;
   Memory(const RunContext& c, const Sizes& s, size_t groups, void* base) : parts(base) {
-    image = parts.take<uint32_t>(checked_mul(s.quads * groups, s.in_px, "image"));
+    image = parts.take<uint32_t>(s.joined ? 0 : checked_mul(s.quads * groups, s.in_px, "image"));
     rows = parts.take<CodeRow>(s.out_c);
     panel_bytes = round_up(kernels::codes_panel_bytes(s.k), 128);
     panels = parts.take<char>(checked_mul(panel_bytes, size_t(c.parallel().workers()), "patches"));
@@ -222,15 +226,18 @@ struct CodesConv::PaddedPlane {
 };
 
 /// Whether each channel has few filters, so that a product of matrices would have few rows.
-bool CodesConv::by_planes(const Shape& w) const {
+bool CodesConv::has_few_filters(const Shape& w) const {
   constexpr int64_t kFewFilters = 8;
   return w.rank() == 4 && w[1] == 1 && w[0] / group <= kFewFilters;
+}
+bool CodesConv::by_planes(const RunContext& c, const Inputs& in) const {
+  return !c.state<Filters>() && has_few_filters(c.shape(in.w));
 }
 
 size_t CodesConv::scratch_bytes(const RunContext& c, const Inputs& in) const {
   if (c.out_count() == 0) return 0;
   const Sizes s = sizes(c, in);
-  if (const Strips strips(s.window); by_planes(c.shape(in.w)) && strips.count > 0) {
+  if (const Strips strips(s.window); by_planes(c, in) && strips.count > 0) {
     const size_t padded = PaddedPlane::suits(s.window) ? PaddedPlane(s.window).bytes() : 0;
     return checked_mul(std::max(strips.bytes(), padded), size_t(c.parallel().workers()), "planes");
   }
@@ -241,7 +248,7 @@ void CodesConv::convolve(const RunContext& c, const Inputs& in, kernels::CodesRe
   if (c.out_count() == 0) return;
   const Sizes s = sizes(c, in);
   y.stride = s.out_px;
-  if (by_planes(c.shape(in.w)) && Strips(s.window).count > 0) return convolve_planes(c, in, s, y, finish);
+  if (by_planes(c, in) && Strips(s.window).count > 0) return convolve_planes(c, in, s, y, finish);
   convolve_panels(c, in, s, y, finish);
 }
 
@@ -327,7 +334,8 @@ std::pair<const int8_t*, bool> CodesConv::rows_of(const RunContext& c, const Inp
     std::memcpy(memory.rows, base, s.out_c * sizeof(CodeRow));
     filters = reinterpret_cast<const int8_t*>(base + packed->codes);
   } else {
-    pack_filters(codes_of(c, in.w), zero, s.out_c, s.group_in, s.taps, {memory.rows, memory.filters}, c.parallel());
+    pack_filters(codes_of(c, in.w), zero, {s.out_c, s.group_in, s.taps, s.joined}, {memory.rows, memory.filters},
+                 c.parallel());
   }
   bool zeros = false;
   for (size_t o = 0; o < s.out_c; ++o) {
@@ -341,6 +349,7 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
                                 Finish finish) const {
   const Memory memory(c, s, size_t(group), c.scratch());
   const Codes x = codes_of(c, in.x), x_zero = zero_points(c, in.x_zero, 1, "x_zero_point");
+  const kernels::CodesSums sums = c.state<Filters>() ? c.state<Filters>()->sums : kernels::CodesSums::exact;
   const std::pair rows = rows_of(c, in, s, memory, finish);
   const int8_t* const filters = rows.first;
   const bool zeros = rows.second;  // clang 14 cannot capture structured bindings
@@ -351,7 +360,7 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
   const size_t per_task = std::clamp<size_t>(panels / 8, 1, 16), tasks = ceil_div(panels, per_task);
   const size_t element = y.is_codes ? 1 : sizeof(int32_t);
   for (size_t n = 0; n < s.batch && !c.parallel().cancelled(); ++n) {
-    c.parallel().for_each(s.quads * size_t(group), [&](size_t quad, int) {
+    c.parallel().for_each(s.joined ? 0 : s.quads * size_t(group), [&](size_t quad, int) {
       const size_t channel = quad / s.quads * s.group_in + quad % s.quads * 4;
       const size_t count = std::min<size_t>(4, (quad / s.quads + 1) * s.group_in - channel);
       const uint8_t* runs[4] = {};
@@ -367,11 +376,16 @@ void CodesConv::convolve_panels(const RunContext& c, const Inputs& in, const Siz
       args.rows = memory.rows + g * s.group_out;
       args.packed_b = panel;
       args.same_zero = true;
+      args.sums = sums;
       args.c = y;
       for (size_t p = begin; p < end && !c.parallel().cancelled(); p += width) {
         args.n = std::min(width, end - p);
-        if (padded || args.n < width || depth > s.k) std::memset(codes, fill, depth * width);
-        if (s.k > 0)
+        if (padded || args.n < width) std::memset(codes, fill, depth * width);
+        clear_padding(reinterpret_cast<uint8_t*>(codes), s.k, depth);
+        if (s.joined)
+          gather_joined(s.window, {x.bytes((n * s.in_c + g * s.group_in) * s.in_px), x.is_signed}, s.group_in,
+                        int64_t(p), int64_t(args.n), reinterpret_cast<uint8_t*>(codes));
+        else if (s.k > 0)
           gather(s.window, memory.image + g * s.quads * s.in_px, s.quads, int64_t(p), int64_t(args.n), codes);
         kernels::finish_code_panel(panel, s.k, fill, zeros);
         args.c.data = static_cast<char*>(y.data) + ((n * s.out_c + g * s.group_out) * s.out_px + p) * element;

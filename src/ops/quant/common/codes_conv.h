@@ -16,8 +16,9 @@ struct CodesConv : WindowAttributes {
     size_t x, w, x_zero, w_zero;
   };
   void check() const;
-  /// Packs weights if they and their zero points are constant.
-  std::unique_ptr<State> prepare_filters(PrepareContext& c, const Inputs& in) const;
+  /// Packs weights if they and their zero points are constant. `saturates`: the products of signed ones add up as in
+  /// ONNX Runtime on processors without VNNI, except if they are depthwise.
+  std::unique_ptr<State> prepare_filters(PrepareContext& c, const Inputs& in, bool saturates) const;
   size_t scratch_bytes(const RunContext& c, const Inputs& in) const;
   /// `finish(row, channel)` sets the bias and the scale of an output channel.
   void convolve(const RunContext& c, const Inputs& in, kernels::CodesResult y,
@@ -31,7 +32,8 @@ struct CodesConv : WindowAttributes {
   struct PaddedPlane;
   using Finish = FunctionRef<void(kernels::CodeRow&, size_t)>;
   Sizes sizes(const RunContext& c, const Inputs& in) const;
-  bool by_planes(const Shape& weights) const;
+  bool by_planes(const RunContext& c, const Inputs& in) const;
+  bool has_few_filters(const Shape& weights) const;
   bool signed_filters(const RunContext& c, const Inputs& in, size_t channels) const;
   std::pair<const int8_t*, bool> rows_of(const RunContext& c, const Inputs& in, const Sizes& s, const Memory& memory,
                                          Finish finish) const;

@@ -7,24 +7,37 @@
 namespace retort::ops {
 namespace {
 
-void pack_a(const kernels::Codes& a, const kernels::Codes& zero, const MatMulShape& s, size_t offset, int8_t* codes,
-            kernels::CodeRow* rows, const Parallel& parallel) {
+/// Memory for A.
+struct Rows {
+  int8_t* codes;
+  kernels::CodeRow* rows;
+  kernels::CodesSums sums;
+};
+void pack_a(const kernels::Codes& a, const kernels::Codes& zero, const MatMulShape& s, size_t offset, const Rows& to,
+            const Parallel& parallel) {
   const size_t depth = kernels::codes_depth(s.k);
   const auto pack = [&](size_t begin, size_t end) {
     const kernels::Codes part{a.bytes(offset + begin * s.k), a.is_signed};
     kernels::Codes zeros = zero;
     zeros.first += begin;
-    kernels::pack_code_rows(part, s.k, end - begin, s.k, zeros, codes + begin * depth, rows + begin);
+    kernels::pack_code_rows(part, s.k, end - begin, s.k, zeros, to.codes + begin * depth, to.rows + begin, to.sums);
   };
   kernels::for_chunks(parallel, s.m, pack, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, s.k)));
 }
 
-void pack_b(const kernels::Codes& b, const kernels::Codes& zero, size_t k, size_t n, void* packed,
-            const Parallel& parallel) {
+/// Memory for B [k, n].
+struct Panels {
+  size_t k, n;
+  void* packed;
+  kernels::CodesSums sums = kernels::CodesSums::exact;
+};
+void pack_b(const kernels::Codes& b, const kernels::Codes& zero, const Panels& to, const Parallel& parallel) {
   const size_t width = kernels::codes_panel_width();
-  const size_t group = width * std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k * width));
-  const auto pack = [&](size_t begin, size_t end) { kernels::pack_code_panels(b, n, k, begin, end, zero, packed); };
-  kernels::for_chunks(parallel, n, pack, group);
+  const size_t group = width * std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, to.k * width));
+  const auto pack = [&](size_t begin, size_t end) {
+    kernels::pack_code_panels(b, to.n, to.k, begin, end, zero, to.packed, to.sums);
+  };
+  kernels::for_chunks(parallel, to.n, pack, group);
 }
 
 constexpr size_t kByRow = 1, kByColumn = 2;
@@ -57,7 +70,7 @@ kernels::Codes zeros_of(kernels::Codes zeros, const Shape& own, const Shape& mat
 
 }  // namespace
 
-std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c) const {
+std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c, bool any_a) const {
   const Tensor *weights = c.constant(b), *zero = c.constant(b_zero);
   if (!weights || weights->count() == 0 || weights->shape().empty() || (c.has(b_zero) && !zero)) return nullptr;
   const Shape& shape = weights->shape();
@@ -69,10 +82,12 @@ std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c) const {
   if (zero) zeros = zeros_of(codes_of(*zero), zero->shape(), shape, kByColumn, "b_zero_point");
   auto packed = std::make_unique<PackedCodes>();
   packed->stride = round_up(kernels::codes_packed_bytes(k, n), 64);
+  if (saturates(c.options(), *weights) && (any_a || c.type(a).dtype == DType::u8))
+    packed->sums = kernels::CodesSums::turned;
   packed->memory = c.packed(checked_mul(packed->stride, count, "packed weights"), [&](void* to) {
     for (size_t i = 0; i < count; ++i, zeros.first += n)
-      pack_b({codes.bytes(i * size), codes.is_signed}, zeros, k, n, static_cast<char*>(to) + i * packed->stride,
-             c.parallel());
+      pack_b({codes.bytes(i * size), codes.is_signed}, zeros,
+             {k, n, static_cast<char*>(to) + i * packed->stride, packed->sums}, c.parallel());
   });
   c.release(b);
   return packed;
@@ -101,12 +116,13 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
   const auto* state = s.b_size ? c.state<PackedCodes>() : nullptr;
   const kernels::Codes a_codes = codes_of(c, a);
   const Memory memory(c, *this, c.scratch());
+  const kernels::CodesSums sums = state ? state->sums : kernels::CodesSums::exact;
   const size_t y_bytes = s.m * s.n * (y.is_codes ? 1 : sizeof(int32_t));
   y.stride = s.n;
   if (scales) y.column_scale = memory.columns;
   const auto pack_rows = [&](size_t matrix) {
     a_zeros.first = matrix * s.m;
-    pack_a(a_codes, a_zeros, s, matrix * s.a_size, memory.codes, memory.rows, c.parallel());
+    pack_a(a_codes, a_zeros, s, matrix * s.a_size, {memory.codes, memory.rows, sums}, c.parallel());
     if (scales && !scales->a.single())
       for (size_t r = 0; r < s.m; ++r) memory.rows[r].scale = scales->a[a_zeros.first + r];
   };
@@ -118,7 +134,7 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
     }
     if (state) return;
     const kernels::Codes all = codes_of(c, b);
-    pack_b({all.bytes(matrix * s.b_size), all.is_signed}, b_zeros, s.k, s.n, memory.panels, c.parallel());
+    pack_b({all.bytes(matrix * s.b_size), all.is_signed}, b_zeros, {s.k, s.n, memory.panels}, c.parallel());
   };
   size_t last_a = SIZE_MAX, last_b = SIZE_MAX;
   for (size_t i = 0; i < s.batch && !c.parallel().cancelled(); ++i) {
@@ -126,9 +142,11 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
     if (std::exchange(last_a, of_a) != of_a) pack_rows(of_a);
     if (std::exchange(last_b, of_b) != of_b) pack_columns(of_b);
     const char* panels = state ? static_cast<const char*>(state->memory.get()) + of_b * state->stride : memory.panels;
-    kernels::gemm_codes(
-        {.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows, .packed_b = panels, .c = y},
-        c.parallel());
+    kernels::GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows};
+    args.packed_b = panels;
+    args.sums = sums;
+    args.c = y;
+    kernels::gemm_codes(args, c.parallel());
     y.data = static_cast<char*>(y.data) + y_bytes;
   }
 }

@@ -10,6 +10,7 @@ namespace retort::ops {
 struct PackedCodes : State {
   std::shared_ptr<const void> memory;
   size_t stride = 0;  ///< in bytes
+  kernels::CodesSums sums = kernels::CodesSums::exact;
 };
 
 /// The indices of the inputs.
@@ -17,8 +18,8 @@ struct CodesMatMul {
   size_t a, b, a_zero, b_zero;
 
   Shape infer(InferContext& c) const { return infer_matmul(c.dims(), c.shape(a), c.shape(b)); }
-  /// Packs B if it and its zero points are constant.
-  std::unique_ptr<State> prepare(PrepareContext& c) const;
+  /// Packs B if it and its zero points are constant. `any_a`: the sums may also saturate if A is signed.
+  std::unique_ptr<State> prepare(PrepareContext& c, bool any_a = false) const;
   MatMulShape shape(const RunContext& c) const { return matmul_shape(c.shape(a), c.shape(b)); }
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
   /// The factors by which sums are multiplied before they are quantised.

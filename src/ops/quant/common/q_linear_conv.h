@@ -20,7 +20,9 @@ struct QLinearConvOf : CodesConv {
     c.set(0, c.dtype(kYZero), convolved_shape(c, *this, group, kW));
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
-  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_filters(c, inputs); }
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    return prepare_filters(c, inputs, c.options().saturating_sums);
+  }
   size_t scratch(const RunContext& c) const { return scratch_bytes(c, inputs); }
 
   void run(RunContext& c) const {
