@@ -37,6 +37,9 @@ runs.run("Conv: kernel_shape", "'conv' Conv [5,5] [1,1]",
 runs.run("Concat: other extents", "'cat' Concat [2,3] [2,4] 'x' 'w'", "g (float[a,b] x, float[c,d] w) => (float[e,k] y) { [cat] y = Concat <axis = 0> (x, w) }", x=f(2, 3), w=f(2, 4))
 runs.run("a step inside a chain", "'second' Add [3] [2] 'w'",
          "g (float[a] x, float[b] w) => (float[c] y) { [first] p = Relu(x) [second] q = Add(p, w) [third] y = Relu(q) }", x=f(2), w=f(3))
+runs.run("an operator that is taken apart", "'heads' com.microsoft.Attention [1,3,4] [5,12] 'w'", """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[n,m,k] x, float[c,d] w, float[e] b) => (float[n,m,l] y) { [heads] y = com.microsoft.Attention <num_heads = 2> (x, w, b) }""",
+         x=f(1, 3, 4), w=f(5, 12), b=f(12))
 runs.run("Expand: impossible shape", "'grow' Expand 3 5 'x'", "g (float[n] x, int64[1] s) => (float[m] y) { [grow] y = Expand(x, s) }", x=f(3), s=i(5))
 runs.run("Tile: negative repeats", "'tile' Tile -6 'r'", "g (float[n] x, int64[1] r) => (float[m] y) { [tile] y = Tile(x, r) }", x=f(3), r=i(-2))
 runs.run("ConstantOfShape: negative extent", "'fill' ConstantOfShape -4 's'", "g (int64[1] s) => (float[m] y) { [fill] y = ConstantOfShape(s) }", s=i(-4))

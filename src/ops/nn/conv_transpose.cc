@@ -98,7 +98,7 @@ struct ConvTranspose : WindowAttributes {
 
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have a kernel of any size
-    const Plan p = plan(c);
+    const Plan p = plan(c, window(c));
     return p.taps > kMostTaps
                ? 0
                : checked_add(p.weights + p.packed, p.columns * size_t(c.parallel().workers()), "the working memory");
@@ -108,7 +108,7 @@ struct ConvTranspose : WindowAttributes {
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Window win = window(c);
-    const Plan p = plan(c);
+    const Plan p = plan(c, win);
     const float *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
     if (p.taps > kMostTaps) return reference<float>(c);
     require(!bias || c.count(2) == p.group_out * size_t(group), ErrorCode::invalid_argument, "{} biases for {} outputs",
@@ -134,9 +134,10 @@ struct ConvTranspose : WindowAttributes {
       c.parallel().for_each(ceil_div(p.group_out, p.block_outputs), [&](size_t task, int worker) {
         const size_t o = task * p.block_outputs, outputs = std::min(p.block_outputs, p.group_out - o);
         auto* columns = reinterpret_cast<float*>(memory + p.weights + p.packed + size_t(worker) * p.columns);
-        const Block block{weights + (first + o) * p.taps * p.group_in, packed, columns, outputs};
+        const Block block{weights + (first + o) * p.taps * p.group_in, packed, columns, outputs,
+                          bias ? bias + first + o : nullptr};
         float* to = y + (first + o) * size_t(win.in_pixels());
-        for (size_t i = 0; i < outputs; ++i)
+        for (size_t i = 0; i < outputs && !p.tiles; ++i)
           std::fill_n(to + i * size_t(win.in_pixels()), win.in_pixels(), bias ? bias[first + o + i] : 0.0f);
         add_block(c, win, p, block, to);
       });
@@ -149,11 +150,12 @@ struct ConvTranspose : WindowAttributes {
 
   // How a group is computed, and how many bytes that needs.
   struct Plan {
+    bool tiles;  // the windows of the input's pixels cover the output without overlapping: nothing is added up
     size_t group_in, group_out, taps, pixels;
     size_t block_outputs, block_pixels;  // outputs of one task, and the pixels that it computes at once: whole panels
     size_t weights, packed, columns;
   };
-  Plan plan(const RunContext& c) const {
+  Plan plan(const RunContext& c, const Window& win) const {
     constexpr size_t kRows = 64, kFloats = 32 << 10;
     const Shape &x = c.shape(0), &w = c.shape(1);
     Plan p{};
@@ -167,6 +169,9 @@ struct ConvTranspose : WindowAttributes {
     p.weights = round_up(c.count(1) * sizeof(float), 128);
     p.packed = round_up(kernels::gemm_packed_bytes(p.group_in, p.pixels), 128);
     p.columns = round_up(p.block_outputs * taps * p.block_pixels * sizeof(float), 128);
+    p.tiles = std::ranges::all_of(win.spatial(), [](const WindowAxis& a) {
+      return a.kernel == a.stride && (a.kernel == 1 || a.dilation == 1) && a.pad_begin == 0 && a.in == a.out * a.stride;
+    });
     return p;
   }
 
@@ -174,7 +179,31 @@ struct ConvTranspose : WindowAttributes {
     const float *weights, *packed;
     float* columns;
     size_t outputs;
+    const float* bias;  // of the outputs; may be null
   };
+
+  // Columns 0 to kStride of a line of pixels, one behind another: to[j * kStride + t] = from[t][j] + bias.
+  template <int kStride>
+  static void interleave(const float* from, size_t step, int64_t n, float bias, float* to) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int t = 0; t < kStride; ++t) to[j * kStride + t] = from[size_t(t) * step + size_t(j)] + bias;
+    }
+  }
+  static void interleave_any(int64_t stride, const float* from, size_t step, int64_t n, float bias, float* to) {
+    if (stride == 2) return interleave<2>(from, step, n, bias, to);
+    if (stride == 4) return interleave<4>(from, step, n, bias, to);
+    for (int64_t t = 0; t < stride; ++t) {
+      for (int64_t j = 0; j < n; ++j) to[j * stride + t] = from[size_t(t) * step + size_t(j)] + bias;
+    }
+  }
+  static void add_strided(int64_t stride, const float* from, int64_t n, float* to) {
+    if (stride == 1) {
+      for (int64_t j = 0; j < n; ++j) to[j] += from[j];
+    } else {
+      for (int64_t j = 0; j < n; ++j) to[j * stride] += from[j];
+    }
+  }
+
   static void add_block(const RunContext& c, const Window& win, const Plan& p, const Block& block, float* y) {
     const int64_t stride = win.axes[win.rank - 1].stride, plane = win.in_pixels();
     kernels::GemmArgs args;
@@ -192,14 +221,14 @@ struct ConvTranspose : WindowAttributes {
       kernels::gemm_block(args, 0, args.n);
       const auto line = [&](int64_t at, int64_t n) {
         for_each_tap_of_line(win, at, n, [&](int64_t tap, int64_t pixel, int64_t j0, int64_t j1) {
+          if (p.tiles && tap % stride != 0) return;  // written with the tap before
           for (size_t o = 0; o < block.outputs; ++o) {
-            const float* from = block.columns + (o * p.taps + size_t(tap)) * p.block_pixels + size_t(at) - first;
-            float* to = y + int64_t(o) * plane + pixel;
-            if (stride == 1) {
-              for (int64_t j = j0; j < j1; ++j) to[j] += from[j];
-            } else {
-              for (int64_t j = j0; j < j1; ++j) to[j * stride] += from[j];
-            }
+            const float* from = block.columns + (o * p.taps + size_t(tap)) * p.block_pixels + size_t(at) - first + j0;
+            float* to = y + int64_t(o) * plane + pixel + j0 * stride;
+            if (p.tiles)
+              interleave_any(stride, from, p.block_pixels, j1 - j0, block.bias ? block.bias[o] : 0, to);
+            else
+              add_strided(stride, from, j1 - j0, to);
           }
         });
       };

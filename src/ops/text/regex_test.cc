@@ -121,5 +121,33 @@ TEST(Regex, ATableOfALongSetIsNotMade) {
   EXPECT_FALSE(RegexTable::build(program, {&set, 1}));
 }
 
+// The same pattern without a table: \b that always holds keeps it from having one.
+TEST(Regex, TheTableFindsWhatTheAutomatonFinds) {
+  std::mt19937 random(11);
+  const auto draw = [&](std::string_view from, size_t most) {
+    std::string text;
+    for (size_t n = random() % (most + 1); n > 0; --n) text += from[random() % from.size()];
+    return text;
+  };
+  for (const char* pattern : {"a", "a+b", "[a-c]+", "(ab|abc|c)*", "a*", "ab|bcd", "(a*)*b", "[^a]b?", "aaaaab|a"}) {
+    const Regex fast(pattern), plain("(?:\\b|\\B)(?:" + std::string(pattern) + ")");
+    for (int i = 0; i < 200; ++i) {
+      const std::string text = draw("aabcd", 30) + (i % 3 ? "" : "é" + draw("ab", 5));
+      for (size_t from = 0; from <= text.size() && (from == text.size() || (text[from] & 0xC0) != 0x80); ++from) {
+        const auto got = fast.find(text, from), want = plain.find(text, from);
+        ASSERT_EQ(got.has_value(), want.has_value()) << pattern << " in " << text << " from " << from;
+        if (!got) continue;
+        ASSERT_EQ(got->begin, want->begin) << pattern << " in " << text << " from " << from;
+        ASSERT_EQ(got->end, want->end) << pattern << " in " << text << " from " << from;
+      }
+    }
+  }
+}
+
+TEST(Regex, ASearchTakesLinearTime) {
+  const std::string text(200'000, 'a');
+  EXPECT_FALSE(Regex("a*b").find(text, 0).has_value());  // every beginning leads to the end of the text
+}
+
 }  // namespace
 }  // namespace retort::ops

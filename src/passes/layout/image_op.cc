@@ -38,11 +38,24 @@ std::optional<ImageOp> conv(const Graph& g, const Node& n) {
   return op;
 }
 
+// Whether the pixels of a transposed convolution become blocks that do not overlap. Then it is one product in either
+// layout.
+bool tiles(const Graph& g, const Node& n) {
+  const Shape& w = *shape_of(g, n.inputs[1]);
+  const auto strides = ints_attribute(n, "strides"), pads = ints_attribute(n, "pads");
+  for (size_t d = 2; d < w.rank(); ++d) {
+    if (w[d] != (strides.empty() ? 1 : strides.at(d - 2))) return false;
+  }
+  return std::ranges::all_of(pads, [](int64_t p) { return p == 0; });
+}
+
 std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {
   const std::string automatic = n.attributes.get_or<std::string>("auto_pad", "NOTSET");
   if (automatic != "NOTSET" || n.attributes.has("output_shape")) return std::nullopt;
   auto op = conv(g, n);
-  if (op) op->reads_first = false;
+  if (!op) return op;
+  op->reads_first = false;
+  op->runs_first = tiles(g, n);
   return op;
 }
 

@@ -132,13 +132,34 @@ TEST(Layout, TransposedConvolution) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 8, 4, 4});
   const Attributes two{{"strides", std::vector<int64_t>{2, 2}},
-                       {"kernel_shape", std::vector<int64_t>{2, 2}},
+                       {"kernel_shape", std::vector<int64_t>{3, 3}},
                        {"auto_pad", std::string("NOTSET")}};
-  t.output(t.add("ConvTranspose", {x, t.weight("w", {8, 6, 2, 2}), t.weight("b", {6})}, two), "y");
+  t.output(t.add("ConvTranspose", {x, t.weight("w", {8, 6, 3, 3}), t.weight("b", {6})}, two), "y");
   expect_layout(t, R"(graph(x: float32[1,8,4,4]) {
   Transpose#1: float32[1,4,4,8] = Transpose(x) {perm=[0,2,3,1]}
-  ConvTranspose#1: float32[1,8,8,6] = retort.ConvTranspose(Transpose#1, w, b) {strides=[2,2]}
-  y: float32[1,6,8,8] = Transpose(ConvTranspose#1) {perm=[0,3,1,2]}
+  ConvTranspose#1: float32[1,9,9,6] = retort.ConvTranspose(Transpose#1, w, b) {strides=[2,2]}
+  y: float32[1,6,9,9] = Transpose(ConvTranspose#1) {perm=[0,3,1,2]}
+  return y
+}
+)");
+}
+
+// Pixels that become blocks are as fast channels-first, so moving them there and back does not pay.
+TEST(Layout, LoneTransposedConvolutionOfBlocksStays) {
+  const Attributes two{{"strides", std::vector<int64_t>{2, 2}}};
+  TestGraph alone;
+  alone.output(alone.add("ConvTranspose", {alone.input("x", {1, 8, 4, 4}), alone.weight("w", {8, 6, 2, 2})}, two), "y");
+  expect_layout(alone, renumbered(print(alone.g)));
+  TestGraph t;
+  const ValueId before = t.add("Conv", {t.input("x", {1, 8, 4, 4}), t.weight("v", {8, 8, 1, 1})});
+  const ValueId large = t.add("ConvTranspose", {before, t.weight("w", {8, 8, 2, 2})}, two);
+  t.output(t.add("Conv", {large, t.weight("u", {4, 8, 1, 1})}), "y");
+  expect_layout(t, R"(graph(x: float32[1,8,4,4]) {
+  Transpose#1: float32[1,4,4,8] = Transpose(x) {perm=[0,2,3,1]}
+  Conv#1: float32[1,4,4,8] = retort.Conv(Transpose#1, v)
+  ConvTranspose#1: float32[1,8,8,8] = retort.ConvTranspose(Conv#1, w) {strides=[2,2]}
+  Conv#2: float32[1,8,8,4] = retort.Conv(ConvTranspose#1, u)
+  y: float32[1,4,8,8] = Transpose(Conv#2) {perm=[0,3,1,2]}
   return y
 }
 )");

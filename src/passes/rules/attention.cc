@@ -1,6 +1,9 @@
 // Replaces softmax(q · kᵀ · scale, masked) · v, with the reshapes and transposes around it, by one retort.Attention
 // that reads Q, K and V in place, keeps no scores, and appends to the cache of past keys and values. Speeds up BERT,
 // MiniLM, ViT, Swin, GPT-2, Llama, Whisper and the encoder of TTS.
+#include <cmath>
+#include <limits>
+
 #include "passes/attention/operand.h"
 #include "passes/pass.h"
 
@@ -278,8 +281,58 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   return p;
 }
 
+// What ONNX's operator has beyond the one of retort: causal masks, windows, caps, and all outputs but the first.
+bool is_bare(const Graph& g, const Node& n) {
+  const auto number = [&](const char* name, int64_t otherwise) {
+    return n.attributes.get_or<int64_t>(name, otherwise);
+  };
+  for (size_t i = 1; i < n.outputs.size(); ++i) {
+    if (n.outputs[i] != ValueId::none && g.use_count(n.outputs[i]) > 0) return false;
+  }
+  for (size_t i = 4; i < n.inputs.size(); ++i) {
+    if (n.inputs[i] != ValueId::none) return false;
+  }
+  return number("is_causal", 0) == 0 && number("left_window_size", -1) < 0 && number("right_window_size", -1) < 0 &&
+         n.attributes.get_or<float>("softcap", 0) == 0;
+}
+
+// Takes a mask of one column per key.
+bool take_mask(const Graph& g, ValueId mask, Dim keys, Scores& s) {
+  if (mask == ValueId::none) return true;
+  const Shape* shape = shape_of(g, mask);
+  if (!shape || shape->empty() || shape->rank() > 4 || shape->back() != keys) return false;
+  const bool flags = g.value(mask).type.dtype == DType::boolean;
+  (flags ? s.flags : s.bias) = mask;
+  s.hidden = -std::numeric_limits<double>::infinity();
+  return flags || is_float32(g, mask);
+}
+
+// ONNX's operator on heads that are views, as newer exporters of torch write it.
+std::optional<Patch> match_onnx_attention(const Graph& g, const Node& n) {
+  const Shape *y = shape_of(g, n.outputs[0]), *keys = shape_of(g, n.inputs[1]);
+  if (!y || y->rank() != 4 || !keys || keys->rank() != 4 || !is_float32(g, n.outputs[0]) || !is_bare(g, n))
+    return std::nullopt;
+  const auto q = head_operand(g, n.inputs[0], false);
+  const auto k = cached_operand(g, n.inputs[1], false), v = cached_operand(g, n.inputs[2], false);
+  if (!q || !k || !v || v->fresh.factor != 1) return std::nullopt;
+  Parts parts{.q = *q, .k = *k, .v = *v, .guarded = true};
+  const bool moved = q->base != n.inputs[0] || k->fresh.base != n.inputs[1] || v->fresh.base != n.inputs[2];
+  // Heads of K may be repeated before the operator, which repeats them itself.
+  const int64_t repeat = q->heads / k->fresh.heads;
+  if (!moved || k->repeat != v->repeat || repeat % k->repeat != 0) return std::nullopt;
+  parts.k.repeat = parts.v.repeat = repeat;
+  const float* scale = n.attributes.get<float>("scale");
+  parts.scores.scale = scale ? double(*scale) : 1 / std::sqrt(double(q->size));
+  if (!fit(parts) || !take_mask(g, n.input(3), (*keys)[2], parts.scores)) return std::nullopt;
+  Patch p(g);
+  if (!connect_result(g, n, make_spec(parts), p, parts)) return std::nullopt;
+  p.covers(n.id);
+  return p;
+}
+
 constexpr Rule kAttentionRules[] = {
     {"attention", "MatMul", match_attention, {RuleStage::attention}},
+    {"attention_of_views", "Attention", match_onnx_attention, {RuleStage::attention}},
 };
 
 }  // namespace

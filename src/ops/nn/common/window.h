@@ -60,7 +60,8 @@ inline Cost convolution_cost(const CostContext& c, size_t weights, bool biased) 
 }
 /// The cost of a transposed convolution with weights [C, M/group, k1, …] in input 1.
 inline Cost transposed_convolution_cost(const CostContext& c, bool biased) {
-  return {.multiply_adds = c.count(0) * per(c.count(1), c.extent(1, 0)), .operations = biased ? c.out_count() : 0};
+  const double products = c.count(0) == 0 ? 0 : c.count(0) * per(c.count(1), c.extent(1, 0));  // also of no channels
+  return {.multiply_adds = products, .operations = biased ? c.out_count() : 0};
 }
 
 /// Resolves all attributes for concrete spatial extents (without N and C). Throws not_implemented for more than

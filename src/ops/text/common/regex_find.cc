@@ -1,10 +1,11 @@
-// The search for a match anywhere in a text. All beginnings are tried at once, and each state keeps the first beginning
-// that leads to it.
+// The search for a match anywhere in a text, where the table cannot do it. All beginnings are tried at once, and each
+// state keeps the first beginning that leads to it.
 #include <algorithm>
 
 #include "ops/text/common/regex.h"
 #include "ops/text/common/regex_place.h"
 #include "ops/text/common/regex_reach.h"
+#include "ops/text/common/regex_table.h"
 
 namespace retort::ops {
 namespace {
@@ -41,6 +42,7 @@ class Threads {
 }  // namespace
 
 std::optional<Regex::Part> Regex::find(std::string_view text, size_t from) const {
+  if (const auto known = table_ ? table_->find(text, from) : std::nullopt) return *known;
   const auto decode = [&](size_t at) {
     return at < text.size() ? first_code_point(text.substr(at)) : CodePoint{kNoCode, 0};
   };

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMostStates = 256;
 constexpr size_t kMostSteps = 200'000;  // limit for building: takes about two milliseconds
+constexpr size_t kMostLooks = 4;        // at each character of a search, on average
 constexpr size_t kLooksPerStep = 4, kClearedPerStep = 16;
 
 bool asks_for_places(std::span<const Regex::Instruction> program) {
@@ -112,6 +113,20 @@ std::optional<bool> RegexTable::matches(std::string_view text) const noexcept {
     if (state == 0) return false;
   }
   return accepts_[state] != 0;
+}
+
+std::optional<std::optional<Regex::Part>> RegexTable::find(std::string_view text, size_t from) const noexcept {
+  size_t looks = kMostLooks * (text.size() - from + 1);
+  for (size_t begin = from; begin <= text.size(); ++begin) {
+    size_t end = accepts_[1] ? begin : text.npos, state = 1;
+    for (size_t at = begin; at < text.size() && state != 0; ++at) {
+      if (uint8_t(text[at]) >= 128 || looks-- == 0) return std::nullopt;
+      state = next_[state * classes_ + class_[uint8_t(text[at])]];
+      if (accepts_[state]) end = at + 1;
+    }
+    if (end != text.npos) return Regex::Part{begin, end};
+  }
+  return std::optional<Regex::Part>{};
 }
 
 }  // namespace retort::ops

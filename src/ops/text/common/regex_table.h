@@ -17,6 +17,9 @@ class RegexTable {
   static std::optional<RegexTable> build(std::span<const Regex::Instruction> program, std::span<const Regex::Set> sets);
   /// Returns nullopt for a text with characters outside of ASCII.
   std::optional<bool> matches(std::string_view text) const noexcept;
+  /// As Regex::find(). Returns nullopt if it comes to characters outside of ASCII, or if many beginnings lead far
+  /// without a match, which would take longer than the automaton itself.
+  std::optional<std::optional<Regex::Part>> find(std::string_view text, size_t from) const noexcept;
 
  private:
   class Builder;
