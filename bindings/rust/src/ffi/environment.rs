@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::call::{call, handle, slot};
 use super::error::{Error, Result};
 use super::memory::arena_info;
-use super::tables::{OrtArenaCfg, OrtLoggingLevel};
+use super::tables::OrtLoggingLevel;
 use super::text::text;
 
 handle!(Environment, OrtEnv, ReleaseEnv);

@@ -25,8 +25,7 @@ public final class OrtSessionFFM extends NativeObject {
   private final Ports inputs;
   private final Ports outputs;
 
-  /** For {@link SessionMaker}. Takes over the handle. */
-  OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
+  private OrtSessionFFM(OrtEnvironmentFFM env, SessionHandle handle, Ports inputs, Ports outputs) {
     super(handle);
     this.env = env;
     api = env.api();
@@ -44,7 +43,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, Path model, SessionOptions options) {
-    return SessionMaker.ofFile(env, model, options);
+    return finished(env, SessionMaker.ofFile(env, model, options));
   }
 
   /**
@@ -57,7 +56,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
-    return SessionMaker.ofBytes(env, model, options);
+    return finished(env, SessionMaker.ofBytes(env, model, options));
   }
 
   /**
@@ -72,7 +71,7 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if the model cannot be loaded
    */
   public static OrtSessionFFM create(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
-    return SessionMaker.ofMemory(env, model, options);
+    return finished(env, SessionMaker.ofMemory(env, model, options));
   }
 
   /**
@@ -87,7 +86,24 @@ public final class OrtSessionFFM extends NativeObject {
    * module is not open
    */
   public static OrtSessionFFM createFromOrtSession(ai.onnxruntime.OrtSession session) {
-    return SessionMaker.ofOfficial(session);
+    MemorySegment address = OfficialJava.address(session);
+    OrtEnvironmentFFM env = OfficialJava.environment();
+    Handle used = env.use();
+    try {
+      return finished(env, new SessionHandle(env.api(), address, OfficialJava.closed(session), used));
+    } finally {
+      used.release();
+    }
+  }
+
+  /** Reads the inputs and outputs of the model; releases the session if that fails. */
+  private static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
+    try {
+      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
+    } catch (RuntimeException e) {
+      handle.release();
+      throw e;
+    }
   }
 
   @Override

@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 
-/** Creates sessions from files, bytes and memory, and from sessions of the official Java package. */
+/** Creates native sessions from files, bytes and memory. The caller owns a reference to the handle that is returned. */
 final class SessionMaker {
   private interface Call {
     long make(MemorySegment env, MemorySegment options, MemorySegment[] kept, MemorySegment out);
@@ -16,14 +16,14 @@ final class SessionMaker {
 
   private SessionMaker() {}
 
-  static OrtSessionFFM ofFile(OrtEnvironmentFFM env, Path model, SessionOptions options) {
+  static SessionHandle ofFile(OrtEnvironmentFFM env, Path model, SessionOptions options) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment path = OrtApiFFM.path(arena, model);
       return make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, path, o, out, kept));
     }
   }
 
-  static OrtSessionFFM ofBytes(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
+  static SessionHandle ofBytes(OrtEnvironmentFFM env, byte[] model, SessionOptions options) {
     Objects.requireNonNull(model, "model");
     if (options != null && options.readsModelInPlace()) return ofMemory(env, Arena.ofAuto().allocateFrom(ValueLayout.JAVA_BYTE, model), options);
     try (Arena arena = Arena.ofConfined()) {
@@ -31,35 +31,25 @@ final class SessionMaker {
     }
   }
 
-  static OrtSessionFFM ofMemory(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
+  static SessionHandle ofMemory(OrtEnvironmentFFM env, MemorySegment model, SessionOptions options) {
     if (!model.isNative()) return ofBytes(env, model.toArray(ValueLayout.JAVA_BYTE), options);
     if (!model.scope().isAlive()) throw new IllegalStateException("the arena of the model is closed");
     if (!model.isAccessibleBy(Thread.currentThread())) throw OrtException.invalid("the model is in a confined arena of another thread: allocate it in Arena.ofShared()");
     // Read the options before the session is created, because another thread may close them.
     boolean inPlace = options != null && options.readsModelInPlace();
-    OrtSessionFFM session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
+    SessionHandle session = make(env, options, (e, o, kept, out) -> KeptCalls.createSession(env.api().c, e, model, model.byteSize(), o, out, kept));
     if (!inPlace) return session;
     try {
-      keep(session, model);
+      // The memory of the model, as a tensor of bytes that the session reads: runs keep its arena open.
+      session.lend(ValueMaker.wrap(env.api(), model, new MemoryDescriptor(OnnxTensorElementType.UINT8, model.byteSize()), DeviceSpec.CPU));
       return session;
     } catch (RuntimeException e) {
-      session.close();
+      session.release();
       throw e;
     }
   }
 
-  static OrtSessionFFM ofOfficial(ai.onnxruntime.OrtSession session) {
-    MemorySegment address = OfficialJava.address(session);
-    OrtEnvironmentFFM env = OfficialJava.environment();
-    Handle used = env.use();
-    try {
-      return finished(env, new SessionHandle(env.api(), address, OfficialJava.closed(session), used));
-    } finally {
-      used.release();
-    }
-  }
-
-  private static OrtSessionFFM make(OrtEnvironmentFFM env, SessionOptions options, Call call) {
+  private static SessionHandle make(OrtEnvironmentFFM env, SessionOptions options, Call call) {
     OrtApiFFM api = env.api();
     Handle used = env.use();
     try {
@@ -69,8 +59,7 @@ final class SessionMaker {
         MemorySegment out = arena.allocate(ValueLayout.ADDRESS);
         api.check(made(call, used, with, out));
         MemorySegment session = out.get(ValueLayout.ADDRESS, 0);
-        SessionHandle handle = new SessionHandle(api, session, with == null ? null : with.needs.copy(), used);
-        return finished(env, handle);
+        return new SessionHandle(api, session, with == null ? null : with.needs.copy(), used);
       } finally {
         if (with != null) with.release();
       }
@@ -91,21 +80,5 @@ final class SessionMaker {
     } catch (IllegalStateException | WrongThreadException e) {
       throw ValueHandle.refused(lent, "an initializer of the SessionOptions", e);
     }
-  }
-
-  /** Reads the inputs and outputs of the model; releases the session if that fails. */
-  private static OrtSessionFFM finished(OrtEnvironmentFFM env, SessionHandle handle) {
-    try {
-      return new OrtSessionFFM(env, handle, Ports.inputs(env.api(), handle.address), Ports.outputs(env.api(), handle.address));
-    } catch (RuntimeException e) {
-      handle.release();
-      throw e;
-    }
-  }
-
-  /** Makes runs keep the memory of the model open, by adding it as a tensor of bytes that the session reads. */
-  private static void keep(OrtSessionFFM session, MemorySegment model) {
-    MemoryDescriptor bytes = new MemoryDescriptor(OnnxTensorElementType.UINT8, model.byteSize());
-    ((SessionHandle) session.handle()).lend(ValueMaker.wrap(session.environment().api(), model, bytes, DeviceSpec.CPU));
   }
 }
