@@ -37,6 +37,42 @@ TEST(Gemm, EveryTail) {
   }
 }
 
+// Sums of up to 64 steps have a tile of their own, and so have 17 to 24 columns after the last full panel.
+TEST(Gemm, ShortSums) {
+  for (const size_t m : {3, 8, 9, 10, 11, 12, 23}) {
+    for (const size_t n : {20, 24, 32, 56, 88}) {
+      for (const size_t k : {8, 30, 63, 64, 65, 68, 130}) {
+        check({.m = m, .n = n, .k = k, .bias = true, .residual = Residual::separate, .activation = {Kind::relu}});
+        check({.m = m, .n = n, .k = k, .activation = {Kind::clip, -0.1f, 0.4f}});
+      }
+    }
+  }
+}
+
+// A column has the same bits in a panel of any width.
+TEST(Gemm, BitsDoNotDependOnOtherColumns) {
+  const size_t m = 23, k = 70, most = 32;
+  std::vector<float> a(m * k), b(k * most);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = float(i % 89) / 89 - 0.3f;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = float(i % 97) / 97 - 0.6f;
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    const auto product = [&](size_t n) {
+      Lines packed(gemm_packed_bytes(k, n));
+      gemm_pack_b(b.data(), most, 1, k, n, packed.floats());
+      std::vector<float> c(m * most);
+      gemm_block({m, n, k, a.data(), k, packed.floats(), c.data(), most, {}}, 0, n);
+      return c;
+    };
+    const std::vector<float> all = product(most);
+    for (const size_t n : {8, 16, 20, 24, 31}) {
+      const std::vector<float> some = product(n);
+      for (size_t i = 0; i < m; ++i)
+        EXPECT_EQ(std::memcmp(&some[i * most], &all[i * most], n * sizeof(float)), 0) << isa_name(Isa(level)) << n;
+    }
+  }
+}
+
 TEST(Gemm, Empty) {
   for (const size_t m : {0, 5}) {
     for (const size_t n : {0, 5, 40}) {
