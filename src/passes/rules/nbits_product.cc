@@ -1,0 +1,138 @@
+// A product by constant codes of 4 or 8 bits, whose other side has floats: MatMulNBits reads the codes, while
+// DequantizeLinear would make floats of them in every run. Speeds up models whose weights alone are quantised.
+#include <algorithm>
+#include <bit>
+
+#include "base/checked.h"
+#include "ops/quant/common/quantization.h"
+#include "passes/codes.h"
+#include "passes/pass.h"
+
+namespace retort {
+namespace {
+
+/// B of a product and its parameters in blocks along K.
+struct BlockCodes {
+  const Tensor *codes, *scales, *zeros;  ///< zeros may be null
+  bool turned;                           ///< the codes are [N, K], and so are the parameters of blocks
+  bool by_block;                         ///< else there is one parameter per column, or for all
+  size_t k, n, block;
+
+  size_t blocks() const { return ceil_div(k, block); }
+  size_t bits() const { return is_packed(codes->dtype()) ? 4 : 8; }
+  /// What makes codes unsigned.
+  int32_t shift() const {
+    const bool is_signed = codes->dtype() == DType::i8 || codes->dtype() == DType::i4;
+    return is_signed ? 1 << (bits() - 1) : 0;
+  }
+  int32_t code(size_t row, size_t column) const {
+    const size_t at = turned ? column * k + row : row * n + column;
+    return ops::integer_code(codes->data(), codes->dtype(), at) + shift();
+  }
+  size_t parameter(size_t b, size_t column) const {
+    if (!by_block) return scales->count() == 1 ? 0 : column;
+    return turned ? column * blocks() + b : b * n + column;
+  }
+  int32_t zero(size_t b, size_t column) const {
+    return (zeros ? ops::integer_code(zeros->data(), zeros->dtype(), parameter(b, column)) : 0) + shift();
+  }
+};
+
+std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
+  const Node* n = producer_of(g, v, "DequantizeLinear");
+  if (!n || !is_float32(g, v) || !is_float32(g, n->inputs[1])) return std::nullopt;
+  BlockCodes b{g.constant(n->inputs[0]), g.constant(n->inputs[1]), nullptr, turned, false, 0, 0, 0};
+  if (n->input(2) != ValueId::none && !(b.zeros = g.constant(n->inputs[2]))) return std::nullopt;
+  constexpr DType kTypes[] = {DType::i8, DType::u8, DType::i4, DType::u4};
+  if (!b.codes || !b.scales || b.codes->shape().rank() != 2 || !std::ranges::count(kTypes, b.codes->dtype()) ||
+      b.codes->count() == 0)
+    return std::nullopt;
+  const size_t k_axis = turned ? 1 : 0, axis = normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
+  b.k = size_t(b.codes->shape()[k_axis]);
+  b.n = size_t(b.codes->shape()[1 - k_axis]);
+  const auto block = uint64_t(n->attributes.get_or<int64_t>("block_size", 0));
+  b.by_block = block > 0;
+  constexpr uint64_t kLeast = 16, kMost = 256, kUsual = 128;
+  b.block = size_t(b.by_block ? block : std::clamp(std::bit_ceil(uint64_t(b.k)), kLeast, kUsual));
+  if (b.by_block && (axis != k_axis || !std::has_single_bit(block) || block < kLeast || block > kMost))
+    return std::nullopt;
+  if (!b.by_block && b.scales->count() != 1 && axis == k_axis) return std::nullopt;
+  const size_t wanted = b.by_block ? b.blocks() * b.n : b.scales->count() == 1 ? 1 : b.n;
+  if (b.scales->count() != wanted || (b.zeros && b.zeros->count() != wanted)) return std::nullopt;
+  return b;
+}
+
+/// Sets code i of a row of codes.
+void put(uint8_t* row, size_t bits, size_t i, int32_t code) {
+  if (bits == 8)
+    row[i] = uint8_t(code);
+  else
+    row[i / 2] = uint8_t(row[i / 2] | code << (i % 2 * 4));
+}
+
+Tensor zeroed(DType type, Shape shape) {
+  Tensor t(type, std::move(shape));
+  std::fill_n(static_cast<uint8_t*>(t.mutable_data<uint8_t>()), t.bytes(), uint8_t(0));
+  return t;
+}
+
+/// B, scales and zero points of MatMulNBits.
+std::vector<Tensor> packed_weights(const BlockCodes& b) {
+  const size_t row_bytes = b.blocks() * b.block * b.bits() / 8, zero_bytes = ceil_div(b.blocks() * b.bits(), size_t(8));
+  const auto n = int64_t(b.n), blocks = int64_t(b.blocks());
+  Tensor codes = zeroed(DType::u8, {n, blocks, int64_t(b.block * b.bits() / 8)});
+  Tensor scales(DType::f32, {n, blocks}), zeros = zeroed(DType::u8, {n, int64_t(zero_bytes)});
+  for (size_t j = 0; j < b.n; ++j) {
+    for (size_t i = 0; i < b.k; ++i) put(codes.mutable_data<uint8_t>() + j * row_bytes, b.bits(), i, b.code(i, j));
+    for (size_t i = 0; i < b.blocks(); ++i) {
+      scales.mutable_data<float>()[j * b.blocks() + i] = b.scales->data<float>()[b.parameter(i, j)];
+      put(zeros.mutable_data<uint8_t>() + j * zero_bytes, b.bits(), i, b.zero(i, j));
+    }
+  }
+  return {std::move(codes), std::move(scales), std::move(zeros)};
+}
+
+std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
+  const bool gemm = n.type == "Gemm";
+  const auto is = [&](const char* name, auto wanted) {
+    return n.attributes.get_or<decltype(wanted)>(name, wanted) == wanted;
+  };
+  if (gemm && !(is("alpha", 1.0f) && is("beta", 1.0f) && is("transA", int64_t(0)))) return std::nullopt;
+  const ValueId a = n.inputs[0], c = n.input(2);
+  const Shape* a_shape = shape_of(g, a);
+  if (!is_float32(g, a) || !a_shape || a_shape->rank() < 2 || codes_of(g, a)) return std::nullopt;
+  const auto b = block_codes(g, n.inputs[1], gemm && n.attributes.get_or<int64_t>("transB", 0) != 0);
+  if (!b) return std::nullopt;
+  if (c != ValueId::none) {
+    const Shape* shape = shape_of(g, c);
+    if (!shape || *shape != Shape{int64_t(b->n)}) return std::nullopt;
+  }
+  Patch p(g);
+  std::vector<ValueId> inputs = {a};
+  constexpr const char* kNames[] = {"codes", "scales", "zeros"};
+  for (Tensor& t : packed_weights(*b)) inputs.push_back(p.constant(std::move(t), kNames[inputs.size() - 1]));
+  if (c != ValueId::none) inputs.insert(inputs.end(), {ValueId::none, c});
+  Attributes attributes;
+  attributes.set("K", int64_t(b->k));
+  attributes.set("N", int64_t(b->n));
+  attributes.set("bits", int64_t(b->bits()));
+  attributes.set("block_size", int64_t(b->block));
+  p.replace(n.outputs[0], p.add({.type = "MatMulNBits",
+                                 .inputs = std::move(inputs),
+                                 .attributes = std::move(attributes),
+                                 .domain = "com.microsoft"}));
+  p.covers(n.id);
+  return p;
+}
+
+constexpr Rule kNBitsProductRules[] = {
+    {"nbits_gemm", "Gemm", match_nbits_product, {RuleStage::quantized}},
+    {"nbits_matmul", "MatMul", match_nbits_product, {RuleStage::quantized}},
+};
+
+}  // namespace
+
+extern const Rules rules_nbits_product;
+constinit const Rules rules_nbits_product{kNBitsProductRules};
+
+}  // namespace retort

@@ -1,0 +1,57 @@
+// Tests that products by constant codes read the codes.
+#include "passes/passes_testing.h"
+
+namespace retort {
+namespace {
+
+Tensor codes(DType type, Shape shape) {
+  Tensor t(type, std::move(shape));
+  for (size_t i = 0; i < t.bytes(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(i * 37 + 11);
+  return t;
+}
+
+void a_product_by_columns(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::i8, {40, 3}));
+  const ValueId zeros = t.g.add_constant("z", Tensor::of<int8_t>({3}, {0, -5, 7}));
+  const ValueId b = t.add("DequantizeLinear", {w, t.floats({3}, {0.5f, 0.25f, 2}), zeros}, {{"axis", int64_t(1)}});
+  t.output(t.add("MatMul", {t.input("x", {2, 40}), b}), "y");
+}
+const RuleExample example_of_a_product_by_columns("nbits_product_by_columns", {"nbits_matmul"}, a_product_by_columns,
+                                                  R"(graph(x: float32[2,40]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=40, N=3, bits=8, block_size=64}
+  return y
+}
+)");
+
+void a_turned_product_by_blocks(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::u4, {3, 48}));
+  const ValueId b =
+      t.add("DequantizeLinear", {w, t.weight("s", {3, 3})}, {{"axis", int64_t(1)}, {"block_size", int64_t(16)}});
+  t.output(t.add("Gemm", {t.input("x", {2, 48}), b, t.weight("bias", {3})}, {{"transB", int64_t(1)}}), "y");
+}
+const RuleExample example_of_a_turned_product_by_blocks("nbits_turned_product_by_blocks", {"nbits_gemm"},
+                                                        a_turned_product_by_blocks, R"(graph(x: float32[2,48]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1, _, bias) {K=48, N=3, bits=4, block_size=16}
+  return y
+}
+)");
+
+/// Scales along K that are not those of blocks belong to rows of B.
+TEST(NBitsProduct, ScalesOfRowsStay) {
+  TestGraph t;
+  const ValueId w = t.g.add_constant("w", codes(DType::i8, {40, 3}));
+  const ValueId b = t.add("DequantizeLinear", {w, t.weight("s", {40})}, {{"axis", int64_t(0)}});
+  t.output(t.add("MatMul", {t.input("x", {2, 40}), b}), "y");
+  expect_no_rewrite(t, {"nbits_matmul"});
+}
+
+TEST(NBitsProduct, TwoSidesOfCodesAreAnIntegerProduct) {
+  TestGraph t;
+  const ValueId w = t.g.add_constant("w", codes(DType::i8, {40, 3}));
+  const ValueId a = t.add("DequantizeLinear", {t.input("x", {2, 40}, DType::u8), t.scalar(0.5f)});
+  t.output(t.add("MatMul", {a, t.add("DequantizeLinear", {w, t.scalar(0.25f)})}), "y");
+  expect_no_rewrite(t, {"nbits_matmul"});
+}
+
+}  // namespace
+}  // namespace retort
