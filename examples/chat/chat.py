@@ -77,14 +77,22 @@ class Decoder:
     def load(self, path: str) -> None:
         """Replaces the tokens by those of a file."""
         with open(path, "rb") as f:
-            head = json.loads(f.readline())
-            if head != self._header(head["tokens"]):
+            try:
+                head = json.loads(f.readline())
+                tokens = list(head["tokens"])
+            except (ValueError, LookupError, TypeError):
+                raise ValueError(f"{path} holds no cache of this program; remove it") from None
+            if head != self._header(tokens):
                 raise ValueError(f"{path} was saved with another model; remove it")
-            count = len(head["tokens"])
+            if len(tokens) > self.room:
+                raise ValueError(f"{path} has {len(tokens)} tokens, there is room for {self.room}; use a larger --room")
             for cache in self._caches.values():
-                part = cache[:, :, :count]
-                part[:] = np.frombuffer(f.read(part.size * part.itemsize), cache.dtype).reshape(part.shape)
-        self.tokens = head["tokens"]
+                part = cache[:, :, :len(tokens)]
+                rows = f.read(part.size * part.itemsize)
+                if len(rows) < part.size * part.itemsize:
+                    raise ValueError(f"{path} is shorter than its header says; remove it")
+                part[:] = np.frombuffer(rows, cache.dtype).reshape(part.shape)
+        self.tokens = tokens
 
 
 class Sampler:

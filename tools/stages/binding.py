@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 
-from stages.context import ROOT, Count, oracle, skip
+from stages.context import ROOT, Count, oracle, python_tests, skip
 
 SOURCE = os.path.join(ROOT, "bindings", "python")
 REQUIREMENTS = os.path.join(ROOT, "requirements-python.txt")
@@ -31,7 +31,7 @@ def python(c):
         total = Count(passed=1)
         for name, library in (("retort", c.library if c.given_library else ""), ("official", os.environ["RETORT_ORACLE"])):
             total += tests(c, name, inside, area, library)
-        return total + examples(c, inside) + programs(c)
+        return total + examples(c, inside) + chat(c, inside, area) + programs(c)
 
 
 def folder(c):
@@ -85,6 +85,17 @@ def examples(c, inside):
     command = [inside, os.path.join("tools", "python_examples.py"), *(["--loopback", c.loopback] if os.path.exists(c.loopback) else [])]
     ours = c.counted("python.examples", [*command, *(["--library", c.library] if c.given_library else [])], **c.cuda())
     return ours + c.counted("python.examples.official", [*command, "--library", os.environ["RETORT_ORACLE"]], **c.cuda())
+
+
+def chat(c, inside, area):
+    """The conversation with a language model, beside the same program in C++."""
+    build = os.path.join(area, "chat")
+    steps = [["cmake", "-S", os.path.join(ROOT, "examples", "chat"), "-B", build, "-DCMAKE_PREFIX_PATH=" + c.out, "-DCMAKE_BUILD_TYPE=Release"],
+             ["cmake", "--build", build]]
+    if not all(c.start(f"python.chat.cmake{i}", step)[0] == 0 for i, step in enumerate(steps)):
+        return Count(failed=1)
+    return python_tests(c, "python.chat", os.path.join("bench", "llm", "chat_test.py"), inside, CHAT=os.path.join(build, "chat"),
+                        RETORT_LIBRARY=os.path.join(c.out, "lib", "libretort.so.1"))
 
 
 def programs(c):

@@ -84,9 +84,9 @@ def skip(reason):
     return Count(skipped=1)
 
 
-def python_tests(c, name, path, **env):
+def python_tests(c, name, path, interpreter=sys.executable, **env):
     """The tests of a unittest program, one by one."""
-    code, text = c.start(name, [sys.executable, path], **env)
+    code, text = c.start(name, [interpreter, path], **env)
     ran = re.search(r"^Ran (\d+) tests?", text, re.M)
     bad = sum(int(n) for n in re.findall(r"(?:failures|errors)=(\d+)", text))
     skipped = sum(int(n) for n in re.findall(r"skipped=(\d+)", text))
