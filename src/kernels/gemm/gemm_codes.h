@@ -42,7 +42,8 @@ struct CodeRow {
 size_t codes_depth(size_t k);
 /// Bytes of A: `m` rows, and some more bytes that the kernel may read.
 size_t codes_rows_bytes(size_t m, size_t k);
-/// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
+/// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row. The rows may be
+/// packed where they are, codes_depth(k) bytes apart.
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
                     CodeRow* rows) noexcept;
 
@@ -62,9 +63,9 @@ void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept;
 /// Interleaves up to four runs of n codes as quads of B's form; null runs count as 0.
 void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept;
 
-/// The destination of a product: int32_t; float C · scale of the row · scale of the column + bias of the column; or codes
-/// round(C · scale of the row · scale of the column + offset of the row) + zero, half to even, clamped to the range of the
-/// type; NaN gives the smallest.
+/// The destination of a product: int32_t; float C · scale of the row · scale of the column + bias of the column +
+/// residual; or codes round(C · scale of the row · scale of the column + offset of the row) + zero, half to even, clamped
+/// to the range of the type; NaN gives the smallest.
 struct CodesResult {
   void* data = nullptr;
   size_t stride = 0;  ///< elements from row to row
@@ -73,6 +74,7 @@ struct CodesResult {
   int32_t zero = 0;
   const float* column_scale = nullptr;  ///< [n]; null: 1
   const float* column_bias = nullptr;   ///< [n], for floats; null: 0
+  const float* residual = nullptr;      ///< [m, n] with the stride of `data`, added to floats; null: 0
 };
 
 struct GemmCodesArgs {
