@@ -87,7 +87,7 @@ HWY_INLINE void dots(const float* x, const float* items, size_t stride, size_t s
 }
 
 void dot_rows(const RowItems& s, const float* x, const float* items, float* scores) noexcept {
-  constexpr size_t kItems = 4;
+  constexpr size_t kItems = kDotItems;
   size_t j = 0;
   for (; j + kItems <= s.count; j += kItems) {
     for (size_t k = 0; k < kItems; ++k)
@@ -109,7 +109,10 @@ HWY_INLINE void weighted(const RowItems& s, const float* scores, const float* it
   const size_t lanes = hn::Lanes(d);
   V sums[kRows][kVectors];
   for (size_t r = 0; r < kRows; ++r)
-    for (size_t k = 0; k < kVectors; ++k) sums[r][k] = hn::Zero(d);
+    for (size_t k = 0; k < kVectors; ++k) {
+      const float* from = y + r * s.row_stride + k * lanes;
+      sums[r][k] = !s.adds ? hn::Zero(d) : tail ? LoadFirst(d, from, tail) : hn::LoadU(d, from);
+    }
   for (size_t j = 0; j < s.count; ++j) {
     const float* item = items + j * s.item_stride;
     prefetch(item, s.item_stride, kVectors * lanes * sizeof(float));

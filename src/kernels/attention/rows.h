@@ -10,7 +10,11 @@ namespace retort::kernels {
 struct RowItems {
   size_t rows = 0, count = 0, size = 0;
   size_t row_stride = 0, item_stride = 0, score_stride = 0;
+  bool adds = false;  ///< weighted_rows() adds to y, with the bits that one call for all items gives
 };
+/// Items that dot_rows() takes together: a call for some of the items gives the same scores as one for all if it begins
+/// at a multiple of this number.
+inline constexpr size_t kDotItems = 4;
 
 /// scores[r, j] = Σ_i x[r, i] · items[j, i].
 void dot_rows(const RowItems& shape, const float* x, const float* items, float* scores) noexcept;

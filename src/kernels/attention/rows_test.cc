@@ -60,6 +60,29 @@ TEST_P(RowsKernel, WeightedSums) {
   });
 }
 
+TEST_P(RowsKernel, TwoCallsHaveTheBitsOfOne) {
+  for_each_shape([](const RowItems& s) {
+    testing::Random random(s.count * 1000 + s.size);
+    const std::vector<float> x = random.floats(s.rows * s.row_stride, -1, 1);
+    const std::vector<float> items = random.floats(s.count * s.item_stride, -1, 1);
+    std::vector<float> scores(s.rows * s.score_stride, kGuard), scores_of_two = scores;
+    std::vector<float> y(s.rows * s.row_stride, kGuard), y_of_two = y;
+    RowItems first = s, rest = s;
+    first.count = s.count / 2 / kDotItems * kDotItems;
+    rest.count = s.count - first.count;
+    rest.adds = true;
+    const float* others = items.data() + first.count * s.item_stride;
+    dot_rows(s, x.data(), items.data(), scores.data());
+    dot_rows(first, x.data(), items.data(), scores_of_two.data());
+    dot_rows(rest, x.data(), others, scores_of_two.data() + first.count);
+    EXPECT_EQ(scores, scores_of_two);
+    weighted_rows(s, scores.data(), items.data(), y.data());
+    weighted_rows(first, scores.data(), items.data(), y_of_two.data());
+    weighted_rows(rest, scores.data() + first.count, others, y_of_two.data());
+    EXPECT_EQ(y, y_of_two);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, RowsKernel, testing::all_isas(), testing::isa_label);
 
 }  // namespace

@@ -58,7 +58,8 @@ HWY_INLINE void store_result(const CodesResult& c, Sums v, ScaleVector scale, Sc
   if (c.is_float) {
     const hn::ScalableTag<float> d;
     float* to = static_cast<float*>(c.data) + at;
-    const auto x = hn::Add(hn::Mul(hn::ConvertTo(d, v), scale), added);
+    auto x = hn::Add(hn::Mul(hn::ConvertTo(d, v), scale), added);
+    if (c.residual) x = hn::Add(x, of_columns(c.residual, at, n, 0));
     n >= kSumLanes ? hn::StoreU(x, d, to) : StoreFirst(d, x, to, n);
   } else if (!c.is_codes) {
     int32_t* to = static_cast<int32_t*>(c.data) + at;

@@ -34,69 +34,53 @@ constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
 constexpr size_t kLine = 64;  ///< bytes of the cache
 
 /// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel. The next panel, which may come from far away,
-/// is requested meanwhile.
+/// is requested meanwhile, except by a single row, which waits for memory anyway. With few rows, an addition would wait
+/// for the one before it, so the sums of consecutive steps are separate where registers hold them.
 template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
+  constexpr size_t kMost = HWY_MAX_BYTES == 64 ? 4 : 2, kSets = kRows == 1 ? kMost : kRows <= 4 ? kMost / 2 : 1;
   const SumTag d;
   const int8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 4
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * depth;
-  Sums s[kRows][2];
+  Sums s[kSets][kRows][2];
+#pragma GCC unroll 4
+  for (size_t set = 0; set < kSets; ++set) {
 #pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
+    for (size_t r = 0; r < kRows; ++r) s[set][r][0] = s[set][r][1] = hn::Zero(d);
+  }
   const size_t next = kHeader + depth * kPanel;
-  for (size_t i = 0; i < depth; i += 4, b += 4 * kPanel) {
-    for (size_t line = 0; line < 4 * kPanel; line += kLine) __builtin_prefetch(b + next + line, 0, 2);
+  const auto step = [&](size_t i, Sums(&to)[kRows][2]) HWY_ATTR {
+    for (size_t line = 0; kRows > 1 && line < 4 * kPanel; line += kLine) __builtin_prefetch(b + next + line, 0, 2);
     const QuadB b0(b), b1(b + HWY_MAX_BYTES);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
       const QuadA x(load_quad(rows[r / 3] + r % 3 * depth + i));
-      dot<kUnit>(x, b0, s[r][0]);
-      dot<kUnit>(x, b1, s[r][1]);
+      dot<kUnit>(x, b0, to[r][0]);
+      dot<kUnit>(x, b1, to[r][1]);
     }
-  }
-#pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) {
-    hn::Store(s[r][0], d, sums + r * kPanel);
-    hn::Store(s[r][1], d, sums + r * kPanel + kSumLanes);
-  }
-}
-
-/// The same for one row. The sums of consecutive steps are separate, since an addition waits for the one before it.
-template <CodesUnit kUnit>
-void sum_row(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  constexpr size_t kSets = HWY_MAX_BYTES == 64 ? 4 : 2;
-  const SumTag d;
-  Sums s[kSets][2];
-#pragma GCC unroll 4
-  for (size_t set = 0; set < kSets; ++set) s[set][0] = s[set][1] = hn::Zero(d);
+    b += 4 * kPanel;
+  };
   size_t i = 0;
   for (; i + 4 * kSets <= depth; i += 4 * kSets) {
 #pragma GCC unroll 4
-    for (size_t set = 0; set < kSets; ++set, b += 4 * kPanel) {
-      const QuadA x(load_quad(a + i + 4 * set));
-      dot<kUnit>(x, QuadB(b), s[set][0]);
-      dot<kUnit>(x, QuadB(b + HWY_MAX_BYTES), s[set][1]);
+    for (size_t set = 0; set < kSets; ++set) step(i + 4 * set, s[set]);
+  }
+  for (; kSets > 1 && i < depth; i += 4) step(i, s[0]);
+#pragma GCC unroll 12
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t v = 0; v < 2; ++v) {
+#pragma GCC unroll 4
+      for (size_t set = 1; set < kSets; ++set) s[0][r][v] = hn::Add(s[0][r][v], s[set][r][v]);
+      hn::Store(s[0][r][v], d, sums + r * kPanel + v * kSumLanes);
     }
   }
-  for (; i < depth; i += 4, b += 4 * kPanel) {
-    const QuadA x(load_quad(a + i));
-    dot<kUnit>(x, QuadB(b), s[0][0]);
-    dot<kUnit>(x, QuadB(b + HWY_MAX_BYTES), s[0][1]);
-  }
-#pragma GCC unroll 4
-  for (size_t set = 1; set < kSets; ++set) {
-    s[0][0] = hn::Add(s[0][0], s[set][0]);
-    s[0][1] = hn::Add(s[0][1], s[set][1]);
-  }
-  hn::Store(s[0][0], d, sums);
-  hn::Store(s[0][1], d, sums + kSumLanes);
 }
 
 /// Computes at least as many rows as needed; the sums of surplus rows are ignored.
 template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  if (rows == 1) return sum_row<kUnit>(a, depth, b, sums);
+  if (rows == 1) return sum_rows<1, kUnit>(a, depth, b, sums);
   if (rows <= 4) return sum_rows<4, kUnit>(a, depth, b, sums);
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
@@ -249,10 +233,20 @@ void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, s
     store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, offset, n - i, at + i);
 }
 
-/// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers.
+/// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers. `to` may be `from`.
 int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
-  uint32_t sum = 0;
-  for (size_t i = 0; i < n; ++i) {
+  const hn::ScalableTag<uint8_t> d;
+  const hn::Repartition<uint64_t, decltype(d)> wide;
+  const size_t lanes = hn::Lanes(d);
+  auto sums = hn::Zero(wide);  // of codes that are 128 more
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto codes = hn::Xor(hn::LoadU(d, from + i), hn::Set(d, flip));
+    hn::StoreU(codes, d, reinterpret_cast<uint8_t*>(to) + i);
+    sums = hn::Add(sums, hn::SumsOf8(hn::Xor(codes, hn::Set(d, 0x80))));
+  }
+  uint32_t sum = uint32_t(hn::GetLane(hn::SumOfLanes(wide, sums))) - uint32_t(128 * i);
+  for (; i < n; ++i) {
     to[i] = int8_t(from[i] ^ flip);
     sum += uint32_t(int32_t(to[i]));
   }

@@ -69,7 +69,8 @@ void gemm_codes_reference(const GemmCodesArgs& g, const Codes& a, const Codes& a
       const size_t at = i * g.c.stride + j;
       const float factor = g.rows[i].scale * (g.c.column_scale ? g.c.column_scale[j] : 1);
       if (g.c.is_float) {
-        static_cast<float*>(g.c.data)[at] = float(int32_t(sum)) * factor + (g.c.column_bias ? g.c.column_bias[j] : 0);
+        const float product = float(int32_t(sum)) * factor + (g.c.column_bias ? g.c.column_bias[j] : 0);
+        static_cast<float*>(g.c.data)[at] = product + (g.c.residual ? g.c.residual[at] : 0);
         continue;
       }
       if (!g.c.is_codes) {

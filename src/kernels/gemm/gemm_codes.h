@@ -42,6 +42,7 @@ struct CodeRow {
 size_t codes_depth(size_t k);
 /// Bytes of A: `m` rows, and some more bytes that the kernel may read.
 size_t codes_rows_bytes(size_t m, size_t k);
+<<<<<<< HEAD
 /// The sums of a product. With saturating ones, elements 2i and 2i + 1 of k are a pair, whose products are added first,
 /// in 16 bits that stop at their limits: what `vpmaddubsw` computes. No other sum saturates. Unsigned codes are
 /// multiplied by signed ones, so that the pairs of a matrix product depend on which of its sides is unsigned.
@@ -54,6 +55,12 @@ enum class CodesSums : uint8_t {
 /// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
                     CodesSums sums = CodesSums::exact) noexcept;
+=======
+/// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row. The rows may be
+/// packed where they are, codes_depth(k) bytes apart.
+void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
+                    CodeRow* rows) noexcept;
+>>>>>>> 5489b7682e772688b599bb4c62dae484f9f64398
 
 /// Columns of a panel of B, equal to those of a tile. A panel is [zero points][sums of the codes minus the same number
 /// of zero points] int32_t, then the codes [depth / 4][column][4].
@@ -71,9 +78,9 @@ void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept;
 /// Interleaves up to four runs of n codes as quads of B's form; null runs count as 0.
 void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept;
 
-/// The destination of a product: int32_t; float C · scale of the row · scale of the column + bias of the column; or codes
-/// round(C · scale of the row · scale of the column + offset of the row) + zero, half to even, clamped to the range of the
-/// type; NaN gives the smallest.
+/// The destination of a product: int32_t; float C · scale of the row · scale of the column + bias of the column +
+/// residual; or codes round(C · scale of the row · scale of the column + offset of the row) + zero, half to even, clamped
+/// to the range of the type; NaN gives the smallest.
 struct CodesResult {
   void* data = nullptr;
   size_t stride = 0;  ///< elements from row to row
@@ -82,6 +89,7 @@ struct CodesResult {
   int32_t zero = 0;
   const float* column_scale = nullptr;  ///< [n]; null: 1
   const float* column_bias = nullptr;   ///< [n], for floats; null: 0
+  const float* residual = nullptr;      ///< [m, n] with the stride of `data`, added to floats; null: 0
 };
 
 struct GemmCodesArgs {

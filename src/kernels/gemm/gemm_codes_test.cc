@@ -23,6 +23,8 @@ struct Shape {
 };
 enum class Zeros { none, one, each };
 
+constexpr size_t kGap = 3;  ///< elements between the rows of results
+
 /// Operands at the end of their memory blocks, so that the address sanitizer detects any read beyond them.
 struct Operands {
   Shape s;
@@ -30,7 +32,7 @@ struct Operands {
   Zeros zeros;
   std::vector<uint8_t> a, b, a_zero, b_zero;
   std::vector<int32_t> bias;
-  std::vector<float> row_scale, column_scale, column_bias;
+  std::vector<float> row_scale, column_scale, column_bias, residual;
 
   Operands(Shape shape, bool a_is_signed, bool b_is_signed, Zeros z)
       : s(shape), a_signed(a_is_signed), b_signed(b_is_signed), zeros(z) {
@@ -49,6 +51,7 @@ struct Operands {
     for (size_t i = 0; i < s.m; ++i) row_scale.push_back(unit * float(random() % 100) / 50);
     for (size_t j = 0; j < s.n; ++j) column_scale.push_back(float(random() % 100) / 50);
     for (size_t j = 0; j < s.n; ++j) column_bias.push_back(float(random() % 100) / 7);
+    for (size_t i = 0; i < s.m * (s.n + kGap); ++i) residual.push_back(float(random() % 100) / 9);
     if (s.n > 2) column_scale[s.n - 1] = std::numeric_limits<float>::quiet_NaN();
   }
   Codes zero(const std::vector<uint8_t>& v, bool is_signed) const {
@@ -59,7 +62,6 @@ struct Operands {
   Codes b_codes() const { return {b.data(), b_signed}; }
 };
 
-constexpr size_t kGap = 3;
 constexpr char kGuard = 77;
 
 /// Returns what gemm_codes() or the reference writes, including gaps between rows.
@@ -106,13 +108,14 @@ void for_each_unit(const F& f) {
 }
 
 void expect_equal(const Operands& o) {
-  for (const int kind : {0, 1, 2, 3}) {
+  for (const int kind : {0, 1, 2, 3, 4}) {
     const CodesResult c{.is_codes = kind == 1 || kind == 2,
-                        .is_float = kind == 3,
+                        .is_float = kind >= 3,
                         .is_signed = kind == 2,
                         .zero = kind == 1   ? 130
                                 : kind == 2 ? -7
-                                            : 0};
+                                            : 0,
+                        .residual = kind == 4 ? o.residual.data() : nullptr};
     for (const CodesSums sums : {CodesSums::exact, CodesSums::saturating, CodesSums::turned}) {
       const std::vector<char> want = multiply(o, c, true, sums);
       for_each_unit([&] {
@@ -139,6 +142,30 @@ TEST(GemmCodes, SizesAroundTilesAndPanels) {
   for (size_t k = 0; k <= 70; k += 5) expect_equal(Operands({6, 9, k}, false, false, Zeros::each));
   expect_equal(Operands({0, 9, 4}, false, false, Zeros::none));
   expect_equal(Operands({4, 0, 4}, false, false, Zeros::none));
+}
+
+TEST(GemmCodes, PacksRowsWhereTheyAre) {
+  constexpr size_t kRows = 3;
+  for (const size_t k : {size_t(0), size_t(1), size_t(64), size_t(66), size_t(131)}) {
+    const Operands o({kRows, 1, k}, true, false, Zeros::each);
+    for_each_unit([&] {
+      const size_t depth = codes_depth(k);
+      testing::Lines apart(codes_rows_bytes(kRows, k)), same(codes_rows_bytes(kRows, k));
+      auto *to = reinterpret_cast<int8_t*>(apart.data()), *at = reinterpret_cast<int8_t*>(same.data());
+      for (size_t r = 0; r < kRows; ++r) std::copy_n(o.a.data() + r * k, k, reinterpret_cast<uint8_t*>(at) + r * depth);
+      CodeRow rows[kRows], rows_at[kRows];
+      const Codes zero = o.zero(o.a_zero, true);
+      pack_code_rows(o.a_codes(), k, kRows, k, zero, to, rows);
+      pack_code_rows({at, true}, depth, kRows, k, zero, at, rows_at);
+      EXPECT_TRUE(std::equal(to, to + kRows * depth, at)) << k;
+      for (size_t r = 0; r < kRows; ++r) {
+        int32_t sum = int32_t(depth - k) * zero[r];
+        for (size_t i = 0; i < k; ++i) sum += int8_t(o.a[r * k + i]);
+        EXPECT_EQ(sum, rows[r].sum) << k;
+        EXPECT_EQ(sum, rows_at[r].sum) << k;
+      }
+    });
+  }
 }
 
 TEST(GemmCodes, SumsWrapAround) {

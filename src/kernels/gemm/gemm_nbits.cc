@@ -180,11 +180,11 @@ void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexce
       nbits_detail::round_rows(w, task * kRowsAtOnce, std::min(p.m, (task + 1) * kRowsAtOnce));
     });
   }
-  // Rows of A stay in the second-level cache while panels pass.
-  constexpr size_t kBlockBytes = 256 << 10;
-  const size_t rows = std::max<size_t>(96, kBlockBytes / std::max<size_t>(w.depth, 1) / 12 * 12);
-  const size_t row_blocks = ceil_div(p.m, rows), panels = ceil_div(p.form.n, w.layout.lanes);
+  // Rows of A stay in the second-level cache while panels pass. A panel is expanded for each block of rows.
   const bool expands = memory.expanded_bytes > 0;
+  const size_t block_bytes = expands ? 512 << 10 : 256 << 10;
+  const size_t rows = std::max<size_t>(96, block_bytes / std::max<size_t>(w.depth, 1) / 12 * 12);
+  const size_t row_blocks = ceil_div(p.m, rows), panels = ceil_div(p.form.n, w.layout.lanes);
   const size_t some = round_up(panels_per_task(w, std::min(p.m, rows)), size_t(expands ? 2 : 1));
   const GridOrder order(row_blocks, ceil_div(panels, some), par.workers());
   par.for_each(order.tasks(), [&](size_t task, int worker) {

@@ -41,7 +41,6 @@ void expand(const Work& w, size_t at, size_t side, uint8_t* to) {
   for (size_t b = 0; b < l.blocks; ++b, to += e.block) {
     const uint8_t* codes = panel + b * l.block_bytes;
     for (size_t v = 0; v < l.vectors; ++v) {
-      __builtin_prefetch(codes + v * kVector + 2 * l.panel_bytes, 0, 2);  // the next pair
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * kVector));
       expand_vector<kBits>(packed, to + (v * (8 / kBits) * 2 + side) * kVector);
     }
@@ -51,8 +50,19 @@ void expand(const Work& w, size_t at, size_t side, uint8_t* to) {
   }
 }
 
+/// Packed weights that are needed next, which may come from far away: tiles request some lines in every block, since
+/// many requests at once would wait for each other.
+struct Ahead {
+  static constexpr size_t kLine = 64;
+  const uint8_t* from;
+  size_t lines;  ///< for each block
+  HWY_INLINE void request() {
+    for (size_t i = 0; i < lines; ++i, from += kLine) __builtin_prefetch(from, 0, 2);
+  }
+};
+
 template <NBitZeros kZeros>
-void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* pair) noexcept {
+void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* pair, Ahead ahead) noexcept {
   const FloatTag d;
   const size_t blocks = w.layout.blocks, block = w.p.form.block;
   const auto& [all_codes, scales, code_sums, starts] = w.rounded;
@@ -74,6 +84,7 @@ void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t
         dot<CodesUnit::quads>(x, b1, sums[r][1]);
       }
     }
+    ahead.request();
     const auto* numbers = reinterpret_cast<const float*>(pair);
     pair += 4 * kVector;
     for (size_t v = 0; v < 2; ++v) {
@@ -106,10 +117,14 @@ void nbits_multiply_expanded(const Work& w, const Part& part) noexcept {
                     : f.zeros == NBitZeros::codes ? &expanded_tile<NBitZeros::codes>
                                                   : &expanded_tile<NBitZeros::numbers>;
   auto* pair = reinterpret_cast<uint8_t*>(part.expanded);
+  const size_t pair_bytes = 2 * w.layout.panel_bytes, tiles = ceil_div(part.m1 - part.m0, kRows);
+  const size_t lines = ceil_div(pair_bytes / Ahead::kLine, tiles * w.layout.blocks);
   for (size_t at = part.panel0; at < part.panel1; at += 2) {
     expand_panel(w, at, 0, pair);
     expand_panel(w, std::min(at + 1, part.panel1 - 1), 1, pair);  // without a second panel, its results are dropped
-    for (size_t m = part.m0; m < part.m1; m += kRows) tile(w, m, std::min(m + kRows, part.m1), at * kLanes, pair);
+    Ahead next{static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes + pair_bytes, lines};
+    for (size_t m = part.m0; m < part.m1; m += kRows, next.from += lines * w.layout.blocks * Ahead::kLine)
+      tile(w, m, std::min(m + kRows, part.m1), at * kLanes, pair, next);
   }
 }
 size_t nbits_expanded_bytes(const Layout& layout, size_t block) noexcept {

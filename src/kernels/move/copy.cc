@@ -50,18 +50,19 @@ void copy_bytes(void* to, const void* from, size_t bytes, const Parallel& par) n
     return for_chunks(
         par, bytes, [&](size_t begin, size_t end) { std::memcpy(y + begin, x + begin, end - begin); }, kTask);
   }
-  const size_t head = (kLine - reinterpret_cast<uintptr_t>(y) % kLine) % kLine;
-  const size_t lines = (bytes - head) / kLine * kLine;
-  std::memcpy(y, x, head);
-  std::memcpy(y + head + lines, x + head + lines, bytes - head - lines);
-  const auto stream = RETORT_SELECT(stream_lines);
   for_chunks(
-      par, lines,
-      [&](size_t begin, size_t end) {
-        stream(y + head + begin, x + head + begin, end - begin);
-        hwy::FlushStream();
-      },
-      kStreamedTask);
+      par, bytes, [&](size_t begin, size_t end) { stream_bytes(y + begin, x + begin, end - begin); }, kStreamedTask);
+}
+
+void stream_bytes(void* to, const void* from, size_t bytes) noexcept {
+  auto* y = static_cast<uint8_t*>(to);
+  const auto* x = static_cast<const uint8_t*>(from);
+  const size_t head = std::min(bytes, (kLine - reinterpret_cast<uintptr_t>(y) % kLine) % kLine);
+  const size_t lines = (bytes - head) / kLine * kLine, tail = bytes - head - lines;
+  if (head > 0) std::memcpy(y, x, head);
+  RETORT_SELECT(stream_lines)(y + head, x + head, lines);
+  if (tail > 0) std::memcpy(y + head + lines, x + head + lines, tail);
+  hwy::FlushStream();
 }
 
 }  // namespace retort::kernels

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "kernels/elementwise/kernel_testing.h"
 
@@ -29,6 +30,20 @@ TEST_P(CopyKernel, CopiesAllBytesAndNoMore) {
       ASSERT_TRUE(std::all_of(to.get(), to.get() + at, [](uint8_t b) { return b == 99; })) << bytes;
       ASSERT_TRUE(std::all_of(to.get() + at + bytes, to.get() + bytes + 2 * kGuard, [](uint8_t b) { return b == 99; }))
           << bytes;
+    }
+  }
+}
+
+TEST_P(CopyKernel, StreamsAllBytesAndNoMore) {
+  constexpr size_t kGuard = 130;
+  std::vector<uint8_t> from(1000 + kGuard);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = uint8_t(i * 7 + i / 256);
+  for (const size_t bytes : {0, 1, 63, 64, 65, 200, 1000}) {
+    for (size_t at = 0; at < 64; at += 9) {
+      std::vector<uint8_t> to(bytes + 2 * kGuard, uint8_t(99)), want = to;
+      std::copy_n(from.data() + 3, bytes, want.data() + at);
+      stream_bytes(to.data() + at, from.data() + 3, bytes);
+      ASSERT_EQ(want, to) << bytes << " at " << at;
     }
   }
 }

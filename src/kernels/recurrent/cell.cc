@@ -40,8 +40,8 @@ HWY_INLINE void for_vectors(size_t n, const Step& step) {
 void lstm_step(const LstmCell& cell) noexcept {
   const float* const gates = cell.gates;
   float *const c = cell.c, *const h = cell.h;
-  const size_t n = cell.hidden;
-  for_vectors(n, [=](auto load, auto store, size_t i) HWY_ATTR {
+  const size_t n = cell.stride();
+  for_vectors(cell.hidden, [=](auto load, auto store, size_t i) HWY_ATTR {
     const D d;
     const V in = Sigmoid(d, load(gates + i)), forget = Sigmoid(d, load(gates + 2 * n + i));
     const V state = hn::MulAdd(forget, load(c + i), hn::Mul(in, Tanh(d, load(gates + 3 * n + i))));
@@ -78,8 +78,8 @@ void lstm_cell(const LstmCell& cell) noexcept { RETORT_SELECT(lstm_step)(cell); 
 void gru_cell(const GruCell& cell) noexcept { RETORT_SELECT(gru_step)(cell); }
 
 void lstm_cell_reference(const LstmCell& cell) noexcept {
-  const size_t n = cell.hidden;
-  for (size_t i = 0; i < n; ++i) {
+  const size_t n = cell.stride();
+  for (size_t i = 0; i < cell.hidden; ++i) {
     const double in = sigmoid(cell.gates[i]), out = sigmoid(cell.gates[n + i]), forget = sigmoid(cell.gates[2 * n + i]);
     const double state = forget * cell.c[i] + in * std::tanh(double(cell.gates[3 * n + i]));
     cell.c[i] = float(state);

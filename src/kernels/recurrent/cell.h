@@ -7,10 +7,12 @@ namespace retort::kernels {
 
 /// c' = σ(f)·c + σ(i)·tanh(n), h' = σ(o)·tanh(c').
 struct LstmCell {
-  size_t hidden = 0;
-  const float* gates = nullptr;  ///< [4 · hidden]: the sums i, o, f, n
+  size_t hidden = 0;             ///< units, all of a layer or some
+  const float* gates = nullptr;  ///< [4, hidden]: the sums i, o, f, n
   float* c = nullptr;            ///< [hidden], the state before and after
   float* h = nullptr;            ///< [hidden], the output; no other memory of the cell
+  size_t gate_stride = 0;        ///< elements from one gate to the next; 0: hidden
+  size_t stride() const { return gate_stride ? gate_stride : hidden; }
 };
 void lstm_cell(const LstmCell& cell) noexcept;
 /// The reference: a plain loop in double.

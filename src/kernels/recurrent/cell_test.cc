@@ -32,6 +32,22 @@ TEST_P(RecurrentCell, LstmIsTheReference) {
   }
 }
 
+TEST_P(RecurrentCell, SomeUnitsOfALayerHaveTheBitsOfAll) {
+  constexpr size_t kUnits = 70, kFirst = 16, kSome = 33;
+  testing::Random random(1);
+  const auto gates = random.floats(4 * kUnits, -8, 8);
+  auto all_c = random.floats(kUnits, -2, 2), c = all_c;
+  std::vector<float> all_h(kUnits), h(kUnits, kAfter);
+  const auto before = c;
+  lstm_cell({kUnits, gates.data(), all_c.data(), all_h.data()});
+  lstm_cell({kSome, gates.data() + kFirst, c.data() + kFirst, h.data() + kFirst, kUnits});
+  for (size_t i = 0; i < kUnits; ++i) {
+    const bool among = i >= kFirst && i < kFirst + kSome;
+    EXPECT_EQ(c[i], among ? all_c[i] : before[i]) << i;
+    EXPECT_EQ(h[i], among ? all_h[i] : kAfter) << i;
+  }
+}
+
 TEST_P(RecurrentCell, GruIsTheReference) {
   for (const size_t n : kSizes) {
     testing::Random random(n);

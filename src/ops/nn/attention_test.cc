@@ -99,6 +99,7 @@ const OpTest attention(
      large("a bias for each query", {}, 21, 33, 0, {random({1, 6, 21, 1}, 8)}),
      large("a bias in half precision", {}, 21, 33, 0, {cast_to(random({21, 33}, 8), DType::f16)}),
      large("flags", {}, 21, 33, 0, {flags({2, 1, 21, 33})}),
+     large("a past that is copied past the caches", {{"is_causal", int64_t(1)}}, 2, 2, 3463),
      large("flags and a past", {}, 2, 3, 30, {flags({2, 33})}),
      large("padded", {}, 21, 33, 0, {{}, i64({2}, {7, 33})})},
     {.tolerance = 8});

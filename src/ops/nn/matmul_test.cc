@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/cpu.h"
 #include "ops/nn/common/matrix.h"
 #include "ops/op_test.h"
 
@@ -125,6 +126,24 @@ TEST(PackMatrices, EndWhenLoadingIsCancelled) {
     FAIL() << "packed";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::model_load_canceled);
+  }
+}
+
+TEST(PackMatrices, OnlyASingleMatrixHasMarksOfSums) {
+  constexpr int64_t kSize = 1024;
+  const Tensor b = random({2, kSize, kSize});
+  const std::vector<const ValueType*> types{nullptr, nullptr};
+  const std::vector<const Tensor*> constants{nullptr, &b};
+  const Parallel serial;
+  const PrepareContext context(types, constants, serial, {});
+  const auto several = pack_matrices(context, b, 2, kSize, kSize, {kSize, 1});
+  EXPECT_EQ(several->fit, 0u);
+  EXPECT_EQ(several->matrix(1).fit, nullptr);
+  for (const Isa isa : {Isa::v2, Isa::avx2, Isa::avx512}) {
+    if (isa > best_isa()) continue;
+    const ScopedIsa scoped(isa);
+    const auto single = pack_matrices(context, b, 1, kSize, kSize, {kSize, 1});
+    EXPECT_EQ(single->matrix(0).fit != nullptr, kernels::gemm_fit_bytes(kSize, kSize) > 0) << isa_name(isa);
   }
 }
 

@@ -31,7 +31,7 @@ struct PackedFloats : PackedLayer {
     args.c = p.y;
     args.c_stride = rows;
     args.epilogue.bias = p.bias;
-    kernels::gemm(args, parallel);
+    multiply_packed(args, *matrices, parallel, nullptr);
   }
 };
 

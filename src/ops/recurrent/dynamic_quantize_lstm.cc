@@ -1,29 +1,10 @@
 // com.microsoft.DynamicQuantizeLSTM: LSTM whose weights have 8 bits, [directions, inputs, gates], and whose products
 // are quantised: X as a whole, and h in every step, are rounded to 8 bits by their range.
-#include "kernels/elementwise/chunks.h"
-#include "ops/quant/common/codes.h"
-#include "ops/quant/common/dynamic_codes.h"
 #include "ops/quant/common/quantization.h"
+#include "ops/recurrent/common/code_products.h"
 #include "ops/recurrent/common/lstm_cell.h"
 
 namespace retort::ops {
-
-/// The codes of a matrix, packed for gemm_codes(), and the memory for those of the other side of a product.
-struct CodeMatrix {
-  const void* panels = nullptr;
-  const float* scales = nullptr;  ///< of the columns
-  bool same_zero = false;         ///< of the columns
-  struct Left {
-    uint8_t* codes = nullptr;
-    int8_t* packed = nullptr;
-    kernels::CodeRow* rows = nullptr;
-    Left() = default;
-    Left(size_t m, size_t k, ScratchParts& parts)
-        : codes(parts.take<uint8_t>(checked_mul(m, k, "codes"))),
-          packed(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))),
-          rows(parts.take<kernels::CodeRow>(m)) {}
-  } left;
-};
 
 namespace {
 
@@ -32,6 +13,7 @@ struct LstmCodes {
   const void *data, *scales, *zeros;
   DType type;
   size_t k, n, columns;  ///< rows; columns; number of scales (one per column, or 1)
+  size_t parts;          ///< of the columns, packed one after the other
   float scale(size_t d, size_t j) const { return static_cast<const float*>(scales)[columns == 1 ? d : d * n + j]; }
   int32_t zero(size_t d, size_t j) const { return integer_code(zeros, type, columns == 1 ? d : d * n + j); }
   bool same_zero(size_t d) const {
@@ -51,74 +33,36 @@ struct LstmCodes {
 
   /// Bytes of one packed matrix: its panels and its scales.
   size_t packed_bytes() const {
-    return checked_add(panels_bytes(), round_up(checked_mul(n, sizeof(float), "scales"), 64), "packed weights");
+    return checked_add(checked_mul(parts, part_bytes(), "packed weights"),
+                       round_up(checked_mul(n, sizeof(float), "scales"), 64), "packed weights");
   }
   void pack(size_t d, char* to, const Parallel& parallel) const {
+    for (size_t part = 0; part < parts; ++part) pack_part(d, part, to + part * part_bytes(), parallel);
+    float* to_scales = reinterpret_cast<float*>(to + parts * part_bytes());
+    for (size_t j = 0; j < n; ++j) to_scales[j] = scale(d, j);
+  }
+  CodeMatrix matrix(size_t d, const char* packed) const {
+    return {.panels = packed,
+            .scales = reinterpret_cast<const float*>(packed + parts * part_bytes()),
+            .same_zero = same_zero(d),
+            .parts = parts,
+            .part_bytes = part_bytes()};
+  }
+
+ private:
+  size_t part_bytes() const { return round_up(kernels::codes_packed_bytes(k, n / parts), 64); }
+  void pack_part(size_t d, size_t part, char* to, const Parallel& parallel) const {
+    const size_t wide = n / parts, first = part * wide;
     const bool is_signed = type == DType::i8;
-    const kernels::Codes all{static_cast<const uint8_t*>(data) + d * k * n, is_signed};
-    const kernels::Codes own_zeros{static_cast<const uint8_t*>(zeros) + (columns == 1 ? d : d * n), is_signed, columns};
+    const kernels::Codes all{static_cast<const uint8_t*>(data) + d * k * n + first, is_signed};
+    const size_t zero_at = columns == 1 ? d : d * n + first;
+    const kernels::Codes own_zeros{static_cast<const uint8_t*>(zeros) + zero_at, is_signed, columns};
     const auto some = [&](size_t begin, size_t end) {
       kernels::pack_code_panels(all, n, k, begin, end, own_zeros, to);
     };
     const size_t width = kernels::codes_panel_width();
-    kernels::for_chunks(parallel, n, some,
+    kernels::for_chunks(parallel, wide, some,
                         width * std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k * width)));
-    float* to_scales = reinterpret_cast<float*>(to + panels_bytes());
-    for (size_t j = 0; j < n; ++j) to_scales[j] = scale(d, j);
-  }
-  CodeMatrix matrix(size_t d, const char* packed) const {
-    return {packed, reinterpret_cast<const float*>(packed + panels_bytes()), same_zero(d)};
-  }
-
- private:
-  size_t panels_bytes() const { return round_up(kernels::codes_packed_bytes(k, n), 64); }
-};
-
-/// Products on codes, exact up to the conversion of the sums.
-struct CodesMath {
-  static constexpr bool kCells = true;
-
-  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
-    const CodeMatrix& w = *p.b.codes;
-    const DynamicCodes codes = p.steps.lengths ? running_codes(p) : dynamic_codes(p.a, p.m * p.b.k, parallel);
-    const auto zero = uint8_t(codes.zero);
-    const size_t k = p.b.k, depth = kernels::codes_depth(k);
-    const auto rows = [&](size_t begin, size_t end) {
-      uint8_t* to = w.left.codes + begin * k;
-      kernels::quantize(
-          kernels::QuantizeRun<uint8_t>{p.a + begin * k, &codes.scale, &codes.zero, 0, to, (end - begin) * k});
-      kernels::pack_code_rows({to}, k, end - begin, k, {&zero, false, 1}, w.left.packed + begin * depth,
-                              w.left.rows + begin);
-      for (size_t r = begin; r < end; ++r) w.left.rows[r].scale = codes.scale;
-    };
-    kernels::for_chunks(parallel, p.m, rows, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k)));
-    kernels::gemm_codes(
-        {.m = p.m,
-         .n = p.b.n,
-         .k = k,
-         .a = w.left.packed,
-         .rows = w.left.rows,
-         .packed_b = w.panels,
-         .same_zero = w.same_zero,
-         .c = {.data = p.c, .stride = p.c_stride, .is_float = true, .column_scale = w.scales, .column_bias = p.bias}},
-        parallel);
-    for (size_t r = 0; p.residual && r < p.m; ++r) {
-      for (size_t j = 0; j < p.b.n; ++j) p.c[r * p.c_stride + j] += p.residual[r * p.c_stride + j];
-    }
-  }
-  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
-
- private:
-  /// The codes of the rows whose items are not over.
-  static DynamicCodes running_codes(const CellProduct<float>& p) {
-    float low = 0, high = 0;
-    for (size_t r = 0; r < p.m; ++r) {
-      if (p.steps.over(r)) continue;
-      const auto [least, most] = kernels::range_with_zero(p.a + r * p.b.k, p.b.k);
-      low = std::min(low, least);
-      high = std::max(high, most);
-    }
-    return codes_of_range(low, high);
   }
 };
 
@@ -182,7 +126,7 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     const auto matrix = [&](size_t i, size_t scale) -> std::optional<LstmCodes> {
       const Tensor *t = c.constant(i), *s = c.constant(scale), *z = c.constant(scale + 1);
       if (!t || !s || !z) return std::nullopt;
-      return codes(*t, *s, *z);
+      return codes(*t, *s, *z, i);
     };
     const auto w = matrix(kW, kWScale), r = matrix(kR, kRScale);
     if (!w || !r) return nullptr;
@@ -193,6 +137,14 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     c.release(kW);
     c.release(kR);
     return packed;
+  }
+
+  template <class Math, typename T>
+  void step(const CellStep<T>& s) const {
+    if constexpr (std::same_as<Math, CodesMath>) {
+      if (has_default_cell(s, input_forget != 0)) return CodesMath::lstm_step(product(s), s);
+    }
+    LstmCell::template step<Math>(s);
   }
 
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
@@ -256,7 +208,8 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
             .gates = kGates,
             .rounds = rounds};
   }
-  static LstmCodes codes(const Tensor& t, const Tensor& scale, const Tensor& zero) {
+  static size_t parts_of(size_t i) { return i == kR ? size_t(kGates) : 1; }
+  static LstmCodes codes(const Tensor& t, const Tensor& scale, const Tensor& zero, size_t i) {
     require(t.shape().rank() == 3 && scale.count() == zero.count(), ErrorCode::invalid_argument,
             "weights have shape {}, scales {}, zero points {}; expected 3 axes, and as many scales as zero points",
             t.shape(), scale.shape(), zero.shape());
@@ -266,7 +219,8 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
             t.dtype(),
             size_t(t.shape()[1]),
             size_t(t.shape()[2]),
-            scale.shape().rank() == 2 ? size_t(t.shape()[2]) : 1};
+            scale.shape().rank() == 2 ? size_t(t.shape()[2]) : 1,
+            parts_of(i)};
   }
   static LstmCodes codes(const RunContext& c, size_t i, size_t scale) {
     require(c.count(scale) == c.count(scale + 1), ErrorCode::invalid_argument, "scales have shape {}, zero points {}",
@@ -278,7 +232,8 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
             c.dtype(i),
             size_t(shape[1]),
             size_t(shape[2]),
-            c.shape(scale).rank() == 2 ? size_t(shape[2]) : 1};
+            c.shape(scale).rank() == 2 ? size_t(shape[2]) : 1,
+            parts_of(i)};
   }
 };
 

@@ -161,6 +161,13 @@ Tensor weight_codes(Shape shape, uint32_t seed) {
   return t;
 }
 
+// Every third item has one step, the others have `steps`.
+Tensor every_third_ends(int64_t items, int32_t steps) {
+  std::vector<int32_t> lengths(size_t(items), steps);
+  for (size_t i = 0; i < lengths.size(); i += 3) lengths[i] = 1;
+  return i32({items}, lengths);
+}
+
 const OpTest dynamic_quantize_lstm(
     "DynamicQuantizeLSTM",
     {{.about = "weights only: X as a whole and h in each step are rounded to 8 bits",
@@ -208,6 +215,17 @@ const OpTest dynamic_quantize_lstm(
                  random({2, 40}, 3, -1, 1), i32({3}, {4, 0, 2}), random({2, 3, 5}, 4, -1, 1),
                  random({2, 3, 5}, 5, -1, 1), random({2, 15}, 6, -1, 1), random({2, 20}, 7, 0.125, 0.25),
                  weight_codes({2, 20}, 3), random({2, 20}, 8, 0.125, 0.25), weight_codes({2, 20}, 4)},
+      .output_count = 3},
+     {.about = "more units than one task takes, which end within a panel",
+      .attributes = {{"hidden_size", int64_t(370)}},
+      .inputs = {random({2, 2, 7}, 1, -1, 1), weight_codes({1, 7, 1480}, 1), weight_codes({1, 370, 1480}, 2), kNone,
+                 kNone, kNone, kNone, kNone, f32({1}, {0.01f}), u8({1}, {125}), f32({1}, {0.002f}), u8({1}, {129})},
+      .output_count = 3},
+     {.about = "more items than one task takes, of which some end early",
+      .attributes = {{"hidden_size", int64_t(9)}},
+      .inputs = {random({2, 100, 3}, 1, -1, 1), weight_codes({1, 3, 36}, 1), weight_codes({1, 9, 36}, 2),
+                 random({1, 72}, 3, -1, 1), every_third_ends(100, 2), random({1, 100, 9}, 4, -1, 1), kNone, kNone,
+                 f32({1}, {0.01f}), u8({1}, {125}), f32({1}, {0.01f}), u8({1}, {129})},
       .output_count = 3}},
     {.domain = "com.microsoft", .tolerance = 8});
 

@@ -161,8 +161,8 @@ TEST(Attention, SoftmaxOverAnotherAxisStays) {
   expect_no_rewrite(t, {"attention"});
 }
 
-// Six windows of three images: each window has a mask, and all share a bias of positions.
-void windows_with_masks(TestGraph& t) {
+// Six windows of three images, with masks, and a bias of positions that all share.
+void windows(TestGraph& t, Shape masks) {
   const auto heads = [&](const char* name, std::vector<int64_t> order) {
     return t.add("Transpose", {t.add("Reshape", {t.input(name, {6, 5, 12}), t.ints({0, 0, 3, 4})})}, perm(order));
   };
@@ -170,10 +170,12 @@ void windows_with_masks(TestGraph& t) {
   const ValueId scores = t.add("Add", {t.add("MatMul", {q, k}), t.weight("positions", {1, 3, 5, 5})});
   const ValueId parted = t.add("Reshape", {scores, t.ints({-1, 2, 3, 5, 5})});
   const ValueId masked =
-      t.add("Reshape", {t.add("Add", {parted, t.weight("shifts", {1, 2, 1, 5, 5})}), t.ints({-1, 3, 5, 5})});
+      t.add("Reshape", {t.add("Add", {parted, t.weight("shifts", std::move(masks))}), t.ints({-1, 3, 5, 5})});
   const ValueId y = t.add("Transpose", {t.add("MatMul", {t.add("Softmax", {masked}), v})}, perm({0, 2, 1, 3}));
   t.output(t.add("Reshape", {y, t.ints({0, 0, 12})}), "y");
 }
+// Each window of an image has a mask.
+void windows_with_masks(TestGraph& t) { windows(t, {1, 2, 1, 5, 5}); }
 const RuleExample example_of_windows_with_masks("attention_in_windows", {"attention"}, windows_with_masks,
                                                 R"(graph(q: float32[6,5,12], k: float32[6,5,12], v: float32[6,5,12]) {
   Add#1: float32[2,3,5,5] = Add(positions, mask#1)
@@ -182,6 +184,16 @@ const RuleExample example_of_windows_with_masks("attention_in_windows", {"attent
   return y
 }
 )");
+
+TEST(Attention, WindowsWithMasksOfAnotherFormStay) {
+  // One for all windows, one for each window of each image, and masks that are shared by rows or by columns.
+  for (const Shape& masks :
+       {Shape{1, 1, 1, 5, 5}, Shape{3, 2, 1, 5, 5}, Shape{1, 2, 1, 1, 5}, Shape{1, 2, 1, 5, 1}, Shape{2, 1, 5, 5}}) {
+    TestGraph t;
+    windows(t, masks);
+    expect_no_rewrite(t, {"attention"});
+  }
+}
 
 TEST(SinkTranspose, SequenceFirstAttentionOfTorch) {
   TestGraph t;  // the rows of ViT: [S, B, E] inside, [B, S, E] outside

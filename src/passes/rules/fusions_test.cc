@@ -148,8 +148,11 @@ TEST(Epilogue, ResidualAndActivation) {
 )");
 }
 
-/// The sum of a channels-last convolution of codes and the graph's other input. The convolution's codes have the scale 2.
-void add_sum_of_codes(TestGraph& t, int64_t group, float read_scale) {
+/// What is added to the result of a convolution.
+enum class Other { input, own_input, itself };
+
+/// The sum of a channels-last convolution of codes and something else. The convolution's codes have the scale 2.
+void add_sum_of_codes(TestGraph& t, int64_t group, float read_scale, Other with = Other::input) {
   const ValueId scale = t.floats({}, {0.5f}), zero = t.g.add_constant("zero", Tensor::of<uint8_t>({}, {3}));
   const ValueId signed_zero = t.g.add_constant("w_zero", Tensor::of<int8_t>({}, {0}));
   Tensor filters(DType::i8, {4, 4 / group, 1, 1});
@@ -157,13 +160,14 @@ void add_sum_of_codes(TestGraph& t, int64_t group, float read_scale) {
   const auto codes = [&](const char* name) {
     return t.add("QuantizeLinear", {t.input(name, {1, 3, 3, 4}), scale, zero});
   };
-  const ValueId other = codes("r");
-  const ValueId conv =
-      t.add("NhwcQLinearConv",
-            {codes("x"), scale, zero, t.g.add_constant("f", filters), scale, signed_zero, t.floats({}, {2}), zero},
-            {{"group", group}}, "retort");
+  const ValueId other = with == Other::input ? codes("r") : ValueId::none, x = codes("x");
+  const ValueId conv = t.add(
+      "NhwcQLinearConv", {x, scale, zero, t.g.add_constant("f", filters), scale, signed_zero, t.floats({}, {2}), zero},
+      {{"group", group}}, "retort");
   const ValueId own = t.floats({}, {read_scale}), sum = t.floats({}, {4});
-  t.output(t.add("QLinearAdd", {other, scale, zero, conv, own, zero, sum, zero}, {}, "retort"), "y");
+  const ValueId left = with == Other::input ? other : with == Other::own_input ? x : conv;
+  const ValueId left_scale = with == Other::itself ? own : scale;
+  t.output(t.add("QLinearAdd", {left, left_scale, zero, conv, own, zero, sum, zero}, {}, "retort"), "y");
 }
 
 TEST(Epilogue, SumOfCodes) {
@@ -187,6 +191,23 @@ TEST(Epilogue, SumOfDepthwiseCodesStays) {
 TEST(Epilogue, SumThatReadsCodesAtAnotherScaleStays) {
   TestGraph t;
   add_sum_of_codes(t, 1, 4);
+  expect_no_rewrite(t, {"epilogue_codes"});
+}
+
+TEST(Epilogue, SumOfAConvolutionAndItsInput) {
+  TestGraph t;
+  add_sum_of_codes(t, 1, 2, Other::own_input);
+  expect_rewrite(t, {"epilogue_codes"}, R"(graph(x: float32[1,3,3,4]) {
+  QuantizeLinear#1: uint8[1,3,3,4] = QuantizeLinear(x, w#1, zero)
+  y: uint8[1,3,3,4] = retort.NhwcQLinearConv(QuantizeLinear#1, w#1, zero, f, w#1, w_zero, w#2, zero, _, QuantizeLinear#1, w#1, zero, w#3, zero) {group=1}
+  return y
+}
+)");
+}
+
+TEST(Epilogue, SumOfAConvolutionAndItselfStays) {
+  TestGraph t;
+  add_sum_of_codes(t, 1, 2, Other::itself);
   expect_no_rewrite(t, {"epilogue_codes"});
 }
 

@@ -267,6 +267,24 @@ const RuleExample example_of_joined("quantized_joined", {"qdq_concat"}, joined,
 }
 )");
 
+TEST(Quantized, FloatsThatAreJoinedToCodesStay) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId zero = q.code(3), a = q.quantized_input("a", {2, 3}, 0.25f, zero), b = t.input("b", {2, 5});
+  t.output(q.coded(t.add("Concat", {a, b}, {{"axis", int64_t(1)}}), 0.25f, zero), "y");
+  expect_no_rewrite(t, {"qdq_concat"});
+}
+
+TEST(Quantized, JoinedNumbersThatTheProgramSeesStay) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId zero = q.code(3), a = q.quantized_input("a", {2, 3}, 0.25f, zero);
+  const ValueId joined = t.add("Concat", {a, a}, {{"axis", int64_t(1)}});
+  t.output(joined, "seen");
+  t.output(q.coded(joined, 0.25f, zero), "y");
+  expect_no_rewrite(t, {"qdq_concat"});
+}
+
 void parted(TestGraph& t) {
   Quantizer q{t};
   const ValueId x = q.quantized_input("x", {2, 6}, 0.25f, q.code(3));
@@ -283,6 +301,25 @@ const RuleExample example_of_parted("quantized_parted", {"qdq_split"}, parted, R
   return y, z
 }
 )");
+
+TEST(Quantized, PartsOfOtherNumbersStay) {
+  const auto unchanged = [](auto&& numbers) {
+    TestGraph t;
+    Quantizer q{t};
+    const auto parts = t.add_multi({.type = "Split",
+                                    .inputs = {numbers(t, q), t.ints({2, 4})},
+                                    .attributes = {{"axis", int64_t(1)}},
+                                    .outputs = 2});
+    t.output(parts[0], "y");
+    t.output(parts[1], "z");
+    expect_no_rewrite(t, {"qdq_split"});
+  };
+  unchanged([](TestGraph& t, Quantizer&) { return t.input("x", {2, 6}); });
+  unchanged([](TestGraph&, Quantizer& q) { return q.weights({2, 6}, 0, {0.5f, 0.25f}); });  // a scale for each row
+  unchanged([](TestGraph& t, Quantizer& q) {                                                // constants
+    return q.real(t.g.add_constant("w", Quantizer::signed_codes({2, 6})), 0.25f, q.code(3, true));
+  });
+}
 
 }  // namespace
 }  // namespace retort

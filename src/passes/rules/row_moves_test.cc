@@ -115,6 +115,18 @@ TEST(RowMoves, KeepOtherChains) {
   unchanged([&](TestGraph& t, const Image& i) {  // short rows
     t.output(i.transpose(i.transpose(t.input("x", {2, 3, 4, 5, 6}), {0, 2, 1, 3, 4}), {0, 1, 3, 2, 4}), "y");
   });
+  unchanged([&](TestGraph& t, const Image& i) {  // one move
+    t.output(i.transpose(t.input("x", shape), {0, 2, 1, 3}), "y");
+  });
+  unchanged([&](TestGraph& t, const Image& i) {  // more rows than a constant of indices may have
+    t.output(i.transpose(i.transpose(t.input("x", {1, 2, 181, 182, 16}), {0, 2, 1, 3, 4}), {0, 1, 3, 2, 4}), "y");
+  });
+  unchanged([&](TestGraph& t, const Image& i) {  // more nodes than a chain may have
+    ValueId x = t.input("x", {2, 3, 4, 5, 16});
+    for (int step = 0; step < 33; ++step)
+      x = i.transpose(x, step % 2 ? std::vector<int64_t>{0, 1, 3, 2, 4} : std::vector<int64_t>{0, 2, 1, 3, 4});
+    t.output(x, "y");
+  });
   unchanged([&](TestGraph& t, const Image& i) {  // an extent that is not known
     const Dim n = t.symbol("n");
     t.output(i.transpose(i.transpose(t.input("x", {2, n, 4, 5, 16}), {0, 2, 1, 3, 4}), {0, 1, 3, 2, 4}), "y");

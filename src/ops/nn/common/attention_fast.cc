@@ -2,6 +2,7 @@
 #include "kernels/attention/rows.h"
 #include "kernels/attention/scores.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/move/copy.h"
 #include "ops/nn/common/attention.h"
 
 namespace retort::ops {
@@ -11,6 +12,9 @@ namespace {
 constexpr size_t kBlockRows = 48;
 // If fewer rows than this share a key head, packing keys costs more than it saves.
 constexpr size_t kFewRows = 8;
+// If past rows of at least this many bytes are copied, they are written past the caches: until the next step reads them, the
+// weights of a model have passed through. A plain store would first read the line that it overwrites.
+constexpr size_t kStreamed = size_t(2) << 20;
 
 size_t aligned(size_t bytes) { return round_up(bytes, 64); }
 
@@ -72,6 +76,38 @@ class Runner {
     return reinterpret_cast<float*>(head_memory(kv) + layout_.join_k + layout_.join_v + layout_.pack_k);
   }
 
+  // The rows of one head: the first `split` in the past, the others behind them in `all`, which may not be written yet.
+  struct Rows {
+    Matrix all{};
+    const float* past = nullptr;
+    size_t split = 0;
+    const float* rest() const { return all.data + split * all.row; }
+  };
+  // The same as rows(), but a large past is read where it is, while its copy goes past the caches.
+  Rows split_rows(size_t b, size_t h, bool key) const {
+    const size_t size = key ? s_.head_size : s_.v_head_size;
+    const HeadStrides from = key ? s_.past_k() : s_.past_v();
+    const float* past = key ? d_.past_k : d_.past_v;
+    float* to = key ? d_.present_k : d_.present_v;
+    const size_t all_bytes = 2 * s_.batch * s_.kv_heads * s_.past_len * size * sizeof(float);
+    if (!past || !to || all_bytes < kStreamed) return {rows(b, h, key)};
+    past += from.at(b, h, 0);
+    to += (key ? s_.present_k() : s_.present_v()).at(b, h, 0);
+    if (past == to) return {rows(b, h, key)};
+    const size_t split = s_.past_len / kernels::kDotItems * kernels::kDotItems;
+    kernels::stream_bytes(to, past, split * size * sizeof(float));
+    std::copy(past + split * size, past + s_.past_len * size, to + split * size);
+    append(b, h, key, to);
+    return {{to, size}, past, split};
+  }
+  // Copies the new rows of one head behind the past ones.
+  void append(size_t b, size_t h, bool key, float* to) const {
+    const size_t size = key ? s_.head_size : s_.v_head_size;
+    const HeadStrides& from = key ? s_.k : s_.v;
+    const float* fresh = (key ? d_.k : d_.v) + from.at(b, h, 0);
+    for (size_t j = 0; j < s_.new_len; ++j) std::copy_n(fresh + j * from.row, size, to + (s_.past_len + j) * size);
+  }
+
   // Returns past and new rows of one head, one after the other. Without a past and a present output, returns the new
   // rows in place.
   Matrix rows(size_t b, size_t h, bool key) const {
@@ -88,7 +124,7 @@ class Runner {
     const float* past = key ? d_.past_k : d_.past_v;
     if (s_.past_len > 0) past += (key ? s_.past_k() : s_.past_v()).at(b, h, 0);
     if (s_.past_len > 0 && past != to) std::copy_n(past, s_.past_len * size, to);
-    for (size_t j = 0; j < s_.new_len; ++j) std::copy_n(fresh + j * from.row, size, to + (s_.past_len + j) * size);
+    append(b, h, key, to);
     return {to, size};
   }
 
@@ -132,28 +168,46 @@ class Runner {
 
   void few_rows(size_t kv, float* scores) const {
     const size_t b = kv / s_.kv_heads, h = kv % s_.kv_heads, group = s_.group();
-    const Matrix k = rows(b, h, true), v = rows(b, h, false);
+    const Rows k = split_rows(b, h, true);
+    Rows v;  // copied after the first scores, for which the keys may then still be in the cache
     for (size_t i = 0; i < s_.q_len; ++i) {
       const size_t keys = rule_.visible(s_, b, i).second;
       const size_t first = h * group;
-      kernels::dot_rows({.rows = group,
-                         .count = keys,
-                         .size = s_.head_size,
-                         .row_stride = s_.q.head,
-                         .item_stride = k.row,
-                         .score_stride = s_.total()},
-                        d_.q + s_.q.at(b, first, i), k.data, scores);
+      dot(k, keys, d_.q + s_.q.at(b, first, i), scores);
+      if (i == 0) v = split_rows(b, h, false);
       float factors[kFewRows];
       for (size_t r = 0; r < group; ++r) factors[r] = finish_row(scores + r * s_.total(), keys, b, first + r, i);
-      kernels::weighted_rows({.rows = group,
-                              .count = keys,
-                              .size = s_.v_head_size,
-                              .row_stride = s_.y.head,
-                              .item_stride = v.row,
-                              .score_stride = s_.total()},
-                             scores, v.data, d_.y + s_.y.at(b, first, i));
+      sum(v, keys, scores, d_.y + s_.y.at(b, first, i));
       for (size_t r = 0; r < group; ++r) scale_result(b, first + r, i, factors[r]);
     }
+  }
+
+  // The scores of the query rows of a group.
+  void dot(const Rows& k, size_t keys, const float* q, float* scores) const {
+    const size_t past = std::min(keys, k.split);
+    kernels::RowItems items{.rows = s_.group(),
+                            .count = past,
+                            .size = s_.head_size,
+                            .row_stride = s_.q.head,
+                            .item_stride = k.all.row,
+                            .score_stride = s_.total()};
+    if (past > 0) kernels::dot_rows(items, q, k.past, scores);
+    items.count = keys - past;
+    kernels::dot_rows(items, q, k.rest(), scores + past);
+  }
+  // The values, weighted by the scores.
+  void sum(const Rows& v, size_t keys, const float* scores, float* y) const {
+    const size_t past = std::min(keys, v.split);
+    kernels::RowItems items{.rows = s_.group(),
+                            .count = past,
+                            .size = s_.v_head_size,
+                            .row_stride = s_.y.head,
+                            .item_stride = v.all.row,
+                            .score_stride = s_.total()};
+    if (past > 0) kernels::weighted_rows(items, scores, v.past, y);
+    items.count = keys - past;
+    items.adds = past > 0;
+    kernels::weighted_rows(items, scores + past, v.rest(), y);
   }
 
   void scale_result(size_t b, size_t h, size_t i, float factor) const {

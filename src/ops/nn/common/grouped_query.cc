@@ -106,16 +106,20 @@ void GroupedQuery::check_inputs(const RunContext& c, const GroupedHeads& e) cons
 }
 
 KvEntry GroupedQuery::entry_of(const RunContext& c, const GroupedHeads& e, size_t b) const {
-  const int64_t longest = c.input<int32_t>(kTotal)[0], total = int64_t(c.input<int32_t>(kLast)[b]) + 1;
+  const int64_t longest = c.input<int32_t>(kTotal)[0], given = int64_t(c.input<int32_t>(kLast)[b]) + 1;
   const auto rows = int64_t(e.rows);
   const bool exact = c.has(kFresh) || sliding_cache;  // otherwise the rows after a shorter prompt are stored, too
+  const bool prompt = !exact && longest == rows;
+  const int64_t total = prompt ? std::min(given, rows) : given;
   const int64_t fresh = c.has(kFresh) ? c.input<int32_t>(kFresh)[b] : exact ? std::min(rows, total) : rows;
-  const int64_t before = !exact && longest == rows ? 0 : total - fresh;
-  require(total >= 1 && total <= longest && fresh >= 0 && fresh <= rows && before >= 0, ErrorCode::invalid_argument,
-          "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b, total - 1, fresh, rows,
-          longest);
+  const int64_t before = prompt ? 0 : total - fresh;
+  // As in ONNX Runtime, total_sequence_length may be too small where nothing has a column for each key.
+  const int64_t most = exact || c.has(kBias) || c.wants(kScores) ? longest : int64_t(e.capacity);
+  require(total >= 1 && total <= most && (exact || longest >= rows) && fresh >= 0 && fresh <= rows && before >= 0,
+          ErrorCode::invalid_argument, "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b,
+          given - 1, fresh, rows, longest);
   require(sliding_cache || before <= int64_t(e.past), ErrorCode::invalid_argument,
-          "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, total - 1, fresh,
+          "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, given - 1, fresh,
           e.past, longest);
   require(!c.has(kFresh) || sliding_cache || before + rows <= int64_t(e.capacity), ErrorCode::invalid_argument,
           "query_seqlens[{}]: {} past rows and a chunk of {} do not fit into a cache of {}", b, before, rows,

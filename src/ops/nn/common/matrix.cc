@@ -128,7 +128,9 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   packed->strict = c.options().strict;
   packed->type = factors ? PackedType::f32 : packed_type(c, b, k * n);
   packed->stride = packed_stride(k, n, packed->type);
-  if (const size_t fit_bytes = kernels::gemm_fit_bytes(k, n); fit_bytes > 0 && !packed->rounds()) {
+  // Products with one of several matrices have no scratch (multiply_scratch()), so they would not use the marks.
+  const size_t fit_bytes = count == 1 && !packed->rounds() ? kernels::gemm_fit_bytes(k, n) : 0;
+  if (fit_bytes > 0) {
     packed->fit = packed->stride;
     packed->stride += round_up(fit_bytes, 64);
   }

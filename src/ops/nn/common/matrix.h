@@ -54,7 +54,8 @@ struct PackedMatrices : State {
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
                                               size_t n, Strides strides, const float* factors = nullptr);
 
-/// One product with the first of the packed matrices, as gemm(). Scratch has product_scratch() bytes.
+/// One product with the matrix of `packed` that args.packed_b is, as gemm(). Scratch has product_scratch() bytes, or is
+/// null if there are several matrices.
 void multiply_packed(const kernels::GemmArgs& args, const PackedMatrices& packed, const Parallel& parallel,
                      void* scratch);
 size_t product_scratch(size_t m, size_t n, size_t k, const PackedMatrices& packed, int workers);

@@ -19,17 +19,23 @@ struct LstmCell : Recurrent<Op> {
   template <class Math, typename T>
   void step(const CellStep<T>& s) const {
     const size_t hidden = s.s.hidden, width = 4 * hidden;
-    Math::multiply({.m = s.s.batch,
-                    .a = s.h,
-                    .b = s.r[0],
-                    .c = s.gates,
-                    .c_stride = width,
-                    .residual = s.x,
-                    .rounded = s.rounded,
-                    .steps = {s.rounds_running_only ? s.lengths : nullptr, s.index}},
-                   s.parallel);
+    Math::multiply(product(s), s.parallel);
     for (size_t b = 0; b < s.s.batch; ++b)
       if (!s.ended(b)) lstm_row<Math>(s, input_forget != 0, s.gates + b * width, s.h + b * hidden, s.c + b * hidden);
+  }
+
+ protected:
+  /// The sums of all gates in one step.
+  template <typename T>
+  static CellProduct<T> product(const CellStep<T>& s) {
+    return {.m = s.s.batch,
+            .a = s.h,
+            .b = s.r[0],
+            .c = s.gates,
+            .c_stride = 4 * s.s.hidden,
+            .residual = s.x,
+            .rounded = s.rounded,
+            .steps = {s.rounds_running_only ? s.lengths : nullptr, s.index}};
   }
 };
 

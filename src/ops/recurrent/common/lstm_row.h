@@ -18,14 +18,19 @@ void lstm_peep(const CellStep<T>& s, size_t which, const T* c, T* v) {
   for (size_t j = 0; j < s.s.hidden; ++j) v[j] += s.peepholes[which * s.s.hidden + j] * c[j];
 }
 
+/// Whether kernels::lstm_cell() computes the cell: it has the default functions and no options.
+template <typename T>
+bool has_default_cell(const CellStep<T>& s, bool input_forget) {
+  using Kind = CellFunction::Kind;
+  return !input_forget && !s.peepholes && s.applies({Kind::sigmoid, Kind::tanh, Kind::tanh});
+}
+
 /// `gates`: the sums i, o, f, c of [4 * hidden], which are overwritten; h and c: [hidden], the states before and after.
 template <class Math, typename T>
 void lstm_row(const CellStep<T>& s, bool input_forget, T* gates, T* h, T* c) {
   const size_t hidden = s.s.hidden;
   if constexpr (Math::kCells) {
-    using Kind = CellFunction::Kind;
-    if (!input_forget && !s.peepholes && s.applies({Kind::sigmoid, Kind::tanh, Kind::tanh}))
-      return kernels::lstm_cell({hidden, gates, c, h});
+    if (has_default_cell(s, input_forget)) return kernels::lstm_cell({hidden, gates, c, h});
   }
   T *i = gates, *o = i + hidden, *f = o + hidden, *n = f + hidden;
   lstm_peep(s, 0, c, i);

@@ -1,0 +1,149 @@
+// Products of the LSTM whose weights are 8-bit codes, and whose left-hand sides are rounded to such codes by their range.
+#pragma once
+#include "kernels/elementwise/chunks.h"
+#include "kernels/recurrent/cell.h"
+#include "ops/quant/common/codes.h"
+#include "ops/quant/common/dynamic_codes.h"
+#include "ops/recurrent/common/cell_step.h"
+
+namespace retort::ops {
+
+/// The codes of a matrix, packed for gemm_codes(), and the memory for those of the other side of a product. The matrix
+/// of h consists of a part for each gate, so that some units of all gates are whole panels.
+struct CodeMatrix {
+  const char* panels = nullptr;   ///< one part after the other
+  const float* scales = nullptr;  ///< of the columns
+  bool same_zero = false;         ///< of the columns
+  size_t parts = 1;
+  size_t part_bytes = 0;
+  struct Left {
+    int8_t* codes = nullptr;
+    kernels::CodeRow* rows = nullptr;
+    Left() = default;
+    Left(size_t m, size_t k, ScratchParts& parts)
+        : codes(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))), rows(parts.take<kernels::CodeRow>(m)) {}
+  } left;
+};
+
+/// Exact up to the conversion of the sums.
+struct CodesMath {
+  static constexpr bool kCells = true;
+
+  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
+    round_left(p, parallel);
+    if (p.b.codes->parts == 1) return kernels::gemm_codes(part_of(p, 0), parallel);
+    in_blocks(p, parallel, false, [](const Block&) {});
+  }
+  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
+
+  /// The product of a step and its cells, whose functions are the default ones. A task computes some units of all gates
+  /// and then their cells, while the sums are in the cache; a step therefore takes one loop over the pool.
+  static void lstm_step(const CellProduct<float>& p, const CellStep<float>& s) {
+    const size_t hidden = s.s.hidden;
+    round_left(p, s.parallel);
+    in_blocks(p, s.parallel, s.index % 2 == 1, [&](const Block& block) {
+      for (size_t b = block.m0; b < block.m1; ++b) {
+        const size_t at = b * hidden + block.n0;
+        if (s.ended(b)) continue;
+        kernels::lstm_cell({block.n1 - block.n0, p.c + b * p.c_stride + block.n0, s.c + at, s.h + at, hidden});
+      }
+    });
+  }
+
+ private:
+  /// Rows, and units of all parts.
+  struct Block {
+    size_t m0, m1, n0, n1;
+  };
+  /// Blocks of rows, and of units: whole panels.
+  struct Tasks {
+    // Tasks like those of gemm_codes(): 10 µs of products, or 256 KiB of weights, which a processor keeps in its
+    // second-level cache from step to step.
+    static constexpr size_t kRows = 96, kMacs = 2 << 20, kBytes = 256 << 10;
+    size_t m, n, units;
+    /// At least one row and one unit; `weights` in bytes.
+    Tasks(size_t rows, size_t hidden, size_t weights) : m(rows), n(hidden) {
+      const size_t width = kernels::codes_panel_width(), panels = ceil_div(n, width);
+      const size_t wanted = std::max(weights / kBytes, m * weights / kMacs) / ceil_div(m, kRows);
+      units = ceil_div(panels, std::clamp<size_t>(wanted, 1, panels)) * width;
+    }
+    size_t count() const { return ceil_div(m, kRows) * ceil_div(n, units); }
+    /// The task that a worker does in place of this one if it does those of its part in the opposite order. In every
+    /// other step, a worker thus begins with the weights that it has used last, which are still in its cache.
+    size_t mirrored(size_t task, int workers) const {
+      const size_t all = count(), parts = std::min(size_t(workers), all), part = ((task + 1) * parts - 1) / all;
+      return all * part / parts + all * (part + 1) / parts - 1 - task;
+    }
+    Block at(size_t task) const {
+      const size_t across = ceil_div(n, units), m0 = task / across * kRows, n0 = task % across * units;
+      return {m0, std::min(m0 + kRows, m), n0, std::min(n0 + units, n)};
+    }
+  };
+
+  /// Multiplies by all parts of a matrix, and calls after(block) when the sums of a block are complete.
+  template <class After>
+  static void in_blocks(const CellProduct<float>& p, const Parallel& parallel, bool backwards, const After& after) {
+    const size_t parts = p.b.codes->parts, units = p.b.n / parts;
+    if (p.m == 0 || units == 0) return;
+    const Tasks tasks(p.m, units, p.b.n * kernels::codes_depth(p.b.k));
+    parallel.for_each(tasks.count(), [&](size_t task, int) {
+      const Block block = tasks.at(backwards ? tasks.mirrored(task, parallel.workers()) : task);
+      for (size_t i = 0; i < parts; ++i) {
+        const size_t part = backwards ? parts - 1 - i : i;
+        kernels::gemm_codes_block(part_of(p, part), block.m0, block.m1, block.n0, block.n1);
+      }
+      after(block);
+    });
+  }
+
+  /// The product with one part of the matrix.
+  static kernels::GemmCodesArgs part_of(const CellProduct<float>& p, size_t part) {
+    const CodeMatrix& w = *p.b.codes;
+    const size_t n = p.b.n / w.parts, at = part * n;
+    return {.m = p.m,
+            .n = n,
+            .k = p.b.k,
+            .a = w.left.codes,
+            .rows = w.left.rows,
+            .packed_b = w.panels + part * w.part_bytes,
+            .same_zero = w.same_zero,
+            .c = {.data = p.c + at,
+                  .stride = p.c_stride,
+                  .is_float = true,
+                  .column_scale = w.scales + at,
+                  .column_bias = p.bias ? p.bias + at : nullptr,
+                  .residual = p.residual ? p.residual + at : nullptr}};
+  }
+
+  /// Writes the codes of the left-hand side.
+  static void round_left(const CellProduct<float>& p, const Parallel& parallel) {
+    const CodeMatrix::Left& left = p.b.codes->left;
+    const DynamicCodes codes = p.steps.lengths ? running_codes(p) : dynamic_codes(p.a, p.m * p.b.k, parallel);
+    const int32_t zero = codes.zero - 128;  // of signed codes
+    const auto signed_zero = int8_t(zero);
+    const size_t k = p.b.k, depth = kernels::codes_depth(k);
+    const auto rows = [&](size_t begin, size_t end) {
+      int8_t* const to = left.codes + begin * depth;
+      for (size_t r = begin; r < end; ++r) {
+        kernels::quantize(kernels::QuantizeRun<int8_t>{p.a + r * k, &codes.scale, &zero, 0, left.codes + r * depth, k});
+      }
+      kernels::pack_code_rows({to, true}, depth, end - begin, k, {&signed_zero, true, 1}, to, left.rows + begin);
+      for (size_t r = begin; r < end; ++r) left.rows[r].scale = codes.scale;
+    };
+    kernels::for_chunks(parallel, p.m, rows, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k)));
+  }
+
+  /// The codes of the rows whose items are not over.
+  static DynamicCodes running_codes(const CellProduct<float>& p) {
+    float low = 0, high = 0;
+    for (size_t r = 0; r < p.m; ++r) {
+      if (p.steps.over(r)) continue;
+      const auto [least, most] = kernels::range_with_zero(p.a + r * p.b.k, p.b.k);
+      low = std::min(low, least);
+      high = std::max(high, most);
+    }
+    return codes_of_range(low, high);
+  }
+};
+
+}  // namespace retort::ops
