@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "base/checked.h"
-#include "ops/quant/common/quantization.h"
 #include "passes/codes.h"
 #include "passes/pass.h"
 
@@ -20,22 +19,23 @@ struct BlockCodes {
 
   size_t blocks() const { return ceil_div(k, block); }
   size_t bits() const { return is_packed(codes->dtype()) ? 4 : 8; }
-  /// What makes codes unsigned.
-  int32_t shift() const {
+  /// What inverts the sign bit of signed codes, and so makes them unsigned.
+  uint8_t flip() const {
     const bool is_signed = codes->dtype() == DType::i8 || codes->dtype() == DType::i4;
-    return is_signed ? 1 << (bits() - 1) : 0;
+    return uint8_t(is_signed ? 1 << (bits() - 1) : 0);
   }
-  int32_t code(size_t row, size_t column) const {
-    const size_t at = turned ? column * k + row : row * n + column;
-    return ops::integer_code(codes->data(), codes->dtype(), at) + shift();
+  uint8_t unsigned_code(const Tensor& t, size_t i) const {
+    const auto* bytes = static_cast<const uint8_t*>(t.data());
+    return uint8_t((bits() == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 0xf) ^ flip());
+  }
+  uint8_t code(size_t row, size_t column) const {
+    return unsigned_code(*codes, turned ? column * k + row : row * n + column);
   }
   size_t parameter(size_t b, size_t column) const {
     if (!by_block) return scales->count() == 1 ? 0 : column;
     return turned ? column * blocks() + b : b * n + column;
   }
-  int32_t zero(size_t b, size_t column) const {
-    return (zeros ? ops::integer_code(zeros->data(), zeros->dtype(), parameter(b, column)) : 0) + shift();
-  }
+  uint8_t zero(size_t b, size_t column) const { return zeros ? unsigned_code(*zeros, parameter(b, column)) : flip(); }
 };
 
 std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
@@ -63,16 +63,16 @@ std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
 }
 
 /// Sets code i of a row of codes.
-void put(uint8_t* row, size_t bits, size_t i, int32_t code) {
+void put(uint8_t* row, size_t bits, size_t i, uint8_t code) {
   if (bits == 8)
-    row[i] = uint8_t(code);
+    row[i] = code;
   else
     row[i / 2] = uint8_t(row[i / 2] | code << (i % 2 * 4));
 }
 
 Tensor zeroed(DType type, Shape shape) {
   Tensor t(type, std::move(shape));
-  std::fill_n(static_cast<uint8_t*>(t.mutable_data<uint8_t>()), t.bytes(), uint8_t(0));
+  std::fill_n(t.mutable_data<uint8_t>(), t.bytes(), uint8_t(0));
   return t;
 }
 
@@ -85,7 +85,7 @@ std::vector<Tensor> packed_weights(const BlockCodes& b) {
   for (size_t j = 0; j < b.n; ++j) {
     for (size_t i = 0; i < b.k; ++i) put(codes.mutable_data<uint8_t>() + j * row_bytes, b.bits(), i, b.code(i, j));
     for (size_t i = 0; i < b.blocks(); ++i) {
-      scales.mutable_data<float>()[j * b.blocks() + i] = b.scales->data<float>()[b.parameter(i, j)];
+      scales.mutable_data<float>()[j * b.blocks() + i] = b.scales->at<float>(b.parameter(i, j));
       put(zeros.mutable_data<uint8_t>() + j * zero_bytes, b.bits(), i, b.zero(i, j));
     }
   }
