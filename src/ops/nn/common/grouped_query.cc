@@ -111,9 +111,12 @@ KvEntry GroupedQuery::entry_of(const RunContext& c, const GroupedHeads& e, size_
   const bool exact = c.has(kFresh) || sliding_cache;  // otherwise the rows after a shorter prompt are stored, too
   const int64_t fresh = c.has(kFresh) ? c.input<int32_t>(kFresh)[b] : exact ? std::min(rows, total) : rows;
   const int64_t before = !exact && longest == rows ? 0 : total - fresh;
-  require(total >= 1 && total <= longest && fresh >= 0 && fresh <= rows && before >= 0, ErrorCode::invalid_argument,
-          "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b, total - 1, fresh, rows,
-          longest);
+  // Caches may be filled beyond total_sequence_length, unless it counts the columns of another operand.
+  const bool counts = sliding_cache || c.has(kBias) || c.wants(kScores);
+  const int64_t most = counts ? longest : std::max(longest, int64_t(e.capacity));
+  require(longest >= 1 && total >= 1 && total <= most && fresh >= 0 && fresh <= rows && before >= 0,
+          ErrorCode::invalid_argument, "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b,
+          total - 1, fresh, rows, longest);
   require(sliding_cache || before <= int64_t(e.past), ErrorCode::invalid_argument,
           "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, total - 1, fresh,
           e.past, longest);
