@@ -76,6 +76,20 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortSessionCopies)(const OrtSession* sessio
 typedef OrtStatusPtr(ORT_API_CALL* RetortSessionProviders)(const OrtSession* session, OrtAllocator* allocator,
                                                            char** json) NO_EXCEPTION;
 
+/* The entries of a map where they lie, for bindings that make objects of another language of them. Nothing may write
+ * there, and the addresses are valid until the container is released. Maps with the same `keys` have equal keys, as the
+ * maps that ZipMap makes. Strings cannot be read there: use GetValue. */
+typedef struct RetortMapEntries {
+  size_t count;
+  ONNXTensorElementDataType key_type, value_type; /* undefined if the value is not a map; nothing else is set then */
+  const void* keys;                               /* `count` elements of key_type, without repetitions */
+  const void* values;                             /* `count` elements of value_type */
+} RetortMapEntries;
+
+/* Reads value `index` of a sequence; of a map, 0 is the map itself. */
+typedef OrtStatusPtr(ORT_API_CALL* RetortReadMap)(const OrtValue* container, size_t index,
+                                                  RetortMapEntries* entries) NO_EXCEPTION;
+
 #ifdef __cplusplus
 }
 #endif

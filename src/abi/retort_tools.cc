@@ -5,6 +5,8 @@
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 #include "abi/values/allocators.h"
+#include "abi/values/type_info.h"
+#include "abi/values/value.h"
 #include "base/json.h"
 #include "explain/convert.h"
 #include "explain/describe.h"
@@ -114,6 +116,24 @@ OrtStatusPtr ORT_API_CALL write(const char* from, const char* to, const char* fo
   });
 }
 
+OrtStatusPtr ORT_API_CALL read_map(const OrtValue* container, size_t index, RetortMapEntries* entries) noexcept {
+  return guard([&] {
+    const Value& value = handle(container, "container").value;
+    RetortMapEntries& out = need(entries, "entries");
+    const Sequence* sequence = value.get<Sequence>();
+    const size_t count = sequence ? sequence->items.size() : 1;
+    require(index < count, ErrorCode::fail, "value {} of {} does not exist", index, count);
+    const Map* map = (sequence ? sequence->items[index] : value).get<Map>();
+    out = {};
+    if (!map) return;
+    out = {.count = map->keys.count(),
+           .key_type = to_onnx(map->keys.dtype()),
+           .value_type = to_onnx(map->values.dtype()),
+           .keys = map->keys.data(),
+           .values = map->values.data()};
+  });
+}
+
 OrtStatusPtr ORT_API_CALL experimental_test(int64_t* out) noexcept {
   return guard([&] { need(out, "out") = 12345; });  // the number is part of the interface
 }
@@ -135,6 +155,8 @@ OrtExperimentalFnPtr ORT_API_CALL GetExperimentalFunction(const char* name) noex
   if (asked == "RetortListNames") return reinterpret_cast<OrtExperimentalFnPtr>(names_function);
   if (asked == "RetortSessionCopies") return reinterpret_cast<OrtExperimentalFnPtr>(copies_function);
   if (asked == "RetortSessionProviders") return reinterpret_cast<OrtExperimentalFnPtr>(providers_function);
+  const RetortReadMap read_map_function = read_map;
+  if (asked == "RetortReadMap") return reinterpret_cast<OrtExperimentalFnPtr>(read_map_function);
   if (asked == "RetortWriteModel") return reinterpret_cast<OrtExperimentalFnPtr>(write_function);
   using Test = OrtStatusPtr(ORT_API_CALL*)(int64_t*);
   const Test test_function = experimental_test;

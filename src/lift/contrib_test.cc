@@ -146,6 +146,11 @@ TEST(Contrib, ExperimentsOfTheFirstOpsets) {
   EXPECT_EQ(lifted(7, "DynamicSlice", {f32({5}), i64({1}, {1}), i64({1}, {2})}), "y = Slice(x0, [1], [2])\n");
   EXPECT_EQ(lifted(13, "MemcpyFromHost", {f32({5})}), "y = Identity(x0)\n");
   EXPECT_THROW(lifted(10, "Affine", {f32({2})}), Error);  // withdrawn
+  EXPECT_EQ(lifted(8, "MeanVarianceNormalization", {f32({2, 3, 4, 5})}),
+            "y = MeanVarianceNormalization(x0) axes=[0,2,3]\n");
+  EXPECT_EQ(lifted(1, "MeanVarianceNormalization", {f32({2, 3})},
+                   {{"across_channels", int64_t(1)}, {"normalize_variance", int64_t(0)}}),
+            "%0 = ReduceMean(x0, [0,1])\ny = Sub(x0, %0)\n");
   EXPECT_THROW(lifted(7, "Crop", {f32({1, 2, 5, 7})}, {{"border", std::vector<int64_t>{4, 0, 4, 0}}}), Error);
 }
 

@@ -9,6 +9,7 @@
 
 #include "tensor/dtype.h"
 #include "tensor/grown_rows.h"
+#include "tensor/items.h"
 #include "tensor/memory_space.h"
 #include "tensor/shape.h"
 
@@ -90,7 +91,7 @@ class Value;
 
 struct Sequence {
   DType dtype = DType::undefined;  ///< element type if the elements are tensors
-  std::vector<Value> items;
+  Items items;
 };
 struct Map {
   Tensor keys, values;  ///< both of rank 1 and equal length

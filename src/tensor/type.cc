@@ -19,7 +19,7 @@ DType map_values(const ValueType& map) {
 }
 
 template <typename Holds>
-bool all_hold(const ValueType& type, const std::vector<Value>& items, const Holds& holds) {
+bool all_hold(const ValueType& type, const Items& items, const Holds& holds) {
   return !type.element || std::ranges::all_of(items, [&](const Value& v) { return holds(*type.element, v); });
 }
 

@@ -150,8 +150,7 @@ std::string repr(const Value& value) {
     }
     return text + "], device=" + device_name_of(value) + ")";
   }
-  return kind == ONNX_TYPE_SEQUENCE ? text + ", length=" + std::to_string(values_of(value.get()).size()) + ")"
-                                    : text + ")";
+  return kind == ONNX_TYPE_SEQUENCE ? text + ", length=" + std::to_string(count_of(value.get())) + ")" : text + ")";
 }
 
 void bind_questions(nb::class_<Value>& value) {

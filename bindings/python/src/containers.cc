@@ -58,16 +58,14 @@ Owned<OrtValue> empty_sequence(Element element) {
   return Owned<OrtValue>(result);
 }
 
-std::vector<Owned<OrtValue>> values_of(const OrtValue* container) {
+size_t count_of(const OrtValue* container) {
   size_t count = 0;
   check(api().GetValueCount(container, &count));
-  std::vector<Owned<OrtValue>> values;
-  values.reserve(count);
-  OrtAllocator* allocator = default_allocator();
-  for (size_t i = 0; i < count; ++i) {
-    values.push_back(made<OrtValue>(api().GetValue, container, static_cast<int>(i), allocator));
-  }
-  return values;
+  return count;
+}
+
+Owned<OrtValue> value_at(const OrtValue* container, size_t index) {
+  return made<OrtValue>(api().GetValue, container, static_cast<int>(index), default_allocator());
 }
 
 }  // namespace retort::python

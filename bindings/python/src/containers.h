@@ -14,7 +14,10 @@ Owned<OrtValue> container_of(ONNXType kind, const std::vector<const OrtValue*>& 
 // A sequence of tensors without elements. The C interface cannot make one, so the operator SequenceEmpty does.
 Owned<OrtValue> empty_sequence(Element element);
 
-// The values of a container: elements of a sequence; keys and values of a map.
-std::vector<Owned<OrtValue>> values_of(const OrtValue* container);
+// Elements of a sequence; 2 for a map.
+size_t count_of(const OrtValue* container);
+
+// A copy of an element of a sequence; of the keys (0) or values (1) of a map.
+Owned<OrtValue> value_at(const OrtValue* container, size_t index);
 
 }  // namespace retort::python

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "containers.h"
+#include "dicts.h"
 #include "dlpack.h"
 #include "numpy.h"
 #include "sparse.h"
@@ -153,18 +154,23 @@ nb::object object_of_tensor(Owned<OrtValue> value) {
 }
 
 nb::object list_of_sequence(const OrtValue* value) {
+  Dicts dicts(value);
   nb::list list;
-  for (Owned<OrtValue>& item : values_of(value)) {
-    list.append(object_of_value(std::move(item)));
+  const size_t count = count_of(value);
+  for (size_t i = 0; i < count; ++i) {
+    nb::object dict = dicts.at(i);
+    list.append(dict.is_valid() ? std::move(dict) : object_of_value(value_at(value, i)));
   }
   return list;
 }
 
 // Keys and values are plain Python objects.
 nb::object dict_of_map(const OrtValue* value) {
-  std::vector<Owned<OrtValue>> parts = values_of(value);
-  nb::object keys = object_of_value(std::move(parts.at(0))).attr("tolist")();
-  nb::object values = object_of_value(std::move(parts.at(1))).attr("tolist")();
+  if (nb::object dict = Dicts(value).at(0); dict.is_valid()) {
+    return dict;
+  }
+  nb::object keys = object_of_value(value_at(value, 0)).attr("tolist")();
+  nb::object values = object_of_value(value_at(value, 1)).attr("tolist")();
   nb::dict dict;
   const size_t count = nb::len(keys);
   for (size_t i = 0; i < count; ++i) {

@@ -119,6 +119,21 @@ def test_maps_out(labels, key):
     assert not value.is_tensor_sequence()
 
 
+@pytest.mark.parametrize("labels,key", [({"classlabels_int64s": [5, 1, -2]}, 7),
+                                        ({"classlabels_strings": ["é", "b", "a10"]}, 8)])
+def test_entries_of_maps_are_in_the_order_of_keys(labels, key):
+    node = helper.make_node("ZipMap", ["a"], ["z"], domain="ai.onnx.ml", **labels)
+    session = session_of([node], [tensor("a", 1, [None, 3])], [mapping("z", key, in_sequence=True)])
+    a = np.arange(12, dtype=np.float32).reshape(4, 3)
+    keys = sorted(next(iter(labels.values())), key=lambda k: k if key == 7 else k.encode())
+    rows = session.run(None, {"a": a})[0]
+    assert [list(row) for row in rows] == [keys] * 4
+    assert [list(row.values()) for row in rows] == a[:, ::-1].tolist()
+    assert all(type(v) is float for row in rows for v in row.values())
+    rows[0].clear()  # no row shares its entries with another
+    assert len(rows[1]) == 3
+
+
 def test_map_in():
     node = helper.make_node("DictVectorizer", ["m"], ["o"], domain="ai.onnx.ml", string_vocabulary=["a", "b", "c"])
     session = session_of([node], [mapping("m", 8)], [tensor("o")])

@@ -1,4 +1,6 @@
-// Experimental operators of ai.onnx that opset 10 removed and that ONNX Runtime still runs.
+// Experimental operators of ai.onnx that opset 10 removed, or opset 9 changed, and that ONNX Runtime still runs.
+#include <algorithm>
+
 #include "base/error.h"
 #include "lift/rewriter.h"
 
@@ -56,6 +58,22 @@ void image_scaler(Rewriter& r) {
   const Tensor line = Tensor::of<float>({int64_t(bias.size()), 1, 1}, bias);
   const ValueId typed = r.add({.type = "CastLike", .inputs = {r.constant(line), product}});
   replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));
+}
+
+// The form before opset 9: over the axes of images, or all of them but the channels; perhaps without the variance. Axes
+// behind the fourth are left out, as in ONNX Runtime.
+void mean_variance_normalization(Rewriter& r) {
+  const bool all = r.attributes().get_or<int64_t>("across_channels", 0) == 1;
+  const bool normed = r.attributes().get_or<int64_t>("normalize_variance", 1) == 1;
+  const auto rank = int64_t(r.rank(0, "the axes of the mean"));
+  Ints axes;
+  for (int64_t axis = 0; axis < std::min<int64_t>(rank, 4); ++axis) {
+    if (all || axis != 1) axes.push_back(axis);
+  }
+  r.erase({"across_channels", "normalize_variance"});
+  if (normed) return r.attributes().set("axes", axes);
+  const ValueId mean = r.add({.type = "ReduceMean", .inputs = {r.input(0), r.constant(axes)}});
+  replace_by(r, r.add({.type = "Sub", .inputs = {r.input(0), mean}}));
 }
 
 // The end of one spatial axis of Crop; negative: counted from the back. `size` -1: the axis ends at the border.
@@ -120,6 +138,7 @@ constexpr LiftRule kExperimentalRules[] = {{"Affine", 10, affine},
                                            {"ImageScaler", 10, image_scaler},
                                            {"Crop", 10, crop},
                                            {"DynamicSlice", 10, dynamic_slice},
+                                           {"MeanVarianceNormalization", 9, mean_variance_normalization},
                                            {"MemcpyFromHost", kAlways, memcpy_node},
                                            {"MemcpyToHost", kAlways, memcpy_node}};
 

@@ -14,18 +14,26 @@ struct ArrayFeatureExtractor {
     c.set(0, c.dtype(0), y.rank() == 1 ? Shape{1, count} : y);
   }
   void run(RunContext& c) const {
-    const auto features = size_t(c.shape(0).back()), count = c.count(1);
+    const auto features = size_t(c.shape(0).back());
     const auto indices = c.input<int64_t>(1);
     for (const int64_t i : indices)
       require(i >= 0 && size_t(i) < features, ErrorCode::invalid_argument, "index {} is outside of [0, {})", i,
               features);
-    for (size_t k = 0; k < c.out_count(); ++k) {
-      const size_t from = k / count * features + size_t(indices[k % count]);
-      if (c.dtype(0) == DType::string)
-        c.output<std::string>()[k] = c.input<std::string>(0)[from];
-      else
-        std::copy_n(static_cast<const char*>(c.data(0)) + from * dtype_bytes(c.dtype(0), 1), dtype_bytes(c.dtype(0), 1),
-                    static_cast<char*>(c.out_data()) + k * dtype_bytes(c.dtype(0), 1));
+    if (c.dtype(0) == DType::string)
+      pick<std::string>(c, features, indices);
+    else if (dtype_bytes(c.dtype(0), 1) == sizeof(uint32_t))
+      pick<uint32_t>(c, features, indices);
+    else
+      pick<uint64_t>(c, features, indices);
+  }
+
+ private:
+  template <typename T>
+  static void pick(RunContext& c, size_t features, std::span<const int64_t> indices) {
+    const T* row = static_cast<const T*>(c.data(0));
+    T* y = static_cast<T*>(c.out_data());
+    for (const T* end = y + c.out_count(); y < end; row += features) {
+      for (const int64_t i : indices) *y++ = row[i];
     }
   }
 };

@@ -136,9 +136,9 @@ struct Forest {
   Strings modes;
   Floats values, weights;
 
-  Forest(uint32_t seed, bool plain) {
+  /// The modes that `drawn` names; `misses`: whether NaN may take the branch of a comparison that holds.
+  Forest(uint32_t seed, const Strings& drawn, bool misses) {
     std::mt19937 random(seed);
-    constexpr const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"};
     for (int64_t t = 0; t < 11; ++t) {
       const int64_t splits = int64_t(random() % 40);  // node i leads to 2i + 1 and 2i + 2; deep nodes are leaves
       for (int64_t i = 0; i < 2 * splits + 1; ++i) {
@@ -147,8 +147,8 @@ struct Forest {
         feature.push_back(int64_t(random() % 5));
         yes.push_back(2 * i + 1);
         no.push_back(2 * i + 2);
-        missing.push_back(plain ? 0 : int64_t(random() % 2));
-        modes.push_back(i >= splits ? "LEAF" : plain ? kModes[0] : kModes[random() % 6]);
+        missing.push_back(misses ? int64_t(random() % 2) : 0);
+        modes.push_back(i >= splits ? "LEAF" : drawn[random() % drawn.size()]);
         values.push_back(float(random() % 5));
         weights.push_back(float(random() % 64) / 8);
       }
@@ -189,8 +189,16 @@ struct Forest {
 };
 
 TEST(TreeEnsemble, WalksAsItsNodesSay) {
-  for (uint32_t seed = 0; seed < 20; ++seed) {
-    const Forest forest(seed, seed % 2 == 0);
+  const std::vector<Strings> modes = {
+      {"BRANCH_LEQ"},
+      {"BRANCH_LT"},
+      {"BRANCH_GTE"},
+      {"BRANCH_GT"},
+      {"BRANCH_LEQ", "BRANCH_GT"},
+      {"BRANCH_LT", "BRANCH_GTE"},
+      {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}};
+  for (uint32_t seed = 0; seed < 4 * modes.size(); ++seed) {
+    const Forest forest(seed, modes[seed / 2 % modes.size()], seed % 2 == 1);
     for (const int64_t rows : {1, 7, 8, 9, 65, 200}) {
       Tensor x = random({rows, 5}, seed, -1, 6);
       for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;

@@ -1,4 +1,6 @@
 // ZipMap: a matrix of scores becomes a sequence of maps, one per row, from class label to score.
+#include <map>
+
 #include "base/error.h"
 #include "ops/op.h"
 
@@ -25,25 +27,36 @@ struct ZipMap {
     c.set(0, ValueType::sequence_of(map));
   }
 
-  Tensor keys() const {
-    const auto n = int64_t(int_labels.size() + string_labels.size());
-    return int_labels.empty() ? Tensor::of<std::string>({n}, string_labels) : Tensor::of<int64_t>({n}, int_labels);
-  }
-
   void run(RunContext& c) const {
     const Shape& shape = c.shape(0);
-    const Tensor labels = keys();
-    const auto classes = int64_t(labels.count());
-    require(shape.rank() >= 1 && shape.rank() <= 2 && shape.back() == classes, ErrorCode::invalid_argument,
+    const size_t classes = int_labels.size() + string_labels.size();
+    require(shape.rank() >= 1 && shape.rank() <= 2 && size_t(shape.back()) == classes, ErrorCode::invalid_argument,
             "input 'X' has shape {}, but {} labels need [N,{}] or [{}]", to_string(shape), classes, classes, classes);
-    const auto x = c.input<float>(0);
-    Sequence rows;
-    for (size_t at = 0; at + size_t(classes) <= x.size() && classes > 0; at += size_t(classes)) {
-      Tensor scores(DType::f32, {classes});
-      std::copy_n(x.begin() + ptrdiff_t(at), classes, scores.mutable_data<float>());
-      rows.items.emplace_back(Map{labels, std::move(scores)});
+    c.set_value(
+        0, int_labels.empty() ? rows_of(c.input<float>(0), string_labels) : rows_of(c.input<float>(0), int_labels));
+  }
+
+ private:
+  /// The keys of a map ascend. Of equal labels, the last counts. All maps share one tensor of keys, and parts of one of
+  /// scores.
+  template <typename Label>
+  static Sequence rows_of(std::span<const float> x, const std::vector<Label>& labels) {
+    std::map<Label, size_t> columns;
+    for (size_t i = 0; i < labels.size(); ++i) columns[labels[i]] = i;
+    const size_t rows = x.size() / labels.size(), width = columns.size();
+    Tensor keys(dtype_of<Label>, {int64_t(width)});
+    auto* key = keys.mutable_data<Label>();
+    for (const auto& [label, column] : columns) *key++ = label;
+    Tensor scores(DType::f32, {int64_t(rows * width)});
+    auto* score = scores.mutable_data<float>();
+    Sequence all;
+    all.items.reserve(rows);
+    for (size_t row = 0; row < rows; ++row) {
+      Tensor part(DType::f32, {int64_t(width)}, score, scores.owner());
+      for (const auto& [label, column] : columns) *score++ = x[row * labels.size() + column];
+      all.items.push_back(Map{keys, std::move(part)});
     }
-    c.set_value(0, std::move(rows));
+    return all;
   }
 };
 

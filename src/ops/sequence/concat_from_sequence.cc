@@ -33,7 +33,8 @@ struct ConcatFromSequence {
               to_string(first->shape()), at);
       if (!new_axis) shape[at] += expected[at];
     }
-    if (new_axis) return c.set_value(0, stack(s.items, ValueType::tensor(first->dtype()), axis));
+    if (new_axis)
+      return c.set_value(0, stack({s.items.begin(), s.items.end()}, ValueType::tensor(first->dtype()), axis));
     Tensor all(first->dtype(), shape);
     const int64_t outer = extent_product(shape, 0, at), inner = extent_product(shape, at + 1, shape.rank());
     int64_t begin = 0;

@@ -10,7 +10,7 @@ struct SequenceErase {
     Sequence s = sequence_at(c, 0);
     require(!s.items.empty(), ErrorCode::invalid_argument, "the sequence is empty");
     const size_t at = c.has(1) ? position_at(c, 1, s.items.size()) : s.items.size() - 1;
-    s.items.erase(s.items.begin() + ptrdiff_t(at));
+    s.items.erase(at);
     c.set_value(0, std::move(s));
   }
 };

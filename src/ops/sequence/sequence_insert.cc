@@ -16,7 +16,7 @@ struct SequenceInsert {
     const auto n = int64_t(s.items.size());
     const int64_t given = c.has(2) ? integer(c, 2) : n, at = given < 0 ? given + n : given;
     require(at >= 0 && at <= n, ErrorCode::invalid_argument, "position {} is outside of [-{}, {}]", given, n, n);
-    s.items.insert(s.items.begin() + at, copy_of(c, 1));
+    s.items.insert(size_t(at), copy_of(c, 1));
     c.set_value(0, std::move(s));
   }
 };

@@ -22,7 +22,7 @@ struct SplitToSequence {
     for (const int64_t n : sizes(c, x[at])) {
       Tensor part = part_of(c, 0, at, begin, n);
       begin += n;
-      s.items.emplace_back(c.has(1) || keepdims ? std::move(part) : without_axis(part, at));
+      s.items.push_back(c.has(1) || keepdims ? std::move(part) : without_axis(part, at));
     }
     c.set_value(0, std::move(s));
   }

@@ -104,6 +104,23 @@ TEST(CastMap, DenseInTheOrderOfKeysOrWhereTheyStand) {
                   "\"TO_BOOL\" is not one of TO_FLOAT");
 }
 
+// As std::map orders them, which programs see that list the entries of a map.
+TEST(ZipMap, KeysAscendAndTheLastOfEqualLabelsCounts) {
+  const auto zip = [](Attributes labels) {
+    TestGraph t;
+    t.output(t.add("ZipMap", {t.input("x", {2, 4})}, std::move(labels), "ai.onnx.ml"), "y");
+    return retort::run(t.g, {Tensor::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}, OptimizationLevel::all)[0];
+  };
+  const Value numbers = zip({{"classlabels_int64s", Ints{5, 1, 5, -2}}});
+  const Value texts = zip({{"classlabels_strings", Strings{"c2", "c10", "a", "b"}}});
+  const auto row = [](const Value& rows, size_t i) { return *rows.get<Sequence>()->items[i].get<Map>(); };
+  EXPECT_EQ(elements<int64_t>(Value(row(numbers, 0).keys)), (Ints{-2, 1, 5}));
+  EXPECT_EQ(elements<float>(Value(row(numbers, 0).values)), (Floats{4, 2, 3}));
+  EXPECT_EQ(elements<float>(Value(row(numbers, 1).values)), (Floats{8, 6, 7}));
+  EXPECT_EQ(elements<std::string>(Value(row(texts, 1).keys)), (Strings{"a", "b", "c10", "c2"}));
+  EXPECT_EQ(elements<float>(Value(row(texts, 1).values)), (Floats{7, 8, 6, 5}));
+}
+
 TEST(CastMap, NumbersHaveAPointInEveryLocale) {
   const CommaLocale locale;
   if (!locale.found()) GTEST_SKIP() << "no locale with a decimal comma (Debian: locales)";

@@ -50,6 +50,37 @@ TEST(Sequence, InsertEraseAtLength) {
   }
 }
 
+// Copies share elements; none sees what another one adds or erases.
+TEST(Sequence, ItemsAreShared) {
+  const auto number = [](float v) { return Value(Tensor::of<float>({}, {v})); };
+  const auto content = [](const Items& items) {
+    Floats all;
+    for (const Value& v : items) all.push_back(*v.tensor()->data<float>());
+    return all;
+  };
+  Items a;
+  for (float v = 0; v < 5; ++v) a.push_back(number(v));
+  Items b = a, c = a;
+  EXPECT_EQ(b.begin(), a.begin());
+  b.push_back(number(5));  // in the memory that all three share
+  EXPECT_EQ(b.begin(), a.begin());
+  c.push_back(number(6));  // which is taken now
+  EXPECT_NE(c.begin(), a.begin());
+  Items d = b, e = b, moved = b;
+  d.erase(1);
+  e.insert(2, number(7));
+  const Items taken = std::move(moved);
+  EXPECT_EQ(content(a), (Floats{0, 1, 2, 3, 4}));
+  EXPECT_EQ(content(b), (Floats{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(content(c), (Floats{0, 1, 2, 3, 4, 6}));
+  EXPECT_EQ(content(d), (Floats{0, 2, 3, 4, 5}));
+  EXPECT_EQ(content(e), (Floats{0, 1, 7, 2, 3, 4, 5}));
+  EXPECT_EQ(content(taken), content(b));
+  EXPECT_TRUE(moved.empty());  // NOLINT: an empty sequence, as the constructor makes
+  moved.push_back(number(8));
+  EXPECT_EQ(content(moved), (Floats{8}));
+}
+
 TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
   Model m;
   const ValueId a = m.input("a", {2, m.symbol("n")}), b = m.input("b", {2, m.symbol("m")});

@@ -68,7 +68,7 @@ void add_part(std::vector<Value>& parts, Value part) {
   parts.push_back(std::move(part));
 }
 
-Tensor stack(const std::vector<Value>& parts, const ValueType& element, int64_t axis, bool reverse) {
+Tensor stack(std::span<const Value> parts, const ValueType& element, int64_t axis, bool reverse) {
   const Tensor* first = parts.empty() ? nullptr : parts[0].tensor();
   Shape inner = first ? first->shape() : element.shape;
   for (int64_t& d : inner) d = is_known(d) ? d : 0;

@@ -18,7 +18,7 @@ void add_part(std::vector<Value>& parts, Value part);
 /// Stacks one output of all runs along a new axis, counted from the end if negative; `reverse` puts the last run first.
 /// Without runs, the other extents are those of `element`, or 0 if it does not fix them. Throws invalid_argument if the
 /// runs differ in shape or `axis` is out of range.
-Tensor stack(const std::vector<Value>& parts, const ValueType& element, int64_t axis = 0, bool reverse = false);
+Tensor stack(std::span<const Value> parts, const ValueType& element, int64_t axis = 0, bool reverse = false);
 
 /// Checks the type of a value that the node passes to its body and carries between runs; throws invalid_argument if the
 /// types differ.

@@ -2,10 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
 namespace retort::ops {
+namespace {
+
+// Without an early end, so that the compiler uses vectors.
+template <typename T>
+bool has_nan(std::span<const T> x) {
+  bool found = false;
+  for (const T v : x) found |= v != v;
+  return found;
+}
+
+constexpr int kUnchecked = 3;  // levels before the one that shows whether every lane has come to a leaf
+
+}  // namespace
 
 template <typename T>
 TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables.targets)) {
@@ -34,26 +48,43 @@ uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
     weights_.push_back({uint32_t(w.target), T(w.value)});
   }
   detail.last = uint32_t(weights_.size());
-  nodes_.push_back({T(0), 0, {self, self}});
+  nodes_.push_back({std::numeric_limits<T>::quiet_NaN(), 0, self});
   details_.push_back(detail);
   return self;
 }
 
-// Depth first, so that a path is contiguous. Iterative, because a tree may be as deep as it has nodes.
+template <typename T>
+void TreeEnsemble<T>::add_split(const TreeTables& tables, const TreeTables::Split& split, bool swapped) {
+  require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree uses feature {}",
+          split.feature);
+  features_ = std::max(features_, size_t(split.feature) + 1);
+  Detail detail{split.mode, split.missing_is_true != swapped, uint32_t(members_.size()), 0};
+  if (swapped) detail.mode = split.mode == Branch::gte ? Branch::lt : Branch::leq;
+  for (uint32_t i = split.first; i < split.last; ++i) members_.push_back(T(tables.members[i]));
+  std::sort(members_.begin() + detail.first, members_.end());
+  detail.last = uint32_t(members_.size());
+  less_ &= detail.mode == Branch::lt;
+  less_or_equal_ &= detail.mode == Branch::leq;
+  missing_ |= detail.missing_is_true;
+  nodes_.push_back({T(split.value), uint32_t(split.feature) | (detail.missing_is_true ? kMissing : 0), 0});
+  details_.push_back(detail);
+}
+
+// Depth first, so that a node is followed by the one where its comparison leads if it holds. Iterative, because a tree
+// may be as deep as it has nodes.
 template <typename T>
 uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen) {
   struct Open {
     TreeTables::Child child;
     uint32_t parent;
-    bool no;
   };
-  std::vector<Open> open{{root, UINT32_MAX, false}};
+  std::vector<Open> open{{root, UINT32_MAX}};
   const auto first = uint32_t(nodes_.size());
   while (!open.empty()) {
     const Open next = open.back();
     open.pop_back();
     const auto at = uint32_t(nodes_.size());
-    if (next.parent != UINT32_MAX) nodes_[next.parent].child[next.no] = at;
+    if (next.parent != UINT32_MAX) nodes_[next.parent].no = at;
     if (next.child < 0) {
       add_leaf(tables, size_t(~next.child));
       continue;
@@ -64,18 +95,12 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     require(!seen[index], ErrorCode::invalid_graph, "node {} is reached twice: the nodes do not form trees", index);
     seen[index] = true;
     const TreeTables::Split& split = tables.splits[index];
-    require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree uses feature {}",
-            split.feature);
-    features_ = std::max(features_, size_t(split.feature) + 1);
-    plain_ &= split.mode == Branch::leq && !split.missing_is_true;
-    Detail detail{split.mode, split.missing_is_true, uint32_t(members_.size()), 0};
-    for (uint32_t i = split.first; i < split.last; ++i) members_.push_back(T(tables.members[i]));
-    std::sort(members_.begin() + detail.first, members_.end());
-    detail.last = uint32_t(members_.size());
-    nodes_.push_back({T(split.value), uint32_t(split.feature), {0, 0}});
-    details_.push_back(detail);
-    open.push_back({split.no, at, true});
-    open.push_back({split.yes, at, false});
+    // "x >= v" is "x < v" with the branches exchanged, unless v is NaN.
+    const bool above = split.mode == Branch::gte || split.mode == Branch::gt,
+               swapped = above && split.value == split.value;
+    add_split(tables, split, swapped);
+    open.push_back({swapped ? split.yes : split.no, at});
+    open.push_back({swapped ? split.no : split.yes, UINT32_MAX});
   }
   return first;
 }
@@ -102,32 +127,54 @@ bool TreeEnsemble<T>::holds(const Detail& detail, T x, T value) const noexcept {
   return false;
 }
 
-// All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves.
+// All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves. Without a branch: paths
+// are hard to predict.
 template <typename T>
 template <class Lanes, class Holds>
 void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {
   const Node* nodes = nodes_.data();
-  bool moved = features_ > 0;
-  while (moved) {
+  const auto next = [&](const Lane& lane) {
+    const Node& node = nodes[lane.at];
+    const uint32_t yes = 0 - uint32_t(holds(lane.at, node, lane.row[node.feature & ~kMissing]));  // all bits or none
+    return node.no ^ ((node.no ^ (lane.at + 1)) & yes);
+  };
+  for (bool moved = features_ > 0; moved;) {
+    for (int level = 0; level < kUnchecked; ++level) {
+      for (Lane& lane : lanes) lane.at = next(lane);
+    }
     moved = false;
     for (Lane& lane : lanes) {
-      const Node& node = nodes[lane.at];
-      const uint32_t next = node.child[!holds(lane.at, lane.row[node.feature], node.value)];
-      moved |= next != lane.at;
-      lane.at = next;
+      const uint32_t at = next(lane);
+      moved |= at != lane.at;
+      lane.at = at;
     }
   }
 }
 
 template <typename T>
-void TreeEnsemble<T>::walk(std::span<Lane> lanes) const noexcept {
-  if (!plain_) return walk(lanes, [this](uint32_t at, T x, T value) { return holds(details_[at], x, value); });
-  const auto plain = [](uint32_t, T x, T value) { return x <= value; };
+template <class Holds>
+void TreeEnsemble<T>::walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept {
   if (lanes.size() == kLanes) {  // a count that the compiler knows
-    walk(lanes.template first<kLanes>(), plain);
+    walk(lanes.template first<kLanes>(), holds);
   } else {
-    walk(lanes, plain);
+    walk(lanes, holds);
   }
+}
+
+// `missing`: whether a row has NaN that some comparison asks for.
+template <typename T>
+void TreeEnsemble<T>::walk(std::span<Lane> lanes, bool missing) const noexcept {
+  const auto if_missing = [](const Node& node, T x) { return bool((x != x) & (node.feature >> 31)); };
+  if (less_or_equal_ && !missing)
+    walk_all(lanes, [](uint32_t, const Node& node, T x) { return x <= node.value; });
+  else if (less_ && !missing)
+    walk_all(lanes, [](uint32_t, const Node& node, T x) { return x < node.value; });
+  else if (less_or_equal_)
+    walk_all(lanes, [&](uint32_t, const Node& node, T x) { return (x <= node.value) | if_missing(node, x); });
+  else if (less_)
+    walk_all(lanes, [&](uint32_t, const Node& node, T x) { return (x < node.value) | if_missing(node, x); });
+  else
+    walk(lanes, [&](uint32_t at, const Node& node, T x) { return holds(details_[at], x, node.value); });
 }
 
 template <typename T>
@@ -153,13 +200,14 @@ void TreeEnsemble<T>::evaluate(const T* x, size_t rows, size_t columns, Aggregat
                                bool* spoken) const noexcept {
   std::fill_n(scores, rows * targets_, T(0));
   std::fill_n(spoken, rows * targets_, false);
+  const bool missing = missing_ && has_nan(std::span(x, rows * columns));
   Lane lanes[kLanes];
   if (rows < kLanes) {  // several trees at a time for each row
     for (size_t r = 0; r < rows; ++r) {
       for (size_t t = 0; t < roots_.size(); t += kLanes) {
         const size_t n = std::min(kLanes, roots_.size() - t);
         for (size_t i = 0; i < n; ++i) lanes[i] = {x + r * columns, roots_[t + i]};
-        walk({lanes, n});
+        walk({lanes, n}, missing);
         for (size_t i = 0; i < n; ++i) add(lanes[i].at, aggregate, scores + r * targets_, spoken + r * targets_);
       }
     }
@@ -168,7 +216,7 @@ void TreeEnsemble<T>::evaluate(const T* x, size_t rows, size_t columns, Aggregat
       for (size_t r = 0; r < rows; r += kLanes) {
         const size_t n = std::min(kLanes, rows - r);
         for (size_t i = 0; i < n; ++i) lanes[i] = {x + (r + i) * columns, root};
-        walk({lanes, n});
+        walk({lanes, n}, missing);
         for (size_t i = 0; i < n; ++i)
           add(lanes[i].at, aggregate, scores + (r + i) * targets_, spoken + (r + i) * targets_);
       }

@@ -55,10 +55,11 @@ class TreeEnsemble {
   void evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
  private:
-  struct Node {
-    T value;
-    uint32_t feature;
-    uint32_t child[2];  ///< where to go if the comparison is true or false; a leaf leads to itself
+  /// The next node is where to go if the comparison holds.
+  struct alignas(16) Node {
+    T value;           ///< NaN in a leaf, where no comparison holds then
+    uint32_t feature;  ///< and kMissing if the comparison holds for NaN
+    uint32_t no;       ///< where to go if the comparison does not hold; a leaf leads to itself
   };
   struct Detail {
     Branch mode = Branch::leq;
@@ -74,12 +75,16 @@ class TreeEnsemble {
     uint32_t at;
   };
   static constexpr size_t kLanes = 8;
+  static constexpr uint32_t kMissing = 1u << 31;
 
   uint32_t add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen);
   uint32_t add_leaf(const TreeTables& tables, size_t leaf);
+  void add_split(const TreeTables& tables, const TreeTables::Split& split, bool swapped);
   template <class Lanes, class Holds>
   void walk(Lanes lanes, const Holds& holds) const noexcept;
-  void walk(std::span<Lane> lanes) const noexcept;
+  template <class Holds>
+  void walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept;
+  void walk(std::span<Lane> lanes, bool missing) const noexcept;
   bool holds(const Detail& detail, T x, T value) const noexcept;
   void add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
@@ -89,7 +94,8 @@ class TreeEnsemble {
   std::vector<T> members_;  ///< sorted within each node
   std::vector<uint32_t> roots_;
   size_t targets_ = 0, features_ = 0;
-  bool plain_ = true;  ///< whether every split is x <= value and NaN takes the other branch
+  bool less_ = true, less_or_equal_ = true;  ///< whether every split is x < value; x <= value
+  bool missing_ = false;                     ///< whether some comparison holds for NaN
 };
 
 }  // namespace retort::ops
