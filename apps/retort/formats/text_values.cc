@@ -107,8 +107,8 @@ std::vector<int64_t> fitted(const PortInfo& port, const std::vector<int64_t>& na
   if (last < shape.size() && known > 0 && count % known == 0)
     shape[last] = count / known;
   else if (known != count)
-    throw Failure(std::to_string(count) + (count == 1 ? " value does" : " values do") + " not fill '" +
-                  port.name + "' of shape " + shape_text(port));
+    throw Failure(std::to_string(count) + (count == 1 ? " value does" : " values do") + " not fill '" + port.name +
+                  "' of shape " + shape_text(port));
   return shape;
 }
 
