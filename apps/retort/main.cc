@@ -40,7 +40,8 @@ void add_commands(CLI::App& app) {
 }
 
 /// Tells an error on standard error, and as JSON on standard output if the command line asks for JSON.
-int fail(int code, const std::string& message, int argc, char** argv) {
+int fail(int code, const std::string& text, int argc, char** argv) {
+  const std::string message = retort::cli::with_given_names(text);
   std::fprintf(stderr, "%s\n", retort::cli::clean_lines(message).c_str());
   if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; }))
     retort::cli::print_json({{"error", message.substr(message.find(": ") + 2)}, {"exit_code", code}});

@@ -106,6 +106,14 @@ class Endings(ToolTest):
             self.assertEqual((code, out), (1, ""))
             self.assertRegex(err, r"short\d\.npy: (not an \.npy file|the \.npy (header|data) is cut off)")
 
+    def test_other_inputs_from_pipes(self):
+        tensor = self.pb("image.pb", self.image)
+        with open(tensor, "rb") as f:
+            whole = f.read()
+        self.assertEqual(retort("run", DIGITS, "-i", self.feed("pipe.pb", whole))[0], 0)
+        self.fails(1, ["run", DIGITS, "-i", self.feed("cut.pb", whole[:-1])], "cut.pb: malformed TensorProto: the file is cut off or damaged")
+        self.fails(1, ["run", DIGITS, "-i", self.feed("pipe.npz", b"PK")], "pipe.npz: an .npz file cannot come from a pipe")
+
     def test_a_large_array_is_in_memory_once(self):
         graph = helper.make_graph([helper.make_node("ReduceMax", ["x"], ["y"], keepdims=0)], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
                                   [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])
@@ -123,9 +131,15 @@ class Endings(ToolTest):
         with open(DIGITS, "rb") as f:
             whole = f.read()
         for size, right in ((len(whole), 0), (len(whole) - 1, 1), (100, 1), (0, 1)):
-            done = subprocess.run([TOOL, "inspect", "-"], input=whole[:size], capture_output=True)
-            self.assertEqual(done.returncode, right, done.stderr)
-            self.assertEqual(bool(done.stderr), bool(right))
+            for command in ("inspect", "ops"):
+                done = subprocess.run([TOOL, command, "-"], input=whole[:size], capture_output=True)
+                self.assertEqual(done.returncode, right, done.stderr)
+                self.assertEqual(b"standard input" in done.stderr, bool(right), done.stderr)
+                self.assertNotIn(b"/proc/", done.stderr + done.stdout)
+            pipe = self.feed(f"pipe{size}.onnx", whole[:size])
+            code, _, err = retort("run", pipe)
+            self.assertEqual(code, right, err)
+            self.assertEqual(pipe in err, bool(right), err)
 
     def test_a_file_that_cannot_be_written_whole_keeps_the_old_one(self):
         def limit():

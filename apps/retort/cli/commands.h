@@ -90,6 +90,12 @@ std::string numbered_file(const std::string& folder, const char* prefix, size_t 
 /// For example "1x3x224x224" or "scalar".
 std::string dims_text(const std::vector<int64_t>& shape);
 
+/// The file of the model that the user calls `name`: for "-" (standard input) and for a pipe, a file in memory with what
+/// comes through it, of which a command has at most one. Throws Failure if nothing comes.
+std::string model_file(const std::string& name);
+/// The text with what the user calls the file in memory in place of its path.
+std::string with_given_names(std::string text);
+
 /// A file that a command writes.
 struct OutputFile {
   const char* option;  ///< that names it; "OUT" for an argument

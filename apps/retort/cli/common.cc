@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -89,16 +90,39 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
   return {text.substr(0, i), text.substr(i + 1)};
 }
 
-/// Copies standard input to memory that has a file name.
-static std::string standard_input() {
+/// A model that came through a pipe: the file in memory that holds it, and what the user calls it.
+struct PipedModel {
+  std::string file, name;
+};
+static PipedModel& piped_model() {
+  static PipedModel piped;
+  return piped;
+}
+
+std::string model_file(const std::string& name) {
+  std::error_code error;
+  const bool standard = name == "-";
+  if (!standard && !std::filesystem::is_fifo(name, error)) return name;
+  PipedModel& piped = piped_model();
+  piped.name = standard ? "standard input" : name;
+  const int from = standard ? STDIN_FILENO : open(name.c_str(), O_RDONLY | O_CLOEXEC);
   const int file = memfd_create("model", 0);
   char piece[1 << 16];
   size_t all = 0;
-  for (ssize_t n = 0; (n = read(STDIN_FILENO, piece, sizeof piece)) > 0; all += size_t(n)) {
-    if (file < 0 || write(file, piece, size_t(n)) != n) throw Failure("cannot keep standard input in memory");
+  for (ssize_t n = 0; (n = read(from, piece, sizeof piece)) > 0; all += size_t(n)) {
+    if (file < 0 || write(file, piece, size_t(n)) != n) throw Failure("cannot keep " + piped.name + " in memory");
   }
-  if (all == 0) throw Failure("standard input is empty: there is no model in it");
-  return "/proc/self/fd/" + std::to_string(file);
+  if (!standard) close(from);
+  if (all == 0) throw Failure(piped.name + " is empty: there is no model in it");
+  return piped.file = "/proc/self/fd/" + std::to_string(file);
+}
+
+std::string with_given_names(std::string text) {
+  const PipedModel& piped = piped_model();
+  if (piped.file.empty()) return text;
+  for (size_t at = 0; (at = text.find(piped.file, at)) != std::string::npos; at += piped.name.size())
+    text.replace(at, piped.file.size(), piped.name);
+  return text;
 }
 
 CLI::Validator has_form(const char* form, bool complete) {
@@ -160,14 +184,14 @@ void Common::add_tools_library(CLI::App& app) {
 void Common::add_model_file(CLI::App& app) {
   command = &app;
   app.add_option_function<std::string>(
-         "MODEL", [this](const std::string& name) { model = name == "-" ? standard_input() : name; },
+         "MODEL", [this](const std::string& name) { model = model_file(name); },
          "model file, in ONNX or ORT format; - reads it from standard input")
       ->required()
       ->check(existing_file(true))
       ->type_name("");
 }
 
-std::string Common::model_name() const { return model.starts_with("/proc/self/fd/") ? "standard input" : model; }
+std::string Common::model_name() const { return with_given_names(model); }
 
 void Common::add_model(CLI::App& app) {
   add_model_file(app);

@@ -143,13 +143,14 @@ void list_ops_of_model(const OpsOptions& o, const std::string& file) {
 /// Whether an argument is a model rather than a part of an operator's name.
 bool is_model(const std::string& name) {
   std::error_code error;
-  return name.ends_with(".onnx") || name.ends_with(".ort") || std::filesystem::is_regular_file(name, error);
+  return name == "-" || name.ends_with(".onnx") || name.ends_with(".ort") ||
+         std::filesystem::is_regular_file(name, error) || std::filesystem::is_fifo(name, error);
 }
 
 void list_ops(const OpsOptions& o) {
   if (std::any_of(o.names.begin(), o.names.end(), is_model)) {
     if (o.names.size() > 1) throw WrongUsage("give one model alone, or parts of operators' names");
-    return list_ops_of_model(o, o.names[0]);
+    return list_ops_of_model(o, model_file(o.names[0]));
   }
   json all = chosen(ToolsLibrary(o.library).operators(), o.names);
   if (o.json) {

@@ -270,7 +270,7 @@ void check_options(const RunOptions& o) {
   if (o.csv && file) throw WrongUsage("--csv is not used with --save " + o.save + ", which is a file; leave it out");
   if (!o.list.empty() && file)
     throw WrongUsage("--save with --list needs a folder; '" + o.save + "' would be one file");
-  if (o.list == "-" && o.model_name() != o.model)
+  if (o.list == "-" && o.model_name() == "standard input")
     throw WrongUsage("MODEL and --list cannot both be standard input; name a file for one of them");
   if (file) check_output_files({{"--save", o.save}}, o.model);
   if (!o.save.empty() && !file) check_folder(o.save);

@@ -82,8 +82,9 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
     if (path.ends_with(".csv")) return one(parse_csv(bytes, port));
     if (path.ends_with(".wav")) return one(parse_wav(bytes, port, media));
     return one(parse_image(bytes, port, media));
-  } catch (const protozero::exception& e) {
-    throw Failure(path + ": malformed " + (tensor ? "TensorProto" : "SequenceProto or MapProto") + ": " + e.what());
+  } catch (const protozero::exception&) {
+    throw Failure(path + ": malformed " + (tensor ? "TensorProto" : "SequenceProto or MapProto") +
+                  ": the file is cut off or damaged");
   } catch (const Failure& f) {
     throw Failure(path + ": " + f.what());
   }

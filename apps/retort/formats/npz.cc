@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "formats/formats.h"
@@ -35,6 +36,7 @@ std::string read_entry(unzFile zip, size_t size) {
 
 std::map<std::string, HostTensor> read_npz(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) throw Failure(std::strerror(errno));
+  if (std::filesystem::is_fifo(path)) throw Failure("an .npz file cannot come from a pipe: it is not read in order");
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()), unzClose);
   if (!zip) throw Failure("not an .npz file, or it cannot be opened");
   std::map<std::string, HostTensor> all;
