@@ -312,9 +312,9 @@ void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail
 void depthwise_part(const ConvArgs& args, const conv_detail::DepthwisePart& part, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
   const Finish finish(args);
-  const bool steps = s.stride_h * s.dilation_h * s.stride_w * s.dilation_w == 1;
-  const size_t most =
-      !conv_detail::is_far_image(s) && steps && (s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7) ? kMostRows : 1;
+  const bool overlaps = s.stride_h * s.dilation_h * s.stride_w * s.dilation_w == 1 && s.kernel_h > 0;
+  const bool usual = s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7;
+  const size_t most = overlaps && usual && !conv_detail::is_far_image(s) ? kMostRows : 1;
   for (size_t y = part.y0; y < part.y1 && !par.cancelled();) {
     const size_t rows = std::min(most, part.y1 - y);
     convolve_rows(args, finish, part, y, rows);

@@ -42,7 +42,6 @@ struct CodeRow {
 size_t codes_depth(size_t k);
 /// Bytes of A: `m` rows, and some more bytes that the kernel may read.
 size_t codes_rows_bytes(size_t m, size_t k);
-<<<<<<< HEAD
 /// The sums of a product. With saturating ones, elements 2i and 2i + 1 of k are a pair, whose products are added first,
 /// in 16 bits that stop at their limits: what `vpmaddubsw` computes. No other sum saturates. Unsigned codes are
 /// multiplied by signed ones, so that the pairs of a matrix product depend on which of its sides is unsigned.
@@ -53,14 +52,9 @@ enum class CodesSums : uint8_t {
 };
 
 /// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
+/// The rows may be packed where they are, codes_depth(k) bytes apart.
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
                     CodesSums sums = CodesSums::exact) noexcept;
-=======
-/// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row. The rows may be
-/// packed where they are, codes_depth(k) bytes apart.
-void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to,
-                    CodeRow* rows) noexcept;
->>>>>>> 5489b7682e772688b599bb4c62dae484f9f64398
 
 /// Columns of a panel of B, equal to those of a tile. A panel is [zero points][sums of the codes minus the same number
 /// of zero points] int32_t, then the codes [depth / 4][column][4].

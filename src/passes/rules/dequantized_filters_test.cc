@@ -22,6 +22,17 @@ const RuleExample example_of_a_transposed_convolution("dequantized_filters_trans
 }
 )");
 
+void a_convolution(TestGraph& t) {
+  const ValueId x = t.input("x", {1, 1, 5});
+  t.output(t.add("Conv", {x, filters(t, constant_codes(t))}), "y");
+}
+const RuleExample example_of_a_convolution("dequantized_filters", {"dequantized_filters"}, a_convolution,
+                                           R"(graph(x: float32[1,1,5]) {
+  y: float32[1,2,4] = Conv(x, filters#1)
+  return y
+}
+)");
+
 TEST(DequantizedFilters, ThoseOfARunStay) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 2, 5}), w = t.input("w", {2, 1, 2}, DType::i8);
