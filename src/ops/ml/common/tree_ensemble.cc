@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 
@@ -16,8 +15,6 @@ bool has_nan(std::span<const T> x) {
   for (const T v : x) found |= v != v;
   return found;
 }
-
-constexpr int kUnchecked = 3;  // levels before the one that shows whether every lane has come to a leaf
 
 }  // namespace
 
@@ -48,7 +45,7 @@ uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
     weights_.push_back({uint32_t(w.target), T(w.value)});
   }
   detail.last = uint32_t(weights_.size());
-  nodes_.push_back({std::numeric_limits<T>::quiet_NaN(), 0, self});
+  nodes_.push_back({T(0), 0, {self, self}});
   details_.push_back(detail);
   return self;
 }
@@ -66,25 +63,25 @@ void TreeEnsemble<T>::add_split(const TreeTables& tables, const TreeTables::Spli
   less_ &= detail.mode == Branch::lt;
   less_or_equal_ &= detail.mode == Branch::leq;
   missing_ |= detail.missing_is_true;
-  nodes_.push_back({T(split.value), uint32_t(split.feature) | (detail.missing_is_true ? kMissing : 0), 0});
+  nodes_.push_back({T(split.value), uint32_t(split.feature) | (detail.missing_is_true ? kMissing : 0), {0, 0}});
   details_.push_back(detail);
 }
 
-// Depth first, so that a node is followed by the one where its comparison leads if it holds. Iterative, because a tree
-// may be as deep as it has nodes.
+// Depth first, so that a path is contiguous. Iterative, because a tree may be as deep as it has nodes.
 template <typename T>
 uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen) {
   struct Open {
     TreeTables::Child child;
     uint32_t parent;
+    bool no;
   };
-  std::vector<Open> open{{root, UINT32_MAX}};
+  std::vector<Open> open{{root, UINT32_MAX, false}};
   const auto first = uint32_t(nodes_.size());
   while (!open.empty()) {
     const Open next = open.back();
     open.pop_back();
     const auto at = uint32_t(nodes_.size());
-    if (next.parent != UINT32_MAX) nodes_[next.parent].no = at;
+    if (next.parent != UINT32_MAX) nodes_[next.parent].child[next.no] = at;
     if (next.child < 0) {
       add_leaf(tables, size_t(~next.child));
       continue;
@@ -99,8 +96,8 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     const bool above = split.mode == Branch::gte || split.mode == Branch::gt,
                swapped = above && split.value == split.value;
     add_split(tables, split, swapped);
-    open.push_back({swapped ? split.yes : split.no, at});
-    open.push_back({swapped ? split.no : split.yes, UINT32_MAX});
+    open.push_back({swapped ? split.yes : split.no, at, true});
+    open.push_back({swapped ? split.no : split.yes, at, false});
   }
   return first;
 }
@@ -127,26 +124,19 @@ bool TreeEnsemble<T>::holds(const Detail& detail, T x, T value) const noexcept {
   return false;
 }
 
-// All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves. Without a branch: paths
-// are hard to predict.
+// All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves.
 template <typename T>
 template <class Lanes, class Holds>
 void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {
   const Node* nodes = nodes_.data();
-  const auto next = [&](const Lane& lane) {
-    const Node& node = nodes[lane.at];
-    const uint32_t yes = 0 - uint32_t(holds(lane.at, node, lane.row[node.feature & ~kMissing]));  // all bits or none
-    return node.no ^ ((node.no ^ (lane.at + 1)) & yes);
-  };
-  for (bool moved = features_ > 0; moved;) {
-    for (int level = 0; level < kUnchecked; ++level) {
-      for (Lane& lane : lanes) lane.at = next(lane);
-    }
+  bool moved = features_ > 0;
+  while (moved) {
     moved = false;
     for (Lane& lane : lanes) {
-      const uint32_t at = next(lane);
-      moved |= at != lane.at;
-      lane.at = at;
+      const Node& node = nodes[lane.at];
+      const uint32_t next = node.child[!holds(lane.at, node, lane.row)];
+      moved |= next != lane.at;
+      lane.at = next;
     }
   }
 }
@@ -164,17 +154,25 @@ void TreeEnsemble<T>::walk_all(std::span<Lane> lanes, const Holds& holds) const 
 // `missing`: whether a row has NaN that some comparison asks for.
 template <typename T>
 void TreeEnsemble<T>::walk(std::span<Lane> lanes, bool missing) const noexcept {
-  const auto if_missing = [](const Node& node, T x) { return bool((x != x) & (node.feature >> 31)); };
-  if (less_or_equal_ && !missing)
-    walk_all(lanes, [](uint32_t, const Node& node, T x) { return x <= node.value; });
+  using Row = const T*;
+  const auto x = [](const Node& node, Row row) { return row[node.feature & ~kMissing]; };
+  const auto if_missing = [&](const Node& node, Row row) {
+    return bool((x(node, row) != x(node, row)) & (node.feature >> 31));
+  };
+  if (less_or_equal_ && !missing_)
+    walk_all(lanes, [](uint32_t, const Node& node, Row row) { return row[node.feature] <= node.value; });
+  else if (less_or_equal_ && !missing)
+    walk_all(lanes, [&](uint32_t, const Node& node, Row row) { return x(node, row) <= node.value; });
   else if (less_ && !missing)
-    walk_all(lanes, [](uint32_t, const Node& node, T x) { return x < node.value; });
+    walk_all(lanes, [&](uint32_t, const Node& node, Row row) { return x(node, row) < node.value; });
   else if (less_or_equal_)
-    walk_all(lanes, [&](uint32_t, const Node& node, T x) { return (x <= node.value) | if_missing(node, x); });
+    walk_all(lanes,
+             [&](uint32_t, const Node& node, Row row) { return (x(node, row) <= node.value) | if_missing(node, row); });
   else if (less_)
-    walk_all(lanes, [&](uint32_t, const Node& node, T x) { return (x < node.value) | if_missing(node, x); });
+    walk_all(lanes,
+             [&](uint32_t, const Node& node, Row row) { return (x(node, row) < node.value) | if_missing(node, row); });
   else
-    walk(lanes, [&](uint32_t at, const Node& node, T x) { return holds(details_[at], x, node.value); });
+    walk(lanes, [&](uint32_t at, const Node& node, Row row) { return holds(details_[at], x(node, row), node.value); });
 }
 
 template <typename T>

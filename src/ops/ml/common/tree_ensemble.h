@@ -55,11 +55,10 @@ class TreeEnsemble {
   void evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
 
  private:
-  /// The next node is where to go if the comparison holds.
-  struct alignas(16) Node {
-    T value;           ///< NaN in a leaf, where no comparison holds then
-    uint32_t feature;  ///< and kMissing if the comparison holds for NaN
-    uint32_t no;       ///< where to go if the comparison does not hold; a leaf leads to itself
+  struct Node {
+    T value;
+    uint32_t feature;   ///< and kMissing if the comparison holds for NaN
+    uint32_t child[2];  ///< where to go if the comparison is true or false; a leaf leads to itself
   };
   struct Detail {
     Branch mode = Branch::leq;
