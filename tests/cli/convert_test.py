@@ -76,11 +76,11 @@ class Convert(ToolTest):
         self.assertRegex(retort("convert", self.path("m.onnx"))[1], r"my\.domain\.Frob +1 +unknown")
 
     def test_failures(self):
-        self.fails(1, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
+        self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--external", "../w.bin"], "../w.bin")
         self.fails(1, ["convert", self.wide(), "/nowhere/a.onnx"], "cannot write '/nowhere/a.onnx'")
         self.fails(2, ["convert", self.wide(), self.path("a.onnx"), "--optimize", "more"], "more")
-        self.fails(1, ["convert", self.wide(), self.path("a.ort"), "--external", "w.bin"], "always inside", "w.bin")
-        self.fails(1, ["convert", self.wide(), self.path("a.ort"), "--format", "onnx", "--external", "../w.bin"], "../w.bin")
+        self.fails(2, ["convert", self.wide(), self.path("a.ort"), "--external", "w.bin"], "always inside", "--external")
+        self.fails(2, ["convert", self.wide(), self.path("a.ort"), "--format", "onnx", "--external", "../w.bin"], "../w.bin")
         self.fails(2, ["convert", self.wide(), self.path("a.ort"), "--format", "tflite"], "tflite")
         self.assertFalse(os.path.exists(self.path("a.ort")))
 
