@@ -27,8 +27,6 @@ HWY_INLINE Sums load_quads(const void* p) { return hn::Load(SumTag(), static_cas
 /// the selection in codes_tile.h ensures that the processor has VNNI.
 constexpr bool kTwoUnits = HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64;
 
-/// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. An asm statement writes to a variable of its own: if it
-/// wrote to an element of an array, the compiler would keep the array in memory.
 /// sum += two pairs of products, each of which stops at the limits of 16 bits.
 HWY_INLINE void add_saturated(Sums unsigned_codes, Sums signed_codes, Sums& sum) {
 #if HWY_ARCH_ARM_A64
@@ -51,6 +49,8 @@ HWY_INLINE void add_saturated(Sums unsigned_codes, Sums signed_codes, Sums& sum)
 #endif
 }
 
+/// dot<unit>(a, b, sum) adds four products to each sum, with kTurn subtracted from the codes of B. An asm statement
+/// writes to a variable of its own: if it wrote to an element of an array, the compiler would keep the array in memory.
 #if HWY_TARGET <= HWY_AVX3
 constexpr size_t kRowsAtOnce = 12;
 constexpr int32_t kTurn = 0;

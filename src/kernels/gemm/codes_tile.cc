@@ -89,7 +89,7 @@ void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, 
 constexpr size_t kSaturatedRows = 4;
 template <CodesUnit kUnit>
 void saturate_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  rows == 1 ? sum_row<kUnit>(a, depth, b, sums) : sum_rows<kSaturatedRows, kUnit>(a, depth, b, sums);
+  rows == 1 ? sum_rows<1, kUnit>(a, depth, b, sums) : sum_rows<kSaturatedRows, kUnit>(a, depth, b, sums);
 }
 
 /// The form of sum_few_rows.
