@@ -141,9 +141,10 @@ void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {
   }
 }
 
+// A function for each kind of comparison: inlined into one, all are 1.4 times as slow.
 template <typename T>
 template <class Holds>
-void TreeEnsemble<T>::walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept {
+[[gnu::noinline]] void TreeEnsemble<T>::walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept {
   if (lanes.size() == kLanes) {  // a count that the compiler knows
     walk(lanes.template first<kLanes>(), holds);
   } else {
