@@ -16,7 +16,7 @@ from check import Wrong, load
 from levels import group_of, write_between
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TITLES = {"float32": "float32 model", "quantised": "quantised model", "bf16": "with `session.precision` = bf16"}
+TITLES = {"float32": "float32 model", "openvino": "beside OpenVINO", "quantised": "quantised model", "bf16": "with `session.precision` = bf16"}
 
 
 def read_rows(path):
@@ -38,21 +38,23 @@ def brackets(values):
 
 
 def ratio_cell(report, names):
+    """A figure for each scenario; None if one has no ratio."""
     scenarios = {s["name"]: s for s in report["scenarios"] if "error" not in s}
     cells = []
     for name in names.split():
         values = [row["ratio"] for row in scenarios.get(name, {}).get("report", []) if "ratio" in row]
         if not values:
-            raise Wrong(f"the report has no ratio of {name}")
+            return None
         cells.append(brackets(values))
     return "; ".join(cells), {}
 
 
 def group_cell(report, figure, name):
+    """A figure of a group beside a peer, and what its words name; None if the report does not have it."""
     group = group_of(report["means"], name)
     peer = int(figure.partition(" ")[2] or 1) - 1
     if not group or any(len(row["peers"]) <= peer for row in group["report"]):
-        raise Wrong(f"the report has no mean of {name} beside a peer {peer + 1}")
+        return None
     found = [row["peers"][peer] for row in group["report"]]
     words = {"n": found[0]["scenarios"]}
     if figure == "start":
@@ -64,27 +66,30 @@ def group_cell(report, figure, name):
 
 
 def table(report, rows, title):
-    """The figures in two columns, the first half on the left."""
-    cells = []
-    for _, words, figure, what in rows:
-        cell, named = ratio_cell(report, what) if figure == "ratio" else group_cell(report, figure, what)
-        cells.append(f"| {words.format(**named)} | {cell} ")
+    """The figures in two columns, the first half on the left; None if the report has none of them."""
+    found = [ratio_cell(report, what) if figure == "ratio" else group_cell(report, figure, what) for _, _, figure, what in rows]
+    if not any(found):
+        return None
+    for (_, _, figure, what), cell in zip(rows, found):
+        if not cell:
+            raise Wrong(f"the report has no {figure} of {what}, but other figures of the table '{title}'; measure all of them in one run")
+    cells = [f"| {words.format(**named)} | {cell} " for (_, words, _, _), (cell, named) in zip(rows, found)]
     half = (len(cells) + 1) // 2
     cells += ["| | "] * (2 * half - len(cells))
     return "\n".join([f"| {title} | ratio | | ratio |", "|---|---|---|---|"] + [cells[k] + cells[half + k] + "|" for k in range(half)])
 
 
 def tables(report, bf16, rows):
-    """{name: text} of the tables whose report is there."""
+    """{name: text} of the tables of which a report has figures."""
     found = {}
     for name, title in TITLES.items():
         own = [row for row in rows if row[0] == name]
         source = bf16 if name == "bf16" else report
-        measured = {s["name"] for s in source["scenarios"]} if source else set()
-        if any(measured.intersection(what.split()) for _, _, figure, what in own if figure == "ratio"):
-            found[name] = table(source, own, title)
+        text = table(source, own, title) if source else None
+        if text:
+            found[name] = text
     if not found:
-        raise Wrong("the report has no scenario of the tables")
+        raise Wrong("the report has no figure of the tables")
     return found
 
 

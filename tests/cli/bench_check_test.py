@@ -164,8 +164,8 @@ class Headlines(Reports):
     def test_what_a_report_does_not_have(self):
         report = self.report([scenario("a/1", (1.5, 0.9))])
         for rows, words in (((("float32", "A", "ratio", "a/1"), ("float32", "B", "ratio", "b/1")), "no ratio of b/1"),
-                            ((("float32", "A", "ratio", "a/1"), ("float32", "M", "mean 2", "float32")), "no mean of float32 beside a peer 2"),
-                            ((("float32", "B", "ratio", "b/1"),), "no scenario of the tables"), ((("other", "A", "ratio", "a/1"),), "a row has a table of"),
+                            ((("float32", "A", "ratio", "a/1"), ("float32", "M", "mean 2", "float32")), "no mean 2 of float32"),
+                            ((("float32", "B", "ratio", "b/1"),), "no figure of the tables"), ((("other", "A", "ratio", "a/1"),), "a row has a table of"),
                             ((("float32", "A", "ratio"),), "a row has a table of")):
             code, _, err = self.headlines(report, *self.rows(*rows))
             self.assertEqual(code, 2)
