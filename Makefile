@@ -247,13 +247,13 @@ bench-check: programs zoo $(REPORTS) ## compare build/bench.json (measured if ab
 
 # Scenarios of the table of bf16 arithmetic in README.md.
 BF16 = $(shell sed -n 's/^bf16.*\t//p' bench/headlines.tsv)
-bench-bf16: programs zoo ## measure float32 models in bf16 arithmetic beside ONNX Runtime in float32, into build/bench-bf16.json
+bench-bf16: expected bench-engines ## measure float32 models in bf16 arithmetic beside ONNX Runtime in float32, into build/bench-bf16.json
 	@$(SUITE) --config session.precision=bf16 $(BF16:%=--only '%') --report $(BUILD)/bench-bf16.json
 
 bench-docs: programs $(REPORTS) ## write docs/benchmarks.md and the tables of README.md from build/bench.json (measured if absent) and build/bench-bf16.json (if there); ISA as for make bench
 	@$(OUT)/bin/retort bench $(REPORTS:%=--from %) --markdown docs/benchmarks.md > /dev/null
 	@$(PYTHON) bench/levels.py $(REPORTS) --page README.md
-	@$(PYTHON) bench/headlines.py $(firstword $(REPORTS)) $(addprefix --bf16 ,$(wildcard $(BUILD)/bench-bf16.json)) --page README.md
+	@$(PYTHON) bench/headlines.py $(lastword $(REPORTS)) $(addprefix --bf16 ,$(wildcard $(BUILD)/bench-bf16.json)) --page README.md
 
 $(REPORT):
 	@$(MAKE) --no-print-directory bench ISA= || [[ -f $@ ]] # which holds what failed

@@ -164,7 +164,11 @@ class Endings(ToolTest):
         with open(self.path("far/page.html"), "w", encoding="utf-8") as f:
             f.write("old")
         os.chmod(self.path("far/page.html"), 0o640)
+        groups = [g for g in os.getgroups() if g != os.getegid()] + ([100] if os.geteuid() == 0 else [])
+        group = groups[0] if groups else os.getegid()
+        os.chown(self.path("far/page.html"), -1, group)
         self.assertEqual(retort("inspect", DIGITS, "--html", self.path("link.html"))[0], 0)
+        self.assertEqual(os.stat(self.path("far/page.html")).st_gid, group)
         self.assertTrue(os.path.islink(self.path("link.html")))
         self.assertEqual(stat.S_IMODE(os.stat(self.path("far/page.html")).st_mode), 0o640)
         with open(self.path("far/page.html"), encoding="utf-8") as f:
@@ -175,6 +179,13 @@ class Endings(ToolTest):
         code, _, err = retort("inspect", DIGITS, "--html", "/dev/full")
         self.assertEqual(code, 1)
         self.assertIn("cannot write '/dev/full': No space left on device", err)
+
+    def test_pipes(self):
+        """Also those that a shell or a program names by a link in /proc."""
+        for file in (">(cat)", "/proc/self/fd/1", "/dev/fd/1"):
+            done = subprocess.run(["bash", "-c", f"'{TOOL}' inspect '{DIGITS}' --html {file} | cat"], capture_output=True, encoding="utf-8")
+            self.assertNotIn("cannot", done.stderr)
+            self.assertIn("</html>", done.stdout)
 
     def test_closed_standard_output(self):
         """A file that the command writes must not become its standard output."""

@@ -106,10 +106,13 @@ std::string model_file(const std::string& name) {
   PipedModel& piped = piped_model();
   piped.name = standard ? "standard input" : name;
   const int from = standard ? STDIN_FILENO : open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  const auto cannot_read = [&] { return Failure("cannot read " + piped.name + ": " + std::strerror(errno)); };
+  if (from < 0) throw cannot_read();
   const int file = memfd_create("model", 0);
   char piece[1 << 16];
   size_t all = 0;
-  for (ssize_t n = 0; (n = read(from, piece, sizeof piece)) > 0; all += size_t(n)) {
+  for (ssize_t n = 0; (n = read(from, piece, sizeof piece)) != 0; all += size_t(n)) {
+    if (n < 0) throw cannot_read();
     if (file < 0 || write(file, piece, size_t(n)) != n) throw Failure("cannot keep " + piped.name + " in memory");
   }
   if (!standard) close(from);
@@ -120,8 +123,12 @@ std::string model_file(const std::string& name) {
 std::string with_given_names(std::string text) {
   const PipedModel& piped = piped_model();
   if (piped.file.empty()) return text;
-  for (size_t at = 0; (at = text.find(piped.file, at)) != std::string::npos; at += piped.name.size())
-    text.replace(at, piped.file.size(), piped.name);
+  for (size_t at = 0; (at = text.find(piped.file, at)) != std::string::npos;) {
+    const size_t end = at + piped.file.size();
+    const bool longer = end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]));  // another number
+    if (!longer) text.replace(at, piped.file.size(), piped.name);
+    at += longer ? piped.file.size() : piped.name.size();
+  }
   return text;
 }
 

@@ -62,7 +62,7 @@ void end_if_interrupted() {
 }
 
 void end_if_interrupted_early() {
-  if (interrupted()) end_program("retort: interrupted; nothing was measured yet\n");
+  if (interrupted()) end_program("retort: interrupted before there were results\n");
 }
 
 }  // namespace retort::cli

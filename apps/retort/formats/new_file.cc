@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "engine/engine.h"
 
@@ -15,11 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string behind_links(const std::string& path) {
+/// The file behind symbolic links; nothing if one of them is an entry of /proc, such as /dev/stdout leads to, whose text
+/// need not be a path.
+std::optional<std::string> behind_links(const std::string& path) {
   std::error_code missing;
   fs::path file = path;
-  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, missing)); ++links)
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, missing)); ++links) {
+    if (file.string().starts_with("/proc/")) return std::nullopt;
     file = file.parent_path() / fs::read_symlink(file, missing);
+  }
   return file.string();
 }
 
@@ -38,26 +44,39 @@ int open_nameless(const std::string& target) {
 
 }  // namespace
 
-NewFile::NewFile(const std::string& path) : path_(path), target_(behind_links(path)) {
+NewFile::NewFile(const std::string& path) : path_(path) {
   struct stat old = {};
-  const bool exists = stat(target_.c_str(), &old) == 0;
-  direct_ = exists && (!S_ISREG(old.st_mode) || old.st_uid != geteuid() || old.st_nlink > 1);
-  if (!direct_) file_ = open_nameless(target_);
-  if (!direct_ && file_ < 0) {
-    temporary_ = temporary_name(target_);
-    file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    direct_ = file_ < 0 && exists;
+  const bool exists = stat(path.c_str(), &old) == 0;
+  const std::optional<std::string> target = behind_links(path);
+  direct_ = !target || (exists && (!S_ISREG(old.st_mode) || old.st_uid != geteuid() || old.st_nlink > 1));
+  if (!direct_) {
+    target_ = *target;
+    open_beside();
+    const bool alike =
+        !exists || (file_ >= 0 && fchown(file_, gid_t(-1), old.st_gid) == 0 && fchmod(file_, old.st_mode & 0777) == 0);
+    if (!alike) discard();
+    direct_ = !alike;
   }
-  if (direct_) file_ = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (direct_) file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file_ < 0) fail();
-  if (exists && !direct_ && fchmod(file_, old.st_mode & 0777) != 0) fail();
 }
 
-NewFile::~NewFile() {
-  if (file_ < 0) return;
-  if (!direct_ && !temporary_.empty()) unlink(temporary_.c_str());
-  close(file_);
+void NewFile::open_beside() {
+  file_ = open_nameless(target_);
+  if (file_ >= 0) return;
+  const std::string name = temporary_name(target_);
+  file_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ >= 0) temporary_ = name;
 }
+
+void NewFile::discard() {
+  if (file_ < 0) return;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  close(std::exchange(file_, -1));
+  temporary_.clear();
+}
+
+NewFile::~NewFile() { discard(); }
 
 void NewFile::fail() const { throw Failure("cannot write '" + path_ + "': " + std::strerror(errno)); }
 
@@ -80,9 +99,7 @@ void NewFile::finish() {
   }
   if (!direct_ && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();
-  const int file = file_;
-  file_ = -1;
-  if (close(file) != 0) fail();  // a network file system may tell of a full disk only now
+  if (close(std::exchange(file_, -1)) != 0) fail();  // a network file system may tell of a full disk only now
 }
 
 }  // namespace retort::cli

@@ -6,8 +6,8 @@ namespace retort::cli {
 
 /// A file that appears under its name once it is complete, in place of the one that was there, through symbolic links.
 /// If the program is killed before, nothing is left of it where the file system has files without a name. A device or a
-/// pipe is written directly, and so is a file of another user, one with several names, and one whose folder the user may
-/// not write to.
+/// pipe is written directly, and so is what a link in /proc leads to, a file of another user, one with several names,
+/// one whose group or permissions another file cannot get, and one whose folder the user may not write to.
 class NewFile {
  public:
   /// Throws Failure if the file cannot be made.
@@ -24,6 +24,9 @@ class NewFile {
 
  private:
   [[noreturn]] void fail() const;
+  /// Opens the new file in the folder of the old one; file_ is negative if it cannot be made.
+  void open_beside();
+  void discard();
   std::string path_, target_, temporary_;  ///< temporary_: empty as long as the file has no name
   int file_ = -1;
   bool direct_ = false;

@@ -110,8 +110,8 @@ impl Environment {
     /// `session.use_env_allocators` = `1` take workspaces and results from it together.
     ///
     /// `settings` are names and numbers: `max_mem` is the most bytes that may be in use, and a run that needs more
-    /// fails; `docs/memory.md` lists the others. An unknown name is an error, and so is a second arena: this one exists
-    /// until the process ends, because safe code may still use its allocator.
+    /// fails. Retort knows the names of the other settings of an arena, which have no effect (`docs/memory.md`). An unknown name is an error, and so is a second arena, or one after
+    /// [`crate::Allocator::shared`] was asked for host memory: safe code may use these allocators until the process ends.
     ///
     /// ```
     /// onnx::init()?.create_and_register_allocator(&[("max_mem", 64 << 20)])?;

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, NulError};
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::call::{call, handle, slot};
 use super::error::{Error, Result};
@@ -43,13 +43,20 @@ impl Environment {
         unsafe { call!(UpdateEnvWithCustomLogLevel(self.raw(), level)) }
     }
 
-    /// Registers an arena of host memory, once: the library would destroy an earlier one, which `Allocator::shared` may
-    /// have returned.
+    /// Registers an arena of host memory, once, and before `Allocator::shared` has returned the allocator of that memory:
+    /// the library may destroy the one that the arena replaces.
     pub(crate) fn register_arena(&self, settings: &[(&str, usize)]) -> Result<()> {
-        static REGISTERED: Mutex<bool> = Mutex::new(false);
-        let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-        if *registered {
-            return Err(Error::Invalid("an arena was registered before: register one arena in a process".into()));
+        let mut state = host_allocator();
+        match *state {
+            HostAllocator::Unused => {}
+            HostAllocator::Used => {
+                return Err(Error::Invalid(
+                    "the shared allocator of host memory is in use: register an arena before you ask for it".into(),
+                ));
+            }
+            HostAllocator::Arena => {
+                return Err(Error::Invalid("an arena was registered before: register one arena in a process".into()));
+            }
         }
         let names = settings.iter().map(|(name, _)| CString::new(*name)).collect::<std::result::Result<Vec<_>, NulError>>()?;
         let keys: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
@@ -61,9 +68,24 @@ impl Environment {
             let arena = ArenaSettings::of(raw)?;
             call!(CreateAndRegisterAllocator(self.raw(), info.raw(), arena.raw()))?;
         }
-        *registered = true;
+        *state = HostAllocator::Arena;
         Ok(())
     }
+}
+
+/// The allocator of host memory that sessions share.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum HostAllocator {
+    /// No safe code has it, and an arena may take its place.
+    Unused,
+    Used,
+    Arena,
+}
+
+/// Returns the state of the allocator, locked.
+pub(super) fn host_allocator() -> MutexGuard<'static, HostAllocator> {
+    static STATE: Mutex<HostAllocator> = Mutex::new(HostAllocator::Unused);
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the names of the providers that are built into the library.

@@ -6,7 +6,7 @@ use std::ptr::{NonNull, null, null_mut};
 use std::sync::{Arc, OnceLock};
 
 use super::call::{call, handle, slot};
-use super::environment::Environment;
+use super::environment::{Environment, HostAllocator, host_allocator};
 use super::error::{Error, Result};
 use super::library::api;
 use super::tables::{
@@ -168,7 +168,12 @@ impl Allocator {
     /// Returns the allocator that all sessions share for a place.
     pub(crate) fn shared(memory: &MemoryInfo) -> Result<Option<Self>> {
         let (environment, mut raw) = (Environment::get()?, null_mut());
-        // SAFETY: the environment owns the allocator, and this crate never replaces or releases shared allocators.
+        let mut host = host_allocator();
+        if *host == HostAllocator::Unused && memory.describe()?.device == OrtMemoryInfoDeviceType::OrtMemoryInfoDeviceType_CPU {
+            *host = HostAllocator::Used;
+        }
+        // SAFETY: the environment owns the allocator. This crate releases no shared allocator, and the state of that of
+        // host memory, locked here, prevents that it is replaced from now on.
         unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &raw mut raw))? };
         if raw.is_null() { Ok(None) } else { Self::of(raw, None).map(Some) }
     }

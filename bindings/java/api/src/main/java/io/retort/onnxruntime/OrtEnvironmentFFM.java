@@ -254,7 +254,7 @@ public final class OrtEnvironmentFFM extends NativeObject {
    * together; their {@link OrtSessionFFM#allocatorStatistics} are those of the arena.
    *
    * @param settings settings of the arena by name: {@code max_mem} is the most bytes that may be in use, and a run that
-   * needs more fails; the others are listed in docs/memory.md. Empty for the defaults, without a limit
+   * needs more fails; the others have no effect in Retort (docs/memory.md). Empty for the defaults, without a limit
    * @throws OrtException if the library does not know a setting, or a number is negative
    */
   public void createAndRegisterAllocator(Map<String, Long> settings) {
