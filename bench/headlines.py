@@ -15,6 +15,7 @@ import sys
 from check import Wrong, load
 from levels import group_of, write_between
 
+FIGURES = ("ratio", "mean 1", "mean 2", "mean 3", "slowest", "start")
 HERE = os.path.dirname(os.path.abspath(__file__))
 TITLES = {"float32": "float32 model", "openvino": "beside OpenVINO", "quantised": "quantised model", "bf16": "with `session.precision` = bf16"}
 
@@ -27,8 +28,8 @@ def read_rows(path):
     except OSError as e:
         raise Wrong(f"rows: {e.strerror}: {path}") from e
     for row in rows:
-        if len(row) != 4 or row[0] not in TITLES:
-            raise Wrong(f"{path}: a row has a table of {', '.join(TITLES)}, words, a figure and what it is of, not {row}")
+        if len(row) != 4 or row[0] not in TITLES or row[2] not in FIGURES:
+            raise Wrong(f"{path}: a row has a table of {', '.join(TITLES)}, words, one of {', '.join(FIGURES)} and what it is of, not {row}")
     return rows
 
 

@@ -78,15 +78,16 @@ typedef OrtStatusPtr(ORT_API_CALL* RetortSessionProviders)(const OrtSession* ses
 
 /* The entries of a map where they lie, for bindings that make objects of another language of them. Nothing may write
  * there, and the addresses are valid until the container is released. Maps with the same `keys` have equal keys, as the
- * maps that ZipMap makes. Strings cannot be read there: use GetValue. */
+ * maps that ZipMap makes. GetValue reads strings: their address only tells which maps have equal keys. */
 typedef struct RetortMapEntries {
-  size_t count;
-  ONNXTensorElementDataType key_type, value_type; /* undefined if the value is not a map; nothing else is set then */
+  size_t count;                                   /* 0 if the value is not a map */
+  ONNXTensorElementDataType key_type, value_type; /* undefined if the value is not a map */
   const void* keys;                               /* `count` elements of key_type, without repetitions */
   const void* values;                             /* `count` elements of value_type */
 } RetortMapEntries;
 
-/* Reads value `index` of a sequence; of a map, 0 is the map itself. */
+/* Reads value `index` of a sequence; of any other value, 0 is the value itself. Fails for another index, and for null
+ * arguments. Any number of threads may read a container that none writes. */
 typedef OrtStatusPtr(ORT_API_CALL* RetortReadMap)(const OrtValue* container, size_t index,
                                                   RetortMapEntries* entries) NO_EXCEPTION;
 

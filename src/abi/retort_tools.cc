@@ -122,7 +122,7 @@ OrtStatusPtr ORT_API_CALL read_map(const OrtValue* container, size_t index, Reto
     RetortMapEntries& out = need(entries, "entries");
     const Sequence* sequence = value.get<Sequence>();
     const size_t count = sequence ? sequence->items.size() : 1;
-    require(index < count, ErrorCode::fail, "value {} of {} does not exist", index, count);
+    require(index < count, ErrorCode::fail, "there is no value {}; ask for one below {}", index, count);
     const Map* map = (sequence ? sequence->items[index] : value).get<Map>();
     out = {};
     if (!map) return;

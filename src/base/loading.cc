@@ -35,7 +35,7 @@ const std::atomic<bool>* loading_cancel() { return cancel_flag; }
 void let_loading_drop_later() { drops_later = true; }
 
 void drop_of_loading(std::shared_ptr<void> object) noexcept {
-  if (drops_later) drop_later(std::move(object));
+  if (drops_later && cancel_flag && cancel_flag->load()) drop_later(std::move(object));
 }
 
 CancellableLoading::CancellableLoading(const LoadCancellation& cancellation)

@@ -34,10 +34,12 @@ class LoadingThread {
 /// What check_loading() on this thread asks; null: nothing. For work on other threads.
 const std::atomic<bool>* loading_cancel();
 
-/// From now on, what the loading of this thread made is dropped on another thread. To be called once it is known that no
-/// object of the program is in it, whose destructor must not run there. Ends with the LoadingThread.
+/// From now on, what the loading of this thread has made is dropped on another thread if it is cancelled. Call this only
+/// if nothing in the loading belongs to the program, since destructors of the program must not run on another thread. It
+/// holds until the LoadingThread is destroyed.
 void let_loading_drop_later();
-/// Drops an object of the loading that this thread works for: as drop_later() if it may, else here.
+/// Drops an object of the loading that this thread works for: like drop_later() if it was cancelled and may do so, else
+/// here.
 void drop_of_loading(std::shared_ptr<void> object) noexcept;
 
 /// The only owner of an object that takes longer to destroy than a cancelled load may take (a graph of 100,000 nodes
@@ -48,6 +50,7 @@ class LoadingScratch {
   explicit LoadingScratch(std::shared_ptr<T> object) : object_(std::move(object)) {}
   ~LoadingScratch() { drop_of_loading(std::move(object_)); }
   LoadingScratch(const LoadingScratch&) = delete;
+  LoadingScratch& operator=(const LoadingScratch&) = delete;
 
   T& operator*() const { return *object_; }
   T* operator->() const { return object_.get(); }

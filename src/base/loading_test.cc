@@ -31,8 +31,8 @@ TEST(Loading, EndsOnTheThreadThatLoads) {
   EXPECT_EQ(loading_cancel(), nullptr);
 }
 
-TEST(Loading, DropsItsObjectsOnAnotherThreadOnlyIfItMay) {
-  const std::atomic<bool> cancel{false};
+TEST(Loading, DropsItsObjectsOnAnotherThreadOnlyIfItMayAndIsCancelled) {
+  std::atomic<bool> cancel{false};
   const auto where = [] {
     std::thread::id dropped;
     {
@@ -48,6 +48,8 @@ TEST(Loading, DropsItsObjectsOnAnotherThreadOnlyIfItMay) {
   const LoadingThread outer(&cancel);
   EXPECT_EQ(where(), std::this_thread::get_id());
   let_loading_drop_later();
+  EXPECT_EQ(where(), std::this_thread::get_id());
+  cancel = true;
   EXPECT_NE(where(), std::this_thread::get_id());
   {
     const LoadingThread inner(&cancel);

@@ -56,16 +56,15 @@ Initializers initializers_of(Graph& graph) {
   return all;
 }
 
-// Whether an initializer of that name in a body lies in the memory of `given`.
-bool is_in_body(const Graph& graph, const std::string& name, const Tensor& given) {
-  const auto is_it = [&](Graph& body) {
-    const Initializers all = initializers_of(body);
-    const auto found = all.find(name);
-    return (found != all.end() && found->second->data() == given.data()) || is_in_body(body, name, given);
-  };
-  return std::ranges::any_of(graph.order(), [&](NodeId id) {
-    return std::ranges::any_of(graph.node(id).bodies, [&](const Body& b) { return is_it(*b.graph); });
-  });
+// Adds the initializers of that name in bodies.
+void find_in_bodies(const Graph& graph, const std::string& name, std::vector<Tensor*>& found) {
+  for (const NodeId id : graph.order()) {
+    for (const Body& b : graph.node(id).bodies) {
+      const Initializers all = initializers_of(*b.graph);
+      if (const auto it = all.find(name); it != all.end()) found.push_back(it->second);
+      find_in_bodies(*b.graph, name, found);
+    }
+  }
 }
 
 std::string known_names(const std::string& name, const Initializers& all) {
@@ -88,18 +87,21 @@ void replace_initializer(const std::string& name, Tensor& tensor, const Tensor& 
 // external data lies in memory of the caller.
 void replace_external(const Graph& graph, const Initializers& all, const SessionOptions& options) {
   for (const auto& [name, given] : options.external_initializers) {
-    const auto found = all.find(name);
-    if (found == all.end()) {
-      require(is_in_body(graph, name, given), ErrorCode::fail,
-              "a value was given for the external data of initializer '{}', which the model does not have; {}", name,
-              known_names(name, all));
-    } else if (found->second->data() != given.data()) {
-      require(!found->second->owner(), ErrorCode::fail,
-              "a value was given for the external data of initializer '{}', whose data is in the model itself; give it "
-              "as an initializer instead",
-              name);
-      replace_initializer(name, *found->second, given);
-    }
+    std::vector<Tensor*> found;
+    if (const auto it = all.find(name); it != all.end())
+      found.push_back(it->second);
+    else
+      find_in_bodies(graph, name, found);
+    require(!found.empty(), ErrorCode::fail,
+            "a value was given for the external data of initializer '{}', which the model does not have; {}", name,
+            known_names(name, all));
+    if (std::ranges::any_of(found, [&](const Tensor* t) { return t->data() == given.data(); })) continue;
+    const auto external = std::ranges::find_if(found, [](const Tensor* t) { return !t->owner(); });
+    require(external != found.end(), ErrorCode::fail,
+            "a value was given for the external data of initializer '{}', whose data is in the model itself; give it "
+            "as an initializer instead",
+            name);
+    replace_initializer(name, **external, given);
   }
 }
 

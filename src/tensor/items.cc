@@ -65,6 +65,10 @@ void Items::insert(size_t at, Value value) {
 }
 
 void Items::erase(size_t at) {
+  if (at + 1 == size()) {  // the element stays in the memory that copies share
+    --count_;
+    return;
+  }
   Items all;
   all.reserve(size());
   for (size_t i = 0; i < size(); ++i) {

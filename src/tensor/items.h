@@ -9,8 +9,8 @@ namespace retort {
 
 class Value;
 
-/// Values that do not change, in an order. Copies share them, and what a copy adds at the end stands in the memory that
-/// they share, so a loop that passes a sequence on and adds to it takes linear time. Different copies may be used by
+/// Values that do not change, in an order. Copies share memory, to which a copy also adds: a loop that passes a sequence
+/// on and adds to it takes linear time, and an element is released with the last copy. Different copies may be used by
 /// different threads, as those of a shared pointer.
 class Items {
  public:

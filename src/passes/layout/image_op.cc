@@ -42,11 +42,15 @@ std::optional<ImageOp> conv(const Graph& g, const Node& n) {
 // layout.
 bool tiles(const Graph& g, const Node& n) {
   const Shape& w = *shape_of(g, n.inputs[1]);
-  const auto strides = ints_attribute(n, "strides"), pads = ints_attribute(n, "pads");
+  const auto strides = ints_attribute(n, "strides"), dilations = ints_attribute(n, "dilations");
   for (size_t d = 2; d < w.rank(); ++d) {
     if (w[d] != (strides.empty() ? 1 : strides.at(d - 2))) return false;
+    if (w[d] != 1 && !dilations.empty() && dilations.at(d - 2) != 1) return false;
   }
-  return std::ranges::all_of(pads, [](int64_t p) { return p == 0; });
+  const auto zeros = [&](const char* name) {
+    return std::ranges::all_of(ints_attribute(n, name), [](int64_t p) { return p == 0; });
+  };
+  return zeros("pads") && zeros("output_padding");
 }
 
 std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {

@@ -47,17 +47,20 @@ std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
   if (!b.codes || !b.scales || b.codes->shape().rank() != 2 || !std::ranges::count(kTypes, b.codes->dtype()) ||
       b.codes->count() == 0)
     return std::nullopt;
-  const size_t k_axis = turned ? 1 : 0, axis = normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
+  const size_t k_axis = turned ? 1 : 0;
   b.k = size_t(b.codes->shape()[k_axis]);
   b.n = size_t(b.codes->shape()[1 - k_axis]);
   const auto block = uint64_t(n->attributes.get_or<int64_t>("block_size", 0));
   b.by_block = block > 0;
+  // One scale has no axis: the attribute may have any value then.
+  const bool single = !b.by_block && b.scales->count() == 1;
+  const size_t axis = single ? 1 - k_axis : normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
   constexpr uint64_t kLeast = 16, kMost = 256, kUsual = 128;
   b.block = size_t(b.by_block ? block : std::clamp(std::bit_ceil(uint64_t(b.k)), kLeast, kUsual));
   if (b.by_block && (axis != k_axis || !std::has_single_bit(block) || block < kLeast || block > kMost))
     return std::nullopt;
-  if (!b.by_block && b.scales->count() != 1 && axis == k_axis) return std::nullopt;
-  const size_t wanted = b.by_block ? b.blocks() * b.n : b.scales->count() == 1 ? 1 : b.n;
+  if (!b.by_block && axis == k_axis) return std::nullopt;
+  const size_t wanted = b.by_block ? b.blocks() * b.n : single ? 1 : b.n;
   if (b.scales->count() != wanted || (b.zeros && b.zeros->count() != wanted)) return std::nullopt;
   return b;
 }

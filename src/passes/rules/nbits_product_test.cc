@@ -36,6 +36,20 @@ const RuleExample example_of_a_turned_product_by_blocks("nbits_turned_product_by
 }
 )");
 
+/// An axis that no scale needs, and that the matrix does not have.
+void a_product_with_one_scale(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::u8, {40, 3}));
+  t.output(
+      t.add("MatMul", {t.input("x", {2, 40}), t.add("DequantizeLinear", {w, t.scalar(0.5f)}, {{"axis", int64_t(7)}})}),
+      "y");
+}
+const RuleExample example_of_a_product_with_one_scale("nbits_product_with_one_scale", {"nbits_matmul"},
+                                                      a_product_with_one_scale, R"(graph(x: float32[2,40]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=40, N=3, bits=8, block_size=64}
+  return y
+}
+)");
+
 /// Scales along K that are not those of blocks belong to rows of B.
 TEST(NBitsProduct, ScalesOfRowsStay) {
   TestGraph t;

@@ -157,8 +157,10 @@ std::optional<Columns> column_codes(const Graph& g, ValueId v, bool turned) {
   if (!n || !is_plain(g, *n, v) || !g.constant(n->inputs[0])) return std::nullopt;
   const Tensor& codes = *g.constant(n->inputs[0]);
   if (!is_code_type(codes.dtype()) || codes.shape().rank() != 2) return std::nullopt;
-  const auto axis = int64_t(normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2));
-  if (!has_one_scale(g, *n) && axis != (turned ? 0 : 1)) return std::nullopt;
+  if (!has_one_scale(g, *n)) {  // one scale has no axis: the attribute may have any value then
+    const size_t axis = normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
+    if (axis != (turned ? 0 : 1)) return std::nullopt;
+  }
   return Columns{{n->inputs[0], n->inputs[1], n->input(2), codes.dtype()}, turned};
 }
 

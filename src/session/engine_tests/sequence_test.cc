@@ -66,8 +66,11 @@ TEST(Sequence, ItemsAreShared) {
   EXPECT_EQ(b.begin(), a.begin());
   c.push_back(number(6));  // which is taken now
   EXPECT_NE(c.begin(), a.begin());
-  Items d = b, e = b, moved = b;
+  Items d = b, e = b, f = b, moved = b;
   d.erase(1);
+  f.erase(5);
+  EXPECT_EQ(f.begin(), b.begin());
+  f.push_back(number(9));
   e.insert(2, number(7));
   const Items taken = std::move(moved);
   EXPECT_EQ(content(a), (Floats{0, 1, 2, 3, 4}));
@@ -75,6 +78,7 @@ TEST(Sequence, ItemsAreShared) {
   EXPECT_EQ(content(c), (Floats{0, 1, 2, 3, 4, 6}));
   EXPECT_EQ(content(d), (Floats{0, 2, 3, 4, 5}));
   EXPECT_EQ(content(e), (Floats{0, 1, 7, 2, 3, 4, 5}));
+  EXPECT_EQ(content(f), (Floats{0, 1, 2, 3, 4, 9}));
   EXPECT_EQ(content(taken), content(b));
   EXPECT_TRUE(moved.empty());  // NOLINT: an empty sequence, as the constructor makes
   moved.push_back(number(8));

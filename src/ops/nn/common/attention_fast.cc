@@ -12,8 +12,9 @@ namespace {
 constexpr size_t kBlockRows = 48;
 // If fewer rows than this share a key head, packing keys costs more than it saves.
 constexpr size_t kFewRows = 8;
-// If past rows of at least this many bytes are copied, they are written past the caches: until the next step reads them, the
-// weights of a model have passed through. A plain store would first read the line that it overwrites.
+// If past rows of at least this many bytes are copied, they are written past the caches: until the next step reads them,
+// the weights of a model have passed through. A plain store would first read the line that it overwrites. With plain
+// stores, a step of GPT-2 with 4-bit weights after 511 tokens takes 1.04 to 1.08 times as long on Zen 5.
 constexpr size_t kStreamed = size_t(2) << 20;
 
 size_t aligned(size_t bytes) { return round_up(bytes, 64); }

@@ -109,6 +109,7 @@ KvEntry GroupedQuery::entry_of(const RunContext& c, const GroupedHeads& e, size_
   const int64_t longest = c.input<int32_t>(kTotal)[0], given = int64_t(c.input<int32_t>(kLast)[b]) + 1;
   const auto rows = int64_t(e.rows);
   const bool exact = c.has(kFresh) || sliding_cache;  // otherwise the rows after a shorter prompt are stored, too
+  // As in ONNX Runtime, a longer entry of a prompt has the rows that are there.
   const bool prompt = !exact && longest == rows;
   const int64_t total = prompt ? std::min(given, rows) : given;
   const int64_t fresh = c.has(kFresh) ? c.input<int32_t>(kFresh)[b] : exact ? std::min(rows, total) : rows;
@@ -116,8 +117,9 @@ KvEntry GroupedQuery::entry_of(const RunContext& c, const GroupedHeads& e, size_
   // As in ONNX Runtime, total_sequence_length may be too small where nothing has a column for each key.
   const int64_t most = exact || c.has(kBias) || c.wants(kScores) ? longest : int64_t(e.capacity);
   require(total >= 1 && total <= most && (exact || longest >= rows) && fresh >= 0 && fresh <= rows && before >= 0,
-          ErrorCode::invalid_argument, "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}", b,
-          given - 1, fresh, rows, longest);
+          ErrorCode::invalid_argument,
+          "seqlens_k[{}] is {}, with {} of {} rows new and total_sequence_length {}; it may be at most {}", b,
+          given - 1, fresh, rows, longest, most - 1);
   require(sliding_cache || before <= int64_t(e.past), ErrorCode::invalid_argument,
           "seqlens_k[{}] is {}, with {} new rows, {} past ones and total_sequence_length {}", b, given - 1, fresh,
           e.past, longest);
