@@ -119,7 +119,7 @@ impl Environment {
     /// # Ok::<(), onnx::OnnxError>(())
     /// ```
     pub fn create_and_register_allocator(&self, settings: &[(&str, usize)]) -> Result<()> {
-        Ok(self.handle.register_arena(settings)?)
+        Ok(ffi::register_arena(self.handle, settings)?)
     }
 
     /// Changes the log level from now on. Thread-safe.

@@ -29,10 +29,10 @@ pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v 
     error
 }
 
-/// Says how to make a session with enough threads for asynchronous runs: the library names its own function.
+/// Says how to make a session with enough threads for asynchronous runs. ONNX Runtime's message names its own function.
 #[cold]
 pub(crate) fn too_few_threads(error: OnnxError) -> OnnxError {
-    if !error.message.contains("RunAsync") {
+    if !error.message.contains("RunAsync") && !error.message.contains("asynchronous run") {
         return error;
     }
     let message = format!("run_async needs a session with two or more threads, see SessionBuilder::with_intra_threads: {}", error.message);

@@ -1,17 +1,15 @@
 //! The environment: one per process, never released.
 
-use std::ffi::{CString, NulError};
+use std::ffi::CString;
 use std::ptr::null_mut;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::call::{call, handle, slot};
 use super::error::{Error, Result};
-use super::memory::arena_info;
 use super::tables::OrtLoggingLevel;
 use super::text::text;
 
 handle!(Environment, OrtEnv, ReleaseEnv);
-handle!(ArenaSettings, OrtArenaCfg, ReleaseArenaCfg);
 
 static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
@@ -42,50 +40,6 @@ impl Environment {
         // SAFETY: the environment is always valid.
         unsafe { call!(UpdateEnvWithCustomLogLevel(self.raw(), level)) }
     }
-
-    /// Registers an arena of host memory, once, and before `Allocator::shared` has returned the allocator of that memory:
-    /// the library may destroy the one that the arena replaces.
-    pub(crate) fn register_arena(&self, settings: &[(&str, usize)]) -> Result<()> {
-        let mut state = host_allocator();
-        match *state {
-            HostAllocator::Unused => {}
-            HostAllocator::Used => {
-                return Err(Error::Invalid(
-                    "the shared allocator of host memory is in use: register an arena before you ask for it".into(),
-                ));
-            }
-            HostAllocator::Arena => {
-                return Err(Error::Invalid("an arena was registered before: register one arena in a process".into()));
-            }
-        }
-        let names = settings.iter().map(|(name, _)| CString::new(*name)).collect::<std::result::Result<Vec<_>, NulError>>()?;
-        let keys: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
-        let values: Vec<_> = settings.iter().map(|(_, value)| *value).collect();
-        let (info, mut raw) = (arena_info()?, null_mut());
-        // SAFETY: both arrays have that many elements, and the library copies them. It copies the settings, too.
-        unsafe {
-            call!(CreateArenaCfgV2(keys.as_ptr(), values.as_ptr(), values.len(), &raw mut raw))?;
-            let arena = ArenaSettings::of(raw)?;
-            call!(CreateAndRegisterAllocator(self.raw(), info.raw(), arena.raw()))?;
-        }
-        *state = HostAllocator::Arena;
-        Ok(())
-    }
-}
-
-/// The allocator of host memory that sessions share.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum HostAllocator {
-    /// No safe code has it, and an arena may take its place.
-    Unused,
-    Used,
-    Arena,
-}
-
-/// Returns the state of the allocator, locked.
-pub(super) fn host_allocator() -> MutexGuard<'static, HostAllocator> {
-    static STATE: Mutex<HostAllocator> = Mutex::new(HostAllocator::Unused);
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the names of the providers that are built into the library.

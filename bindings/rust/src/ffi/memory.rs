@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{NonNull, null, null_mut};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::call::{call, handle, slot};
-use super::environment::{Environment, HostAllocator, host_allocator};
+use super::environment::Environment;
 use super::error::{Error, Result};
 use super::library::api;
 use super::tables::{
@@ -87,6 +87,21 @@ impl MemoryInfo {
         unsafe { call!(CompareMemoryInfo(self.raw(), other.raw(), &raw mut differs))? };
         Ok(differs == 0)
     }
+}
+
+/// The allocator of host memory that sessions share.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum HostAllocator {
+    /// No safe code has it, and an arena may take its place.
+    Unused,
+    Used,
+    Arena,
+}
+
+/// Returns the state of the allocator, locked.
+pub(super) fn host_allocator() -> MutexGuard<'static, HostAllocator> {
+    static STATE: Mutex<HostAllocator> = Mutex::new(HostAllocator::Unused);
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the place of an arena of the processor's memory.

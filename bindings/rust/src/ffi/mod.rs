@@ -3,6 +3,7 @@
 //! All items that are visible outside this folder are safe to call. If a caller must keep a promise that the compiler
 //! cannot check, the function documents it. Nothing here uses a module outside this folder.
 
+mod arena;
 mod binding;
 mod call;
 mod compile;
@@ -23,6 +24,7 @@ mod tables;
 mod text;
 mod value;
 
+pub(crate) use arena::register_arena;
 pub(crate) use binding::Binding;
 pub(crate) use compile::ModelCompiler;
 pub(crate) use device::{EpDevice, copy_tensors};
