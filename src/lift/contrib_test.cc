@@ -151,6 +151,10 @@ TEST(Contrib, ExperimentsOfTheFirstOpsets) {
   EXPECT_EQ(lifted(1, "MeanVarianceNormalization", {f32({2, 3})},
                    {{"across_channels", int64_t(1)}, {"normalize_variance", int64_t(0)}}),
             "%0 = ReduceMean(x0, [0,1])\ny = Sub(x0, %0)\n");
+  EXPECT_EQ(lifted(8, "MeanVarianceNormalization", {ValueType::tensor(DType::f32)},
+                   {{"across_channels", int64_t(1)}, {"normalize_variance", int64_t(0)}}),
+            "%0 = Shape(x0)\n%1 = Shape(%0)\n%2 = Slice([0,1,2,3], [0], %1)\n%3 = ReduceMean(x0, %2)\n"
+            "y = Sub(x0, %3)\n");
   EXPECT_THROW(lifted(7, "Crop", {f32({1, 2, 5, 7})}, {{"border", std::vector<int64_t>{4, 0, 4, 0}}}), Error);
 }
 

@@ -60,20 +60,41 @@ void image_scaler(Rewriter& r) {
   replace_by(r, r.add({.type = "Add", .inputs = {product, typed}}));
 }
 
+// Axes of the mean that only a run tells: the first ones of a tensor of up to four axes, perhaps without the second.
+ValueId axes_of_a_run(Rewriter& r, bool all) {
+  const ValueId shape = r.add({.type = "Shape", .inputs = {r.input(0)}});
+  ValueId count = r.add({.type = "Shape", .inputs = {shape}});  // the rank
+  if (!all) {
+    count = r.add({.type = "Min", .inputs = {count, r.constant(Ints{4})}});
+    count = r.add({.type = "Gather", .inputs = {r.constant(Ints{0, 1, 1, 2, 3}), count}});
+  }
+  const Ints axes = all ? Ints{0, 1, 2, 3} : Ints{0, 2, 3};
+  return r.add({.type = "Slice", .inputs = {r.constant(axes), r.constant(Ints{0}), count}});
+}
+
+// (x - mean) / (deviation + 1e-9), or x - mean
+void normalize_over(Rewriter& r, ValueId axes, bool by_deviation) {
+  const auto two = [&](const char* type, ValueId a, ValueId b) { return r.add({.type = type, .inputs = {a, b}}); };
+  const ValueId x = r.input(0), off = two("Sub", x, two("ReduceMean", x, axes));
+  if (!by_deviation) return replace_by(r, off);
+  const ValueId variance = two("ReduceMean", two("Mul", off, off), axes);
+  const ValueId least = two("CastLike", r.constant(Tensor::of<float>({}, {1e-9f})), x);
+  replace_by(r, two("Div", off, two("Add", r.add({.type = "Sqrt", .inputs = {variance}}), least)));
+}
+
 // The form before opset 9: over the axes of images, or all of them but the channels; perhaps without the variance. Axes
 // behind the fourth are left out, as in ONNX Runtime.
 void mean_variance_normalization(Rewriter& r) {
   const bool all = r.attributes().get_or<int64_t>("across_channels", 0) == 1;
-  const bool normed = r.attributes().get_or<int64_t>("normalize_variance", 1) == 1;
-  const auto rank = int64_t(r.rank(0, "the axes of the mean"));
+  const bool by_deviation = r.attributes().get_or<int64_t>("normalize_variance", 1) == 1;
+  r.erase({"across_channels", "normalize_variance"});
+  if (!r.type(0).ranked) return normalize_over(r, axes_of_a_run(r, all), by_deviation);
   Ints axes;
-  for (int64_t axis = 0; axis < std::min<int64_t>(rank, 4); ++axis) {
+  for (int64_t axis = 0; axis < std::min<int64_t>(int64_t(r.type(0).rank()), 4); ++axis) {
     if (all || axis != 1) axes.push_back(axis);
   }
-  r.erase({"across_channels", "normalize_variance"});
-  if (normed) return r.attributes().set("axes", axes);
-  const ValueId mean = r.add({.type = "ReduceMean", .inputs = {r.input(0), r.constant(axes)}});
-  replace_by(r, r.add({.type = "Sub", .inputs = {r.input(0), mean}}));
+  if (by_deviation) return r.attributes().set("axes", axes);
+  normalize_over(r, r.constant(axes), false);
 }
 
 // The end of one spatial axis of Crop; negative: counted from the back. `size` -1: the axis ends at the border.
