@@ -31,6 +31,7 @@
 #include "base/cpu.h"
 #include "base/isa_choice.h"
 #include "base/thread_pool.h"
+#include "kernels/gemm/amx.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_bf16.h"
 
@@ -111,9 +112,31 @@ double peak() {
 #endif
 }
 
+#if defined(__x86_64__)
+/// Four sums in registers, as in the tiles of products; the factors stay in registers.
+double peak_amx() {
+  constexpr int kSteps = 4000;
+  alignas(64) static const char zeros[1024] = {};
+  amx::begin(amx::kRows, amx::kRows);
+  asm volatile("tileloadd (%0,%1,1), %%tmm4\n\ttileloadd (%0,%1,1), %%tmm5" : : "r"(zeros), "r"(amx::kRowBytes));
+  asm volatile("tileloadd (%0,%1,1), %%tmm6\n\ttileloadd (%0,%1,1), %%tmm7" : : "r"(zeros), "r"(amx::kRowBytes));
+  asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
+  const double start = now();
+  for (int i = 0; i < kSteps; ++i) {
+    asm volatile(
+        "tdpbf16ps %tmm6, %tmm4, %tmm0\n\ttdpbf16ps %tmm7, %tmm4, %tmm1\n\t"
+        "tdpbf16ps %tmm6, %tmm5, %tmm2\n\ttdpbf16ps %tmm7, %tmm5, %tmm3");
+  }
+  const double seconds = now() - start;
+  amx::end();
+  return 2.0 * kSteps * 4 * 16 * 16 * 32 / seconds;
+}
+#endif
+
 /// The same in bfloat16 arithmetic.
 double peak_dots() {
 #if defined(__x86_64__)
+  if (has_bf16_tiles()) return peak_amx();
   return has_bf16_products() ? 2 * peak_float_dots() : 0;
 #else
   return 0;

@@ -8,7 +8,7 @@ namespace retort {
 enum class Feature : uint8_t {
   vnni,  ///< sums of products of 8-bit codes: AVX-512 VNNI, AVX-VNNI at level avx2, dot products on AArch64
   bf16,  ///< AVX-512 BF16
-  amx,   ///< AMX with 8-bit integers
+  amx,   ///< AMX with 8-bit integers, and with bfloat16 numbers unless bf16 is taken away
   vbmi,  ///< AVX-512 VBMI: tables of 256 bytes
 };
 inline constexpr int kFeatureCount = 4;

@@ -11,8 +11,8 @@
 namespace retort {
 
 std::string packed_form() {
-  return cat("{} {} {} {}", isa_name(current_isa()), int(kernels::codes_unit()), int(multiplies_bf16()),
-             int(saves_multiplications()));
+  return cat("{} {} {} {} {}", isa_name(current_isa()), int(kernels::codes_unit()), int(multiplies_bf16()),
+             int(kernels::has_bf16_tiles()), int(saves_multiplications()));
 }
 
 bool multiplies_bf16() { return kernels::has_bf16_products(); }

@@ -121,9 +121,14 @@ void pack_bf16(const ConvShape& s, const float* w, float* packed, const Parallel
 
 }  // namespace
 
+bool is_pointwise(const ConvShape& s) {
+  return s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
+         s.out_h * s.stride_h < s.in_h + s.stride_h && s.out_w * s.stride_w < s.in_w + s.stride_w && !s.input_is_nchw &&
+         !s.scaled_input;
+}
+
 bool is_direct(const ConvShape& s) {
-  return s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
-         s.out_h == s.in_h && s.out_w == s.in_w && !s.input_is_nchw && !s.scaled_input;
+  return is_pointwise(s) && s.stride_h * s.stride_w == 1 && s.out_h == s.in_h && s.out_w == s.in_w;
 }
 
 size_t group_packed_bytes(const ConvShape& s) {
@@ -136,16 +141,21 @@ RowsPlan plan_rows(const ConvShape& s, bool bf16) {
   constexpr size_t kMinColumns = 128;
   // Weights are read once for each block, so there should be few blocks.
   constexpr size_t kFewPixels = 64, kMaxPixels = 240;
-  constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
+  constexpr size_t kSlack = 16;    // in floats: copies write whole vectors
+  constexpr size_t kAmxSpeed = 8;  // beside other instructions; processors with AMX have 2 MiB of second-level cache
   RowsPlan p;
   p.group_in = s.in_c / s.groups;
   p.group_out = s.out_c / s.groups;
   p.k = s.kernel_h * s.kernel_w * p.group_in;
   p.bf16 = bf16;
-  p.row_stride = spread_stride(bf16 && is_direct(s) ? bf16_pairs(p.k) : p.k);
+  // Rows that are scaled are gathered as floats and rounded in place.
+  p.row_stride = !bf16 ? spread_stride(p.k) : bf16_row_stride(s.scaled_input ? 2 * p.k : p.k);
+  if (bf16 && !s.scaled_input && !is_pointwise(s))
+    p.image_bytes = round_up(s.batch * s.in_h * s.in_w * bf16_pairs(s.in_c) * sizeof(float), 64);
   const size_t pixels = std::max<size_t>(s.out_pixels(), 1);
-  const size_t fitting = kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
-  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c), s.groups);
+  const bool amx = bf16 && has_bf16_tiles();
+  const size_t fitting = (amx ? 2 : 1) * kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
+  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c / (amx ? kAmxSpeed : 1)), s.groups);
   p.blocks =
       std::max(ceil_div(pixels, std::clamp(fitting, kFewPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
   p.block_pixels = ceil_div(pixels, p.blocks);
@@ -178,7 +188,10 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
 
 bool saves_by_bf16(const ConvShape& shape, bool strict) {
   constexpr size_t kUsualSize = 56, kFewChannels = 16;
-  constexpr double kPlain = 0.55;  // two products at a time, and the rounding of patches
+  constexpr double kByVectors = 0.55;  // two products at a time, and the rounding of patches
+  constexpr double kByAmx = 0.1;
+  const double plain = has_bf16_tiles() ? kByAmx : kByVectors;
+  if (suits_bf16_lines(shape)) return shape.out_c >= kFewChannels;
   if (!has_bf16_products() || shape.groups > 1 || shape.input_is_nchw) return false;
   if (shape.in_c % 2 != 0 || shape.in_c < kFewChannels || shape.out_c < kFewChannels) return false;
   ConvShape s = shape;
@@ -187,9 +200,9 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
   switch (choose_conv(s, strict)) {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
-      return cheapest_3x3(s, kPlain) == ConvAlgorithm::rows;
+      return cheapest_3x3(s, plain) == ConvAlgorithm::rows;
     case ConvAlgorithm::winograd_line:
-      return !saves_by_winograd_line(s, kPlain);
+      return !saves_by_winograd_line(s, plain);
     case ConvAlgorithm::lines:
       return false;
     default:
@@ -207,6 +220,7 @@ const char* conv_algorithm_name(ConvAlgorithm algorithm) {
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
+  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
@@ -214,6 +228,7 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
                const Parallel& run) noexcept {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
   pack_rows(s, weights, packed, run);
   if (pointwise_fit_bytes(s) == 0) return;
@@ -240,8 +255,11 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
       return plan_rows(s).worker_bytes * size_t(workers);
-    case ConvAlgorithm::bf16_rows:
-      return plan_rows(s, true).worker_bytes * size_t(workers);
+    case ConvAlgorithm::bf16_rows: {
+      if (suits_bf16_lines(s)) return bf16_lines_scratch_bytes(s);
+      const RowsPlan plan = plan_rows(s, true);
+      return plan.image_bytes + plan.worker_bytes * size_t(workers);
+    }
   }
   return 0;
 }
@@ -263,8 +281,9 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::strassen:
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
-    case ConvAlgorithm::bf16_rows:
       return conv_rows(args, scratch, par);
+    case ConvAlgorithm::bf16_rows:
+      return (suits_bf16_lines(args.shape) ? conv_bf16_lines : conv_rows)(args, scratch, par);
   }
 }
 

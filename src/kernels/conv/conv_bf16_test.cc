@@ -1,12 +1,16 @@
 // Tests convolution in bfloat16 arithmetic against the plain loop on rounded input and filters.
+#include <cstring>
+#include <utility>
+
+#include "base/thread_pool.h"
 #include "kernels/conv/conv_testing.h"
 #include "kernels/gemm/gemm_bf16.h"
+#include "kernels/gemm/without_tiles.h"
 
 namespace retort::kernels {
 namespace {
 
-void check(ConvCase c) {
-  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+void check_once(ConvCase c) {
   c.algorithm = ConvAlgorithm::bf16_rows;
   const ConvData data(c);
   ConvData rounded = data;
@@ -15,7 +19,17 @@ void check(ConvCase c) {
   ASSERT_EQ(want.size(), got.size());
   size_t wrong = 0;
   for (size_t i = 0; i < want.size(); ++i) wrong += !(std::fabs(want[i] - got[i]) <= 2e-5f);
-  EXPECT_EQ(wrong, 0u) << c.name();
+  EXPECT_EQ(wrong, 0u) << c.name() << (has_bf16_tiles() ? " AMX" : "");
+  ThreadPool pool({.threads = 3});
+  const std::vector<float> together = data.run(Parallel(&pool, nullptr));
+  EXPECT_EQ(std::memcmp(got.data(), together.data(), got.size() * sizeof(float)), 0) << c.name();
+}
+
+void check(const ConvCase& c) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  check_once(c);
+  const testing::WithoutTiles without;
+  check_once(c);
 }
 
 TEST(Bf16Conv, Pointwise) {
@@ -47,9 +61,39 @@ TEST(Bf16Conv, Windows) {
   check({.in_c = 16, .out_c = 40, .in_h = 4, .in_w = 4, .batch = 0});
 }
 
-/// Large images under small filters stay with Winograd's method; products with many channels gain.
+/// The first convolution of a network, which AMX computes from lines of pixels.
+TEST(Bf16Conv, FewChannels) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
+  for (const size_t in_c : {1, 2, 3, 4}) {
+    for (const auto& [kernel, stride] : {std::pair<size_t, size_t>{7, 2}, {3, 2}, {3, 1}, {8, 4}, {1, 1}}) {
+      for (const size_t size : {1, 5, 20, 75}) {
+        ConvCase c{.in_c = in_c, .out_c = 40, .in_h = size, .in_w = size + 2, .batch = 2};
+        c.kernel_h = kernel == 8 ? 2 : kernel, c.kernel_w = kernel;
+        c.stride_h = c.stride_w = stride;
+        c.dilation_h = size == 20 ? 2 : 1;
+        c.pad_all(kernel);
+        c.input_is_nchw = true;
+        c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+        EXPECT_TRUE(saves_by_bf16(c.shape(), false));
+        check_once(c);
+      }
+    }
+  }
+}
+
+/// AMX is faster than Winograd's method.
+TEST(Bf16Conv, AmxPaysForLargeImages) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
+  ConvCase c{.in_c = 128, .out_c = 128, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  EXPECT_TRUE(saves_by_bf16(c.shape(), false));
+  EXPECT_TRUE(saves_by_bf16(c.shape(), true));
+}
+
+/// Without AMX, large images under small filters stay with Winograd's method; products with many channels gain.
 TEST(Bf16Conv, PaysWhereItIsFaster) {
   if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  const testing::WithoutTiles without;
   ConvCase c{.in_c = 256, .out_c = 64, .in_h = 56, .in_w = 56};
   EXPECT_TRUE(saves_by_bf16(c.shape(), false));
   c.in_h = c.in_w = 0;

@@ -31,12 +31,15 @@ struct RowsPlan {
   size_t row_stride = 0;
   size_t block_pixels = 0, blocks = 0;
   size_t columns = 0, column_groups = 0;
-  bool direct = false;  // patches are pixels of the input in place: nothing is gathered
-  bool bf16 = false;    // gathered rows are rounded
+  bool direct = false;     // patches are pixels of the input in place: nothing is gathered
+  bool bf16 = false;       // rows are rounded
+  size_t image_bytes = 0;  // of the rounded image, from which rows are gathered, before the scratch of the workers
   size_t worker_bytes = 0;
 };
 RowsPlan plan_rows(const ConvShape& shape, bool bf16 = false);
-/// Whether patches are pixels of the input in place.
+/// Whether patches are pixels of the input.
+bool is_pointwise(const ConvShape& shape);
+/// Whether they are also in place, one after the other.
 bool is_direct(const ConvShape& shape);
 /// For the packed weights of one group.
 size_t group_packed_bytes(const ConvShape& shape);
@@ -101,6 +104,13 @@ size_t depthwise_packed_bytes(const ConvShape& shape);
 void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+/// bf16_rows of the first convolution of a network, whose image has few channels (bf16_lines.cc).
+bool suits_bf16_lines(const ConvShape& shape);
+size_t bf16_lines_packed_bytes(const ConvShape& shape);
+void bf16_lines_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+size_t bf16_lines_scratch_bytes(const ConvShape& shape);
+void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
+
 void conv_strips(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 void conv_winograd(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;

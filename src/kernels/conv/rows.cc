@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/copy-inl.h"
 #include "kernels/conv/taps.h"
@@ -129,13 +130,48 @@ GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group,
   return g;
 }
 
-// Writes the patches of a block, rounded if the plan says so.
-void fill_rows(const ConvArgs& args, const RowsPlan& plan, size_t group, size_t p0, size_t p1, float* rows) {
-  const size_t stride = plan.row_stride;
-  if (plan.bf16 && is_direct(args.shape)) {
-    const size_t pixel = args.shape.in_pixel_stride;
-    return bf16_round_rows(args.input + p0 * pixel, pixel, p1 - p0, plan.k, rows, stride);
+// Rounds the input to pairs of channels, without gaps.
+void round_image(const ConvArgs& args, const Parallel& par, float* pairs) {
+  constexpr size_t kTaskFloats = 32 << 10;
+  const ConvShape& s = args.shape;
+  const size_t pixels = s.batch * s.in_h * s.in_w, together = std::max<size_t>(kTaskFloats / s.in_c, 1);
+  par.for_each(ceil_div(pixels, together), [&](size_t task, int) {
+    const size_t p0 = task * together, count = std::min(together, pixels - p0);
+    bf16_round(args.input + p0 * s.in_pixel_stride, s.in_pixel_stride, count, s.in_c, pairs + p0 * bf16_pairs(s.in_c));
+  });
+}
+
+// Gathers patches of the rounded input, whose channels are pairs.
+void gather_pairs(const ConvArgs& args, const RowsPlan& whole, const float* image, size_t p0, size_t p1, float* rows) {
+  ConvArgs pairs = args;
+  RowsPlan plan = whole;
+  pairs.input = image;
+  pairs.shape.in_c = pairs.shape.in_pixel_stride = plan.group_in = bf16_pairs(args.shape.in_c);
+  RETORT_SELECT(gather_rows)(pairs, plan, 0, p0, p1, rows);
+  const size_t end = bf16_pairs(plan.k), zeros = bf16_row(plan.k) - end;
+  for (size_t p = 0; zeros > 0 && p < p1 - p0; ++p) std::fill_n(rows + p * plan.row_stride + end, zeros, 0.0f);
+}
+
+// Rounds the pixels under a 1x1 kernel, line by line.
+void round_pixels(const ConvArgs& args, const RowsPlan& plan, size_t p0, size_t p1, float* rows) {
+  const ConvShape& s = args.shape;
+  const size_t step = s.stride_w * s.in_pixel_stride;
+  while (p0 < p1) {
+    const size_t x = p0 % s.out_w, y = p0 / s.out_w % s.out_h, image = p0 / s.out_w / s.out_h;
+    const size_t count = std::min(is_direct(s) ? p1 - p0 : s.out_w - x, p1 - p0);
+    const size_t from = (image * s.in_h + y * s.stride_h) * s.in_w * s.in_pixel_stride + x * step;
+    bf16_round_rows(args.input + from, step, count, plan.k, rows, plan.row_stride);
+    rows += count * plan.row_stride;
+    p0 += count;
   }
+}
+
+// Writes the patches of a block, rounded if the plan says so; `image` has the rounded input, if the plan has one.
+void fill_rows(const ConvArgs& args, const RowsPlan& plan, const float* image, size_t group, size_t p0, size_t p1,
+               float* rows) {
+  const size_t stride = plan.row_stride;
+  if (image) return gather_pairs(args, plan, image, p0, p1, rows);
+  if (plan.bf16 && is_pointwise(args.shape)) return round_pixels(args, plan, p0, p1, rows);
   RETORT_SELECT(gather_rows)(args, plan, group * plan.group_in, p0, p1, rows);
   if (plan.bf16) bf16_round_rows(rows, stride, p1 - p0, plan.k, rows, stride);
 }
@@ -151,7 +187,10 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     product.a_stride = s.in_pixel_stride;
     return gemm(product, par, args.algorithm == ConvAlgorithm::strassen ? scratch : nullptr);
   }
-  if (!plan.direct) reset_workers(scratch, plan.worker_bytes, par.workers());
+  float* const image = plan.image_bytes > 0 ? static_cast<float*>(scratch) : nullptr;
+  void* const own = static_cast<char*>(scratch) + plan.image_bytes;
+  if (image) round_image(args, par, image);
+  if (!plan.direct) reset_workers(own, plan.worker_bytes, par.workers());
   par.for_each(s.groups * plan.blocks * plan.column_groups, [&](size_t task, int worker) {
     const size_t n0 = task % plan.column_groups * plan.columns;
     const size_t rows_id = task / plan.column_groups;
@@ -163,9 +202,9 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
       product.a = args.input + p0 * s.in_pixel_stride + group * plan.group_in;
       product.a_stride = s.in_pixel_stride;
     } else {
-      WorkerHead* head = worker_head(scratch, plan.worker_bytes, worker);
+      WorkerHead* head = worker_head(own, plan.worker_bytes, worker);
       float* rows = reinterpret_cast<float*>(head + 1);
-      if (head->block != rows_id) fill_rows(args, plan, group, p0, p1, rows);
+      if (head->block != rows_id) fill_rows(args, plan, image, group, p0, p1, rows);
       head->block = rows_id;
       product.a = rows;
       product.a_stride = plan.row_stride;

@@ -11,6 +11,8 @@
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/amx-inl.h"
+#include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/tile-inl.h"
 #include "kernels/gemm/wide-inl.h"
@@ -58,6 +60,7 @@ size_t kind_of(const PanelTask& task) {
 }
 
 void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
+  if (task.amx.count() > 0) return amx_tile(t, task.amx, tile_rows);
   const TileFunction tile = t.other_b                               ? full_tile<SumReader>(task.stored, tile_rows)
                             : task.stored == PackedType::f32        ? kTiles[kind_of(task)][tile_rows - 1]
                             : task.stored == PackedType::bf16_pairs ? pairs_tile(tile_rows)
@@ -71,9 +74,16 @@ void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
 bool rows_collide(size_t stride) { return stride % 1024 == 0; }
 constexpr size_t kFewRows = 7;
 
+size_t most_rows(const PanelTask& task) {
+  if (task.amx.count() > 0) return kAmxRows;
+  const size_t fitting = max_rows(kind_of(task));
+  return rows_collide(task.tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
+}
+
 /// Columns that do not fill vectors are computed in a buffer, because memory after them must not be accessed.
+template <size_t kMost>
 void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
-  HWY_ALIGN float buffer[kMaxRows * kWidth] = {};
+  HWY_ALIGN float buffer[kMost * kWidth] = {};
   if (t.addend) copy_block(t.addend, t.addend_stride, tile_rows, task.columns, buffer, kWidth);
   TileArgs inner = t;
   inner.c = buffer;
@@ -92,9 +102,8 @@ void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows)
 void run_panel(const PanelTask& whole) noexcept {
   PanelTask task = whole;
   const TileArgs& tile = whole.tile;
-  const size_t fitting = max_rows(kind_of(task));
-  const size_t most_rows = rows_collide(tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
-  const size_t tiles = ceil_div(task.rows, most_rows);
+  const size_t tiles = ceil_div(task.rows, most_rows(task));
+  HWY_ALIGN float last_b[kAmxStep * kWidth];
   const size_t base = task.rows / tiles, longer = task.rows % tiles;
   // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
   // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
@@ -105,6 +114,7 @@ void run_panel(const PanelTask& whole) noexcept {
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
   const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
   TileArgs t = tile;
+  if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.last_b = copy_last_steps(tile, last_b);
   for (size_t i = 0; i < tiles; ++i) {
     t.prefetch_own = i < first;
     if (!t.prefetch_own) {
@@ -129,7 +139,7 @@ void run_panel(const PanelTask& whole) noexcept {
         activate(task.activation, tile_rows, task.columns, t.c, t.c_stride);
       }
     } else {
-      run_ragged_tile(task, t, tile_rows);
+      (task.amx.count() > 0 ? run_ragged_tile<kAmxRows> : run_ragged_tile<kMaxRows>)(task, t, tile_rows);
     }
     if (t.other_b) {
       t.b = t.sum;
@@ -191,6 +201,8 @@ PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const Blo
                      const PanelBlock& block) {
   const Epilogue& e = g.epilogue;
   PanelTask task;
+  task.amx = part.amx;
+  task.tile.a_step = part.a_step;
   task.rows = part.m1 - part.m0;
   task.columns = order.columns(block);
   task.stored = order.type(block);
@@ -274,8 +286,12 @@ void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
     const bool thin = whole.m1 - whole.m0 <= kWideRows;
     if (g.packed_b.type == PackedType::f32 && g.k > 0 && !thin) part.n0 = multiply_wide(g, whole);
   }
+  if (g.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles()) part.amx = amx_rows(part, g.k);
+  const bool uses_amx = part.amx.count() > 0;
+  if (uses_amx) amx::begin(part.amx.first, part.amx.second);
   const BlockOrder order(g, part);
   for (size_t i = 0; i < order.count() && !is_cancelled(g); ++i) multiply_block(g, part, order, i);
+  if (uses_amx) amx::end();
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -3,39 +3,13 @@
 #include "kernels/gemm/codes_tile.h"
 
 #if defined(__x86_64__) && defined(__linux__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "kernels/gemm/amx.h"
 
 namespace retort::kernels::codes_detail {
-namespace {
 
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, start = 0;
-  uint8_t reserved[14] = {};
-  uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-bool ask_for_tiles() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d >> 24 & 1) || !(d >> 25 & 1)) return false;
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
-}  // namespace
-
-bool has_tiles() {
-  static const bool has = ask_for_tiles();
-  return has;
-}
-
-void begin_tiles() noexcept {
-  static constexpr TileConfig kConfig;
-  asm volatile("ldtilecfg %0" : : "m"(kConfig));
-}
-void end_tiles() noexcept { asm volatile("tilerelease"); }
+bool has_tiles() { return amx::has(amx::Numbers::codes); }
+void begin_tiles() noexcept { amx::begin(kTileRows, kTileRows); }
+void end_tiles() noexcept { amx::end(); }
 
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept {
   constexpr size_t kPanelRow = kTilePanel * 4, kStep = kTileDepth / 4 * kPanelRow;

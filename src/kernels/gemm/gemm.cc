@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/grid_order.h"
+#include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/strassen.h"
 
@@ -30,13 +31,13 @@ size_t k_block_of(size_t m, size_t k) {
   return round_up(std::max<size_t>(ceil_div(k, blocks), 1), 16);
 }
 
-Grid make_grid(size_t m, size_t n, size_t k) {
+Grid make_grid(size_t m, size_t n, size_t k, size_t speed) {
   Grid g;
   g.k_block = k_block_of(m, k);
   const size_t fitting = std::clamp(kBlockBytes / sizeof(float) / g.k_block, kMinBlockRows, kMaxBlockRows);
   const size_t width = gemm_panel_width(), panels = ceil_div(n, width);
   const size_t wanted =
-      std::clamp<size_t>(std::max(m * n * k / kTaskMacs, n * k * sizeof(float) / kTaskBytes), 1, kMaxTasks);
+      std::clamp<size_t>(std::max(m * n * k / (kTaskMacs * speed), n * k * sizeof(float) / kTaskBytes), 1, kMaxTasks);
   const size_t most_groups = std::max<size_t>(m > kThinRows ? n / kMinGroupColumns : panels, 1);
   size_t blocks = ceil_div(m, fitting);
   const size_t groups = std::clamp<size_t>(ceil_div(wanted, blocks), 1, most_groups);
@@ -68,6 +69,10 @@ size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
   return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k, workers), workers);
 }
 
+namespace {
+constexpr size_t kAmxSpeed = 8;  // beside other instructions
+}
+
 void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   if (whole.m == 0 || whole.n == 0) return;
   if (scratch && whole.packed_b.fit && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
@@ -76,7 +81,8 @@ void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   }
   GemmArgs args = whole;
   args.run = &par;
-  const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k);
+  const bool by_amx = args.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles();
+  const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k, by_amx ? kAmxSpeed : 1);
   const auto compute = gemm_detail::select_gemm_part();
   const GridOrder order(grid.row_blocks, grid.column_groups, par.workers());
   par.for_each(order.tasks(), [&](size_t task, int) {

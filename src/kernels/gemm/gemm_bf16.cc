@@ -9,6 +9,8 @@
 #include "base/checked.h"
 #include "base/features.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/amx.h"
+#include "kernels/gemm/bf16-inl.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
 #include "kernels/simd_math.h"
@@ -19,21 +21,8 @@ namespace {
 
 using FloatTag = hn::ScalableTag<float>;
 using Float = hn::Vec<FloatTag>;
-using WordTag = hn::RebindToUnsigned<FloatTag>;
-using Words = hn::Vec<WordTag>;
 constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 constexpr size_t kWidth = 2 * kLanes;
-
-/// The nearest bfloat16 in the upper half; NaN stays NaN. The lower half is arbitrary.
-HWY_INLINE Words rounded(Float v) {
-  const WordTag d;
-  const Words bits = hn::BitCast(d, v), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
-  const Words nearest = hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7fff)));
-  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), hn::Or(bits, hn::Set(d, 0x400000)), nearest);
-}
-HWY_INLINE Words pair(Float first, Float second) {
-  return hn::Or(hn::ShiftRight<16>(rounded(first)), hn::And(rounded(second), hn::Set(WordTag(), 0xffff0000)));
-}
 
 /// Writes 2 · kLanes numbers in their order.
 HWY_INLINE void round_some(Float first, Float second, float* to) {
@@ -49,17 +38,18 @@ HWY_INLINE void round_some(Float first, Float second, float* to) {
 
 }  // namespace
 
-void round_pairs(const float* a, size_t n, float* to) noexcept {
+/// Writes `floats` floats: pairs, and zeros behind them.
+void round_pairs(const float* a, size_t n, size_t floats, float* to) noexcept {
   const FloatTag d;
   size_t i = 0;
   for (; i + 2 * kLanes <= n; i += 2 * kLanes)
     round_some(hn::LoadU(d, a + i), hn::LoadU(d, a + i + kLanes), to + i / 2);
-  if (i == n) return;
-  HWY_ALIGN float rest[2 * kLanes] = {};
-  HWY_ALIGN float pairs[kLanes];
+  const size_t left = floats - i / 2;
+  if (left == 0) return;
+  HWY_ALIGN float rest[2 * kLanes] = {}, pairs[16] = {};
   std::copy_n(a + i, n - i, rest);
   round_some(hn::Load(d, rest), hn::Load(d, rest + kLanes), pairs);
-  std::copy_n(pairs, bf16_pairs(n - i), to + i / 2);
+  std::copy_n(pairs, left, to + i / 2);
 }
 
 /// Joins the rows 2 i and 2 i + 1 of a float panel; `steps` is even.
@@ -82,12 +72,6 @@ namespace {
 
 constexpr size_t kMostWidth = 32;  // of a panel, at any level
 
-// Rows of pairs that are a multiple of 1 KiB apart would share a few sets of the first-level cache.
-size_t row_stride(size_t k) {
-  const size_t floats = round_up(bf16_pairs(k), 16);
-  return floats % 256 == 0 ? floats + 16 : floats;
-}
-
 }  // namespace
 
 bool has_bf16_products() {
@@ -97,6 +81,14 @@ bool has_bf16_products() {
 #else
   return false;
 #endif
+}
+
+namespace {
+bool tiles_allowed = true;
+}
+void allow_bf16_tiles(bool allowed) { tiles_allowed = allowed; }
+bool has_bf16_tiles() {
+  return tiles_allowed && has_bf16_products() && allows(Feature::amx) && amx::has(amx::Numbers::bf16);
 }
 
 size_t bf16_packed_bytes(size_t k, size_t n) { return gemm_packed_bytes(bf16_pairs(k), n, PackedType::bf16_pairs); }
@@ -121,10 +113,16 @@ void bf16_pack_b(const float* b, size_t row_stride, size_t column_stride, size_t
 
 void bf16_round_rows(const float* a, size_t a_stride, size_t m, size_t k, float* pairs, size_t pairs_stride) noexcept {
   const auto round = RETORT_SELECT(round_pairs);
-  for (size_t i = 0; i < m; ++i) round(a + i * a_stride, k, pairs + i * pairs_stride);
+  for (size_t i = 0; i < m; ++i) round(a + i * a_stride, k, bf16_row(k), pairs + i * pairs_stride);
 }
 
-size_t bf16_scratch_bytes(size_t m, size_t k) { return m * row_stride(k) * sizeof(float); }
+void bf16_round(const float* a, size_t a_stride, size_t m, size_t k, float* pairs) noexcept {
+  const auto round = RETORT_SELECT(round_pairs);
+  if (a_stride == k) return round(a, m * k, m * k / 2, pairs);
+  for (size_t i = 0; i < m; ++i) round(a + i * a_stride, k, k / 2, pairs + i * (k / 2));
+}
+
+size_t bf16_scratch_bytes(size_t m, size_t k) { return m * bf16_row_stride(k) * sizeof(float); }
 
 GemmArgs bf16_block(const GemmArgs& args, const float* pairs, size_t pairs_stride) {
   GemmArgs g = args;
@@ -138,7 +136,7 @@ void bf16_gemm(const GemmArgs& args, const Parallel& par, void* scratch) noexcep
   constexpr size_t kTaskFloats = 16 << 10;  // rounding them takes about 2 µs
   if (args.m == 0 || args.n == 0) return;
   auto* pairs = static_cast<float*>(scratch);
-  const size_t stride = row_stride(args.k), rows = std::max<size_t>(kTaskFloats / std::max<size_t>(args.k, 1), 1);
+  const size_t stride = bf16_row_stride(args.k), rows = std::max<size_t>(kTaskFloats / std::max<size_t>(args.k, 1), 1);
   par.for_each(ceil_div(args.m, rows), [&](size_t task, int) {
     const size_t m0 = task * rows;
     bf16_round_rows(args.a + m0 * args.a_stride, args.a_stride, std::min(rows, args.m - m0), args.k,

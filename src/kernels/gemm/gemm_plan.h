@@ -1,6 +1,7 @@
 // The division of a product into parts, and the function that computes a part at each instruction level.
 #pragma once
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/panel.h"
 
 namespace retort::kernels::gemm_detail {
 
@@ -14,6 +15,10 @@ inline constexpr size_t bytes_of(PackedType type) {
 struct Part {
   size_t m0 = 0, m1 = 0, n0 = 0, n1 = 0;
   size_t k_block = 0;
+  AmxRows amx;  ///< set by the function that computes the part
+  /// If not 0, AMX computes all rows, however few: steps of its registers, which are whole, are that many floats apart
+  /// in A. k_block is k then.
+  size_t a_step = 0;
 };
 
 /// Row blocks times groups of columns; one task computes one part. Depends only on the shape and the panel width.
@@ -22,7 +27,8 @@ struct Grid {
   size_t group_columns = 0, column_groups = 0;
   size_t k_block = 0;
 };
-Grid make_grid(size_t m, size_t n, size_t k);
+/// `speed`: multiply-adds beside those of the processor's vectors.
+Grid make_grid(size_t m, size_t n, size_t k, size_t speed);
 
 /// Largest block of k. That part of a panel (128 bytes per step at 512 bits, 32 KiB) stays near the first-level cache
 /// while all rows of A are multiplied.

@@ -25,7 +25,15 @@ struct TileArgs {
   /// Memory to be prefetched to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) lines per four steps of k.
   const char* prefetch = nullptr;
   size_t prefetch_lines = 0;
-  bool prefetch_own = false;  ///< instead prefetches the panel itself, a block ahead of its use
+  bool prefetch_own = false;      ///< instead prefetches the panel itself, a block ahead of its use
+  size_t a_step = 0;              ///< AMX: floats from one step of the registers to the next if they are not neighbours
+  const float* last_b = nullptr;  ///< AMX: the steps of k that do not fill a step of the registers, and zeros
+};
+
+/// The rows of A that AMX registers are configured for; none: other instructions compute the tiles.
+struct AmxRows {
+  size_t first = 0, second = 0;
+  size_t count() const { return first + second; }
 };
 
 /// One panel times some rows, for one block of k.
@@ -33,6 +41,7 @@ struct PanelTask {
   TileArgs tile;  ///< of the first rows
   PackedType stored = PackedType::f32;
   size_t rows = 0, columns = 0;
+  AmxRows amx;
   Activation activation;  ///< applied to stored tiles
   /// A is read for the first time and has no gaps, so a tile may prefetch the rows of the next one.
   bool fetches_rows = false;

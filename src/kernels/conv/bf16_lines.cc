@@ -1,0 +1,136 @@
+// Convolution of an image with few channels, the first of a network, in bfloat16 arithmetic by AMX. The input is copied
+// once, with its padding, as pixels of four rounded numbers (8 bytes). A row of an AMX register, 64 bytes, then holds
+// the eight pixels from one on, so registers load the patches of neighbouring outputs directly from the copy, one line
+// of the kernel at a time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv/bf16_lines.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_plan.h"
+#include "kernels/conv/lanes-inl.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm/amx.h"
+#include "kernels/gemm/bf16-inl.h"
+#include "kernels/gemm/gemm_bf16.h"
+#include "kernels/gemm/gemm_plan.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+
+/// Writes n pixels of `channels` planes (1 to 4), which are `plane` floats apart. Missing channels are zero.
+void copy_pixels(const float* from, size_t plane, size_t channels, size_t n, float* to) noexcept {
+  const FloatTag d;
+  for (size_t i = 0; i < n; i += kLanes, to += 2 * kLanes) {
+    Float v[4];
+    for (size_t c = 0; c < 4; ++c)
+      v[c] = c < channels ? load_first(from + c * plane + i, std::min(kLanes, n - i)) : hn::Zero(d);
+    hn::StoreInterleaved2(pair(v[0], v[1]), pair(v[2], v[3]), WordTag(), reinterpret_cast<uint32_t*>(to));
+  }
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::conv_detail {
+namespace {
+
+constexpr size_t kPixelFloats = 2, kPixels = amx::kStepPairs / kPixelFloats, kMostChannels = 4;
+
+// The padded copy of the input.
+struct Image {
+  size_t height, line;  // lines of an image, floats of a line
+  explicit Image(const ConvShape& s)
+      : height((s.out_h - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1),
+        line(round_up((s.out_w - 1) * s.stride_w + kPixels + kMaxLanes, kPixels) * kPixelFloats) {}
+};
+
+void copy_line(const ConvArgs& args, const Image& image, size_t row, float* to) {
+  const ConvShape& s = args.shape;
+  const size_t y = row % image.height - s.pad_top;  // wraps around above the image
+  std::fill_n(to, image.line, 0.0f);
+  const size_t room = image.line / kPixelFloats - kMaxLanes;  // whole vectors are written
+  if (y >= s.in_h || s.pad_left >= room) return;
+  const float* from = args.input + (row / image.height * s.in_c * s.in_h + y) * s.in_w;
+  RETORT_SELECT(copy_pixels)
+  (from, s.in_h * s.in_w, s.in_c, std::min(s.in_w, room - s.pad_left), to + s.pad_left * kPixelFloats);
+}
+
+// One line of outputs.
+void convolve_line(const ConvArgs& args, const Image& image, size_t row, const float* pixels, const Parallel& par) {
+  const ConvShape& s = args.shape;
+  const size_t first = row * s.out_w;
+  GemmArgs g;
+  g.m = s.out_w;
+  g.n = s.out_c;
+  g.k = s.kernel_h * amx::kStepPairs;
+  g.a = pixels + (row / s.out_h * image.height + row % s.out_h * s.stride_h) * image.line;
+  g.a_stride = s.stride_w * kPixelFloats;
+  g.packed_b = {args.packed, PackedType::bf16_pairs};
+  g.c = args.output + first * s.out_pixel_stride;
+  g.c_stride = s.out_pixel_stride;
+  g.epilogue = args.epilogue;
+  if (g.epilogue.residual) g.epilogue.residual += first * g.epilogue.residual_stride;
+  g.run = &par;
+  gemm_detail::Part part{.m0 = 0, .m1 = g.m, .n0 = 0, .n1 = g.n, .k_block = g.k};
+  part.a_step = image.line * s.dilation_h;
+  gemm_detail::select_gemm_part()(g, part);
+}
+
+}  // namespace
+
+bool suits_bf16_lines(const ConvShape& s) {
+  return has_bf16_tiles() && s.input_is_nchw && s.in_c <= kMostChannels && s.kernel_w <= kPixels && s.groups == 1 &&
+         s.dilation_w == 1 && !s.scaled_input;
+}
+
+size_t bf16_lines_packed_bytes(const ConvShape& s) {
+  return bf16_packed_bytes(s.kernel_h * 2 * amx::kStepPairs, s.out_c);
+}
+
+// [panel][line of the kernel][pixel][pair of channels][column]
+void bf16_lines_pack(const ConvShape& s, const float* w, float* packed) noexcept {
+  constexpr size_t kPanel = amx::kPanel, kRows = 2 * amx::kStepPairs;
+  const size_t taps = s.kernel_h * s.kernel_w;
+  for (size_t n = 0; n < s.out_c; n += kPanel) {
+    const size_t columns = std::min(kPanel, s.out_c - n);
+    for (size_t y = 0; y < s.kernel_h; ++y, packed += kRows / 2 * kPanel) {
+      float rows[kRows * kPanel] = {};
+      for (size_t i = 0; i < s.kernel_w * s.in_c * columns; ++i) {
+        const size_t x = i % s.kernel_w, c = i / s.kernel_w % s.in_c, column = i / s.kernel_w / s.in_c;
+        rows[(x * kMostChannels + c) * kPanel + column] = w[((n + column) * s.in_c + c) * taps + y * s.kernel_w + x];
+      }
+      bf16_pack_b(rows, kPanel, 1, kRows, kPanel, packed);
+    }
+  }
+}
+
+size_t bf16_lines_scratch_bytes(const ConvShape& s) {
+  const Image image(s);
+  return s.batch * image.height * image.line * sizeof(float);
+}
+
+void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
+  constexpr size_t kCopied = 32;  // lines of a task: about 5 µs
+  const ConvShape& s = args.shape;
+  const Image image(s);
+  auto* const pixels = static_cast<float*>(scratch);
+  const size_t lines = s.batch * image.height, rows = s.batch * s.out_h;
+  par.for_each(ceil_div(lines, kCopied), [&](size_t task, int) {
+    for (size_t l = task * kCopied; l < std::min((task + 1) * kCopied, lines); ++l)
+      copy_line(args, image, l, pixels + l * image.line);
+  });
+  const size_t task_rows = ceil_div(rows, wanted_tasks(s.out_pixels() * s.out_c * s.kernel_h * kPixels));
+  par.for_each(ceil_div(rows, task_rows), [&](size_t task, int) {
+    const size_t end = std::min((task + 1) * task_rows, rows);
+    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row)
+      convolve_line(args, image, row, pixels, par);
+  });
+}
+
+}  // namespace retort::kernels::conv_detail
+#endif
