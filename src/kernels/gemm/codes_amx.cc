@@ -35,6 +35,13 @@ void begin_tiles() noexcept {
   static constexpr TileConfig kConfig;
   asm volatile("ldtilecfg %0" : : "m"(kConfig));
 }
+void begin_tiles(size_t rows, size_t depth) noexcept {
+  TileConfig config;
+  for (size_t i : {0, 1, 2, 3, 4, 5}) config.rows[i] = uint8_t(rows);
+  for (size_t i : {4, 5}) config.column_bytes[i] = uint16_t(depth);
+  for (size_t i : {6, 7}) config.rows[i] = uint8_t(depth / 4);
+  asm volatile("ldtilecfg %0" : : "m"(config));
+}
 void end_tiles() noexcept { asm volatile("tilerelease"); }
 
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept {
@@ -82,6 +89,7 @@ void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b
 namespace retort::kernels::codes_detail {
 bool has_tiles() { return false; }
 void begin_tiles() noexcept {}
+void begin_tiles(size_t, size_t) noexcept {}
 void end_tiles() noexcept {}
 void sum_tiles(const int8_t*, size_t, size_t, const uint8_t*, int32_t*) noexcept {}
 }  // namespace retort::kernels::codes_detail
