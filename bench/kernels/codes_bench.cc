@@ -4,7 +4,9 @@
 //   codes_bench [threads] [seconds] [gemm|conv|nbits]; RETORT_ISA, as in avx512-amx, chooses the instructions.
 //
 // All shapes are measured in turn, many times; a low quantile of the times counts, as the machine may be shared. "cold"
-// weights are others each time, from memory.
+// weights are others each time, from memory. On processors with AMX, steps of tiles take about four times as long while
+// the other hardware thread of the core computes, since the threads share the few tile registers: times with an idle
+// and with a busy neighbour are told apart by a step that is timed before and after each.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -20,7 +22,7 @@
 #include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/conv/conv_codes.h"
-#include "kernels/gemm/codes_tile.h"
+#include "kernels/gemm/codes_amx.h"
 #include "kernels/gemm/gemm_codes.h"
 #include "kernels/gemm/gemm_nbits.h"
 
@@ -36,6 +38,7 @@ double now() {
 }
 
 double fast(std::vector<double>& times) {
+  if (times.empty()) return 0;
   const auto at = times.begin() + ptrdiff_t(times.size() / 20);
   std::nth_element(times.begin(), at, times.end());
   return *at;
@@ -54,6 +57,18 @@ double tile_peak() {
   const double time = now() - start;
   codes_detail::end_tiles();
   return kPeakSteps * 4.0 * 16 * 16 * 64 / time;
+}
+constexpr int kSteps = 40;
+/// Seconds of some steps of tiles, with loads from the first-level cache.
+double step_time() {
+  alignas(64) static uint8_t data[8192];
+  codes_detail::begin_tiles();
+  const double start = now();
+  for (int i = 0; i < kSteps; ++i)
+    codes_detail::multiply_tiles<codes_detail::TileSigns::unsigned_signed>(data, data + 1024, 64, data + 2048);
+  const double time = now() - start;
+  codes_detail::end_tiles();
+  return time;
 }
 __attribute__((target("avx512f"))) double quad_peak() {
   constexpr int kSums = 12;
@@ -106,7 +121,16 @@ struct Job {
   std::string name;
   double products;
   std::function<void()> run;
-  std::vector<double> times{};
+  std::vector<double> times{}, shared{};  ///< with a neighbour that is idle, and with one that is busy
+
+  void time_once(double least_step) {
+    const bool tiles = codes_unit() == CodesUnit::tiles;
+    const double before = tiles ? step_time() : 0, start = now();
+    run();
+    const double time = now() - start, after = tiles ? step_time() : 0;
+    if (std::max(before, after) <= 1.5 * least_step) times.push_back(time);
+    if (std::min(before, after) > 2 * least_step) shared.push_back(time);
+  }
 };
 
 template <typename T>
@@ -232,25 +256,32 @@ int main(int argc, char** argv) try {
   if (kind.empty() || kind == "nbits") add_nbits(jobs, par);
   std::vector<double> peak_times;
   constexpr double kTurn = 2e-3;
+  double best_peak = 0;
+  for (int i = 0; i < 20; ++i) best_peak = std::max(best_peak, peak());
+  const double least_step = kSteps * 4.0 * 16 * 16 * 64 / best_peak;
   for (const double end = now() + seconds; now() < end;) {
     for (Job& job : jobs) {
       peak_times.push_back(1 / peak());
       job.run();
-      for (const double turn_end = now() + kTurn; now() < turn_end;) {
-        const double start = now();
-        job.run();
-        job.times.push_back(now() - start);
-      }
+      for (const double turn_end = now() + kTurn; now() < turn_end;) job.time_once(least_step);
     }
   }
   const double limit = 1 / fast(peak_times);
   static constexpr const char* kUnits[] = {"pairs", "VNNI", "AMX"};
-  std::printf("%s with %s, %d threads; one core: %.0f G products/s\n", isa_name(current_isa()),
-              kUnits[size_t(codes_unit())], threads, limit * 1e-9);
+  std::printf("%s with %s, %d threads; one core: %.0f G products/s; on the right, with a busy neighbour\n",
+              isa_name(current_isa()), kUnits[size_t(codes_unit())], threads, limit * 1e-9);
   for (Job& job : jobs) {
-    const double time = fast(job.times);
-    std::printf("%-36s %9.1f us %8.1f G/s %6.1f %%\n", job.name.c_str(), time * 1e6, job.products / time * 1e-9,
-                100 * job.products / time / limit / threads);
+    std::printf("%-36s", job.name.c_str());
+    for (std::vector<double>* times : {&job.times, &job.shared}) {
+      if (times->empty()) {
+        std::printf("%*s", times == &job.times ? 33 : 0, "");
+        continue;
+      }
+      const double time = fast(*times);
+      std::printf("%9.1f us %8.1f G/s %6.1f %%", time * 1e6, job.products / time * 1e-9,
+                  100 * job.products / time / limit / threads);
+    }
+    std::printf("\n");
   }
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());

@@ -229,7 +229,9 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
   const int8_t* const filters = p.filters + n / kPanel * panel;
   alignas(64) int32_t biases[kPanel];
   tile_biases(p, filters, p.bias + n, biases);
-  const size_t lines_ahead = ceil_div(panel / kLine, grid.steps * ceil_div(grid.count, size_t(2)));
+  constexpr size_t kMostAhead = 4;  ///< requests take time, and the processor itself requests what follows
+  const size_t blocks = ceil_div(grid.count, size_t(2));
+  const size_t lines_ahead = std::min(kMostAhead, ceil_div(panel / kLine, grid.steps * blocks));
   const int8_t* ahead = filters + panel;
   const size_t pairs = ceil_div(grid.rows, size_t(2)), at_once = ceil_div(2 * pairs, grid.steps);
   TileSums sums[2];
