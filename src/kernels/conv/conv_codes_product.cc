@@ -222,9 +222,13 @@ void tile_biases(const CodesProduct& p, const int8_t* filters, const int32_t* bi
 
 /// A panel of the result. While a block of two tiles is multiplied, the sums of the one before are finished, and the
 /// next panel, which may come from far away, is requested.
-template <bool kSigned, bool kPlain>
+template <bool kPlain>
 void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& columns, size_t n) noexcept {
-  constexpr TileSigns kSigns = kSigned ? TileSigns::signed_signed : TileSigns::unsigned_signed;
+  const auto multiply = [is_signed = p.form.flip != 0](const uint8_t* first, const uint8_t* second, size_t stride,
+                                                       const int8_t* w) {
+    is_signed ? codes_detail::multiply_tiles<TileSigns::signed_signed>(first, second, stride, w)
+              : codes_detail::multiply_tiles<TileSigns::unsigned_signed>(first, second, stride, w);
+  };
   const size_t panel = kPanel * p.parts * p.depth, per_part = p.depth / grid.step;
   const int8_t* const filters = p.filters + n / kPanel * panel;
   alignas(64) int32_t biases[kPanel];
@@ -250,7 +254,7 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
     for (size_t part = 0; part < p.parts; ++part) {
       for (size_t i = 0; i < per_part; ++i, w += grid.step * kPanel) {
         const size_t offset = part * p.part_stride + i * grid.step;
-        codes_detail::multiply_tiles<kSigns>(a0 + offset, two ? a1 + offset : nullptr, p.a_stride, w);
+        multiply(a0 + offset, two ? a1 + offset : nullptr, p.a_stride, w);
         for (size_t line = 0; line < lines_ahead; ++line, ahead += kLine) __builtin_prefetch(ahead, 0, 2);
         finish_pairs<kPlain>(columns, grid.rows, p.y_stride, at_once, before);
       }
@@ -270,10 +274,7 @@ bool multiply_in_tiles(const CodesProduct& p) noexcept {
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
     const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
-    if (p.form.flip != 0)
-      plain ? multiply_tiles<true, true>(p, grid, columns, n) : multiply_tiles<true, false>(p, grid, columns, n);
-    else
-      plain ? multiply_tiles<false, true>(p, grid, columns, n) : multiply_tiles<false, false>(p, grid, columns, n);
+    plain ? multiply_tiles<true>(p, grid, columns, n) : multiply_tiles<false>(p, grid, columns, n);
   }
   codes_detail::end_tiles();
   return true;
