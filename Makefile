@@ -302,7 +302,7 @@ bench-java: programs venv ## measure the binding for Java beside the official pa
 
 bench-kernels: $(RELEASE)/.whole ## measure products, convolutions and vector kernels, compared with the limits of the processor
 	@$(call NINJA,$(RELEASE)) --target kernel_benches
-	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench
+	@cd $(RELEASE) && ./gemm_bench 1 10 && ./conv_bench "" 20 && ./vec_bench && { [[ ! -x codes_bench ]] || ./codes_bench 1 20; }
 
 LLM := $(BUILD)/llm
 LLM_PYTHON = $(LLM)/venv/bin/python

@@ -30,7 +30,11 @@ endif()
 
 # Measurements of kernels, compared with the limits of the processor.
 add_custom_target(kernel_benches)
-foreach(name IN ITEMS gemm_bench conv_bench vec_bench)
+set(kernel_benches gemm_bench conv_bench vec_bench)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  list(APPEND kernel_benches codes_bench)
+endif()
+foreach(name IN LISTS kernel_benches)
   add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/kernels/${name}.cc)
   target_link_libraries(${name} PRIVATE retort_kernels)
   add_dependencies(kernel_benches ${name})

@@ -347,8 +347,14 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
     int8_t* column = to + o / width * width * depth + o % width * 4;
     for (size_t tap = 0; tap < taps; ++tap) {
       const size_t start = tap / patch.columns * patch.padded + tap % patch.columns * s.in_c;
-      for (size_t c = 0; c < s.in_c; ++c)
-        column[(start + c) / 4 * 4 * width + (start + c) % 4] = filters[(o * s.in_c + c) * taps + tap];
+      const int8_t* from = filters + o * s.in_c * taps + tap;
+      int8_t* quad = column + start / 4 * 4 * width;
+      for (size_t c = 0, at = start % 4; c < s.in_c; ++c, from += taps) {
+        quad[at] = *from;
+        if (++at < 4) continue;
+        at = 0;
+        quad += 4 * width;
+      }
     }
   }
 }

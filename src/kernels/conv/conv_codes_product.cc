@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "kernels/conv/codes_finish-inl.h"
 #include "kernels/conv/conv_codes_parts.h"
+#include "kernels/gemm/codes_amx.h"
 #include "kernels/gemm/codes_tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,6 +68,12 @@ HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums 
     store_bytes(half, hn::LowerHalf(half, sorted), y0, c.count);
     store_bytes(half, hn::UpperHalf(half, sorted), y1, c.count);
   }
+}
+
+Columns columns_at(const CodesProduct& p, size_t n) {
+  return {{load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
+          CodeRange(p.form.result_zero, p.form.result_signed),
+          p.columns - n};
 }
 
 struct Tile {
@@ -147,17 +154,144 @@ const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Col
   return tiles_for<CodesUnit::quads>(flip, plain);
 }
 
+#if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
+using codes_detail::kTileRows;
+using codes_detail::TileSigns;
+
+/// The division of rows into AMX tiles of about equal numbers of rows; the last one of a line overlaps the one before,
+/// since no row beyond the last may be read. For the same reason, parts are divided into equal steps.
+struct TileGrid {
+  size_t per_line, rows, count, step, steps;
+  explicit TileGrid(const CodesProduct& p)
+      : per_line(ceil_div(p.rows, kTileRows)),
+        rows(ceil_div(p.rows, per_line)),
+        count(p.lines * per_line),
+        step(std::min(p.depth, codes_detail::kTileDepth)) {
+    while (p.depth % step != 0) step -= 4;
+    steps = p.parts * (p.depth / step);
+  }
+  /// With less depth than `kLeastDepth`, more time goes into storing sums than into products; a step takes about the
+  /// time of `kLeastQuads` products of a row and two vectors of quads.
+  bool is_faster() const {
+    constexpr size_t kLeastQuads = 48, kLeastDepth = 64;
+    return rows * (step / 4) >= kLeastQuads && steps * step >= kLeastDepth;
+  }
+};
+
+/// The sums of a block of tiles that wait to be finished, row by row.
+struct TileSums {
+  alignas(64) int32_t sums[2 * kTileRows * kPanel];
+  uint8_t* y[2];
+  size_t left = 0, tile = 0, row = 0;  ///< pairs of rows, and where the next one is
+};
+
+/// Finishes up to `count` pairs of rows.
+template <bool kPlain>
+HWY_INLINE void finish_pairs(const Columns& c, size_t rows, size_t y_stride, size_t count, TileSums& t) {
+  const SumTag d;
+  count = std::min(count, t.left);
+  t.left -= count;
+  for (; count > 0; --count) {
+    const size_t r = t.row, other = std::min(r + 1, rows - 1);
+    const int32_t *s0 = t.sums + (t.tile * kTileRows + r) * kPanel, *s1 = s0 + (other - r) * kPanel;
+    const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
+    const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
+    uint8_t* const y = t.y[t.tile];
+    store_rows<kPlain>(c, first, second, y + r * y_stride, y + other * y_stride);
+    t.row = r + 2;
+    if (t.row < rows) continue;
+    t.row = 0;
+    ++t.tile;
+  }
+}
+
+/// The biases of a panel. With signed pixels, products lack 128 times the weights.
+void tile_biases(const CodesProduct& p, const int8_t* filters, const int32_t* bias, int32_t (&to)[kPanel]) {
+  const SumTag d;
+  Sums s[2] = {hn::LoadU(d, bias), hn::LoadU(d, bias + kSumLanes)};
+  if (p.form.flip != 0) {
+    const QuadB flip(hn::Set(d, int32_t(0x01010101u * p.form.flip)));
+    for (size_t i = 0; i < p.parts * p.depth; i += 4, filters += 4 * kPanel) {
+      dot<CodesUnit::quads>(QuadA(load_quads(filters)), flip, s[0]);
+      dot<CodesUnit::quads>(QuadA(load_quads(filters + HWY_MAX_BYTES)), flip, s[1]);
+    }
+  }
+  hn::Store(s[0], d, to);
+  hn::Store(s[1], d, to + kSumLanes);
+}
+
+/// A panel of the result. While a block of two tiles is multiplied, the sums of the one before are finished, and the
+/// next panel, which may come from far away, is requested.
+template <bool kPlain>
+void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& columns, size_t n) noexcept {
+  const auto multiply = [is_signed = p.form.flip != 0](const uint8_t* first, const uint8_t* second, size_t stride,
+                                                       const int8_t* w) {
+    is_signed ? codes_detail::multiply_tiles<TileSigns::signed_signed>(first, second, stride, w)
+              : codes_detail::multiply_tiles<TileSigns::unsigned_signed>(first, second, stride, w);
+  };
+  const size_t panel = kPanel * p.parts * p.depth, per_part = p.depth / grid.step;
+  const int8_t* const filters = p.filters + n / kPanel * panel;
+  alignas(64) int32_t biases[kPanel];
+  tile_biases(p, filters, p.bias + n, biases);
+  constexpr size_t kMostAhead = 4;  ///< requests take time, and the processor itself requests what follows
+  const size_t blocks = ceil_div(grid.count, size_t(2));
+  const size_t lines_ahead = std::min(kMostAhead, ceil_div(panel / kLine, grid.steps * blocks));
+  const int8_t* ahead = filters + panel;
+  const size_t pairs = ceil_div(grid.rows, size_t(2)), at_once = ceil_div(2 * pairs, grid.steps);
+  TileSums sums[2];
+  const auto tile_at = [&](size_t t, uint8_t*& y) {
+    const size_t line = t / grid.per_line, row = std::min(t % grid.per_line * grid.rows, p.rows - grid.rows);
+    y = p.y + line * p.y_line + row * p.y_stride + n;
+    return p.a + line * p.a_line + row * p.a_stride;
+  };
+  size_t at = 0;
+  for (size_t t = 0; t < grid.count; t += 2, at ^= 1) {
+    const bool two = t + 1 < grid.count;
+    TileSums &now = sums[at], &before = sums[at ^ 1];
+    const uint8_t *a0 = tile_at(t, now.y[0]), *a1 = two ? tile_at(t + 1, now.y[1]) : nullptr;
+    codes_detail::fill_tiles(biases);
+    const int8_t* w = filters;
+    for (size_t part = 0; part < p.parts; ++part) {
+      for (size_t i = 0; i < per_part; ++i, w += grid.step * kPanel) {
+        const size_t offset = part * p.part_stride + i * grid.step;
+        multiply(a0 + offset, two ? a1 + offset : nullptr, p.a_stride, w);
+        for (size_t line = 0; line < lines_ahead; ++line, ahead += kLine) __builtin_prefetch(ahead, 0, 2);
+        finish_pairs<kPlain>(columns, grid.rows, p.y_stride, at_once, before);
+      }
+    }
+    codes_detail::store_tiles(now.sums, two);
+    now.left = pairs * (two ? 2 : 1);
+    now.tile = 0;
+  }
+  finish_pairs<kPlain>(columns, grid.rows, p.y_stride, sums[at ^ 1].left, sums[at ^ 1]);
+}
+
+/// Computes the product in AMX tiles, unless they are slower.
+bool multiply_in_tiles(const CodesProduct& p) noexcept {
+  const TileGrid grid(p);
+  if (!grid.is_faster()) return false;
+  codes_detail::begin_tiles(grid.rows, grid.step);
+  for (size_t n = 0; n < p.columns; n += kPanel) {
+    const Columns columns = columns_at(p, n);
+    const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
+    plain ? multiply_tiles<true>(p, grid, columns, n) : multiply_tiles<false>(p, grid, columns, n);
+  }
+  codes_detail::end_tiles();
+  return true;
+}
+#else
+bool multiply_in_tiles(const CodesProduct&) noexcept { return false; }
+#endif
+
 }  // namespace
 
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
+  if (unit == CodesUnit::tiles && multiply_in_tiles(p)) return;
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
   const size_t most = p.saturates ? kMostSaturatedRows : kMostRows;
   const size_t count = ceil_div(p.rows, most), even = ceil_div(p.rows, count);
   for (size_t n = 0; n < p.columns; n += kPanel) {
-    const Columns columns{
-        {load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
-        CodeRange(p.form.result_zero, p.form.result_signed),
-        p.columns - n};
+    const Columns columns = columns_at(p, n);
     const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0, columns);
     const size_t panel = kPanel * p.parts * p.depth;
     Tile tile{p, columns, p.filters + n / kPanel * panel, p.bias + n, panel};

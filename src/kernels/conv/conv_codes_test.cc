@@ -133,7 +133,7 @@ void expect_equal(const Geometry& g, bool adds = false) {
     c.adds = adds;
     ASSERT_TRUE(suits_conv_codes(c.s));
     const std::vector<uint8_t> want = c.plain();
-    for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::pairs}) {
+    for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::quads, CodesUnit::pairs}) {
       limit_codes_unit(unit);
       EXPECT_EQ(want, c.kernel()) << cat(
           "{} to {} channels, groups {}, kernel {}x{} stride {} dilation {} pad {} signs {}", g.in_c, g.out_c, g.groups,

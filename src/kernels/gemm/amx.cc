@@ -11,7 +11,7 @@ namespace {
 struct alignas(64) Config {
   uint8_t palette = 1, start = 0;
   uint8_t reserved[14] = {};
-  uint16_t column_bytes[16] = {kRowBytes, kRowBytes, kRowBytes, kRowBytes, kRowBytes, kRowBytes, kRowBytes, kRowBytes};
+  uint16_t column_bytes[16] = {};
   uint8_t rows[16] = {};
 };
 
@@ -85,12 +85,14 @@ bool has(Numbers numbers) {
   return bits >> (numbers == Numbers::bf16 ? kBf16Bit : kCodesBit) & 1;
 }
 
-void begin(size_t first, size_t second) noexcept {
+void begin(size_t first, size_t second, size_t row_bytes) noexcept {
+  const size_t rows_of_b = row_bytes / 4;
+  const size_t rows[] = {first, first, second, second, first, second, rows_of_b, rows_of_b};
+  const size_t bytes[] = {kRowBytes, kRowBytes, kRowBytes, kRowBytes, row_bytes, row_bytes, kRowBytes, kRowBytes};
   Config config;
-  const size_t rows[] = {first, first, second, second, first, second, kRows, kRows};
   for (size_t i = 0; i < 8; ++i) {
     config.rows[i] = uint8_t(rows[i]);
-    if (rows[i] == 0) config.column_bytes[i] = 0;
+    config.column_bytes[i] = uint16_t(rows[i] > 0 ? bytes[i] : 0);
   }
   asm volatile("ldtilecfg %0" : : "m"(config));
 }
@@ -104,7 +106,7 @@ void sum_pairs(const PairTile& t, float* sums) noexcept { t.second > 0 ? sum<tru
 
 namespace retort::kernels::amx {
 bool has(Numbers) { return false; }
-void begin(size_t, size_t) noexcept {}
+void begin(size_t, size_t, size_t) noexcept {}
 void end() noexcept {}
 void sum_pairs(const PairTile&, float*) noexcept {}
 }  // namespace retort::kernels::amx

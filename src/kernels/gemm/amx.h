@@ -17,8 +17,9 @@ enum class Numbers : uint8_t { codes, bf16 };
 /// requests it.
 bool has(Numbers numbers);
 
-/// Configures this thread's registers for tiles of `first` and `second` rows (at most 16 each; `second` may be 0).
-void begin(size_t first, size_t second) noexcept;
+/// Configures this thread's registers for tiles of `first` and `second` rows (at most 16 each; `second` may be 0), and for
+/// steps of `row_bytes` of A (at most kRowBytes, a multiple of 4).
+void begin(size_t first, size_t second, size_t row_bytes = kRowBytes) noexcept;
 void end() noexcept;
 
 /// Some rows of pairs times a panel of pairs, for `steps` · kStepPairs pairs.

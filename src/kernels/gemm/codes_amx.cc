@@ -9,6 +9,7 @@ namespace retort::kernels::codes_detail {
 
 bool has_tiles() { return amx::has(amx::Numbers::codes); }
 void begin_tiles() noexcept { amx::begin(kTileRows, kTileRows); }
+void begin_tiles(size_t rows, size_t depth) noexcept { amx::begin(rows, rows, depth); }
 void end_tiles() noexcept { amx::end(); }
 
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept {
@@ -56,6 +57,7 @@ void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b
 namespace retort::kernels::codes_detail {
 bool has_tiles() { return false; }
 void begin_tiles() noexcept {}
+void begin_tiles(size_t, size_t) noexcept {}
 void end_tiles() noexcept {}
 void sum_tiles(const int8_t*, size_t, size_t, const uint8_t*, int32_t*) noexcept {}
 }  // namespace retort::kernels::codes_detail

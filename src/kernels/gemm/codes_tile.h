@@ -17,6 +17,8 @@ inline constexpr size_t kTileRows = 16, kTileDepth = 64, kTilePanel = 32;
 bool has_tiles();
 /// Configures this thread's registers; computes the sums of the following tiles.
 void begin_tiles() noexcept;
+/// The same for tiles of A with `rows` rows of `depth` bytes, a multiple of 4.
+void begin_tiles(size_t rows, size_t depth) noexcept;
 void end_tiles() noexcept;
 /// sums [16 · row_tiles][32] = A · B, where row_tiles is 1 or 2 and `b` points to the codes of a panel.
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept;

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/codes_amx.h"
 #include "kernels/gemm/nbits_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,14 +27,15 @@ struct Expanded {
 };
 
 template <size_t kBits, size_t kQuad = 0>
-HWY_INLINE void expand_vector(Words packed, uint8_t* to) {
-  hn::Store(quad_of<kBits, kQuad>(packed), WordTag(), reinterpret_cast<uint32_t*>(to + 2 * kQuad * kVector));
-  if constexpr (kQuad + 1 < 8 / kBits) expand_vector<kBits, kQuad + 1>(packed, to);
+HWY_INLINE void expand_vector(Words packed, uint8_t less, uint8_t* to) {
+  const hn::Repartition<uint8_t, WordTag> d;
+  hn::Store(hn::Sub(hn::BitCast(d, quad_of<kBits, kQuad>(packed)), hn::Set(d, less)), d, to + 2 * kQuad * kVector);
+  if constexpr (kQuad + 1 < 8 / kBits) expand_vector<kBits, kQuad + 1>(packed, less, to);
 }
 
-/// Expands panel `at` to the first (side 0) or second panel of a pair.
+/// Expands panel `at` to the first (side 0) or second panel of a pair; `less` is subtracted from the codes.
 template <size_t kBits>
-void expand(const Work& w, size_t at, size_t side, uint8_t* to) {
+void expand(const Work& w, size_t at, size_t side, uint8_t less, uint8_t* to) {
   const FloatTag d;
   const Layout& l = w.layout;
   const Expanded e(w.p.form.block);
@@ -42,7 +44,7 @@ void expand(const Work& w, size_t at, size_t side, uint8_t* to) {
     const uint8_t* codes = panel + b * l.block_bytes;
     for (size_t v = 0; v < l.vectors; ++v) {
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * kVector));
-      expand_vector<kBits>(packed, to + (v * (8 / kBits) * 2 + side) * kVector);
+      expand_vector<kBits>(packed, less, to + (v * (8 / kBits) * 2 + side) * kVector);
     }
     const Parameters p = parameters_of(w, panel, b);
     hn::Store(p.scale, d, reinterpret_cast<float*>(to + e.codes + side * kVector));
@@ -108,9 +110,156 @@ void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t
   }
 }
 
+#if defined(__linux__)
+using codes_detail::kTileDepth;
+using codes_detail::TileSigns;
+constexpr size_t kTileRows = codes_detail::kTileRows, kPairWidth = 2 * kLanes;
+static_assert(kPairWidth == codes_detail::kTilePanel);
+constexpr size_t kPiece = 8;  ///< rows whose totals stay in registers
+constexpr size_t kGroup = 2;  ///< blocks whose sums are scaled together, and tiles of rows
+
+/// The sums of a block for two tiles of rows.
+struct BlockSums {
+  alignas(64) int32_t at[kGroup][kTileRows][kPairWidth];
+};
+
+/// Codes whose zero point is the middle of the range are signed here, so that sums need no correction.
+template <NBitZeros kZeros>
+void sum_block(const Work& w, const int8_t* a0, const int8_t* a1, const uint8_t* codes, BlockSums& to) {
+  constexpr TileSigns kSigns = kZeros == NBitZeros::middle ? TileSigns::signed_signed : TileSigns::signed_unsigned;
+  const size_t block = w.p.form.block, step = std::min(block, kTileDepth);
+  codes_detail::clear_tiles();
+  for (size_t i = 0; i < block; i += step, codes += step / 2 * kVector)
+    codes_detail::multiply_tiles<kSigns>(a0 + i, a1 ? a1 + i : nullptr, w.depth, codes);
+  codes_detail::store_tiles(to.at[0][0], a1);
+}
+
+/// Adds the sums of `count` blocks from `first` on to the totals of rows [row, row + kPiece), the first of which is row
+/// `at` of its tile; `numbers` has the scales and zero points of the first block.
+template <NBitZeros kZeros>
+void add_sums(const Work& w, size_t row, size_t tile, size_t at, size_t first, size_t count, const BlockSums* sums,
+              const uint8_t* numbers, float* totals) {
+  const FloatTag d;
+  const size_t blocks = w.layout.blocks, stride = Expanded(w.p.form.block).block;
+  Float t[kPiece][2];
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kPiece; ++r) {
+    t[r][0] = hn::Load(d, totals + r * kPairWidth);
+    t[r][1] = hn::Load(d, totals + r * kPairWidth + kLanes);
+  }
+  for (size_t b = 0; b < count; ++b, numbers += stride) {
+    const float *scales = w.rounded.scales + row * blocks + first + b,
+                *code_sums = w.rounded.sums + (scales - w.rounded.scales);
+    const auto* p = reinterpret_cast<const float*>(numbers);
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kPiece; ++r) {
+      const Float row_scale = hn::Set(d, scales[r * blocks]);
+#pragma GCC unroll 2
+      for (size_t v = 0; v < 2; ++v) {
+        const Float scale = hn::Load(d, p + v * kLanes), zero = hn::Load(d, p + (2 + v) * kLanes);
+        Float x = hn::ConvertTo(d, hn::Load(SumTag(), sums[b].at[tile][at + r] + v * kLanes));
+        if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(zero, hn::Set(d, code_sums[r * blocks]), x);
+        if constexpr (kZeros == NBitZeros::numbers)
+          x = hn::NegMulAdd(zero, hn::Set(d, code_sums[r * blocks]), hn::Mul(x, scale));
+        else
+          x = hn::Mul(x, scale);
+        t[r][v] = hn::MulAdd(x, row_scale, t[r][v]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kPiece; ++r) {
+    hn::Store(t[r][0], d, totals + r * kPairWidth);
+    hn::Store(t[r][1], d, totals + r * kPairWidth + kLanes);
+  }
+}
+
+/// Two tiles of `rows` rows by a pair of panels in AMX registers; the second tile begins at row m[1] if there is one.
+/// While blocks are multiplied, the sums of those before are scaled. Results have the bits of expanded_tile().
+template <NBitZeros kZeros>
+void tiles_by_pair(const Work& w, const size_t (&m)[kGroup], size_t tiles, size_t rows, size_t n0, const uint8_t* pair,
+                   Ahead ahead) {
+  const FloatTag d;
+  const Expanded e(w.p.form.block);
+  const size_t blocks = w.layout.blocks, groups = ceil_div(blocks, kGroup);
+  const int8_t *a0 = w.rounded.codes + m[0] * w.depth, *a1 = tiles == 2 ? w.rounded.codes + m[1] * w.depth : nullptr;
+  alignas(64) float totals[kGroup][kTileRows][kPairWidth];
+  BlockSums sums[2][kGroup];
+  for (size_t i = 0; i < tiles * kTileRows * kPairWidth; i += kLanes) hn::Store(hn::Zero(d), d, totals[0][0] + i);
+  for (size_t g = 0; g <= groups; ++g) {
+    for (size_t i = 0; i < kGroup; ++i) {  // block i of this group, and tile i of the group before
+      const size_t b = g * kGroup + i;
+      if (b < blocks) {
+        sum_block<kZeros>(w, a0 + b * w.p.form.block, a1 ? a1 + b * w.p.form.block : nullptr, pair + b * e.block,
+                          sums[g % 2][i]);
+        ahead.request();
+      }
+      if (g == 0 || i >= tiles) continue;
+      const size_t first = (g - 1) * kGroup, count = std::min(kGroup, blocks - first);
+      for (size_t r = 0; r < rows; r += kPiece)
+        add_sums<kZeros>(w, m[i] + r, i, r, first, count, sums[(g - 1) % 2], pair + first * e.block + e.codes,
+                         totals[i][r]);
+    }
+  }
+  for (size_t i = 0; i < tiles; ++i) {
+    for (size_t r = 0; r < rows; r += kPiece) {
+      for (size_t v = 0; v < 2 && n0 + v * kLanes < w.p.form.n; ++v) {
+        Float column[kPiece];
+        for (size_t j = 0; j < kPiece; ++j) column[j] = hn::Load(d, totals[i][r + j] + v * kLanes);
+        store_tile(w, m[i] + r, m[i] + rows, n0 + v * kLanes, column);
+      }
+    }
+  }
+}
+
+/// The rows of a part in tiles of about equal numbers of rows; the last one overlaps the one before.
+struct RowTiles {
+  size_t first, last, rows, count;
+  RowTiles(size_t m0, size_t m1)
+      : first(m0), last(m1), rows(ceil_div(m1 - m0, ceil_div(m1 - m0, kTileRows))), count(ceil_div(m1 - m0, rows)) {}
+  size_t at(size_t i) const { return std::min(first + i * rows, last - rows); }
+};
+
+template <NBitZeros kZeros>
+void multiply_in_tiles(const Work& w, const Part& part, size_t n0, const uint8_t* pair, const uint8_t* next) {
+  const RowTiles tiles(part.m0, part.m1);
+  const size_t lines =
+      ceil_div(2 * w.layout.panel_bytes / Ahead::kLine, ceil_div(tiles.count, kGroup) * w.layout.blocks);
+  for (size_t i = 0; i < tiles.count; i += kGroup, next += lines * w.layout.blocks * Ahead::kLine) {
+    const size_t m[kGroup] = {tiles.at(i), tiles.at(i + 1)};
+    tiles_by_pair<kZeros>(w, m, std::min(kGroup, tiles.count - i), tiles.rows, n0, pair, {next, lines});
+  }
+}
+
+/// With blocks of 16, storing sums takes as long as the products in vectors.
+bool suits_tiles(const Work& w, CodesUnit unit) { return unit == CodesUnit::tiles && w.p.form.block >= 32; }
+
+void multiply_pairs_in_tiles(const Work& w, const Part& part) {
+  const NBitForm& f = w.p.form;
+  const auto expand_panel = f.bits == 4 ? &expand<4> : f.bits == 8 ? &expand<8> : &expand<2>;
+  const auto multiply = f.zeros == NBitZeros::middle  ? &multiply_in_tiles<NBitZeros::middle>
+                        : f.zeros == NBitZeros::codes ? &multiply_in_tiles<NBitZeros::codes>
+                                                      : &multiply_in_tiles<NBitZeros::numbers>;
+  const auto less = uint8_t(f.zeros == NBitZeros::middle ? f.middle() : 0);
+  auto* pair = reinterpret_cast<uint8_t*>(part.expanded);
+  codes_detail::begin_tiles(RowTiles(part.m0, part.m1).rows, std::min(f.block, kTileDepth));
+  for (size_t at = part.panel0; at < part.panel1; at += 2) {
+    expand_panel(w, at, 0, less, pair);
+    expand_panel(w, std::min(at + 1, part.panel1 - 1), 1, less, pair);
+    const auto* packed = static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes;
+    multiply(w, part, at * kLanes, pair, packed + 2 * w.layout.panel_bytes);
+  }
+  codes_detail::end_tiles();
+}
+#else
+bool suits_tiles(const Work&, CodesUnit) { return false; }
+void multiply_pairs_in_tiles(const Work&, const Part&) {}
+#endif
+
 }  // namespace
 
-void nbits_multiply_expanded(const Work& w, const Part& part) noexcept {
+void nbits_multiply_expanded(const Work& w, const Part& part, CodesUnit unit) noexcept {
+  if (suits_tiles(w, unit)) return multiply_pairs_in_tiles(w, part);
   const NBitForm& f = w.p.form;
   const auto expand_panel = f.bits == 4 ? &expand<4> : f.bits == 8 ? &expand<8> : &expand<2>;
   const auto tile = f.zeros == NBitZeros::middle  ? &expanded_tile<NBitZeros::middle>
@@ -120,8 +269,8 @@ void nbits_multiply_expanded(const Work& w, const Part& part) noexcept {
   const size_t pair_bytes = 2 * w.layout.panel_bytes, tiles = ceil_div(part.m1 - part.m0, kRows);
   const size_t lines = ceil_div(pair_bytes / Ahead::kLine, tiles * w.layout.blocks);
   for (size_t at = part.panel0; at < part.panel1; at += 2) {
-    expand_panel(w, at, 0, pair);
-    expand_panel(w, std::min(at + 1, part.panel1 - 1), 1, pair);  // without a second panel, its results are dropped
+    expand_panel(w, at, 0, 0, pair);
+    expand_panel(w, std::min(at + 1, part.panel1 - 1), 1, 0, pair);  // without a second panel, its results are dropped
     Ahead next{static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes + pair_bytes, lines};
     for (size_t m = part.m0; m < part.m1; m += kRows, next.from += lines * w.layout.blocks * Ahead::kLine)
       tile(w, m, std::min(m + kRows, part.m1), at * kLanes, pair, next);
@@ -144,7 +293,9 @@ size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m) {
   const bool wide = current_isa() == Isa::avx512 && codes_unit() != CodesUnit::pairs;
   return wide && m >= kFewest ? round_up(N_AVX3::nbits_expanded_bytes(layout, form.block), size_t(64)) : 0;
 }
-void multiply_expanded(const Work& w, const Part& part) noexcept { N_AVX3::nbits_multiply_expanded(w, part); }
+void multiply_expanded(const Work& w, const Part& part) noexcept {
+  N_AVX3::nbits_multiply_expanded(w, part, codes_unit());
+}
 #else
 size_t expanded_bytes(const Layout&, const NBitForm&, size_t) { return 0; }
 void multiply_expanded(const Work&, const Part&) noexcept {}

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "ops/evaluate.h"
-#include "ops/quant/common/channels_last.h"
 
 namespace retort {
 namespace {
@@ -77,7 +76,7 @@ bool is_code_image(const Graph& g, ValueId v) {
 std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
   enum Input : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
   auto op = single_image(g, n);
-  if (!op || !ops::multiplies_channels_last_codes() || !all_constant(g, n, kXScale)) return std::nullopt;
+  if (!op || !all_constant(g, n, kXScale)) return std::nullopt;
   const Tensor& w = *g.constant(n.inputs[kW]);
   if (w.dtype() != DType::i8 || w.shape().rank() != op->rank || w.count() == 0) return std::nullopt;
   const auto group = n.attributes.get_or<int64_t>("group", 1), channels = w.shape()[0];

@@ -1,4 +1,3 @@
-#include "ops/quant/common/channels_last.h"
 #include "passes/layout/min_cut.h"
 #include "passes/passes.h"
 #include "passes/passes_testing.h"
@@ -232,7 +231,6 @@ struct CodesGraph : TestGraph {
 };
 
 TEST(Layout, ChainOfConvolutionsOfCodes) {
-  if (!ops::multiplies_channels_last_codes()) GTEST_SKIP() << "this processor multiplies them channels-first";
   CodesGraph t;
   const ValueId x = t.input("x", {1, 3, 20, 20});
   const ValueId first = t.conv(t.add("QuantizeLinear", {x, t.scale, t.zero}), {16, 3, 3, 3});

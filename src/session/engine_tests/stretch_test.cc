@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "ops/quant/common/channels_last.h"
 #include "session/session_testing.h"
 
 namespace retort {
@@ -87,7 +86,6 @@ ValueId block_of_codes(TestGraph& t, ValueId x) {
 }
 
 TEST(Stretch, CodesImageByImage) {
-  if (!ops::multiplies_channels_last_codes()) GTEST_SKIP() << "this processor multiplies them channels-first";
   TestGraph t;
   t.output(block_of_codes(t, t.input("x", {t.symbol("n"), 16, 150, 150})), "y");
   SessionOptions options;
