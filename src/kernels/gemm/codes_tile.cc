@@ -15,9 +15,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/gemm/codes_excess.h"
 #include "kernels/gemm/codes_store-inl.h"
 #include "kernels/simd_math.h"
 
@@ -142,6 +144,18 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
   }
 }
 
+/// The excess of a panel times a block of transposed rows.
+void sum_excess(const GemmCodesArgs& g, const codes_detail::Excess& excess, size_t panel, size_t block, int32_t* sums) {
+  const int32_t zeros[kPanel] = {};
+  const uint8_t* const rows = g.transposed + block * kCodesBlockRows * codes_depth(g.k);
+  codes_detail::multiply_excess(excess.chains(panel), excess.count(panel), zeros, rows, 0, 1, sums);
+}
+void add_sums(const int32_t* from, size_t rows, int32_t* sums) {
+  const SumTag d;
+  for (size_t i = 0; i < rows * kPanel; i += kSumLanes)
+    hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, from + i)), d, sums + i);
+}
+
 }  // namespace
 
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
@@ -149,8 +163,9 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
   const auto sum_few = sums_by(unit);
   const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce;
   constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
-  alignas(64) int32_t sums[2 * kTileRows * kPanel];
+  alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
   const size_t depth = codes_depth(g.k);
+  const codes_detail::Excess excess(g.excess, ceil_div(g.n, kPanel));
   if (tiles) codes_detail::begin_tiles();
   for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * (kHeader + depth * kPanel);
@@ -163,6 +178,10 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
         sum_few(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
+      if (excess.any(n0 / kPanel, n0 / kPanel + 1)) {
+        if (i % kCodesBlockRows == 0 || i == part.m0) sum_excess(g, excess, n0 / kPanel, i / kCodesBlockRows, beyond);
+        add_sums(beyond + i % kCodesBlockRows * kPanel, rows, sums);
+      }
       finish_rows(g, i, rows, n0, header, sums);
       i += rows;
     }
@@ -354,9 +373,9 @@ void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t
       for (size_t r = 0; r < std::min<size_t>(4, k - i); ++r) runs[r] = b.bytes((i + r) * stride + j);
       interleave(runs, b.is_signed ? 0x80 : 0, columns, to);
     }
-    if (sums == CodesSums::turned) fill_below(codes, k, depth, 0x80);
+    if (sums >= CodesSums::turned) fill_below(codes, k, depth, 0x80);
     sum(panel, depth);
-    if (sums == CodesSums::turned) make_signed(zeros, codes, depth);
+    if (sums >= CodesSums::turned) make_signed(zeros, codes, depth);
   }
 }
 
@@ -367,7 +386,7 @@ void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Cod
   for (size_t i = 0; i < m; ++i, to += depth) {
     rows[i] = {.zero = zero_of_a(a, zero[i])};
     uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
-    if (sums == CodesSums::turned) {  // unsigned: 128 more
+    if (sums >= CodesSums::turned) {  // unsigned: 128 more
       for (size_t j = 0; j < k; ++j) to[j] = int8_t(to[j] ^ 0x80);
       rows[i].zero += 128;
       sum += 128 * uint32_t(k);
