@@ -266,12 +266,49 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
   }
 }
 
+namespace codes_detail {
+namespace {
+
+constexpr size_t kMostColumns = 32;
+
+void add_row_excess(const ExcessChain* chain, size_t count, const uint8_t* x, int32_t* sums) {
+  for (const ExcessChain* const end = chain + count; chain < end; ++chain) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < kExcessChain; ++i) sum += uint32_t(x[chain->k[i]] * chain->weights[i / 2][i % 2]);
+    sums[chain->column] = int32_t(uint32_t(sums[chain->column]) + sum);
+  }
+}
+
+}  // namespace
+
+void add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, int32_t* beyond, int32_t* sums) noexcept {
+  const size_t width = codes_panel_width(), depth = codes_depth(g.k), at = rows.first % kExcessRows;
+  const Excess excess(g.excess, ceil_div(g.n, width));
+  if (!excess.any(panel, panel + 1)) return;
+  const ExcessChain* const chains = excess.chains(panel);
+  if (g.m < kLeastTransposed) {
+    const auto* x = reinterpret_cast<const uint8_t*>(g.a) + rows.first * depth;
+    for (size_t r = 0; r < rows.count; ++r)
+      add_row_excess(chains, excess.count(panel), x + r * depth, sums + r * width);
+    return;
+  }
+  const int32_t zeros[kMostColumns] = {};
+  if (at == 0 || rows.begins)
+    multiply_excess(chains, excess.count(panel), zeros, g.transposed + (rows.first - at) * depth, depth, 1, beyond);
+  for (size_t i = 0; i < rows.count * width; ++i)
+    sums[i] = int32_t(uint32_t(sums[i]) + uint32_t(beyond[at * width + i]));
+}
+
+}  // namespace codes_detail
+
 size_t codes_transposed_bytes(size_t m, size_t k) {
+  if (m < codes_detail::kLeastTransposed) return 0;
   return checked_mul(checked_mul(ceil_div(m, kCodesBlockRows), kCodesBlockRows, "rows of codes"), codes_depth(k),
                      "rows of codes");
 }
 void transpose_code_rows(const int8_t* rows, size_t m, size_t k, size_t first, uint8_t* to) noexcept {
   const size_t depth = codes_depth(k);
+  if (m < codes_detail::kLeastTransposed) return;
   CodeLines lines{.data = reinterpret_cast<const uint8_t*>(rows) + first * depth};
   lines.rows = std::min(kCodesBlockRows, m - first);
   lines.row_stride = lines.depth = depth;

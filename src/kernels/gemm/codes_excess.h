@@ -89,4 +89,16 @@ void transpose_lines(const CodeLines& lines, uint8_t* to) noexcept;
 void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
                      size_t blocks, int32_t* sums) noexcept;
 
+/// Some rows of a product, all in one block.
+struct ExcessRows {
+  size_t first, count;
+  bool begins;  ///< no rows before them are known
+};
+/// Adds the excess of a panel to sums [row][codes_panel_width()]. `beyond`, for kExcessRows rows, keeps that of the other
+/// rows of a block from call to call.
+void add_excess(const GemmCodesArgs& args, size_t panel, const ExcessRows& rows, int32_t* beyond,
+                int32_t* sums) noexcept;
+/// Below this number of rows of A, the excess of each row is computed apart, without transposed rows.
+inline constexpr size_t kLeastTransposed = 3;
+
 }  // namespace retort::kernels::codes_detail

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/checked.h"
 #include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
@@ -144,18 +143,6 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
   }
 }
 
-/// The excess of a panel times a block of transposed rows.
-void sum_excess(const GemmCodesArgs& g, const codes_detail::Excess& excess, size_t panel, size_t block, int32_t* sums) {
-  const int32_t zeros[kPanel] = {};
-  const uint8_t* const rows = g.transposed + block * kCodesBlockRows * codes_depth(g.k);
-  codes_detail::multiply_excess(excess.chains(panel), excess.count(panel), zeros, rows, 0, 1, sums);
-}
-void add_sums(const int32_t* from, size_t rows, int32_t* sums) {
-  const SumTag d;
-  for (size_t i = 0; i < rows * kPanel; i += kSumLanes)
-    hn::Store(hn::Add(hn::Load(d, sums + i), hn::Load(d, from + i)), d, sums + i);
-}
-
 }  // namespace
 
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
@@ -165,7 +152,6 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
   constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
   alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
   const size_t depth = codes_depth(g.k);
-  const codes_detail::Excess excess(g.excess, ceil_div(g.n, kPanel));
   if (tiles) codes_detail::begin_tiles();
   for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * (kHeader + depth * kPanel);
@@ -178,10 +164,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
         sum_few(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
-      if (excess.any(n0 / kPanel, n0 / kPanel + 1)) {
-        if (i % kCodesBlockRows == 0 || i == part.m0) sum_excess(g, excess, n0 / kPanel, i / kCodesBlockRows, beyond);
-        add_sums(beyond + i % kCodesBlockRows * kPanel, rows, sums);
-      }
+      if (g.excess) codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
       finish_rows(g, i, rows, n0, header, sums);
       i += rows;
     }

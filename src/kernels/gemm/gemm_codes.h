@@ -72,7 +72,7 @@ void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t
 /// For corrected sums: bytes of the excess of B [k, n], and what moves it out of the packed panels; see codes_excess.h.
 size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n);
 void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept;
-/// Bytes of transposed rows of A, and what transposes rows [first, first + 32) of the packed rows.
+/// Bytes of transposed rows of A, and what transposes rows [first, first + 32) of the packed rows; none if A has few.
 inline constexpr size_t kCodesBlockRows = 32;
 size_t codes_transposed_bytes(size_t m, size_t k);
 void transpose_code_rows(const int8_t* rows, size_t m, size_t k, size_t first, uint8_t* to) noexcept;
