@@ -13,28 +13,12 @@ namespace {
 using codes_detail::CodesDepthwise;
 using codes_detail::CodesProduct;
 using codes_detail::DepthwiseBlock;
+using codes_detail::is_depthwise;
 using codes_detail::kLeastBlock;
+using codes_detail::Patch;
 using codes_detail::PixelForm;
 
 constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
-
-bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
-
-/// A row of the product is a patch of the image. Its parts are contiguous in the image: kernel rows, or taps if columns
-/// are dilated. Each part is padded to quads. Parts are joined if pairs that saturate would cross their border.
-struct Patch {
-  size_t parts, columns, bytes, padded;
-  bool joined;
-  explicit Patch(const CodesConvShape& s) {
-    const bool dilated = s.kernel_w > 1 && s.dilation_w > 1;
-    parts = s.kernel_h * (dilated ? s.kernel_w : 1);
-    columns = dilated ? 1 : s.kernel_w;  ///< of the kernel, in a part
-    bytes = checked_mul(columns, s.in_c, "patch");
-    joined = s.saturates() && bytes % 2 != 0;
-    padded = joined ? bytes : round_up(bytes, 4);
-  }
-  size_t depth() const { return round_up(checked_mul(parts, padded, "patch"), 4); }
-};
 
 /// Where the rows of a product come from.
 enum class Rows {
@@ -59,9 +43,9 @@ struct Tasks {
   size_t rows, row_blocks, columns, column_groups;
   explicit Tasks(const CodesConvShape& s) {
     // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
-    // which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
+    // or transposed for 256, which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
     constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
-    constexpr size_t kCopiedColumns = 128;
+    constexpr size_t kCopiedColumns = 128, kTransposedColumns = 256;
     const size_t depth = Patch(s).depth(), width = codes_panel_width(), panels = ceil_div(s.out_c, width);
     const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * width;
     const size_t wanted = std::clamp<size_t>(macs / kTaskMacs, 1, kMostTasks);
@@ -71,8 +55,11 @@ struct Tasks {
     const size_t extent = strips ? s.out_h : pixels, least_rows = strips ? ceil_div(block, s.out_w) : block;
     row_blocks = ceil_div(extent, least_rows);
     rows = ceil_div(extent, row_blocks);
+    const bool corrects = codes_detail::corrects_pairs(s);
+    if (corrects && !strips) rows = round_up(rows, codes_detail::kExcessRows);
     row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
-    const size_t least = rows_of(s) == Rows::pixels ? 1 : std::max<size_t>(1, kCopiedColumns / width);
+    const size_t least_columns = corrects ? kTransposedColumns : rows_of(s) == Rows::pixels ? 1 : kCopiedColumns;
+    const size_t least = std::max<size_t>(1, least_columns / width);
     const size_t groups = std::clamp<size_t>(panels / least, 1, ceil_div(wanted, row_blocks));
     columns = ceil_div(panels, groups) * width;
     column_groups = ceil_div(s.out_c, columns);
@@ -200,40 +187,42 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
   const CodesConvShape& s = a.shape;
   const Patch patch(s);
   size_t pixel = block * tasks.rows;
-  p.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
-  p.depth = patch.depth();
-  p.a = memory;
+  codes_detail::CodeLines& lines = p.a;
+  lines.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
+  lines.depth = patch.depth();
+  lines.data = memory;
+  lines.flip = p.form.flip;
   switch (rows_of(s)) {
     case Rows::pixels:
-      p.a = a.input + pixel * s.in_pixel_stride;
-      p.a_stride = s.in_pixel_stride;
+      lines.data = a.input + pixel * s.in_pixel_stride;
+      lines.row_stride = s.in_pixel_stride;
       break;
     case Rows::patches:
-      p.a_stride = p.depth;
-      for (size_t i = 0; i < p.rows; ++i)
-        gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * p.depth);
+      lines.row_stride = lines.depth;
+      for (size_t i = 0; i < lines.rows; ++i)
+        gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * lines.depth);
       break;
     case Rows::strips: {
       const Strip strip(s);
       const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
-      p.lines = std::min(tasks.rows, s.out_h - first);
-      copy_strip(a, strip, b, first, p.lines, memory);
+      lines.lines = std::min(tasks.rows, s.out_h - first);
+      copy_strip(a, strip, b, first, lines.lines, memory);
       pixel = (b * s.out_h + first) * s.out_w;
       if (patch.joined) {
         uint8_t* const rows = memory + strip.size(s, tasks.rows);
-        join_patches(s, patch, memory, p.lines, rows);
-        p.a = rows;
-        p.a_stride = p.depth;
-        p.rows = std::exchange(p.lines, 1) * s.out_w;
+        join_patches(s, patch, memory, lines.lines, rows);
+        lines.data = rows;
+        lines.row_stride = lines.depth;
+        lines.rows = std::exchange(lines.lines, 1) * s.out_w;
         break;
       }
-      p.rows = s.out_w;
-      p.a_stride = s.stride_w * s.in_c;
-      p.a_line = s.stride_h * strip.bytes;
+      lines.rows = s.out_w;
+      lines.row_stride = s.stride_w * s.in_c;
+      lines.line_stride = s.stride_h * strip.bytes;
       p.y_line = s.out_w * s.out_pixel_stride;
-      p.parts = patch.parts;
-      p.part_stride = s.dilation_h * strip.bytes;
-      p.depth = patch.padded;
+      lines.parts = patch.parts;
+      lines.part_stride = s.dilation_h * strip.bytes;
+      lines.depth = patch.padded;
       break;
     }
   }
@@ -246,60 +235,57 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
 /// and `n` the first channel.
 void multiply_and_add(const ConvCodesArgs& a, CodesProduct p, size_t pixel, size_t n, uint8_t* memory) {
   const CodesResidual& r = a.residual;
-  CodeRows rows{p.lines * p.rows, p.columns, p.columns, r.pixel_stride, p.y_stride};
+  CodeRows rows{p.a.lines * p.a.rows, p.columns, p.columns, r.pixel_stride, p.y_stride};
   CodeRun sum = r.sum, other = r.other;
   sum.codes = p.y;
   other.codes = static_cast<const uint8_t*>(other.codes) + pixel * r.pixel_stride + n;
   p.y = memory;
   p.y_stride = p.columns;
-  p.y_line = p.rows * p.columns;
+  p.y_line = p.a.rows * p.columns;
   codes_detail::multiply_codes(p);
   add_codes({memory, a.output_signed, a.output_zero, r.scale}, other, sum, rows);
 }
-/// Bytes that it uses.
-size_t sum_bytes(const CodesConvShape& s) {
-  const Tasks tasks(s);
-  const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, s.out_w, "lines") : tasks.rows;
-  return round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
-}
+/// Working memory of a worker: first the rows, then what multiply_and_add() uses, then the excess.
+struct WorkerMemory {
+  size_t rows, sums = 0, excess = 0;
+  WorkerMemory(const CodesConvShape& s, bool residual) : rows(worker_bytes(s)) {
+    const Tasks tasks(s);
+    const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, s.out_w, "lines") : tasks.rows;
+    if (residual) sums = round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
+    if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_bytes(pixels, Patch(s).depth());
+  }
+  size_t bytes() const { return checked_add(checked_add(rows, sums, "rows of codes"), excess, "rows of codes"); }
+};
 
 void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
   const CodesConvShape& s = a.shape;
   const Tasks tasks(s);
   const bool adds = a.residual.other.codes;
-  const size_t depth = Patch(s).depth(), rows_bytes = worker_bytes(s), bytes = rows_bytes + (adds ? sum_bytes(s) : 0);
+  const WorkerMemory of_worker(s, adds);
+  const size_t depth = Patch(s).depth(), bytes = of_worker.bytes();
+  codes_detail::Excess excess;
+  if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_in(s, a.packed);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
     CodesProduct p{.form = form_of(a), .saturates = s.saturates(), .columns = std::min(tasks.columns, s.out_c - n)};
     auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
     const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;
+    p.excess = excess;
+    p.first_panel = n / codes_panel_width();
+    p.transposed = memory + of_worker.rows + of_worker.sums;
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;
     p.y += n;
-    adds ? multiply_and_add(a, p, pixel, n, memory + rows_bytes) : codes_detail::multiply_codes(p);
+    adds ? multiply_and_add(a, p, pixel, n, memory + of_worker.rows) : codes_detail::multiply_codes(p);
   });
-}
-
-/// The number of blocks of channels.
-size_t depthwise_blocks(size_t channels) {
-  size_t count = 0;
-  for (size_t first = 0; first < channels; ++count) first += codes_detail::depthwise_block(first, channels).width;
-  return count;
-}
-/// Block i: all but those of the rest are equally wide.
-DepthwiseBlock depthwise_block_at(size_t channels, size_t i) {
-  const size_t width = 2 * codes_panel_width(), whole = std::min(i, channels / width);
-  DepthwiseBlock block = codes_detail::depthwise_block(whole * width, channels);
-  for (; i > whole; --i) block = codes_detail::depthwise_block(block.first + block.width, channels);
-  return block;
 }
 
 void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
   const CodesConvShape& s = a.shape;
   constexpr size_t kTaskResults = 64 << 10, kMostTasks = 32;
-  const size_t blocks = depthwise_blocks(s.out_c);
+  const size_t blocks = codes_detail::depthwise_blocks(s.out_c);
   const size_t wanted =
       std::clamp<size_t>(s.out_pixels() * round_up(s.out_c, kLeastBlock) / kTaskResults, 1, kMostTasks);
   const size_t parts = std::min(s.out_h, ceil_div(wanted, s.batch * blocks));
@@ -308,7 +294,7 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   const size_t quads = round_up(codes_detail::depthwise_quads_bytes(s), 128);
   const size_t filters = round_up(s.kernel_h, 4) * s.kernel_w;
   par.for_each(s.batch * per_image, [&](size_t task, int worker) {
-    const auto [channel, width] = depthwise_block_at(s.out_c, task % blocks);
+    const auto [channel, width] = codes_detail::depthwise_block_at(s.out_c, task % blocks);
     const size_t b = task / per_image;
     CodesDepthwise w{.form = form_of(a), .shape = &s, .width = width, .channels = std::min(width, s.out_c - channel)};
     w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
@@ -325,40 +311,6 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   });
 }
 
-void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
-  for (DepthwiseBlock block{}; block.first < s.out_c; block.first += block.width) {
-    block = codes_detail::depthwise_block(block.first, s.out_c);
-    for (size_t k = 0; k < s.kernel_h; k += 4) {
-      for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block.width) {
-        for (size_t place = 0; place < block.width; ++place) {
-          const size_t channel = block.first + codes_detail::depthwise_channel(block.width, place);
-          for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i)
-            to[place * 4 + i - k] = filters[(channel * s.kernel_h + i) * s.kernel_w + j];
-        }
-      }
-    }
-  }
-}
-
-void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
-  const Patch patch(s);
-  const size_t width = codes_panel_width(), taps = s.kernel_h * s.kernel_w, depth = patch.depth();
-  for (size_t o = 0; o < s.out_c; ++o) {
-    int8_t* column = to + o / width * width * depth + o % width * 4;
-    for (size_t tap = 0; tap < taps; ++tap) {
-      const size_t start = tap / patch.columns * patch.padded + tap % patch.columns * s.in_c;
-      const int8_t* from = filters + o * s.in_c * taps + tap;
-      int8_t* quad = column + start / 4 * 4 * width;
-      for (size_t c = 0, at = start % 4; c < s.in_c; ++c, from += taps) {
-        quad[at] = *from;
-        if (++at < 4) continue;
-        at = 0;
-        quad += 4 * width;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 bool suits_conv_codes(const ConvShape& s) {
@@ -367,38 +319,11 @@ bool suits_conv_codes(const ConvShape& s) {
   return !s.input_is_nchw || (s.in_c <= kFewChannels && (s.kernel_w == 1 || s.dilation_w == 1));
 }
 
-size_t conv_codes_places(const ConvShape& s) {
-  return round_up(s.out_c, is_depthwise(s) ? kLeastBlock : codes_panel_width());
-}
-size_t conv_codes_channel(const ConvShape& s, size_t place) {
-  if (!is_depthwise(s)) return place;
-  const size_t width = 2 * codes_panel_width(), i = place / width;
-  DepthwiseBlock block = depthwise_block_at(s.out_c, i);
-  while (block.first + block.width <= place) block = codes_detail::depthwise_block(block.first + block.width, s.out_c);
-  return block.first + codes_detail::depthwise_channel(block.width, place - block.first);
-}
-
-int32_t conv_codes_zero([[maybe_unused]] const CodesConvShape& s, int32_t zero, bool is_signed) {
-#if defined(__aarch64__)  // its exact products are those of signed codes
-  if (!s.saturates()) return is_signed ? zero : zero - 128;
-#endif
-  return is_signed ? zero + 128 : zero;
-}
-
-size_t conv_codes_packed_bytes(const CodesConvShape& s) {
-  const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
-  return checked_mul(conv_codes_places(s), depth, "filters");
-}
-void pack_conv_codes(const CodesConvShape& s, const int8_t* filters, void* packed) noexcept {
-  auto* to = static_cast<int8_t*>(packed);
-  is_depthwise(s) ? pack_depthwise(s, filters, to) : pack_panels(s, filters, to);
-}
-
 size_t conv_codes_scratch_bytes(const CodesConvShape& s, bool residual, int workers) {
   if (s.out_pixels() == 0) return 0;
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
-  return checked_mul(worker_bytes(s) + (residual ? sum_bytes(s) : 0), size_t(workers), "rows of codes");
+  return checked_mul(WorkerMemory(s, residual).bytes(), size_t(workers), "rows of codes");
 }
 
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept {

@@ -23,9 +23,9 @@ struct CodesConvShape : ConvShape {
 /// Whether the shape is supported: one group, or as many groups as channels of the image and of the result.
 bool suits_conv_codes(const ConvShape& shape);
 
-/// Bytes of the packed form of filters [out_c, in_c / groups, kernel_h, kernel_w]. It depends on the instruction level,
-/// but not on batch, spatial sizes, strides, padding or pixel strides. 64-byte aligned.
-size_t conv_codes_packed_bytes(const CodesConvShape& shape);
+/// Bytes of the packed form of filters [out_c, in_c / groups, kernel_h, kernel_w]. It depends on the instruction level
+/// and the weights, but not on batch, spatial sizes, strides, padding or pixel strides. 64-byte aligned.
+size_t conv_codes_packed_bytes(const CodesConvShape& shape, const int8_t* filters);
 /// `packed` must be zero.
 void pack_conv_codes(const CodesConvShape& shape, const int8_t* filters, void* packed) noexcept;
 

@@ -4,8 +4,27 @@
 
 #include "base/checked.h"
 #include "kernels/conv/conv_codes.h"
+#include "kernels/gemm/codes_excess.h"
 
 namespace retort::kernels::codes_detail {
+
+inline bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
+
+/// A row of the product is a patch of the image. Its parts are contiguous in the image: kernel rows, or taps if columns
+/// are dilated. Each part is padded to quads. Parts are joined if pairs that saturate would cross their border.
+struct Patch {
+  size_t parts, columns, bytes, padded;
+  bool joined;
+  explicit Patch(const CodesConvShape& s) {
+    const bool dilated = s.kernel_w > 1 && s.dilation_w > 1;
+    parts = s.kernel_h * (dilated ? s.kernel_w : 1);
+    columns = dilated ? 1 : s.kernel_w;  ///< of the kernel, in a part
+    bytes = checked_mul(columns, s.in_c, "patch");
+    joined = s.saturates() && bytes % 2 != 0;
+    padded = joined ? bytes : round_up(bytes, 4);
+  }
+  size_t depth() const { return round_up(checked_mul(parts, padded, "patch"), 4); }
+};
 
 /// What both parts do with pixels and results. A pixel is made unsigned by `flip`, which inverts the sign bit or
 /// nothing.
@@ -15,23 +34,42 @@ struct PixelForm {
   int32_t result_zero = 0;
 };
 
+/// Whether exact sums are those of pairs that cannot saturate, plus their excess: see codes_excess.h.
+inline bool corrects_pairs([[maybe_unused]] const CodesConvShape& s) {
+#if defined(__x86_64__)
+  return s.groups == 1 && s.sums == CodesSums::exact && codes_unit() == CodesUnit::pairs;
+#else
+  return false;
+#endif
+}
+
+/// Bytes of the filters without their excess.
+size_t panels_bytes(const CodesConvShape& shape);
+/// What follows the panels of filters, if it corrects pairs.
+Excess excess_in(const CodesConvShape& shape, const int8_t* packed);
+
 /// Rows of codes times panels of filters: result [lines][rows][columns]. A row has parts that may be apart, so that the
 /// rows of neighbouring pixels can overlap.
 struct CodesProduct {
   PixelForm form;
-  bool saturates = false;      ///< see CodesSums::saturating
-  const uint8_t* a = nullptr;  ///< row i of line l starts at l · a_line + i · a_stride
-  size_t lines = 1, rows = 0, columns = 0;
-  size_t a_line = 0, a_stride = 0;
-  size_t parts = 1, part_stride = 0;  ///< bytes from a part to the next
-  size_t depth = 0;                   ///< bytes of a part, a multiple of 4
-  const int8_t* filters = nullptr;    ///< [panel][part][depth / 4][codes_panel_width()][4]
-  const int32_t* bias = nullptr;      ///< these have whole panels
+  bool saturates = false;  ///< see CodesSums::saturating
+  CodeLines a;             ///< depth is a multiple of 4; bits are inverted as for `form`
+  size_t columns = 0;
+  const int8_t* filters = nullptr;  ///< [panel][part][depth / 4][codes_panel_width()][4]
+  Excess excess;                    ///< of the pairs of all panels
+  size_t first_panel = 0;           ///< that of `filters`
+  uint8_t* transposed = nullptr;    ///< excess_bytes() of working memory, if there is any excess
+  const int32_t* bias = nullptr;    ///< these have whole panels
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;
   size_t y_line = 0, y_stride = 0;
 };
 void multiply_codes(const CodesProduct& product) noexcept;
+/// Working memory for the excess of `rows` rows.
+inline size_t excess_bytes(size_t rows, size_t k) {
+  const size_t bytes = checked_add(k, codes_panel_width() * sizeof(int32_t), "rows of codes");
+  return round_up(checked_mul(excess_blocks(rows) * kExcessRows, bytes, "rows of codes"), 128);
+}
 
 /// Channels of a depthwise convolution are computed in blocks: as wide as a vector of bytes, and for the rest a half, a
 /// quarter, down to kLeastBlock.
@@ -51,6 +89,11 @@ inline size_t depthwise_channel(size_t width, size_t place) {
   const size_t piece = place / 4, blocks = width / kLeastBlock;
   return piece % blocks * kLeastBlock + piece / blocks * 4 + place % 4;
 }
+
+/// The number of blocks of channels.
+size_t depthwise_blocks(size_t channels);
+/// Block i: all but those of the rest are equally wide.
+DepthwiseBlock depthwise_block_at(size_t channels, size_t i);
 
 /// Columns whose sums are computed at the same time, and of a run whose quads stay in the first-level cache.
 inline constexpr size_t kDepthwiseColumns = 4, kDepthwiseRun = 64;

@@ -80,32 +80,38 @@ struct Tile {
   const CodesProduct& p;
   const Columns& columns;
   const int8_t* filters;  ///< a panel
-  const int32_t* bias;
-  size_t ahead;  // bytes from the filters to those that the tile requests for later
+  const int32_t* begin;   ///< what products are added to: a bias for all rows, or sums of the first row of a line
+  size_t begin_step;      ///< from a row to the next
+  size_t ahead;           // bytes from the filters to those that the tile requests for later
 };
 
+/// A tile from row i of a line on.
 template <size_t kRows, CodesUnit kUnit, bool kFlip, bool kPlain>
-void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
+void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexcept {
   const SumTag d;
-  const size_t stride = t.p.a_stride, y_stride = t.p.y_stride;
+  const size_t stride = t.p.a.row_stride, y_stride = t.p.y_stride,
+               begin_step = kUnit == CodesUnit::saturating ? t.begin_step : 0;
+  const int32_t* begin = t.begin + i * begin_step;
+  a += i * stride;
+  y += i * y_stride;
   const uint8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 5
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
-  const Sums flip = hn::Set(d, int32_t(0x01010101u * t.p.form.flip));
+  const Sums flip = hn::Set(d, int32_t(0x01010101u * t.p.a.flip));
   Sums s[kRows][2];
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; ++r) {
-    s[r][0] = hn::LoadU(d, t.bias);
-    s[r][1] = hn::LoadU(d, t.bias + kSumLanes);
+    s[r][0] = hn::LoadU(d, begin + r * begin_step);
+    s[r][1] = hn::LoadU(d, begin + r * begin_step + kSumLanes);
   }
   const int8_t* w = t.filters;
-  for (size_t part = t.p.parts; part > 0; --part) {
-    for (size_t i = 0; i < t.p.depth; i += 4, w += 4 * kPanel) {
+  for (size_t part = t.p.a.parts; part > 0; --part) {
+    for (size_t k = 0; k < t.p.a.depth; k += 4, w += 4 * kPanel) {
       __builtin_prefetch(w + t.ahead, 0, 2);  // into the second level
       const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
 #pragma GCC unroll 14
       for (size_t r = 0; r < kRows; ++r) {
-        Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + i)));
+        Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + k)));
         if constexpr (kFlip) pixel = hn::Xor(pixel, flip);
         const QuadB x(pixel);
         dot<kUnit>(w0, x, s[r][0]);
@@ -113,7 +119,7 @@ void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
       }
     }
 #pragma GCC unroll 5
-    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.part_stride;
+    for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.a.part_stride;
   }
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; r += 2) {
@@ -122,23 +128,16 @@ void multiply_tile(const Tile& t, const uint8_t* a, uint8_t* y) noexcept {
   }
 }
 
-using TileFn = void (*)(const Tile&, const uint8_t*, uint8_t*) noexcept;
+using TileFn = void (*)(const Tile&, size_t, const uint8_t*, uint8_t*) noexcept;
 template <CodesUnit kUnit, bool kFlip, bool kPlain, size_t... kRows>
 constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows...>) {
   return {&multiply_tile<kRows + 1, kUnit, kFlip, kPlain>...};
 }
 
-const TileFn* saturated_tiles(bool flip) {
-  using Rows = std::make_index_sequence<kMostSaturatedRows>;
-  static constexpr std::array<TileFn, kMostSaturatedRows> forms[2] = {
-      tiles<CodesUnit::saturating, false, false>(Rows()), tiles<CodesUnit::saturating, true, false>(Rows())};
-  return forms[flip].data();
-}
-
 template <CodesUnit kUnit>
 const TileFn* tiles_for(bool flip, bool plain) {
-  using Rows = std::make_index_sequence<kMostRows>;
-  static constexpr std::array<TileFn, kMostRows> forms[2][2] = {
+  using Rows = std::make_index_sequence<kUnit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows>;
+  static constexpr std::array<TileFn, Rows::size()> forms[2][2] = {
       {tiles<kUnit, false, false>(Rows()), tiles<kUnit, false, true>(Rows())},
       {tiles<kUnit, true, false>(Rows()), tiles<kUnit, true, true>(Rows())}};
   return forms[flip][plain].data();
@@ -146,12 +145,13 @@ const TileFn* tiles_for(bool flip, bool plain) {
 
 /// The forms of a tile by its number of rows less 1.
 const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Columns& columns) {
-  if (unit == CodesUnit::saturating) return saturated_tiles(flip);
   const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
-  if constexpr (kTwoUnits) {
+  if (unit == CodesUnit::saturating) return tiles_for<CodesUnit::saturating>(flip, plain);
+  if constexpr (HWY_ARCH_ARM_A64) {
     if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
   }
-  return tiles_for<CodesUnit::quads>(flip, plain);
+  // At SSE4, nothing is left: exact sums are those of pairs, too.
+  return tiles_for < HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads > (flip, plain);
 }
 
 #if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
@@ -163,12 +163,12 @@ using codes_detail::TileSigns;
 struct TileGrid {
   size_t per_line, rows, count, step, steps;
   explicit TileGrid(const CodesProduct& p)
-      : per_line(ceil_div(p.rows, kTileRows)),
-        rows(ceil_div(p.rows, per_line)),
-        count(p.lines * per_line),
-        step(std::min(p.depth, codes_detail::kTileDepth)) {
-    while (p.depth % step != 0) step -= 4;
-    steps = p.parts * (p.depth / step);
+      : per_line(ceil_div(p.a.rows, kTileRows)),
+        rows(ceil_div(p.a.rows, per_line)),
+        count(p.a.lines * per_line),
+        step(std::min(p.a.depth, codes_detail::kTileDepth)) {
+    while (p.a.depth % step != 0) step -= 4;
+    steps = p.a.parts * (p.a.depth / step);
   }
   /// With less depth than `kLeastDepth`, more time goes into storing sums than into products; a step takes about the
   /// time of `kLeastQuads` products of a row and two vectors of quads.
@@ -211,7 +211,7 @@ void tile_biases(const CodesProduct& p, const int8_t* filters, const int32_t* bi
   Sums s[2] = {hn::LoadU(d, bias), hn::LoadU(d, bias + kSumLanes)};
   if (p.form.flip != 0) {
     const QuadB flip(hn::Set(d, int32_t(0x01010101u * p.form.flip)));
-    for (size_t i = 0; i < p.parts * p.depth; i += 4, filters += 4 * kPanel) {
+    for (size_t i = 0; i < p.a.parts * p.a.depth; i += 4, filters += 4 * kPanel) {
       dot<CodesUnit::quads>(QuadA(load_quads(filters)), flip, s[0]);
       dot<CodesUnit::quads>(QuadA(load_quads(filters + HWY_MAX_BYTES)), flip, s[1]);
     }
@@ -229,7 +229,7 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
     is_signed ? codes_detail::multiply_tiles<TileSigns::signed_signed>(first, second, stride, w)
               : codes_detail::multiply_tiles<TileSigns::unsigned_signed>(first, second, stride, w);
   };
-  const size_t panel = kPanel * p.parts * p.depth, per_part = p.depth / grid.step;
+  const size_t panel = kPanel * p.a.parts * p.a.depth, per_part = p.a.depth / grid.step;
   const int8_t* const filters = p.filters + n / kPanel * panel;
   alignas(64) int32_t biases[kPanel];
   tile_biases(p, filters, p.bias + n, biases);
@@ -240,9 +240,9 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
   const size_t pairs = ceil_div(grid.rows, size_t(2)), at_once = ceil_div(2 * pairs, grid.steps);
   TileSums sums[2];
   const auto tile_at = [&](size_t t, uint8_t*& y) {
-    const size_t line = t / grid.per_line, row = std::min(t % grid.per_line * grid.rows, p.rows - grid.rows);
+    const size_t line = t / grid.per_line, row = std::min(t % grid.per_line * grid.rows, p.a.rows - grid.rows);
     y = p.y + line * p.y_line + row * p.y_stride + n;
-    return p.a + line * p.a_line + row * p.a_stride;
+    return p.a.data + line * p.a.line_stride + row * p.a.row_stride;
   };
   size_t at = 0;
   for (size_t t = 0; t < grid.count; t += 2, at ^= 1) {
@@ -251,10 +251,10 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
     const uint8_t *a0 = tile_at(t, now.y[0]), *a1 = two ? tile_at(t + 1, now.y[1]) : nullptr;
     codes_detail::fill_tiles(biases);
     const int8_t* w = filters;
-    for (size_t part = 0; part < p.parts; ++part) {
+    for (size_t part = 0; part < p.a.parts; ++part) {
       for (size_t i = 0; i < per_part; ++i, w += grid.step * kPanel) {
-        const size_t offset = part * p.part_stride + i * grid.step;
-        multiply(a0 + offset, two ? a1 + offset : nullptr, p.a_stride, w);
+        const size_t offset = part * p.a.part_stride + i * grid.step;
+        multiply(a0 + offset, two ? a1 + offset : nullptr, p.a.row_stride, w);
         for (size_t line = 0; line < lines_ahead; ++line, ahead += kLine) __builtin_prefetch(ahead, 0, 2);
         finish_pairs<kPlain>(columns, grid.rows, p.y_stride, at_once, before);
       }
@@ -288,18 +288,28 @@ bool multiply_in_tiles(const CodesProduct&) noexcept { return false; }
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   if (unit == CodesUnit::tiles && multiply_in_tiles(p)) return;
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
-  const size_t most = p.saturates ? kMostSaturatedRows : kMostRows;
-  const size_t count = ceil_div(p.rows, most), even = ceil_div(p.rows, count);
+  const size_t most = unit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows, lines_rows = p.a.lines * p.a.rows;
+  const size_t count = ceil_div(p.a.rows, most), even = ceil_div(p.a.rows, count), k = p.a.k();
+  const size_t blocks = codes_detail::excess_blocks(lines_rows), block_bytes = codes_detail::kExcessRows * k;
+  auto* const sums = reinterpret_cast<int32_t*>(p.transposed + blocks * block_bytes);
+  if (p.excess.any(p.first_panel, p.first_panel + ceil_div(p.columns, kPanel)))
+    codes_detail::transpose_lines(p.a, p.transposed);
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
-    const TileFn* const tiles = choose_tiles(unit, p.form.flip != 0, columns);
-    const size_t panel = kPanel * p.parts * p.depth;
-    Tile tile{p, columns, p.filters + n / kPanel * panel, p.bias + n, panel};
-    for (size_t line = 0; line < p.lines; ++line) {
-      const uint8_t* a = p.a + line * p.a_line;
+    const TileFn* const tiles = choose_tiles(unit, p.a.flip != 0, columns);
+    Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, kPanel * k};
+    const size_t panel = p.first_panel + n / kPanel;
+    if (p.excess.any(panel, panel + 1)) {
+      codes_detail::multiply_excess(p.excess.chains(panel), p.excess.count(panel), p.bias + n, p.transposed, k, blocks,
+                                    sums);
+      tile.begin = sums;
+      tile.begin_step = kPanel;
+    }
+    for (size_t line = 0; line < p.a.lines; ++line, tile.begin += p.a.rows * tile.begin_step) {
+      const uint8_t* a = p.a.data + line * p.a.line_stride;
       uint8_t* y = p.y + line * p.y_line + n;
-      for (size_t i = 0; i < p.rows; i += even) {
-        tiles[std::min(even, p.rows - i) - 1](tile, a + i * p.a_stride, y + i * p.y_stride);
+      for (size_t i = 0; i < p.a.rows; i += even) {
+        tiles[std::min(even, p.a.rows - i) - 1](tile, i, a, y);
         tile.ahead ^= kLine;  // two tiles request all of the next panel, which may come from far away
       }
     }
@@ -313,7 +323,11 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::codes_detail {
 
 void multiply_codes(const CodesProduct& product) noexcept {
-  RETORT_SELECT_CODES(codes_product)(product, product.saturates ? CodesUnit::saturating : codes_unit());
+  CodesUnit unit = product.saturates ? CodesUnit::saturating : codes_unit();
+#if defined(__x86_64__)
+  if (unit == CodesUnit::pairs) unit = CodesUnit::saturating;  // with the excess
+#endif
+  RETORT_SELECT_CODES(codes_product)(product, unit);
 }
 
 }  // namespace retort::kernels::codes_detail

@@ -77,8 +77,9 @@ struct CodesCase {
     return y;
   }
   std::vector<uint8_t> kernel(const Parallel& par = Parallel()) const {
-    testing::Lines packed(conv_codes_packed_bytes(s)), scratch(conv_codes_scratch_bytes(s, adds, par.workers()));
-    std::memset(packed.data(), 0, conv_codes_packed_bytes(s));
+    const size_t bytes = conv_codes_packed_bytes(s, filters.data());
+    testing::Lines packed(bytes), scratch(conv_codes_scratch_bytes(s, adds, par.workers()));
+    std::memset(packed.data(), 0, bytes);
     pack_conv_codes(s, filters.data(), packed.data());
     const size_t places = conv_codes_places(s), depth = filters.size() / s.out_c;
     std::vector<int32_t> biases(places);

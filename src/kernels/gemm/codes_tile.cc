@@ -18,6 +18,7 @@
 #include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/gemm/codes_excess.h"
 #include "kernels/gemm/codes_store-inl.h"
 #include "kernels/simd_math.h"
 
@@ -149,7 +150,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
   const auto sum_few = sums_by(unit);
   const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce;
   constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
-  alignas(64) int32_t sums[2 * kTileRows * kPanel];
+  alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
   const size_t depth = codes_depth(g.k);
   if (tiles) codes_detail::begin_tiles();
   for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
@@ -163,6 +164,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
         sum_few(rows, g.a + i * depth, depth, codes, sums);
       else
         codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
+      if (g.excess) codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
       finish_rows(g, i, rows, n0, header, sums);
       i += rows;
     }
@@ -354,9 +356,9 @@ void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t
       for (size_t r = 0; r < std::min<size_t>(4, k - i); ++r) runs[r] = b.bytes((i + r) * stride + j);
       interleave(runs, b.is_signed ? 0x80 : 0, columns, to);
     }
-    if (sums == CodesSums::turned) fill_below(codes, k, depth, 0x80);
+    if (sums >= CodesSums::turned) fill_below(codes, k, depth, 0x80);
     sum(panel, depth);
-    if (sums == CodesSums::turned) make_signed(zeros, codes, depth);
+    if (sums >= CodesSums::turned) make_signed(zeros, codes, depth);
   }
 }
 
@@ -367,7 +369,7 @@ void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Cod
   for (size_t i = 0; i < m; ++i, to += depth) {
     rows[i] = {.zero = zero_of_a(a, zero[i])};
     uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
-    if (sums == CodesSums::turned) {  // unsigned: 128 more
+    if (sums >= CodesSums::turned) {  // unsigned: 128 more
       for (size_t j = 0; j < k; ++j) to[j] = int8_t(to[j] ^ 0x80);
       rows[i].zero += 128;
       sum += 128 * uint32_t(k);

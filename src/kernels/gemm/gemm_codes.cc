@@ -45,7 +45,7 @@ namespace {
 struct CodesForms {
   int32_t of_a, of_b;
   CodesForms(CodesSums sums, bool a_signed, bool b_signed)
-      : of_a(form(a_signed, sums != CodesSums::turned)), of_b(form(b_signed, sums == CodesSums::turned)) {}
+      : of_a(form(a_signed, sums < CodesSums::turned)), of_b(form(b_signed, sums >= CodesSums::turned)) {}
   static int32_t form(bool is_signed, bool becomes_signed) {
     return is_signed == becomes_signed ? 0 : becomes_signed ? -128 : 128;
   }
@@ -56,13 +56,14 @@ struct CodesForms {
 void gemm_codes_reference(const GemmCodesArgs& g, const Codes& a, const Codes& a_zero, const Codes& b,
                           const Codes& b_zero) noexcept {
   const CodesForms forms(g.sums, a.is_signed, b.is_signed);
+  const bool saturates = g.sums == CodesSums::saturating || g.sums == CodesSums::turned;
   for (size_t i = 0; i < g.m; ++i) {
     for (size_t j = 0; j < g.n; ++j) {
       const auto code_of_a = [&](size_t l) { return l < g.k ? a[i * g.k + l] + forms.of_a : 0; };
       const auto code_of_b = [&](size_t l) { return l < g.k ? b[l * g.n + j] + forms.of_b : 0; };
       uint32_t sum = uint32_t(g.rows[i].bias);
       for (size_t l = 0; l < g.k; ++l) sum += uint32_t((a[i * g.k + l] - a_zero[i]) * (b[l * g.n + j] - b_zero[j]));
-      for (size_t l = 0; l < g.k && g.sums != CodesSums::exact; l += 2) {
+      for (size_t l = 0; l < g.k && saturates; l += 2) {
         const int32_t pair = code_of_a(l) * code_of_b(l) + code_of_a(l + 1) * code_of_b(l + 1);
         sum += uint32_t(std::clamp(pair, INT16_MIN, INT16_MAX) - pair);
       }

@@ -49,7 +49,10 @@ enum class CodesSums : uint8_t {
   exact,       ///< A signed, B unsigned
   saturating,  ///< the same forms; pairs saturate
   turned,      ///< A unsigned, B signed; pairs saturate
+  corrected,   ///< the same forms; exact: pairs of B that would saturate have an excess, which is added apart
 };
+/// Whether corrected sums are supported and faster than exact ones, at the current instruction level.
+bool corrects_code_pairs();
 
 /// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
 /// The rows may be packed where they are, codes_depth(k) bytes apart.
@@ -66,6 +69,13 @@ size_t codes_packed_bytes(size_t k, size_t n);
 /// `packed` is the memory of all of B.
 void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero, void* packed,
                       CodesSums sums = CodesSums::exact) noexcept;
+/// For corrected sums: bytes of the excess of B [k, n], and what moves it out of the packed panels; see codes_excess.h.
+size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n);
+void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept;
+/// Bytes of transposed rows of A, and what transposes rows [first, first + 32) of the packed rows; none if A has few.
+inline constexpr size_t kCodesBlockRows = 32;
+size_t codes_transposed_bytes(size_t m, size_t k);
+void transpose_code_rows(const int8_t* rows, size_t m, size_t k, size_t first, uint8_t* to) noexcept;
 /// Sets the zero points and sums of a panel whose codes are complete. `sums` is false if the zero points of A are all
 /// 0.
 void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept;
@@ -93,6 +103,8 @@ struct GemmCodesArgs {
   const void* packed_b = nullptr;
   bool same_zero = false;  ///< all columns of B have the same zero point
   CodesSums sums = CodesSums::exact;
+  const void* excess = nullptr;         ///< of corrected sums
+  const uint8_t* transposed = nullptr;  ///< A, for the excess
   CodesResult c;
 };
 /// Distributed over the pool.

@@ -87,6 +87,14 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, CodesSu
   GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data()};
   args.sums = sums;
   args.c = c;
+  testing::Lines excess(code_excess_bytes(o.b_codes(), s.n, s.k, s.n)), transposed(codes_transposed_bytes(s.m, s.k));
+  if (sums == CodesSums::corrected && !plain) {
+    split_code_excess(s.k, s.n, b.data(), excess.data());
+    for (size_t row = 0; row < s.m; row += kCodesBlockRows)
+      transpose_code_rows(to, s.m, s.k, row, reinterpret_cast<uint8_t*>(transposed.data()));
+    args.excess = excess.data();
+    args.transposed = reinterpret_cast<const uint8_t*>(transposed.data());
+  }
   if (plain)
     gemm_codes_reference(args, o.a_codes(), a_zero, o.b_codes(), b_zero);
   else
@@ -116,9 +124,10 @@ void expect_equal(const Operands& o) {
                                 : kind == 2 ? -7
                                             : 0,
                         .residual = kind == 4 ? o.residual.data() : nullptr};
-    for (const CodesSums sums : {CodesSums::exact, CodesSums::saturating, CodesSums::turned}) {
+    for (const CodesSums sums : {CodesSums::exact, CodesSums::saturating, CodesSums::turned, CodesSums::corrected}) {
       const std::vector<char> want = multiply(o, c, true, sums);
       for_each_unit([&] {
+        if (sums == CodesSums::corrected && !corrects_code_pairs()) return;
         EXPECT_EQ(want, multiply(o, c, false, sums))
             << cat("{}x{}x{} signed {} {} zeros {} result {} sums {} {} unit {}", o.s.m, o.s.n, o.s.k, o.a_signed,
                    o.b_signed, int(o.zeros), kind, int(sums), isa_name(current_isa()), int(codes_unit()));

@@ -40,7 +40,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     if (saturates(c.options(), *w)) state->sums = kernels::CodesSums::saturating;
     const kernels::CodesConvShape s{geometry(unknown, w->shape(), nullptr), state->sums};
     if (!kernels::suits_conv_codes(s)) return nullptr;
-    state->filters = c.packed(kernels::conv_codes_packed_bytes(s),
+    state->filters = c.packed(kernels::conv_codes_packed_bytes(s, w->data<int8_t>()),
                               [&](void* to) { kernels::pack_conv_codes(s, w->data<int8_t>(), to); });
     const int32_t zero = kernels::conv_codes_zero(s, codes_of(*x_zero)[0], x_zero->dtype() == DType::i8);
     state->numbers = by_place(numbers_of(c, s.out_c), s, w->data<int8_t>(), zero);

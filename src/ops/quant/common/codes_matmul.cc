@@ -11,6 +11,7 @@ namespace {
 struct Rows {
   int8_t* codes;
   kernels::CodeRow* rows;
+  uint8_t* transposed;
   kernels::CodesSums sums;
 };
 void pack_a(const kernels::Codes& a, const kernels::Codes& zero, const MatMulShape& s, size_t offset, const Rows& to,
@@ -23,6 +24,10 @@ void pack_a(const kernels::Codes& a, const kernels::Codes& zero, const MatMulSha
     kernels::pack_code_rows(part, s.k, end - begin, s.k, zeros, to.codes + begin * depth, to.rows + begin, to.sums);
   };
   kernels::for_chunks(parallel, s.m, pack, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, s.k)));
+  if (to.sums != kernels::CodesSums::corrected) return;
+  parallel.for_each(ceil_div(s.m, kernels::kCodesBlockRows), [&](size_t block, int) {
+    kernels::transpose_code_rows(to.codes, s.m, s.k, block * kernels::kCodesBlockRows, to.transposed);
+  });
 }
 
 /// Memory for B [k, n].
@@ -84,10 +89,20 @@ std::unique_ptr<State> CodesMatMul::prepare(PrepareContext& c, bool any_a) const
   packed->stride = round_up(kernels::codes_packed_bytes(k, n), 64);
   if (saturates(c.options(), *weights) && (any_a || c.type(a).dtype == DType::u8))
     packed->sums = kernels::CodesSums::turned;
-  packed->memory = c.packed(checked_mul(packed->stride, count, "packed weights"), [&](void* to) {
-    for (size_t i = 0; i < count; ++i, zeros.first += n)
-      pack_b({codes.bytes(i * size), codes.is_signed}, zeros,
-             {k, n, static_cast<char*>(to) + i * packed->stride, packed->sums}, c.parallel());
+  else if (kernels::corrects_code_pairs())
+    packed->sums = kernels::CodesSums::corrected;
+  size_t bytes = checked_mul(packed->stride, count, "packed weights");
+  for (size_t i = 0; i < count && packed->sums == kernels::CodesSums::corrected; ++i) {
+    packed->excess.push_back(bytes);
+    const kernels::Codes matrix{codes.bytes(i * size), codes.is_signed};
+    bytes = checked_add(bytes, kernels::code_excess_bytes(matrix, n, k, n), "packed weights");
+  }
+  packed->memory = c.packed(bytes, [&](void* to) {
+    for (size_t i = 0; i < count; ++i, zeros.first += n) {
+      char* const panels = static_cast<char*>(to) + i * packed->stride;
+      pack_b({codes.bytes(i * size), codes.is_signed}, zeros, {k, n, panels, packed->sums}, c.parallel());
+      if (!packed->excess.empty()) kernels::split_code_excess(k, n, panels, static_cast<char*>(to) + packed->excess[i]);
+    }
   });
   c.release(b);
   return packed;
@@ -99,7 +114,9 @@ CodesMatMul::Memory::Memory(const RunContext& c, const CodesMatMul& op, void* ba
   codes = parts.take<int8_t>(kernels::codes_rows_bytes(s.m, s.k));
   rows = parts.take<kernels::CodeRow>(s.m);
   columns = parts.take<float>(s.n);
-  panels = parts.take<char>(c.state<PackedCodes>() && s.b_size ? 0 : kernels::codes_packed_bytes(s.k, s.n));
+  const auto* packed = s.b_size ? c.state<PackedCodes>() : nullptr;
+  panels = parts.take<char>(packed ? 0 : kernels::codes_packed_bytes(s.k, s.n));
+  transposed = parts.take<uint8_t>(packed && !packed->excess.empty() ? kernels::codes_transposed_bytes(s.m, s.k) : 0);
 }
 
 CodesMatMul::Scales CodesMatMul::scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const {
@@ -122,7 +139,7 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
   if (scales) y.column_scale = memory.columns;
   const auto pack_rows = [&](size_t matrix) {
     a_zeros.first = matrix * s.m;
-    pack_a(a_codes, a_zeros, s, matrix * s.a_size, {memory.codes, memory.rows, sums}, c.parallel());
+    pack_a(a_codes, a_zeros, s, matrix * s.a_size, {memory.codes, memory.rows, memory.transposed, sums}, c.parallel());
     if (scales && !scales->a.single())
       for (size_t r = 0; r < s.m; ++r) memory.rows[r].scale = scales->a[a_zeros.first + r];
   };
@@ -145,6 +162,10 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
     kernels::GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows};
     args.packed_b = panels;
     args.sums = sums;
+    if (sums == kernels::CodesSums::corrected) {
+      args.excess = static_cast<const char*>(state->memory.get()) + state->excess[of_b];
+      args.transposed = memory.transposed;
+    }
     args.c = y;
     kernels::gemm_codes(args, c.parallel());
     y.data = static_cast<char*>(y.data) + y_bytes;

@@ -9,7 +9,8 @@ namespace retort::ops {
 /// Matrices packed by pack_code_panels(), one after the other.
 struct PackedCodes : State {
   std::shared_ptr<const void> memory;
-  size_t stride = 0;  ///< in bytes
+  size_t stride = 0;           ///< in bytes
+  std::vector<size_t> excess;  ///< of corrected sums: where that of each matrix is in the memory
   kernels::CodesSums sums = kernels::CodesSums::exact;
 };
 
@@ -39,6 +40,7 @@ struct CodesMatMul {
     kernels::CodeRow* rows;
     float* columns;
     char* panels;
+    uint8_t* transposed;
     Memory(const RunContext& c, const CodesMatMul& op, void* base);
   };
 };

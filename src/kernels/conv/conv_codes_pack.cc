@@ -1,0 +1,162 @@
+// Packs filters for convolutions of codes.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "kernels/conv/conv_codes_parts.h"
+
+namespace retort::kernels {
+namespace codes_detail {
+
+size_t depthwise_blocks(size_t channels) {
+  size_t count = 0;
+  for (size_t first = 0; first < channels; ++count) first += depthwise_block(first, channels).width;
+  return count;
+}
+DepthwiseBlock depthwise_block_at(size_t channels, size_t i) {
+  const size_t width = 2 * codes_panel_width(), whole = std::min(i, channels / width);
+  DepthwiseBlock block = depthwise_block(whole * width, channels);
+  for (; i > whole; --i) block = depthwise_block(block.first + block.width, channels);
+  return block;
+}
+
+size_t panels_bytes(const CodesConvShape& s) {
+  const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
+  return checked_mul(conv_codes_places(s), depth, "filters");
+}
+Excess excess_in(const CodesConvShape& s, const int8_t* packed) {
+  return {packed + panels_bytes(s), conv_codes_places(s) / codes_panel_width()};
+}
+
+}  // namespace codes_detail
+
+namespace {
+
+using codes_detail::DepthwiseBlock;
+using codes_detail::is_depthwise;
+using codes_detail::kLeastBlock;
+using codes_detail::Patch;
+
+void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
+  for (DepthwiseBlock block{}; block.first < s.out_c; block.first += block.width) {
+    block = codes_detail::depthwise_block(block.first, s.out_c);
+    for (size_t k = 0; k < s.kernel_h; k += 4) {
+      for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block.width) {
+        for (size_t place = 0; place < block.width; ++place) {
+          const size_t channel = block.first + codes_detail::depthwise_channel(block.width, place);
+          for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i)
+            to[place * 4 + i - k] = filters[(channel * s.kernel_h + i) * s.kernel_w + j];
+        }
+      }
+    }
+  }
+}
+
+/// The place of weights in the rows of a product.
+struct FilterOrder {
+  Patch patch;
+  size_t in_c, taps;
+  explicit FilterOrder(const CodesConvShape& s) : patch(s), in_c(s.in_c), taps(s.kernel_h * s.kernel_w) {}
+  /// Calls f(k, weight) for the weights of one channel, by increasing k.
+  template <typename F>
+  void each(const int8_t* filter, F&& f) const {
+    for (size_t tap = 0; tap < taps; ++tap) {
+      const size_t k = start(tap);
+      for (size_t c = 0; c < in_c; ++c) f(k + c, filter[c * taps + tap]);
+    }
+  }
+  /// Calls f(k, weight) for the excess of all pairs.
+  template <typename F>
+  void each_excess(const int8_t* filter, F&& f) const {
+    if (in_c % 2 == 0) {  // pairs are of the same tap
+      for (size_t tap = 0; tap < taps; ++tap) {
+        const int8_t* weight = filter + tap;
+        for (size_t c = 0; c < in_c; c += 2, weight += 2 * taps) add_pair(start(tap) + c, weight[0], weight[taps], f);
+      }
+      return;
+    }
+    size_t before = SIZE_MAX;  // the k of the last weight
+    int32_t first = 0;
+    each(filter, [&](size_t k, int32_t weight) {
+      if (k % 2 == 1 && before == k - 1) add_pair(k - 1, first, weight, f);
+      before = k;
+      first = weight;
+    });
+  }
+
+ private:
+  size_t start(size_t tap) const { return tap / patch.columns * patch.padded + tap % patch.columns * in_c; }
+  template <typename F>
+  static void add_pair(size_t k, int32_t w0, int32_t w1, F& f) {
+    const codes_detail::PairExcess excess(w0, w1);
+    if (excess.weight != 0) f(excess.second ? k + 1 : k, excess.weight);
+  }
+};
+
+void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
+  const FilterOrder order(s);
+  const size_t width = codes_panel_width(), depth = order.patch.depth();
+  const auto column = [&](size_t o) { return to + o / width * width * depth + o % width * 4; };
+  const auto place = [&](size_t k) { return k / 4 * 4 * width + k % 4; };
+  for (size_t o = 0; o < s.out_c; ++o) {
+    int8_t* const at = column(o);
+    order.each(filters + o * s.in_c * order.taps, [&](size_t k, int8_t weight) { at[place(k)] = weight; });
+  }
+  if (!codes_detail::corrects_pairs(s)) return;
+  const size_t panels = conv_codes_places(s) / width;
+  auto* const first = reinterpret_cast<uint32_t*>(to + codes_detail::panels_bytes(s));
+  auto* chain = reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1);
+  for (size_t o = 0; o < s.out_c; ++o) {
+    codes_detail::ExcessSlots slots;
+    int8_t* const weights = column(o);
+    order.each_excess(filters + o * s.in_c * order.taps, [&](size_t k, int32_t weight) {
+      weights[place(k)] = int8_t(weights[place(k)] - weight);
+      const size_t slot = slots.add(weight), i = slot % codes_detail::kExcessChain;
+      codes_detail::ExcessChain& at = chain[slot / codes_detail::kExcessChain];
+      at.column = uint32_t(o % width);
+      at.k[i] = uint32_t(k);
+      at.weights[i / 2][i % 2] = at.weights[i / 2][i % 2 + 2] = int8_t(weight);
+    });
+    chain += slots.chains();
+    first[o / width + 1] = uint32_t(chain - reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1));
+  }
+}
+
+}  // namespace
+
+size_t conv_codes_places(const ConvShape& s) {
+  return round_up(s.out_c, is_depthwise(s) ? kLeastBlock : codes_panel_width());
+}
+size_t conv_codes_channel(const ConvShape& s, size_t place) {
+  if (!is_depthwise(s)) return place;
+  const size_t width = 2 * codes_panel_width(), i = place / width;
+  DepthwiseBlock block = codes_detail::depthwise_block_at(s.out_c, i);
+  while (block.first + block.width <= place) block = codes_detail::depthwise_block(block.first + block.width, s.out_c);
+  return block.first + codes_detail::depthwise_channel(block.width, place - block.first);
+}
+
+int32_t conv_codes_zero([[maybe_unused]] const CodesConvShape& s, int32_t zero, bool is_signed) {
+#if defined(__aarch64__)  // its exact products are those of signed codes
+  if (!s.saturates()) return is_signed ? zero : zero - 128;
+#endif
+  return is_signed ? zero + 128 : zero;
+}
+
+size_t conv_codes_packed_bytes(const CodesConvShape& s, const int8_t* filters) {
+  const size_t panels = codes_detail::panels_bytes(s);
+  if (!codes_detail::corrects_pairs(s)) return panels;
+  const FilterOrder order(s);
+  size_t chains = 0;
+  for (size_t o = 0; o < s.out_c; ++o) {
+    codes_detail::ExcessSlots slots;
+    order.each_excess(filters + o * s.in_c * order.taps, [&](size_t, int32_t weight) { slots.add(weight); });
+    chains += slots.chains();
+  }
+  const size_t bytes = codes_detail::Excess::bytes(conv_codes_places(s) / codes_panel_width(), chains);
+  return checked_add(panels, bytes, "filters");
+}
+void pack_conv_codes(const CodesConvShape& s, const int8_t* filters, void* packed) noexcept {
+  auto* to = static_cast<int8_t*>(packed);
+  is_depthwise(s) ? pack_depthwise(s, filters, to) : pack_panels(s, filters, to);
+}
+
+}  // namespace retort::kernels

@@ -1,0 +1,319 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/codes_excess.cc"
+#include "kernels/gemm/codes_excess.h"
+
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "kernels/dispatch.h"
+#include "kernels/gemm/codes_store-inl.h"
+#include "kernels/gemm/codes_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+// Processors that multiply quads have no need of it.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+namespace {
+
+using codes_detail::CodeLines;
+using codes_detail::ExcessChain;
+using codes_detail::kExcessRows;
+using ByteTag = hn::Repartition<uint8_t, SumTag>;
+using Bytes = hn::Vec<ByteTag>;
+constexpr size_t kStepBytes = 16;                          ///< of a row, transposed at once
+constexpr size_t kRowsOfVector = HWY_MAX_BYTES;            ///< transposed rows
+constexpr size_t kVectors = kExcessRows / kRowsOfVector;   ///< of a block
+constexpr size_t kRowBlocks = HWY_MAX_BYTES / kStepBytes;  ///< of 16 rows, in a vector
+
+/// Up to sixteen bytes of a row; `count` is a multiple of four.
+HWY_INLINE auto load_part(const uint8_t* p, size_t count) {
+  const hn::FixedTag<uint8_t, kStepBytes> d;
+  if (HWY_LIKELY(count >= kStepBytes)) return hn::LoadU(d, p);
+  const hn::Repartition<uint64_t, decltype(d)> halves;
+  uint64_t low = 0, high = 0;
+  if (count == 4) {
+    std::memcpy(&low, p, 4);
+  } else {
+    std::memcpy(&low, p, 8);
+    if (count > 8) std::memcpy(&high, p + 8, 4);
+  }
+  return hn::BitCast(d, hn::InterleaveLower(halves, hn::Set(halves, low), hn::Set(halves, high)));
+}
+
+/// Element i of the vectors 2i and 2i + 1, and of the rest: a step of a transposition.
+HWY_INLINE void interleave(const Bytes (&from)[16], Bytes (&to)[16]) {
+  const ByteTag d;
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 8; ++i) {
+    to[2 * i] = hn::InterleaveLower(d, from[i], from[i + 8]);
+    to[2 * i + 1] = hn::InterleaveUpper(d, from[i], from[i + 8]);
+  }
+}
+
+/// Transposes `count` bytes of kRowsOfVector rows, which `row(i)` points to.
+template <typename F>
+HWY_INLINE void transpose_step(F&& row, size_t count, uint8_t flip, uint8_t* to) {
+  const ByteTag d;
+  const Bytes flips = hn::Set(d, flip);
+  Bytes a[16], b[16];
+#pragma GCC unroll 16
+  for (size_t i = 0; i < 16; ++i) {
+    if constexpr (kRowBlocks == 1)
+      a[i] = load_part(row(i), count);
+    else
+      a[i] = hn::Combine(d, load_part(row(i + 16), count), load_part(row(i), count));
+    a[i] = hn::Xor(a[i], flips);
+  }
+  interleave(a, b);
+  interleave(b, a);
+  interleave(a, b);
+  interleave(b, a);
+#pragma GCC unroll 16
+  for (size_t i = 0; i < 16; ++i) {
+    if (i < count) hn::Store(a[i], d, to + i * kExcessRows);
+  }
+}
+
+void transpose_rows(const CodeLines& l, const uint8_t* const (&rows)[kRowsOfVector], uint8_t* to) {
+  for (size_t part = 0; part < l.parts; ++part, to += l.depth * kExcessRows) {
+    const size_t offset = part * l.part_stride;
+    for (size_t i = 0; i < l.depth; i += kStepBytes) {
+      // The last bytes are transposed again if fewer remain.
+      if (i > 0) i = std::min(i, l.depth - kStepBytes);
+      transpose_step([&](size_t r) { return rows[r] + offset + i; }, l.depth - i, l.flip, to + i * kExcessRows);
+    }
+  }
+}
+
+/// to [row][0, 4) = the transposed sums of four columns. A vector has four rows, and at 256 bits four more that follow
+/// sixteen rows later.
+HWY_INLINE void store_columns(const Sums (&columns)[4], int32_t* to) {
+  constexpr size_t kPanel = 2 * kSumLanes;
+  const SumTag d;
+  const hn::Repartition<int64_t, SumTag> pairs;
+  const auto wide = [&](Sums v) HWY_ATTR { return hn::BitCast(pairs, v); };
+  const auto a = wide(hn::InterleaveLower(d, columns[0], columns[1])),
+             b = wide(hn::InterleaveLower(d, columns[2], columns[3])),
+             e = wide(hn::InterleaveUpper(d, columns[0], columns[1])),
+             f = wide(hn::InterleaveUpper(d, columns[2], columns[3]));
+  const Sums rows[4] = {
+      hn::BitCast(d, hn::InterleaveLower(pairs, a, b)), hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)),
+      hn::BitCast(d, hn::InterleaveLower(pairs, e, f)), hn::BitCast(d, hn::InterleaveUpper(pairs, e, f))};
+#pragma GCC unroll 4
+  for (size_t r = 0; r < 4; ++r) {
+    if constexpr (kRowBlocks == 1) {
+      hn::StoreU(rows[r], d, to + r * kPanel);
+    } else {
+      const hn::Half<SumTag> half;
+      hn::StoreU(hn::LowerHalf(half, rows[r]), half, to + r * kPanel);
+      hn::StoreU(hn::UpperHalf(half, rows[r]), half, to + (r + kStepBytes) * kPanel);
+    }
+  }
+}
+
+HWY_INLINE Pairs multiply_pairs(Bytes unsigned_codes, Sums signed_codes) {
+#if HWY_TARGET == HWY_AVX2
+  return Pairs{_mm256_maddubs_epi16(unsigned_codes.raw, signed_codes.raw)};
+#else
+  return Pairs{_mm_maddubs_epi16(unsigned_codes.raw, signed_codes.raw)};
+#endif
+}
+
+/// sums += the products of a chain and kRowsOfVector rows.
+HWY_INLINE void add_chain(const ExcessChain& chain, const uint8_t* x, Sums (&sums)[4]) {
+  const SumTag d;
+  const PairTag pairs;
+  const ByteTag bytes;
+  const auto step = [&](size_t i, Pairs& low, Pairs& high) HWY_ATTR {
+    const Bytes a = hn::Load(bytes, x + chain.k[2 * i] * kExcessRows),
+                b = hn::Load(bytes, x + chain.k[2 * i + 1] * kExcessRows);
+    const Sums weights = hn::Set(d, load_quad(chain.weights[i]));
+    low = multiply_pairs(hn::InterleaveLower(bytes, a, b), weights);
+    high = multiply_pairs(hn::InterleaveUpper(bytes, a, b), weights);
+  };
+  Pairs low, high, second_low, second_high;
+  step(0, low, high);
+  step(1, second_low, second_high);
+  low = hn::Add(low, second_low);
+  high = hn::Add(high, second_high);
+  const auto widened = [&](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
+  sums[0] = hn::Add(sums[0], widened(hn::InterleaveLower(pairs, low, low)));
+  sums[1] = hn::Add(sums[1], widened(hn::InterleaveUpper(pairs, low, low)));
+  sums[2] = hn::Add(sums[2], widened(hn::InterleaveLower(pairs, high, high)));
+  sums[3] = hn::Add(sums[3], widened(hn::InterleaveUpper(pairs, high, high)));
+}
+
+}  // namespace
+
+void codes_transpose(const CodeLines& l, uint8_t* to) noexcept {
+  const size_t count = l.lines * l.rows, k = l.k();
+  for (size_t first = 0; first < count; first += kExcessRows, to += k * kExcessRows) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      const uint8_t* rows[kRowsOfVector];
+      for (size_t r = 0; r < kRowsOfVector; ++r) {
+        const size_t i = std::min(first + v * kRowsOfVector + r, count - 1);
+        rows[r] = l.data + i / l.rows * l.line_stride + i % l.rows * l.row_stride;
+      }
+      transpose_rows(l, rows, to + v * kRowsOfVector);
+    }
+  }
+}
+
+void codes_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
+                  size_t blocks, int32_t* sums) noexcept {
+  constexpr size_t kPanel = 2 * kSumLanes;
+  for (size_t block = 0; block < blocks * kVectors; ++block, sums += kRowsOfVector * kPanel) {
+    const uint8_t* x = transposed + block / kVectors * k * kExcessRows + block % kVectors * kRowsOfVector;
+    Sums columns[kPanel][4];
+    for (size_t c = 0; c < kPanel; ++c) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; ++v) columns[c][v] = hn::Set(SumTag(), bias[c]);
+    }
+    for (size_t i = 0; i < count; ++i) add_chain(chains[i], x, columns[chains[i].column]);
+    for (size_t c = 0; c < kPanel; c += 4) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; ++v) {
+        const Sums of[4] = {columns[c][v], columns[c + 1][v], columns[c + 2][v], columns[c + 3][v]};
+        store_columns(of, sums + v * 4 * kPanel + c);
+      }
+    }
+  }
+}
+#endif
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::codes_detail {
+
+#if defined(__x86_64__)
+void transpose_lines(const CodeLines& lines, uint8_t* to) noexcept {
+  (current_isa() == Isa::v2 ? &N_SSE4::codes_transpose : &N_AVX2::codes_transpose)(lines, to);
+}
+void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
+                     size_t blocks, int32_t* sums) noexcept {
+  (current_isa() == Isa::v2 ? &N_SSE4::codes_excess : &N_AVX2::codes_excess)(chains, count, bias, transposed, k, blocks,
+                                                                             sums);
+}
+#else
+void transpose_lines(const CodeLines&, uint8_t*) noexcept {}
+void multiply_excess(const ExcessChain*, size_t, const int32_t*, const uint8_t*, size_t, size_t, int32_t*) noexcept {}
+#endif
+
+}  // namespace retort::kernels::codes_detail
+
+namespace retort::kernels {
+
+using codes_detail::CodeLines;
+using codes_detail::Excess;
+using codes_detail::ExcessChain;
+using codes_detail::ExcessSlots;
+using codes_detail::kExcessChain;
+using codes_detail::PairExcess;
+
+bool corrects_code_pairs() {
+#if defined(__x86_64__)
+  return codes_unit() == CodesUnit::pairs;
+#else
+  return false;
+#endif
+}
+
+size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
+  constexpr size_t kColumns = 16;
+  const auto weight = [&](size_t i, size_t j) { return int8_t(*b.bytes(i * stride + j) ^ (b.is_signed ? 0 : 0x80)); };
+  size_t chains = 0;
+  for (size_t j0 = 0; j0 < n; j0 += kColumns) {
+    ExcessSlots slots[kColumns];
+    const size_t columns = std::min(kColumns, n - j0);
+    for (size_t i = 0; i + 1 < k; i += 2) {
+      for (size_t j = 0; j < columns; ++j) {
+        const PairExcess excess(weight(i, j0 + j), weight(i + 1, j0 + j));
+        if (excess.weight != 0) slots[j].add(excess.weight);
+      }
+    }
+    for (const ExcessSlots& of_column : slots) chains += of_column.chains();
+  }
+  return Excess::bytes(ceil_div(n, codes_panel_width()), chains);
+}
+
+void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept {
+  const size_t width = codes_panel_width(), panels = ceil_div(n, width);
+  auto* const first = static_cast<uint32_t*>(excess);
+  auto* const chains = reinterpret_cast<ExcessChain*>(first + panels + 1);
+  ExcessChain* chain = chains;
+  first[0] = 0;
+  for (size_t j = 0; j < n; ++j) {
+    auto* codes = static_cast<int8_t*>(packed) + j / width * codes_panel_bytes(k) + 2 * width * sizeof(int32_t);
+    codes += j % width * 4;
+    ExcessSlots slots;
+    for (size_t i = 0; i + 1 < k; i += 2) {
+      int8_t* const pair = codes + i / 4 * 4 * width + i % 4;
+      const PairExcess of_pair(pair[0], pair[1]);
+      if (of_pair.weight == 0) continue;
+      const size_t slot = slots.add(of_pair.weight), at = slot % kExcessChain;
+      ExcessChain& to = chain[slot / kExcessChain];
+      if (at == 0) to = {.k = {}, .weights = {}, .column = uint32_t(j % width)};
+      to.k[at] = uint32_t(i + of_pair.second);
+      to.weights[at / 2][at % 2] = to.weights[at / 2][at % 2 + 2] = int8_t(of_pair.weight);
+      pair[of_pair.second] = int8_t(pair[of_pair.second] - of_pair.weight);
+    }
+    chain += slots.chains();
+    first[j / width + 1] = uint32_t(chain - chains);
+  }
+}
+
+namespace codes_detail {
+namespace {
+
+constexpr size_t kMostColumns = 32;
+
+void add_row_excess(const ExcessChain* chain, size_t count, const uint8_t* x, int32_t* sums) {
+  for (const ExcessChain* const end = chain + count; chain < end; ++chain) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < kExcessChain; ++i) sum += uint32_t(x[chain->k[i]] * chain->weights[i / 2][i % 2]);
+    sums[chain->column] = int32_t(uint32_t(sums[chain->column]) + sum);
+  }
+}
+
+}  // namespace
+
+void add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, int32_t* beyond, int32_t* sums) noexcept {
+  const size_t width = codes_panel_width(), depth = codes_depth(g.k), at = rows.first % kExcessRows;
+  const Excess excess(g.excess, ceil_div(g.n, width));
+  if (!excess.any(panel, panel + 1)) return;
+  const ExcessChain* const chains = excess.chains(panel);
+  if (g.m < kLeastTransposed) {
+    const auto* x = reinterpret_cast<const uint8_t*>(g.a) + rows.first * depth;
+    for (size_t r = 0; r < rows.count; ++r)
+      add_row_excess(chains, excess.count(panel), x + r * depth, sums + r * width);
+    return;
+  }
+  const int32_t zeros[kMostColumns] = {};
+  if (at == 0 || rows.begins)
+    multiply_excess(chains, excess.count(panel), zeros, g.transposed + (rows.first - at) * depth, depth, 1, beyond);
+  for (size_t i = 0; i < rows.count * width; ++i)
+    sums[i] = int32_t(uint32_t(sums[i]) + uint32_t(beyond[at * width + i]));
+}
+
+}  // namespace codes_detail
+
+size_t codes_transposed_bytes(size_t m, size_t k) {
+  if (m < codes_detail::kLeastTransposed) return 0;
+  return checked_mul(checked_mul(ceil_div(m, kCodesBlockRows), kCodesBlockRows, "rows of codes"), codes_depth(k),
+                     "rows of codes");
+}
+void transpose_code_rows(const int8_t* rows, size_t m, size_t k, size_t first, uint8_t* to) noexcept {
+  const size_t depth = codes_depth(k);
+  if (m < codes_detail::kLeastTransposed) return;
+  CodeLines lines{.data = reinterpret_cast<const uint8_t*>(rows) + first * depth};
+  lines.rows = std::min(kCodesBlockRows, m - first);
+  lines.row_stride = lines.depth = depth;
+  codes_detail::transpose_lines(lines, to + first * depth);
+}
+
+}  // namespace retort::kernels
+#endif

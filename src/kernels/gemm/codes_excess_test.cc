@@ -1,0 +1,52 @@
+// Tests how weights are divided into pairs that cannot saturate and their excess. The kernels are tested by those of
+// convolutions.
+#include "kernels/gemm/codes_excess.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/elementwise/kernel_testing.h"
+
+namespace retort::kernels::codes_detail {
+namespace {
+
+// For codes 0 and 255, the extremes of a sum of products.
+TEST(CodesExcess, PairsWithoutItDoNotSaturate) {
+  for (int32_t w0 = -128; w0 <= 127; ++w0) {
+    for (int32_t w1 = -128; w1 <= 127; ++w1) {
+      const PairExcess excess(w0, w1);
+      const int32_t first = w0 - (excess.second ? 0 : excess.weight), second = w1 - (excess.second ? excess.weight : 0);
+      ASSERT_LE(255 * (std::max(first, 0) + std::max(second, 0)), INT16_MAX) << w0 << " " << w1;
+      ASSERT_GE(255 * (std::min(first, 0) + std::min(second, 0)), INT16_MIN) << w0 << " " << w1;
+      ASSERT_TRUE(first >= -128 && second >= -128 && excess.weight >= -128 && excess.weight <= 127);
+      const bool saturates = 255 * (w0 + w1) > INT16_MAX || 255 * (w0 + w1) < INT16_MIN;
+      ASSERT_EQ(saturates, excess.weight != 0) << w0 << " " << w1;
+    }
+  }
+}
+
+TEST(CodesExcess, ChainsDoNotOverflow) {
+  kernels::testing::Random random(5);
+  for (int round = 0; round < 200; ++round) {
+    ExcessSlots slots;
+    std::vector<std::vector<int32_t>> chains;
+    const auto most = int32_t(random.integer(1, 128)), count = int32_t(random.integer(0, 30));
+    for (int32_t i = 0; i < count; ++i) {
+      const auto weight = int32_t(random.integer(-most, std::min(most, 127)));
+      if (weight == 0) continue;
+      const size_t slot = slots.add(weight), chain = slot / kExcessChain;
+      chains.resize(std::max(chains.size(), chain + 1));
+      ASSERT_EQ(slot % kExcessChain, chains[chain].size());
+      chains[chain].push_back(weight);
+    }
+    ASSERT_EQ(slots.chains(), chains.size());
+    for (const auto& chain : chains) {
+      int32_t positive = 0, negative = 0;
+      for (const int32_t weight : chain) (weight > 0 ? positive : negative) += weight;
+      EXPECT_LE(255 * positive, INT16_MAX);
+      EXPECT_GE(255 * negative, INT16_MIN);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels::codes_detail
