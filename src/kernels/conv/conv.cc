@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
@@ -172,6 +173,18 @@ RowsPlan plan_rows(const ConvShape& s, bool bf16) {
 }  // namespace conv_detail
 
 using namespace conv_detail;
+
+ConvShape lay_down(ConvShape s) {
+  const bool column = s.in_w == 1 && s.out_w == 1 && s.kernel_w == 1 && s.pad_left == 0;
+  if (!column) return s;
+  std::swap(s.in_h, s.in_w);
+  std::swap(s.out_h, s.out_w);
+  std::swap(s.kernel_h, s.kernel_w);
+  s.pad_left = std::exchange(s.pad_top, 0);
+  s.stride_w = std::exchange(s.stride_h, 1);
+  s.dilation_w = std::exchange(s.dilation_h, 1);
+  return s;
+}
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;

@@ -39,7 +39,12 @@ struct ConvShape {
   bool scaled_input = false;
 
   size_t out_pixels() const { return batch * out_h * out_w; }
+  bool operator==(const ConvShape&) const = default;
 };
+
+/// Makes a column of pixels (kernel k x 1) a line: it has the same memory, packed weights are the same since the order of
+/// the taps is, and there are faster algorithms for lines. Other shapes stay as they are.
+ConvShape lay_down(ConvShape shape);
 
 enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels; rows are gathered first if strided or scaled

@@ -105,6 +105,10 @@ std::vector<OpCase> conv_cases() {
                 {33, 3, 7, 7}),
       conv_case("SAME_UPPER", {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 2}}}, {1, 8, 9, 6},
                 {4, 6, 3, 2}),
+      conv_case("a column", {{"pads", Ints{2, 0, 1, 0}}, {"strides", Ints{1, 3}}}, {2, 67, 1, 32}, {40, 32, 5, 1},
+                {2, 66, 1, 40}),
+      conv_case("depthwise, a column", {{"group", int64_t(21)}, {"strides", Ints{2, 1}}}, {2, 19, 1, 21},
+                {21, 1, 5, 1}),
       conv_case("one axis", {{"pads", Ints{2, 1}}, {"dilations", Ints{2}}}, {2, 67, 9}, {10, 9, 3}, {2, 66, 10})};
   add_activations(cases, [](const char* name, Attributes a) {
     return conv_case(name, std::move(a), {1, 5, 7, 9}, {19, 9, 3, 3});

@@ -37,7 +37,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     const ValueType& x = c.type(kX);
     Shape shape = w->shape();
     std::fill(shape.begin(), shape.end(), kSymbolBase);  // no extent is known
-    kernels::ConvShape s = geometry(x.ranked ? x.shape : shape, w->shape(), nullptr);
+    kernels::ConvShape s = kernels::lay_down(geometry(x.ranked ? x.shape : shape, w->shape(), nullptr));
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
     state->strict = c.options().strict;
@@ -57,7 +57,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
 
   kernels::ConvArgs arguments(const RunContext& c) const {
     kernels::ConvArgs a;
-    a.shape = geometry(c.shape(kX), c.shape(kW), &c.out_shape());
+    a.shape = kernels::lay_down(geometry(c.shape(kX), c.shape(kW), &c.out_shape()));
     a.shape.scaled_input = c.has(kScale);
     if (!input_nchw) a.shape.in_pixel_stride = c.row_step(kX);
     a.shape.out_pixel_stride = c.out_row_step();

@@ -99,6 +99,16 @@ TEST(GlobalPool, MeanOfAllPixels) {
 )");
 }
 
+TEST(GlobalPool, MaximumOfAllPixels) {
+  TestGraph t;
+  t.output(t.add("GlobalMaxPool", {t.input("x", {2, 3, 4, 5})}), "y");
+  expect_rewrite(t, {"global_max_pool"}, R"(graph(x: float32[2,3,4,5]) {
+  y: float32[2,3,1,1] = ReduceMax(x, axes#1)
+  return y
+}
+)");
+}
+
 TEST(GlobalPool, MeanOfRowsStays) {
   TestGraph t;
   t.output(t.add("ReduceMean", {t.input("x", {1, 2, 3, 3}), t.ints({3})}, {{"keepdims", int64_t(1)}}), "y");

@@ -1,5 +1,5 @@
 // Replaces ReduceMean over all spatial axes of an image by GlobalAveragePool, which has a channels-last form
-// (MobileNetV3, EfficientNet from torch, ConvNeXt).
+// (MobileNetV3, EfficientNet from torch, ConvNeXt), and GlobalMaxPool by ReduceMax, which has one too (Magika).
 #include <algorithm>
 
 #include "passes/match.h"
@@ -32,8 +32,21 @@ std::optional<Patch> match_global_pool(const Graph& g, const Node& n) {
   return p;
 }
 
+std::optional<Patch> match_global_max_pool(const Graph& g, const Node& n) {
+  const Shape* x = shape_of(g, n.inputs[0]);
+  if (!x || x->rank() < 3) return std::nullopt;
+  std::vector<int64_t> axes;
+  for (size_t i = 2; i < x->rank(); ++i) axes.push_back(int64_t(i));
+  Patch p(g);
+  const std::vector<ValueId> inputs{n.inputs[0], p.constant(int64_tensor(axes), "axes")};
+  p.replace(n.outputs[0], p.add({.type = "ReduceMax", .inputs = inputs}));
+  p.covers(n.id);
+  return p;
+}
+
 constexpr Rule kGlobalPoolRules[] = {
     {"global_pool", "ReduceMean", match_global_pool, {RuleStage::idioms}},
+    {"global_max_pool", "GlobalMaxPool", match_global_max_pool, {RuleStage::idioms}},
 };
 
 }  // namespace
