@@ -13,7 +13,7 @@ import os
 import sys
 
 from check import Wrong, load
-from levels import group_of, write_between
+from levels import complete, exit_code, group_of, write_between
 
 FIGURES = ("ratio", "mean 1", "mean 2", "mean 3", "slowest", "start")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -101,21 +101,16 @@ def main():
     ap.add_argument("--rows", default=os.path.join(HERE, "headlines.tsv"), metavar="FILE")
     ap.add_argument("--page", default="")
     a = ap.parse_args()
-    try:
+
+    def write():
         rows = read_rows(a.rows)
         report, bf16 = load(a.report, "report"), load(a.bf16, "report") if a.bf16 else None
-        try:
-            found = tables(report, bf16, rows)
-        except (KeyError, IndexError, TypeError, ValueError) as e:
-            raise Wrong(f"a report is not complete, or has no peer: {e!r}; measure with --against") from e
-        for name, text in found.items():
+        for name, text in complete(lambda: tables(report, bf16, rows)).items():
             print(text)
             if a.page:
                 write_between(a.page, f"<!-- {name}: begin (make bench-docs) -->", f"<!-- {name}: end -->", text)
-    except Wrong as e:
-        print(f"headlines.py: {e}", file=sys.stderr)
-        return 2
-    return 0
+
+    return exit_code("headlines.py", write)
 
 
 if __name__ == "__main__":

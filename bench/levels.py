@@ -70,24 +70,38 @@ def write_between(page, begin, end, text):
         f.write(f"{head}{begin}\n{text}\n{end}{tail}")
 
 
+def complete(make):
+    """make(), which reads reports and needs all of them to be complete."""
+    try:
+        return make()
+    except (KeyError, IndexError, TypeError, ValueError) as e:
+        raise Wrong(f"a report is not complete, or has no peer: {e!r}; measure with --against") from e
+
+
+def exit_code(script, work):
+    """0, or 2 if work() cannot be done, with the reason."""
+    try:
+        work()
+    except Wrong as e:
+        print(f"{script}: {e}", file=sys.stderr)
+        return 2
+    return 0
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("reports", nargs="+", metavar="REPORT")
     ap.add_argument("--page", default="")
     a = ap.parse_intermixed_args()
-    try:
+
+    def write():
         reports = [load(path, "report") for path in a.reports]
-        try:
-            text = table(reports)
-        except (KeyError, IndexError, TypeError) as e:
-            raise Wrong(f"a report is not complete, or has no peer: {e!r}; measure with --against") from e
+        text = complete(lambda: table(reports))
         print(text)
         if a.page:
             write_between(a.page, BEGIN, END, text)
-    except Wrong as e:
-        print(f"levels.py: {e}", file=sys.stderr)
-        return 2
-    return 0
+
+    return exit_code("levels.py", write)
 
 
 if __name__ == "__main__":

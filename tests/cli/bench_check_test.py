@@ -172,7 +172,7 @@ class Headlines(Reports):
             self.assertIn(words, err)
 
     def test_the_rows_of_the_readme(self):
-        """Each scenario that bench/headlines.tsv names is of a model of the zoo."""
+        """What bench/headlines.tsv names exists: scenarios of models of the zoo that were measured, and groups of them."""
         with open(os.path.join(ROOT, "bench", "headlines.tsv"), encoding="utf-8") as f:
             rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
         named = {name.partition("/")[0] for _, _, figure, what in rows if figure == "ratio" for name in what.split()}
@@ -182,6 +182,12 @@ class Headlines(Reports):
             models |= set(re.findall(r'"(\w+)": made_', f.read()))
         self.assertTrue(named)
         self.assertEqual(named - models, set())
+        with open(os.path.join(ROOT, "bench", "expected.json"), encoding="utf-8") as f:
+            measured = {name for t in json.load(f)["tables"] for name in t["ratios"]}
+        self.assertEqual({name for _, _, figure, what in rows if figure == "ratio" for name in what.split()} - measured, set())
+        with open(os.path.join(ROOT, "docs", "benchmarks.md"), encoding="utf-8") as f:
+            groups = set(re.findall(r"^\| ([^|]+) \| ONNX Runtime ", f.read(), re.MULTILINE))
+        self.assertEqual({what for _, _, figure, what in rows if figure != "ratio"} - groups, set())
 
 
 if __name__ == "__main__":

@@ -64,9 +64,9 @@ bool suits_strips(const ConvShape& shape);
 inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
 StripsPlan plan_strips(const ConvShape& shape);
 
-/// The division of a convolution of an image with few channels: lines of padded input, each of which gives runs of
-/// `run` inputs to a pixel; the runs of neighbouring pixels are `step` floats apart. Packed weights are those of
-/// conv_rows. A task is some rows of the output.
+/// The division of a convolution of an image with few channels, or to few: lines of padded input, each of which gives
+/// runs of `run` inputs to a pixel; the runs of neighbouring pixels are `step` floats apart. Packed weights are those
+/// of conv_rows. A task is some rows of the output.
 struct LinesPlan {
   size_t lines = 0, run = 0, step = 0;
   size_t line_floats = 0;

@@ -129,6 +129,21 @@ TEST(Conv, FirstLayers) {
   check_plain_sums(patches);
 }
 
+TEST(Conv, FewOutputs) {
+  for (const size_t in_c : {5, 8, 16, 31}) {
+    for (const size_t out_c : {1, 4, 7, 8, 15}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 21, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+      c.pad_all(1);
+      check_conv(c.with(ConvAlgorithm::lines));
+      if (out_c <= gemm_panel_width()) {
+        EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::lines);
+      }
+      c.stride_h = 2;
+      check_plain_sums(c);
+    }
+  }
+}
+
 TEST(Conv, OneDimension) {
   for (const size_t dilation : {1, 3, 5}) {
     ConvCase c{.in_c = 16, .out_c = 40, .in_w = 77, .kernel_w = 11, .dilation_w = dilation};

@@ -64,6 +64,19 @@ ConvShape phase_shape(const ConvTransposeShape& s, const Phases& p, size_t y) {
   return c;
 }
 
+// The only input line that a row reads if its kernel has one line; in_h if that lies outside of the image, and for other
+// kernels.
+size_t only_line(const ConvShape& row) {
+  return row.kernel_h == 1 ? std::min(size_t(0) - row.pad_top, row.in_h) : row.in_h;
+}
+
+// The same convolution as one of an image of a single line: that of a single tap then gathers no patches.
+ConvShape of_one_line(ConvShape row) {
+  row.in_h = 1;
+  row.pad_top = 0;
+  return row;
+}
+
 // The weights of every phase are packed for the plain order of sums.
 ConvAlgorithm algorithm_of(const ConvShape& row) {
   return row.groups == 1 ? choose_conv(row, true) : ConvAlgorithm::grouped;
@@ -76,8 +89,12 @@ void run_row(const ConvTransposeArgs& args, const Phases& p, size_t image, size_
   const size_t out_pixel = (image * s.out_h + p.y.first + y * s.stride_h) * s.out_w + p.x.first;
   ConvArgs row;
   row.shape = phase_shape(s, p, y);
-  row.algorithm = algorithm_of(row.shape);
   row.input = args.input + image * s.in_h * s.in_w * s.in_pixel_stride;
+  if (const size_t line = only_line(row.shape); line < s.in_h) {
+    row.shape = of_one_line(row.shape);
+    row.input += line * s.in_w * s.in_pixel_stride;
+  }
+  row.algorithm = algorithm_of(row.shape);
   row.packed = p.packed;
   row.output = args.output + out_pixel * s.out_pixel_stride;
   row.epilogue = args.epilogue;
@@ -118,7 +135,8 @@ size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
     const size_t rows = s.in_h == 1 ? std::max<size_t>(p.y.count, 1) : 1;
     for (size_t y = 0; y < rows; ++y) {
       const ConvShape row = phase_shape(s, p, y);
-      bytes = std::max(bytes, conv_scratch_bytes(row, algorithm_of(row), workers));
+      for (const ConvShape& c : {row, of_one_line(row)})
+        bytes = std::max(bytes, conv_scratch_bytes(c, algorithm_of(c), workers));
     }
   }
   return round_up(bytes, 128);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "base/checked.h"
@@ -210,7 +211,8 @@ HWY_NOINLINE void convolve_tail(const Run& run, const Finish& finish, size_t c0,
       hn::Store(load_first(from + ptrdiff_t(c) * step, n), FloatTag(), to + c * kLanes);
   }
   Run copied = run;
-  copied.input = copy - c0;
+  // Where channel 0 would be. Only the address is used: no array begins there, so a pointer may not be moved to it.
+  copied.input = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(copy) - c0 * sizeof(float));
   copied.step = kLanes;
   copied.line = ptrdiff_t(columns * kLanes);
   convolve(copied, finish, c0, c1);

@@ -183,32 +183,33 @@ class Runner {
     }
   }
 
-  // The scores of the query rows of a group.
-  void dot(const Rows& k, size_t keys, const float* q, float* scores) const {
-    const size_t past = std::min(keys, k.split);
+  // Calls f(shape, items, first) for the past items of a head, if they are elsewhere, and for the others: `first` is the
+  // number of items before them. `row` is the distance of the query rows of a group.
+  template <typename F>
+  void each_part(const Rows& head, size_t keys, size_t size, size_t row, const F& f) const {
+    const size_t past = std::min(keys, head.split);
     kernels::RowItems items{.rows = s_.group(),
                             .count = past,
-                            .size = s_.head_size,
-                            .row_stride = s_.q.head,
-                            .item_stride = k.all.row,
+                            .size = size,
+                            .row_stride = row,
+                            .item_stride = head.all.row,
                             .score_stride = s_.total()};
-    if (past > 0) kernels::dot_rows(items, q, k.past, scores);
+    if (past > 0) f(items, head.past, size_t(0));
     items.count = keys - past;
-    kernels::dot_rows(items, q, k.rest(), scores + past);
+    items.adds = past > 0;
+    f(items, head.rest(), past);
+  }
+  // The scores of the query rows of a group.
+  void dot(const Rows& k, size_t keys, const float* q, float* scores) const {
+    each_part(k, keys, s_.head_size, s_.q.head, [&](const kernels::RowItems& items, const float* from, size_t first) {
+      kernels::dot_rows(items, q, from, scores + first);
+    });
   }
   // The values, weighted by the scores.
   void sum(const Rows& v, size_t keys, const float* scores, float* y) const {
-    const size_t past = std::min(keys, v.split);
-    kernels::RowItems items{.rows = s_.group(),
-                            .count = past,
-                            .size = s_.v_head_size,
-                            .row_stride = s_.y.head,
-                            .item_stride = v.all.row,
-                            .score_stride = s_.total()};
-    if (past > 0) kernels::weighted_rows(items, scores, v.past, y);
-    items.count = keys - past;
-    items.adds = past > 0;
-    kernels::weighted_rows(items, scores + past, v.rest(), y);
+    each_part(v, keys, s_.v_head_size, s_.y.head, [&](const kernels::RowItems& items, const float* from, size_t first) {
+      kernels::weighted_rows(items, scores + first, from, y);
+    });
   }
 
   void scale_result(size_t b, size_t h, size_t i, float factor) const {
