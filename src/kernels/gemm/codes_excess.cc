@@ -222,17 +222,50 @@ bool corrects_code_pairs() {
 #endif
 }
 
+namespace {
+
+constexpr size_t kMostColumns = 32;  ///< of a panel
+
+/// Whether any of n pairs has an excess. Most groups of pairs have none, and this loop is vectorised.
+bool any_excess(const uint8_t* w0, const uint8_t* w1, size_t step, size_t n, uint8_t flip) {
+  unsigned any = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const int sum = int8_t(w0[i * step] ^ flip) + int8_t(w1[i * step] ^ flip);
+    any |= unsigned(sum > codes_detail::kMostOfPair) | unsigned(sum < -codes_detail::kMostOfPair);
+  }
+  return any != 0;
+}
+
+/// Calls f(column, k, excess, weights) for the pairs of a packed panel, by increasing k.
+template <typename F>
+void each_excess(int8_t* codes, size_t k, size_t columns, F&& f) {
+  const size_t width = codes_panel_width();
+  for (size_t i = 0; i + 1 < k; i += 4, codes += 4 * width) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(codes);
+    if (!any_excess(bytes, bytes + 1, 2, 2 * columns, 0)) continue;
+    for (size_t at = 0; at < 4 * columns; at += 2) {
+      const PairExcess excess(codes[at], codes[at + 1]);
+      if (excess.weight != 0 && i + at % 4 + 1 < k)
+        f(at / 4, i + at % 4 + excess.second, excess.weight, codes[at + excess.second]);
+    }
+  }
+}
+
+}  // namespace
+
 size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
   constexpr size_t kColumns = 16;
-  const auto weight = [&](size_t i, size_t j) { return int8_t(*b.bytes(i * stride + j) ^ (b.is_signed ? 0 : 0x80)); };
+  const uint8_t flip = b.is_signed ? 0 : 0x80;
   size_t chains = 0;
-  for (size_t j0 = 0; j0 < n; j0 += kColumns) {
+  for (size_t j = 0; j < n; j += kColumns) {
     ExcessSlots slots[kColumns];
-    const size_t columns = std::min(kColumns, n - j0);
+    const size_t columns = std::min(kColumns, n - j);
     for (size_t i = 0; i + 1 < k; i += 2) {
-      for (size_t j = 0; j < columns; ++j) {
-        const PairExcess excess(weight(i, j0 + j), weight(i + 1, j0 + j));
-        if (excess.weight != 0) slots[j].add(excess.weight);
+      const uint8_t *w0 = b.bytes(i * stride + j), *w1 = w0 + stride;
+      if (!any_excess(w0, w1, 1, columns, flip)) continue;
+      for (size_t c = 0; c < columns; ++c) {
+        const PairExcess excess(int8_t(w0[c] ^ flip), int8_t(w1[c] ^ flip));
+        if (excess.weight != 0) slots[c].add(excess.weight);
       }
     }
     for (const ExcessSlots& of_column : slots) chains += of_column.chains();
@@ -244,32 +277,29 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
   const size_t width = codes_panel_width(), panels = ceil_div(n, width);
   auto* const first = static_cast<uint32_t*>(excess);
   auto* const chains = reinterpret_cast<ExcessChain*>(first + panels + 1);
-  ExcessChain* chain = chains;
+  ExcessChain* end = chains;
   first[0] = 0;
-  for (size_t j = 0; j < n; ++j) {
-    auto* codes = static_cast<int8_t*>(packed) + j / width * codes_panel_bytes(k) + 2 * width * sizeof(int32_t);
-    codes += j % width * 4;
-    ExcessSlots slots;
-    for (size_t i = 0; i + 1 < k; i += 2) {
-      int8_t* const pair = codes + i / 4 * 4 * width + i % 4;
-      const PairExcess of_pair(pair[0], pair[1]);
-      if (of_pair.weight == 0) continue;
-      const size_t slot = slots.add(of_pair.weight), at = slot % kExcessChain;
-      ExcessChain& to = chain[slot / kExcessChain];
-      if (at == 0) to = {.k = {}, .weights = {}, .column = uint32_t(j % width)};
-      to.k[at] = uint32_t(i + of_pair.second);
-      to.weights[at / 2][at % 2] = to.weights[at / 2][at % 2 + 2] = int8_t(of_pair.weight);
-      pair[of_pair.second] = int8_t(pair[of_pair.second] - of_pair.weight);
-    }
-    chain += slots.chains();
-    first[j / width + 1] = uint32_t(chain - chains);
+  for (size_t panel = 0; panel < panels; ++panel) {
+    auto* const codes = static_cast<int8_t*>(packed) + panel * codes_panel_bytes(k) + 2 * width * sizeof(int32_t);
+    const size_t columns = std::min(width, n - panel * width);
+    ExcessSlots counted[kMostColumns], slots[kMostColumns];
+    ExcessChain* begin[kMostColumns];
+    each_excess(codes, k, columns, [&](size_t c, size_t, int32_t weight, int8_t) { counted[c].add(weight); });
+    for (size_t c = 0; c < columns; end += counted[c++].chains()) begin[c] = end;
+    each_excess(codes, k, columns, [&](size_t c, size_t at_k, int32_t weight, int8_t& code) {
+      const size_t slot = slots[c].add(weight), at = slot % kExcessChain;
+      ExcessChain& to = begin[c][slot / kExcessChain];
+      if (at == 0) to = {.k = {}, .weights = {}, .column = uint32_t(c)};
+      to.k[at] = uint32_t(at_k);
+      to.weights[at / 2][at % 2] = to.weights[at / 2][at % 2 + 2] = int8_t(weight);
+      code = int8_t(code - weight);
+    });
+    first[panel + 1] = uint32_t(end - chains);
   }
 }
 
 namespace codes_detail {
 namespace {
-
-constexpr size_t kMostColumns = 32;
 
 void add_row_excess(const ExcessChain* chain, size_t count, const uint8_t* x, int32_t* sums) {
   for (const ExcessChain* const end = chain + count; chain < end; ++chain) {
