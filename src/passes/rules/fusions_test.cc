@@ -99,15 +99,13 @@ TEST(GlobalPool, MeanOfAllPixels) {
 )");
 }
 
-TEST(GlobalPool, MaximumOfAllPixels) {
-  TestGraph t;
-  t.output(t.add("GlobalMaxPool", {t.input("x", {2, 3, 4, 5})}), "y");
-  expect_rewrite(t, {"global_max_pool"}, R"(graph(x: float32[2,3,4,5]) {
+void maximum_of_all_pixels(TestGraph& t) { t.output(t.add("GlobalMaxPool", {t.input("x", {2, 3, 4, 5})}), "y"); }
+const RuleExample maximum_of_all_pixels_example("maximum_of_all_pixels", {"global_max_pool"}, maximum_of_all_pixels,
+                                                R"(graph(x: float32[2,3,4,5]) {
   y: float32[2,3,1,1] = ReduceMax(x, axes#1)
   return y
 }
 )");
-}
 
 TEST(GlobalPool, MeanOfRowsStays) {
   TestGraph t;
