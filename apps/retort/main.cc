@@ -103,6 +103,7 @@ int run_command(int argc, char** argv) try {
       if (option->get_items_expected_max() == 0) option->disable_flag_override();  // --nodes=3 is an error
     }
     retort::cli::refuse_empty_values(*sub);
+    retort::cli::refuse_repeated_values(*sub);
   }
   return parse(app, argc, argv);
 } catch (const retort::cli::Exit& e) {

@@ -27,7 +27,7 @@ namespace api = retort::api;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPause = std::chrono::milliseconds(20);  // 50 requests per second
-constexpr int kBatch = 60, kPaused = 120;               // runs without and with pauses
+constexpr int kBatch = 30, kPaused = 50;                // runs without and with pauses: two seconds with 20 ms a run
 
 double since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();

@@ -47,7 +47,7 @@ def main():
     ap.add_argument("--programs", default="build/release")
     ap.add_argument("--models", default="build/zoo/models")
     ap.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    ap.add_argument("--rounds", type=int, default=5)
+    ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--update", default="")
     a = ap.parse_intermixed_args()
     tables = [table(name, measure(a, name)) for name in a.names]

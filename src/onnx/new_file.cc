@@ -1,6 +1,8 @@
 #include "onnx/new_file.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "base/error.h"
 #include "base/later.h"
@@ -45,7 +48,7 @@ std::string entry_of(int fd) { return cat("/proc/self/fd/{}", fd); }
 /// the file system does not support this.
 int open_nameless(const std::string& path) {
   const size_t folder = path.rfind('/') + 1;
-  const int fd = open(folder == 0 ? "." : path.substr(0, folder).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  const int fd = open(folder == 0 ? "." : path.substr(0, folder).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
   if (fd < 0 || access(entry_of(fd).c_str(), F_OK) == 0) return fd;
   close(fd);  // it could not get a name, since there is no /proc
   return -1;
@@ -54,10 +57,14 @@ int open_nameless(const std::string& path) {
 }  // namespace
 
 NewFile::NewFile(const std::string& path) : path_(file_behind(path)), fd_(open_nameless(path_)) {
-  if (fd_ >= 0) return;
-  temporary_ = temporary_name(path_);
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd_ < 0) open_named();
+}
+
+void NewFile::open_named() {
+  const std::string name = temporary_name(path_);
+  fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_write(path_);
+  temporary_ = name;
 }
 
 NewFile::~NewFile() {
@@ -77,12 +84,31 @@ void NewFile::write_at(size_t offset, std::string_view bytes) {
   });
 }
 
-void NewFile::finish() {
-  if (temporary_.empty()) {  // linkat() does not replace a file, and rename() needs a name
-    const std::string name = temporary_name(path_);
-    if (linkat(AT_FDCWD, entry_of(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail_write(path_);
+void NewFile::give_name() {
+  const std::string name = temporary_name(path_);  // linkat() does not replace a file, and rename() needs a name
+  if (linkat(AT_FDCWD, entry_of(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
     temporary_ = name;
+    return;
   }
+  // Some file systems have files without a name and cannot give them one.
+  struct Nameless {
+    const int fd;
+    ~Nameless() { close_later(fd); }
+  } const written{std::exchange(fd_, -1)};
+  open_named();
+  struct stat status = {};
+  if (fstat(written.fd, &status) != 0) fail_write(path_);
+  in_pieces(size_t(status.st_size), [&](size_t begin, size_t size) {
+    for (off_t at = off_t(begin); at < off_t(begin + size);) {
+      const ssize_t done = sendfile(fd_, written.fd, &at, begin + size - size_t(at));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail_write(path_);
+    }
+  });
+}
+
+void NewFile::finish() {
+  if (temporary_.empty()) give_name();
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
   close(fd_);
   fd_ = -1;

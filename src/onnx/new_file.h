@@ -18,6 +18,9 @@ class NewFile {
   void finish();
 
  private:
+  void open_named();
+  void give_name();
+
   std::string path_, temporary_;  ///< the second is empty as long as the file has no name
   int fd_;
 };

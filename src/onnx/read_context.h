@@ -11,6 +11,9 @@ namespace retort::onnx {
 
 using Opsets = std::map<std::string, int>;
 
+/// Whether no tensor of the model belongs to the program, whose memory must not be freed on another thread.
+inline bool has_only_ours(const ReadOptions& options) { return !options.given || options.given->empty(); }
+
 struct ReadContext {
   ReadContext(Model& target, const ReadOptions& read_options, Source source)
       : model(target), options(read_options), file(std::move(source)), external(read_options, target.path) {}

@@ -2,6 +2,7 @@
 
 #include "base/loading.h"
 #include "onnx/read_graph.h"
+#include "onnx/read_scratch.h"
 
 namespace retort::onnx {
 namespace {
@@ -102,16 +103,24 @@ void Scope::set_attributes(std::vector<ReadAttribute> all, Node& n) {
 void Scope::read_bodies(const std::vector<ReadAttribute>& graphs, Node& n) {
   Captures captures;
   NameSet names;
-  std::vector<Scope> bodies;
-  bodies.reserve(graphs.size());
+  struct ReadBody {
+    ReadBody(std::shared_ptr<Graph> made, Scope& outer, Captures& captures)
+        : graph(std::move(made)), scope(outer, *graph, captures) {}
+    std::shared_ptr<Graph> graph;
+    Scope scope;
+  };
+  const ReadScratch bodies(std::make_shared<std::vector<ReadBody>>(), has_only_ours(c_.options));
+  bodies->reserve(graphs.size());
   for (const ReadAttribute& a : graphs) {
     require(names.insert(a.name).second && !n.attributes.has(a.name), ErrorCode::invalid_graph,
             "attribute '{}' appears twice", a.name);
-    n.bodies.push_back({std::string(a.name), std::make_shared<Graph>(c_.model.dims)});
-    Scope& body = bodies.emplace_back(*this, *n.bodies.back().graph, captures);
-    in_context([&] { return cat("'{}'", a.name); }, [&] { body.read_graph(*a.graph); });
+    ReadBody& body = bodies->emplace_back(std::make_shared<Graph>(c_.model.dims), *this, captures);
+    in_context([&] { return cat("'{}'", a.name); }, [&] { body.scope.read_graph(*a.graph); });
   }
-  for (Scope& body : bodies) body.add_capture_inputs();
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    (*bodies)[i].scope.add_capture_inputs();
+    n.bodies.push_back({std::string(graphs[i].name), (*bodies)[i].graph});
+  }
   n.captures = uint32_t(captures.outer().size());
   n.inputs.insert(n.inputs.end(), captures.outer().begin(), captures.outer().end());
 }

@@ -5,12 +5,11 @@
 
 #include "base/advice.h"
 #include "base/checked.h"
-#include "base/later.h"
-#include "base/loading.h"
 #include "onnx/name_hash.h"
 #include "onnx/opsets.h"
 #include "onnx/read_context.h"
 #include "onnx/read_graph.h"
+#include "onnx/read_scratch.h"
 
 namespace retort {
 namespace onnx {
@@ -180,14 +179,9 @@ void read_everything(ReadContext& c) {
           "missing opset in the model: it must import at least one version of an operator set; set opset_import");
   if (!c.options.newer_opsets) require_known_opsets(c.model.opsets);
   read_functions(c, p.functions);
-  auto main = std::make_shared<Scope>(c, *c.model.graph, c.model.opsets, Scope::Kind::main);
-  try {
-    main->read_graph(*p.graph);
-  } catch (const Error& e) {
-    // It has the names of all values.
-    if (e.code() == ErrorCode::model_load_canceled) drop_later(std::move(main));
-    throw;
-  }
+  // It has the names of all values.
+  const ReadScratch main(std::make_shared<Scope>(c, *c.model.graph, c.model.opsets, Scope::Kind::main));
+  main->read_graph(*p.graph);
 }
 
 constexpr std::string_view kCheck = "check the model with onnx.checker and export it again";
@@ -222,15 +216,14 @@ std::string what_it_is(std::string_view bytes, bool begins) {
   return "give the file of a model, NAME.onnx: this is a text file";
 }
 
-std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, const ReadOptions& options) {
+std::shared_ptr<Model> read_source(std::shared_ptr<Model> made, Source source, const ReadOptions& options) {
   const Source kept = source;  // a copy: the message needs its bytes
+  ReadScratch model(std::move(made), has_only_ours(options));
   try {
     ReadContext c(*model, options, std::move(source));
     read_everything(c);
-    return model;
+    return model.take();
   } catch (Error& e) {
-    const bool all_ours = !options.given || options.given->empty();  // no tensor is the caller's
-    if (e.code() == ErrorCode::model_load_canceled && all_ours) drop_later(std::move(model));
     if (e.code() != ErrorCode::invalid_protobuf) {
       advise(e, kCheck);
       throw;
@@ -249,7 +242,8 @@ std::shared_ptr<Model> read_source(std::shared_ptr<Model> model, Source source, 
 }  // namespace
 
 Function read_function(ReadContext& c, Message m) {
-  Function f;
+  const ReadScratch made(std::make_shared<Function>(), has_only_ours(c.options));
+  Function& f = *made;
   read_signature(c, m, f);
   return in_context([&] { return cat("function '{}:{}'", f.domain, f.name); },
                     [&] {
@@ -257,7 +251,8 @@ Function read_function(ReadContext& c, Message m) {
                       read_defaults(c, m, f);
                       f.body = std::make_shared<Graph>(c.model.dims);
                       f.body->name = f.name;
-                      Scope(c, *f.body, f.opsets, Scope::Kind::function).read_function(m);
+                      const ReadScratch scope(std::make_shared<Scope>(c, *f.body, f.opsets, Scope::Kind::function));
+                      scope->read_function(m);
                       return std::move(f);
                     });
 }

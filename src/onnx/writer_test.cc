@@ -1,9 +1,6 @@
 // Tests that a written model reads back as the same graph with the same bits.
 #include "onnx/writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
 
@@ -314,23 +311,6 @@ TEST(Writer, EndsWhenLoadingIsCancelled) {
     expect_error(ErrorCode::model_load_canceled, "", [&] { file.write_at(0, "bytes"); });
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder / ""));
-}
-
-// Nothing is left of a process that is killed while it writes.
-TEST(Writer, AnUnfinishedFileHasNoName) {
-  const Folder folder;
-  const int nameless = open((folder / "").c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
-  if (nameless < 0) GTEST_SKIP() << "the file system has no files without a name";
-  close(nameless);
-  NewFile file(folder / "whole.onnx");
-  file.write_at(0, "bytes");
-  EXPECT_TRUE(std::filesystem::is_empty(folder / ""));
-  file.finish();
-  EXPECT_EQ(folder.read("whole.onnx"), "bytes");
-  NewFile other(folder / "whole.onnx");
-  other.write_at(0, "new");
-  other.finish();
-  EXPECT_EQ(folder.read("whole.onnx"), "new");
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ class Cli(ToolTest):
         self.fails(1, ["run", DIGITS, "-i", "image=/nowhere.npy"], "/nowhere.npy: No such file")
         self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("u8.npy", self.image.astype(np.uint8))], "'image'", "float32", "uint8")
         self.fails(1, ["run", DIGITS, "-i", "image=" + self.npy("flat.npy", self.image.ravel())], "'image'", "[batch,1,8,8]", "[128]")
-        self.fails(1, ["run", DIGITS, "-i", "image=" + good, "-i", "image=" + good], "'image' is given twice")
+        self.fails(2, ["run", DIGITS, "-i", "image=" + good, "-i", good], "--input gives 'image' twice")
         self.fails(2, ["run", DIGITS, "--shape", "image=2xthree"], "2xthree", "1x3x224x224")
         self.fails(1, ["run", DIGITS, "--shape", "picture=1x1"], "'picture'")
         self.fails(1, ["run", DIGITS, "--shape", "image=1x1x9x9"], "'image'", "[1,1,9,9]")

@@ -219,7 +219,7 @@ class Pages(unittest.TestCase):
 
     def test_a_map_of_a_large_graph(self):
         hidden = 'document.getElementById("map").hidden'
-        self.show("digits")
+        self.show("long", fragment="graph=graph")
         self.assertTrue(self.browser.value(hidden))
         self.show("large", fragment="graph=graph")
         self.assertFalse(self.browser.value(hidden))
@@ -315,6 +315,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(titles["profile"], "digits.onnx: profile")
         self.assertEqual(titles["one"], "Benchmark of digits")
         self.assertRegex(titles["many"], r"^Benchmark of 23 models: long/\S+, model_0/b1, model_1/b1, …$")
+        self.assertLess(len(titles["many"]), 120)  # a long name is shortened
         self.show("many")
         self.assertEqual(self.browser.value('document.getElementById("title").textContent'), titles["many"])
 

@@ -1,8 +1,10 @@
 """Shared by the tests of the command-line tool; RETORT_CLI names the program."""
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -18,6 +20,40 @@ def retort(*words):
     """Runs the tool; returns (exit code, stdout, stderr)."""
     done = subprocess.run([TOOL, *map(str, words)], capture_output=True, encoding="utf-8")
     return done.returncode, done.stdout, done.stderr
+
+
+def until(what, running, seconds=120):
+    """Waits until `what()` is true; False if the process ended before."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        if running.poll() is not None:
+            return False
+        assert time.monotonic() < deadline, "nothing came"
+        time.sleep(0.0005)
+    return True
+
+
+def catches(process, number):
+    """Whether the process has a handler for the signal."""
+    with open(f"/proc/{process}/status", encoding="utf-8") as f:
+        masks = dict(line.split(":", 1) for line in f)
+    return bool(int(masks["SigCgt"], 16) >> (number - 1) & 1)
+
+
+def processor_seconds(process):
+    """Processor time of the process itself."""
+    with open(f"/proc/{process}/stat", encoding="utf-8") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children(process):
+    found = []
+    for other in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{other}/stat", encoding="utf-8", errors="replace") as f:
+            if int(f.read().rsplit(")", 1)[1].split()[1]) == process:
+                found.append(int(other))
+    return found
 
 
 class ToolTest(unittest.TestCase):

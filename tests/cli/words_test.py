@@ -11,12 +11,11 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 import unittest
 
 from onnx import TensorProto, helper
 
-from tool import DIGITS, ROOT, TOOL, ToolTest, retort
+from tool import DIGITS, ROOT, TOOL, ToolTest, processor_seconds, retort, until
 
 
 class Words(ToolTest):
@@ -171,7 +170,7 @@ class Words(ToolTest):
                             (["profile", DIGITS, "--shape", "batch=1024", "--repeat", "100000"], "slowest nodes")):
             for sent in (signal.SIGINT, signal.SIGTERM):
                 running = subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
-                time.sleep(2)
+                self.assertTrue(until(lambda running=running: processor_seconds(running.pid) > 0.3, running))  # the engine runs
                 running.send_signal(sent)
                 out, err = running.communicate(timeout=60)
                 self.assertEqual(running.returncode, 128 + sent, err)

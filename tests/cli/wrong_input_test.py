@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
-"""Wrong input to every command: wrong_input.tsv has the cases. No message is silence or the raw text of a library."""
+"""Wrong input to every command: wrong_*.tsv have the cases. No message is silence or the raw text of a library."""
+import glob
 import json
 import os
 import re
 import shlex
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import unittest
+import warnings
+import zipfile
+import zlib
 
 import numpy as np
 import onnx
@@ -16,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 from run_test import png
 from tool import DIGITS, TOOL, ToolTest, retort
 
-CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong_input.tsv")
+CASES = sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong_*.tsv")))
 # What the libraries that the program is built from say.
 RAW = re.compile(r"basic_|std::|what\(\)|json\.exception|vector::|terminate called|required TEXT|bad_alloc|protozero|invalid_argument\b|stoi|"
                  r"Run with --help|is required|excludes|requires|ExistingFile|Could not convert|unordered_map")
@@ -24,11 +30,12 @@ NO_JSON = {"words"}
 
 
 def cases():
-    with open(CASES, encoding="utf-8") as f:
-        for number, line in enumerate(f, 1):
-            if line.strip() and not line.startswith("#"):
-                code, words, parts = line.rstrip("\n").split("\t")
-                yield number, int(code), words, parts.split("|")
+    for name in CASES:
+        with open(name, encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                if line.strip() and not line.startswith("#"):
+                    code, words, parts = line.rstrip("\n").split("\t")
+                    yield f"{os.path.basename(name)}:{number}", int(code), words, parts.split("|")
 
 
 def values(names, dtype, shape):
@@ -96,16 +103,89 @@ class WrongInput(ToolTest):
             "blank": self.save("blank.csv", b"\n\n"), "list": self.save("list.txt", image.encode() + b"\n"), "openquote": self.save("open.txt", b'"a b\n'),
             "badlist": self.save("bad.txt", b"picture=1\n"), "report": self.save("report.json", b'{"format": 2}')}
 
+    def arrays(self):
+        def npy(name, described, version=1, size=None):
+            header = ("{" + described + ", }\n").encode()
+            return self.save(name + ".npy", b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H", len(header) if size is None else size) + header + bytes(64))
+
+        def shaped(name, shape, kind="'<f4'", **settings):
+            return npy(name, f"'descr': {kind}, 'fortran_order': False, 'shape': {shape}", **settings)
+        made = {name: shaped(name, "(2,)", kind) for name, kind in (("objects", "'|O'"), ("records", "[('a', '<f4')]"), ("doubles", "'<f8'"), ("times", "'<M8[ns]'"))}
+        made |= {name: shaped(name, shape) for name, shape in (("negative", "(-2,)"), ("endless", f"({2**63 - 1},)"), ("squared", f"({2**32}, {2**32})"), ("digitsshape", f"({10**30},)"), ("listshape", "[2]"))}
+        return {**made, "version9": shaped("version9", "(2,)", version=9), "longheader": shaped("longheader", "(2,)", size=65000),
+                "noshape": npy("noshape", "'descr': '<f4'"), "nodescr": npy("nodescr", "'shape': (2,)")}
+
+    def archives(self):
+        with open(self.npy("one.npy", np.ones(2, np.float32)), "rb") as f:
+            one = f.read()
+
+        def archive(name, entries, method=zipfile.ZIP_STORED):
+            with warnings.catch_warnings(), zipfile.ZipFile(self.path(name + ".npz"), "w", method) as f:
+                warnings.simplefilter("ignore")
+                for entry in entries:
+                    f.writestr(entry, one)
+            return self.path(name + ".npz")
+        flipped = archive("whole", ["x.npy"])
+        with open(flipped, "rb") as f:
+            damaged = bytearray(f.read())
+        damaged[len(one)] ^= 1
+        return {"twice": archive("twice", ["x.npy", "x.npy"]), "lzma": archive("lzma", ["x.npy"], zipfile.ZIP_LZMA), "bzip2": archive("bzip2", ["x.npy"], zipfile.ZIP_BZIP2),
+                "climbing": archive("climbing", ["../x.npy"]), "noarrays": archive("noarrays", ["readme.txt"]), "nozip": self.save("nozip.npz", b"PK"),
+                "flipped": self.save("flipped.npz", bytes(damaged))}
+
+    def protos(self):
+        def pb(name, **fields):
+            return self.save(name + ".pb", TensorProto(**fields).SerializeToString())
+        return {"outside": pb("outside", dims=[2], data_type=1, data_location=TensorProto.EXTERNAL), "number99": pb("number99", dims=[2], data_type=99),
+                "toomany": pb("toomany", dims=[3], data_type=1, raw_data=bytes(8)), "minus": pb("minus", dims=[-1], data_type=1), "emptypb": pb("emptypb")}
+
+    def media(self):
+        whole = png(np.zeros((4, 4, 3), np.uint8))
+        data = whole.index(b"IDAT") + 6
+
+        def wav(name, kind=1, channels=1, bits=16, size=16, begin=b"RIFF\0\0\0\0WAVE", late=False):
+            form = b"fmt " + struct.pack("<IHHIIHH", 16, kind, channels, 8000, 16000, 2, bits)
+            samples = b"data" + struct.pack("<I", size) + bytes(16)
+            return self.save(name + ".wav", begin + (samples + form if late else form + samples) if begin else b"")
+        vast = whole[:16] + struct.pack(">II", 65535, 65535) + whole[24:29]
+        vast += struct.pack(">I", zlib.crc32(vast[12:])) + whole[33:]
+        zero = whole[:16] + struct.pack(">II", 0, 4) + whole[24:29]
+        zero += struct.pack(">I", zlib.crc32(zero[12:])) + whole[33:]
+        return {"pngcrc": self.save("crc.png", whole[:data] + bytes([whole[data] ^ 1]) + whole[data + 1:]), "pngcut": self.save("cut.png", whole[:50]),
+                "pngshort": self.save("short.png", png(np.zeros((4, 4, 3), np.uint8))[:-16]), "pngzero": self.save("zero.png", zero), "pngvast": self.save("vast.png", vast),
+                "nopicture": self.save("no.png", b"hello"), "emptyjpg": self.save("empty.jpg", b""), "gif": self.save("a.gif", b"GIF89a"),
+                "wavcut": wav("cut", size=1 << 20), "wavnone": wav("none", channels=0), "wavmp3": wav("mp3", kind=85), "wav7": wav("seven", bits=7),
+                "wavempty": wav("empty", begin=b""), "wavlate": wav("late", late=True)}
+
+    def odd_files(self):
+        os.symlink("loop", self.path("loop"))
+        os.symlink("gone", self.path("dangling"))
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.socket.close)
+        self.socket.bind(self.path("socket"))
+        suites = {"nosuite": b"[]", "nullsuite": b"null", "textsuite": b'"a"', "numbersuite": b'[{"model": "d", "scenario": "s", "path": 5}]',
+                  "flopssuite": b'[{"model": "d", "scenario": "s", "path": "x", "flops": "x"}]', "deepsuite": b"[" * 100_000}
+        for name, content in suites.items():
+            os.mkdir(self.path(name))
+            self.save(name + "/index.json", content)
+        tables = {"utf16": "1,2\n".encode("utf-16"), "zerocsv": b"1,\x002\n", "commas": b"1,2,\n", "comma5": b"1,5;2,5\n", "titles": b"a,b\n"}
+        f32 = TensorProto.FLOAT
+        same = [helper.make_node("Identity", ["x"], ["y"])]
+        return {**{name: self.path(name) for name in (*suites, "loop", "dangling", "socket")}, **{name: self.save(name + ".csv", content) for name, content in tables.items()},
+                "line": self.graph("line.onnx", same, values("x", f32, ["n"]), values("y", f32, ["n"])),
+                "photo": self.graph("photo.onnx", same, *[values(n, f32, [1, 3, "h", "w"]) for n in "xy"]), "zerolist": self.save("zero.txt", b"\0\n"),
+                "textreport": self.save("text.json", b'{"format": 2, "scenarios": 5}'), "nullreport": self.save("null.json", b"null")}
+
     def test_every_case(self):
-        places = {**self.models(), **self.files()}
+        places = {**self.models(), **self.files(), **self.arrays(), **self.archives(), **self.protos(), **self.media(), **self.odd_files()}
         os.environ.pop("COLUMNS", None)
         count = 0
-        for number, code, text, parts in cases():
+        for place, code, text, parts in cases():
             words = shlex.split(text.format_map(places))
-            with self.subTest(line=number, words=text):
+            with self.subTest(place=place, words=text):
                 self.check(words, code, parts)
             count += 1
-        self.assertGreaterEqual(count, 350)
+        self.assertGreaterEqual(count, 500)
 
     def check(self, words, code, parts):
         got, out, err = retort(*words)
@@ -121,6 +201,15 @@ class WrongInput(ToolTest):
         told = json.loads(out)
         self.assertEqual((set(told), told["exit_code"]), ({"error", "exit_code"}, code))
         self.assertIn(told["error"].splitlines()[0][:60], again)
+
+    def test_suffixes_in_capitals_and_lists_with_a_mark(self):
+        """Files of cameras and spreadsheets."""
+        model = self.odd_files()["photo"]
+        code, _, err = retort("run", model, "-i", self.save("IMG_1.PNG", png(np.zeros((4, 4, 3), np.uint8))))
+        self.assertEqual(code, 0, err)
+        listed = self.save("list.txt", b"\xef\xbb\xbf" + self.npy("image.npy", self.image).encode() + b"\r\n")
+        code, _, err = retort("run", DIGITS, "--list", listed)
+        self.assertEqual(code, 0, err)
 
     def test_no_command(self):
         code, out, err = retort()

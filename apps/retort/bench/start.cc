@@ -1,7 +1,6 @@
 #include "bench/start.h"
 
 #include <malloc.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,10 +91,9 @@ json in_child(const std::string& library, const std::function<json()>& answer) {
   std::vector<uint8_t> bytes;
   uint8_t piece[4096];
   {
-    const InterruptedChild also(child);
+    InterruptedChild also(child);
     for (ssize_t n = 0; (n = read(ends[0], piece, sizeof piece)) > 0;) bytes.insert(bytes.end(), piece, piece + n);
-    int status = 0;
-    waitpid(child, &status, 0);
+    also.wait();
   }
   close(ends[0]);
   json told = json::from_cbor(bytes, true, false);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <set>
 
 namespace retort::cli {
 namespace {
@@ -96,6 +98,19 @@ void refuse_empty_values(CLI::App& command) {
   const CLI::Validator given([](const std::string& text) { return text.empty() ? "the value is empty" : ""; }, "");
   for (CLI::Option* option : command.get_options()) {
     if (option->get_items_expected_max() > 0 && !option->check_name("--input")) option->check(given);
+  }
+}
+
+void refuse_repeated_values(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() <= 1) continue;
+    const auto known = std::make_shared<std::set<std::string>>();
+    const CLI::Validator once(
+        [known](const std::string& text) {
+          return known->insert(text).second ? "" : "'" + text + "' is given twice; leave one of them out";
+        },
+        "");
+    option->check(once);
   }
 }
 

@@ -38,6 +38,8 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<Number
 /// Options of a command refuse an empty value, such as an unset variable of a shell, if nothing else refuses it. An
 /// empty text may be an input.
 void refuse_empty_values(CLI::App& command);
+/// Options of a command that may be repeated refuse a value that is given twice.
+void refuse_repeated_values(CLI::App& command);
 /// The message for an error of the parser, "--seed: a value is missing", without the program's name.
 std::string parse_error_text(const CLI::ParseError& error);
 

@@ -105,7 +105,9 @@ struct OutputFile {
 void refuse_dash(const std::string& option, const std::string& path);
 /// Throws WrongUsage if two of the files are the same one, or one of them is the model.
 void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model);
-/// The same, and throws Failure if one cannot be written.
+/// Throws WrongUsage if two of the paths that `option` gives are the same file or folder.
+void refuse_same_files(const std::string& option, const std::vector<std::string>& paths);
+/// check_distinct_files(), and throws Failure if one cannot be written.
 void check_output_files(const std::vector<OutputFile>& files, const std::string& model);
 
 /// A subcommand. The file of its name in commands/ exports command_<name>, by which the build finds it.

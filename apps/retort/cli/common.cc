@@ -1,13 +1,12 @@
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "cli/commands.h"
 
@@ -50,6 +49,14 @@ std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string
   return {name, parse_shape(shape)};
 }
 
+/// What a value of an option is about: KEY of KEY=VALUE, the name of a provider.
+std::string entry_name(const std::string& text) { return text.substr(0, text.find('=')); }
+std::string provider_name(const std::string& text) {
+  constexpr std::string_view kSuffix = "ExecutionProvider";  // may be left out
+  const std::string name = text.substr(0, text.find(':'));
+  return name.size() > kSuffix.size() && name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
+
 /// Splits a provider's name and options.
 std::pair<std::string, std::map<std::string, std::string>> parse_provider(const std::string& text) {
   const size_t colon = text.find(':');
@@ -63,9 +70,22 @@ std::pair<std::string, std::map<std::string, std::string>> parse_provider(const 
       continue;
     }
     const auto [name, value] = split_at(part, '=', kEntryForm);
-    entries.emplace(key = name, value);
+    if (!entries.emplace(key = name, value).second)
+      throw Failure("'" + text + "' gives " + name + " twice; leave one of them out");
   }
+  if (provider_name(text) == "CPU" && !entries.empty()) throw Failure("'" + text + "': the CPU has no options");
   return {text.substr(0, colon), entries};
+}
+
+/// Refuses a value with the name of an earlier one of the option: one of them would have no effect.
+CLI::Validator distinct(std::string (*name_of)(const std::string&)) {
+  const auto known = std::make_shared<std::set<std::string>>();
+  return CLI::Validator(
+      [known, name_of](const std::string& text) {
+        const std::string name = name_of(text);
+        return known->insert(name).second ? "" : "'" + name + "' is given twice; leave one of them out";
+      },
+      "");
 }
 
 std::vector<float> parse_floats(const char* option, const std::string& text) {
@@ -90,84 +110,11 @@ std::pair<std::string, std::string> split_at(const std::string& text, char at, c
   return {text.substr(0, i), text.substr(i + 1)};
 }
 
-/// A model that came through a pipe: the file in memory that holds it, and what the user calls it.
-struct PipedModel {
-  std::string file, name;
-};
-static PipedModel& piped_model() {
-  static PipedModel piped;
-  return piped;
-}
-
-std::string model_file(const std::string& name) {
-  std::error_code error;
-  const bool standard = name == "-";
-  if (!standard && !std::filesystem::is_fifo(name, error)) return name;
-  PipedModel& piped = piped_model();
-  piped.name = standard ? "standard input" : name;
-  const int from = standard ? STDIN_FILENO : open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  const auto cannot_read = [&] { return Failure("cannot read " + piped.name + ": " + std::strerror(errno)); };
-  if (from < 0) throw cannot_read();
-  const int file = memfd_create("model", 0);
-  char piece[1 << 16];
-  size_t all = 0;
-  for (ssize_t n = 0; (n = read(from, piece, sizeof piece)) != 0; all += size_t(n)) {
-    if (n < 0) throw cannot_read();
-    if (file < 0 || write(file, piece, size_t(n)) != n) throw Failure("cannot keep " + piped.name + " in memory");
-  }
-  if (!standard) close(from);
-  if (all == 0) throw Failure(piped.name + " is empty: there is no model in it");
-  return piped.file = "/proc/self/fd/" + std::to_string(file);
-}
-
-std::string with_given_names(std::string text) {
-  const PipedModel& piped = piped_model();
-  if (piped.file.empty()) return text;
-  for (size_t at = 0; (at = text.find(piped.file, at)) != std::string::npos;) {
-    const size_t end = at + piped.file.size();
-    const bool longer = end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]));  // another number
-    if (!longer) text.replace(at, piped.file.size(), piped.name);
-    at += longer ? piped.file.size() : piped.name.size();
-  }
-  return text;
-}
-
 CLI::Validator has_form(const char* form, bool complete) {
   return refused_by([form, complete](const std::string& text) {
     if (split_at(text, '=', form).second.empty() && complete)
       throw Failure("'" + text + "' must have the form " + form);
   });
-}
-
-static std::string file_key(const std::string& path) {
-  std::error_code error;
-  // Absolute first: of a path that does not exist, only then ./x is the same as x.
-  const auto canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
-  return error ? path : canonical.string();
-}
-
-void refuse_dash(const std::string& option, const std::string& path) {
-  if (path == "-") throw WrongUsage(option + " cannot be standard output; name a file, or ./- for a file of that name");
-}
-
-void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model) {
-  std::map<std::string, std::string> options;
-  if (!model.empty()) options[file_key(model)] = "MODEL";
-  for (const OutputFile& file : files) {
-    if (file.path.empty()) continue;
-    refuse_dash(file.option, file.path);
-    const auto [at, added] = options.emplace(file_key(file.path), file.option);
-    if (!added)
-      throw WrongUsage(std::string(file.option) + " would write '" + file.path + "', which " + at->second +
-                       " names as well; give it another name");
-  }
-}
-
-void check_output_files(const std::vector<OutputFile>& files, const std::string& model) {
-  check_distinct_files(files, model);
-  for (const OutputFile& file : files) {
-    if (!file.path.empty()) check_can_write(file.path, true);
-  }
 }
 
 void Common::add_json(CLI::App& app) { app.add_flag("--json", json, "print JSON, for programs"); }
@@ -210,6 +157,7 @@ void Common::add_model(CLI::App& app) {
 void Common::add_plugins(CLI::App& app, const std::string& what) {
   app.add_option("--plugin", plugins, what)
       ->check(has_form("NAME=FILE", true))
+      ->check(distinct(entry_name))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   app.add_flag_callback(
@@ -229,6 +177,7 @@ void Common::add_plugins(CLI::App& app, const std::string& what) {
 void Common::add_providers(CLI::App& app) {
   app.add_option("--config", config, "session configuration entry; may be repeated")
       ->check(has_form(kEntryForm))
+      ->check(distinct(entry_name))
       ->type_name(kEntryForm)
       ->allow_extra_args(false);
   app.add_option("--provider", providers,
@@ -237,6 +186,7 @@ void Common::add_providers(CLI::App& app) {
                  "the CPU runs "
                  "all others")
       ->check(refused_by(parse_provider))
+      ->check(distinct(provider_name))
       ->type_name("NAME[:KEY=VALUE,…]")
       ->allow_extra_args(false);
   add_plugins(app,
@@ -270,6 +220,7 @@ void Common::add_shapes(CLI::App& app) {
          "shape of an input that no file gives, or an extent that the model names, such as batch=8; may be repeated; "
          "other extents that the model leaves free are as those of the same name in other inputs, otherwise 1")
       ->check(refused_by(parse_named_shape))
+      ->check(distinct(entry_name))
       ->type_name("NAME=1x3x224x224|EXTENT=4")
       ->allow_extra_args(false);
 }
@@ -353,7 +304,7 @@ SessionSettings Common::settings(int thread_count) const {
   s.parallel = parallel;
   for (const std::string& entry : config) {
     const auto [key, value] = split_at(entry, '=', kEntryForm);
-    if (!s.config.emplace(key, value).second) throw WrongUsage("--config gives " + key + " twice; leave one out");
+    s.config[key] = value;
   }
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   for (const std::string& text : plugins) s.plugins.push_back(split_at(text, '=', "NAME=FILE"));
@@ -366,7 +317,7 @@ std::map<std::string, std::vector<int64_t>> Common::wanted_shapes() const {
   std::map<std::string, std::vector<int64_t>> wanted;
   for (const std::string& text : shapes) {
     const auto [name, shape] = parse_named_shape(text);
-    if (!wanted.emplace(name, shape).second) throw WrongUsage("--shape gives " + name + " twice; leave one out");
+    wanted[name] = shape;
   }
   return wanted;
 }

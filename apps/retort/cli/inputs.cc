@@ -29,7 +29,7 @@ HostValue take(HostValues&& arrays, const std::string& name, const std::string& 
 }
 
 bool is_picture(const std::string& file) {
-  return file.ends_with(".png") || file.ends_with(".jpg") || file.ends_with(".jpeg");
+  return has_suffix(file, ".png") || has_suffix(file, ".jpg") || has_suffix(file, ".jpeg");
 }
 
 class InputReader {
@@ -51,7 +51,7 @@ class InputReader {
  private:
   HostValues read_file(const std::string& file, const PortInfo& port) {
     if (is_picture(file)) use(port);
-    if (file.ends_with(".wav")) used_.insert("--fit");
+    if (has_suffix(file, ".wav")) used_.insert("--fit");
     return read_value_file(file, port, o_.media);
   }
 
@@ -81,7 +81,7 @@ class InputReader {
   void read_given(const std::string& text) {
     if (ports_.empty()) throw WrongUsage("--input is not used: the model has no inputs; leave it out");
     const bool named = is_named(text);
-    if (!named && text.ends_with(".npz")) {
+    if (!named && has_suffix(text, ".npz")) {
       for (auto& [name, value] : read_file(text, {})) give(find_port(ports_, name), std::move(value));
       return;
     }
@@ -120,7 +120,7 @@ class InputReader {
   }
 
   void give(const PortInfo& port, HostValue value) {
-    if (all_.contains(port.name)) throw Failure("input '" + port.name + "' is given twice; remove one --input");
+    if (all_.contains(port.name)) throw WrongUsage("--input gives '" + port.name + "' twice; leave one of them out");
     if (wanted_.contains(port.name))
       throw WrongUsage("--shape " + port.name + "=" + dims_text(wanted_[port.name]) + " is not used: the input '" +
                        port.name + "' is given with its shape; leave --shape out");

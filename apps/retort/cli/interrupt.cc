@@ -1,7 +1,11 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -11,8 +15,11 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
-volatile sig_atomic_t came = 0;
-volatile sig_atomic_t child_process = 0;
+// A signal is told to the child by the handler if that sees the child, otherwise by who makes the child known, who then
+// sees the signal: the order of these two is the same for all threads.
+std::atomic<int> came = 0;
+std::atomic<pid_t> child_process = 0;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
 
 void set_action(int signal, void (*handler)(int)) {
   struct sigaction action = {};
@@ -24,7 +31,7 @@ void set_action(int signal, void (*handler)(int)) {
 void note_signal(int signal) {
   came = signal;
   for (const int one : kSignals) set_action(one, SIG_DFL);
-  if (child_process > 0) kill(pid_t(child_process), signal);
+  if (const pid_t child = child_process; child > 0) kill(child, signal);
 }
 
 [[noreturn]] void end_program(const char* message) {
@@ -46,14 +53,25 @@ void forget_interrupt() {
     struct sigaction before = {};
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == note_signal) set_action(signal, SIG_DFL);
   }
+  if (interrupted()) _exit(128 + came);
 }
 
-InterruptedChild::InterruptedChild(pid_t child) {
+InterruptedChild::InterruptedChild(pid_t child) : child_(child) {
   child_process = child;
   if (interrupted()) kill(child, came);  // it came before the child was known
 }
 
 InterruptedChild::~InterruptedChild() { child_process = 0; }
+
+int InterruptedChild::wait() {
+  siginfo_t info = {};
+  // Without taking its status: until that is taken, no other process gets its number.
+  while (waitid(P_PID, id_t(child_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  child_process = 0;
+  int status = 0;
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
 
 bool interrupted() { return came != 0; }
 

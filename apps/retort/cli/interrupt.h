@@ -7,7 +7,7 @@ namespace retort::cli {
 /// From here on the first SIGINT or SIGTERM only sets a mark; a second one ends the program. A signal that the program
 /// was started to ignore stays ignored.
 void catch_interrupt();
-/// Restores that these signals end the process, for child processes.
+/// For a child process that fork() made: these signals end it, also one that came before.
 void forget_interrupt();
 /// A child that gets the signal, too, while the object exists: it may have been sent to this process alone.
 class InterruptedChild {
@@ -15,6 +15,11 @@ class InterruptedChild {
   explicit InterruptedChild(pid_t child);
   ~InterruptedChild();
   InterruptedChild(const InterruptedChild&) = delete;
+  /// Waits until the child has ended, and returns its status as waitpid() does.
+  int wait();
+
+ private:
+  const pid_t child_;
 };
 /// Whether such a signal has come.
 bool interrupted();

@@ -229,6 +229,7 @@ void check_and_bench(const BenchOptions& o) {
     throw WrongUsage("give one of MODEL, --suite and --from");
   refuse_repeated("--threads", o.threads);
   refuse_repeated("--percentiles", o.percentiles);
+  refuse_same_files("--against", o.peers);
   kBenchTable.check(*o.command, !o.model.empty() ? kOneModel : suite.from.empty() ? kSuite : kFrom);
   if (suite.chosen())
     bench_suite(suite, o, [&o](const Scenario& s) { return scenario_words(o, s); });

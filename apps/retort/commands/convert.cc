@@ -154,8 +154,9 @@ void convert(const ConvertOptions& o) {
     print_json(told);
     return;
   }
-  std::printf("%s  %s\n", o.to.c_str(), scaled(told["bytes"], "B").c_str());
-  if (outside) std::printf("%s  %s of weights\n", beside.c_str(), scaled(told["external_bytes"], "B").c_str());
+  std::printf("%s  %s\n", clean(o.to).c_str(), scaled(told["bytes"], "B").c_str());
+  if (outside)
+    std::printf("%s  %s of weights\n", clean(beside.string()).c_str(), scaled(told["external_bytes"], "B").c_str());
   if (!o.external.empty() && !outside) std::printf("no weight has %zu bytes or more: all are inside\n", o.threshold);
 }
 

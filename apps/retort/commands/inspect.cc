@@ -278,7 +278,7 @@ void inspect(const InspectOptions& o) {
   if (o.html.empty()) return;
   model["file"] = o.model_name();
   write_page(o.html, model);
-  std::fprintf(stderr, "retort inspect: the page is %s\n", o.html.c_str());
+  std::fprintf(stderr, "retort inspect: the page is %s\n", clean(o.html).c_str());
 }
 
 void add_inspect(CLI::App& app) {

@@ -290,7 +290,8 @@ void run(const RunOptions& o) {
     run_once(o, session, labels);
   else
     run_all(o, session, labels);
-  if (!o.profile.empty()) std::fprintf(stderr, "retort run: the profile is %s\n", session.end_profiling().c_str());
+  if (!o.profile.empty())
+    std::fprintf(stderr, "retort run: the profile is %s\n", clean(session.end_profiling()).c_str());
 }
 
 /// Options about what is shown of the outputs.

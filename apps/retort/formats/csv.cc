@@ -64,6 +64,8 @@ std::string cell_text(const HostTensor& t, size_t i) {
 HostTensor parse_csv(const std::string& bytes, const PortInfo& port) {
   const size_t mark = bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;  // of UTF-8, as spreadsheets write it
   const std::string text = bytes.substr(mark);
+  if (text.find('\0') != std::string::npos)
+    throw Failure("it has a zero byte, as UTF-16 has: the table must be text in UTF-8");
   auto rows = parse_rows(text, delimiter_of(text.substr(0, text.find('\n'))));
   const bool numbers = port.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
   if (numbers && !rows.empty() && std::none_of(rows[0].begin(), rows[0].end(), is_number)) rows.erase(rows.begin());

@@ -64,23 +64,23 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
                   ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "
                   "such as [[1,2],[3,4]], or a text for an input of strings");
   try {
-    if (!tensor && !path.ends_with(".pb"))
+    if (!tensor && !has_suffix(path, ".pb"))
       throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
-    if (path.ends_with(".npy")) return one(read_npy(path));
-    if (path.ends_with(".npz")) {
+    if (has_suffix(path, ".npy")) return one(read_npy(path));
+    if (has_suffix(path, ".npz")) {
       HostValues all;
       for (auto& [name, array] : read_npz(path))
         all[name] = {.kind = HostValue::Kind::tensor, .tensor = std::move(array)};
       return all;
     }
     const std::string bytes = read_file(path);
-    if (path.ends_with(".pb")) {
+    if (has_suffix(path, ".pb")) {
       HostValues all;
       all[""] = parse_pb(bytes, port.kind);
       return all;
     }
-    if (path.ends_with(".csv")) return one(parse_csv(bytes, port));
-    if (path.ends_with(".wav")) return one(parse_wav(bytes, port, media));
+    if (has_suffix(path, ".csv")) return one(parse_csv(bytes, port));
+    if (has_suffix(path, ".wav")) return one(parse_wav(bytes, port, media));
     return one(parse_image(bytes, port, media));
   } catch (const protozero::exception&) {
     throw Failure(path + ": malformed " + (tensor ? "TensorProto" : "SequenceProto or MapProto") +

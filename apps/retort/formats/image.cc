@@ -19,6 +19,7 @@ namespace retort::cli {
 namespace {
 
 constexpr size_t kMostPixels = size_t(1) << 28;
+constexpr const char* kDamaged = "the picture is damaged or cut off";
 
 struct Picture {
   int width = 0, height = 0, channels = 0;  ///< channels: 1 grey, 3 red-green-blue, 4 with opacity
@@ -36,12 +37,12 @@ Picture decode_png(const std::string& bytes, int channels) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, void (*)(png_image*)> owned(&image, png_image_free);
-  if (!png_image_begin_read_from_memory(&image, bytes.data(), bytes.size())) throw Failure(image.message);
+  if (!png_image_begin_read_from_memory(&image, bytes.data(), bytes.size())) throw Failure(kDamaged);
   image.format = channels == 1 ? PNG_FORMAT_GRAY : channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
   Picture p{int(image.width), int(image.height), channels, {}};
   allocate(p);
   const png_color black{0, 0, 0};  // background of transparent pixels if the input has no opacity
-  if (!png_image_finish_read(&image, &black, p.pixels.data(), 0, nullptr)) throw Failure(image.message);
+  if (!png_image_finish_read(&image, &black, p.pixels.data(), 0, nullptr)) throw Failure(kDamaged);
   return p;
 }
 
@@ -52,11 +53,12 @@ Picture decode_jpeg(const std::string& bytes, int channels) {
   Picture p{.channels = channels};
   int subsampling = 0, colours = 0;
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &p.width, &p.height, &subsampling, &colours) != 0)
-    throw Failure(tjGetErrorStr2(decoder.get()));
+    throw Failure("the file is neither a PNG nor a JPEG picture");
+  if (p.width <= 0 || p.height <= 0) throw Failure(kDamaged);
   allocate(p);
   const int format = channels == 1 ? TJPF_GRAY : channels == 3 ? TJPF_RGB : TJPF_RGBA;
   if (tjDecompress2(decoder.get(), data, bytes.size(), p.pixels.data(), p.width, 0, p.height, format, 0) != 0)
-    throw Failure(tjGetErrorStr2(decoder.get()));
+    throw Failure(kDamaged);
   return p;
 }
 

@@ -1,6 +1,7 @@
 #include "formats/new_file.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,7 +37,7 @@ std::string temporary_name(const std::string& target) { return target + "." + st
 /// A file without a name in the folder of `target`; negative if there are none.
 int open_nameless(const std::string& target) {
   const fs::path folder = fs::path(target).parent_path();
-  const int file = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  const int file = open(folder.empty() ? "." : folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
   if (file < 0 || access(entry_of(file).c_str(), F_OK) == 0) return file;
   close(file);
   return -1;
@@ -63,7 +64,10 @@ NewFile::NewFile(const std::string& path) : path_(path) {
 
 void NewFile::open_beside() {
   file_ = open_nameless(target_);
-  if (file_ >= 0) return;
+  if (file_ < 0) open_named();
+}
+
+void NewFile::open_named() {
   const std::string name = temporary_name(target_);
   file_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ >= 0) temporary_ = name;
@@ -91,12 +95,31 @@ void NewFile::write(const std::string& bytes) {
 
 std::string NewFile::place() const { return entry_of(file_); }
 
-void NewFile::finish() {
-  if (!direct_ && temporary_.empty()) {  // linkat() does not replace a file, and rename() needs a name
-    const std::string name = temporary_name(target_);
-    if (linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail();
+void NewFile::give_name() {
+  const std::string name = temporary_name(target_);  // linkat() does not replace a file, and rename() needs a name
+  if (linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
     temporary_ = name;
+    return;
   }
+  // Some file systems have files without a name and cannot give them one.
+  struct Nameless {
+    const int file;
+    ~Nameless() { close(file); }
+  } const written{std::exchange(file_, -1)};
+  struct stat status = {};
+  open_named();
+  if (file_ < 0 || fstat(written.file, &status) != 0 || fchown(file_, gid_t(-1), status.st_gid) != 0 ||
+      fchmod(file_, status.st_mode & 0777) != 0)
+    fail();
+  for (off_t at = 0; at < status.st_size;) {
+    const ssize_t done = sendfile(file_, written.file, &at, size_t(status.st_size - at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail();
+  }
+}
+
+void NewFile::finish() {
+  if (!direct_ && temporary_.empty()) give_name();
   if (!direct_ && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();
   if (close(std::exchange(file_, -1)) != 0) fail();  // a network file system may tell of a full disk only now

@@ -26,6 +26,8 @@ class NewFile {
   [[noreturn]] void fail() const;
   /// Opens the new file in the folder of the old one; file_ is negative if it cannot be made.
   void open_beside();
+  void open_named();
+  void give_name();
   void discard();
   std::string path_, target_, temporary_;  ///< temporary_: empty as long as the file has no name
   int file_ = -1;

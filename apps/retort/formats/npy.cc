@@ -162,7 +162,10 @@ HostTensor parse_elements(Header header, std::string_view data) {
 /// The size of a header with the bytes before it, and where it begins.
 std::pair<size_t, size_t> header_place(std::string_view first) {
   if (first.size() < kPrefix || !first.starts_with("\x93NUMPY")) throw Failure("not an .npy file");
-  const bool is_long = first[6] >= 2;
+  const int version = first[6];
+  if (version < 1 || version > 3)
+    throw Failure("an .npy file of version " + std::to_string(version) + " is not known; save it with numpy.save");
+  const bool is_long = version >= 2;
   uint32_t size = 0;
   std::memcpy(&size, first.data() + 8, is_long ? 4 : 2);
   const size_t begin = is_long ? 12 : 10;

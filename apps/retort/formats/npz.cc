@@ -48,7 +48,11 @@ std::map<std::string, HostTensor> read_npz(const std::string& path) {
     std::string key = name;
     if (!key.ends_with(".npy")) continue;
     key.resize(key.size() - 4);
+    if (all.contains(key)) throw Failure("there are two arrays '" + key + "'; save each under a name of its own");
     try {
+      if (info.compression_method != 0 && info.compression_method != Z_DEFLATED)
+        throw Failure("it is compressed by method " + std::to_string(info.compression_method) +
+                      ", which is not supported; save it with numpy.savez or savez_compressed");
       all[key] = parse_npy(read_entry(zip.get(), info.uncompressed_size));
     } catch (const Failure& f) {
       throw Failure("array '" + key + "': " + f.what());

@@ -40,24 +40,6 @@ void append_raw(HostTensor& t, protozero::data_view view) {
   t.bytes.insert(t.bytes.end(), b, b + view.size());
 }
 
-// Reads type and shape of an onnx.TensorProto before its elements, since fields may come in any order.
-HostTensor parse_pb_type(const std::string& bytes) {
-  HostTensor t;
-  for (protozero::pbf_reader p(bytes); p.next();) {
-    if (p.tag() == 2)
-      t.type = type_of(p.get_int32());
-    else if (p.tag() == 1 && p.wire_type() == protozero::pbf_wire_type::varint)
-      t.shape.push_back(p.get_int64());
-    else if (p.tag() == 1)
-      for (int64_t d : p.get_packed_int64()) t.shape.push_back(d);
-    else
-      p.skip();
-  }
-  if (type_bits(t.type) == 0 && t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
-    throw Failure(std::string("elements of type ") + type_name(t.type) + " are not supported");
-  return t;
-}
-
 }  // namespace
 
 int32_t pb_type_number(ONNXTensorElementDataType type) {
@@ -68,6 +50,29 @@ int32_t pb_type_number(ONNXTensorElementDataType type) {
 }
 
 namespace {
+
+// Reads type and shape of an onnx.TensorProto before its elements, since fields may come in any order.
+HostTensor parse_pb_type(const std::string& bytes) {
+  constexpr int kDataLocation = 14, kExternal = 1;
+  HostTensor t;
+  bool external = false;
+  for (protozero::pbf_reader p(bytes); p.next();) {
+    if (p.tag() == 2)
+      t.type = type_of(p.get_int32());
+    else if (p.tag() == 1 && p.wire_type() == protozero::pbf_wire_type::varint)
+      t.shape.push_back(p.get_int64());
+    else if (p.tag() == 1)
+      for (int64_t d : p.get_packed_int64()) t.shape.push_back(d);
+    else if (p.tag() == kDataLocation && p.wire_type() == protozero::pbf_wire_type::varint)
+      external = p.get_enum() == kExternal;
+    else
+      p.skip();
+  }
+  if (external) throw Failure("its elements are in another file (external data); save them in the TensorProto");
+  if (type_bits(t.type) == 0 && t.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    throw Failure("elements of the type with number " + std::to_string(pb_type_number(t.type)) + " are not supported");
+  return t;
+}
 
 // Reads the fields that data sets use; elements are packed, as every writer does it.
 HostTensor parse_tensor(const std::string& bytes) {

@@ -1,6 +1,7 @@
 // Tensors from files, and random tensors.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "engine/engine.h"
 
@@ -36,6 +37,8 @@ HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape
 
 /// Whether read_value_file() knows the format.
 bool has_known_suffix(const std::string& path);
+/// Whether the path ends in `suffix`, ".npy", in letters of any case.
+bool has_suffix(const std::string& path, std::string_view suffix);
 /// Whether `text` is a value and not the name of a file: it begins like one, or the input takes strings and no format
 /// has its suffix.
 bool is_value(const std::string& text, const PortInfo& port);

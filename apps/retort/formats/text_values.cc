@@ -1,5 +1,6 @@
 // Tensors from texts: values on the command line, cells of .csv files.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -142,7 +143,13 @@ bool is_float(ONNXTensorElementDataType type) {
 }
 
 bool has_known_suffix(const std::string& path) {
-  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes), [&](const char* s) { return path.ends_with(s); });
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes), [&](const char* s) { return has_suffix(path, s); });
+}
+
+bool has_suffix(const std::string& path, std::string_view suffix) {
+  if (path.size() < suffix.size()) return false;
+  return std::equal(suffix.begin(), suffix.end(), path.end() - ptrdiff_t(suffix.size()),
+                    [](char wanted, char c) { return std::tolower(static_cast<unsigned char>(c)) == wanted; });
 }
 
 bool is_value(const std::string& text, const PortInfo& port) {

@@ -24,8 +24,9 @@ struct Format {
 Format read_format(std::string_view chunk) {
   Format f{at<uint16_t>(chunk, 0), at<uint16_t>(chunk, 2), at<uint16_t>(chunk, 14)};
   if (f.kind == kExtensible) f.kind = at<uint16_t>(chunk, 24);
+  if (f.channels == 0) throw Failure("the sound has no channels");
   const bool integers = f.kind == kPcm && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32);
-  if (f.channels == 0 || !(integers || (f.kind == kFloat && f.bits == 32)))
+  if (!integers && (f.kind != kFloat || f.bits != 32))
     throw Failure("samples of " + std::to_string(f.bits) + " bits in format " + std::to_string(f.kind) +
                   " are not supported: 8, 16, 24 and 32 bits of PCM and 32-bit floats are");
   return f;
@@ -58,6 +59,8 @@ std::vector<float> read_samples(std::string_view bytes) {
     if (id == "fmt ") format = read_format(chunk);
     if (id == "data") {
       if (format.channels == 0) throw Failure("the samples come before their format");
+      constexpr size_t kUntilTheEnd = 0xffffffff;  // of a stream whose length was not known
+      if (chunk.size() < size && size != kUntilTheEnd) throw Failure("the file is cut off");
       const size_t width = format.bits / 8u, frame = width * format.channels;
       std::vector<float> mono(chunk.size() / frame);
       for (size_t i = 0; i < mono.size(); ++i) {

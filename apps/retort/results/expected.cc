@@ -57,26 +57,32 @@ void add_value(const HostValue& a, const HostValue& b, const Expectation& tolera
   for (size_t i = 0; i < a.items.size(); ++i) add_value(a.items[i], b.items[i], tolerance, c);
 }
 
+void expect(HostValues& all, const std::string& output, HostValue value) {
+  if (!all.emplace(output, std::move(value)).second)
+    throw WrongUsage("--expected gives '" + output + "' twice; leave one of them out");
+}
+
 /// The expected outputs of [NAME=]FILE or [NAME=]VALUE.
 void read_place(const std::string& place, const std::vector<PortInfo>& outputs, HostValues& all) {
   const size_t equals = place.find('=');
   const bool named = equals != std::string::npos && equals > 0 && !std::filesystem::exists(place);
   const std::string file = named ? place.substr(equals + 1) : place;
-  if (!named && file.ends_with(".npz")) {
-    for (auto& [name, value] : read_value_file(file, {}, {})) all[find_output(outputs, name).name] = std::move(value);
+  if (!named && has_suffix(file, ".npz")) {
+    for (auto& [name, value] : read_value_file(file, {}, {}))
+      expect(all, find_output(outputs, name).name, std::move(value));
     return;
   }
   if (!named && outputs.size() != 1)
     throw Failure("--expected: the model has " + std::to_string(outputs.size()) + " outputs; write NAME=" + file);
   const PortInfo& port = named ? find_output(outputs, place.substr(0, equals)) : outputs[0];
   if (!std::filesystem::exists(file) && is_value(file, port)) {
-    all[port.name] = {.kind = HostValue::Kind::tensor, .tensor = parse_values(file, port)};
+    expect(all, port.name, {.kind = HostValue::Kind::tensor, .tensor = parse_values(file, port)});
     return;
   }
   HostValues values = read_value_file(file, port, {});
   const auto found = values.find(port.name);
   if (found == values.end() && values.size() != 1) throw Failure(file + " has no array '" + port.name + "'");
-  all[port.name] = std::move(found != values.end() ? found->second : values.begin()->second);
+  expect(all, port.name, std::move(found != values.end() ? found->second : values.begin()->second));
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ HostValues read_expectation(const Expectation& expectation, const std::vector<Po
       read_place(place, outputs, all);
       continue;
     }
-    for (auto& [name, value] : read_expected(place, outputs)) all[name] = std::move(value);
+    for (auto& [name, value] : read_expected(place, outputs)) expect(all, name, std::move(value));
   }
   return all;
 }

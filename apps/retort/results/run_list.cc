@@ -40,6 +40,9 @@ std::vector<std::vector<std::string>> read_run_list(const std::string& path) {
   size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // the mark of UTF-8
+    if (line.find('\0') != std::string::npos)
+      throw Failure(name + ", line " + std::to_string(number) + " has a zero byte: the list must be text in UTF-8");
     const size_t begin = line.find_first_not_of(" \t\r");
     if (begin == std::string::npos || line[begin] == '#') continue;
     try {

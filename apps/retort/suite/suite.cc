@@ -49,9 +49,9 @@ Ended run_self(const std::vector<std::string>& arguments) {
   int status = 0;
   Ended ended;
   {
-    const InterruptedChild also(child);
+    InterruptedChild also(child);
     ended.out = read_all(out[0]);
-    waitpid(child, &status, 0);
+    status = also.wait();
   }
   close(out[0]);
   ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -69,7 +69,7 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
     for (const auto& row : nlohmann::json::parse(file)) {
       const auto text = [&](const char* key) { return row.value(key, std::string()); };
       const auto number = [&](const char* key) {
-        return row.contains(key) && row[key].is_number() ? double(row[key]) : 0;
+        return row.contains(key) && !row[key].is_null() ? row[key].get<double>() : 0;
       };
       const std::string model = row.at("path"), inputs = text("inputs"), expected = text("expected");
       all.push_back({.name = row.at("model").get<std::string>() + "/" + row.at("scenario").get<std::string>(),
@@ -83,6 +83,7 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
                      .hand_back = row.value("hand_back", false),
                      .tolerance = number("tolerance")});
     }
+    if (all.empty()) throw Failure(index + " lists no scenarios");
   } catch (const nlohmann::json::exception&) {
     throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs; make zoo writes one");
   }

@@ -101,7 +101,8 @@ Json measure_all(const SuiteOptions& suite, const Common& options, const Scenari
   for (size_t i = 0; i < scenarios.size() && !interrupted(); ++i) {
     Json row;
     {
-      Progress progress(std::to_string(i + 1) + " of " + std::to_string(scenarios.size()) + ": " + scenarios[i].name);
+      Progress progress(std::to_string(i + 1) + " of " + std::to_string(scenarios.size()) + ": " +
+                        clean(scenarios[i].name));
       progress.show(double(i) / double(scenarios.size()));
       row = measure_scenario(scenarios[i], words(scenarios[i]));
     }
@@ -126,7 +127,9 @@ Json shown_report(const std::string& path, const Common& options) {
   return report;
 }
 
-void check_outputs(const SuiteOptions& suite, const Common& options) {
+void check_files(const SuiteOptions& suite, const Common& options) {
+  refuse_same_files("--suite", suite.folders);
+  refuse_same_files("--from", suite.from);
   if (suite.from.size() > 1 && (options.json || !suite.report.empty() || !suite.html.empty()))
     throw WrongUsage("--json, --report and --html are about one report, and --from names " +
                      std::to_string(suite.from.size()) + "; --markdown takes several");
@@ -174,7 +177,7 @@ void SuiteOptions::add(CLI::App& app) {
 }
 
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
-  check_outputs(suite, options);
+  check_files(suite, options);
   catch_interrupt();
   std::vector<Json> reports;
   for (const std::string& path : suite.from) reports.push_back(shown_report(path, options));
@@ -189,7 +192,10 @@ void bench_suite(const SuiteOptions& suite, const Common& options, const Scenari
   if (!suite.markdown.empty()) write_markdown(suite.markdown, reports);
   end_if_interrupted();
   const Counts n = count(reports[0].at("scenarios"));
-  if (suite.from.empty() && n.failed + n.differ > 0) throw Exit{kFailed};
+  if (suite.from.empty() && n.failed + n.differ > 0) {
+    std::fprintf(stderr, "retort bench: %zu scenarios failed, and %zu have other outputs\n", n.failed, n.differ);
+    throw Exit{kFailed};
+  }
 } catch (const nlohmann::json::exception&) {
   std::string name = "the output of a scenario's process";
   for (const std::string& path : suite.from) name = (&path == &suite.from[0] ? "'" : name + " or '") + path + "'";

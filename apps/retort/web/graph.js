@@ -1,5 +1,5 @@
 // Draws one graph of the data: nodes as boxes, values as edges with their shapes; zooming, moving, searching, colours.
-const LEGIBLE = 0.7; // a graph that must be made smaller than this to fit is first shown from its start
+const LEGIBLE = 0.85; // a graph that must be made smaller than this to fit is first shown from its start
 const ENLARGED = 1.4; // a small graph is enlarged up to this
 const READABLE = 4; // text that is more times smaller than designed is not drawn
 

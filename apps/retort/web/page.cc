@@ -52,6 +52,17 @@ std::string model_title(const nlohmann::json& data) {
   return data.contains("profile") ? name + ": profile" : name;
 }
 
+/// A name for a title: a long one without its middle.
+std::string short_name(const std::string& name) {
+  constexpr size_t kMost = 48, kBegin = 30, kEnd = 12;  // bytes
+  if (name.size() <= kMost) return name;
+  const auto within = [&](size_t at) {  // not inside a character
+    while (at < name.size() && (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80) ++at;
+    return at;
+  };
+  return name.substr(0, within(kBegin)) + "…" + name.substr(within(name.size() - kEnd));
+}
+
 /// Names up to three models.
 std::string suite_title(const nlohmann::json& report) {
   constexpr size_t kNamed = 3;
@@ -62,7 +73,7 @@ std::string suite_title(const nlohmann::json& report) {
   }
   std::string title =
       models.size() > kNamed ? "Benchmark of " + std::to_string(models.size()) + " models: " : "Benchmark of ";
-  for (size_t i = 0; i < std::min(kNamed, models.size()); ++i) title += (i == 0 ? "" : ", ") + models[i];
+  for (size_t i = 0; i < std::min(kNamed, models.size()); ++i) title += (i == 0 ? "" : ", ") + short_name(models[i]);
   return title + (models.empty() ? "no model" : models.size() > kNamed ? ", …" : "");
 }
 
