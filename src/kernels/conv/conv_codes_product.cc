@@ -291,9 +291,11 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   const size_t most = unit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows, lines_rows = p.a.lines * p.a.rows;
   const size_t count = ceil_div(p.a.rows, most), even = ceil_div(p.a.rows, count), k = p.a.k();
   const size_t blocks = codes_detail::excess_blocks(lines_rows), block_bytes = codes_detail::kExcessRows * k;
-  auto* const sums = reinterpret_cast<int32_t*>(p.transposed + blocks * block_bytes);
-  if (p.excess.any(p.first_panel, p.first_panel + ceil_div(p.columns, kPanel)))
+  int32_t* sums = nullptr;
+  if (p.excess.any(p.first_panel, p.first_panel + ceil_div(p.columns, kPanel))) {
     codes_detail::transpose_lines(p.a, p.transposed);
+    sums = reinterpret_cast<int32_t*>(p.transposed + blocks * block_bytes);
+  }
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
     const TileFn* const tiles = choose_tiles(unit, p.a.flip != 0, columns);

@@ -226,12 +226,22 @@ namespace {
 
 constexpr size_t kMostColumns = 32;  ///< of a panel
 
-/// Whether any of n pairs has an excess. Most groups of pairs have none, and this loop is vectorised.
-bool any_excess(const uint8_t* w0, const uint8_t* w1, size_t step, size_t n, uint8_t flip) {
-  unsigned any = 0;
+/// Whether any of n pairs has an excess. Most groups of pairs have none, and these loops are vectorised.
+bool any_excess(const uint8_t* w0, const uint8_t* w1, size_t n, uint8_t flip) {
+  int16_t any = 0;
   for (size_t i = 0; i < n; ++i) {
-    const int sum = int8_t(w0[i * step] ^ flip) + int8_t(w1[i * step] ^ flip);
-    any |= unsigned(sum > codes_detail::kMostOfPair) | unsigned(sum < -codes_detail::kMostOfPair);
+    const auto sum = int16_t(int8_t(w0[i] ^ flip) + int8_t(w1[i] ^ flip));
+    any |= int16_t(sum > codes_detail::kMostOfPair) | int16_t(sum < -codes_detail::kMostOfPair);
+  }
+  return any != 0;
+}
+bool any_excess(const int8_t* pairs, size_t n) {
+  int16_t any = 0;
+  for (size_t i = 0; i < n; ++i) {
+    int16_t pair;
+    std::memcpy(&pair, pairs + 2 * i, sizeof(pair));
+    const auto sum = int16_t(int16_t(int16_t(pair << 8) >> 8) + int16_t(pair >> 8));
+    any |= int16_t(sum > codes_detail::kMostOfPair) | int16_t(sum < -codes_detail::kMostOfPair);
   }
   return any != 0;
 }
@@ -241,8 +251,7 @@ template <typename F>
 void each_excess(int8_t* codes, size_t k, size_t columns, F&& f) {
   const size_t width = codes_panel_width();
   for (size_t i = 0; i + 1 < k; i += 4, codes += 4 * width) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(codes);
-    if (!any_excess(bytes, bytes + 1, 2, 2 * columns, 0)) continue;
+    if (!any_excess(codes, 2 * columns)) continue;
     for (size_t at = 0; at < 4 * columns; at += 2) {
       const PairExcess excess(codes[at], codes[at + 1]);
       if (excess.weight != 0 && i + at % 4 + 1 < k)
@@ -262,7 +271,7 @@ size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
     const size_t columns = std::min(kColumns, n - j);
     for (size_t i = 0; i + 1 < k; i += 2) {
       const uint8_t *w0 = b.bytes(i * stride + j), *w1 = w0 + stride;
-      if (!any_excess(w0, w1, 1, columns, flip)) continue;
+      if (!any_excess(w0, w1, columns, flip)) continue;
       for (size_t c = 0; c < columns; ++c) {
         const PairExcess excess(int8_t(w0[c] ^ flip), int8_t(w1[c] ^ flip));
         if (excess.weight != 0) slots[c].add(excess.weight);
