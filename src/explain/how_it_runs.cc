@@ -9,7 +9,7 @@ HowItRuns how_it_runs(const OpDef& op, DType type) {
   const bool complex = type == DType::complex64 || type == DType::complex128;
   if (kernel.carried || (complex && !op.run && kernel.fn)) return HowItRuns::converted;  // ops/complex_parts.h
   if (!kernel.fn) return HowItRuns::nothing;
-  return op.run || op.fast[size_t(type)] ? HowItRuns::kernel : HowItRuns::reference;
+  return op.run || op.fast_for(type) ? HowItRuns::kernel : HowItRuns::reference;
 }
 
 std::string_view how_text(HowItRuns how) {

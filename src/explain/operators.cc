@@ -17,9 +17,9 @@ namespace {
 
 /// Whether a parameter has the constraint that `types` is for.
 bool constrained(const OpInfo& info) {
-  const auto is_t = [](std::string_view formal) {
-    const size_t colon = formal.find(": ");
-    const std::string_view type = colon == std::string_view::npos ? "" : formal.substr(colon + 2);
+  const auto is_t = [](Formal formal) {
+    const size_t colon = formal.text().find(": ");
+    const std::string_view type = colon == std::string_view::npos ? "" : formal.text().substr(colon + 2);
     return type == "T" || type == "T?" || type == "T...";
   };
   return std::any_of(info.inputs.begin(), info.inputs.end(), is_t) ||
@@ -39,11 +39,9 @@ void write_types(JsonWriter& json, const OpDef& op) {
   }
 }
 
-void write_formals(JsonWriter& json, const char* key, std::span<const std::string_view> formals) {
+void write_formals(JsonWriter& json, const char* key, std::span<const Formal> formals) {
   json.key(key).open('[');
-  for (const std::string_view f : formals) {
-    if (!f.empty()) json.value(f);
-  }
+  for (const Formal f : given(formals)) json.value(f.text());
   json.close(']');
 }
 

@@ -31,11 +31,10 @@ class FailingOp : public ExternalOp {
 };
 
 /// "T" of the formal parameter `i`, which reads "name: T", "name: T?" or, for all that follow, "name: T...".
-template <typename Formals>
-std::string_view constraint(const Formals& formals, size_t i) {
-  const auto end = std::find(formals.begin(), formals.end(), "");
-  if (end == formals.begin()) return "";
-  const std::string_view formal = formals[std::min(i, size_t(end - formals.begin()) - 1)];
+std::string_view constraint(std::span<const Formal> list, size_t i) {
+  const auto formals = given(list);
+  if (formals.empty()) return "";
+  const std::string_view formal = formals[std::min(i, formals.size() - 1)].text();
   const size_t colon = formal.find(": ");
   if (colon == formal.npos) return "";
   const std::string_view name = formal.substr(colon + 2);

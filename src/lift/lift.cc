@@ -101,9 +101,9 @@ void type_formals(const Graph& graph, const Node& node, Graph& body) {
 
 // Adds non-optional outputs that the model omits, because kernels write them.
 void complete_outputs(Graph& graph, NodeId id) {
-  const auto& formals = graph.node(id).op->info.outputs;
-  const size_t count = size_t(std::find(formals.begin(), formals.end(), "") - formals.begin());
-  const bool variadic = count > 0 && formals[count - 1].ends_with("...");
+  const auto formals = given(graph.node(id).op->info.outputs);
+  const size_t count = formals.size();
+  const bool variadic = count > 0 && formals.back().text().ends_with("...");
   const size_t given = graph.node(id).outputs.size();
   for (size_t i = 0; i < (variadic ? given : std::max(given, count)); ++i) {
     if (i < given && graph.node(id).outputs[i] != ValueId::none) {
@@ -111,7 +111,7 @@ void complete_outputs(Graph& graph, NodeId id) {
               "has {} outputs, but the operator has {}; remove the others", given, count);
       continue;
     }
-    if ((!variadic && i >= count) || formals[std::min(i, count - 1)].ends_with("?")) continue;
+    if ((!variadic && i >= count) || formals[std::min(i, count - 1)].text().ends_with("?")) continue;
     const ValueId added = graph.add_value("");
     graph.value(added).producer = id;
     graph.value(added).producer_slot = uint32_t(i);

@@ -79,11 +79,9 @@ bool ends_with_constraint_t(std::string_view formal) {
 }
 
 // Whether parameter i has constraint T; a variadic last formal stands for all later parameters.
-bool is_t(std::span<const std::string_view> formals, size_t i) {
-  size_t n = 0;
-  while (n < formals.size() && !formals[n].empty()) ++n;
-  if (n == 0) return false;
-  return ends_with_constraint_t(formals[std::min(i, n - 1)]);
+bool is_t(std::span<const Formal> formals, size_t i) {
+  const auto all = given(formals);
+  return !all.empty() && ends_with_constraint_t(all[std::min(i, all.size() - 1)].text());
 }
 
 struct Converted {
@@ -91,8 +89,7 @@ struct Converted {
   std::vector<Slot*> pointers;
 };
 
-Converted copy_slots(std::span<Slot* const> from, std::span<const std::string_view> formals, DType dtype,
-                     DType carrier) {
+Converted copy_slots(std::span<Slot* const> from, std::span<const Formal> formals, DType dtype, DType carrier) {
   Converted c;
   c.slots.resize(from.size());
   for (size_t i = 0; i < from.size(); ++i) {
@@ -114,7 +111,7 @@ Converted copy_slots(std::span<Slot* const> from, std::span<const std::string_vi
 Kernel find_kernel(const OpDef& op, DType dtype) {
   if (op.run) return {op.run, nullptr};
   if (!contains(op.info.types, dtype)) return {};
-  if (size_t(dtype) < op.fast.size() && op.fast[size_t(dtype)]) return {op.fast[size_t(dtype)], nullptr};
+  if (const KernelFn fast = op.fast_for(dtype)) return {fast, nullptr};
   const int carrier = carrier_of(dtype);
   if (carrier < 0 || !op.reference[size_t(carrier)]) return {};
   return kCarrierTypes[size_t(carrier)] == dtype ? Kernel{op.reference[size_t(carrier)], nullptr}

@@ -10,10 +10,11 @@ namespace retort::ops {
 /// of float (complex64) or double (complex128). The other inputs are passed on. Allocates.
 void for_each_part(RunContext& c, FunctionRef<void(RunContext& part, bool imaginary)> compute);
 
-/// Gives such an operator kernels for complex numbers, which run its reference for each part. Its only output has the
-/// type of input 0. A value outside of the input, attribute extrapolation_value, is a real number.
+namespace detail {
+
 template <typename Op>
-constexpr OpDef with_complex(OpDef def) {
+constexpr FastTable complex_table() {
+  FastTable table = retort::detail::fast_table<Op>();
   const auto kernel = []<typename T>(std::type_identity<T>) -> KernelFn {
     return [](const void* params, RunContext& c) {
       const Op& op = *static_cast<const Op*>(params);
@@ -23,9 +24,21 @@ constexpr OpDef with_complex(OpDef def) {
           c, [&](RunContext& part, bool imaginary) { (imaginary ? of_imaginary : op).template reference<T>(part); });
     };
   };
+  table[size_t(DType::complex64)] = kernel(std::type_identity<float>{});
+  table[size_t(DType::complex128)] = kernel(std::type_identity<double>{});
+  return table;
+}
+template <typename Op>
+inline constexpr FastTable kComplexTable = complex_table<Op>();
+
+}  // namespace detail
+
+/// Gives such an operator kernels for complex numbers, which run its reference for each part. Its only output has the
+/// type of input 0. A value outside of the input, attribute extrapolation_value, is a real number.
+template <typename Op>
+constexpr OpDef with_complex(OpDef def) {
   def.info.types |= types({DType::complex64, DType::complex128});
-  def.fast[size_t(DType::complex64)] = kernel(std::type_identity<float>{});
-  def.fast[size_t(DType::complex128)] = kernel(std::type_identity<double>{});
+  def.fast = &detail::kComplexTable<Op>;
   return def;
 }
 

@@ -25,11 +25,10 @@ std::string test_name(const testing::TestParamInfo<const OpDef*>& info) {
 
 namespace {
 
-std::string_view constraint_of(std::span<const std::string_view> formals, size_t i) {
-  size_t n = 0;
-  while (n < formals.size() && !formals[n].empty()) ++n;
-  if (n == 0) return {};
-  std::string_view f = formals[std::min(i, n - 1)];
+std::string_view constraint_of(std::span<const Formal> formals, size_t i) {
+  const auto all = given(formals);
+  if (all.empty()) return {};
+  std::string_view f = all[std::min(i, all.size() - 1)].text();
   f.remove_prefix(f.find(": ") + 2);
   return f.substr(0, f.find_first_of("?."));
 }
@@ -43,11 +42,11 @@ std::vector<DType> types_of(const OpDef& op) {
   return list;
 }
 
-bool is_t(std::span<const std::string_view> formals, size_t i) { return constraint_of(formals, i) == "T"; }
+bool is_t(std::span<const Formal> formals, size_t i) { return constraint_of(formals, i) == "T"; }
 
 // The tensors, with those of constraint T converted. `exact` is cleared if a value changed in the conversion.
-std::vector<Tensor> converted(std::span<const std::string_view> formals, const std::vector<Tensor>& tensors, DType from,
-                              DType to, bool& exact) {
+std::vector<Tensor> converted(std::span<const Formal> formals, const std::vector<Tensor>& tensors, DType from, DType to,
+                              bool& exact) {
   std::vector<Tensor> list = tensors;
   for (size_t i = 0; i < list.size(); ++i) {
     if (!list[i] || !is_t(formals, i) || list[i].dtype() != from || from == to) continue;
@@ -57,11 +56,7 @@ std::vector<Tensor> converted(std::span<const std::string_view> formals, const s
   return list;
 }
 
-size_t formal_outputs(const OpDef& op) {
-  size_t n = 0;
-  while (n < op.info.outputs.size() && !op.info.outputs[n].empty()) ++n;
-  return n;
-}
+size_t formal_outputs(const OpDef& op) { return given(op.info.outputs).size(); }
 
 }  // namespace
 

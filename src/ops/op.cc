@@ -95,21 +95,18 @@ Slot to_slot(const GraphValue& v) {
 }
 
 // Returns "T" for "X: T?"; "" if there is no such parameter. Sets `variadic` for the last one of "X: T...".
-std::string_view constraint(std::span<const std::string_view> formals, size_t i, bool& optional, bool& variadic) {
-  size_t n = 0;
-  while (n < formals.size() && !formals[n].empty()) ++n;
-  if (n == 0) return {};
-  std::string_view formal = formals[std::min(i, n - 1)];
+std::string_view constraint(std::span<const Formal> formals, size_t i, bool& optional, bool& variadic) {
+  const auto all = given(formals);
+  if (all.empty()) return {};
+  std::string_view formal = all[std::min(i, all.size() - 1)].text();
   variadic = formal.ends_with("...");
   optional = formal.ends_with("?");
-  if (i >= n && !variadic) return {};
+  if (i >= all.size() && !variadic) return {};
   formal.remove_prefix(formal.find(": ") + 2);
   return formal.substr(0, formal.size() - (variadic ? 3 : optional ? 1 : 0));
 }
 
-std::string_view formal_name(std::span<const std::string_view> formals, size_t i) {
-  return formals[i].substr(0, formals[i].find(':'));
-}
+std::string_view formal_name(Formal formal) { return formal.text().substr(0, formal.text().find(':')); }
 
 bool is_container(const ValueType& type) {
   return type.kind == ValueType::Kind::sequence || type.kind == ValueType::Kind::map ||
@@ -163,7 +160,7 @@ void check_inputs(const OpDef& op, const Node& node, std::span<Slot* const> inpu
     if (i >= own || !inputs[i]) {
       const bool more = variadic && i > 0;
       require(optional || more, ErrorCode::invalid_graph, "required input {} ({}) is missing; give it to the node", i,
-              formal_name(op.info.inputs, i));
+              formal_name(op.info.inputs[i]));
       if (i >= own && variadic) break;
       continue;
     }

@@ -94,14 +94,33 @@ struct Appends {
   int output = -1, input = -1;
 };
 
-/// The static description of an operator. Formal parameters read "name: T", "name: T?" (optional) or "name: T..."
-/// (variadic). Parameters of constraint T have the same type; `types` restricts it, and reference() and fast() are
+/// A formal parameter: "name: T", "name: T?" (optional) or "name: T..." (variadic). The table of all operators holds
+/// pointers, because it would be a fifth of a megabyte larger with string_views.
+class Formal {
+ public:
+  constexpr Formal() = default;
+  constexpr Formal(const char* text) : text_(text) {}  // NOLINT(google-explicit-constructor): OpInfo lists texts
+  constexpr bool empty() const { return !text_; }
+  constexpr std::string_view text() const { return text_ ? std::string_view(text_) : std::string_view(); }
+
+ private:
+  const char* text_ = nullptr;
+};
+/// The parameters that `list` has: an OpInfo has room for more.
+constexpr std::span<const Formal> given(std::span<const Formal> list) {
+  size_t n = 0;
+  while (n < list.size() && !list[n].empty()) ++n;
+  return list.first(n);
+}
+
+/// The static description of an operator. Parameters of constraint T have the same type; `types` restricts it, and reference() and fast() are
 /// chosen by it.
 struct OpInfo {
   std::string_view name;
   std::string_view domain = "";
   std::array<uint16_t, 12> since{};  ///< every ONNX revision that this definition covers (older forms are lifted)
-  std::array<std::string_view, 24> inputs{}, outputs{};
+  std::array<Formal, 24> inputs{};
+  std::array<Formal, 8> outputs{};
   TypeSet types = kAll;
   uint32_t traits = kNone;
   std::array<InPlace, 2> in_place{};
@@ -110,6 +129,7 @@ struct OpInfo {
 
 using KernelFn = void (*)(const void* params, RunContext& context);
 inline constexpr int kCarriers = 4;  // float, double, int64_t, uint64_t
+using FastTable = std::array<KernelFn, kDTypeCount>;
 
 struct OpDef {
   OpInfo info;
@@ -117,7 +137,7 @@ struct OpDef {
   void (*infer)(const void* params, InferContext&);
   KernelFn run;                               ///< for ops that do not depend on one type; otherwise null
   std::array<KernelFn, kCarriers> reference;  ///< per carrier; null if the op is not defined for it
-  std::array<KernelFn, kDTypeCount> fast;     ///< per element type; null: the reference is used
+  const FastTable* fast;                      ///< per element type; null, or null in it: the reference is used
   std::unique_ptr<State> (*prepare)(const void* params, PrepareContext&);
   size_t (*scratch)(const void* params, const RunContext&);
   /// For this and the next two: null means never.
@@ -126,6 +146,7 @@ struct OpDef {
   std::optional<Piece> (*piece)(const void* params, const RunContext&, size_t i);
   Cost (*cost)(const void* params, const CostContext&);  ///< null: the default of cost_of()
   bool has(Traits t) const { return info.traits & t; }
+  KernelFn fast_for(DType type) const { return fast && size_t(type) < fast->size() ? (*fast)[size_t(type)] : nullptr; }
 };
 
 /// The kernel for elements of `dtype`: run, otherwise fast, otherwise the reference through a carrier; null if there is
@@ -211,8 +232,15 @@ template <typename T>
 struct Wanted<std::optional<T>> : Wanted<T> {};
 
 template <typename Op>
-std::shared_ptr<const void> parse(const Attributes& given) {
-  auto op = std::make_shared<Op>();
+void destroy(const void* op) {
+  delete static_cast<const Op*>(op);
+}
+
+// What runs once per session is compiled for size (cold), as the rooms that load a model are. The deleter is a function,
+// because a control block for each type of operator is half a kilobyte of tables and code.
+template <typename Op>
+[[gnu::cold]] std::shared_ptr<const void> parse(const Attributes& given) {
+  auto op = std::make_unique<Op>();
   if constexpr (requires { Op::attributes; }) {
     std::apply(
         [&](const auto&... b) {
@@ -230,7 +258,16 @@ std::shared_ptr<const void> parse(const Attributes& given) {
     check_names(given, {});
   }
   if constexpr (requires(const Op& o) { o.check(); }) op->check();
-  return op;
+  return {static_cast<const void*>(op.release()), &destroy<Op>};
+}
+
+template <typename Op>
+[[gnu::cold]] void infer(const void* op, InferContext& c) {
+  static_cast<const Op*>(op)->infer(c);
+}
+template <typename Op>
+[[gnu::cold]] Cost cost(const void* op, const CostContext& c) {
+  return static_cast<const Op*>(op)->cost(c);
 }
 
 template <typename Op, typename T>
@@ -242,7 +279,7 @@ constexpr KernelFn reference() {
 }
 
 template <typename Op, typename T>
-constexpr void add_fast(std::array<KernelFn, kDTypeCount>& table) {
+constexpr void add_fast(FastTable& table) {
   if constexpr (requires(const Op& o, RunContext& c) { o.fast(c, std::type_identity<T>{}); })
     table[size_t(dtype_of<T>)] = [](const void* op, RunContext& c) {
       static_cast<const Op*>(op)->fast(c, std::type_identity<T>{});
@@ -250,8 +287,8 @@ constexpr void add_fast(std::array<KernelFn, kDTypeCount>& table) {
 }
 
 template <typename Op>
-constexpr std::array<KernelFn, kDTypeCount> fast_table() {
-  std::array<KernelFn, kDTypeCount> table{};
+constexpr FastTable fast_table() {
+  FastTable table{};
   add_fast<Op, float>(table);
   add_fast<Op, double>(table);
   add_fast<Op, float16>(table);
@@ -268,6 +305,8 @@ constexpr std::array<KernelFn, kDTypeCount> fast_table() {
   add_fast<Op, std::string>(table);
   return table;
 }
+template <typename Op>
+inline constexpr FastTable kFastTable = fast_table<Op>();
 
 }  // namespace detail
 
@@ -276,13 +315,13 @@ constexpr OpDef define(OpInfo info) {
   OpDef def{};
   def.info = info;
   def.parse = &detail::parse<Op>;
-  def.infer = [](const void* op, InferContext& c) { static_cast<const Op*>(op)->infer(c); };
+  def.infer = &detail::infer<Op>;
   if constexpr (requires(const Op& o, RunContext& c) { o.run(c); }) {
     def.run = [](const void* op, RunContext& c) { static_cast<const Op*>(op)->run(c); };
   } else {
     def.reference = {detail::reference<Op, float>(), detail::reference<Op, double>(), detail::reference<Op, int64_t>(),
                      detail::reference<Op, uint64_t>()};
-    def.fast = detail::fast_table<Op>();
+    if constexpr (detail::kFastTable<Op> != FastTable{}) def.fast = &detail::kFastTable<Op>;
   }
   if constexpr (requires(const Op& o, PrepareContext& c) { o.prepare(c); })
     def.prepare = [](const void* op, PrepareContext& c) -> std::unique_ptr<State> {
@@ -298,8 +337,7 @@ constexpr OpDef define(OpInfo info) {
     def.writes_rows = [](const void* op, const RunContext& c) { return static_cast<const Op*>(op)->writes_rows(c); };
   if constexpr (requires(const Op& o, const RunContext& c) { o.piece(c, size_t()); })
     def.piece = [](const void* op, const RunContext& c, size_t i) { return static_cast<const Op*>(op)->piece(c, i); };
-  if constexpr (requires(const Op& o, const CostContext& c) { o.cost(c); })
-    def.cost = [](const void* op, const CostContext& c) { return static_cast<const Op*>(op)->cost(c); };
+  if constexpr (requires(const Op& o, const CostContext& c) { o.cost(c); }) def.cost = &detail::cost<Op>;
   return def;
 }
 

@@ -20,7 +20,7 @@ TEST(Traits, ReductionsReadTheirAxesFromInput1) {
     EXPECT_EQ(op->has(kReduces), reduces) << op->info.name;
     if (!op->has(kReduces)) continue;
     ++found;
-    EXPECT_EQ(op->info.inputs[1], "axes: int64?") << op->info.name;
+    EXPECT_EQ(op->info.inputs[1].text(), "axes: int64?") << op->info.name;
     EXPECT_NO_THROW(op->parse({{"keepdims", int64_t(1)}})) << op->info.name;
   }
   EXPECT_GE(found, 10u);

@@ -6,7 +6,7 @@ namespace retort {
 namespace {
 
 bool is_optional(const OpDef& op, size_t output) {
-  return output < op.info.outputs.size() && op.info.outputs[output].ends_with("?");
+  return output < op.info.outputs.size() && op.info.outputs[output].text().ends_with("?");
 }
 
 /// Removes omitted outputs from the end. Returns whether there were any.

@@ -41,7 +41,7 @@ class Widener {
       if (!is_half(t)) continue;
       any = true;
       wide = wide || wide_.contains(in);
-      kernel = kernel || n.op->fast[size_t(t.dtype)];
+      kernel = kernel || n.op->fast_for(t.dtype);
     }
     return any && (wide || !kernel);
   }

@@ -10,58 +10,48 @@ namespace retort {
 
 /// Memory for elements. The first `used` are set and never change.
 struct Items::Store {
-  explicit Store(size_t n) : capacity(n), values(std::make_unique<Value[]>(n)) {}
+  explicit Store(size_t n) : capacity(n), items(std::make_unique<Item[]>(n)) {}
   std::atomic<size_t> used = 0;
   const size_t capacity;
-  const std::unique_ptr<Value[]> values;
+  const std::unique_ptr<Item[]> items;
 };
 
-Items::Items(std::vector<Value> values) {
-  reserve(values.size());
-  for (Value& v : values) push_back(std::move(v));
+Items::Items(std::vector<Value> values) : store_(std::make_shared<Store>(values.size())), count_(values.size()) {
+  const auto block = std::make_shared<const std::vector<Value>>(std::move(values));
+  for (size_t i = 0; i < count_; ++i) store_->items[i] = Item(block, &(*block)[i]);
+  store_->used = count_;
 }
 
 Items::Items(std::initializer_list<Value> values) : Items(std::vector<Value>(values)) {}
 
-const Value* Items::begin() const { return store_ ? store_->values.get() : nullptr; }
-const Value* Items::end() const { return begin() + size(); }
-const Value& Items::operator[](size_t i) const { return store_->values[i]; }
-
-// A store of its own with the same elements.
-std::shared_ptr<Items::Store> Items::grown(size_t capacity) {
-  const auto store = std::make_shared<Store>(capacity);
-  std::copy(begin(), end(), store->values.get());
-  store->used = size();
-  return store;
-}
-
-void Items::reserve(size_t count) {
-  if (count <= (store_ ? store_->capacity : 0)) return;
-  store_ = grown(count);
-  count_ = store_->used;
-}
+const Items::Item* Items::first() const { return store_ ? store_->items.get() : nullptr; }
 
 // The memory behind the last element belongs to the copy that first claims it.
-void Items::push_back(Value value) {
+void Items::add(Item item) {
   size_t used = size();
   if (!store_ || used == store_->capacity || !store_->used.compare_exchange_strong(used, used + 1)) {
     constexpr size_t kLeast = 4;
-    store_ = grown(std::max(kLeast, 2 * size()));
-    used = store_->used++;
+    const auto more = std::make_shared<Store>(std::max(kLeast, 2 * size()));
+    std::copy_n(first(), size(), more->items.get());
+    used = size();
+    more->used = used + 1;
+    store_ = more;
   }
-  store_->values[used] = std::move(value);
+  store_->items[used] = std::move(item);
   count_ = used + 1;
 }
 
+void Items::push_back(Value value) { add(std::make_shared<const Value>(std::move(value))); }
+
 void Items::insert(size_t at, Value value) {
-  if (at == size()) return push_back(std::move(value));
-  Items all;
-  all.reserve(size() + 1);
-  for (size_t i = 0; i < size(); ++i) {
-    if (i == at) all.push_back(std::move(value));
-    all.push_back((*this)[i]);
-  }
-  *this = std::move(all);
+  auto item = std::make_shared<const Value>(std::move(value));
+  if (at == size()) return add(std::move(item));
+  const auto more = std::make_shared<Store>(size() + 1);
+  Item* const to = std::copy_n(first(), at, more->items.get());
+  *to = std::move(item);
+  std::copy(first() + at, first() + size(), to + 1);
+  more->used = ++count_;
+  store_ = more;
 }
 
 void Items::erase(size_t at) {
@@ -69,12 +59,11 @@ void Items::erase(size_t at) {
     --count_;
     return;
   }
-  Items all;
-  all.reserve(size());
-  for (size_t i = 0; i < size(); ++i) {
-    if (i != at) all.push_back((*this)[i]);
-  }
-  *this = std::move(all);
+  const auto fewer = std::make_shared<Store>(size());  // an element is often inserted next
+  Item* const to = std::copy_n(first(), at, fewer->items.get());
+  std::copy(first() + at + 1, first() + size(), to);
+  fewer->used = --count_;
+  store_ = fewer;
 }
 
 }  // namespace retort

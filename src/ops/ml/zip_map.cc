@@ -2,7 +2,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "ops/op.h"
+#include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {
 namespace {
@@ -32,31 +32,47 @@ struct ZipMap {
     const size_t classes = int_labels.size() + string_labels.size();
     require(shape.rank() >= 1 && shape.rank() <= 2 && size_t(shape.back()) == classes, ErrorCode::invalid_argument,
             "input 'X' has shape {}, but {} labels need [N,{}] or [{}]", to_string(shape), classes, classes, classes);
-    c.set_value(
-        0, int_labels.empty() ? rows_of(c.input<float>(0), string_labels) : rows_of(c.input<float>(0), int_labels));
+    if (const auto* known = c.state<Columns>()) return c.set_value(0, rows_of(c.input<float>(0), *known));
+    c.set_value(0, rows_of(c.input<float>(0), columns()));
   }
+  std::unique_ptr<State> prepare(PrepareContext&) const { return std::make_unique<Columns>(columns()); }
 
  private:
-  /// The keys of a map ascend. Of equal labels, the last counts. All maps share one tensor of keys, and parts of one of
-  /// scores.
+  /// The keys of a map, which ascend, and the column of each. Of equal labels, the last counts.
+  struct Columns : State {
+    Tensor keys;
+    std::vector<size_t> order;
+  };
   template <typename Label>
-  static Sequence rows_of(std::span<const float> x, const std::vector<Label>& labels) {
-    std::map<Label, size_t> columns;
-    for (size_t i = 0; i < labels.size(); ++i) columns[labels[i]] = i;
-    const size_t rows = x.size() / labels.size(), width = columns.size();
-    Tensor keys(dtype_of<Label>, {int64_t(width)});
-    auto* key = keys.mutable_data<Label>();
-    for (const auto& [label, column] : columns) *key++ = label;
+  static Columns columns_of(const std::vector<Label>& labels) {
+    std::map<Label, size_t> found;
+    for (size_t i = 0; i < labels.size(); ++i) found[labels[i]] = i;
+    Columns c;
+    c.keys = Tensor(dtype_of<Label>, {int64_t(found.size())});
+    auto* key = c.keys.mutable_data<Label>();
+    for (const auto& [label, column] : found) {
+      *key++ = label;
+      c.order.push_back(column);
+    }
+    return c;
+  }
+  Columns columns() const { return int_labels.empty() ? columns_of(string_labels) : columns_of(int_labels); }
+
+  /// All maps share one tensor of keys, which the caller may change, and parts of one of scores.
+  Sequence rows_of(std::span<const float> x, const Columns& columns) const {
+    const size_t width = columns.order.size(), classes = int_labels.size() + string_labels.size();
+    const size_t rows = x.size() / classes;
+    const Tensor keys = *own_copy(columns.keys).tensor();
     Tensor scores(DType::f32, {int64_t(rows * width)});
     auto* score = scores.mutable_data<float>();
-    Sequence all;
-    all.items.reserve(rows);
+    std::vector<Value> all;
+    all.reserve(rows);
     for (size_t row = 0; row < rows; ++row) {
       Tensor part(DType::f32, {int64_t(width)}, score, scores.owner());
-      for (const auto& [label, column] : columns) *score++ = x[row * labels.size() + column];
-      all.items.push_back(Map{keys, std::move(part)});
+      for (const size_t column : columns.order) *score++ = x[row * classes + column];
+      all.emplace_back(Map{keys, std::move(part)});
     }
-    return all;
+    return {.items = std::move(all)};
   }
 };
 

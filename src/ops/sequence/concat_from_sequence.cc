@@ -22,8 +22,9 @@ struct ConcatFromSequence {
     const Tensor* first = s.items[0].tensor();
     require(first != nullptr, ErrorCode::invalid_argument, "element 0 of the sequence is not a tensor");
     const size_t at = normalize_axis(axis, first->shape().rank() + (new_axis ? 1 : 0));
-    Shape shape = first->shape();
-    if (!new_axis) shape[at] = 0;
+    Shape shape;
+    for (size_t d = 0; d < first->shape().rank() + (new_axis ? 1 : 0); ++d)
+      shape.push_back(d == at ? 0 : first->shape()[d - (new_axis && d > at ? 1 : 0)]);
     for (size_t i = 0; i < s.items.size(); ++i) {
       const Tensor* t = s.items[i].tensor();
       Shape expected = first->shape();
@@ -31,15 +32,13 @@ struct ConcatFromSequence {
       require(t && t->dtype() == first->dtype() && t->shape() == expected, ErrorCode::invalid_argument,
               "element {} of the sequence does not match element 0, {}{}, along axis {}", i, dtype_name(first->dtype()),
               to_string(first->shape()), at);
-      if (!new_axis) shape[at] += expected[at];
+      shape[at] += new_axis ? 1 : expected[at];
     }
-    if (new_axis)
-      return c.set_value(0, stack({s.items.begin(), s.items.end()}, ValueType::tensor(first->dtype()), axis));
     Tensor all(first->dtype(), shape);
     const int64_t outer = extent_product(shape, 0, at), inner = extent_product(shape, at + 1, shape.rank());
     int64_t begin = 0;
     for (const Value& v : s.items) {
-      const int64_t run = v.tensor()->shape()[at] * inner;
+      const int64_t run = (new_axis ? 1 : v.tensor()->shape()[at]) * inner;
       StridedBox box;
       box.push(outer, run, shape[at] * inner);
       box.push(run, 1, 1);
