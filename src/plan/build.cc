@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "base/error.h"
 #include "base/loading.h"
 #include "memory/host.h"
 #include "ops/external.h"
@@ -74,11 +73,12 @@ class Builder {
     };
     s.late =
         s.op->has(kDynamicOutput) || s.op->has(kBoxed) || std::any_of(s.outputs.begin(), s.outputs.end(), is_boxed);
-    for (Body& b : node.bodies) {
-      s.bodies.push_back(Builder(*b.graph, options_, true).build());
-      s.body_names.push_back(b.attribute);
-    }
     plan_->steps.push_back(std::move(s));
+    for (Body& b : node.bodies) {  // each belongs to this builder as soon as it is made
+      plan_->steps.back().bodies.push_back(
+          LoadingScratch(std::make_shared<Builder>(*b.graph, options_, true))->build());
+      plan_->steps.back().body_names.push_back(b.attribute);
+    }
   }
 
   PlanValue& value(SlotIndex i) { return plan_->values[i]; }
@@ -95,13 +95,7 @@ class Builder {
 }  // namespace
 
 std::shared_ptr<const Plan> build_plan(Graph& graph, const PlanOptions& options) {
-  auto builder = std::make_shared<Builder>(graph, options, false);
-  try {
-    return builder->build();
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::model_load_canceled) drop_of_loading(std::move(builder));
-    throw;
-  }
+  return LoadingScratch(std::make_shared<Builder>(graph, options, false))->build();
 }
 
 }  // namespace retort

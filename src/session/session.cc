@@ -6,7 +6,6 @@
 
 #include "base/denormals.h"
 #include "base/error.h"
-#include "base/later.h"
 #include "base/loading.h"
 #include "onnx/opsets.h"
 #include "passes/optimize.h"
@@ -137,14 +136,9 @@ Session::Session(std::shared_ptr<Environment> environment, ModelSource source, c
       options_(with_preset(options)),
       logger_(options.logger(environment_->logger())) {
   const CancellableLoading loading(*options_.cancel_load);
-  std::shared_ptr<Model> model = source.read(options_, logger_);
-  try {
-    load(*model, std::move(source));
-    loading.end();
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::model_load_canceled && has_only_ours(devices_, options_)) drop_later(std::move(model));
-    throw;
-  }
+  const LoadingScratch model(source.read(options_, logger_));
+  load(*model, std::move(source));
+  loading.end();
 }
 
 Session::Session(std::shared_ptr<Environment> environment, const std::string& path, const SessionOptions& options)

@@ -106,12 +106,13 @@ impl Environment {
         Ok(self.handle.register_provider_library(name, path.as_ref())?)
     }
 
-    /// Registers an arena of host memory. Sessions that are created afterwards with the config entry
-    /// `session.use_env_allocators` = `1` take workspaces and results from it together.
+    /// Registers an arena of host memory, in place of the one that was registered before. Sessions that are created
+    /// while it is registered, with the config entry `session.use_env_allocators` = `1`, take workspaces and results
+    /// from it together. [`crate::Allocator::shared`] does not return it.
     ///
     /// `settings` are names and numbers: `max_mem` is the most bytes that may be in use, and a run that needs more
-    /// fails. Retort knows the names of the other settings of an arena, which have no effect (`docs/memory.md`). An unknown name is an error, and so is a second arena, or one after
-    /// [`crate::Allocator::shared`] was asked for host memory: safe code may use these allocators until the process ends.
+    /// fails. Retort knows the names of the other settings of an arena, which have no effect (`docs/memory.md`). An
+    /// unknown name is an error.
     ///
     /// ```
     /// onnx::init()?.create_and_register_allocator(&[("max_mem", 64 << 20)])?;

@@ -169,9 +169,8 @@ OrtStatusPtr ORT_API_CALL CreateAndRegisterAllocator(OrtEnv* env, const OrtMemor
     const size_t limit = arena_cfg ? handle(arena_cfg, "arena_cfg").max_mem : 0;
     require(info.space.device == DeviceType::cpu, ErrorCode::invalid_argument,
             "memory '{}' is not host memory: its provider registers the allocator", info.name);
-    const auto memory = std::make_shared<CountedMemory>(limit);
-    e.allocators.set(info.space, memory);
-    if (info.space == MemorySpace{}) e.environment->share_memory(memory);
+    e.allocators.set_arena(info.space);
+    if (info.space == MemorySpace{}) e.environment->share_memory(std::make_shared<CountedMemory>(limit));
   });
 }
 

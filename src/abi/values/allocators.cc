@@ -124,24 +124,32 @@ SharedAllocators::SharedAllocators() : host_(std::make_unique<HostAllocator>()) 
 OrtAllocator* SharedAllocators::find(const MemorySpace& space) const {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
-    if (entry.space == space) return entry.allocator;
+    if (entry.space == space && entry.allocator) return entry.allocator;
   }
   return space == MemorySpace{} ? host_.get() : nullptr;
 }
 
 void SharedAllocators::put(Entry entry) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [&](const Entry& e) { return e.space == entry.space; });
+  for (Entry& there : entries_) {
+    if (there.space == entry.space) {
+      if (there.own) replaced_.push_back(std::move(there.own));
+      there = std::move(entry);
+      return;
+    }
+  }
   entries_.push_back(std::move(entry));
 }
 
 void SharedAllocators::set(const MemorySpace& space, OrtAllocator* callers) { put({space, callers, nullptr}); }
 
-OrtAllocator& SharedAllocators::set(const MemorySpace& space, const std::shared_ptr<Allocator>& memory) {
+OrtAllocator& SharedAllocators::set_device(const std::shared_ptr<Allocator>& memory) {
   auto own = std::make_shared<DeviceAllocator>(memory);
-  put({space, own.get(), own});
+  put({memory->space(), own.get(), own});
   return *own;
 }
+
+void SharedAllocators::set_arena(const MemorySpace& space) { put({space, nullptr, nullptr}); }
 
 bool SharedAllocators::remove(const MemorySpace& space) {
   const std::lock_guard lock(mutex_);

@@ -58,25 +58,27 @@ auto held(OrtAllocator& allocator, T* p) {
 class SharedAllocators {
  public:
   SharedAllocators();
-  /// Null if the space has no allocator; the host's always exists, also if none is registered.
+  /// Null if the space has no allocator; the host's always exists, also if none or an arena is registered.
   OrtAllocator* find(const MemorySpace& space) const;
-  /// Replaces the existing allocator.
+  /// Replaces what is registered. An allocator that find() has returned stays valid.
   void set(const MemorySpace& space, OrtAllocator* callers);
-  OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory) { return set(memory->space(), memory); }
-  OrtAllocator& set(const MemorySpace& space, const std::shared_ptr<Allocator>& memory);
+  OrtAllocator& set_device(const std::shared_ptr<Allocator>& memory);
+  /// Registers host memory that only sessions use.
+  void set_arena(const MemorySpace& space);
   /// Returns false if none was registered.
   bool remove(const MemorySpace& space);
 
  private:
   struct Entry {
     MemorySpace space;
-    OrtAllocator* allocator;
+    OrtAllocator* allocator;            ///< null: an arena
     std::shared_ptr<OrtAllocator> own;  ///< null if the allocator is a caller's
   };
   void put(Entry entry);
   const std::unique_ptr<HostAllocator> host_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::vector<std::shared_ptr<OrtAllocator>> replaced_;
 };
 
 }  // namespace retort::abi

@@ -2,27 +2,20 @@
 
 use std::ffi::{CString, NulError};
 use std::ptr::null_mut;
+use std::sync::{Mutex, PoisonError};
 
 use super::call::{call, handle};
 use super::environment::Environment;
-use super::error::{Error, Result};
-use super::memory::{HostAllocator, arena_info, host_allocator};
+use super::error::Result;
+use super::memory::arena_info;
 
 handle!(ArenaSettings, OrtArenaCfg, ReleaseArenaCfg);
 
-/// Registers an arena of host memory, once, and before `Allocator::shared` has returned the allocator of that memory:
-/// the library may destroy the one that the arena replaces.
+/// Registers an arena of host memory, in place of the one before, which sessions that use it keep.
 pub(crate) fn register_arena(environment: &Environment, settings: &[(&str, usize)]) -> Result<()> {
-    let mut state = host_allocator();
-    match *state {
-        HostAllocator::Unused => {}
-        HostAllocator::Used => {
-            return Err(Error::Invalid("the shared allocator of host memory is in use: register an arena before you ask for it".into()));
-        }
-        HostAllocator::Arena => {
-            return Err(Error::Invalid("an arena was registered before: register one arena in a process".into()));
-        }
-    }
+    // Older libraries do not lock the list of what is registered.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _registering = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let names = settings.iter().map(|(name, _)| CString::new(*name)).collect::<std::result::Result<Vec<_>, NulError>>()?;
     let keys: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
     let values: Vec<_> = settings.iter().map(|(_, value)| *value).collect();
@@ -33,6 +26,5 @@ pub(crate) fn register_arena(environment: &Environment, settings: &[(&str, usize
         let arena = ArenaSettings::of(raw)?;
         call!(CreateAndRegisterAllocator(environment.raw(), info.raw(), arena.raw()))?;
     }
-    *state = HostAllocator::Arena;
     Ok(())
 }

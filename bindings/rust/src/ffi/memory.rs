@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{NonNull, null, null_mut};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::call::{call, handle, slot};
 use super::environment::Environment;
@@ -89,21 +89,6 @@ impl MemoryInfo {
     }
 }
 
-/// The allocator of host memory that sessions share.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum HostAllocator {
-    /// No safe code has it, and an arena may take its place.
-    Unused,
-    Used,
-    Arena,
-}
-
-/// Returns the state of the allocator, locked.
-pub(super) fn host_allocator() -> MutexGuard<'static, HostAllocator> {
-    static STATE: Mutex<HostAllocator> = Mutex::new(HostAllocator::Unused);
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Returns the place of an arena of the processor's memory.
 pub(super) fn arena_info() -> Result<MemoryInfo> {
     let mut raw = null_mut();
@@ -183,12 +168,8 @@ impl Allocator {
     /// Returns the allocator that all sessions share for a place.
     pub(crate) fn shared(memory: &MemoryInfo) -> Result<Option<Self>> {
         let (environment, mut raw) = (Environment::get()?, null_mut());
-        let mut host = host_allocator();
-        if *host == HostAllocator::Unused && memory.describe()?.device == OrtMemoryInfoDeviceType::OrtMemoryInfoDeviceType_CPU {
-            *host = HostAllocator::Used;
-        }
-        // SAFETY: the environment owns the allocator. This crate releases no shared allocator, and the state of that of
-        // host memory, locked here, prevents that it is replaced from now on.
+        // SAFETY: the environment owns the allocator. It stays valid, since this crate releases no shared allocator, and
+        // an arena does not take its place.
         unsafe { call!(GetSharedAllocator(environment.raw(), memory.raw(), &raw mut raw))? };
         if raw.is_null() { Ok(None) } else { Self::of(raw, None).map(Some) }
     }
