@@ -173,7 +173,7 @@ Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t strid
   const auto* filters = filled<int8_t>(out_c * in_c * kernel * kernel, 255);
   auto* y = filled<uint8_t>(s.out_h * s.out_w * out_c, 0);
   const size_t places = conv_codes_places(s);
-  auto* weights = new Weights(conv_codes_packed_bytes(s), false, [&](void* to) { pack_conv_codes(s, filters, to); });
+  auto* weights = new Weights(conv_codes_packed_bytes(s, filters), false, [&](void* to) { pack_conv_codes(s, filters, to); });
   const auto* bias = filled<int32_t>(places, 255);
   auto* scale = filled<float>(places, 0);
   for (size_t i = 0; i < places; ++i) scale[i] = 1e-4f;
