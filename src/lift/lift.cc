@@ -104,11 +104,11 @@ void complete_outputs(Graph& graph, NodeId id) {
   const auto formals = given(graph.node(id).op->info.outputs);
   const size_t count = formals.size();
   const bool variadic = count > 0 && formals.back().text().ends_with("...");
-  const size_t given = graph.node(id).outputs.size();
-  for (size_t i = 0; i < (variadic ? given : std::max(given, count)); ++i) {
-    if (i < given && graph.node(id).outputs[i] != ValueId::none) {
+  const size_t listed = graph.node(id).outputs.size();
+  for (size_t i = 0; i < (variadic ? listed : std::max(listed, count)); ++i) {
+    if (i < listed && graph.node(id).outputs[i] != ValueId::none) {
       require(variadic || i < count, ErrorCode::invalid_graph,
-              "has {} outputs, but the operator has {}; remove the others", given, count);
+              "has {} outputs, but the operator has {}; remove the others", listed, count);
       continue;
     }
     if ((!variadic && i >= count) || formals[std::min(i, count - 1)].text().ends_with("?")) continue;

@@ -144,6 +144,7 @@ std::string write_model(const Model& model, const WriteOptions& options) {
 void write_model(const Model& model, const std::string& path, const WriteOptions& options) {
   const std::string& name = options.external_file;
   const size_t folder = path.rfind('/') + 1;
+  require(!path.empty(), ErrorCode::invalid_argument, "no file is named to write the model to");
   require(folder < path.size(), ErrorCode::invalid_argument,
           "cannot write '{}': it is a folder; add the name of a file", path);
   require(name.find('/') == name.npos && name != "." && name != ".." && path.substr(folder) != name,

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
-// A signal is told to the child by the handler if that sees the child, otherwise by who makes the child known, who then
-// sees the signal: the order of these two is the same for all threads.
+// Who tells a signal to the child takes its number away, so that the child is told once: the handler if it sees the child,
+// otherwise who makes the child known, who then sees the signal. The order of these two is the same for all threads.
 std::atomic<int> came = 0;
 std::atomic<pid_t> child_process = 0;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free);
@@ -31,7 +31,7 @@ void set_action(int signal, void (*handler)(int)) {
 void note_signal(int signal) {
   came = signal;
   for (const int one : kSignals) set_action(one, SIG_DFL);
-  if (const pid_t child = child_process; child > 0) kill(child, signal);
+  if (const pid_t child = child_process.exchange(0); child > 0) kill(child, signal);
 }
 
 [[noreturn]] void end_program(const char* message) {
@@ -58,7 +58,7 @@ void forget_interrupt() {
 
 InterruptedChild::InterruptedChild(pid_t child) : child_(child) {
   child_process = child;
-  if (interrupted()) kill(child, came);  // it came before the child was known
+  if (interrupted() && child_process.exchange(0) > 0) kill(child, came);  // it came before the child was known
 }
 
 InterruptedChild::~InterruptedChild() { child_process = 0; }

@@ -125,7 +125,7 @@ void check_options(const ConvertOptions& o) {
   if (o.to.empty()) return;
   if (o.external.find('/') != std::string::npos || o.external == "." || o.external == "..")
     throw WrongUsage("--external " + o.external + " must be the name of a file, without a folder: it lies beside OUT");
-  if (!o.external.empty() && (o.format == "ort" || (o.format.empty() && o.to.ends_with(".ort"))))
+  if (!o.external.empty() && (o.format == "ort" || (o.format.empty() && has_suffix(o.to, ".ort"))))
     throw WrongUsage("--external is not used for ORT format, whose weights are always inside the file; leave it out");
   const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
   check_distinct_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.model);

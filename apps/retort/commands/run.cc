@@ -168,7 +168,7 @@ std::vector<double> run_often(BoundRun& bound, int repeat) {
 
 /// Throws if the outputs cannot all be in one table.
 void check_table(const RunOptions& o, const EngineSession& session) {
-  if (o.save.ends_with(".csv") && session.outputs().size() != 1)
+  if (has_suffix(o.save, ".csv") && session.outputs().size() != 1)
     throw WrongUsage("--save " + o.save + " has room for one output, and the model has " +
                      std::to_string(session.outputs().size()) + "; give a folder and --csv");
 }
@@ -266,7 +266,7 @@ void check_options(const RunOptions& o) {
   check_needs(*o.command, "--rtol", "--expected");
   check_needs(*o.command, "--atol", "--expected");
   check_needs(*o.command, "--csv", "--save");
-  const bool file = o.save.ends_with(".npz") || o.save.ends_with(".csv");
+  const bool file = has_suffix(o.save, ".npz") || has_suffix(o.save, ".csv");
   if (o.csv && file) throw WrongUsage("--csv is not used with --save " + o.save + ", which is a file; leave it out");
   if (!o.list.empty() && file)
     throw WrongUsage("--save with --list needs a folder; '" + o.save + "' would be one file");

@@ -137,9 +137,9 @@ std::map<std::string, HostTensor> arrays(const HostValues& values) {
 }  // namespace
 
 void write_values(const std::string& to, const HostValues& values, bool csv) {
-  for (const auto& [name, value] : values) check_can_save(name, value, csv || to.ends_with(".csv"));
-  if (to.ends_with(".npz")) return write_npz(to, arrays(values));
-  if (to.ends_with(".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
+  for (const auto& [name, value] : values) check_can_save(name, value, csv || has_suffix(to, ".csv"));
+  if (has_suffix(to, ".npz")) return write_npz(to, arrays(values));
+  if (has_suffix(to, ".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
   std::error_code error;
   std::filesystem::create_directories(to, error);
   if (error) throw Failure("cannot make the folder '" + to + "': " + error.message());

@@ -53,7 +53,9 @@ Picture decode_jpeg(const std::string& bytes, int channels) {
   Picture p{.channels = channels};
   int subsampling = 0, colours = 0;
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &p.width, &p.height, &subsampling, &colours) != 0)
-    throw Failure("the file is neither a PNG nor a JPEG picture");
+    throw Failure(bytes.starts_with("\xff\xd8") ? kDamaged : "the file is neither a PNG nor a JPEG picture");
+  if (colours == TJCS_CMYK || colours == TJCS_YCCK)
+    throw Failure("a picture in the colours of print (CMYK) cannot be read; save it in RGB");
   if (p.width <= 0 || p.height <= 0) throw Failure(kDamaged);
   allocate(p);
   const int format = channels == 1 ? TJPF_GRAY : channels == 3 ? TJPF_RGB : TJPF_RGBA;

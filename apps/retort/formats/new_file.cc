@@ -106,10 +106,11 @@ void NewFile::give_name() {
     const int file;
     ~Nameless() { close(file); }
   } const written{std::exchange(file_, -1)};
-  struct stat status = {};
+  struct stat status = {}, named = {};
   open_named();
-  if (file_ < 0 || fstat(written.file, &status) != 0 || fchown(file_, gid_t(-1), status.st_gid) != 0 ||
-      fchmod(file_, status.st_mode & 0777) != 0)
+  if (file_ < 0 || fstat(written.file, &status) != 0 || fstat(file_, &named) != 0) fail();
+  const bool same_group = named.st_gid == status.st_gid;  // changing it is refused by some file systems
+  if ((!same_group && fchown(file_, uid_t(-1), status.st_gid) != 0) || fchmod(file_, status.st_mode & 0777) != 0)
     fail();
   for (off_t at = 0; at < status.st_size;) {
     const ssize_t done = sendfile(file_, written.file, &at, size_t(status.st_size - at));

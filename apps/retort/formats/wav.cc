@@ -59,8 +59,8 @@ std::vector<float> read_samples(std::string_view bytes) {
     if (id == "fmt ") format = read_format(chunk);
     if (id == "data") {
       if (format.channels == 0) throw Failure("the samples come before their format");
-      constexpr size_t kUntilTheEnd = 0xffffffff;  // of a stream whose length was not known
-      if (chunk.size() < size && size != kUntilTheEnd) throw Failure("the file is cut off");
+      constexpr size_t kUntilTheEnd = 0x7ff00000;  // from here on: of a stream whose length was not known
+      if (chunk.size() < size && size < kUntilTheEnd) throw Failure("the file is cut off");
       const size_t width = format.bits / 8u, frame = width * format.channels;
       std::vector<float> mono(chunk.size() / frame);
       for (size_t i = 0; i < mono.size(); ++i) {

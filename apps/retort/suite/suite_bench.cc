@@ -193,7 +193,7 @@ void bench_suite(const SuiteOptions& suite, const Common& options, const Scenari
   end_if_interrupted();
   const Counts n = count(reports[0].at("scenarios"));
   if (suite.from.empty() && n.failed + n.differ > 0) {
-    std::fprintf(stderr, "retort bench: %zu scenarios failed, and %zu have other outputs\n", n.failed, n.differ);
+    std::fprintf(stderr, "retort bench: scenarios that failed: %zu; with other outputs: %zu\n", n.failed, n.differ);
     throw Exit{kFailed};
   }
 } catch (const nlohmann::json::exception&) {

@@ -78,14 +78,19 @@ void convolve_line(const ConvArgs& args, const Image& image, size_t row, const f
   g.run = &par;
   gemm_detail::Part part{.m0 = 0, .m1 = g.m, .n0 = 0, .n1 = g.n, .k_block = g.k};
   part.a_step = image.line * s.dilation_h;
+  part.a_step_pairs = s.kernel_w * kPixelFloats;  // infinity times a weight of 0 behind them would be NaN
   gemm_detail::select_gemm_part()(g, part);
 }
 
 }  // namespace
 
+// Kernels of one line or one column never suit: lay_down() makes one of the other, whose packed weights would differ.
 bool suits_bf16_lines(const ConvShape& s) {
-  return has_bf16_tiles() && s.input_is_nchw && s.in_c <= kMostChannels && s.kernel_w <= kPixels && s.groups == 1 &&
-         s.dilation_w == 1 && !s.scaled_input;
+  constexpr size_t kMostLines = 64;  // of the copy, between the first and the last line of a kernel
+  const bool has_one_form = (s.kernel_h > 1) == (s.kernel_w > 1);
+  return has_bf16_tiles() && s.input_is_nchw && s.in_c <= kMostChannels && s.kernel_w <= kPixels && has_one_form &&
+         (s.kernel_h - 1) * s.dilation_h <= kMostLines && s.groups == 1 && (s.dilation_w == 1 || s.kernel_w == 1) &&
+         !s.scaled_input;
 }
 
 size_t bf16_lines_packed_bytes(const ConvShape& s) {
@@ -111,7 +116,8 @@ void bf16_lines_pack(const ConvShape& s, const float* w, float* packed) noexcept
 
 size_t bf16_lines_scratch_bytes(const ConvShape& s) {
   const Image image(s);
-  return s.batch * image.height * image.line * sizeof(float);
+  const size_t lines = checked_mul(s.batch, image.height, "lines of the input");
+  return checked_mul(lines, image.line * sizeof(float), "lines of the input");
 }
 
 void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {

@@ -81,6 +81,38 @@ TEST(Bf16Conv, FewChannels) {
   }
 }
 
+/// Registers hold eight pixels of a line, also where the kernel has three columns.
+TEST(Bf16Conv, InfinityStaysInItsWindows) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
+  ConvCase c{.in_c = 3, .out_c = 40, .in_h = 20, .in_w = 22, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  c.input_is_nchw = true;
+  c.poison = INFINITY;
+  c.algorithm = ConvAlgorithm::bf16_rows;
+  const ConvData data(c);
+  const std::vector<float> want = data.reference(), got = data.run(Parallel());
+  size_t infinite = 0, wrong = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    infinite += !std::isfinite(want[i]);
+    wrong += std::isfinite(want[i]) != std::isfinite(got[i]);
+  }
+  EXPECT_EQ(infinite, 9 * 40u);
+  EXPECT_EQ(wrong, 0u);
+}
+
+/// A session packs the weights of a column before a run tells that the image is one pixel wide.
+TEST(Bf16Conv, ALaidDownColumnIsChosenAlike) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
+  for (const auto& [kernel, dilation] : {std::pair<size_t, size_t>{5, 1}, {11, 1}, {3, 2}, {1, 2}, {1, 1}}) {
+    ConvCase c{.in_c = 4, .out_c = 40, .in_h = 64, .kernel_h = kernel, .dilation_h = dilation};
+    c.input_is_nchw = true;
+    const ConvShape column = c.shape(), line = lay_down(column);
+    EXPECT_EQ(line.in_w, 64u);
+    EXPECT_EQ(saves_by_bf16(column, false), kernel == 1) << kernel;
+    EXPECT_EQ(saves_by_bf16(line, false), kernel == 1) << kernel;
+  }
+}
+
 /// AMX is faster than Winograd's method.
 TEST(Bf16Conv, AmxPaysForLargeImages) {
   if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";

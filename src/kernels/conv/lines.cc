@@ -108,7 +108,7 @@ namespace {
 // gathered at AVX-512, 0.43 to 0.52 at AVX2, 0.65 at x86-64-v2; from 8 to 16 0.39, 0.53, 0.64; from 32 to 8 0.84, 0.67,
 // 0.67.
 bool has_few_outputs(const ConvShape& s) {
-  constexpr size_t kMostChannels = 32;  // the lines stay in the first-level cache
+  constexpr size_t kMostChannels = 32;  // the most that were measured
   constexpr size_t kWinograd = 16;      // channels from which on Winograd saves more
   return s.out_c <= gemm_panel_width() && (s.out_c < kWinograd || s.in_c < kWinograd) && s.in_c <= kMostChannels &&
          2 * s.stride_w <= s.kernel_w && !s.input_is_nchw;

@@ -29,7 +29,7 @@ static_assert(kWidth == amx::kPanel);
 /// row less. None if other instructions are faster.
 inline AmxRows amx_rows(const gemm_detail::Part& part, size_t k) {
   // Beside other work: 4 rows by 768 x 768, in the caches, take 28 µs by AMX and 93 by vectors; by 768 x 3072 with
-  // cold weights 421 and 349; 8 cold rows 511 and 763.
+  // cold weights, 421 and 349, the smaller loss of the two; 8 cold rows 511 and 763.
   constexpr size_t kLeastRows = 4;
   const size_t rows = part.m1 - part.m0;
   if ((rows < kLeastRows && part.a_step == 0) || k == 0) return {};
@@ -46,8 +46,8 @@ void finish_sums(const TileArgs& t, const float* sums) {
   finish(t, acc);
 }
 
-/// `rows` are those of the registers or one less. In the second case the row before them, which exists, is computed
-/// too.
+/// Computes `rows` rows, which are as many as the registers have, or one less. If one less, the registers also take the
+/// row before, which exists, and its results are dropped.
 inline void amx_tile(const TileArgs& whole, const AmxRows& registers, size_t rows) {
   constexpr size_t kTogether = 4;
   HWY_ALIGN float sums[kAmxRows * kWidth];

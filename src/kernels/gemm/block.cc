@@ -288,7 +288,10 @@ void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
   }
   if (g.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles()) part.amx = amx_rows(part, g.k);
   const bool uses_amx = part.amx.count() > 0;
-  if (uses_amx) amx::begin(part.amx.first, part.amx.second);
+  if (uses_amx) {
+    const size_t step_pairs = part.a_step > 0 ? part.a_step_pairs : amx::kStepPairs;
+    amx::begin(part.amx.first, part.amx.second, step_pairs * sizeof(float));
+  }
   const BlockOrder order(g, part);
   for (size_t i = 0; i < order.count() && !is_cancelled(g); ++i) multiply_block(g, part, order, i);
   if (uses_amx) amx::end();

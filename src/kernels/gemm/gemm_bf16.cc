@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/checked.h"
 #include "base/features.h"
@@ -13,6 +14,7 @@
 #include "kernels/gemm/bf16-inl.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
+#include "kernels/gemm/without_tiles.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -84,11 +86,12 @@ bool has_bf16_products() {
 }
 
 namespace {
-bool tiles_allowed = true;
+std::atomic<bool> tiles_allowed = true;
 }
-void allow_bf16_tiles(bool allowed) { tiles_allowed = allowed; }
+void testing::allow_bf16_tiles(bool allowed) { tiles_allowed = allowed; }
 bool has_bf16_tiles() {
-  return tiles_allowed && has_bf16_products() && allows(Feature::amx) && amx::has(amx::Numbers::bf16);
+  return tiles_allowed.load(std::memory_order_relaxed) && has_bf16_products() && allows(Feature::amx) &&
+         amx::has(amx::Numbers::bf16);
 }
 
 size_t bf16_packed_bytes(size_t k, size_t n) { return gemm_packed_bytes(bf16_pairs(k), n, PackedType::bf16_pairs); }

@@ -17,8 +17,6 @@ namespace retort::kernels {
 bool has_bf16_products();
 /// Whether it also has AMX with bfloat16 numbers, which multiplies all but a few rows.
 bool has_bf16_tiles();
-/// For tests: without AMX although the processor has it.
-void allow_bf16_tiles(bool allowed);
 /// Pairs that hold k numbers.
 constexpr size_t bf16_pairs(size_t k) { return (k + 1) / 2; }
 /// Length in floats of a row of A that is rounded: pairs, and zeros up to whole cache lines.

@@ -17,8 +17,8 @@ struct Part {
   size_t k_block = 0;
   AmxRows amx;  ///< set by the function that computes the part
   /// If not 0, AMX computes all rows, however few: steps of its registers, which are whole, are that many floats apart
-  /// in A. k_block is k then.
-  size_t a_step = 0;
+  /// in A, and the first `a_step_pairs` of a step are multiplied. k_block is k then.
+  size_t a_step = 0, a_step_pairs = 0;
 };
 
 /// Row blocks times groups of columns; one task computes one part. Depends only on the shape and the panel width.
@@ -27,7 +27,7 @@ struct Grid {
   size_t group_columns = 0, column_groups = 0;
   size_t k_block = 0;
 };
-/// `speed`: multiply-adds beside those of the processor's vectors.
+/// `speed`: how many times as fast as by the processor's vectors the product is computed.
 Grid make_grid(size_t m, size_t n, size_t k, size_t speed);
 
 /// Largest block of k. That part of a panel (128 bytes per step at 512 bits, 32 KiB) stays near the first-level cache

@@ -4,6 +4,9 @@
 
 namespace retort::kernels::testing {
 
+/// Weights that were packed before must not be used after.
+void allow_bf16_tiles(bool allowed);
+
 class WithoutTiles {
  public:
   WithoutTiles() { allow_bf16_tiles(false); }

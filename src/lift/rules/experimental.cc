@@ -75,11 +75,16 @@ ValueId axes_of_a_run(Rewriter& r, bool all) {
 // (x - mean) / (deviation + 1e-9), or x - mean
 void normalize_over(Rewriter& r, ValueId axes, bool by_deviation) {
   const auto two = [&](const char* type, ValueId a, ValueId b) { return r.add({.type = type, .inputs = {a, b}}); };
-  const ValueId x = r.input(0), off = two("Sub", x, two("ReduceMean", x, axes));
-  if (!by_deviation) return replace_by(r, off);
+  const DType type = r.type(0).dtype;
+  const bool narrow = type == DType::f16 || type == DType::bf16;  // 1e-9 would be 0 there
+  const ValueId given = r.input(0);
+  const ValueId x = narrow ? r.add({.type = "Cast", .inputs = {given}, .attributes = {{"to", int64_t(1)}}}) : given;
+  const ValueId off = two("Sub", x, two("ReduceMean", x, axes));
+  const auto finish = [&](ValueId y) { replace_by(r, narrow ? two("CastLike", y, given) : y); };
+  if (!by_deviation) return finish(off);
   const ValueId variance = two("ReduceMean", two("Mul", off, off), axes);
   const ValueId least = two("CastLike", r.constant(Tensor::of<float>({}, {1e-9f})), x);
-  replace_by(r, two("Div", off, two("Add", r.add({.type = "Sqrt", .inputs = {variance}}), least)));
+  finish(two("Div", off, two("Add", r.add({.type = "Sqrt", .inputs = {variance}}), least)));
 }
 
 // The form before opset 9: over the axes of images, or all of them but the channels; perhaps without the variance. Axes

@@ -51,6 +51,7 @@ std::optional<Patch> match_one_hot_product(const Graph& g, const Node& n) {
   const ValueId indices = one_hot_indices(g, n.inputs[0]);
   const Shape* rows = shape_of(g, n.inputs[0]);
   if (indices == ValueId::none || !rows || rows->back() != w->shape()[0]) return std::nullopt;
+  if (g.use_count(n.inputs[1]) > 1) return std::nullopt;  // the weights would be in memory twice
   std::vector<float> table = float_content(g, n.inputs[1]);
   if (!is_finite(table)) return std::nullopt;
   const int64_t count = w->shape()[0], width = w->shape()[1];
