@@ -1,5 +1,6 @@
 // Measures products and convolutions of 8-bit codes, and products with n-bit weights, in per cent of the arithmetic peak
-// of the processor, which is measured in the same run: of AMX, of VNNI, or of pairs of 16-bit numbers.
+// of the processor, which is measured in the same run: of AMX, of VNNI, or of pairs of products (vpmaddubsw, vpmaddwd
+// and vpaddd), which also bound exact sums of constant weights without VNNI (kernels/gemm/codes_excess.h).
 //
 //   codes_bench [threads] [seconds] [gemm|conv|nbits]; RETORT_ISA, as in avx512-amx, chooses the instructions.
 //
@@ -18,7 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/cpu.h"
+#include "base/error.h"
 #include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/conv/conv_codes.h"
@@ -70,7 +73,7 @@ double step_time() {
   codes_detail::end_tiles();
   return time;
 }
-__attribute__((target("avx512f"))) double quad_peak() {
+__attribute__((target("avx512f"))) double wide_quad_peak() {
   constexpr int kSums = 12;
   __m512i sums[kSums] = {}, x = _mm512_set1_epi32(1);
   const double start = now();
@@ -80,23 +83,50 @@ __attribute__((target("avx512f"))) double quad_peak() {
   }
   return 10.0 * kPeakSteps * kSums * 64 / (now() - start);
 }
-__attribute__((target("avx2"))) double pair_peak() {
+__attribute__((target("avx2"))) double quad_peak() {
+  constexpr int kSums = 12;
+  __m256i sums[kSums] = {}, x = _mm256_set1_epi32(1);
+  const double start = now();
+  for (int i = 0; i < 10 * kPeakSteps; ++i) {
+#pragma GCC unroll 12
+    for (__m256i& s : sums) asm volatile("%{vex%} vpdpbusd %1, %1, %0" : "+x"(s) : "x"(x));
+  }
+  return 10.0 * kPeakSteps * kSums * 32 / (now() - start);
+}
+__attribute__((target("avx2"))) double wide_pair_peak() {
   constexpr int kSums = 8;
-  __m256i sums[kSums] = {}, x = _mm256_set1_epi16(1);
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i sums[kSums] = {}, x = _mm256_set1_epi8(1);
   const double start = now();
   for (int i = 0; i < 10 * kPeakSteps; ++i) {
 #pragma GCC unroll 8
     for (__m256i& s : sums) {
-      s = _mm256_add_epi32(s, _mm256_madd_epi16(x, x));
+      s = _mm256_add_epi32(s, _mm256_madd_epi16(_mm256_maddubs_epi16(x, x), ones));
+      asm volatile("" : "+x"(s), "+x"(x));
+    }
+  }
+  return 10.0 * kPeakSteps * kSums * 32 / (now() - start);
+}
+double pair_peak() {
+  constexpr int kSums = 8;
+  const __m128i ones = _mm_set1_epi16(1);
+  __m128i sums[kSums] = {}, x = _mm_set1_epi8(1);
+  const double start = now();
+  for (int i = 0; i < 10 * kPeakSteps; ++i) {
+#pragma GCC unroll 8
+    for (__m128i& s : sums) {
+      s = _mm_add_epi32(s, _mm_madd_epi16(_mm_maddubs_epi16(x, x), ones));
       asm volatile("" : "+x"(s), "+x"(x));
     }
   }
   return 10.0 * kPeakSteps * kSums * 16 / (now() - start);
 }
-/// Products per second.
+/// Products per second, with instructions of the current level.
 double peak() {
   const CodesUnit unit = codes_unit();
-  return unit == CodesUnit::tiles ? tile_peak() : unit == CodesUnit::quads ? quad_peak() : pair_peak();
+  if (unit == CodesUnit::tiles) return tile_peak();
+  if (unit == CodesUnit::quads) return current_isa() == Isa::avx512 ? wide_quad_peak() : quad_peak();
+  return current_isa() == Isa::v2 ? pair_peak() : wide_pair_peak();
 }
 
 /// Packed weights: one copy, or as many as exceed all caches.
@@ -141,22 +171,40 @@ T* filled(size_t n, int mask) {
   return p;
 }
 
+/// Weights of which few are large, as in trained networks: about 1 % of their pairs have an excess.
+int8_t* filled_weights(size_t n) {
+  int8_t* w = filled<int8_t>(4 * n, 255);
+  for (size_t i = 0; i < n; ++i) w[i] = int8_t((w[4 * i] + w[4 * i + 1] + w[4 * i + 2] + w[4 * i + 3]) / 4);
+  return w;
+}
+
 Job gemm_job(size_t m, size_t k, size_t n, bool cold, const Parallel& par) {
+  const CodesSums sums = corrects_code_pairs() ? CodesSums::corrected : CodesSums::exact;  // of constant weights
   const auto* a = filled<int8_t>(m * k, 255);
   auto* packed_a = filled<int8_t>(codes_rows_bytes(m, k), 0);
   auto* rows = new CodeRow[m];
-  pack_code_rows({a, true}, k, m, k, {}, packed_a, rows);
+  pack_code_rows({a, true}, k, m, k, {}, packed_a, rows, sums);
   for (size_t i = 0; i < m; ++i) rows[i].scale = 1e-4f;
-  const auto* b = filled<int8_t>(k * n, 255);
-  auto* weights = new Weights(codes_packed_bytes(k, n), cold, [&](void* to) {
-    pack_code_panels({b, true}, n, k, 0, n, {}, to);
+  const auto* b = filled_weights(k * n);
+  const bool corrects = sums == CodesSums::corrected;
+  const size_t panels = round_up(codes_packed_bytes(k, n), 64);
+  const size_t excess = corrects ? code_excess_bytes({b, true}, n, k, n) : 0;
+  auto* weights = new Weights(panels + excess, cold, [&](void* to) {
+    pack_code_panels({b, true}, n, k, 0, n, {}, to, sums);
+    if (corrects) split_code_excess(k, n, to, static_cast<char*>(to) + panels);
   });
+  auto* transposed = filled<uint8_t>(codes_transposed_bytes(m, k), 0);
+  for (size_t row = 0; corrects && row < m; row += kCodesBlockRows)
+    transpose_code_rows(packed_a, m, k, row, transposed);
   auto* c = filled<float>(m * n, 0);
   const auto* scale = filled<float>(n, 15);
   return {"gemm " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + (cold ? " cold" : ""),
           double(m * n * k), [=, &par] {
             GemmCodesArgs g{.m = m, .n = n, .k = k, .a = packed_a, .rows = rows, .packed_b = weights->take()};
             g.same_zero = true;
+            g.sums = sums;
+            if (corrects) g.excess = static_cast<const char*>(g.packed_b) + panels;
+            g.transposed = transposed;
             g.c = {.data = c, .stride = n, .is_float = true, .column_scale = scale};
             gemm_codes(g, par);
           }};
@@ -170,10 +218,11 @@ Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t strid
   s.out_h = s.out_w = (size + 2 * (kernel / 2) - kernel) / stride + 1;
   s.in_pixel_stride = in_c, s.out_pixel_stride = out_c;
   const auto* image = filled<uint8_t>(size * size * in_c, 255);
-  const auto* filters = filled<int8_t>(out_c * in_c * kernel * kernel, 255);
+  const auto* filters = filled_weights(out_c * in_c * kernel * kernel);
   auto* y = filled<uint8_t>(s.out_h * s.out_w * out_c, 0);
   const size_t places = conv_codes_places(s);
-  auto* weights = new Weights(conv_codes_packed_bytes(s, filters), false, [&](void* to) { pack_conv_codes(s, filters, to); });
+  auto* weights =
+      new Weights(conv_codes_packed_bytes(s, filters), false, [&](void* to) { pack_conv_codes(s, filters, to); });
   const auto* bias = filled<int32_t>(places, 255);
   auto* scale = filled<float>(places, 0);
   for (size_t i = 0; i < places; ++i) scale[i] = 1e-4f;
@@ -246,6 +295,8 @@ int main(int argc, char** argv) try {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 10;
   const std::string kind = argc > 3 ? argv[3] : "";
+  require(kind.empty() || kind == "gemm" || kind == "conv" || kind == "nbits", ErrorCode::invalid_argument,
+          "the third argument is {}, expected gemm, conv or nbits", kind);
   ThreadPoolOptions options;
   options.threads = threads;
   ThreadPool pool(options);

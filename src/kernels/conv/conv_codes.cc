@@ -273,7 +273,7 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
     p.filters = a.packed + n * depth;
     p.excess = excess;
     p.first_panel = n / codes_panel_width();
-    p.transposed = memory + of_worker.rows + of_worker.sums;
+    p.arranged = memory + of_worker.rows + of_worker.sums;
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;

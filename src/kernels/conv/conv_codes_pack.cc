@@ -110,11 +110,7 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
     int8_t* const weights = column(o);
     order.each_excess(filters + o * s.in_c * order.taps, [&](size_t k, int32_t weight) {
       weights[place(k)] = int8_t(weights[place(k)] - weight);
-      const size_t slot = slots.add(weight), i = slot % codes_detail::kExcessChain;
-      codes_detail::ExcessChain& at = chain[slot / codes_detail::kExcessChain];
-      at.column = uint32_t(o % width);
-      at.k[i] = uint32_t(k);
-      at.weights[i / 2][i % 2] = at.weights[i / 2][i % 2 + 2] = int8_t(weight);
+      slots.put(chain, o % width, k, weight);
     });
     chain += slots.chains();
     first[o / width + 1] = uint32_t(chain - reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1));

@@ -58,7 +58,7 @@ struct CodesProduct {
   const int8_t* filters = nullptr;  ///< [panel][part][depth / 4][codes_panel_width()][4]
   Excess excess;                    ///< of the pairs of all panels
   size_t first_panel = 0;           ///< that of `filters`
-  uint8_t* transposed = nullptr;    ///< excess_bytes() of working memory, if there is any excess
+  uint8_t* arranged = nullptr;      ///< excess_bytes() of working memory, if there is any excess
   const int32_t* bias = nullptr;    ///< these have whole panels
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;

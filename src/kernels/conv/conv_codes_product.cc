@@ -151,7 +151,8 @@ const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Col
     if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
   }
   // At SSE4, nothing is left: exact sums are those of pairs, too.
-  return tiles_for < HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads > (flip, plain);
+  constexpr CodesUnit kExact = HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads;
+  return tiles_for<kExact>(flip, plain);
 }
 
 #if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
@@ -288,13 +289,13 @@ bool multiply_in_tiles(const CodesProduct&) noexcept { return false; }
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   if (unit == CodesUnit::tiles && multiply_in_tiles(p)) return;
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
-  const size_t most = unit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows, lines_rows = p.a.lines * p.a.rows;
+  const size_t most = unit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows;
   const size_t count = ceil_div(p.a.rows, most), even = ceil_div(p.a.rows, count), k = p.a.k();
-  const size_t blocks = codes_detail::excess_blocks(lines_rows), block_bytes = codes_detail::kExcessRows * k;
   int32_t* sums = nullptr;
   if (p.excess.any(p.first_panel, p.first_panel + ceil_div(p.columns, kPanel))) {
-    codes_detail::transpose_lines(p.a, p.transposed);
-    sums = reinterpret_cast<int32_t*>(p.transposed + blocks * block_bytes);
+    codes_detail::arrange_lines(p.a, p.arranged);
+    sums = reinterpret_cast<int32_t*>(p.arranged +
+                                      codes_detail::excess_blocks(p.a.count()) * codes_detail::kExcessRows * k);
   }
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
@@ -302,8 +303,8 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
     Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, kPanel * k};
     const size_t panel = p.first_panel + n / kPanel;
     if (p.excess.any(panel, panel + 1)) {
-      codes_detail::multiply_excess(p.excess.chains(panel), p.excess.count(panel), p.bias + n, p.transposed, k, blocks,
-                                    sums);
+      codes_detail::multiply_excess(p.excess.chains(panel), p.excess.count(panel), p.bias + n, p.arranged, k,
+                                    p.a.count(), sums);
       tile.begin = sums;
       tile.begin_step = kPanel;
     }

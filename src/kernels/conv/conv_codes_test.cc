@@ -173,6 +173,19 @@ TEST_P(ConvCodes, AnyNumberOfPixels) {
                   .batch = 1});
 }
 
+// With one or two pixels, the excess of pairs is computed for each row apart: rows that are pixels, patches, or parts of
+// the lines of an image.
+TEST_P(ConvCodes, FewPixels) {
+  for (const size_t width : {1, 2, 3}) {
+    expect_equal({68, 300, 1, 1, 1, 1, 1, 0, 1, width, 1});
+    expect_equal({68, 300, 1, 1, 1, 1, 1, 0, 1, width, 1}, true);
+    Geometry g{3, 70, 1, 3, 3, 1, 1, 0, 3, width + 2, 1};
+    expect_equal(g);
+    g.planes = true;
+    expect_equal(g);
+  }
+}
+
 TEST_P(ConvCodes, Windows) {
   for (const size_t in_c : {1, 2, 3, 5, 16, 20}) {
     for (const size_t stride : {1, 2, 3}) expect_equal({in_c, 35, 1, 3, 3, stride, 1, 1});

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/half.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv/conv_plan.h"
 #include "kernels/elementwise/kernel_testing.h"
 
 namespace retort::kernels {
@@ -169,6 +170,13 @@ inline void check_conv(const ConvCase& c) {
     }
     EXPECT_EQ(wrong, 0u) << c.name();
   }
+}
+
+/// Checks the algorithms that add all products one by one, as far as they suit the shape.
+inline void check_plain_sums(const ConvCase& c) {
+  check_conv(c.with(ConvAlgorithm::rows));
+  if (conv_detail::suits_lines(c.shape())) check_conv(c.with(ConvAlgorithm::lines));
+  if (conv_detail::suits_strips(c.shape())) check_conv(c.with(ConvAlgorithm::strips));
 }
 
 }  // namespace retort::kernels

@@ -148,14 +148,11 @@ HWY_INLINE void add_chain(const ExcessChain& chain, const uint8_t* x, Sums (&sum
 }  // namespace
 
 void codes_transpose(const CodeLines& l, uint8_t* to) noexcept {
-  const size_t count = l.lines * l.rows, k = l.k();
+  const size_t count = l.count(), k = l.k();
   for (size_t first = 0; first < count; first += kExcessRows, to += k * kExcessRows) {
     for (size_t v = 0; v < kVectors; ++v) {
       const uint8_t* rows[kRowsOfVector];
-      for (size_t r = 0; r < kRowsOfVector; ++r) {
-        const size_t i = std::min(first + v * kRowsOfVector + r, count - 1);
-        rows[r] = l.data + i / l.rows * l.line_stride + i % l.rows * l.row_stride;
-      }
+      for (size_t r = 0; r < kRowsOfVector; ++r) rows[r] = l.row(std::min(first + v * kRowsOfVector + r, count - 1));
       transpose_rows(l, rows, to + v * kRowsOfVector);
     }
   }
@@ -188,20 +185,55 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels::codes_detail {
+namespace {
 
 #if defined(__x86_64__)
-void transpose_lines(const CodeLines& lines, uint8_t* to) noexcept {
+void transpose_lines(const CodeLines& lines, uint8_t* to) {
   (current_isa() == Isa::v2 ? &N_SSE4::codes_transpose : &N_AVX2::codes_transpose)(lines, to);
 }
-void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
-                     size_t blocks, int32_t* sums) noexcept {
+/// multiply_excess() of blocks.
+void multiply_blocks(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
+                     size_t blocks, int32_t* sums) {
   (current_isa() == Isa::v2 ? &N_SSE4::codes_excess : &N_AVX2::codes_excess)(chains, count, bias, transposed, k, blocks,
                                                                              sums);
 }
 #else
-void transpose_lines(const CodeLines&, uint8_t*) noexcept {}
-void multiply_excess(const ExcessChain*, size_t, const int32_t*, const uint8_t*, size_t, size_t, int32_t*) noexcept {}
+void transpose_lines(const CodeLines&, uint8_t*) {}
+void multiply_blocks(const ExcessChain*, size_t, const int32_t*, const uint8_t*, size_t, size_t, int32_t*) {}
 #endif
+
+/// Copies rows one after the other.
+void join_lines(const CodeLines& l, uint8_t* to) {
+  const auto flipped = [flip = l.flip](uint8_t code) { return uint8_t(code ^ flip); };
+  for (size_t i = 0; i < l.count(); ++i) {
+    const uint8_t* from = l.row(i);
+    for (size_t part = 0; part < l.parts; ++part, from += l.part_stride)
+      to = std::transform(from, from + l.depth, to, flipped);
+  }
+}
+
+void add_row_excess(const ExcessChain* chain, size_t count, const uint8_t* x, int32_t* sums) {
+  for (const ExcessChain* const end = chain + count; chain < end; ++chain) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < kExcessChain; ++i) sum += uint32_t(x[chain->k[i]] * chain->weights[i / 2][i % 2]);
+    sums[chain->column] = int32_t(uint32_t(sums[chain->column]) + sum);
+  }
+}
+
+}  // namespace
+
+void arrange_lines(const CodeLines& lines, uint8_t* to) noexcept {
+  lines.count() < kLeastTransposed ? join_lines(lines, to) : transpose_lines(lines, to);
+}
+void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* arranged, size_t k,
+                     size_t rows, int32_t* sums) noexcept {
+  if (rows >= kLeastTransposed) return multiply_blocks(chains, count, bias, arranged, k, excess_blocks(rows), sums);
+  const size_t width = codes_panel_width();
+  for (size_t r = 0; r < rows; ++r, arranged += k, sums += width) {
+    std::copy_n(bias, width, sums);
+    add_row_excess(chains, count, arranged, sums);
+  }
+}
 
 }  // namespace retort::kernels::codes_detail
 
@@ -211,7 +243,6 @@ using codes_detail::CodeLines;
 using codes_detail::Excess;
 using codes_detail::ExcessChain;
 using codes_detail::ExcessSlots;
-using codes_detail::kExcessChain;
 using codes_detail::PairExcess;
 
 bool corrects_code_pairs() {
@@ -282,6 +313,8 @@ size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
   return Excess::bytes(ceil_div(n, codes_panel_width()), chains);
 }
 
+// The chains fit the memory that code_excess_bytes() has counted from the weights, even if packing was cancelled midway:
+// panels that were not packed are zeros then (packed weights begin as zeros), so they have no excess.
 void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept {
   const size_t width = codes_panel_width(), panels = ceil_div(n, width);
   auto* const first = static_cast<uint32_t*>(excess);
@@ -296,11 +329,7 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
     each_excess(codes, k, columns, [&](size_t c, size_t, int32_t weight, int8_t) { counted[c].add(weight); });
     for (size_t c = 0; c < columns; end += counted[c++].chains()) begin[c] = end;
     each_excess(codes, k, columns, [&](size_t c, size_t at_k, int32_t weight, int8_t& code) {
-      const size_t slot = slots[c].add(weight), at = slot % kExcessChain;
-      ExcessChain& to = begin[c][slot / kExcessChain];
-      if (at == 0) to = {.k = {}, .weights = {}, .column = uint32_t(c)};
-      to.k[at] = uint32_t(at_k);
-      to.weights[at / 2][at % 2] = to.weights[at / 2][at % 2 + 2] = int8_t(weight);
+      slots[c].put(begin[c], c, at_k, weight);
       code = int8_t(code - weight);
     });
     first[panel + 1] = uint32_t(end - chains);
@@ -308,17 +337,6 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
 }
 
 namespace codes_detail {
-namespace {
-
-void add_row_excess(const ExcessChain* chain, size_t count, const uint8_t* x, int32_t* sums) {
-  for (const ExcessChain* const end = chain + count; chain < end; ++chain) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < kExcessChain; ++i) sum += uint32_t(x[chain->k[i]] * chain->weights[i / 2][i % 2]);
-    sums[chain->column] = int32_t(uint32_t(sums[chain->column]) + sum);
-  }
-}
-
-}  // namespace
 
 void add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, int32_t* beyond, int32_t* sums) noexcept {
   const size_t width = codes_panel_width(), depth = codes_depth(g.k), at = rows.first % kExcessRows;
@@ -333,7 +351,7 @@ void add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, in
   }
   const int32_t zeros[kMostColumns] = {};
   if (at == 0 || rows.begins)
-    multiply_excess(chains, excess.count(panel), zeros, g.transposed + (rows.first - at) * depth, depth, 1, beyond);
+    multiply_blocks(chains, excess.count(panel), zeros, g.transposed + (rows.first - at) * depth, depth, 1, beyond);
   for (size_t i = 0; i < rows.count * width; ++i)
     sums[i] = int32_t(uint32_t(sums[i]) + uint32_t(beyond[at * width + i]));
 }

@@ -23,6 +23,13 @@ struct ExcessChain {
   uint32_t k[kExcessChain];
   int8_t weights[2][4];  ///< of two elements of k, twice
   uint32_t column;
+
+  /// Sets weight i; the others are 0 if i is.
+  void set(size_t i, size_t of_k, int32_t weight) {
+    if (i == 0) *this = {};
+    k[i] = uint32_t(of_k);
+    weights[i / 2][i % 2] = weights[i / 2][i % 2 + 2] = int8_t(weight);
+  }
 };
 inline constexpr int32_t kMostOfPair = 128;
 
@@ -46,6 +53,13 @@ class ExcessSlots {
     return count_++;
   }
   size_t chains() const { return ceil_div(count_, kExcessChain); }
+  /// Adds a weight of element k to `chains`, which are those of its column.
+  void put(ExcessChain* chains, size_t column, size_t k, int32_t weight) {
+    const size_t slot = add(weight);
+    ExcessChain& chain = chains[slot / kExcessChain];
+    chain.set(slot % kExcessChain, k, weight);
+    chain.column = uint32_t(column);
+  }
 
  private:
   size_t count_ = 0;
@@ -80,14 +94,21 @@ struct CodeLines {
   size_t parts = 1, part_stride = 0, depth = 0;
   uint8_t flip = 0;  ///< inverts bits
   size_t k() const { return parts * depth; }
+  size_t count() const { return lines * rows; }
+  /// Row i of all lines.
+  const uint8_t* row(size_t i) const { return data + i / rows * line_stride + i % rows * row_stride; }
 };
 /// Rows in a block of transposed ones, which is [k][kExcessRows].
 inline constexpr size_t kExcessRows = kCodesBlockRows;
 inline size_t excess_blocks(size_t rows) { return ceil_div(rows, kExcessRows); }
-void transpose_lines(const CodeLines& lines, uint8_t* to) noexcept;
-/// sums [block][kExcessRows][codes_panel_width()] = bias + products of `count` chains of a panel.
-void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* transposed, size_t k,
-                     size_t blocks, int32_t* sums) noexcept;
+/// Fewer rows than these are not transposed: the excess of each row is computed apart.
+inline constexpr size_t kLeastTransposed = 3;
+/// Arranges rows for multiply_excess(): few one after the other, others in blocks.
+void arrange_lines(const CodeLines& lines, uint8_t* to) noexcept;
+/// sums [row][codes_panel_width()] = bias + products of `count` chains of a panel and `rows` arranged rows. The sums of
+/// blocks are whole blocks, too.
+void multiply_excess(const ExcessChain* chains, size_t count, const int32_t* bias, const uint8_t* arranged, size_t k,
+                     size_t rows, int32_t* sums) noexcept;
 
 /// Some rows of a product, all in one block.
 struct ExcessRows {
@@ -98,7 +119,5 @@ struct ExcessRows {
 /// rows of a block from call to call.
 void add_excess(const GemmCodesArgs& args, size_t panel, const ExcessRows& rows, int32_t* beyond,
                 int32_t* sums) noexcept;
-/// Below this number of rows of A, the excess of each row is computed apart, without transposed rows.
-inline constexpr size_t kLeastTransposed = 3;
 
 }  // namespace retort::kernels::codes_detail

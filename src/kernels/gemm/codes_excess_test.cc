@@ -1,5 +1,5 @@
-// Tests how weights are divided into pairs that cannot saturate and their excess. The kernels are tested by those of
-// convolutions.
+// Tests how weights are divided into pairs that cannot saturate and their excess. The kernels are tested with
+// matrix products (gemm_codes_test.cc) and convolutions (conv_codes_test.cc).
 #include "kernels/gemm/codes_excess.h"
 
 #include <gtest/gtest.h>

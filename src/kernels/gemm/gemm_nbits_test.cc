@@ -81,12 +81,13 @@ void expect_near(const Operands& o, NBitInput input, const Parallel& par = Paral
 class GemmNBits : public testing::PerIsa {
  protected:
   ~GemmNBits() override { limit_codes_unit(CodesUnit::tiles); }
-  /// Calls f with the best instructions, and with those of processors that lack them.
+  /// Calls f with each unit that this processor has at this level.
   template <typename F>
   void for_each_unit(const F& f) {
-    f();
-    limit_codes_unit(CodesUnit::pairs);
-    f();
+    for (const CodesUnit unit : {CodesUnit::pairs, CodesUnit::quads, CodesUnit::tiles}) {
+      limit_codes_unit(unit);
+      if (codes_unit() == unit) f();
+    }
   }
 };
 
@@ -141,6 +142,26 @@ TEST_P(GemmNBits, SameBitsForAnyNumberOfThreads) {
   const Operands o({.n = 1000, .k = 256, .zeros = NBitZeros::codes}, 70, true);
   for (const NBitInput input : {NBitInput::exact, NBitInput::rounded})
     EXPECT_EQ(multiply(o, input, false), multiply(o, input, false, three_threads()));
+}
+
+// Numbers of rows and blocks around those of tiles, which are used for 12 rows and more and blocks of 32 and more.
+TEST_P(GemmNBits, TilesGiveTheBitsOfQuads) {
+  limit_codes_unit(CodesUnit::tiles);
+  if (codes_unit() != CodesUnit::tiles) GTEST_SKIP() << "no AMX at this level";
+  for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
+    for (const size_t block : {size_t(32), size_t(64), size_t(256)}) {
+      for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
+        for (const size_t m : {size_t(12), size_t(17), size_t(33)}) {
+          const Operands o({.bits = bits, .n = 85, .k = 300, .block = block, .zeros = zeros}, m, true);
+          limit_codes_unit(CodesUnit::quads);
+          const std::vector<float> want = multiply(o, NBitInput::rounded, false);
+          limit_codes_unit(CodesUnit::tiles);
+          EXPECT_EQ(want, multiply(o, NBitInput::rounded, false))
+              << cat("{} bits, block {}, zeros {}, {} rows", bits, block, int(zeros), m);
+        }
+      }
+    }
+  }
 }
 
 TEST_P(GemmNBits, NotFiniteNumbersStayInTheirRows) {

@@ -1,0 +1,58 @@
+// Tests convolutions with few outputs, and of images one column wide, at every instruction level.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/conv/conv_testing.h"
+#include "kernels/gemm/gemm.h"
+
+namespace retort::kernels {
+namespace {
+
+TEST(ConvNarrow, FewOutputs) {
+  for (const size_t in_c : {5, 8, 16, 31}) {
+    for (const size_t out_c : {1, 4, 7, 8, 15}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 21, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+      c.pad_all(1);
+      check_conv(c.with(ConvAlgorithm::lines));
+      if (out_c <= gemm_panel_width()) {
+        EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::lines);
+      }
+      c.stride_h = 2;
+      check_plain_sums(c);
+    }
+  }
+}
+
+// The same data, the same packed weights, the same sums.
+TEST(ConvNarrow, AColumnIsALaidDownLine) {
+  for (const size_t groups : {size_t(1), size_t(2), size_t(6)}) {
+    ConvCase column{.in_c = 6, .out_c = 6, .in_h = 40, .batch = 2, .kernel_h = 5, .stride_h = 2, .dilation_h = 3};
+    column.pad_top = 4, column.pad_bottom = 7, column.groups = groups;
+    ConvCase line{.in_c = 6, .out_c = 6, .in_w = 40, .batch = 2, .kernel_w = 5, .stride_w = 2, .dilation_w = 3};
+    line.pad_left = 4, line.pad_right = 7, line.groups = groups;
+    EXPECT_EQ(lay_down(column.shape()), line.shape());
+    EXPECT_EQ(lay_down(line.shape()), line.shape());
+    const ConvData down(line);
+    EXPECT_EQ(ConvData(column).reference(), down.reference());
+    for (const ConvAlgorithm a : {ConvAlgorithm::rows, ConvAlgorithm::depthwise}) {
+      if ((a == ConvAlgorithm::depthwise) != (groups == 6)) continue;
+      const size_t floats = conv_packed_bytes(line.shape(), a) / sizeof(float);
+      std::vector<float> weights(6 * 6 * 5);
+      std::iota(weights.begin(), weights.end(), 1.0f);
+      Lines of_column(floats * sizeof(float)), of_line(floats * sizeof(float));
+      conv_pack(column.shape(), a, weights.data(), of_column.floats());
+      conv_pack(line.shape(), a, weights.data(), of_line.floats());
+      EXPECT_TRUE(std::equal(of_line.floats(), of_line.floats() + floats, of_column.floats()));
+    }
+  }
+  for (const size_t pad : {0, 1}) {  // two outputs side by side, or a kernel of two columns: not a line
+    ConvCase wide{.in_c = 3, .out_c = 4, .in_h = 9, .in_w = 2 - pad, .kernel_h = 3, .kernel_w = 2 - pad};
+    wide.pad_right = pad;
+    EXPECT_EQ(lay_down(wide.shape()), wide.shape());
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels
