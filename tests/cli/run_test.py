@@ -168,9 +168,9 @@ class Run(ToolTest):
         a, b = np.array([[1, 2]], np.float32), np.array([[3, 4]], np.float32)
         for save in (np.savez, np.savez_compressed):
             save(self.path("in.npz"), a=a, b=b)
-            code, _, err = retort("run", model, "-i", self.path("in.npz"), "--save", self.path("out.npz"))
+            code, _, err = retort("run", model, "-i", self.path("in.npz"), "--save", self.path("out.NPZ"))
             self.assertEqual(code, 0, err)
-            with np.load(self.path("out.npz")) as got:
+            with np.load(self.path("out.NPZ")) as got:
                 np.testing.assert_array_equal(got["y"], a + b)
         np.savez(self.path("in.npz"), a=a, c=b)
         self.fails(1, ["run", model, "-i", self.path("in.npz")], "no input 'c'")

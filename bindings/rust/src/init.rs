@@ -106,9 +106,10 @@ impl Environment {
         Ok(self.handle.register_provider_library(name, path.as_ref())?)
     }
 
-    /// Registers an arena of host memory, in place of the one that was registered before. Sessions that are created
-    /// while it is registered, with the config entry `session.use_env_allocators` = `1`, take workspaces and results
-    /// from it together. [`crate::Allocator::shared`] does not return it.
+    /// Registers an arena of host memory, in place of the one that was registered before; older libraries refuse a
+    /// second one. Sessions that are created while it is registered, with the config entry
+    /// `session.use_env_allocators` = `1`, take workspaces and results from it together.
+    /// [`crate::Allocator::shared`] does not return it.
     ///
     /// `settings` are names and numbers: `max_mem` is the most bytes that may be in use, and a run that needs more
     /// fails. Retort knows the names of the other settings of an arena, which have no effect (`docs/memory.md`). An
