@@ -103,8 +103,8 @@ namespace retort::kernels::conv_detail {
 
 namespace {
 
-// Whether multiplying a patch takes about as long as gathering it, and patches overlap so much that most inputs of a
-// gathered one would be copies. On Sapphire Rapids, one thread, 3x3 from 8 channels to 8 takes 0.47 times as long as
+// Whether multiplying a patch takes about as long as gathering it, and neighbouring patches overlap by at least a half,
+// so that most inputs of a gathered one would be copies. On Sapphire Rapids, one thread, 3x3 from 8 channels to 8 takes 0.47 times as long as
 // gathered at AVX-512, 0.43 to 0.52 at AVX2, 0.65 at x86-64-v2; from 8 to 16 0.39, 0.53, 0.64; from 32 to 8 0.84, 0.67,
 // 0.67.
 bool has_few_outputs(const ConvShape& s) {
