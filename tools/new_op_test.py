@@ -190,8 +190,8 @@ class NewOp(unittest.TestCase):
     def test_an_operator_with_more_inputs_than_there_is_room_for(self):
         with tempfile.TemporaryDirectory() as folder:
             command = ["new_op", "QMoE", "--domain", "com.microsoft", "--root", folder]
-            with unittest.mock.patch.object(new_op, "room_for_ports", lambda: 16), unittest.mock.patch.object(sys, "argv", command):
-                self.assertRaisesRegex(SystemExit, r"has \d+ inputs.* 16 .*src/ops/op.h", new_op.main)
+            with unittest.mock.patch.object(new_op, "room_for_ports", lambda: (16, 8)), unittest.mock.patch.object(sys, "argv", command):
+                self.assertRaisesRegex(SystemExit, r"has \d+ inputs.* 16 and 8.*src/ops/op.h", new_op.main)
             self.assertEqual(os.listdir(folder), [])
 
     def test_the_python_of_the_venv_takes_over(self):
