@@ -113,8 +113,8 @@ constexpr std::span<const Formal> given(std::span<const Formal> list) {
   return list.first(n);
 }
 
-/// The static description of an operator. Parameters of constraint T have the same type; `types` restricts it, and reference() and fast() are
-/// chosen by it.
+/// The static description of an operator. Parameters of constraint T have the same type; `types` restricts it, and it
+/// chooses reference() and fast().
 struct OpInfo {
   std::string_view name;
   std::string_view domain = "";
