@@ -155,6 +155,10 @@ TEST(Contrib, ExperimentsOfTheFirstOpsets) {
                    {{"across_channels", int64_t(1)}, {"normalize_variance", int64_t(0)}}),
             "%0 = Shape(x0)\n%1 = Shape(%0)\n%2 = Slice([0,1,2,3], [0], %1)\n%3 = ReduceMean(x0, %2)\n"
             "y = Sub(x0, %3)\n");
+  EXPECT_EQ(lifted(8, "MeanVarianceNormalization", {image}, {{"normalize_variance", int64_t(0)}}),
+            "%0 = Shape(x0)\n%1 = Shape(%0)\n%2 = Min(%1, [4])\n%3 = Gather([0,1,1,2,3], %2)\n"
+            "%4 = Slice([0,2,3], [0], %3)\n%5 = ReduceMean(x0, %4)\ny = Sub(x0, %5)\n");
+  EXPECT_EQ(lifted(8, "MeanVarianceNormalization", {image}), "y = MeanVarianceNormalization(x0) axes=[0,2,3]\n");
   EXPECT_THROW(lifted(7, "Crop", {f32({1, 2, 5, 7})}, {{"border", std::vector<int64_t>{4, 0, 4, 0}}}), Error);
 }
 

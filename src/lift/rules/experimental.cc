@@ -72,34 +72,18 @@ ValueId axes_of_a_run(Rewriter& r, bool all) {
   return r.add({.type = "Slice", .inputs = {r.constant(axes), r.constant(Ints{0}), count}});
 }
 
-// (x - mean) / (deviation + 1e-9), or x - mean
-void normalize_over(Rewriter& r, ValueId axes, bool by_deviation) {
-  const auto two = [&](const char* type, ValueId a, ValueId b) { return r.add({.type = type, .inputs = {a, b}}); };
-  const DType type = r.type(0).dtype;
-  const bool narrow = type == DType::f16 || type == DType::bf16;  // 1e-9 would be 0 there
-  const ValueId given = r.input(0);
-  const ValueId x = narrow ? r.add({.type = "Cast", .inputs = {given}, .attributes = {{"to", int64_t(1)}}}) : given;
-  const ValueId off = two("Sub", x, two("ReduceMean", x, axes));
-  const auto finish = [&](ValueId y) { replace_by(r, narrow ? two("CastLike", y, given) : y); };
-  if (!by_deviation) return finish(off);
-  const ValueId variance = two("ReduceMean", two("Mul", off, off), axes);
-  const ValueId least = two("CastLike", r.constant(Tensor::of<float>({}, {1e-9f})), x);
-  finish(two("Div", off, two("Add", r.add({.type = "Sqrt", .inputs = {variance}}), least)));
-}
-
-// The form before opset 9: over the axes of images, or all of them but the channels; perhaps without the variance. Axes
+// The form before opset 9: over the axes of images, or all of them but the channels; perhaps without the deviation. Axes
 // behind the fourth are left out, as in ONNX Runtime.
 void mean_variance_normalization(Rewriter& r) {
   const bool all = r.attributes().get_or<int64_t>("across_channels", 0) == 1;
   const bool by_deviation = r.attributes().get_or<int64_t>("normalize_variance", 1) == 1;
   r.erase({"across_channels", "normalize_variance"});
-  if (!r.type(0).ranked) return normalize_over(r, axes_of_a_run(r, all), by_deviation);
-  Ints axes;
-  for (int64_t axis = 0; axis < std::min<int64_t>(int64_t(r.type(0).rank()), 4); ++axis) {
-    if (all || axis != 1) axes.push_back(axis);
-  }
-  if (by_deviation) return r.attributes().set("axes", axes);
-  normalize_over(r, r.constant(axes), false);
+  Ints axes = all ? Ints{0, 1, 2, 3} : Ints{0, 2, 3};
+  if (by_deviation) return r.attributes().set("axes", axes);  // those that the input does not have are without effect
+  const auto two = [&](const char* type, ValueId a, ValueId b) { return r.add({.type = type, .inputs = {a, b}}); };
+  if (r.type(0).ranked) std::erase_if(axes, [&](int64_t axis) { return axis >= int64_t(r.type(0).rank()); });
+  const ValueId over = r.type(0).ranked ? r.constant(axes) : axes_of_a_run(r, all);
+  replace_by(r, two("Sub", r.input(0), two("ReduceMean", r.input(0), over)));
 }
 
 // The end of one spatial axis of Crop; negative: counted from the back. `size` -1: the axis ends at the border.

@@ -1,8 +1,10 @@
-// MeanVarianceNormalization: (x - mean) / (deviation + 1e-9), both taken over `axes`.
-#include <array>
+// MeanVarianceNormalization: (x - mean) / (deviation + 1e-9), both taken over `axes`. The default is meant for images;
+// axes that the input does not have are left out, as in ONNX Runtime.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "base/error.h"
 #include "kernels/norm/group_norm.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/op.h"
@@ -16,7 +18,10 @@ struct MeanVarianceNormalization {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    for (int64_t a : axes) c.axis(a, c.rank(0));
+    bool any = axes.empty();
+    for (size_t d = 0; d < c.rank(0); ++d) any |= over(d, c.rank(0));
+    require(any, ErrorCode::invalid_argument, "an input of shape {} has none of the axes {}", c.dims().text(c.shape(0)),
+            to_string(axes));
     c.set(0, c.dtype(0), c.shape(0));
   }
   Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
@@ -24,14 +29,12 @@ struct MeanVarianceNormalization {
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const Shape& shape = c.shape(0);
-    std::vector<bool> reduced(shape.rank(), false);
-    for (int64_t a : axes) reduced[normalize_axis(a, shape.rank())] = true;
     const auto x = c.input<T>(0);
     const auto y = c.output<T>();
     const auto group_of = [&](size_t i) {
       size_t index = 0, scale = 1;
       for (size_t d = shape.rank(); d-- > 0; i /= size_t(shape[d])) {
-        if (reduced[d]) continue;
+        if (over(d, shape.rank())) continue;
         index += i % size_t(shape[d]) * scale;
         scale *= size_t(shape[d]);
       }
@@ -90,15 +93,19 @@ struct MeanVarianceNormalization {
   }
 
  private:
+  // Whether the mean is taken over an axis of an input of this rank.
+  bool over(size_t axis, size_t rank) const {
+    const auto from_back = int64_t(axis) - int64_t(rank);
+    return std::ranges::any_of(axes, [&](int64_t a) { return a == int64_t(axis) || a == from_back; });
+  }
+
   // A plan if the kept axes are neighbours and the input is not empty.
   std::optional<kernels::ReducePlan> plan(const RunContext& c) const {
     const Shape& x = c.shape(0);
-    std::array<bool, 64> reduced{};
-    if (x.rank() > reduced.size() || c.count(0) == 0) return std::nullopt;
-    for (int64_t a : axes) reduced[normalize_axis(a, x.rank())] = true;
+    if (c.count(0) == 0) return std::nullopt;
     Shape list;
     for (size_t d = 0; d < x.rank(); ++d) {
-      if (reduced[d]) list.push_back(int64_t(d));
+      if (over(d, x.rank())) list.push_back(int64_t(d));
     }
     const auto p = kernels::ReducePlan::make(x, list);
     return p && p->kept.rank <= 1 ? p : std::nullopt;
