@@ -13,6 +13,7 @@ using Ints = std::vector<int64_t>;
 
 TEST(Lift, AxesBecomeInputs) {
   EXPECT_EQ(lifted(11, "Squeeze", {f32({1, 2, 1})}, {{"axes", Ints{0, 2}}}), "y = Squeeze(x0, [0,2])\n");
+  EXPECT_EQ(lifted(11, "Squeeze", {f32({1, 2, 1})}, {{"axes", Ints{}}}), "y = Squeeze(x0)\n");
   EXPECT_EQ(lifted(11, "Unsqueeze", {f32({2})}, {{"axes", Ints{0}}}), "y = Unsqueeze(x0, [0])\n");
   EXPECT_EQ(lifted(11, "ReduceSum", {f32({2, 3})}, {{"axes", Ints{1}}, {"keepdims", int64_t(0)}}),
             "y = ReduceSum(x0, [1]) keepdims=0\n");

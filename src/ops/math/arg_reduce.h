@@ -1,4 +1,5 @@
-// ArgMax, ArgMin: the index of the extreme element along an axis. A NaN never wins a comparison.
+// ArgMax, ArgMin: the index of the extreme element along an axis. A NaN never wins a comparison. Of a scalar it is 0,
+// whatever the axis, as in ONNX Runtime.
 #pragma once
 #include "kernels/reduce/reduce.h"
 #include "ops/elementwise.h"
@@ -15,6 +16,7 @@ struct ArgReduce {
   void infer(InferContext& c) const {
     c.set(0, DType::i64);
     const Shape& x = c.shape(0);
+    if (x.empty()) return c.set(0, DType::i64, x);
     const size_t along = c.axis(axis, x.rank());
     Shape y;
     for (size_t d = 0; d < x.rank(); ++d) {
@@ -26,6 +28,7 @@ struct ArgReduce {
 
   kernels::ArgReduce layout(const RunContext& c) const {
     const Shape& x = c.shape(0);
+    if (x.empty()) return {.outer = 1, .extent = 1, .inner = 1, .min = kMin};
     const size_t along = normalize_axis(axis, x.rank());
     require(x[along] > 0 || c.out_count() == 0, ErrorCode::invalid_argument, "axis {} of the input is empty", along);
     return {.outer = size_t(extent_product(x, 0, along)),

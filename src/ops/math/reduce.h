@@ -19,7 +19,8 @@ struct ReduceAttributes {
   static constexpr std::tuple attributes{attr("keepdims", &ReduceAttributes::keepdims),
                                          attr("noop_with_empty_axes", &ReduceAttributes::noop_with_empty_axes)};
 
-  /// An axis that is given twice is reduced once.
+  /// An axis that is given twice is reduced once. A scalar has no axes: those given are without effect, as in ONNX
+  /// Runtime.
   AxisSet axes(std::span<const int64_t> given, size_t rank) const;
   /// Sets the shape of output 0, and computes the content of whole vectors by `fold`.
   void infer_reduce(InferContext& c, FunctionRef<std::optional<Dim>(std::span<const Dim>)> fold) const;

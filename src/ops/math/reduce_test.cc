@@ -33,6 +33,8 @@ std::vector<OpCase> forms(std::vector<OpCase> own) {
                  .inputs = {x},
                  .output_count = 1});
   own.push_back({.about = "a scalar", .inputs = {f32({}, {3})}, .output_count = 1});
+  own.push_back(
+      {.about = "axes that a scalar does not have", .inputs = {f32({}, {3}), i64({2}, {0, 4})}, .output_count = 1});
   return own;
 }
 
@@ -164,7 +166,8 @@ std::vector<OpCase> places(OpCase first, OpCase last) {
        .attributes = {{"axis", int64_t(1)}, {"keepdims", int64_t(0)}},
        .inputs = {random({5, 67, 33})},
        .output_count = 1},
-      {.about = "long rows", .attributes = {{"axis", int64_t(-1)}}, .inputs = {random({3, 1025})}, .output_count = 1}};
+      {.about = "long rows", .attributes = {{"axis", int64_t(-1)}}, .inputs = {random({3, 1025})}, .output_count = 1},
+      {.about = "a scalar", .attributes = {{"axis", int64_t(1)}}, .inputs = {f32({}, {3})}, .outputs = {i64({}, {0})}}};
 }
 const OpTest arg_max("ArgMax", places({.about = "the first of equals",
                                        .inputs = {f32({3, 2}, {1, 2, 3, 2, 3, 0})},

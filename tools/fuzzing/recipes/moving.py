@@ -57,10 +57,11 @@ def squeeze(case):
     if case.version.since >= 11:
         axes = [a - rank if case.maybe(0.3) else a for a in axes]
     inputs = case.version.since >= 13
-    if not inputs and (axes or case.operator.name == "Unsqueeze"):
+    empty = case.operator.name == "Unsqueeze" or case.maybe(0.3)  # whether axes are given if there are none
+    if not inputs and (axes or empty):
         case.attr("axes", axes)
     case.input("T", shape)
-    if inputs and (axes or case.operator.name == "Unsqueeze"):
+    if inputs and (axes or empty):
         case.int64(axes)
 
 

@@ -27,8 +27,9 @@ def reduce(case):
 
 @recipe("ArgMax ArgMin")
 def arg(case):
-    shape = case.extents(1, 4)
-    case.attr("axis", case.axis(len(shape)) if case.version.since >= 11 else case.r.randrange(len(shape)), 0.7)
+    shape = case.extents(0 if case.maybe(0.05) else 1, 4)
+    rank = max(1, len(shape))
+    case.attr("axis", case.axis(rank) if case.version.since >= 11 else case.r.randrange(rank), 0.7)
     case.attr("keepdims", case.dim(0, 1), 0.6)
     case.attr("select_last_index", case.dim(0, 1), 0.6)
     case.input("T", shape, case.pick("small", "normal"))

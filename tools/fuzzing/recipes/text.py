@@ -68,7 +68,8 @@ def tokenizer(case):
         case.attr("separators", case.pick([" "], [","], [""], ["a", "b"]))
     else:
         case.attr("tokenexp", case.pick("[a-z]+", r"\w+", "."))
-    case.input("string", case.pick((case.dim(1, 5),), (case.dim(1, 2), case.dim(1, 3))))
+    least = 0 if case.maybe(0.1) else 1
+    case.input("string", case.pick((case.dim(least, 5),), (case.dim(least, 2), case.dim(least, 3))))
 
 
 @recipe("com.microsoft:MurmurHash3")

@@ -3,6 +3,7 @@
 namespace retort::ops {
 
 AxisSet ReduceAttributes::axes(std::span<const int64_t> given, size_t rank) const {
+  if (rank == 0) return AxisSet::all(rank);
   if (!given.empty() || noop_with_empty_axes) return AxisSet::of(given, rank, AxisSet::Twice::allowed);
   return AxisSet::all(rank);
 }
