@@ -37,7 +37,7 @@ ValueId reshaped(Rewriter& r, ValueId x, const Ints& shape) {
 }
 
 int64_t channels_of(Rewriter& r, ValueId x, int64_t block) {
-  const ValueType& type = r.graph().value(x).type;
+  const ValueType& type = r.type_of(x);
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of [N, C, H, W] must be known, the shape is {}",
           type.ranked ? r.graph().dims().text(type.shape) : "unknown");
@@ -131,7 +131,7 @@ ValueId blocked_image(Rewriter& r, ValueId plain) {
 
 ValueId plain_weights(Rewriter& r, ValueId blocked) {
   const int64_t b = channel_block(r);
-  const ValueType type = r.graph().value(blocked).type;
+  const ValueType type = r.type_of(blocked);
   require(type.is_static() && type.rank() == 4, ErrorCode::not_implemented,
           "the shape of the weights, [M, C, kH, kW], must be known");
   const Shape& w = type.shape;

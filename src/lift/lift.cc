@@ -167,7 +167,7 @@ bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_lif
 
 /// Lifts a graph and its bodies. A node that cannot run here, because its operator or the types of its inputs are
 /// missing, does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is
-/// missing.
+/// missing. The same is true of a node with a mistake, whose error is thrown if nothing is missing.
 class Lifting {
  public:
   Lifting(const ExternalOps* external, const Logger* logger, MissingOperators& missing)
@@ -243,11 +243,9 @@ void Lifting::try_node(Graph& graph, NodeId id) {
     node(graph, id, name);
   } catch (const Error& e) {
     const Error told = in_node(e, name, before.version);
-    if (can_run(before) && e.code() != ErrorCode::not_implemented) {
-      missing_.check();  // what is missing comes first
-      throw told;
-    }
-    missing_.add(before, name, told);
+    const bool mistake = can_run(before) && e.code() != ErrorCode::not_implemented;
+    if (mistake && depth_ > 0) throw told;
+    mistake ? missing_.add_mistake(told) : missing_.add(before, name, told);
     skip(graph, graph.node(id));
   }
 }

@@ -18,11 +18,16 @@ void MissingOperators::add(const Node& node, const std::string& name, const Erro
     ++kinds_[at->second].nodes;
 }
 
+void MissingOperators::add_mistake(const Error& told) {
+  if (!mistake_) mistake_ = told;
+}
+
 void MissingOperators::wrap(size_t first, FunctionRef<Error(const Error&)> change) {
   for (size_t i = first; i < kinds_.size(); ++i) kinds_[i].first = change(kinds_[i].first);
 }
 
 void MissingOperators::check() const {
+  if (kinds_.empty() && mistake_) throw *mistake_;
   if (kinds_.empty()) return;
   if (kinds_.size() == 1 && kinds_[0].nodes == 1) throw kinds_[0].first;
   size_t nodes = 0;

@@ -2,6 +2,7 @@
 // take.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -17,10 +18,12 @@ class MissingOperators {
  public:
   /// `node` has the domain, type and version of the operator; `name` describes the node, and `told` begins with it.
   void add(const Node& node, const std::string& name, const Error& told);
+  /// An error of another kind; the first one counts.
+  void add_mistake(const Error& told);
   size_t size() const { return kinds_.size(); }
   /// Replaces the errors from the `first` one on: adds the node in whose body they are.
   void wrap(size_t first, FunctionRef<Error(const Error&)> change);
-  /// Throws if there are any: the error of the one that is missing, or a list of them.
+  /// Throws if there are any: the error of the one that is missing, or a list of them; else the first mistake, if any.
   void check() const;
 
  private:
@@ -30,6 +33,7 @@ class MissingOperators {
   };
   std::map<std::tuple<std::string, std::string, int, std::string>, size_t> index_;  ///< operator and reason
   std::vector<Kind> kinds_;
+  std::optional<Error> mistake_;
 };
 
 }  // namespace retort

@@ -1,5 +1,6 @@
 // All operators that cannot run are told at once.
 #include "lift/lift_testing.h"
+#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
@@ -105,7 +106,25 @@ TEST(Missing, ComesBeforeMistakes) {
            .attributes = {{"perm", std::vector<int64_t>{5}}},
            .name = "t",
            .version = 21});
-  EXPECT_NE(c.told().find("com.acme.Stretch is not known"), std::string::npos);
+  c.add("Bend", "s2", "com.acme");
+  const std::string told = c.told();
+  EXPECT_NE(told.find("com.acme.Stretch is not known"), std::string::npos) << told;
+  EXPECT_NE(told.find("com.acme.Bend is not known"), std::string::npos) << told;
+  EXPECT_EQ(told.find("Transpose"), std::string::npos) << told;
+}
+
+TEST(Missing, IsNothingWhereTheFirstMistakeIsTold) {
+  Chain c;
+  for (const char* name : {"t1", "t2"}) {
+    c.g.add({.type = "Transpose",
+             .inputs = {c.g.inputs[0]},
+             .attributes = {{"perm", std::vector<int64_t>{5}}},
+             .name = name,
+             .version = 21});
+  }
+  c.add("Relu", "r");
+  const std::string told = c.told();
+  EXPECT_TRUE(told.starts_with("node 't1' (Transpose) [opset 21]: ")) << told;
 }
 
 TEST(Missing, IsToldOfBodiesThatDependOnWhatIsMissing) {
@@ -135,6 +154,43 @@ TEST(Missing, IsToldOfBodiesThatDependOnWhatIsMissing) {
   EXPECT_TRUE(told.starts_with("3 nodes cannot run here:\n  node 's' (com.acme.Stretch) [opset 21]: ")) << told;
   EXPECT_NE(told.find("\n  node 'choose' (If): node 'then_branch' (com.acme.Invent) [opset 1]: "), std::string::npos)
       << told;
+}
+
+// A node of the rule's operator with `count` inputs of which one is omitted, in the oldest form and the last one.
+void lift_incomplete(const LiftRule& rule, const ValueType& type, size_t count, size_t omitted) {
+  for (const auto& [version, outputs] : {std::pair(1, 1), std::pair(rule.to == kAlways ? 21 : rule.to - 1, 4)}) {
+    Graph g(std::make_shared<DimTable>());
+    NodeSpec spec{.type = std::string(rule.type),
+                  .domain = std::string(rule.domain),
+                  .outputs = size_t(outputs),
+                  .version = version};
+    for (size_t i = 0; i < count; ++i) {
+      spec.inputs.push_back(i == omitted ? ValueId::none : g.add_value(cat("x{}", i), type));
+      if (i != omitted) g.inputs.push_back(spec.inputs.back());
+    }
+    const NodeId id = g.add(std::move(spec));
+    for (const ValueId y : g.node(id).outputs) g.outputs.push_back(y);
+    try {
+      lift(g);
+      verify(g);
+    } catch (const Error& e) {
+      EXPECT_FALSE(std::string(e.what()).empty());
+    }
+  }
+}
+
+TEST(Missing, InputsAreErrorsInEveryRule) {
+  for (const LiftRules* file : lift_rule_table()) {
+    for (const LiftRule& rule : *file) {
+      SCOPED_TRACE(cat("{}.{} {}", rule.domain, rule.type, rule.to));
+      for (const ValueType& type : {ValueType::tensor(DType::f32), ValueType::tensor(DType::f32, {1, 8, 4, 4}),
+                                    ValueType::tensor(DType::u8, {8}), ValueType::tensor(DType::i64, {1})}) {
+        for (size_t count = 0; count < 10; ++count) {
+          for (size_t omitted = 0; omitted <= count; ++omitted) lift_incomplete(rule, type, count, omitted);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

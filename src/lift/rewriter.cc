@@ -13,6 +13,11 @@ const ValueType& Rewriter::type(size_t i) {
   return graph_.value(input(i)).type;
 }
 
+const ValueType& Rewriter::type_of(ValueId value) {
+  require(value != ValueId::none, ErrorCode::invalid_graph, "a required input is missing");
+  return graph_.value(value).type;
+}
+
 size_t Rewriter::rank(size_t i, std::string_view why) {
   if (!has(i) || !type(i).ranked) fail(ErrorCode::invalid_graph, "the rank of input {} is needed for {}", i, why);
   return type(i).rank();
@@ -62,6 +67,7 @@ std::vector<ValueId> Rewriter::add_all(NodeSpec spec) {
 
 void Rewriter::replace_output(size_t i, ValueId by) {
   if (i >= node().outputs.size() || node().outputs[i] == ValueId::none) return;
+  require(by != ValueId::none, ErrorCode::invalid_graph, "a required input is missing");
   GraphValue& before = graph_.value(node().outputs[i]);
   // For callers that use the old id.
   if (before.type.kind == ValueType::Kind::unknown) before.type = graph_.value(by).type;

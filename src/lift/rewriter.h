@@ -23,6 +23,8 @@ class Rewriter {
   bool has(size_t i) { return input(i) != ValueId::none; }
   /// Throws invalid_graph if input i is missing.
   const ValueType& type(size_t i);
+  /// The same for the id of an input, or of a value made of it.
+  const ValueType& type_of(ValueId value);
   /// Throws invalid_graph if input i is missing or its rank is unknown; `why` completes "… is needed for ".
   size_t rank(size_t i, std::string_view why);
   const Tensor* constant_input(size_t i) { return graph_.constant(input(i)); }

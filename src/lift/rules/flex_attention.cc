@@ -13,7 +13,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-ValueId as_type(Rewriter& r, ValueId x, DType to) { return r.graph().value(x).type.dtype == to ? x : cast(r, x, to); }
+ValueId as_type(Rewriter& r, ValueId x, DType to) { return r.type_of(x).dtype == to ? x : cast(r, x, to); }
 
 /// Copies the nodes of a body into the outer graph.
 class Splice {

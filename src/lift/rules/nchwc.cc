@@ -81,7 +81,7 @@ void nchwc_reorder_input(Rewriter& r) {
   const int64_t block = channel_block(r);
   ValueId x = r.input(0);
   if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 3, 1, 2});
-  const ValueType type = r.graph().value(x).type;
+  const ValueType type = r.type_of(x);
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of an image must be known, the shape is {}",
           type.ranked ? r.graph().dims().text(type.shape) : "unknown");
@@ -93,7 +93,7 @@ void nchwc_reorder_input(Rewriter& r) {
 void nchwc_reorder_output(Rewriter& r) {
   const auto channels = r.attributes().get_or<int64_t>("channels", 0);
   ValueId x = plain_image(r, r.input(0));
-  const ValueType type = r.graph().value(x).type;
+  const ValueType type = r.type_of(x);
   require(channels > 0 && type.ranked && type.rank() == 4 && (!is_known(type.shape[1]) || channels <= type.shape[1]),
           ErrorCode::invalid_argument, "channels {} of a blocked image of shape {}", channels,
           type.ranked ? r.graph().dims().text(type.shape) : "unknown");

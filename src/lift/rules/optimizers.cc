@@ -14,9 +14,7 @@ class Step {
 
   ValueId binary(const char* type, ValueId a, ValueId b) { return r_.add({.type = type, .inputs = {a, b}}); }
   /// A number in the type of `x`.
-  ValueId constant(ValueId x, double value) {
-    return r_.constant(float_scalar(r_.graph().value(x).type.dtype, float(value)));
-  }
+  ValueId constant(ValueId x, double value) { return r_.constant(float_scalar(r_.type_of(x).dtype, float(value))); }
   ValueId with(const char* type, ValueId a, double b) { return binary(type, a, constant(a, b)); }
   ValueId root(ValueId a) { return r_.add({.type = "Sqrt", .inputs = {a}}); }
   /// factor · a + b
