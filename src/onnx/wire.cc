@@ -3,6 +3,8 @@
 namespace retort::onnx {
 namespace {
 
+constexpr std::string_view kNoField = "is followed by a field number that protocol buffers do not have";
+
 struct Peeked {
   uint64_t value;
   size_t left;  ///< number of bytes after it
@@ -20,14 +22,14 @@ Peeked peek_varint(const protozero::pbf_reader& reader) {
 bool Message::next() {
   try {
     if (reader_.length() == 0) return false;
-    if (peek_varint(reader_).value > UINT32_MAX) broken("is followed by an invalid tag");
+    if (peek_varint(reader_).value > UINT32_MAX) broken(kNoField);
     reader_.next();
     field_ = reader_.tag();
     wire_ = reader_.wire_type();
     read_value();
     return true;
   } catch (const protozero::exception& e) {
-    broken(e.what());
+    broken(e);
   }
 }
 
@@ -57,6 +59,13 @@ Message Message::child(const char* what) const {
   if (depth_ == 0)
     fail(ErrorCode::invalid_protobuf, "messages nest too deep: a {} at byte {}", what, inner.data() - origin_);
   return Message(origin_, inner, what, depth_ - 1);
+}
+
+void Message::broken(const protozero::exception& e) const {
+  if (dynamic_cast<const protozero::end_of_buffer_exception*>(&e)) broken("the data ends within a field");
+  if (dynamic_cast<const protozero::varint_too_long_exception*>(&e)) broken("a number has more than 64 bits");
+  if (dynamic_cast<const protozero::invalid_tag_exception*>(&e)) broken(kNoField);
+  broken("is followed by a field of a wire type that ONNX does not use");
 }
 
 void Message::broken(std::string_view how) const {

@@ -57,7 +57,7 @@ class Message {
       try {
         value = protozero::decode_varint(&p, end);
       } catch (const protozero::exception& e) {
-        broken(e.what());
+        broken(e);
       }
       f(value);
     }
@@ -89,6 +89,7 @@ class Message {
       broken("has another wire type than ONNX defines");
   }
   [[noreturn]] void broken(std::string_view how) const;
+  [[noreturn]] void broken(const protozero::exception& e) const;
 
   protozero::pbf_reader reader_;  ///< positioned after the current field
   const char* origin_;            ///< first byte of the model

@@ -91,20 +91,20 @@ TEST(Wire, RunsEndAtMissingBytes) {
 }
 
 TEST(Wire, BrokenBytes) {
-  expect_broken("\x80", "end of buffer");
-  expect_broken(std::string_view("\0\0", 2), "invalid tag");
-  expect_broken("\xc0\xa3\x09\x01", "invalid tag");  // 19000: reserved
-  expect_broken("\x08", "end of buffer");
-  expect_broken("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "varint too long");
-  expect_broken("\x0d\x01\x02", "end of buffer");
-  expect_broken("\x09\x01\x02\x03\x04", "end of buffer");
+  expect_broken("\x80", "the data ends within a field");
+  expect_broken(std::string_view("\0\0", 2), "a field number that protocol buffers do not have");
+  expect_broken("\xc0\xa3\x09\x01", "a field number that protocol buffers do not have");  // 19000: reserved
+  expect_broken("\x08", "the data ends within a field");
+  expect_broken("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "a number has more than 64 bits");
+  expect_broken("\x0d\x01\x02", "the data ends within a field");
+  expect_broken("\x09\x01\x02\x03\x04", "the data ends within a field");
   expect_broken("\x0a\x05\x01", "5 bytes long, but 1 are left");
-  expect_broken("\x0a\x80", "end of buffer");
+  expect_broken("\x0a\x80", "the data ends within a field");
   expect_broken("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "but 0 are left");  // 2^64 - 1
   expect_broken("\x0a\x81\x80\x80\x80\x10\x01", "4294967297 bytes long");           // is not 1 in 32 bits
-  expect_broken("\x0b\x0c", "unknown pbf field type");                              // a group
-  expect_broken("\x0e", "unknown pbf field type");
-  expect_broken("\xff\xff\xff\xff\xff\x01", "invalid tag");
+  expect_broken("\x0b\x0c", "a wire type that ONNX does not use");                  // a group
+  expect_broken("\x0e", "a wire type that ONNX does not use");
+  expect_broken("\xff\xff\xff\xff\xff\x01", "a field number that protocol buffers do not have");
 }
 
 TEST(Wire, WireTypesAreChecked) {
@@ -117,7 +117,7 @@ TEST(Wire, WireTypesAreChecked) {
   ASSERT_TRUE(odd.next());
   expect_error(ErrorCode::invalid_protobuf, "wire type", [&] { odd.integer(); });
   expect_error(ErrorCode::invalid_protobuf, "ends within a number", [&] { odd.each_fixed<float>([](float) {}); });
-  expect_error(ErrorCode::invalid_protobuf, "end of buffer", [&] { odd.each_varint([](uint64_t) {}); });
+  expect_error(ErrorCode::invalid_protobuf, "the data ends within a field", [&] { odd.each_varint([](uint64_t) {}); });
 }
 
 TEST(Wire, DepthIsLimited) {
