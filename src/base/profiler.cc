@@ -3,11 +3,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <iterator>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text_file.h"
 
 namespace retort {
 namespace {
@@ -81,17 +81,16 @@ void Profiler::write(const std::string& path) {
   for (const auto& listener : listeners_) {
     for (ProfileEvent& e : listener->profile_ends()) added.push_back(std::move(e));
   }
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (!file) fail(ErrorCode::fail, "cannot write the profile '{}'", path);
+  TextFile file(path, "the profile");
   const std::lock_guard lock(mutex_);
   std::move(added.begin(), added.end(), std::back_inserter(events_));
-  std::fputs("[\n", file);
+  file.put("[\n");
   for (size_t i = 0; i < events_.size(); ++i) {
-    std::fputs(event_line(events_[i]).c_str(), file);
-    std::fputs(i + 1 < events_.size() ? ",\n" : "\n", file);
+    file.put(event_line(events_[i]));
+    file.put(i + 1 < events_.size() ? ",\n" : "\n");
   }
-  std::fputs("]\n", file);
-  std::fclose(file);
+  file.put("]\n");
+  file.finish();
 }
 
 }  // namespace retort

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <memory>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text_file.h"
 
 namespace retort {
 
@@ -51,10 +50,9 @@ std::string CopyLedger::json() const {
 }
 
 void CopyLedger::write(const std::string& path) const {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  const std::string text = json() + "\n";
-  require(file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0,
-          ErrorCode::fail, "cannot write the list of copies to '{}'; give a path that can be written", path);
+  TextFile file(path, "the list of copies");
+  file.put(json() + "\n");
+  file.finish();
 }
 
 }  // namespace retort

@@ -15,12 +15,13 @@
 #include "base/error.h"
 #include "base/later.h"
 #include "base/loading.h"
+#include "base/text_file.h"
 
 namespace retort::onnx {
 namespace {
 
 [[noreturn]] void fail_write(const std::string& path) {
-  fail(ErrorCode::fail, "cannot write '{}': {}; choose a writable path", path, std::strerror(errno));
+  fail(ErrorCode::fail, "cannot write '{}': {}; {}", path, std::strerror(errno), write_hint(errno));
 }
 
 /// The file that `path` leads to through symbolic links. A device or a pipe would be replaced, not written to.

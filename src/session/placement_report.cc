@@ -1,12 +1,12 @@
 #include "session/placement_report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text_file.h"
 #include "ir/describe.h"
 #include "ops/external.h"
 
@@ -235,11 +235,9 @@ std::string PlacementReport::json() const {
 }
 
 void PlacementReport::write(const std::string& path) const {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
-  const std::string text = json() + "\n";
-  require(file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() && std::fflush(file.get()) == 0,
-          ErrorCode::fail, "session.placement: cannot write '{}'; give a path that can be written, or 1 for the log",
-          path);
+  TextFile file(path, "the report of session.placement");
+  file.put(json() + "\n");
+  file.finish();
 }
 
 void PlacementReport::forbid_cpu() const {

@@ -139,7 +139,8 @@ TEST_F(PlacementTest, AsJson) {
                   R"j("from":"GPU 0 (vendor 0xbeef)","to":"the CPU","reader":"node 'make_d' (Neg)","bytes":24})j");
   EXPECT_CONTAINS(json, R"j("inputs":[{"name":"a","memory":["GPU 0 (vendor 0xbeef)"]}])j");
   EXPECT_CONTAINS(error_of([&] { session(mixed(), logging(LogLevel::error, "/nowhere/at/all")); }),
-                  "session.placement: cannot write '/nowhere/at/all'");
+                  "cannot write the report of session.placement '/nowhere/at/all': No such file or directory; choose a "
+                  "writable path");
 }
 
 // A provider that claims every Cast does not get one to the type that its input has.

@@ -27,6 +27,12 @@ ELEMENTS = 32 << 20  # of the large model: 128 MiB
 CALLS = {"linkat": {"x86_64": 265, "aarch64": 37}}  # numbers of system calls
 
 
+def short_files():
+    """For preexec_fn: files of more than 1000 bytes cannot be written."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
 def denied(call):
     """What makes a process get EPERM from a system call, for preexec_fn; None if the system cannot."""
     number = CALLS[call].get(platform.machine())
@@ -181,20 +187,50 @@ class Endings(ToolTest):
             self.assertEqual(pipe in err, bool(right), err)
 
     def test_a_file_that_cannot_be_written_whole_keeps_the_old_one(self):
-        def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         for words, name in ((["run", DIGITS, "--shape", "batch=100", "--save"], "out.npz"), (["run", DIGITS, "--shape", "batch=100", "--save"], "out.csv"),
                             (["inspect", DIGITS, "--html"], "out.html"), (["convert", DIGITS], "out.onnx")):
             with open(self.path(name), "wb") as f:
                 f.write(b"old")
-            running = self.start(*words, self.path(name), preexec_fn=limit)
+            running = self.start(*words, self.path(name), preexec_fn=short_files)
             _, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 1, err)
             self.assertIn("cannot write", err)
             with open(self.path(name), "rb") as f:
                 self.assertEqual(f.read(), b"old", name)
         self.assertEqual([f for f in os.listdir(self.folder) if f.endswith(".part")], [])
+
+    def test_nothing_is_left_of_what_cannot_be_written(self):
+        os.mkdir(self.path("models"))
+        shutil.copy(DIGITS, self.path("models"))
+        os.mkdir(self.path("new"))
+        batch = ["run", DIGITS, "--shape", "batch=100"]
+        suite = ["bench", "--suite", self.path("models"), "--seconds", "0.01", "--starts", "1"]
+        for words in ([*batch, "--save", "a/b"], [*batch, "--save", "a.npz"], [*batch, "--save", "a.csv"], ["run", DIGITS, "--profile", "p"],
+                      ["profile", DIGITS, "--trace", "t.json"], ["profile", DIGITS, "--html", "p.html"], ["inspect", DIGITS, "--html", "i.html"],
+                      ["convert", DIGITS, "o.onnx"], ["convert", DIGITS, "o.ort"], ["convert", DIGITS, "o.onnx", "--external", "w"],
+                      ["convert", DIGITS, "o.onnx", "--optimize", "all"], [*suite, "--report", "r.json"], [*suite, "--html", "r.html"]):
+            running = self.start(*words, preexec_fn=short_files, cwd=self.path("new"))
+            _, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 1, (words, err))
+            self.assertRegex(err, r"^retort: .*cannot write .*: File too large", words)
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertEqual(os.listdir(self.path("new")), [], words)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs a second user")
+    def test_a_folder_of_another_user(self):
+        os.chmod(self.folder, 0o755)
+        model = shutil.copy(DIGITS, self.folder)
+        os.chmod(model, 0o644)
+        for command, *words in (["run", "--save", "a"], ["run", "--save", "a.npz"], ["run", "--profile", "p"], ["inspect", "--html", "i.html"],
+                                ["profile", "--trace", "t.json"], ["convert", "o.onnx"], ["convert", "o.onnx", "--optimize", "all"]):
+            try:
+                running = self.start(command, model, *words, cwd=self.folder, user=65534, group=65534, extra_groups=[])
+            except PermissionError:
+                self.skipTest("other users cannot run " + TOOL)
+            _, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 1, (words, err))
+            self.assertRegex(err, r"^retort: .*cannot write .*Permission denied.*\n$", words)
+            self.assertEqual(os.listdir(self.folder), [os.path.basename(model)], words)
 
     def test_a_file_system_that_gives_no_names(self):
         """Files without a name that cannot get one are copied to one that has it."""

@@ -1,10 +1,10 @@
 #include "diff/cut.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "diff/proto.h"
 #include "formats/formats.h"
+#include "formats/new_file.h"
 
 namespace retort::cli {
 namespace {
@@ -131,12 +131,11 @@ CutModel cut(const std::string& model, const CutPlace& place, const HostValues& 
 }
 
 void write_cut_files(const std::string& folder, const CutModel& model, const HostValues& inputs) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Failure("cannot make the folder '" + folder + "': " + error.message());
-  write_file(folder + "/model.onnx", model.bytes);
+  NewFolder files(folder);
+  files.write("model.onnx", model.bytes);
   for (size_t i = 0; i < model.inputs.size(); ++i)
-    write_file(folder + "/input_" + std::to_string(i) + ".pb", pb_bytes(inputs.at(model.inputs[i]), model.inputs[i]));
+    files.write("input_" + std::to_string(i) + ".pb", pb_bytes(inputs.at(model.inputs[i]), model.inputs[i]));
+  files.finish();
 }
 
 }  // namespace retort::cli

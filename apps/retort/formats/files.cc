@@ -140,20 +140,20 @@ void write_values(const std::string& to, const HostValues& values, bool csv) {
   for (const auto& [name, value] : values) check_can_save(name, value, csv || has_suffix(to, ".csv"));
   if (has_suffix(to, ".npz")) return write_npz(to, arrays(values));
   if (has_suffix(to, ".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
-  std::error_code error;
-  std::filesystem::create_directories(to, error);
-  if (error) throw Failure("cannot make the folder '" + to + "': " + error.message());
+  NewFolder folder(to);
   const auto names = file_names(values);
   for (const auto& [name, value] : values) {
-    const std::string path = to + "/" + names.at(name);
+    const std::string& file = names.at(name);
     const bool npy = value.kind == HostValue::Kind::tensor && numpy_has(value.tensor.type);
     const std::string suffix = csv ? ".csv" : npy ? ".npy" : ".pb";
-    write_file(path + suffix, csv ? csv_text(value.tensor) : npy ? npy_bytes(value.tensor) : pb_bytes(value, name));
+    folder.write(file + suffix, csv ? csv_text(value.tensor) : npy ? npy_bytes(value.tensor) : pb_bytes(value, name));
     if (csv) continue;
-    const std::string stale = path + (npy ? ".pb" : ".npy");
+    const std::string stale = to + "/" + file + (npy ? ".pb" : ".npy");
+    std::error_code error;
     std::filesystem::remove(stale, error);
     if (error) throw Failure("cannot remove '" + stale + "' of an earlier run: " + error.message());
   }
+  folder.finish();
 }
 
 }  // namespace retort::cli

@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -124,6 +123,33 @@ void NewFile::finish() {
   if (!direct_ && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();
   if (close(std::exchange(file_, -1)) != 0) fail();  // a network file system may tell of a full disk only now
+}
+
+NewFolder::NewFolder(const std::string& path) : path_(path) {
+  std::error_code error;
+  for (fs::path p = fs::absolute(path); !fs::exists(p, error) && p.has_relative_path(); p = p.parent_path())
+    made_.insert(made_.begin(), p);
+  fs::create_directories(path_, error);
+  if (!error) return;
+  remove_made();
+  throw Failure("cannot make the folder '" + path + "': " + error.message());
+}
+
+NewFolder::~NewFolder() { remove_made(); }
+
+void NewFolder::remove_made() {
+  std::error_code ignored;
+  for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
+}
+
+void NewFolder::write(const std::string& name, const std::string& bytes) {
+  const fs::path path = path_ / name;
+  std::error_code missing;
+  const bool exists = fs::exists(fs::symlink_status(path, missing));
+  NewFile file(path.string());
+  file.write(bytes);
+  file.finish();
+  if (!exists) made_.push_back(path);
 }
 
 }  // namespace retort::cli

@@ -1,6 +1,8 @@
 // Files that the program writes.
 #pragma once
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace retort::cli {
 
@@ -21,9 +23,10 @@ class NewFile {
   std::string place() const;
   /// Gives the file its name. Throws Failure.
   void finish();
+  /// Throws the Failure of a write, with the reason that errno tells.
+  [[noreturn]] void fail() const;
 
  private:
-  [[noreturn]] void fail() const;
   /// Opens the new file in the folder of the old one; file_ is negative if it cannot be made.
   void open_beside();
   void open_named();
@@ -32,6 +35,24 @@ class NewFile {
   std::string path_, target_, temporary_;  ///< temporary_: empty as long as the file has no name
   int file_ = -1;
   bool direct_ = false;
+};
+
+/// A folder that is made if it does not exist. Unless all its files could be written, it removes those that it made new,
+/// and the folders.
+class NewFolder {
+ public:
+  /// All functions throw Failure.
+  explicit NewFolder(const std::string& path);
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+
+  void write(const std::string& name, const std::string& bytes);
+  void finish() { made_.clear(); }
+
+ private:
+  void remove_made();
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_;  ///< outer folders first
 };
 
 }  // namespace retort::cli

@@ -64,6 +64,7 @@ std::map<std::string, HostTensor> read_npz(const std::string& path) {
 
 void write_npz(const std::string& path, const std::map<std::string, HostTensor>& tensors) {
   NewFile file(path);
+  errno = EIO;  // what is told if minizip fails without a call of the system that does
   const auto close = [](zipFile zip) { zipClose(zip, nullptr); };
   std::unique_ptr<void, decltype(close)> zip(zipOpen64(file.place().c_str(), APPEND_STATUS_CREATE), close);
   bool good = bool(zip);
@@ -78,7 +79,7 @@ void write_npz(const std::string& path, const std::map<std::string, HostTensor>&
       good = zipWriteInFileInZip(zip.get(), bytes.data() + at, unsigned(std::min(kPiece, bytes.size() - at))) == ZIP_OK;
     good = good && zipCloseFileInZip(zip.get()) == ZIP_OK;
   }
-  if (!good || zipClose(zip.release(), nullptr) != ZIP_OK) throw Failure("cannot write '" + path + "'");
+  if (!good || zipClose(zip.release(), nullptr) != ZIP_OK) file.fail();
   file.finish();
 }
 
