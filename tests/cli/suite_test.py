@@ -119,10 +119,11 @@ class Suite(Reports):
 
     def test_wrong_index(self):
         zoo = self.zoo()
-        for content in ("{", '[{"model": "a"}]', '[{"model": 1, "scenario": "b", "path": "c"}]'):
+        for content, message in (("{", " is not a list of scenarios"), ('[{"model": "a"}]', ": scenario 1 has no field 'scenario'"),
+                                 ('[{"model": 1, "scenario": "b", "path": "c"}]', ": scenario 1: 'model' is of type number")):
             with open(os.path.join(zoo, "index.json"), "w", encoding="utf-8") as f:
                 f.write(content)
-            self.fails(1, ["bench", "--suite", zoo], "index.json is not a list of scenarios")
+            self.fails(1, ["bench", "--suite", zoo], "index.json" + message)
 
     def test_against_another_engine(self):
         if not PEER:

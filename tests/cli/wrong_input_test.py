@@ -147,12 +147,13 @@ class WrongInput(ToolTest):
             form = b"fmt " + struct.pack("<IHHIIHH", 16, kind, channels, 8000, 16000, 2, bits)
             samples = b"data" + struct.pack("<I", size) + bytes(16)
             return self.save(name + ".wav", begin + (samples + form if late else form + samples) if begin else b"")
-        vast = whole[:16] + struct.pack(">II", 65535, 65535) + whole[24:29]
-        vast += struct.pack(">I", zlib.crc32(vast[12:])) + whole[33:]
-        zero = whole[:16] + struct.pack(">II", 0, 4) + whole[24:29]
-        zero += struct.pack(">I", zlib.crc32(zero[12:])) + whole[33:]
+
+        def sized(name, width, height):
+            head = whole[:16] + struct.pack(">II", width, height) + whole[24:29]
+            return self.save(name + ".png", head + struct.pack(">I", zlib.crc32(head[12:])) + whole[33:])
         return {"pngcrc": self.save("crc.png", whole[:data] + bytes([whole[data] ^ 1]) + whole[data + 1:]), "pngcut": self.save("cut.png", whole[:50]),
-                "pngshort": self.save("short.png", png(np.zeros((4, 4, 3), np.uint8))[:-16]), "pngzero": self.save("zero.png", zero), "pngvast": self.save("vast.png", vast),
+                "pngshort": self.save("short.png", png(np.zeros((4, 4, 3), np.uint8))[:-16]), "pngzero": sized("zero", 0, 4), "pngvast": sized("vast", 65535, 65535),
+                "pngwide": sized("wide", 1000001, 1),
                 "nopicture": self.save("no.png", b"hello"), "emptyjpg": self.save("empty.jpg", b""), "gif": self.save("a.gif", b"GIF89a"),
                 "wavcut": wav("cut", size=1 << 20), "wavnone": wav("none", channels=0), "wavmp3": wav("mp3", kind=85), "wav7": wav("seven", bits=7),
                 "wavempty": wav("empty", begin=b""), "wavlate": wav("late", late=True)}
@@ -164,7 +165,8 @@ class WrongInput(ToolTest):
         self.addCleanup(self.socket.close)
         self.socket.bind(self.path("socket"))
         suites = {"nosuite": b"[]", "nullsuite": b"null", "textsuite": b'"a"', "numbersuite": b'[{"model": "d", "scenario": "s", "path": 5}]',
-                  "flopssuite": b'[{"model": "d", "scenario": "s", "path": "x", "flops": "x"}]', "deepsuite": b"[" * 100_000}
+                  "flopssuite": b'[{"model": "d", "scenario": "s", "path": "x", "flops": null}, {"model": "d", "scenario": "s", "path": "x", "flops": "x"}]',
+                  "shortsuite": b"[5]", "flagsuite": b'[{"model": "d", "scenario": "s", "path": "x", "hand_back": 1}]', "deepsuite": b"[" * 100_000}
         for name, content in suites.items():
             os.mkdir(self.path(name))
             self.save(name + "/index.json", content)

@@ -33,7 +33,20 @@ void allocate(Picture& p) {
   p.pixels.resize(size_t(p.width) * size_t(p.height) * size_t(p.channels));
 }
 
+/// libpng calls a picture damaged that has more pixels in a row or column than it decodes.
+void check_png_extents(const std::string& bytes) {
+  constexpr size_t kExtents = 16, kEnd = 24;  // two numbers of 32 bits, the most significant byte first
+  if (bytes.size() < kEnd) return;
+  const auto* at = reinterpret_cast<png_const_bytep>(bytes.data()) + kExtents;
+  const png_uint_32 width = png_get_uint_32(at), height = png_get_uint_32(at + 4);
+  if (width > PNG_USER_WIDTH_MAX || height > PNG_USER_HEIGHT_MAX)
+    throw Failure("a picture of " + std::to_string(width) + " x " + std::to_string(height) +
+                  " pixels is too large: PNG pictures are read up to " + std::to_string(PNG_USER_WIDTH_MAX) +
+                  " pixels in width and height");
+}
+
 Picture decode_png(const std::string& bytes, int channels) {
+  check_png_extents(bytes);
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, void (*)(png_image*)> owned(&image, png_image_free);

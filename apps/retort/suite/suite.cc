@@ -61,32 +61,59 @@ Ended run_self(const std::vector<std::string>& arguments) {
   return ended;
 }
 
+/// A row of the index. Errors name its number and the field. A field that is null counts as left out.
+class IndexRow {
+ public:
+  IndexRow(const nlohmann::json& row, std::string where) : row_(row), where_(std::move(where)) {}
+
+  std::string text(const char* key, bool needed = false) const {
+    return value<std::string>(key, needed, "string", &nlohmann::json::is_string);
+  }
+  double number(const char* key) const { return value<double>(key, false, "number", &nlohmann::json::is_number); }
+  bool flag(const char* key) const { return value<bool>(key, false, "boolean", &nlohmann::json::is_boolean); }
+
+ private:
+  template <typename T>
+  T value(const char* key, bool needed, const char* kind, bool (nlohmann::json::*is)() const noexcept) const {
+    const auto field = row_.find(key);
+    if (field == row_.end() || field->is_null()) {
+      if (needed) throw Failure(where_ + " has no field '" + key + "'");
+      return {};
+    }
+    if (!((*field).*is)())
+      throw Failure(where_ + ": '" + key + "' is of type " + field->type_name() + "; it must be of type " + kind);
+    return field->template get<T>();
+  }
+
+  const nlohmann::json& row_;
+  std::string where_;
+};
+
+Scenario listed_scenario(const std::filesystem::path& folder, const IndexRow& row) {
+  const auto path = [&](const std::string& name) { return name.empty() ? "" : (folder / name).string(); };
+  const std::string model = row.text("model", true);
+  return {.name = model + "/" + row.text("scenario", true),
+          .model = path(row.text("path", true)),
+          .inputs = path(row.text("inputs")),
+          .expected = path(row.text("expected")),
+          .expected_from = row.text("expected_from"),
+          .kind = row.text("kind"),
+          .precision = row.text("precision"),
+          .flops = row.number("flops"),
+          .hand_back = row.flag("hand_back"),
+          .tolerance = row.number("tolerance")};
+}
+
 std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
   const std::string index = (folder / "index.json").string();
   std::ifstream file(index);
-  std::vector<Scenario> all;
-  try {
-    for (const auto& row : nlohmann::json::parse(file)) {
-      const auto text = [&](const char* key) { return row.value(key, std::string()); };
-      const auto number = [&](const char* key) {
-        return row.contains(key) && !row[key].is_null() ? row[key].get<double>() : 0;
-      };
-      const std::string model = row.at("path"), inputs = text("inputs"), expected = text("expected");
-      all.push_back({.name = row.at("model").get<std::string>() + "/" + row.at("scenario").get<std::string>(),
-                     .model = (folder / model).string(),
-                     .inputs = inputs.empty() ? "" : (folder / inputs).string(),
-                     .expected = expected.empty() ? "" : (folder / expected).string(),
-                     .expected_from = text("expected_from"),
-                     .kind = text("kind"),
-                     .precision = text("precision"),
-                     .flops = number("flops"),
-                     .hand_back = row.value("hand_back", false),
-                     .tolerance = number("tolerance")});
-    }
-    if (all.empty()) throw Failure(index + " lists no scenarios");
-  } catch (const nlohmann::json::exception&) {
+  const nlohmann::json rows = nlohmann::json::parse(file, nullptr, false);
+  if (!rows.is_array())
     throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs; make zoo writes one");
-  }
+  if (rows.empty()) throw Failure(index + " lists no scenarios");
+  std::vector<Scenario> all;
+  for (const auto& row : rows)
+    all.push_back(listed_scenario(folder, {row, index + ": scenario " + std::to_string(all.size() + 1)}));
   return all;
 }
 
