@@ -216,6 +216,13 @@ class Endings(ToolTest):
             self.assertEqual(err.count("\n"), 1, err)
             self.assertEqual(os.listdir(self.path("new")), [], words)
 
+    @unittest.skipUnless(os.environ.get("RETORT_ORACLE"), "RETORT_ORACLE names no engine that writes half of a profile")
+    def test_a_profile_of_another_engine_that_is_cut_off(self):
+        running = self.start("profile", DIGITS, "--library", os.environ["RETORT_ORACLE"], preexec_fn=short_files)
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 1, err)
+        self.assertRegex(err, r"^retort: .* is not a whole profile; is there space in its folder\?\n$")
+
     @unittest.skipUnless(os.geteuid() == 0, "needs a second user")
     def test_a_folder_of_another_user(self):
         os.chmod(self.folder, 0o755)

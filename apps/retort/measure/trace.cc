@@ -64,7 +64,7 @@ std::vector<TracedRun> read_trace(const std::string& path) try {
   }
   return runs;
 } catch (const json::exception&) {
-  throw Failure(path + ", which the engine wrote, is not a profile");
+  throw Failure(path + ", which the engine wrote, is not a whole profile; is there space in its folder?");
 }
 
 }  // namespace retort::cli
