@@ -50,6 +50,13 @@ void kernel_of_many_inputs();
 void model_in_parts();
 void model_on_top();
 void model_that_is_written();
+// settings.cc
+void every_setting();
+void custom_op_entries();
+void absent_providers();
+void environment();
+void types_of_values();
+void sessions_tell();
 
 namespace Ort {
 int used_names();  // written by names.py
@@ -90,7 +97,13 @@ int main(int argc, char** argv) {
                                                       {"kernelOfManyInputs", kernel_of_many_inputs},
                                                       {"modelInParts", model_in_parts},
                                                       {"modelOnTop", model_on_top},
-                                                      {"modelThatIsWritten", model_that_is_written}};
+                                                      {"modelThatIsWritten", model_that_is_written},
+                                                      {"everySetting", every_setting},
+                                                      {"customOpEntries", custom_op_entries},
+                                                      {"absentProviders", absent_providers},
+                                                      {"environment", environment},
+                                                      {"typesOfValues", types_of_values},
+                                                      {"sessionsTell", sessions_tell}};
   int passed = 0, failed = 0;
   for (const auto& [name, test] : tests) {
     try {

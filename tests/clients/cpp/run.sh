@@ -58,7 +58,7 @@ mkdir -p lib; ln -sfn "$SO" lib/libonnxruntime.so.1
 client=("$HERE"/{main,binding,model}.cc)
 "${PYTHON:-python3}" "$HERE/names.py" 32 > names.cc
 build client_ours c++17 "$OURS" "${client[@]}"
-build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels}.cc names.cc
+build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings}.cc names.cc
 for program in client_ours ours; do
   run "$program" "$SO"
   [ -z "$ORACLE" ] || run "$program" "$ORACLE"
@@ -81,7 +81,7 @@ for compiler in "${compilers[@]}"; do
   done
 done
 if [ ${#compilers[@]} = 2 ]; then
-  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels}.cc names.cc; do
+  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings}.cc names.cc; do
     compiles clang++ "c++17 -Wall -Wno-unused-parameter -Wno-unused-result -Wno-deprecated-declarations" "$part"
   done
 fi
