@@ -13,6 +13,9 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+import processor  # noqa: E402
+
 CASES = [("none", None), ("high_performance", None), ("minimal_size", None), ("low_power", None), ("low_latency", None), ("none", "Efficient")]
 COLUMNS = [("make_ms", "session, ms"), ("first_ms", "first run, ms"), ("run_ms", "run, ms"), ("after_pause_ms", "run after a pause, ms"),
            ("after_pause_p95_ms", "its 95th percentile"), ("processor_ms", "processor time, ms"), ("mib", "memory, MiB")]
@@ -43,11 +46,11 @@ def table(model, rows):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("library")
-    ap.add_argument("names", nargs="*", default=["mobilenet_v2", "yolov8n_like"])
+    ap.add_argument("names", nargs="*", default=["mobilenet_v2"])
     ap.add_argument("--programs", default="build/release")
     ap.add_argument("--models", default="build/zoo/models")
     ap.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    ap.add_argument("--rounds", type=int, default=3)
+    ap.add_argument("--rounds", type=int, default=5)
     ap.add_argument("--update", default="")
     a = ap.parse_intermixed_args()
     tables = [table(name, measure(a, name)) for name in a.names]
@@ -56,7 +59,7 @@ def main():
         with open(a.update, encoding="utf-8") as f:
             head, _, rest = f.read().partition(BEGIN)
         tail = rest.partition(END)[2]
-        text = f"{a.threads} threads; medians of {a.rounds} processes.\n\n" + "\n\n".join(tables)
+        text = f"{processor.describe()}. {a.threads} threads;\nmedians of {a.rounds} processes.\n\n" + "\n\n".join(tables)
         with open(a.update, "w", encoding="utf-8") as f:
             f.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
     return 0
