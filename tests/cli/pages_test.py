@@ -237,6 +237,25 @@ class Pages(unittest.TestCase):
         self.assertGreater(after[1], before[1] + 10_000)
         self.assertEqual(after[2:], before[2:])
 
+    def test_work_grows_with_the_boxes(self):
+        """Each piece of a large graph is coloured once, not again with every piece that follows."""
+        count = (
+            "window.asked = 0; const ask = window.getComputedStyle; "
+            "window.getComputedStyle = (...all) => { ++window.asked; return ask.apply(window, all); }"
+        )
+        self.browser.call("Page.enable")  # scripts run in pages only then
+        script = self.browser.call("Page.addScriptToEvaluateOnNewDocument", source=count)["identifier"]
+        self.show("large", fragment="graph=graph")
+        self.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+        self.browser.call("Page.disable")
+        self.assertLess(self.browser.value("window.asked"), 200)  # of 702 boxes, in 7 pieces
+
+    def test_times_of_a_long_run(self):
+        self.show("profile")
+        text = '(([time, step]) => timeText(time, step))(%s)'
+        told = [self.browser.value(text % [time, step]) for time, step in ((20, 10), (2500, 500), (50_000, 50_000))]
+        self.assertEqual(told, ["20 µs", "2500 µs", "50 ms"])
+
     def test_a_legend(self):
         chips = '[...document.querySelectorAll("#legend .chip")].map((c) => c.textContent)'
         self.show("digits")

@@ -22,6 +22,8 @@ class GraphView {
     this.palette = palette;
     this.choose = choose;
     this.drawn = [];
+    this.measure = null; // see paint()
+    this.most = 0;
     this.box = {x: 0, y: 0, w: 100, h: 100};
     this.whole = {x: -20, y: -20, w: 40, h: 40};
     this.map = new Minimap(this, map);
@@ -58,6 +60,8 @@ class GraphView {
       notes = nodes.filter((n) => n.far).map((n) => this.drawNote(n));
     this.svg.append(...edges.map((e) => this.drawEdge(e)), ...notes, ...drawn.map((d) => d.group));
     this.drawn.push(...drawn);
+    for (const d of drawn) this.colour(d);
+    this.map.draw();
   }
 
   /** To all of it where that is legible. */
@@ -156,15 +160,20 @@ class GraphView {
 
   /** Colours nodes by `measure(node)`, a number or undefined, or by their operators where it is null. */
   paint(measure) {
-    const most = measure ? this.graph.nodes.reduce((all, node) => Math.max(all, measure(node) || 0), 0) : 0;
-    for (const {node, group} of this.drawn) {
-      if (!node) continue;
-      const rect = group.querySelector("rect");
-      rect.setAttribute("class", measure ? "heat" : "operator");
-      if (measure) rect.style.setProperty("--share", (most && Math.sqrt((measure(node) || 0) / most)).toFixed(4));
-    }
+    this.measure = measure;
+    this.most = measure ? this.graph.nodes.reduce((all, node) => Math.max(all, measure(node) || 0), 0) : 0;
+    for (const d of this.drawn) this.colour(d);
     this.map.draw();
-    return most;
+    return this.most;
+  }
+
+  /** One box as paint() said last; boxes that are drawn later get their colours from here. */
+  colour({node, group}) {
+    if (!node) return;
+    const {measure, most} = this,
+      rect = group.querySelector("rect");
+    rect.setAttribute("class", measure ? "heat" : "operator");
+    if (measure) rect.style.setProperty("--share", (most && Math.sqrt((measure(node) || 0) / most)).toFixed(4));
   }
 
   zoomTo(box) {

@@ -63,12 +63,14 @@ class Minimap {
     this.frame();
   }
 
-  /** Of a dot: stronger than that of a box, which must leave its text legible. */
+  /**
+   * Of a dot: stronger than that of a box, which must leave its text legible. The style of a box is asked for only where
+   * it tells more than the operator, because that takes long for all boxes of a large graph.
+   */
   colour({node, group}, hit) {
-    const rect = group.querySelector("rect"),
-      look = getComputedStyle(rect);
-    if (hit || !node) return look.stroke;
-    return rect.classList.contains("heat") ? look.fill : `hsl(${this.view.palette.hue(node.op)} 55% 55%)`;
+    const look = () => getComputedStyle(group.querySelector("rect"));
+    if (hit || !node) return look().stroke;
+    return this.view.measure ? look().fill : `hsl(${this.view.palette.hue(node.op)} 55% 55%)`;
   }
 
   /** The frame around what is shown; nothing where all is shown, as in a graph without nodes, which has no size. */

@@ -63,12 +63,18 @@ std::string short_name(const std::string& name) {
   return name.substr(0, within(kBegin)) + "…" + name.substr(within(name.size() - kEnd));
 }
 
+/// The model of a scenario, whose name is MODEL/SCENARIO, or the model's place in the folder.
+std::string model_of(const nlohmann::json& scenario) {
+  const std::string name = scenario.value("name", "");
+  return scenario.value("model", "").ends_with(name) ? name : name.substr(0, name.find_last_of('/'));
+}
+
 /// Names up to three models.
 std::string suite_title(const nlohmann::json& report) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> models;
   for (const auto& scenario : report["scenarios"]) {
-    const std::string model = scenario.value("model", "");
+    const std::string model = model_of(scenario);
     if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
   }
   std::string title =

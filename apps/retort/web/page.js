@@ -83,8 +83,10 @@ class Page {
   /** False if another graph was asked for before the end. */
   async show(key) {
     this.which.value = key;
+    let painted = false;
     const all = await this.view.show(this.graphs.get(key).graph, (share) => {
-      this.paint();
+      if (!painted) this.paint();
+      painted = true;
       this.hits.value = `drawing, ${Math.round(100 * share)} %`;
     });
     if (all) this.search();

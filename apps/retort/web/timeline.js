@@ -1,6 +1,9 @@
 // One run over time: a bar for each node that ran. The wheel zooms, dragging moves.
 const LABEL = 90; // pixels for a time below the bars
 
+/** Microseconds as a text, in milliseconds where `step`, the distance of two times, has some. */
+const timeText = (time, step) => (step < 1000 ? `${+time.toPrecision(6)} µs` : `${+(time / 1000).toPrecision(6)} ms`);
+
 class Timeline {
   /** `events`: [{name, op, start, duration}] in microseconds from the start of the run, in order. */
   constructor(place, events, palette, choose) {
@@ -37,7 +40,7 @@ class Timeline {
     const step = tickStep(this.to - this.from, width / LABEL);
     this.marks.replaceChildren();
     for (let n = Math.ceil(this.from / step); n * step <= this.to; ++n) {
-      const text = `${+(n * step).toPrecision(6)} µs`,
+      const text = timeText(n * step, step),
         half = textWidth(text, 10) / 2 + 1,
         x = (n * step - this.from) * scale;
       if (x - half < width - 2 * half)
