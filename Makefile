@@ -226,7 +226,7 @@ COMMA := ,
 LEVELS = $(subst $(COMMA), ,$(ISA))
 REPORTS = $(if $(ISA),$(LEVELS:%=$(REPORT:.json=-%.json)),$(REPORT))
 # Names are quoted for the shell, because they may be globs. Without names, the models in float32 are measured; NAMES='*' selects all.
-ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' --precision 'real models')
+ONLY = $(or $(foreach name,$(NAMES),--only '$(name)'),--precision 'float32*' $(if $(REAL),--precision 'real models'))
 # Real models with inputs, if there are any beside the checkout.
 MODELS ?= ../shared/models
 REAL = $(if $(wildcard $(MODELS)/*/model.onnx),$(BUILD)/real)

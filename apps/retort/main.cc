@@ -99,6 +99,7 @@ int run_command(int argc, char** argv) try {
   app.require_subcommand(0, 1);
   add_commands(app);
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    sub->get_help_ptr()->description("show this help");
     for (CLI::Option* option : sub->get_options()) {
       if (option->get_items_expected_max() == 0) option->disable_flag_override();  // --nodes=3 is an error
     }

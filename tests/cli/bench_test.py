@@ -55,7 +55,7 @@ class BenchTest(ToolTest):
         shutil.copy(OURS, self.path("libother.so"))
         code, out, err = retort("bench", DIGITS, "--against", OURS, "--against", self.path("libother.so"), *QUICK)
         self.assertEqual((code, err), (0, ""))
-        self.assertEqual(len([line for line in out.splitlines() if " / retort " in line]), 2, out)
+        self.assertEqual(len([line for line in out.splitlines() if " / Retort " in line]), 2, out)
 
     def test_without_a_peer(self):
         row, = self.rows(DIGITS)
@@ -90,9 +90,8 @@ class BenchTest(ToolTest):
     def test_time_per_operator_beside_another_engine(self):
         """An engine's variant of an operator is in the operator's row; the cell is empty if the engine does not have
         it."""
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
+        official = self.official()
+        self.fails(2, ["bench", DIGITS, "--strict", "--library", official], "--strict is not used with ONNX Runtime")
         row, = self.rows(DIGITS, "--against", official, "--ops")
         by_name = {r["op"]: r["engines"] for r in row["ops"]["operators"]}
         for name in ("Conv", "MatMul, Gemm"):
@@ -149,9 +148,7 @@ class BenchTest(ToolTest):
     def test_which_engine_refused_a_model(self):
         bad = self.model([helper.make_node("Abs", ["z"], ["y"])], *[[helper.make_tensor_value_info(n, TensorProto.FLOAT, [2])] for n in "xy"])
         self.fails(1, ["bench", bad, "--against", OURS, *QUICK], "retort: Retort ", " rejected the model: ")
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
+        official = self.official()
         ports = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x", [1, 1, 4, 4]), ("w", [1, 1, 2, 2]), ("y", [1, 1, 3, 3]))]
         model = self.model([helper.make_node("Conv", ["x", "w"], ["y"])], ports[:2], ports[2:])
         self.fails(1, ["bench", model, "--against", official, *QUICK], "retort: ONNX Runtime ", " rejected the model: ")

@@ -47,6 +47,9 @@ class Convert(ToolTest):
         out = retort("convert", self.wide(), self.path("small.onnx"), "--external", "w.bin", "--threshold", 1 << 20)[1]
         self.assertIn("all are inside", out)
         self.assertFalse(os.path.exists(self.path("w.bin")))
+        with open(self.path("w.bin"), "wb") as f:
+            f.write(b"an older file")
+        self.assertEqual(retort("convert", self.wide(), self.path("small.onnx"), "--external", "w.bin", "--threshold", 1 << 20)[1], out)
 
     def test_optimize(self):
         self.assertEqual(retort("convert", DIGITS, self.path("fast.onnx"), "--optimize", "all")[0], 0)
@@ -55,9 +58,7 @@ class Convert(ToolTest):
         np.testing.assert_allclose(before, after, rtol=1e-5, atol=1e-7)
 
     def test_optimize_with_another_engine(self):
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
+        official = self.official()
         code, _, err = retort("convert", self.wide(), self.path("fast.onnx"), "--optimize", "basic", "--library", official)
         self.assertEqual(code, 0, err)
         self.assertIn("mm", [n.name for n in onnx.load(self.path("fast.onnx")).graph.node])
@@ -99,9 +100,7 @@ class Convert(ToolTest):
         np.testing.assert_array_equal(self.output(self.path("again.onnx")), expected)
 
     def test_the_official_library_runs_what_was_written_in_ort_format(self):
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
+        official = self.official()
         for made in (self.bodies(), self.words(), DIGITS):
             for optimize in ([], ["--optimize", "basic"]):
                 file = self.path("made.ort")
@@ -193,9 +192,10 @@ class Devices(ToolTest):
         self.fails(1, ["devices", "--virtual", "gpu"], "virtual device 'gpu'")
 
     def test_official_engine_finds_its_devices(self):
-        official = os.environ.get("RETORT_ORACLE")
-        if not official:
-            self.skipTest("no official ONNX Runtime")
+        official = self.official()
+        for words in (["devices"], ["run", DIGITS], ["bench", DIGITS, "--runs", 5], ["inspect", DIGITS, "--placement"]):
+            for option in (["--vulkan"], ["--virtual", "gpu:0x10de:0x1eb8"]):
+                self.fails(1, [*words, "--library", official, *option], "supports neither --vulkan nor --virtual")
         told = json.loads(retort("devices", "--library", official, "--json")[1])
         self.assertIn("CPU", [d["kind"] for d in told["devices"]])
         # In the order of a hash table, before the processor.

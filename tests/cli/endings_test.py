@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tool import DIGITS, TOOL, ToolTest, catches, children, retort, until
+from tool import DIGITS, TOOL, ToolTest, catches, children, maps, retort, until
 
 ELEMENTS = 32 << 20  # of the large model: 128 MiB
 CALLS = {"linkat": {"x86_64": 265, "aarch64": 37}}  # numbers of system calls
@@ -96,14 +96,9 @@ class Endings(ToolTest):
                         os.remove(self.path(f))
         self.assertLess(min(ended), 0)
 
-    def maps(self, process, name):
-        with contextlib.suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as f:
-            return name in f.read()
-        return False
-
     def test_one_run_ends_at_once(self):
         running = self.start("run", self.large(), "--threads", "1")
-        until(lambda: self.maps(running.pid, "large.onnx"), running)
+        until(lambda: maps(running.pid, "large.onnx"), running)
         running.send_signal(signal.SIGINT)
         begin = time.monotonic()
         running.communicate(timeout=60)

@@ -107,6 +107,25 @@ class Features(ToolTest):
         self.assertEqual(code, 3)
         self.assertIn("shape 2x10 instead of 1x10", out)
 
+    def test_expected_is_what_was_saved(self):
+        """The folder that --save wrote, also as tables."""
+        image = self.npy("image.npy", self.image)
+        for name, form in (("arrays", []), ("tables", ["--csv"])):
+            words = ["run", DIGITS, "-i", image]
+            self.assertEqual(retort(*words, "--save", self.path(name), *form)[0], 0)
+            code, out, err = retort(*words, "--expected", self.path(name))
+            self.assertEqual(code, 0, out + err)
+        self.assertEqual(retort("run", DIGITS, "--shape", "batch=2", "--expected", self.path("arrays"))[0], 3)
+
+    def test_texts_are_shown_without_what_a_terminal_acts_upon(self):
+        ports = [helper.make_tensor_value_info(n, TensorProto.STRING, ["n"]) for n in "xy"]
+        words = ["run", self.model([helper.make_node("Identity", ["x"], ["y"])], ports[:1], ports[1:]), "-i", r'["a\u001b[31m","\u202eb\n","c"]']
+        code, out, _ = retort(*words, "--expected", '["a","b","c"]')
+        self.assertEqual(code, 3)
+        self.assertIn(r'"a\x1b[31m" "\u202eb\n" "c"' + "\n", out)
+        self.assertIn("not as expected: y: 2 of 3 texts differ\n", out)
+        self.assertEqual(self.told(*words)["outputs"]["y"]["values"], ["a\x1b[31m", "\u202eb\n", "c"])
+
     def test_layers_of_a_long_model(self):
         """Several runs, each of which keeps more values than the one before, give each value once and in order."""
         steps = [helper.make_node("Add", [f"v{i}", "one"], [f"v{i + 1}"]) for i in range(300)]
@@ -191,9 +210,11 @@ class Features(ToolTest):
         told = self.told("bench", DIGITS, "--runs", 5, "--starts", 1, "--concurrency", 3)[0]["concurrent"]
         self.assertEqual(told["callers"], 3)
         side = told["sides"][0]
-        self.assertGreaterEqual(side["runs"], 3)
+        self.assertEqual(side["runs"], 3 * 5)
+        self.assertEqual(list(side["percentiles"]), ["50", "90", "95", "99"])
         self.assertGreater(side["runs_per_second"], 0)
         self.assertLessEqual(side["median_ms"], side["p99_ms"])
+        self.assertRegex(retort("bench", DIGITS, "--runs", 5, "--starts", 1, "--concurrency", 2, "--percentiles", "99.9")[1], r"p99\.9 ms\nRetort .*\n.* callers .* p99\.9 ms\n")
         self.assertRegex(retort("bench", DIGITS, "--runs", 5, "--starts", 1, "--seconds", 1)[2], "exclude")
 
     def test_outputs_that_are_no_tensors(self):

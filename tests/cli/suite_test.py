@@ -110,12 +110,19 @@ class Suite(Reports):
         words = ["bench", "--suite", self.zoo(), *QUICK]
         self.assertEqual([s["name"] for s in json.loads(retort(*words, "--only", "*/b64", "--json")[1])["scenarios"]], ["digits/b64"])
         self.assertEqual(len(json.loads(retort(*words, "--only", "dig*s", "--json")[1])["scenarios"]), 2)
-        self.fails(1, [*words, "--only", "resnet*"], "--only leaves none", "digits/b1, digits/b64")
+        self.fails(1, [*words, "--only", "resnet*"], "--only 'resnet*' matches no scenario", "digits/b1, digits/b64")
+        self.fails(1, [*words, "--only", "digits", "--only", "resnet*"], "--only 'resnet*' matches no scenario")
+        self.fails(2, [*words, "--report", os.path.join(words[2], "models", "digits.onnx")], "--report would write", "which --suite names as well")
+
+    def test_the_page_names_models_and_not_files(self):
+        self.assertEqual(retort("bench", "--suite", self.zoo(), *QUICK, "--html", self.path("p.html"))[0], 0)
+        with open(self.path("p.html"), encoding="utf-8") as f:
+            self.assertIn("<title>Benchmark of digits</title>", f.read())
 
     def test_precision(self):
         words = ["bench", "--suite", self.zoo(precision="float32 of half"), *QUICK]
-        self.assertEqual(len(json.loads(retort(*words, "--precision", "int8", "--precision", "float32*", "--json")[1])["scenarios"]), 2)
-        self.fails(1, [*words, "--precision", "float32"], "--only and --precision leave none", "digits/b1, digits/b64")
+        self.assertEqual(len(json.loads(retort(*words, "--precision", "*half", "--precision", "float32*", "--json")[1])["scenarios"]), 2)
+        self.fails(1, [*words, "--precision", "float32*", "--precision", "float32"], "--precision 'float32' matches no scenario", "there are float32 of half")
 
     def test_wrong_index(self):
         zoo = self.zoo()
@@ -156,7 +163,7 @@ class Suite(Reports):
         code, out, _ = retort("bench", "--suite", self.zoo(tolerance=1e-30), *QUICK, "--only", "digits/b64", "--against", PEER)
         self.assertEqual(code, 1)
         self.assertRegex(out, r"e-\d+ DIFFERS\n")
-        self.assertIn("1 scenarios measured, 0 failed, 1 differ", out)
+        self.assertIn("1 scenario measured, 0 failed, 1 differ", out)
 
     def markdown(self, report):
         self.assertEqual(retort("bench", "--from", report, "--markdown", self.path("r.md"))[0], 0)
@@ -168,7 +175,7 @@ class Suite(Reports):
                                                                 "error": "node 'a|b'\nis wrong"}])
         code, out, err = retort("bench", "--from", report)
         self.assertEqual((code, err), (0, ""))  # it was not measured now
-        self.assertIn("1 scenarios measured, 1 failed, 0 differ", out)
+        self.assertIn("1 scenario measured, 1 failed, 0 differ", out)
         self.assertNotIn("refused", self.markdown(report))
         other = scenario("c/1", (1.0, 1.0))
         self.assertIn("\n## Models that a peer rejected\n- Other 3: c/1\n", self.markdown(self.report([scenario("a/1", (1.0, 1.0)), other], "other.json")) + "\n")

@@ -40,6 +40,13 @@ def catches(process, number):
     return bool(int(masks["SigCgt"], 16) >> (number - 1) & 1)
 
 
+def maps(process, name):
+    """Whether the process has a file of that name in its memory."""
+    with contextlib.suppress(OSError), open(f"/proc/{process}/maps", encoding="utf-8") as f:
+        return name in f.read()
+    return False
+
+
 def processor_seconds(process):
     """Processor time of the process itself."""
     with open(f"/proc/{process}/stat", encoding="utf-8") as f:
@@ -77,6 +84,13 @@ class ToolTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.image = np.random.default_rng(1).random((2, 1, 8, 8), np.float32)
+
+    def official(self):
+        """The path of the official library."""
+        library = os.environ.get("RETORT_ORACLE")
+        if not library:
+            self.skipTest("no official ONNX Runtime")
+        return library
 
     def path(self, name):
         return os.path.join(self.folder, name)

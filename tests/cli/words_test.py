@@ -11,12 +11,12 @@ import struct
 import subprocess
 import sys
 import termios
-import time
+import unicodedata
 import unittest
 
 from onnx import TensorProto, helper
 
-from tool import DIGITS, ROOT, TOOL, ToolTest, retort
+from tool import DIGITS, ROOT, TOOL, ToolTest, catches, maps, retort, until
 
 
 class Words(ToolTest):
@@ -113,7 +113,8 @@ class Words(ToolTest):
         os.environ["PATH"] = tool + os.pathsep + os.environ["PATH"]
         self.assertIn("session.strict=", self.bash("run", "m.onnx", "--config", "session.str"))
         self.assertEqual(self.bash("run", "m.onnx", "--disable", "epilogues"), ["epilogues"])
-        self.assertIn("ConvTranspose", self.bash("ops", "Conv"))
+        for before in ([], ["Gemm"], ["--json"]):
+            self.assertIn("ConvTranspose", self.bash("ops", *before, "Conv"))
         self.assertEqual(self.bash("help", "pro"), ["profile"])
         for kind, name in (("keys", "session.strict="), ("passes", "epilogues"), ("operators", "Conv")):
             self.assertIn(name, retort("words", kind)[1].splitlines())
@@ -166,12 +167,36 @@ class Words(ToolTest):
             self.assertTrue(all(len(line) <= 100 for line in rows), rows)
         self.assertIn(names[1], retort("run", model, "--layers")[1])  # complete if it is not a terminal
 
+    def test_names_of_any_script_do_not_break_tables(self):
+        """A terminal gives two columns to a letter of East Asia, and none to a mark over the one before."""
+        names = ["入力テンソル" * 6, "中間", "e\u0301" * 60, "\u200bz"]
+        ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in (names[0], names[-1])]
+        nodes = [helper.make_node("Relu", [a], [b], name=b) for a, b in zip(names, names[1:])]
+        model = self.model(nodes, ports[:1], ports[1:])
+        seen, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
+        environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+        subprocess.run([TOOL, "run", model, "--layers"], stdout=terminal, stderr=subprocess.DEVNULL, check=True, env={**environment, "NO_COLOR": "1"})
+        os.close(terminal)
+        rows = self.all_of(seen).decode().splitlines()[:4]
+        os.close(seen)
+
+        def columns(text):
+            return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+        begins = {columns(row[:re.search("operator|Relu", row).start()]) for row in rows}
+        self.assertEqual(len(begins), 1, rows)
+        self.assertTrue(all(columns(row) <= 90 for row in rows), rows)
+        self.assertIn(r"\u200bz", rows[-1])
+
     def test_ctrl_c_keeps_what_is_there(self):
-        for words, part in ((["run", DIGITS, "--repeat", "10000000"], "runs: median"), (["bench", DIGITS, "--seconds", "60", "--starts", "1"], "Retort"),
+        """From when they catch signals, run and profile finish at least one run; bench does once it has opened the engine itself."""
+        for words, part in ((["run", DIGITS, "--repeat", "10000000"], "median"), (["bench", DIGITS, "--seconds", "60", "--starts", "1"], "Retort"),
                             (["profile", DIGITS, "--shape", "batch=1024", "--repeat", "100000"], "slowest nodes")):
             for sent in (signal.SIGINT, signal.SIGTERM):
                 running = subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
-                time.sleep(2)
+                caught = until(lambda running=running, sent=sent: catches(running.pid, sent), running)
+                opened = words[0] != "bench" or until(lambda running=running: maps(running.pid, "/libretort.so"), running)
+                self.assertTrue(caught and opened, words)
                 running.send_signal(sent)
                 out, err = running.communicate(timeout=60)
                 self.assertEqual(running.returncode, 128 + sent, err)

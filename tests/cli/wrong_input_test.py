@@ -178,8 +178,18 @@ class WrongInput(ToolTest):
                 "photo": self.graph("photo.onnx", same, *[values(n, f32, [1, 3, "h", "w"]) for n in "xy"]), "zerolist": self.save("zero.txt", b"\0\n"),
                 "textreport": self.save("text.json", b'{"format": 2, "scenarios": 5}'), "nullreport": self.save("null.json", b"null")}
 
+    def folders(self):
+        """Folders of inputs and outputs, with files that nothing uses."""
+        def folder(name, *files):
+            os.mkdir(self.path(name))
+            for file in files:
+                (self.npy if file.endswith("npy") else self.pb)(f"{name}/{file}", np.ones(2, np.float32))
+            return self.path(name)
+        return {"one": folder("one", "input_0.npy"), "numbers": folder("numbers", "input_0.npy", "input_1.npy"), "numberedout": folder("numberedout", "output_0.npy", "output_1.pb"),
+                "bothkinds": folder("bothkinds", "input_0.npy", "input_0.pb", "output_0.npy", "output_0.pb")}
+
     def test_every_case(self):
-        places = {**self.models(), **self.files(), **self.arrays(), **self.archives(), **self.protos(), **self.media(), **self.odd_files()}
+        places = {**self.models(), **self.files(), **self.arrays(), **self.archives(), **self.protos(), **self.media(), **self.odd_files(), **self.folders()}
         os.environ.pop("COLUMNS", None)
         count = 0
         for place, code, text, parts in cases():
@@ -187,7 +197,7 @@ class WrongInput(ToolTest):
             with self.subTest(place=place, words=text):
                 self.check(words, code, parts)
             count += 1
-        self.assertGreaterEqual(count, 500)
+        self.assertGreaterEqual(count, 690)
 
     def check(self, words, code, parts):
         got, out, err = retort(*words)

@@ -1,20 +1,28 @@
 #include "bench/bench_accuracy.h"
 
+#include <set>
+
 #include "measure/stats.h"
 
 namespace retort::cli {
 
 HostValues read_expected(const std::string& folder, const std::vector<PortInfo>& outputs) {
   HostValues all;
+  std::set<std::string> names;
+  for (const PortInfo& port : outputs) names.insert(port.name);
+  const auto saved = find_numbered_file(folder, "output_", 0).empty() ? written_files(folder, names)
+                                                                      : std::map<std::string, std::string>();
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string& name = outputs[i].name;
-    const std::string path = numbered_file(folder, "output_", i);
+    const auto by_name = saved.find(name);
+    const std::string path = by_name != saved.end() ? by_name->second : numbered_file(folder, "output_", i);
     HostValues values = read_value_file(path, outputs[i], {});
     const auto named = values.find(name);
     if (named == values.end() && values.size() != 1)
       throw Failure(std::string(path).append(" has no array '").append(name).append("'"));
     all[name] = std::move(named != values.end() ? named->second : values.begin()->second);
   }
+  refuse_more_files(folder, "output_", outputs.size());
   return all;
 }
 

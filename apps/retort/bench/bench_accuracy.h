@@ -4,8 +4,8 @@
 
 namespace retort::cli {
 
-/// Reads the expected outputs from a folder: output_0.pb (or .npy), … in the order of the model's outputs. Throws
-/// Failure.
+/// Reads the expected outputs from a folder: output_0.pb (or .npy), … in the order of the model's outputs; without the
+/// first of them, the files that write_values() makes. Throws Failure.
 HostValues read_expected(const std::string& folder, const std::vector<PortInfo>& outputs);
 
 /// The largest difference of an output, divided by its scale; infinite if a type, a shape or the place of a non-finite

@@ -13,19 +13,6 @@ constexpr double kLeastMib = 0.1;
 
 double memory_ratio(double peer, double ours) { return std::max(peer, kLeastMib) / std::max(ours, kLeastMib); }
 
-/// "50", "99.9"
-std::string percent_text(double percent) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", percent);
-  return text;
-}
-
-nlohmann::json percentiles_json(const BenchSide& s, const std::vector<double>& percentiles) {
-  nlohmann::json told = nlohmann::json::object();
-  for (const double p : percentiles) told[percent_text(p)] = s.quantile(p / 100);
-  return told;
-}
-
 nlohmann::json side_json(const BenchSide& s, const Start& start, const std::vector<double>& percentiles) {
   return {{"engine", s.name},
           {"median_ms", s.quantile(0.5)},
@@ -36,7 +23,7 @@ nlohmann::json side_json(const BenchSide& s, const Start& start, const std::vect
           {"load_peak_mib", start.load_peak_mib},
           {"peak_mib", start.peak_mib},
           {"steady_mib", start.steady_mib},
-          {"percentiles", percentiles_json(s, percentiles)},
+          {"percentiles", percentiles_json(s.times, percentiles)},
           {"runs", s.times.size()}};
 }
 
@@ -52,17 +39,18 @@ nlohmann::json peer_json(const BenchSide& ours, const BenchSide& peer, size_t i,
           {"disagreement", disagreement}};
 }
 
-void print_peer(const nlohmann::json& peer) {
+void print_peer(const nlohmann::json& peer, const std::string& own) {
   const std::string name = peer["engine"];
   if (peer.contains("error")) {
     std::printf("%s is left out: %s\n", name.c_str(), clean(peer["error"].get<std::string>()).c_str());
     return;
   }
   std::printf(
-      "%s / retort %.3f (minima %.3f), load and first run %.3f, peak memory %.2f, steady %.2f; outputs differ by %.2g "
-      "of their scale\n",
-      name.c_str(), peer["ratio"].get<double>(), peer["min_ratio"].get<double>(), peer["start_ratio"].get<double>(),
-      peer["peak_ratio"].get<double>(), peer["steady_ratio"].get<double>(), peer["disagreement"].get<double>());
+      "%s / %s: time %.3f (minima %.3f), load and first run %.3f, peak memory %.2f, steady %.2f; outputs differ by "
+      "%.2g of their scale\n",
+      name.c_str(), own.c_str(), peer["ratio"].get<double>(), peer["min_ratio"].get<double>(),
+      peer["start_ratio"].get<double>(), peer["peak_ratio"].get<double>(), peer["steady_ratio"].get<double>(),
+      peer["disagreement"].get<double>());
 }
 
 /// Figures about the strict mode that need no other engine, followed by those that do.
@@ -141,7 +129,7 @@ void print_bench(const BenchOptions& o, const std::vector<BenchSide>& sides, con
     table.row(std::move(cells));
   }
   table.print();
-  for (const auto& peer : row["peers"]) print_peer(peer);
+  for (const auto& peer : row["peers"]) print_peer(peer, sides[0].name);
   print_accuracy(row);
   std::fflush(stdout);
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <string_view>
 
 namespace retort::cli {
 namespace {
@@ -16,6 +17,16 @@ std::string plain(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.15g", number);
   return text;
+}
+
+std::string before(const std::string& text, char mark) { return text.substr(0, text.find(mark)); }
+
+/// What a value of an option is about, of which there can be one: KEY of KEY=VALUE, the name of a provider; otherwise
+/// the value itself.
+std::string subject(const CLI::Option& option, const std::string& value) {
+  if (option.check_name("--provider")) return provider_name(value);
+  const bool entry = option.check_name("--config") || option.check_name("--plugin") || option.check_name("--shape");
+  return entry ? before(value, '=') : value;
 }
 
 std::string existing(const std::string& path, bool folder) {
@@ -46,6 +57,12 @@ std::string option_in(const std::string& text) {
 }
 
 }  // namespace
+
+std::string provider_name(const std::string& text) {
+  constexpr std::string_view kSuffix = "ExecutionProvider";  // may be left out
+  const std::string name = before(text, ':');
+  return name.size() > kSuffix.size() && name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+}
 
 CLI::Validator existing_file(bool standard_input) {
   return CLI::Validator(
@@ -106,8 +123,9 @@ void refuse_repeated_values(CLI::App& command) {
     if (option->get_items_expected_max() <= 1) continue;
     const auto known = std::make_shared<std::set<std::string>>();
     const CLI::Validator once(
-        [known](const std::string& text) {
-          return known->insert(text).second ? "" : "'" + text + "' is given twice; leave one of them out";
+        [known, option](const std::string& text) {
+          const std::string name = subject(*option, text);
+          return known->insert(name).second ? "" : "'" + name + "' is given twice; leave one of them out";
         },
         "");
     option->check(once);

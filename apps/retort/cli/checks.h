@@ -9,6 +9,8 @@
 
 namespace retort::cli {
 
+/// The provider's name in "NAME:key=value", without "ExecutionProvider".
+std::string provider_name(const std::string& text);
 /// An existing file; "-" as well if `standard_input`.
 CLI::Validator existing_file(bool standard_input = false);
 CLI::Validator existing_folder();
@@ -38,7 +40,7 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<Number
 /// Options of a command refuse an empty value, such as an unset variable of a shell, if nothing else refuses it. An
 /// empty text may be an input.
 void refuse_empty_values(CLI::App& command);
-/// Options of a command that may be repeated refuse a value that is given twice.
+/// Options of a command that may be repeated refuse a second value with the same key or name, or the same one.
 void refuse_repeated_values(CLI::App& command);
 /// The message for an error of the parser, "--seed: a value is missing", without the program's name.
 std::string parse_error_text(const CLI::ParseError& error);

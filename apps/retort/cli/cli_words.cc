@@ -63,8 +63,7 @@ std::string quoted(const std::string& text, bool fish = false) {
 
 /// The words that the value may follow: the option's names; for a choice without a name, the command.
 std::vector<std::string> said_before(const OptionWords& o, const CommandWords& c) {
-  const bool listed = o.kind == WordKind::choice || o.kind == WordKind::listed;
-  return o.names.empty() && listed ? std::vector{c.name} : o.names;
+  return o.names.empty() && o.kind == WordKind::choice ? std::vector{c.name} : o.names;
 }
 
 /// The first clause, since completions show one line.
@@ -88,7 +87,7 @@ std::vector<CommandWords> command_words(const CLI::App& app) {
 
 std::string bash_completion(const std::vector<CommandWords>& commands) {
   std::vector<std::string> names{"--help", "--version"};
-  std::string values, options;
+  std::string values, options, arguments;
   for (const CommandWords& c : commands) {
     names.push_back(c.name);
     std::vector<std::string> own;
@@ -102,6 +101,8 @@ std::string bash_completion(const std::vector<CommandWords>& commands) {
                                         (o.names.empty() ? "-f " : "") + "-- \"$cur\""
                                   : "";
       const std::string after = o.list == "keys" ? "compopt -o nospace 2>/dev/null; " : "";
+      if (o.names.empty() && o.kind == WordKind::listed)  // of which there may be several, anywhere
+        arguments += "      " + c.name + ") COMPREPLY=($(" + how + ")); return ;;\n";
       for (const std::string& name : said_before(o, c))
         values += "    '" + c.name + " " + name + "') " + (how.empty() ? "" : "COMPREPLY=($(" + how + ")); ") + after +
                   "return ;;\n";
@@ -113,7 +114,8 @@ std::string bash_completion(const std::vector<CommandWords>& commands) {
          "  COMPREPLY=()\n"
          "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W '" +
          joined(names) + "' -- \"$cur\"))\n    return\n  fi\n  case \"$command $prev\" in\n" + values +
-         "  esac\n  if [[ $cur != -* ]]; then\n    COMPREPLY=($(compgen -f -- \"${cur##*=}\"))\n    return\n  fi\n"
+         "  esac\n  if [[ $cur != -* ]]; then\n    case $command in\n" + arguments +
+         "    esac\n    COMPREPLY=($(compgen -f -- \"${cur##*=}\"))\n    return\n  fi\n"
          "  case $command in\n" +
          options + "  esac\n}\ncomplete -o filenames -F _retort retort\n";
 }

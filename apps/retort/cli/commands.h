@@ -26,6 +26,12 @@ struct WrongUsage : Failure {
 /// "KEY=VALUE"; `complete`: what follows "=" may not be empty.
 CLI::Validator has_form(const char* form, bool complete = false);
 
+/// A file that a command reads or writes.
+struct NamedFile {
+  std::string option;  ///< that names it; "OUT" for an argument
+  std::string path;    ///< empty: none
+};
+
 /// Options that several subcommands have.
 struct Common {
   const CLI::App* command = nullptr;           ///< tells which options are given
@@ -67,6 +73,8 @@ struct Common {
   void add_against(CLI::App& app);
   void add_disable(CLI::App& app);
   SessionSettings settings(int thread_count) const;
+  /// The model, and the files of --input.
+  std::vector<NamedFile> files_read() const;
   /// Whether the command line has the option.
   bool given(const char* option) const {
     return command && command->get_option_no_throw(option) && command->count(option);
@@ -85,8 +93,12 @@ struct Common {
 };
 
 std::pair<std::string, std::string> split_at(const std::string& text, char at, const char* form);
-/// The path DIR/input_0.pb, or .npy if that exists. Throws Failure if neither exists.
+/// The path DIR/input_0.pb or .npy. Throws Failure if none or both of them exist.
 std::string numbered_file(const std::string& folder, const char* prefix, size_t index);
+/// The same, but "" if none exists.
+std::string find_numbered_file(const std::string& folder, const char* prefix, size_t index);
+/// Throws Failure if the folder has a file for more than `count` inputs or outputs.
+void refuse_more_files(const std::string& folder, const char* prefix, size_t count);
 /// For example "1x3x224x224" or "scalar".
 std::string dims_text(const std::vector<int64_t>& shape);
 
@@ -96,19 +108,16 @@ std::string model_file(const std::string& name);
 /// The text with what the user calls the file in memory in place of its path.
 std::string with_given_names(std::string text);
 
-/// A file that a command writes.
-struct OutputFile {
-  const char* option;  ///< that names it; "OUT" for an argument
-  std::string path;    ///< empty: not written
-};
 /// Throws WrongUsage for "-": only inputs can be a standard stream.
 void refuse_dash(const std::string& option, const std::string& path);
-/// Throws WrongUsage if two of the files are the same one, or one of them is the model.
-void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model);
+/// Throws WrongUsage if two of the files that a command writes are the same one, or it reads one of them.
+void check_distinct_files(const std::vector<NamedFile>& files, const std::vector<NamedFile>& read);
 /// Throws WrongUsage if two of the paths that `option` gives are the same file or folder.
 void refuse_same_files(const std::string& option, const std::vector<std::string>& paths);
 /// check_distinct_files(), and throws Failure if one cannot be written.
-void check_output_files(const std::vector<OutputFile>& files, const std::string& model);
+void check_output_files(const std::vector<NamedFile>& files, const std::vector<NamedFile>& read);
+/// Adds the file that a value of --input or --expected, which may be NAME=FILE, means, if there is one.
+void add_read_file(std::vector<NamedFile>& read, const std::string& option, const std::string& value);
 
 /// A subcommand. The file of its name in commands/ exports command_<name>, by which the build finds it.
 struct Command {

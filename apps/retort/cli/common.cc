@@ -2,11 +2,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
-#include <set>
 #include <sstream>
-#include <string_view>
 
 #include "cli/commands.h"
 
@@ -15,7 +11,7 @@ namespace {
 
 constexpr const char* kShapeForm = "NAME=1x3x224x224 or EXTENT=4";
 constexpr const char* kEntryForm = "KEY=VALUE";
-constexpr const char* kDisabled = "optimization.disable_specified_optimizers";
+constexpr const char* kProviderForm = "NAME[:KEY=VALUE,…]";
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> shape;
@@ -49,17 +45,10 @@ std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string
   return {name, parse_shape(shape)};
 }
 
-/// What a value of an option is about: KEY of KEY=VALUE, the name of a provider.
-std::string entry_name(const std::string& text) { return text.substr(0, text.find('=')); }
-std::string provider_name(const std::string& text) {
-  constexpr std::string_view kSuffix = "ExecutionProvider";  // may be left out
-  const std::string name = text.substr(0, text.find(':'));
-  return name.size() > kSuffix.size() && name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
-}
-
 /// Splits a provider's name and options.
 std::pair<std::string, std::map<std::string, std::string>> parse_provider(const std::string& text) {
   const size_t colon = text.find(':');
+  if (colon == 0 || colon == text.size() - 1) throw Failure("'" + text + "' must have the form " + kProviderForm);
   std::map<std::string, std::string> entries;
   std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
   std::string key;
@@ -77,24 +66,14 @@ std::pair<std::string, std::map<std::string, std::string>> parse_provider(const 
   return {text.substr(0, colon), entries};
 }
 
-/// Refuses a value with the name of an earlier one of the option: one of them would have no effect.
-CLI::Validator distinct(std::string (*name_of)(const std::string&)) {
-  const auto known = std::make_shared<std::set<std::string>>();
-  return CLI::Validator(
-      [known, name_of](const std::string& text) {
-        const std::string name = name_of(text);
-        return known->insert(name).second ? "" : "'" + name + "' is given twice; leave one of them out";
-      },
-      "");
-}
-
 std::vector<float> parse_floats(const char* option, const std::string& text) {
   std::vector<float> values;
   std::stringstream stream(text);
   for (std::string part; std::getline(stream, part, ',');) {
     char* end = nullptr;
     values.push_back(std::strtof(part.c_str(), &end));
-    if (part.empty() || *end || !std::isfinite(values.back())) values.clear();
+    const bool plain = part.find_first_not_of("0123456789.eE+-") == std::string::npos;  // strtof() takes more
+    if (part.empty() || *end || !plain || !std::isfinite(values.back())) values.clear();
     if (values.empty()) break;
   }
   if (values.empty() || text.ends_with(','))
@@ -157,7 +136,6 @@ void Common::add_model(CLI::App& app) {
 void Common::add_plugins(CLI::App& app, const std::string& what) {
   app.add_option("--plugin", plugins, what)
       ->check(has_form("NAME=FILE", true))
-      ->check(distinct(entry_name))
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   app.add_flag_callback(
@@ -177,33 +155,29 @@ void Common::add_plugins(CLI::App& app, const std::string& what) {
 void Common::add_providers(CLI::App& app) {
   app.add_option("--config", config, "session configuration entry; may be repeated")
       ->check(has_form(kEntryForm))
-      ->check(distinct(entry_name))
       ->type_name(kEntryForm)
       ->allow_extra_args(false);
-  app.add_option("--provider", providers,
-                 "an execution provider of the engine to run the model (retort devices lists them), with its "
-                 "options, whose values may be lists with commas; may be repeated: the first one chooses nodes first; "
-                 "the CPU runs "
-                 "all others")
+  app.add_option(
+         "--provider", providers,
+         "execution provider that runs the model (retort devices lists them), with its options, whose values may be "
+         "lists with commas; may be repeated: the first one chooses its nodes first, and the CPU runs the rest")
       ->check(refused_by(parse_provider))
-      ->check(distinct(provider_name))
-      ->type_name("NAME[:KEY=VALUE,…]")
+      ->type_name(kProviderForm)
       ->allow_extra_args(false);
   add_plugins(app,
               "load a plug-in provider; may be repeated; without --provider, all providers of the plug-ins are used");
 }
 
 void Common::add_inputs(CLI::App& app) {
-  app.add_option(
-         "-i,--input", inputs,
-         "an input from a file: .npy, .npz, .csv, .pb (ONNX TensorProto), a picture (.png, .jpg) or sound (.wav); "
-         "a sequence or map from a .pb (SequenceProto, MapProto), as --save of retort run writes it; or a value: "
-         "sr=16000, ids=[[1,2],[3,4]], text=hello; may be repeated; NAME= may be left out for a model of one "
-         "input, and for an .npz with the inputs' names")
+  app.add_option("-i,--input", inputs,
+                 "an input: a file (.npy, .npz, .csv, a picture .png or .jpg, sound .wav, or .pb with an ONNX "
+                 "TensorProto, SequenceProto or MapProto), or a value (sr=16000, ids=[[1,2],[3,4]], text=hello); may "
+                 "be repeated; NAME= may be left out if the model has one input, or if an .npz has the inputs' names")
       ->type_name("[NAME=]FILE|VALUE")
       ->allow_extra_args(false);
   app.add_option("--inputs", input_folder,
-                 "folder with input_0.pb (or .npy), input_1.pb, … in the order of the model's inputs")
+                 "folder with input_0.pb (or .npy), input_1.pb, … in the order of the model's inputs; --input may "
+                 "replace some of them")
       ->check(existing_folder())
       ->type_name("DIR");
   add_shapes(app);
@@ -215,12 +189,10 @@ void Common::add_inputs(CLI::App& app) {
 }
 
 void Common::add_shapes(CLI::App& app) {
-  app.add_option(
-         "--shape", shapes,
-         "shape of an input that no file gives, or an extent that the model names, such as batch=8; may be repeated; "
-         "other extents that the model leaves free are as those of the same name in other inputs, otherwise 1")
+  app.add_option("--shape", shapes,
+                 "shape of an input that is not given, or size of an extent that the model names, such as batch=8; may "
+                 "be repeated; another free extent has the size of one of the same name in another input, otherwise 1")
       ->check(refused_by(parse_named_shape))
-      ->check(distinct(entry_name))
       ->type_name("NAME=1x3x224x224|EXTENT=4")
       ->allow_extra_args(false);
 }
@@ -232,8 +204,10 @@ void Common::add_media(CLI::App& app) {
          [this](const std::string& text) {
            char rest = 0;
            const int n = std::sscanf(text.c_str(), "%5dx%5d%c", &media.width, &media.height, &rest);
+           const bool plain = text.find_first_not_of("0123456789x") == std::string::npos;  // %d takes signs and spaces
            constexpr int kMost = 1 << 14;
-           if (n != 2 || std::min(media.width, media.height) < 1 || std::max(media.width, media.height) > kMost)
+           if (n != 2 || !plain || std::min(media.width, media.height) < 1 ||
+               std::max(media.width, media.height) > kMost)
              throw CLI::ValidationError("--resize", "'" + text + "' must look like 224x224, each up to 16384");
          })
       ->type_name("WIDTHxHEIGHT")
@@ -259,9 +233,9 @@ void Common::add_media(CLI::App& app) {
   app.add_option_function<std::string>("--std", divisors, "divisor to apply after --mean, or one per channel")
       ->type_name("X[,X,X]")
       ->group(kGroup);
-  app.add_option("--layout", media.layout,
-                 "order of a picture's axes: nchw (channels before rows and columns) or nhwc (after); default: by the "
-                 "input's shape")
+  app.add_option(
+         "--layout", media.layout,
+         "order of a picture's axes: nchw (channels first) or nhwc (channels last); default: by the input's shape")
       ->check(one_of({"nchw", "nhwc"}))
       ->type_name("nchw|nhwc")
       ->group(kGroup);
@@ -279,7 +253,8 @@ void Common::add_threads(CLI::App& app, const std::string& what, bool list) {
   CLI::Option* option = add_list(app, "--threads", threads, what + "; 0: the engine chooses", count);
   option->default_str("1")->type_name(list ? "N[,N]" : "N");
   if (!list) option->check(count);
-  app.add_flag("--parallel", parallel, "run independent branches of the model at the same time, on as many threads");
+  app.add_flag("--parallel", parallel,
+               "run independent branches of the model at the same time, on the number of threads that --threads gives");
 }
 
 void Common::add_against(CLI::App& app) {
@@ -308,8 +283,8 @@ SessionSettings Common::settings(int thread_count) const {
   }
   for (const std::string& text : providers) s.providers.push_back(parse_provider(text));
   for (const std::string& text : plugins) s.plugins.push_back(split_at(text, '=', "NAME=FILE"));
-  for (const std::string& name : disabled) s.config[kDisabled] += (s.config[kDisabled].empty() ? "" : ";") + name;
-  s.warns = !s.config.empty();  // of unknown keys, values that do not count, and names of unknown passes
+  s.disabled = disabled;
+  s.warns = !s.config.empty();  // of unknown keys, and values that do not count
   return s;
 }
 

@@ -24,13 +24,15 @@ std::string definition(const std::string& name, const std::string& text, size_t 
   return out + indented(wrapped(text, width - column, 0), column) + "\n";
 }
 
-/// Lines of words that begin with `indent` spaces and end in `end`, except for the last one.
-std::string broken(const std::string& text, size_t width, size_t indent, const std::string& end) {
-  std::string out = wrapped(text, width - std::min(width - 1, indent + end.size()), 0);
+/// Lines of words that begin with `indent` spaces and end in `end`, except for the last one; those after the first begin
+/// with `more` spaces in addition.
+std::string broken(const std::string& text, size_t width, size_t indent, const std::string& end, size_t more = 0) {
+  std::string out = wrapped(text, width - std::min(width - 1, indent + more + end.size()), 0);
   const std::string space(indent, ' ');
+  indent += more;
   for (size_t at = 0; (at = out.find('\n', at)) != std::string::npos; at += end.size() + 1 + indent) {
     out.insert(at, end);
-    out.insert(at + end.size() + 1, space);
+    out.insert(at + end.size() + 1, std::string(indent, ' '));
   }
   return space + out;
 }
@@ -43,7 +45,7 @@ std::string example_line(const std::string& line, size_t width) {
   if (begin > 20) return broken(line.substr(begin), width, 6, "");
   const size_t gap = std::min(line.find("  ", begin), line.size());
   const std::string command = line.substr(begin, gap - begin), what = line.substr(gap);
-  const std::string first = broken(command, width, std::min<size_t>(begin, 4), " \\");
+  const std::string first = broken(command, width, std::min<size_t>(begin, 4), " \\", 4);
   return what.empty() ? first : first + "\n" + broken(what, width, 6, "");
 }
 

@@ -39,16 +39,26 @@ class InputReader {
   HostValues read() {
     for (const auto& [name, shape] : o_.wanted_shapes()) learn_wanted(name, shape);
     for (const std::string& text : o_.inputs) read_given(text);
-    for (size_t i = 0; i < ports_.size() && !o_.input_folder.empty(); ++i) {
-      const std::string file = numbered_file(o_.input_folder, "input_", i);
-      if (!all_.contains(ports_[i].name)) give(ports_[i], take(read_file(file, ports_[i]), ports_[i].name, file));
-    }
+    if (!o_.input_folder.empty()) read_folder();
     fill();
     refuse_unused();
     return std::move(all_);
   }
 
  private:
+  /// The inputs that --input does not give.
+  void read_folder() {
+    bool used = ports_.empty();
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const std::string file = numbered_file(o_.input_folder, "input_", i);
+      if (all_.contains(ports_[i].name)) continue;
+      give(ports_[i], take(read_file(file, ports_[i]), ports_[i].name, file));
+      used = true;
+    }
+    if (!used) throw WrongUsage("--inputs is not used: --input gives all inputs; leave it out");
+    refuse_more_files(o_.input_folder, "input_", ports_.size());
+  }
+
   HostValues read_file(const std::string& file, const PortInfo& port) {
     if (is_picture(file)) use(port);
     if (has_suffix(file, ".wav")) used_.insert("--fit");
@@ -200,12 +210,25 @@ class InputReader {
 
 }  // namespace
 
+std::string find_numbered_file(const std::string& folder, const char* prefix, size_t index) {
+  const std::string number = prefix + std::to_string(index), name = folder + "/" + number;
+  const bool pb = std::filesystem::exists(name + ".pb"), npy = std::filesystem::exists(name + ".npy");
+  if (pb && npy) throw Failure(folder + " has both " + number + ".pb and " + number + ".npy; remove one of them");
+  return pb ? name + ".pb" : npy ? name + ".npy" : "";
+}
+
 std::string numbered_file(const std::string& folder, const char* prefix, size_t index) {
-  const std::string name = folder + "/" + prefix + std::to_string(index);
-  for (const char* suffix : {".pb", ".npy"}) {
-    if (std::filesystem::exists(name + suffix)) return name + suffix;
-  }
-  throw Failure(folder + " has no " + prefix + std::to_string(index) + ".pb or .npy");
+  const std::string file = find_numbered_file(folder, prefix, index);
+  if (file.empty()) throw Failure(folder + " has no " + prefix + std::to_string(index) + ".pb or .npy");
+  return file;
+}
+
+void refuse_more_files(const std::string& folder, const char* prefix, size_t count) {
+  const std::string file = find_numbered_file(folder, prefix, count);
+  const std::string what = std::string(prefix).substr(0, std::string(prefix).find('_')) + (count == 1 ? "" : "s");
+  if (!file.empty())
+    throw Failure(file + " is not used: the model has " + std::to_string(count) + " " + what +
+                  "; choose a folder that was made for it");
 }
 
 std::string dims_text(const std::vector<int64_t>& shape) {

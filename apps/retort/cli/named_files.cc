@@ -68,15 +68,17 @@ void refuse_dash(const std::string& option, const std::string& path) {
   if (path == "-") throw WrongUsage(option + " cannot be standard output; name a file, or ./- for a file of that name");
 }
 
-void check_distinct_files(const std::vector<OutputFile>& files, const std::string& model) {
+void check_distinct_files(const std::vector<NamedFile>& files, const std::vector<NamedFile>& read) {
   std::map<std::string, std::string> options;
-  if (!model.empty()) options[file_key(model)] = "MODEL";
-  for (const OutputFile& file : files) {
+  for (const NamedFile& file : read) {
+    if (!file.path.empty()) options.emplace(file_key(file.path), file.option);
+  }
+  for (const NamedFile& file : files) {
     if (file.path.empty()) continue;
     refuse_dash(file.option, file.path);
     const auto [at, added] = options.emplace(file_key(file.path), file.option);
     if (!added)
-      throw WrongUsage(std::string(file.option) + " would write '" + file.path + "', which " + at->second +
+      throw WrongUsage(file.option + " would write '" + file.path + "', which " + at->second +
                        " names as well; give it another name");
   }
 }
@@ -89,9 +91,28 @@ void refuse_same_files(const std::string& option, const std::vector<std::string>
   }
 }
 
-void check_output_files(const std::vector<OutputFile>& files, const std::string& model) {
-  check_distinct_files(files, model);
-  for (const OutputFile& file : files) {
+void add_read_file(std::vector<NamedFile>& read, const std::string& option, const std::string& value) {
+  std::error_code error;
+  for (size_t from = 0; from != std::string::npos;) {
+    const std::string path = value.substr(from);
+    if (std::filesystem::is_regular_file(path, error)) {
+      read.push_back({option, path});
+      return;
+    }
+    const size_t equals = value.find('=', from);  // names may have "=" in them
+    from = equals == std::string::npos ? equals : equals + 1;
+  }
+}
+
+std::vector<NamedFile> Common::files_read() const {
+  std::vector<NamedFile> read{{"MODEL", model}};
+  for (const std::string& input : inputs) add_read_file(read, "--input", input);
+  return read;
+}
+
+void check_output_files(const std::vector<NamedFile>& files, const std::vector<NamedFile>& read) {
+  check_distinct_files(files, read);
+  for (const NamedFile& file : files) {
     if (!file.path.empty()) check_can_write(file.path, true);
   }
 }

@@ -32,9 +32,36 @@ Character first_of(std::string_view text) {
   return {code, more + 1};
 }
 
+struct Range {
+  uint32_t first, last;
+};
+
+template <size_t N>
+bool is_in(const Range (&ranges)[N], uint32_t code) {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [code](const Range& r) { return code >= r.first && code <= r.last; });
+}
+
+/// Control characters, marks of the direction of writing, separators of lines, and invisible characters.
 bool acts(uint32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x202a && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0x200e || code == 0x200f || code == 0x2028 || code == 0x2029;
+  constexpr Range kActing[] = {{0, 0x1f},        {0x7f, 0x9f},      {0x61c, 0x61c},   {0x200b, 0x200b},
+                               {0x200e, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff},
+                               {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+  return is_in(kActing, code);
+}
+
+/// The columns that a terminal gives to a character: none to one that is drawn over the one before it, two to those of
+/// East Asia and to emoji.
+size_t width_of(uint32_t code) {
+  constexpr Range kOver[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+                             {0x900, 0x902},   {0x93c, 0x93c},   {0x941, 0x948},   {0xe31, 0xe31},   {0xe34, 0xe3a},
+                             {0xe47, 0xe4e},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200c, 0x200d}, {0x20d0, 0x20ff},
+                             {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
+  constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0x33ff},
+                             {0x3400, 0x4dbf},   {0x4e00, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
+                             {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+                             {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+  return is_in(kOver, code) ? 0 : is_in(kWide, code) ? 2 : 1;
 }
 
 std::string escaped(uint32_t code) {
@@ -97,8 +124,9 @@ size_t columns_of(const std::string& text) {
       at += paint;
       continue;
     }
-    at += std::max<size_t>(first_of(std::string_view(text).substr(at)).bytes, 1);
-    ++n;
+    const Character c = first_of(std::string_view(text).substr(at));
+    at += std::max<size_t>(c.bytes, 1);
+    n += width_of(c.code);
   }
   return n;
 }
@@ -107,15 +135,19 @@ std::string shortened(const std::string& text, size_t columns) {
   const size_t all = columns_of(text);
   if (all <= columns || text.find('\033') != std::string::npos) return text;
   const size_t front = (columns - 1) / 2, back = columns - 1 - front;
-  std::string out;
+  std::string begin, end;
   size_t n = 0;
-  for (size_t at = 0; at < text.size(); ++n) {
-    const size_t bytes = std::max<size_t>(first_of(std::string_view(text).substr(at)).bytes, 1);
-    if (n == front) out += "…";
-    if (n < front || n >= all - back) out += text.substr(at, bytes);
+  for (size_t at = 0; at < text.size();) {
+    const Character c = first_of(std::string_view(text).substr(at));
+    const size_t bytes = std::max<size_t>(c.bytes, 1), width = width_of(c.code);
+    if (n + width <= front)
+      begin += text.substr(at, bytes);
+    else if (n >= all - back && (width > 0 || !end.empty()))  // a mark needs the character that it is drawn over
+      end += text.substr(at, bytes);
+    n += width;
     at += bytes;
   }
-  return out;
+  return begin + "…" + end;
 }
 
 std::string wrapped(const std::string& text, size_t width, size_t indent) {

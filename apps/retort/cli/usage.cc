@@ -73,7 +73,7 @@ std::string likely(const std::string& word, const std::vector<std::string>& name
 std::string unexpected_text(const CLI::App& app, int argc, const char* const* argv) {
   const std::string word = first_unexpected(app, argc, argv);
   const auto chosen = app.get_subcommands();
-  const bool option = word.starts_with("-");
+  const bool option = word.size() > 1 && word.starts_with("-");
   if (chosen.empty()) {
     return option ? "retort: there is no option " + word + " before the command; write options of a command after it"
                   : no_command(app, word);

@@ -78,8 +78,9 @@ void add_concurrent(const BenchOptions& o, std::vector<BenchSide>& sides, HostVa
                     nlohmann::json& row) {
   SessionSettings settings = o.settings(o.threads[i]);
   settings.warns = false;  // the session that was measured before has warned
-  row["concurrent"] = measure_concurrent(sides, o.model, settings, inputs, o.concurrency, o.seconds);
-  if (!o.json) print_concurrent(row["concurrent"]);
+  const Callers callers{.count = o.concurrency, .seconds = o.seconds, .runs = o.runs, .percentiles = o.percentiles};
+  row["concurrent"] = measure_concurrent(sides, o.model, settings, inputs, callers);
+  if (!o.json) print_concurrent(row["concurrent"], o.given("--percentiles") ? o.percentiles : std::vector<double>());
 }
 
 void bench(const BenchOptions& o) {
@@ -88,6 +89,9 @@ void bench(const BenchOptions& o) {
   sides.push_back({.library = default_library(o.library)});
   for (const std::string& peer : o.peers) sides.push_back({.library = peer});
   for (BenchSide& s : sides) s.name = name_apart(s.library);
+  if (o.strict && !sides[0].name.starts_with("Retort "))
+    throw WrongUsage("--strict is not used with " + sides[0].name +
+                     ": session.strict is an entry of Retort's; leave it out");
   Ports ports;
   attempt(sides, 0, [&](BenchSide& s) { ports = ports_apart(o, s.library); });
   HostValues inputs = o.read_inputs(ports.inputs);
@@ -102,7 +106,7 @@ void bench(const BenchOptions& o) {
   nlohmann::json report = nlohmann::json::array(), ops;
   if (o.ops) ops = ops_json(o, sides, inputs);  // before anything else is loaded
   if (o.strict) checks.strict = measure_strict(o, sides[0], o.block, o.seconds / 4, inputs);
-  for (size_t i = 0; i < o.threads.size() && !interrupted(); ++i) {
+  for (size_t i = 0; i < o.threads.size() && (i == 0 || !interrupted()); ++i) {  // once, so that there are results
     attempt_all(sides, [&](BenchSide& s) { s.load(o.model, o.settings(o.threads[i]), inputs, o.warmup); });
     measure(sides, {.block = o.block, .seconds = o.seconds, .runs = o.runs});
     report.push_back(row_json(o, sides, checks, i));
@@ -155,9 +159,8 @@ std::vector<std::string> scenario_words(const BenchOptions& o, const Scenario& s
 /// Measurements that are only made on request.
 void add_extras(CLI::App& app, BenchOptions& o) {
   app.add_flag("--ops", o.ops,
-               "also report the time of a run per operator, from the profilers of Retort and of those peers "
-               "that have the C interface of ONNX Runtime: with the first of --threads, medians per node; with "
-               "--suite on the page, in the Markdown and in the JSON");
+               "also report the time per operator with the first of --threads, from the profilers of Retort and of "
+               "peers with the C interface of ONNX Runtime; with --suite, the page, the Markdown and the JSON have it");
   app.add_flag("--strict", o.strict,
                "also measure Retort with session.strict=1 (no shortcuts that cost accuracy), for a quarter of the time "
                "and with the first of --threads, and report how far the outputs differ");
@@ -174,7 +177,7 @@ void add_extras(CLI::App& app, BenchOptions& o) {
              "each engine's outputs are from them")
           ->check(existing_folder())
           ->type_name("DIR");
-  app.get_option("--hand-back")->excludes(expected);
+  app.get_option("--hand-back")->excludes(expected)->excludes("--concurrency");
 }
 
 /// How much is measured.
@@ -192,8 +195,8 @@ void add_amounts(CLI::App& app, BenchOptions& o) {
       ->capture_default_str()
       ->type_name("N");
   app.add_option("--block", o.block,
-                 "runs of one engine before the other's turn; at least 5, because the caches that the other left slow "
-                 "the first of them")
+                 "runs of one engine until it is the next one's turn; at least 5, because the first ones are slowed by "
+                 "what the other engine left in the caches")
       ->capture_default_str()
       ->check(whole(kLeastBlock, 100000))
       ->type_name("N");
@@ -207,7 +210,8 @@ void add_amounts(CLI::App& app, BenchOptions& o) {
       ->default_str("50,90,95,99")
       ->type_name("X[,X]");
   app.add_option("--concurrency", o.concurrency,
-                 "also measure the throughput and the latency of one session that N threads call at the same time")
+                 "also measure the throughput and the latency of one session that N threads call at the same time, for "
+                 "--seconds, or with --runs of each thread")
       ->check(whole(1, 1024))
       ->type_name("N");
 }
@@ -244,13 +248,11 @@ void add_bench(CLI::App& app) {
   o->add_model(*sub);
   o->add_inputs(*sub);
   o->add_disable(*sub);
-  sub->add_option(
-         "--against", o->peers,
-         "library of an engine to compare with, for example libonnxruntime.so of the onnxruntime package, or "
-         "libopenvino_c.so of the openvino package, which computes in float32 like the model, or, with "
-         "':default' after its name, in the precision that it prefers; may be repeated: all run in turns in one "
-         "process, and the ratios of the first are also the row's; a name without a slash is searched for in the "
-         "library path (LD_LIBRARY_PATH)")
+  sub->add_option("--against", o->peers,
+                  "library of an engine to compare with, for example libonnxruntime.so of the onnxruntime package, or "
+                  "libopenvino_c.so of the openvino package: OpenVINO computes in float32, or in the precision that it "
+                  "prefers if ':default' follows the name; may be repeated: all engines run in turns in one process; a "
+                  "name without a slash is searched for in the library path (LD_LIBRARY_PATH)")
       ->type_name("FILE[:default]")
       ->allow_extra_args(false);
   o->add_threads(*sub, "thread counts to measure", true);

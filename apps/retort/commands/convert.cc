@@ -1,4 +1,6 @@
 // retort convert: writes a model to another file or format, or reports its operator sets.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -117,6 +119,13 @@ void save_optimized(const ConvertOptions& o, int level) {
   const EngineSession session(engine, o.model, settings);
 }
 
+/// Another text after a file was written; "" if there is none.
+std::string version_of(const std::filesystem::path& file) {
+  struct stat s = {};
+  if (stat(file.c_str(), &s) != 0) return "";
+  return std::to_string(s.st_ino) + "," + std::to_string(s.st_mtim.tv_sec) + "," + std::to_string(s.st_mtim.tv_nsec);
+}
+
 void check_options(const ConvertOptions& o) {
   ConvertOptions::kTable.check(*o.command, o.to.empty()         ? ConvertOptions::kReport
                                            : o.optimize.empty() ? ConvertOptions::kCopy
@@ -128,7 +137,7 @@ void check_options(const ConvertOptions& o) {
   if (!o.external.empty() && (o.format == "ort" || (o.format.empty() && has_suffix(o.to, ".ort"))))
     throw WrongUsage("--external is not used for ORT format, whose weights are always inside the file; leave it out");
   const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
-  check_distinct_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.model);
+  check_distinct_files({{"OUT", o.to}, {"--external", o.external.empty() ? "" : beside.string()}}, o.files_read());
 }
 
 void convert(const ConvertOptions& o) {
@@ -141,14 +150,15 @@ void convert(const ConvertOptions& o) {
       print_report(clean(report));
     return;
   }
+  const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
+  const std::string before = o.external.empty() ? "" : version_of(beside);
   const std::map<std::string, int> levels{{"", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
   if (o.optimize.empty())
     ToolsLibrary(o.library).convert(o.model, o.to, o.format, o.external, o.threshold);
   else
     save_optimized(o, levels.at(o.optimize));
   json told = {{"file", o.to}, {"bytes", std::filesystem::file_size(o.to)}};
-  const auto beside = std::filesystem::path(o.to).parent_path() / o.external;
-  const bool outside = !o.external.empty() && std::filesystem::exists(beside);
+  const bool outside = !o.external.empty() && version_of(beside) != before;
   if (outside) told.update({{"external", beside.string()}, {"external_bytes", std::filesystem::file_size(beside)}});
   if (o.json) {
     print_json(told);
@@ -191,15 +201,11 @@ void add_convert(CLI::App& app) {
   sub->footer(
       "An operator set (opset) is a numbered version of the operators' definitions; a model names the one it was made "
       "for. ORT format has no functions, no Constant nodes and no types of optional values: calls are expanded, "
-      "constants become weights. Operators that official ONNX Runtime only has as functions (CenterCropPad, losses), "
-      "or has no "
-      "kernel "
-      "for (most of float16) it runs from ONNX files alone. --library, --config and --provider matter with --optimize "
-      "only: all else is Retort's own work.\n\n"
-      "Examples: retort convert model.onnx\n"
-      "          retort convert model.onnx small.onnx --external weights.bin\n"
-      "          retort convert model.onnx fast.onnx --optimize all\n"
-      "          retort convert model.onnx model.ort");
+      "constants become weights. From ORT format, official ONNX Runtime does not run operators that it has only as "
+      "functions (CenterCropPad, losses) or for which it has no kernel (most of float16). --library chooses the engine "
+      "that optimises; without --optimize, Retort does the work.\n\nExamples: retort convert model.onnx\n          "
+      "retort convert model.onnx small.onnx --external weights.bin\n          retort convert model.onnx fast.onnx "
+      "--optimize all\n          retort convert model.onnx model.ort");
   ConvertOptions::kTable.cover(*sub);
   sub->callback([o] { convert(*o); });
 }

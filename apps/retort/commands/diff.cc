@@ -62,15 +62,11 @@ void add_diff(CLI::App& app) {
   o->add_threads(*sub, "threads inside an operator");
   sub->footer(
       "Both run on the same inputs. If outputs differ, values inside the model become outputs, too, a few at a time, "
-      "until\n"
-      "the first one is found that differs although all its inputs agree, also in the bodies of If, Loop and "
-      "Scan.\n"
-      "One engine may be more exact than the other: a lower --tolerance finds where a difference begins. Exit code 3: "
-      "they "
-      "differ.\n\n"
-      "Only the first engine uses the plug-in: the second, by default the same library, runs on its CPU.\n\n"
-      "Examples: retort diff model.onnx --against libonnxruntime.so.1.32.0 --inputs test_data_set_0\n"
-      "          retort diff model.onnx --plugin my=libmy.so");
+      "until the first node is found whose output differs although its inputs agree, also in the bodies of If, Loop "
+      "and Scan. One engine may be more exact than the other: a lower --tolerance finds where a difference begins. "
+      "Exit code 3: they differ.\n\nOnly the first engine uses the plug-in: the second, by default the same library, "
+      "runs on its CPU.\n\nExamples: retort diff model.onnx --against libonnxruntime.so.1.32.0 --inputs "
+      "test_data_set_0\n          retort diff model.onnx --plugin my=libmy.so");
   sub->callback([o] { diff(*o); });
 }
 

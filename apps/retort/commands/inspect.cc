@@ -268,7 +268,7 @@ json readable(const json& model) {
 
 void inspect(const InspectOptions& o) {
   InspectOptions::kTable.check(*o.command, o.places() ? InspectOptions::kPlacement : InspectOptions::kContents);
-  check_output_files({{"--html", o.html}}, o.model);
+  check_output_files({{"--html", o.html}}, o.files_read());
   const ToolsLibrary library(o.library);
   json model = describe(o, library);
   if (o.json)

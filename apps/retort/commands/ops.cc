@@ -143,8 +143,9 @@ void list_ops_of_model(const OpsOptions& o, const std::string& file) {
 /// Whether an argument is a model rather than a part of an operator's name.
 bool is_model(const std::string& name) {
   std::error_code error;
-  return name == "-" || name.ends_with(".onnx") || name.ends_with(".ort") ||
-         std::filesystem::is_regular_file(name, error) || std::filesystem::is_fifo(name, error);
+  const bool like_model = (name.ends_with(".onnx") && name != "ai.onnx") || name.ends_with(".ort");  // a domain
+  return name == "-" || like_model || std::filesystem::is_regular_file(name, error) ||
+         std::filesystem::is_fifo(name, error);
 }
 
 void list_ops(const OpsOptions& o) {
@@ -172,15 +173,12 @@ void add_ops(CLI::App& app) {
   o->add_json(*sub);
   sub->footer(
       "An operator is one kind of node in a model. Its definition has changed over the years: 'versions' are the "
-      "operator\n"
-      "set versions (opsets) with a definition of their own, and models of all opsets from the first of them on are\n"
-      "understood. 'Element types' have a kernel of their own; those in (parentheses) are computed by a plain loop, "
-      "some\n"
-      "of them in a wider type. Models with 16-bit floats are computed in float32 where that is faster.\n\n"
-      "For a model, each row is one definition of an operator with one type of its first input, and how the nodes run\n"
-      "that it becomes: by a kernel or by a plain loop. All that Retort cannot run is listed at the end.\n\n"
-      "Examples: retort ops conv\n"
-      "          retort ops model.onnx");
+      "operator sets (opsets) that changed it, and models of all opsets from the first of them on are understood. The "
+      "element types have a kernel of their own; those in (parentheses) are computed by a plain loop, some of them in "
+      "a wider type. Models with 16-bit floats are computed in float32 where that is faster.\n\nFor a model, a row "
+      "stands for the nodes of one operator with one definition and one type of the first input, and says how they "
+      "run: by a kernel or by a plain loop. What Retort cannot run is listed at the end.\n\nExamples: retort ops "
+      "conv\n          retort ops model.onnx");
   sub->callback([o] { list_ops(*o); });
 }
 

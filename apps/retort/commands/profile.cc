@@ -259,7 +259,7 @@ void write_html(const ProfileOptions& o, const json& model, const json& profile,
 void profile(const ProfileOptions& o) {
   HostValues inputs;
   ProfileOptions::kTable.check(*o.command, o.json ? ProfileOptions::kJson : ProfileOptions::kText);
-  check_output_files({{"--trace", o.trace}, {"--html", o.html}}, o.model);
+  check_output_files({{"--trace", o.trace}, {"--html", o.html}}, o.files_read());
   catch_interrupt();
   std::vector<TracedRun> runs = trace_runs(o, inputs);
   Common shaped = o.shaped_as(inputs);  // the operations depend on the actual shapes
@@ -300,13 +300,11 @@ void add_profile(CLI::App& app) {
                   "write a web page with a timeline of the run and the graph coloured by time; it needs no other file")
       ->type_name("FILE");
   sub->footer(
-      "'Of peak' compares the arithmetic of a node (see retort inspect) per second with what the processor does when "
-      "it\n"
-      "only multiplies and adds: direct formulas cannot exceed 100 %, and nodes that mostly move data stay low. "
-      "The\n"
-      "engine's own profiler is on; it costs about a microsecond per node. Times are medians over the runs, without "
-      "those in which the node was interrupted; a node's own leave out the nodes in its bodies.\n\n"
-      "Example: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
+      "'Of peak' is a node's arithmetic per second (see retort inspect) as a share of what the processor reaches when "
+      "it only multiplies and adds. Direct formulas cannot exceed 100 %, and nodes that mostly move data stay low. The "
+      "engine's own profiler is on, which costs about a microsecond per node. Times are medians over the runs, without "
+      "those in which the node was interrupted. The time of a node does not contain that of the nodes in its "
+      "bodies.\n\nExample: retort profile model.onnx --threads 2 --html profile.html --trace profile.json");
   ProfileOptions::kTable.cover(*sub);
   sub->callback([o] { profile(*o); });
 }

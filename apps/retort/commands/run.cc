@@ -109,9 +109,9 @@ void print_text(const RunOptions& o, const EngineSession& session, const Result&
                                               "); --input NAME=FILE gives actual data")
                             .c_str());
   if (o.repeat > 1)
-    std::printf("%zu runs: median %s ms, fastest %s ms, slowest %s ms\n", r.times.size(),
-                milliseconds_text(quantile(r.times, 0.5)).c_str(), milliseconds_text(quantile(r.times, 0)).c_str(),
-                milliseconds_text(quantile(r.times, 1)).c_str());
+    std::printf("%zu run%s: median %s ms, fastest %s ms, slowest %s ms\n", r.times.size(),
+                r.times.size() == 1 ? "" : "s", milliseconds_text(quantile(r.times, 0.5)).c_str(),
+                milliseconds_text(quantile(r.times, 0)).c_str(), milliseconds_text(quantile(r.times, 1)).c_str());
   if (!o.copies) return;
   std::printf("a bound run copies %s and makes %s\n",
               told(cost.copied, " bytes", "(not reported by this engine)").c_str(),
@@ -258,6 +258,13 @@ void check_folder(const std::string& name) {
   check_can_write(name, false);
 }
 
+std::vector<NamedFile> files_read(const RunOptions& o) {
+  std::vector<NamedFile> read = o.files_read();
+  for (const std::string& place : o.expected.places) add_read_file(read, "--expected", place);
+  read.push_back({"--labels", o.labels});
+  return read;
+}
+
 void check_options(const RunOptions& o) {
   RunOptions::kTable.check(*o.command, o.layers          ? RunOptions::inner_values
                                        : !o.list.empty() ? RunOptions::list_of_runs
@@ -272,7 +279,7 @@ void check_options(const RunOptions& o) {
     throw WrongUsage("--save with --list needs a folder; '" + o.save + "' would be one file");
   if (o.list == "-" && o.model_name() == "standard input")
     throw WrongUsage("MODEL and --list cannot both be standard input; name a file for one of them");
-  if (file) check_output_files({{"--save", o.save}}, o.model);
+  if (file) check_output_files({{"--save", o.save}}, files_read(o));
   if (!o.save.empty() && !file) check_folder(o.save);
   if (!o.profile.empty()) check_can_write(o.profile + "_", true);
 }
@@ -298,9 +305,9 @@ void run(const RunOptions& o) {
 void add_results(CLI::App& app, RunOptions& o) {
   constexpr const char* kGroup = "Results";
   app.add_option("--save", o.save,
-                 "where to save the outputs: a folder (made if it does not exist), with a .npy for each, or a .pb "
-                 "(ONNX protobuf) for strings, sequences, maps and element types that numpy lacks; or a file .npz, or "
-                 ".csv for a model of one output; with --list, a folder with a folder for each run")
+                 "save the outputs: in a folder, which is made if it does not exist, each as .npy (as .pb, ONNX "
+                 "protobuf, if it has texts, is a sequence or a map, or has a type that numpy lacks); all in one file "
+                 ".npz; or the only one as .csv. With --list, the folder gets a folder for each run")
       ->type_name("DIR|FILE.npz|FILE.csv")
       ->group(kGroup);
   app.add_flag("--csv", o.csv, "save tensors as .csv, a row for each element of the first axis")->group(kGroup);
@@ -313,22 +320,25 @@ void add_results(CLI::App& app, RunOptions& o) {
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option("--expected", o.expected.places,
-                 "compare the outputs with expected ones: a folder with output_0.pb (or .npy), …, or a file or "
-                 "value as for --input; may be repeated; exit code 3: they differ")
+                 "compare the outputs with expected ones: a folder with output_0.pb (or .npy), … or with what --save "
+                 "wrote, or a file or value as for --input; may be repeated; exit code 3: they differ")
       ->type_name("DIR|[NAME=]FILE|VALUE")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--rtol", o.expected.rtol, "part of an expected element that the actual one may differ by")
+  app.add_option("--rtol", o.expected.rtol,
+                 "relative tolerance: an element agrees if |actual - expected| <= atol + rtol * |expected|")
       ->check(real(0, 1e30))
       ->capture_default_str()
       ->type_name("X")
       ->group(kGroup);
-  app.add_option("--atol", o.expected.atol, "number that it may differ by in addition")
+  app.add_option("--atol", o.expected.atol, "absolute tolerance, the other part of that sum")
       ->check(real(0, 1e30))
       ->capture_default_str()
       ->type_name("X")
       ->group(kGroup);
-  app.add_flag("--layers", o.layers, "show statistics and a histogram of every value inside the model")->group(kGroup);
+  app.add_flag("--layers", o.layers, "show statistics and a histogram of every value inside the model")
+      ->excludes("--list")
+      ->group(kGroup);
 }
 
 void add_run(CLI::App& app) {
@@ -341,7 +351,7 @@ void add_run(CLI::App& app) {
   o->random = false;
   sub->add_flag(
       "--random", o->random,
-      "fill inputs that no file gives with random numbers; without it, this happens only if no input is given at all");
+      "fill inputs that are not given with random numbers; without it, this happens only if no input is given at all");
   o->add_threads(*sub, "threads inside an operator");
   sub->add_option("--repeat", o->repeat, "number of runs")
       ->capture_default_str()

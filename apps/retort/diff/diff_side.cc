@@ -11,13 +11,13 @@ namespace {
 /// The chosen library if it is Retort, otherwise that of this installation.
 std::string own_library(const std::string& given) {
   const std::string chosen = default_library(given);
-  return EngineLibrary(chosen).name().starts_with("Retort ") ? chosen : installed_library();
+  return EngineLibrary(chosen, false).is_retort() ? chosen : installed_library();
 }
 
 }  // namespace
 
-DiffSide::DiffSide(const std::string& library, const std::string& file)
-    : engine(std::make_unique<EngineLibrary>(library)), model(file), bytes(read_model_file(file)) {
+DiffSide::DiffSide(const std::string& library, const std::string& file, bool devices)
+    : engine(std::make_unique<EngineLibrary>(library, devices)), model(file), bytes(read_model_file(file)) {
   folder = std::filesystem::absolute(file).parent_path().string();
   const bool ort_format = bytes.size() > 8 && bytes.compare(4, 4, "ORTM") == 0;
   if (ort_format) bytes = whole_model(ToolsLibrary(library), file);

@@ -14,11 +14,11 @@ struct DiffSide {
   std::unique_ptr<EngineLibrary> engine;
   std::string model, bytes, folder;
 
-  /// Throws Failure if the file is not a model.
-  DiffSide(const std::string& library, const std::string& file);
+  /// `devices`: those that the command line declares exist for this side. Throws Failure if the file is not a model.
+  DiffSide(const std::string& library, const std::string& file, bool devices = true);
   /// A side with a model that is in memory alone.
   DiffSide(const std::string& library, std::string name, std::string content)
-      : engine(std::make_unique<EngineLibrary>(library)), model(std::move(name)), bytes(std::move(content)) {}
+      : engine(std::make_unique<EngineLibrary>(library, false)), model(std::move(name)), bytes(std::move(content)) {}
   /// The outputs of a run in which these values are outputs, too.
   HostValues run(const std::vector<Mark>& shown, const Common& o, HostValues& inputs) const try {
     EngineSession session(*engine, with_outputs(bytes, shown), folder, o.settings(o.threads.at(0)));
@@ -26,6 +26,8 @@ struct DiffSide {
     BoundRun bound(session, inputs);
     bound.run();
     return bound.values();
+  } catch (const WrongUsage&) {
+    throw;
   } catch (const Failure& e) {
     throw Failure(engine->name() + " with '" + model + "': " + e.what());
   }

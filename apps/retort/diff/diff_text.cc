@@ -31,8 +31,8 @@ std::string step_text(const json& step) {
 
 std::string distance_text(const json& difference) {
   char text[64];
-  if (difference.is_null()) return "infinitely far";
-  std::snprintf(text, sizeof text, "%.2g of the scale", difference.get<double>());
+  if (difference.is_null()) return "by infinity";
+  std::snprintf(text, sizeof text, "by %.2g of its scale", difference.get<double>());
   return text;
 }
 
@@ -43,7 +43,7 @@ void print_judgement(const json& judgement, const char* indent) {
     return;
   }
   const std::string closer = judgement["closer"];
-  std::printf("%sfrom a run in float64, the first is %s, the second %s: %s\n", indent,
+  std::printf("%sthe first differs from a run in float64 %s, the second %s: %s\n", indent,
               distance_text(judgement["first"]).c_str(), distance_text(judgement["second"]).c_str(),
               closer == "both" ? "neither is clearly nearer" : ("the " + closer + " is right").c_str());
 }

@@ -48,7 +48,7 @@ class Diff {
         theirs_options_(o),
         ours_(default_library(o.library), o.model),
         theirs_(o.against.empty() ? default_library(o.library) : o.against,
-                o.against_model.empty() ? o.model : o.against_model),
+                o.against_model.empty() ? o.model : o.against_model, o.against.empty()),
         described_(ToolsLibrary(o.library).describe(o)),
         main_(list_place(described_["graph"], {}, ours_.bytes, theirs_.bytes)) {
     if (o.arbiter || !o.cut.empty()) whole_ = whole_model(ToolsLibrary(o.library), o.model);

@@ -4,9 +4,11 @@
 #include <retort/retort_tools.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace retort::cli {
 std::string shape_text(const PortInfo& port) {
@@ -46,7 +48,7 @@ std::map<std::string, std::string>& environment_config() {
   return config;
 }
 
-EngineLibrary::EngineLibrary(const std::string& path) {
+EngineLibrary::EngineLibrary(const std::string& path, bool devices) {
   // The loader looks for a name without a slash in its own folders alone.
   std::error_code error;
   const bool is_here = path.find('/') == std::string::npos && std::filesystem::is_regular_file(path, error);
@@ -54,7 +56,7 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
-                  "; name another with --library or RETORT_LIBRARY, or the second engine with --against");
+                  "; name the file of a library with the C interface of ONNX Runtime");
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get) throw Failure(path + " has no OrtGetApiBase: it is not compatible with ONNX Runtime");
   version_ = get()->GetVersionString();
@@ -63,11 +65,11 @@ EngineLibrary::EngineLibrary(const std::string& path) {
   }
   if (!api_) throw Failure(path + " is too old: it offers no API of version 17 or newer");
   OrtEnv* env = nullptr;
-  if (environment_config().empty()) {
+  if (environment_config().empty() || !devices) {
     check(api_->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "retort", &env));
   } else {
-    if (api_version_ < 24)
-      throw Failure(path + " does not find other devices: it supports neither --vulkan nor --virtual");
+    if (!is_retort())
+      throw Failure(name() + " supports neither --vulkan nor --virtual: only Retort does; leave them out");
     OrtKeyValuePairs* entries = nullptr;
     api_->CreateKeyValuePairs(&entries);
     for (const auto& [key, value] : environment_config()) api_->AddKeyValuePair(entries, key.c_str(), value.c_str());
@@ -133,8 +135,27 @@ Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings
   if (settings.warns) engine.check(api.SetSessionLogSeverityLevel(made, ORT_LOGGING_LEVEL_WARNING));
   for (const auto& [key, value] : settings.config)
     engine.check(api.AddSessionConfigEntry(made, key.c_str(), value.c_str()));
+  disable(made, settings);
   add_providers(made, settings);
   return options;
+}
+
+void EngineSession::disable(OrtSessionOptions* options, const SessionSettings& settings) const {
+  if (settings.disabled.empty()) return;
+  constexpr const char* kKey = "optimization.disable_specified_optimizers";
+  const auto list = engine_->is_retort() ? engine_->find<RetortListNames>("RetortListNames") : nullptr;
+  const auto known =
+      list
+          ? nlohmann::json::parse(engine_->text([&](OrtAllocator* a, char** out) { return list(a, out); })).at("passes")
+          : nlohmann::json::array();
+  const auto given = settings.config.find(kKey);
+  std::string all = given == settings.config.end() ? "" : given->second;
+  for (const std::string& name : settings.disabled) {
+    if (list && std::find(known.begin(), known.end(), name) == known.end())
+      throw Failure("--disable: there is no pass or rule '" + name + "'; retort inspect --passes lists them");
+    all += (all.empty() ? "" : ";") + name;
+  }
+  engine_->check(engine_->api().AddSessionConfigEntry(options, kKey, all.c_str()));
 }
 
 EngineSession::EngineSession(const EngineLibrary& engine, const std::string& model, const SessionSettings& settings)

@@ -66,7 +66,8 @@ struct SessionSettings {
   std::vector<std::pair<std::string, std::string>>
       plugins;  ///< name and file; if no providers are given, all of theirs are used
   std::map<std::string, std::string> config;
-  bool warns = false;  ///< whether warnings of the engine go to standard error
+  std::vector<std::string> disabled;  ///< passes and rules to leave out; Retort has to know their names
+  bool warns = false;                 ///< whether warnings of the engine go to standard error
 };
 
 class EngineLibrary;
@@ -91,6 +92,8 @@ class EngineSession {
 
  private:
   Handle<OrtSessionOptions> options(const SessionSettings& settings) const;
+  /// Throws Failure for the name of a pass that Retort does not have.
+  void disable(OrtSessionOptions* options, const SessionSettings& settings) const;
   void add_provider(OrtSessionOptions* options, const std::string& name,
                     const std::map<std::string, std::string>& entries) const;
   void add_providers(OrtSessionOptions* options, const SessionSettings& settings) const;
@@ -133,13 +136,15 @@ std::map<std::string, std::string>& environment_config();
 
 class EngineLibrary {
  public:
-  /// Opens the library and makes its environment. Throws Failure.
-  explicit EngineLibrary(const std::string& path);
+  /// Opens the library and makes its environment, with environment_config() if `devices`. Throws Failure, also for an
+  /// engine that does not know those entries.
+  explicit EngineLibrary(const std::string& path, bool devices = true);
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_.get(); }
   void check(OrtStatus* status) const;
   /// For example "Retort 0.1.0" or "ONNX Runtime 1.32.0".
   std::string name() const;
+  bool is_retort() const { return name().starts_with("Retort "); }
   /// The version of the interface, at most ORT_API_VERSION; do not call newer functions.
   uint32_t api_version() const { return api_version_; }
   std::vector<std::string> providers() const;

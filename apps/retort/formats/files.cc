@@ -17,11 +17,11 @@ namespace retort::cli {
 namespace {
 
 /// The names of files for these values, without suffixes: each differs from all others.
-std::map<std::string, std::string> file_names(const HostValues& values) {
+std::map<std::string, std::string> file_names(const std::set<std::string>& all) {
   constexpr size_t kMost = 200;  // bytes, of the 255 that file systems allow
   std::map<std::string, std::string> names;
   std::set<std::string> taken;
-  for (const auto& [name, value] : values) {
+  for (const std::string& name : all) {
     std::string plain = name.substr(0, kMost);
     for (char& c : plain) {
       if (c == '/' || c == ':' || c == '\\' || static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '_';
@@ -136,12 +136,25 @@ std::map<std::string, HostTensor> arrays(const HostValues& values) {
 
 }  // namespace
 
+std::map<std::string, std::string> written_files(const std::string& folder, const std::set<std::string>& names) {
+  std::map<std::string, std::string> files;
+  for (const auto& [name, file] : file_names(names)) {
+    for (const char* suffix : {".csv", ".pb", ".npy"}) {
+      const std::string path = folder + "/" + file + suffix;
+      if (std::filesystem::exists(path)) files[name] = path;
+    }
+  }
+  return files;
+}
+
 void write_values(const std::string& to, const HostValues& values, bool csv) {
   for (const auto& [name, value] : values) check_can_save(name, value, csv || has_suffix(to, ".csv"));
   if (has_suffix(to, ".npz")) return write_npz(to, arrays(values));
   if (has_suffix(to, ".csv")) return write_file(to, csv_text(values.begin()->second.tensor));
   NewFolder folder(to);
-  const auto names = file_names(values);
+  std::set<std::string> all;
+  for (const auto& [name, value] : values) all.insert(name);
+  const auto names = file_names(all);
   for (const auto& [name, value] : values) {
     const std::string& file = names.at(name);
     const bool npy = value.kind == HostValue::Kind::tensor && numpy_has(value.tensor.type);

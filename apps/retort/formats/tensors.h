@@ -1,5 +1,7 @@
 // Tensors from files, and random tensors.
 #pragma once
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +33,8 @@ void check_can_write(const std::string& to, bool file);
 /// other suffix is removed), or as .csv if `csv`; or to the file `to` if that ends in .npz or .csv. Names that become the same
 /// file name get numbers. Throws Failure, before anything is written, if a value cannot be saved.
 void write_values(const std::string& to, const HostValues& values, bool csv = false);
+/// The files in `folder` that write_values() made for values of these names, by name, as far as there are some.
+std::map<std::string, std::string> written_files(const std::string& folder, const std::set<std::string>& names);
 /// Normally distributed floats, integers 0 and 1; the same for the same seed. Free extents become 1 if `shape` is
 /// empty.
 HostTensor random_tensor(const PortInfo& port, const std::vector<int64_t>& shape, uint64_t seed);

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/text.h"
 
 namespace retort::cli {
 namespace {
@@ -47,7 +48,9 @@ std::string elements_text(const HostTensor& t) {
   const HostTensor numbers = complex ? parts(t) : HostTensor();
   std::string all;
   for (size_t i = 0; i < std::min(t.count(), kShown); ++i)
-    all += " " + (text ? "\"" + t.strings[i] + "\"" : complex ? complex_text(numbers, i) : real_text(number(t, i)));
+    all += " " + (text      ? "\"" + clean(t.strings[i]) + "\""
+                  : complex ? complex_text(numbers, i)
+                            : real_text(number(t, i)));
   return t.count() > kShown ? all + " …" : all;
 }
 
@@ -66,6 +69,18 @@ nlohmann::json elements_json(const HostTensor& t) {
 }
 
 }  // namespace
+
+std::string percent_text(double percent) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", percent);
+  return text;
+}
+
+nlohmann::json percentiles_json(const std::vector<double>& times, const std::vector<double>& percentiles) {
+  nlohmann::json told = nlohmann::json::object();
+  for (const double p : percentiles) told[percent_text(p)] = quantile(times, p / 100);
+  return told;
+}
 
 std::string tensor_text(const HostTensor& t) {
   const std::string text = std::string(type_name(t.type)) + " " + dims_text(t.shape) + "  ";

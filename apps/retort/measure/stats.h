@@ -31,6 +31,10 @@ inline double quantile(std::vector<double> values, double q) {
 std::string tensor_text(const HostTensor& t);
 nlohmann::json tensor_json(const HostTensor& t);
 /// Lines with a name and its content: for a sequence or map, one line per part.
+/// "50", "99.9"
+std::string percent_text(double percent);
+/// {"50": the median, …}
+nlohmann::json percentiles_json(const std::vector<double>& times, const std::vector<double>& percentiles);
 std::string value_text(const std::string& name, const HostValue& value);
 nlohmann::json value_json(const HostValue& value);
 

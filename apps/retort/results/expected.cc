@@ -16,6 +16,7 @@ namespace {
 struct Closeness {
   size_t elements = 0, outside = 0;
   double largest = 0;
+  bool texts = false;
   std::string what;  ///< a difference in type or shape
 };
 
@@ -34,6 +35,7 @@ void add_tensor(const HostTensor& a, const HostTensor& b, const Expectation& tol
   if (!c.what.empty()) return;
   c.elements += a.count();
   if (a.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    c.texts = true;
     for (size_t i = 0; i < a.count(); ++i) c.outside += a.strings[i] != b.strings[i];
     return;
   }
@@ -75,6 +77,8 @@ void read_place(const std::string& place, const std::vector<PortInfo>& outputs, 
   if (!named && outputs.size() != 1)
     throw Failure("--expected: the model has " + std::to_string(outputs.size()) + " outputs; write NAME=" + file);
   const PortInfo& port = named ? find_output(outputs, place.substr(0, equals)) : outputs[0];
+  if (file.empty() && port.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
+    throw Failure("--expected: output '" + port.name + "' is given without a file or a value");
   if (!std::filesystem::exists(file) && is_value(file, port)) {
     expect(all, port.name, {.kind = HostValue::Kind::tensor, .tensor = parse_values(file, port)});
     return;
@@ -108,6 +112,7 @@ nlohmann::json compare_expected(const HostValues& actual, const HostValues& expe
     const bool agree = c.what.empty() && c.outside == 0;
     told["outputs"][name] = {{"agree", agree}, {"elements", c.elements}, {"outside", c.outside}, {"largest", nullptr}};
     if (std::isfinite(c.largest) && c.what.empty()) told["outputs"][name]["largest"] = c.largest;
+    if (c.texts) told["outputs"][name].update({{"texts", true}, {"largest", nullptr}});
     if (!c.what.empty()) told["outputs"][name]["what"] = c.what;
     if (!agree) told["agree"] = false;
   }
@@ -119,8 +124,9 @@ std::string expected_text(const nlohmann::json& comparison) {
   for (const auto& [name, c] : comparison["outputs"].items()) {
     char largest[32] = "infinite";
     if (!c["largest"].is_null()) std::snprintf(largest, sizeof largest, "%.3g", c["largest"].get<double>());
-    const std::string how = c.contains("what")
-                                ? c["what"].get<std::string>()
+    const std::string how = c.contains("what") ? c["what"].get<std::string>()
+                            : c.contains("texts")
+                                ? c["outside"].dump() + " of " + c["elements"].dump() + " texts differ"
                                 : c["outside"].dump() + " of " + c["elements"].dump() +
                                       " elements are outside of the tolerance; the largest difference is " + largest;
     text += paint(c["agree"] ? Paint::green : Paint::red, c["agree"] ? "as expected" : "not as expected") + ": " +

@@ -16,7 +16,7 @@ struct Expectation {
 HostValues read_expectation(const Expectation& expectation, const std::vector<PortInfo>& outputs);
 
 /// {agree, outputs: {name: {agree, elements, outside, largest: the largest difference, null: infinite, what?: in type or
-/// shape}}}, for the outputs that are expected.
+/// shape, texts?: its elements are texts, which have no distance}}}, for the outputs that are expected.
 nlohmann::json compare_expected(const HostValues& actual, const HostValues& expected, const Expectation& tolerance);
 
 /// A line for each output.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "cli/interrupt.h"
 #include "engine/engine.h"
@@ -139,10 +140,37 @@ bool matches(const std::vector<std::string>& globs, const std::string& text) {
                      [&](const auto& glob) { return fnmatch(glob.c_str(), text.c_str(), 0) == 0; });
 }
 
+bool is_named(const Scenario& s, const std::vector<std::string>& globs) {
+  return matches(globs, s.name) || matches(globs, s.name.substr(0, s.name.find_last_of('/')));
+}
+
 bool chosen(const Scenario& s, const Choice& choice) {
-  const std::string model = s.name.substr(0, s.name.find_last_of('/'));
-  return (choice.only.empty() || matches(choice.only, s.name) || matches(choice.only, model)) &&
+  return (choice.only.empty() || is_named(s, choice.only)) &&
          (choice.precisions.empty() || matches(choice.precisions, s.precision));
+}
+
+std::string names_of(const std::vector<Scenario>& all) {
+  std::string names;
+  for (const Scenario& s : all) names += (names.empty() ? "" : ", ") + s.name;
+  return names;
+}
+
+/// Throws Failure for a pattern that chooses nothing.
+void refuse_idle(const std::vector<Scenario>& all, const Choice& choice, const std::string& places) {
+  for (const std::string& glob : choice.only) {
+    if (std::none_of(all.begin(), all.end(), [&](const Scenario& s) { return is_named(s, {glob}); }))
+      throw Failure("--only '" + glob + "' matches no scenario of " + places + "; there are " + names_of(all));
+  }
+  std::set<std::string> precisions;
+  for (const Scenario& s : all) precisions.insert(s.precision);
+  precisions.erase("");
+  std::string known;
+  for (const std::string& precision : precisions) known += (known.empty() ? "there are " : ", ") + precision;
+  for (const std::string& glob : choice.precisions) {
+    if (std::none_of(all.begin(), all.end(), [&](const Scenario& s) { return matches({glob}, s.precision); }))
+      throw Failure("--precision '" + glob + "' matches no scenario of " + places + "; " +
+                    (known.empty() ? "none of them has a precision" : known));
+  }
 }
 
 }  // namespace
@@ -157,12 +185,11 @@ std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, co
     std::move(some.begin(), some.end(), std::back_inserter(all));
     places += (places.empty() ? "" : ", ") + folder;
   }
-  std::string known;
-  for (const Scenario& s : all) known += (known.empty() ? "" : ", ") + s.name;
+  refuse_idle(all, choice, places);
+  const std::string known = names_of(all);
   std::erase_if(all, [&](const Scenario& s) { return !chosen(s, choice); });
   if (all.empty())
-    throw Failure((choice.precisions.empty() ? "--only leaves none of " : "--only and --precision leave none of ") +
-                  places + "; there are " + known);
+    throw Failure("--only and --precision together leave no scenario of " + places + "; there are " + known);
   return all;
 }
 

@@ -58,7 +58,8 @@ class SuiteTable {
     std::printf("\n");
     for (const std::string& line : legend(engines)) std::printf("%s\n", line.c_str());
     const Counts n = count(report.at("scenarios"));
-    std::printf("%zu scenarios measured, %zu failed, %zu differ\n", n.measured, n.failed, n.differ);
+    std::printf("%zu scenario%s measured, %zu failed, %zu differ\n", n.measured, n.measured == 1 ? "" : "s", n.failed,
+                n.differ);
   }
 
  private:
@@ -89,8 +90,8 @@ class SuiteTable {
   std::vector<Column> columns_;
 };
 
-Json measure_all(const SuiteOptions& suite, const Common& options, const ScenarioWords& words, SuiteTable& table) {
-  const auto scenarios = find_scenarios(suite.folders, suite.choice);
+Json measure_all(const std::vector<Scenario>& scenarios, const Common& options, const ScenarioWords& words,
+                 SuiteTable& table) {
   Json report = {{"format", kReportFormat},
                  {"date", now()},
                  {"machine", describe_machine()},
@@ -127,15 +128,15 @@ Json shown_report(const std::string& path, const Common& options) {
   return report;
 }
 
-void check_files(const SuiteOptions& suite, const Common& options) {
-  refuse_same_files("--suite", suite.folders);
+void check_files(const SuiteOptions& suite, const Common& options, const std::vector<Scenario>& scenarios) {
   refuse_same_files("--from", suite.from);
   if (suite.from.size() > 1 && (options.json || !suite.report.empty() || !suite.html.empty()))
     throw WrongUsage("--json, --report and --html are about one report, and --from names " +
                      std::to_string(suite.from.size()) + "; --markdown takes several");
-  const std::vector<std::string> read = suite.from.empty() ? std::vector<std::string>{""} : suite.from;
-  for (const std::string& path : read)
-    check_output_files({{"--report", suite.report}, {"--html", suite.html}, {"--markdown", suite.markdown}}, path);
+  std::vector<NamedFile> read;
+  for (const std::string& path : suite.from) read.push_back({"--from", path});
+  for (const Scenario& scenario : scenarios) read.push_back({"--suite", scenario.model});
+  check_output_files({{"--report", suite.report}, {"--html", suite.html}, {"--markdown", suite.markdown}}, read);
 }
 
 }  // namespace
@@ -145,21 +146,21 @@ void SuiteOptions::add(CLI::App& app) {
   const auto file = [&](const char* name, std::string& to, const char* what) {
     app.add_option(name, to, what)->type_name("FILE")->group(kGroup);
   };
-  app.add_option(
-         "--suite", folders,
-         "measure the scenarios that a folder's index.json lists (make zoo writes one), or else every .onnx file "
-         "below it with the input_0.pb, … beside it as inputs and output_0.pb, … as with --expected; each in a "
-         "separate process, in place of one MODEL; may be repeated")
+  app.add_option("--suite", folders,
+                 "measure many models, each in a separate process: the scenarios that the folder's index.json lists "
+                 "(make zoo writes one), or else every .onnx file below the folder, with the inputs input_0.pb, … and "
+                 "the expected outputs output_0.pb, … beside it; may be repeated")
       ->check(existing_folder())
       ->type_name("DIR")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--only", choice.only, "of these, those whose name or model matches; may be repeated")
+  app.add_option("--only", choice.only, "measure only scenarios whose name or model matches; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->group(kGroup);
-  app.add_option("--precision", choice.precisions,
-                 "of these, those whose precision in index.json matches, for example 'float32*'; may be repeated")
+  app.add_option(
+         "--precision", choice.precisions,
+         "measure only scenarios whose precision in index.json matches, for example 'float32*'; may be repeated")
       ->type_name("GLOB")
       ->allow_extra_args(false)
       ->group(kGroup);
@@ -177,13 +178,15 @@ void SuiteOptions::add(CLI::App& app) {
 }
 
 void bench_suite(const SuiteOptions& suite, const Common& options, const ScenarioWords& words) try {
-  check_files(suite, options);
+  refuse_same_files("--suite", suite.folders);
+  const auto scenarios = suite.from.empty() ? find_scenarios(suite.folders, suite.choice) : std::vector<Scenario>();
+  check_files(suite, options, scenarios);
   catch_interrupt();
   std::vector<Json> reports;
   for (const std::string& path : suite.from) reports.push_back(shown_report(path, options));
   if (suite.from.empty()) {
     SuiteTable table(options.threads, options.json);
-    reports.push_back(measure_all(suite, options, words, table));
+    reports.push_back(measure_all(scenarios, options, words, table));
     table.end(reports[0]);
   }
   if (options.json) print_json(reports[0]);
