@@ -1,8 +1,10 @@
 // Packs filters for convolutions of codes.
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "kernels/conv/conv_codes_parts.h"
+#include "kernels/gemm/excess_search.h"
 
 namespace retort::kernels {
 namespace codes_detail {
@@ -56,30 +58,39 @@ struct FilterOrder {
   Patch patch;
   size_t in_c, taps;
   explicit FilterOrder(const CodesConvShape& s) : patch(s), in_c(s.in_c), taps(s.kernel_h * s.kernel_w) {}
-  /// Calls f(k, weight) for the weights of one channel, by increasing k.
+  /// Calls f(k, weights, n) for runs of weights of one channel that lie one after the other in the row, from element k
+  /// on, by increasing k.
   template <typename F>
-  void each(const int8_t* filter, F&& f) const {
+  void each_run(const int8_t* filter, F&& f) const {
+    constexpr size_t kRun = 1024;
+    int8_t run[kRun];
     for (size_t tap = 0; tap < taps; ++tap) {
-      const size_t k = start(tap);
-      for (size_t c = 0; c < in_c; ++c) f(k + c, filter[c * taps + tap]);
+      for (size_t c = 0; c < in_c; c += kRun) {
+        const size_t n = std::min(kRun, in_c - c);
+        const int8_t* const from = filter + c * taps + tap;
+        for (size_t i = 0; i < n && taps > 1; ++i) run[i] = from[i * taps];
+        f(start(tap) + c, taps > 1 ? run : from, n);
+      }
     }
   }
   /// Calls f(k, weight) for the excess of all pairs.
   template <typename F>
   void each_excess(const int8_t* filter, F&& f) const {
     if (in_c % 2 == 0) {  // pairs are of the same tap
-      for (size_t tap = 0; tap < taps; ++tap) {
-        const int8_t* weight = filter + tap;
-        for (size_t c = 0; c < in_c; c += 2, weight += 2 * taps) add_pair(start(tap) + c, weight[0], weight[taps], f);
-      }
+      each_run(filter, [&](size_t k, const int8_t* weights, size_t n) {
+        codes_detail::each_large_pair(
+            weights, n / 2, [&](size_t pair) { add_pair(k + 2 * pair, weights[2 * pair], weights[2 * pair + 1], f); });
+      });
       return;
     }
     size_t before = SIZE_MAX;  // the k of the last weight
     int32_t first = 0;
-    each(filter, [&](size_t k, int32_t weight) {
-      if (k % 2 == 1 && before == k - 1) add_pair(k - 1, first, weight, f);
-      before = k;
-      first = weight;
+    each_run(filter, [&](size_t k, const int8_t* weights, size_t n) {
+      for (size_t i = 0; i < n; ++i, ++k) {
+        if (k % 2 == 1 && before == k - 1) add_pair(k - 1, first, weights[i], f);
+        before = k;
+        first = weights[i];
+      }
     });
   }
 
@@ -99,7 +110,11 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   const auto place = [&](size_t k) { return k / 4 * 4 * width + k % 4; };
   for (size_t o = 0; o < s.out_c; ++o) {
     int8_t* const at = column(o);
-    order.each(filters + o * s.in_c * order.taps, [&](size_t k, int8_t weight) { at[place(k)] = weight; });
+    order.each_run(filters + o * s.in_c * order.taps, [&](size_t k, const int8_t* weights, size_t n) {
+      size_t i = 0;
+      for (; k % 4 == 0 && i + 4 <= n; i += 4) std::memcpy(at + place(k + i), weights + i, 4);
+      for (; i < n; ++i) at[place(k + i)] = weights[i];
+    });
   }
   if (!codes_detail::corrects_pairs(s)) return;
   const size_t panels = conv_codes_places(s) / width;
@@ -112,7 +127,6 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
       weights[place(k)] = int8_t(weights[place(k)] - weight);
       slots.put(chain, o % width, k, weight);
     });
-    chain += slots.chains();
     first[o / width + 1] = uint32_t(chain - reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1));
   }
 }

@@ -195,6 +195,7 @@ TEST_P(ConvCodes, Windows) {
   }
   expect_equal({64, 129, 1, 7, 7, 2, 1, 3});
   expect_equal({300, 12, 1, 2, 2, 1, 1, 0});
+  for (const size_t in_c : {1027, 1028, 2052}) expect_equal({in_c, 17, 1, 2, 2, 1, 1, 0, 3, 3, 1});
 }
 
 TEST_P(ConvCodes, Strips) {

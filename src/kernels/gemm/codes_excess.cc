@@ -10,6 +10,7 @@
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_store-inl.h"
 #include "kernels/gemm/codes_tile.h"
+#include "kernels/gemm/excess_search.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -257,44 +258,24 @@ namespace {
 
 constexpr size_t kMostColumns = 32;  ///< of a panel
 
-/// Whether any of n pairs has an excess. Most groups of pairs have none, and these loops are vectorised.
-bool any_excess(const uint8_t* w0, const uint8_t* w1, size_t n, uint8_t flip) {
-  int16_t any = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const auto sum = int16_t(int8_t(w0[i] ^ flip) + int8_t(w1[i] ^ flip));
-    any |= int16_t(sum > codes_detail::kMostOfPair) | int16_t(sum < -codes_detail::kMostOfPair);
-  }
-  return any != 0;
-}
-bool any_excess(const int8_t* pairs, size_t n) {
-  int16_t any = 0;
-  for (size_t i = 0; i < n; ++i) {
-    int16_t pair;
-    std::memcpy(&pair, pairs + 2 * i, sizeof(pair));
-    const auto sum = int16_t(int16_t(int16_t(pair << 8) >> 8) + int16_t(pair >> 8));
-    any |= int16_t(sum > codes_detail::kMostOfPair) | int16_t(sum < -codes_detail::kMostOfPair);
-  }
-  return any != 0;
-}
-
 /// Calls f(column, k, excess, weights) for the pairs of a packed panel, by increasing k.
 template <typename F>
 void each_excess(int8_t* codes, size_t k, size_t columns, F&& f) {
   const size_t width = codes_panel_width();
   for (size_t i = 0; i + 1 < k; i += 4, codes += 4 * width) {
-    if (!any_excess(codes, 2 * columns)) continue;
-    for (size_t at = 0; at < 4 * columns; at += 2) {
-      const PairExcess excess(codes[at], codes[at + 1]);
-      if (excess.weight != 0 && i + at % 4 + 1 < k)
-        f(at / 4, i + at % 4 + excess.second, excess.weight, codes[at + excess.second]);
-    }
+    codes_detail::each_large_pair(codes, 2 * columns, [&](size_t pair) {
+      int8_t* const weights = codes + 2 * pair;
+      const PairExcess excess(weights[0], weights[1]);
+      const size_t of_k = i + pair % 2 * 2;
+      if (of_k + 1 < k) f(pair / 2, of_k + excess.second, excess.weight, weights[excess.second]);
+    });
   }
 }
 
 }  // namespace
 
 size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
-  constexpr size_t kColumns = 16;
+  constexpr size_t kColumns = 256;  // read from each row at once
   const uint8_t flip = b.is_signed ? 0 : 0x80;
   size_t chains = 0;
   for (size_t j = 0; j < n; j += kColumns) {
@@ -302,11 +283,9 @@ size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
     const size_t columns = std::min(kColumns, n - j);
     for (size_t i = 0; i + 1 < k; i += 2) {
       const uint8_t *w0 = b.bytes(i * stride + j), *w1 = w0 + stride;
-      if (!any_excess(w0, w1, columns, flip)) continue;
-      for (size_t c = 0; c < columns; ++c) {
-        const PairExcess excess(int8_t(w0[c] ^ flip), int8_t(w1[c] ^ flip));
-        if (excess.weight != 0) slots[c].add(excess.weight);
-      }
+      codes_detail::each_large_pair(w0, w1, flip, columns, [&](size_t c) {
+        slots[c].add(PairExcess(int8_t(w0[c] ^ flip), int8_t(w1[c] ^ flip)).weight);
+      });
     }
     for (const ExcessSlots& of_column : slots) chains += of_column.chains();
   }
@@ -324,12 +303,9 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
   for (size_t panel = 0; panel < panels; ++panel) {
     auto* const codes = static_cast<int8_t*>(packed) + panel * codes_panel_bytes(k) + 2 * width * sizeof(int32_t);
     const size_t columns = std::min(width, n - panel * width);
-    ExcessSlots counted[kMostColumns], slots[kMostColumns];
-    ExcessChain* begin[kMostColumns];
-    each_excess(codes, k, columns, [&](size_t c, size_t, int32_t weight, int8_t) { counted[c].add(weight); });
-    for (size_t c = 0; c < columns; end += counted[c++].chains()) begin[c] = end;
+    ExcessSlots slots[kMostColumns];
     each_excess(codes, k, columns, [&](size_t c, size_t at_k, int32_t weight, int8_t& code) {
-      slots[c].put(begin[c], c, at_k, weight);
+      slots[c].put(end, c, at_k, weight);
       code = int8_t(code - weight);
     });
     first[panel + 1] = uint32_t(end - chains);

@@ -41,7 +41,7 @@ struct PairExcess {
       : weight(w0 + w1 - std::clamp(w0 + w1, -kMostOfPair, kMostOfPair)), second(weight > 0 ? w1 > w0 : w1 < w0) {}
 };
 
-/// Distributes the excess of a column over chains: slots 4i to 4i + 3 are chain i.
+/// Distributes the excess of a column over its chains: slots 4i to 4i + 3 are chain i.
 class ExcessSlots {
  public:
   /// The slot of a weight.
@@ -53,17 +53,18 @@ class ExcessSlots {
     return count_++;
   }
   size_t chains() const { return ceil_div(count_, kExcessChain); }
-  /// Adds a weight of element k to `chains`, which are those of its column.
-  void put(ExcessChain* chains, size_t column, size_t k, int32_t weight) {
+  /// Adds a weight of element k to the last chain of its column, or to a new one at `end`.
+  void put(ExcessChain*& end, size_t column, size_t k, int32_t weight) {
     const size_t slot = add(weight);
-    ExcessChain& chain = chains[slot / kExcessChain];
-    chain.set(slot % kExcessChain, k, weight);
-    chain.column = uint32_t(column);
+    if (slot % kExcessChain == 0) last_ = end++;
+    last_->set(slot % kExcessChain, k, weight);
+    last_->column = uint32_t(column);
   }
 
  private:
   size_t count_ = 0;
   int32_t positive_ = 0, negative_ = 0;
+  ExcessChain* last_ = nullptr;
 };
 
 /// Packed excess of several panels: the first chain of each panel and the end of the last one, then all chains.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/elementwise/kernel_testing.h"
+#include "kernels/gemm/excess_search.h"
 
 namespace retort::kernels::codes_detail {
 namespace {
@@ -20,6 +21,28 @@ TEST(CodesExcess, PairsWithoutItDoNotSaturate) {
       ASSERT_TRUE(first >= -128 && second >= -128 && excess.weight >= -128 && excess.weight <= 127);
       const bool saturates = 255 * (w0 + w1) > INT16_MAX || 255 * (w0 + w1) < INT16_MIN;
       ASSERT_EQ(saturates, excess.weight != 0) << w0 << " " << w1;
+    }
+  }
+}
+
+TEST(CodesExcess, SearchesFindAllPairs) {
+  kernels::testing::Random random(7);
+  for (size_t n = 0; n <= 100; ++n) {
+    for (const uint8_t flip : {0, 0x80}) {
+      std::vector<uint8_t> rows[2] = {std::vector<uint8_t>(n), std::vector<uint8_t>(n)};
+      std::vector<int8_t> pairs(2 * n);
+      std::vector<size_t> wanted, found, found_in_rows;
+      for (size_t i = 0; i < 2 * n; ++i) {
+        pairs[i] = int8_t(random.integer(-128, 127));
+        rows[i % 2][i / 2] = uint8_t(pairs[i]) ^ flip;
+      }
+      for (size_t i = 0; i < n; ++i) {
+        if (PairExcess(pairs[2 * i], pairs[2 * i + 1]).weight != 0) wanted.push_back(i);
+      }
+      each_large_pair(pairs.data(), n, [&](size_t i) { found.push_back(i); });
+      each_large_pair(rows[0].data(), rows[1].data(), flip, n, [&](size_t i) { found_in_rows.push_back(i); });
+      EXPECT_EQ(wanted, found) << n;
+      EXPECT_EQ(wanted, found_in_rows) << n;
     }
   }
 }
