@@ -40,6 +40,7 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   PassOptions passes{.level = options.level,
                      .portable = portable,
                      .disabled = options.disabled,
+                     .round_products = options.round_products,
                      .folding = options.folding,
                      .parallel = options.parallel};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {

@@ -26,6 +26,8 @@ constexpr Stage kStages[] = {
     {"sink_constants", 1, &pass_sink_constants},
     // A saved model keeps its types. Without any other pass, too: ONNX Runtime has no arithmetic in 16 bits on the CPU.
     {"widen_half", 0, &pass_widen_half, RuleStage::none, kOurs},
+    // Only if PassOptions::round_products asks for it.
+    {"rounded_products", 2, nullptr, RuleStage::rounded_products, kOurs},
     // Before constant weights are folded: DequantizeLinear would make floats of them.
     {"quantized", 2, nullptr, RuleStage::quantized, kOurs},
     {"constant_folding", 1, &pass_constant_folding},
@@ -59,7 +61,8 @@ class Pipeline {
 
   void run(Graph& graph) {
     for (const Stage& stage : kStages) {
-      const bool wanted = stage.level <= options_.level && (stage.portable || !options_.portable);
+      const bool asked = stage.rules != RuleStage::rounded_products || options_.round_products;
+      const bool wanted = asked && stage.level <= options_.level && (stage.portable || !options_.portable);
       if (wanted && context_.enabled(stage.name)) run(stage, graph);
     }
   }

@@ -35,6 +35,8 @@ struct PassOptions {
   /// Skips the stages that make operators of the domains `retort` and `com.microsoft`, so that the result can be saved.
   bool portable = false;
   std::vector<std::string> disabled;  ///< names of passes and rules to skip
+  /// Whether floats that are multiplied by constant codes are rounded to 8 bits, as ONNX Runtime does.
+  bool round_products = false;
   FoldLimits folding;
   Parallel parallel;  ///< for constant folding; once it is cancelled, optimize() throws model_load_canceled
   /// Receives a report of each pass that ran, in order. May be empty.

@@ -45,6 +45,7 @@ struct Pass {
 /// The stages that apply rules. optimize.cc has their order and says what each does.
 enum class RuleStage : uint8_t {
   none,
+  rounded_products,
   quantized,
   cleanup,
   idioms,

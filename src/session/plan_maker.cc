@@ -85,6 +85,8 @@ LowerOptions PlanMaker::lower_options(const std::atomic<bool>* cancel) const {
   lower.folding.quantize = !options.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options.config_entry("optimization.disable_specified_optimizers"));
   if (options.config_on("session.disable_quant_qdq")) lower.disabled.emplace_back("quantized");
+  constexpr size_t kRounded = 4;
+  lower.round_products = options.config_number("session.qdq_matmulnbits_accuracy_level") == kRounded;
   lower.parallel = Parallel(&parts_.threads, cancel);
   return lower;
 }

@@ -21,6 +21,14 @@ TEST_F(PlanMakerTest, QuantisedModelsCanBeComputedInFloats) {
   EXPECT_EQ(plans.lower_options(nullptr).disabled, (std::vector<std::string>{"quantized"}));
 }
 
+TEST_F(PlanMakerTest, OnlyLevelFourRoundsProducts) {
+  EXPECT_FALSE(plans.lower_options(nullptr).round_products);
+  for (const char* level : {"0", "1", "2", "3", "4"}) {
+    options.config["session.qdq_matmulnbits_accuracy_level"] = level;
+    EXPECT_EQ(plans.lower_options(nullptr).round_products, *level == '4') << level;
+  }
+}
+
 TEST_F(PlanMakerTest, LoweringFollowsOptions) {
   options.optimization = OptimizationLevel::basic;
   options.config["session.strict_shape_type_inference"] = "1";

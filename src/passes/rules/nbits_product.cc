@@ -1,5 +1,8 @@
 // A product by constant codes of 4 or 8 bits, whose other side has floats: MatMulNBits reads the codes, while
 // DequantizeLinear would make floats of them in every run. Speeds up models whose weights alone are quantised.
+//
+// session.qdq_matmulnbits_accuracy_level = 4 asks for the rounded form: the floats are rounded to 8 bits block by block,
+// in the blocks that ONNX Runtime makes then.
 #include <algorithm>
 #include <bit>
 
@@ -38,7 +41,8 @@ struct BlockCodes {
   uint8_t zero(size_t b, size_t column) const { return zeros ? unsigned_code(*zeros, parameter(b, column)) : flip(); }
 };
 
-std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
+/// `usual` is the block of codes that have no parameters of blocks.
+std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned, uint64_t usual) {
   const Node* n = producer_of(g, v, "DequantizeLinear");
   if (!n || !is_float32(g, v) || !is_float32(g, n->inputs[1])) return std::nullopt;
   BlockCodes b{g.constant(n->inputs[0]), g.constant(n->inputs[1]), nullptr, turned, false, 0, 0, 0};
@@ -55,8 +59,8 @@ std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned) {
   // One scale has no axis: the attribute may have any value then.
   const bool single = !b.by_block && b.scales->count() == 1;
   const size_t axis = single ? 1 - k_axis : normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
-  constexpr uint64_t kLeast = 16, kMost = 256, kUsual = 128;
-  b.block = size_t(b.by_block ? block : std::clamp(std::bit_ceil(uint64_t(b.k)), kLeast, kUsual));
+  constexpr uint64_t kLeast = 16, kMost = 256;
+  b.block = size_t(b.by_block ? block : std::clamp(std::bit_ceil(uint64_t(b.k)), kLeast, usual));
   if (b.by_block && (axis != k_axis || !std::has_single_bit(block) || block < kLeast || block > kMost))
     return std::nullopt;
   if (!b.by_block && axis == k_axis) return std::nullopt;
@@ -95,6 +99,7 @@ std::vector<Tensor> packed_weights(const BlockCodes& b) {
   return {std::move(codes), std::move(scales), std::move(zeros)};
 }
 
+template <bool kRounded>
 std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   const bool gemm = n.type == "Gemm";
   const auto is = [&](const char* name, auto wanted) {
@@ -104,7 +109,8 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   const ValueId a = n.inputs[0], c = n.input(2);
   const Shape* a_shape = shape_of(g, a);
   if (!is_float32(g, a) || !a_shape || a_shape->rank() < 2 || codes_of(g, a)) return std::nullopt;
-  const auto b = block_codes(g, n.inputs[1], gemm && n.attributes.get_or<int64_t>("transB", 0) != 0);
+  constexpr uint64_t kUsual = kRounded ? 32 : 128;
+  const auto b = block_codes(g, n.inputs[1], gemm && n.attributes.get_or<int64_t>("transB", 0) != 0, kUsual);
   if (!b) return std::nullopt;
   if (c != ValueId::none) {
     const Shape* shape = shape_of(g, c);
@@ -120,6 +126,7 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   attributes.set("N", int64_t(b->n));
   attributes.set("bits", int64_t(b->bits()));
   attributes.set("block_size", int64_t(b->block));
+  if constexpr (kRounded) attributes.set("accuracy_level", int64_t(4));
   p.replace(n.outputs[0], p.add({.type = "MatMulNBits",
                                  .inputs = std::move(inputs),
                                  .attributes = std::move(attributes),
@@ -129,8 +136,10 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
 }
 
 constexpr Rule kNBitsProductRules[] = {
-    {"nbits_gemm", "Gemm", match_nbits_product, {RuleStage::quantized}},
-    {"nbits_matmul", "MatMul", match_nbits_product, {RuleStage::quantized}},
+    {"rounded_gemm", "Gemm", match_nbits_product<true>, {RuleStage::rounded_products}},
+    {"rounded_matmul", "MatMul", match_nbits_product<true>, {RuleStage::rounded_products}},
+    {"nbits_gemm", "Gemm", match_nbits_product<false>, {RuleStage::quantized}},
+    {"nbits_matmul", "MatMul", match_nbits_product<false>, {RuleStage::quantized}},
 };
 
 }  // namespace

@@ -50,6 +50,41 @@ const RuleExample example_of_a_product_with_one_scale("nbits_product_with_one_sc
 }
 )");
 
+/// The graph after a rule that rounds, whose numbers differ: session/engine_tests/rounded_products_test.cc has them.
+std::string rounded(void (*build)(TestGraph&), std::string_view rule) {
+  TestGraph t;
+  build(t);
+  PassOptions options;
+  PassContext context(options);
+  rewrite(t.g, rules_named({&rule, 1}), context);
+  verify(t.g);
+  return renumbered(print(t.g));
+}
+
+TEST(NBitsProduct, RoundedProductsHaveSmallBlocks) {
+  EXPECT_EQ(rounded(a_product_by_columns, "rounded_matmul"), R"(graph(x: float32[2,40]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=40, N=3, accuracy_level=4, bits=8, block_size=32}
+  return y
+}
+)");
+  EXPECT_EQ(rounded(a_turned_product_by_blocks, "rounded_gemm"), R"(graph(x: float32[2,48]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1, _, bias) {K=48, N=3, accuracy_level=4, bits=4, block_size=16}
+  return y
+}
+)");
+}
+
+TEST(NBitsProduct, OnlyThoseWhoAskGetRoundedProducts) {
+  for (const bool asked : {false, true}) {
+    TestGraph t;
+    a_product_by_columns(t);
+    PassOptions options;
+    options.round_products = asked;
+    optimize(t.g, options);
+    EXPECT_EQ(print(t.g).find("accuracy_level=4") != std::string::npos, asked);
+  }
+}
+
 /// Scales along K that are not those of blocks belong to rows of B.
 TEST(NBitsProduct, ScalesOfRowsStay) {
   TestGraph t;

@@ -100,15 +100,19 @@ INSTANTIATE_TEST_SUITE_P(Examples, Optimizer,
 
 TEST(OptimizerExamples, MakeEveryPassDoSomething) {
   std::set<std::string> done;
-  for (const OptimizerExample& example : optimizer_examples()) {
+  const auto optimize_example = [&](const OptimizerExample& example, bool round_products) {
     TestGraph t;
     example.build(t);
     PassOptions options;
+    options.round_products = round_products;
     options.report = [&](const PassReport& r) {
       if (r.changes()) done.emplace(r.name);
       for (const auto& [what, times] : r.counts) done.insert(what);
     };
     optimize(t.g, options);
+  };
+  for (const OptimizerExample& example : optimizer_examples()) {
+    for (const bool round_products : {false, true}) optimize_example(example, round_products);
   }
   for (const std::string& name : pass_names()) EXPECT_TRUE(done.contains(name)) << name << " changed no example";
 }
