@@ -12,14 +12,13 @@ namespace {
 struct DynamicTimeWarping {
   void infer(InferContext& c) const {
     c.set(0, DType::i32);
-    const Shape& x = c.shape(0);
-    require(x.rank() == 2 || (x.rank() == 3 && may_equal(x[0], 1)), ErrorCode::invalid_argument,
-            "input of shape {}, expected [M, N] or [1, M, N]", c.dims().text(x));
+    check_shape(c.shape(0), c.dims().text(c.shape(0)));
     c.set(0, DType::i32, {2, c.unknown_extent()});
   }
 
   void run(RunContext& c) const {
     const Shape& x = c.shape(0);
+    check_shape(x, to_string(x));
     const auto rows = size_t(x[x.rank() - 2]), columns = size_t(x.back());
     const std::vector<uint8_t> ways = steps(c.input<float>(0).data(), rows, columns, c.parallel());
     std::vector<std::pair<int32_t, int32_t>> path;  // backwards
@@ -38,6 +37,11 @@ struct DynamicTimeWarping {
   }
 
  private:
+  static void check_shape(const Shape& x, const std::string& text) {
+    require(x.rank() == 2 || (x.rank() == 3 && may_equal(x[0], 1)), ErrorCode::invalid_argument,
+            "input of shape {}, expected [M, N] or [1, M, N]", text);
+  }
+
   enum Way : uint8_t { kBoth, kDown, kRight };
   // For each element, the last step of the cheapest path to it.
   static std::vector<uint8_t> steps(const float* x, size_t rows, size_t columns, const Parallel& run) {

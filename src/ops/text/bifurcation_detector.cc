@@ -25,8 +25,7 @@ struct BifurcationDetector {
     c.set(0, DType::i64);
     c.set(1, DType::i64);
     for (size_t i : {kSource, kTokens, kPredicted}) {
-      require(!c.has(i) || c.rank(i) == 1, ErrorCode::invalid_argument, "input {} has shape {}, expected a vector", i,
-              c.has(i) ? c.dims().text(c.shape(i)) : "");
+      if (c.has(i)) check_vector(i, c.shape(i), c.dims().text(c.shape(i)));
     }
     c.set(1, DType::i64, c.shape(kMatch));
     c.set(0, DType::i64, {c.has(kPredicted) ? c.unknown_extent() : c.shape(kTokens)[0]});
@@ -35,6 +34,9 @@ struct BifurcationDetector {
   void run(RunContext& c) const {
     require(c.count(kMatch) == 1, ErrorCode::invalid_argument, "prev_suffix_match_idx of shape {}, expected one number",
             to_string(c.shape(kMatch)));
+    for (size_t i : {kSource, kTokens, kPredicted}) {
+      if (c.has(i)) check_vector(i, c.shape(i), to_string(c.shape(i)));
+    }
     const Tokens source = c.input<int64_t>(kSource), before = c.input<int64_t>(kTokens);
     const Tokens taken = c.has(kPredicted) ? accepted(c, source) : Tokens{};
     const size_t count = before.size() + taken.size();
@@ -44,6 +46,10 @@ struct BifurcationDetector {
   }
 
  private:
+  static void check_vector(size_t i, const Shape& x, const std::string& text) {
+    require(x.rank() == 1, ErrorCode::invalid_argument, "input {} has shape {}, expected a vector", i, text);
+  }
+
   static Tokens accepted(const RunContext& c, Tokens source) {
     const int64_t from = c.input<int64_t>(kMatch)[0], length = int64_t(source.size());
     require(from >= 0 && from <= length, ErrorCode::invalid_argument,

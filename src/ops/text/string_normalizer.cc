@@ -37,8 +37,7 @@ struct StringNormalizer {
   void infer(InferContext& c) const {
     c.set(0, DType::string);
     const Shape& x = c.shape(0);
-    require(x.rank() == 1 || (x.rank() == 2 && (!is_known(x[0]) || x[0] == 1)), ErrorCode::invalid_argument,
-            "X has shape {}, expected [C] or [1, C]", c.dims().text(x));
+    check_shape(x, c.dims().text(x));
     if (stop_words.empty() && is_known(x.back()) && x.back() > 0) return c.set(0, DType::string, x);
     const Dim kept = c.unknown_extent();
     c.set(0, DType::string, x.rank() == 1 ? Shape{kept} : Shape{1, kept});
@@ -64,7 +63,13 @@ struct StringNormalizer {
   }
   std::unique_ptr<State> prepare(PrepareContext&) const { return stops(); }
 
+  static void check_shape(const Shape& x, const std::string& text) {
+    require(x.rank() == 1 || (x.rank() == 2 && (!is_known(x[0]) || x[0] == 1)), ErrorCode::invalid_argument,
+            "X has shape {}, expected [C] or [1, C]", text);
+  }
+
   void run(RunContext& c) const {
+    check_shape(c.shape(0), to_string(c.shape(0)));
     if (const auto* state = c.state<StopWords>()) return normalize(c, *state);
     normalize(c, *stops());
   }

@@ -60,14 +60,14 @@ struct Tokenizer {
   void infer(InferContext& c) const {
     c.set(0, DType::string);
     Shape y = c.shape(0);
-    require(y.rank() == 1 || y.rank() == 2, ErrorCode::invalid_argument, "X of shape {}, expected [C] or [N, C]",
-            c.dims().text(y));
+    check_shape(y, c.dims().text(y));
     y.push_back(c.unknown_extent());
     c.set(0, DType::string, y);
   }
   std::unique_ptr<State> prepare(PrepareContext&) const { return std::make_unique<Compiled>(patterns()); }
 
   void run(RunContext& c) const {
+    check_shape(c.shape(0), to_string(c.shape(0)));
     const std::optional<Compiled> own = c.state<Compiled>() ? std::nullopt : std::optional<Compiled>(patterns());
     const std::vector<Regex>& found = own ? own->patterns : c.state<Compiled>()->patterns;
     std::vector<Texts> all;
@@ -92,6 +92,10 @@ struct Tokenizer {
   }
 
  private:
+  static void check_shape(const Shape& x, const std::string& text) {
+    require(x.rank() == 1 || x.rank() == 2, ErrorCode::invalid_argument, "X of shape {}, expected [C] or [N, C]", text);
+  }
+
   static Texts single(Text text) {
     Texts tokens;
     for (size_t at = 0; at < text.size();) {
