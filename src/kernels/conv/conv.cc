@@ -142,8 +142,7 @@ RowsPlan plan_rows(const ConvShape& s, bool bf16) {
   constexpr size_t kMinColumns = 128;
   // Weights are read once for each block, so there should be few blocks.
   constexpr size_t kFewPixels = 64, kMaxPixels = 240;
-  constexpr size_t kSlack = 16;    // in floats: copies write whole vectors
-  constexpr size_t kAmxSpeed = 8;  // beside other instructions; processors with AMX have 2 MiB of second-level cache
+  constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
   RowsPlan p;
   p.group_in = s.in_c / s.groups;
   p.group_out = s.out_c / s.groups;
@@ -155,8 +154,9 @@ RowsPlan plan_rows(const ConvShape& s, bool bf16) {
     p.image_bytes = round_up(s.batch * s.in_h * s.in_w * bf16_pairs(s.in_c) * sizeof(float), 64);
   const size_t pixels = std::max<size_t>(s.out_pixels(), 1);
   const bool amx = bf16 && has_bf16_tiles();
+  // Processors with AMX have 2 MiB of second-level cache.
   const size_t fitting = (amx ? 2 : 1) * kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
-  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c / (amx ? kAmxSpeed : 1)), s.groups);
+  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c / (amx ? kTilesSpeed : 1)), s.groups);
   p.blocks =
       std::max(ceil_div(pixels, std::clamp(fitting, kFewPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
   p.block_pixels = ceil_div(pixels, p.blocks);

@@ -69,10 +69,6 @@ size_t gemm_scratch_bytes(size_t m, size_t n, size_t k, int workers) {
   return gemm_detail::strassen_bytes(gemm_detail::plan_strassen(m, n, k, workers), workers);
 }
 
-namespace {
-constexpr size_t kAmxSpeed = 8;  // beside other instructions
-}
-
 void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   if (whole.m == 0 || whole.n == 0) return;
   if (scratch && whole.packed_b.fit && gemm_detail::strassen_pays(whole.m, whole.n, whole.k)) {
@@ -82,7 +78,7 @@ void gemm(const GemmArgs& whole, const Parallel& par, void* scratch) noexcept {
   GemmArgs args = whole;
   args.run = &par;
   const bool by_amx = args.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles();
-  const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k, by_amx ? kAmxSpeed : 1);
+  const gemm_detail::Grid grid = gemm_detail::make_grid(args.m, args.n, args.k, by_amx ? kTilesSpeed : 1);
   const auto compute = gemm_detail::select_gemm_part();
   const GridOrder order(grid.row_blocks, grid.column_groups, par.workers());
   par.for_each(order.tasks(), [&](size_t task, int) {

@@ -17,6 +17,8 @@ namespace retort::kernels {
 bool has_bf16_products();
 /// Whether it also has AMX with bfloat16 numbers, which multiplies all but a few rows.
 bool has_bf16_tiles();
+/// How many times as fast products by AMX are about as those in float32, for the size of tasks.
+inline constexpr size_t kTilesSpeed = 8;
 /// Pairs that hold k numbers.
 constexpr size_t bf16_pairs(size_t k) { return (k + 1) / 2; }
 /// Length in floats of a row of A that is rounded: pairs, and zeros up to whole cache lines.
