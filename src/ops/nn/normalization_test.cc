@@ -164,7 +164,7 @@ const OpTest mean_variance(
      {.about = "the default axes of a matrix are its first one",
       .inputs = {f32({2, 3}, {1, 3, 5, 3, 1, 5})},
       .outputs = {f32({2, 3}, {-1, 1, 0, 1, -1, 0})}},
-     {.about = "axes that are not there",
+     {.about = "axes that do not exist",
       .attributes = {{"axes", std::vector<int64_t>{7, -7, -1}}},
       .inputs = {f32({2, 2}, {1, 3, 5, -1})},
       .outputs = {f32({2, 2}, {-1, 1, 1, -1})}},

@@ -73,7 +73,7 @@ def layer_normalization(case):
 @recipe("MeanVarianceNormalization")
 def mean_variance_normalization(case):
     case.attr("axes", sorted(case.r.sample(range(4), case.dim(1, 4))), 0.5)
-    rank = case.dim(1, 5) if case.maybe(0.2) else 4  # axes that are not there are without effect
+    rank = case.dim(1, 5) if case.maybe(0.2) else 4  # axes that do not exist have no effect
     case.input("T", tuple(case.dim(1, 5) for _ in range(rank)), "normal")
 
 
