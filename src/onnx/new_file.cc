@@ -85,6 +85,10 @@ void NewFile::write_at(size_t offset, std::string_view bytes) {
   });
 }
 
+bool NewFile::take_free_name() {
+  return linkat(AT_FDCWD, entry_of(fd_).c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 void NewFile::give_name() {
   const std::string name = temporary_name(path_);  // linkat() does not replace a file, and rename() needs a name
   if (linkat(AT_FDCWD, entry_of(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
@@ -109,8 +113,8 @@ void NewFile::give_name() {
 }
 
 void NewFile::finish() {
-  if (temporary_.empty()) give_name();
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
+  if (temporary_.empty() && !take_free_name()) give_name();
+  if (!temporary_.empty() && rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_);
   close(fd_);
   fd_ = -1;
 }

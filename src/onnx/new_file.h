@@ -19,6 +19,8 @@ class NewFile {
 
  private:
   void open_named();
+  /// Gives a file without a name its own, if no file has that: then nothing is left of a process that is killed.
+  bool take_free_name();
   void give_name();
 
   std::string path_, temporary_;  ///< the second is empty as long as the file has no name

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +15,8 @@ from onnx import numpy_helper
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.abspath(os.environ.get("RETORT_CLI", os.path.join(ROOT, "out", "bin", "retort")))
 DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+# In the background, a shell starts programs that ignore this signal, and the tool would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def retort(*words):

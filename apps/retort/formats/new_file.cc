@@ -94,6 +94,10 @@ void NewFile::write(const std::string& bytes) {
 
 std::string NewFile::place() const { return entry_of(file_); }
 
+bool NewFile::take_free_name() {
+  return linkat(AT_FDCWD, place().c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 void NewFile::give_name() {
   const std::string name = temporary_name(target_);  // linkat() does not replace a file, and rename() needs a name
   if (linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
@@ -119,8 +123,8 @@ void NewFile::give_name() {
 }
 
 void NewFile::finish() {
-  if (!direct_ && temporary_.empty()) give_name();
-  if (!direct_ && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
+  if (!direct_ && temporary_.empty() && !take_free_name()) give_name();
+  if (!temporary_.empty() && rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();
   if (close(std::exchange(file_, -1)) != 0) fail();  // a network file system may tell of a full disk only now
 }

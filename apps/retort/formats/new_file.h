@@ -30,6 +30,8 @@ class NewFile {
   /// Opens the new file in the folder of the old one; file_ is negative if it cannot be made.
   void open_beside();
   void open_named();
+  /// Gives a file without a name its own, if no file has that: then nothing is left of a process that is killed.
+  bool take_free_name();
   void give_name();
   void discard();
   std::string path_, target_, temporary_;  ///< temporary_: empty as long as the file has no name
