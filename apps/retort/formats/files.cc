@@ -104,7 +104,10 @@ void check_can_write(const std::string& to, bool file) {
   while (!fs::exists(place, error) && place.has_relative_path() && (!file || place == target))
     place = place.parent_path();
   const bool exists = file && place == target;
-  if (fs::is_directory(place, error) == exists)
+  const bool folder = fs::is_directory(place, error);
+  if (error == std::errc::permission_denied)
+    throw Failure("cannot write '" + to + "': '" + place.string() + "': " + error.message());
+  if (folder == exists)
     throw Failure("cannot write '" + to + "': '" + place.string() + (exists ? "' is a folder" : "' is not a folder"));
   if (access(place.c_str(), W_OK) != 0)
     throw Failure("cannot write '" + to + "': '" + place.string() + "': " + std::strerror(errno));
