@@ -23,6 +23,9 @@ add_compile_definitions($<$<BOOL:${RETORT_VERIFY}>:RETORT_VERIFY>)
 if(RETORT_SANITIZE)
   add_compile_options(-fsanitize=${RETORT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_compile_options(-Wno-array-bounds)  # GCC 12 warns of concatenated strings in the code that sanitizers instrument
+  if(RETORT_SANITIZE MATCHES "address")  # it reports accesses by null pointers itself; the preset ubsan keeps the other checks
+    add_compile_options(-fno-sanitize=null)  # a quarter of the time to compile
+  endif()
   add_link_options(-fsanitize=${RETORT_SANITIZE})
 endif()
 add_compile_options($<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)

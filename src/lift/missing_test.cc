@@ -1,4 +1,5 @@
 // All operators that cannot run are told at once.
+#include "base/sanitized_testing.h"
 #include "lift/lift_testing.h"
 #include "lift/rewriter.h"
 
@@ -180,13 +181,17 @@ void lift_incomplete(const LiftRule& rule, const ValueType& type, size_t count, 
 }
 
 TEST(Missing, InputsAreErrorsInEveryRule) {
+  const size_t step = sanitized() ? 7 : 1;  // of the cases
+  size_t number = 0;
   for (const LiftRules* file : lift_rule_table()) {
     for (const LiftRule& rule : *file) {
       SCOPED_TRACE(cat("{}.{} {}", rule.domain, rule.type, rule.to));
       for (const ValueType& type : {ValueType::tensor(DType::f32), ValueType::tensor(DType::f32, {1, 8, 4, 4}),
                                     ValueType::tensor(DType::u8, {8}), ValueType::tensor(DType::i64, {1})}) {
         for (size_t count = 0; count < 10; ++count) {
-          for (size_t omitted = 0; omitted <= count; ++omitted) lift_incomplete(rule, type, count, omitted);
+          for (size_t omitted = 0; omitted <= count; ++omitted) {
+            if (number++ % step == 0) lift_incomplete(rule, type, count, omitted);
+          }
         }
       }
     }

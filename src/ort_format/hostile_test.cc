@@ -2,6 +2,7 @@
 #include <ctime>
 #include <random>
 
+#include "base/sanitized_testing.h"
 #include "ort_format/flat_testing.h"
 
 namespace retort::ort_format {
@@ -41,7 +42,7 @@ TEST(HostileOrtFormat, every_bit) {
   const std::string good = small_model();
   ASSERT_TRUE(survives(good));
   size_t read = 0;
-  for (size_t i = 0; i < good.size() * 8; ++i) {
+  for (size_t i = 0; i < good.size() * 8; i += sanitized() ? 5 : 1) {
     std::string bad = good;
     bad[i / 8] = char(bad[i / 8] ^ 1 << i % 8);
     read += survives(bad);

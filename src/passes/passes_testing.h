@@ -2,10 +2,11 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <random>
-#include <regex>
 
 #include "ops/evaluate.h"
 #include "passes/pass.h"
@@ -140,20 +141,24 @@ inline void expect_equal_results(const std::vector<Tensor>& want, const std::vec
 
 /// Numbers the values that passes have made in the text by their first appearance: "Conv#1" is the first Conv#. The
 /// numbers of the graph itself count every name that was ever requested.
-inline std::string renumbered(const std::string& text) {
-  static const std::regex made(R"((\w+)#\d+)");
+inline std::string renumbered(const std::string& text) {  // <regex> would take most of the time to compile a test
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   std::map<std::string, std::string> names;
   std::map<std::string, int> counts;
   std::string result;
-  auto rest = text.begin();
-  for (std::sregex_iterator m(text.begin(), text.end(), made), end; m != end; ++m) {
-    const std::string base = (*m)[1];
-    const auto [name, fresh] = names.try_emplace(m->str());
-    if (fresh) name->second = base + "#" + std::to_string(++counts[base]);
-    result.append(rest, (*m)[0].first).append(name->second);
-    rest = (*m)[0].second;
+  size_t done = 0;
+  for (size_t hash = text.find('#'); hash != std::string::npos; hash = text.find('#', hash + 1)) {
+    size_t first = hash;
+    while (first > done && is_word(text[first - 1])) --first;
+    const size_t last = std::min(text.find_first_not_of("0123456789", hash + 1), text.size());
+    if (first == hash || last == hash + 1) continue;
+    const std::string base = text.substr(first, hash - first);
+    const auto [name, fresh] = names.try_emplace(text.substr(first, last - first));
+    if (fresh) name->second = cat("{}#{}", base, ++counts[base]);
+    result.append(text, done, first - done).append(name->second);
+    done = last;
   }
-  return result.append(rest, text.end());
+  return result.append(text, done);
 }
 
 /// Runs `change` on the graph; checks consistency, the text afterwards (see renumbered()) and that results are equal.

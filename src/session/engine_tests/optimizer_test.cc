@@ -19,6 +19,21 @@ std::set<std::string> pass_names() {
   return names;
 }
 
+// The stages and rules that change this example.
+std::set<std::string> effective_passes(const OptimizerExample& example, bool round_products = false) {
+  TestGraph t;
+  example.build(t);
+  std::set<std::string> effective;
+  PassOptions options;
+  options.round_products = round_products;
+  options.report = [&](const PassReport& r) {
+    if (r.changes()) effective.emplace(r.name);
+    for (const auto& [what, times] : r.counts) effective.insert(what);
+  };
+  optimize(t.g, options);
+  return effective;
+}
+
 std::string joined(const std::set<std::string>& names) {
   std::string list;
   for (const std::string& n : names) list += n + ";";
@@ -87,8 +102,11 @@ TEST_P(Optimizer, EachStageAlone) {
   }
 }
 
+// Leaving out one that changes nothing would be the same run again.
 TEST_P(Optimizer, EachPassLeftOut) {
-  for (const std::string& name : pass_names()) {
+  const std::set<std::string> names = pass_names();
+  for (const std::string& name : effective_passes(GetParam())) {
+    if (!names.contains(name)) continue;  // a kind of change that has no switch
     SCOPED_TRACE(name);
     expect_same(without({name}));
   }
@@ -100,19 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Examples, Optimizer,
 
 TEST(OptimizerExamples, MakeEveryPassDoSomething) {
   std::set<std::string> done;
-  const auto optimize_example = [&](const OptimizerExample& example, bool round_products) {
-    TestGraph t;
-    example.build(t);
-    PassOptions options;
-    options.round_products = round_products;
-    options.report = [&](const PassReport& r) {
-      if (r.changes()) done.emplace(r.name);
-      for (const auto& [what, times] : r.counts) done.insert(what);
-    };
-    optimize(t.g, options);
-  };
   for (const OptimizerExample& example : optimizer_examples()) {
-    for (const bool round_products : {false, true}) optimize_example(example, round_products);
+    for (const bool round_products : {false, true}) done.merge(effective_passes(example, round_products));
   }
   for (const std::string& name : pass_names()) EXPECT_TRUE(done.contains(name)) << name << " changed no example";
 }
