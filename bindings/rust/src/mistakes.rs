@@ -5,28 +5,32 @@ use crate::ports::{Ports, ValueType};
 use crate::value::{Value, ValueKind};
 
 /// Adds the name of an input that was not given, or that was given a value of the wrong type: ONNX Runtime names only
-/// the types, or the operator that lacks an input. `inputs` are those of the run, each with its index in the session.
+/// the types, or the operator that lacks an input. A message that names an input stays as it is, because a second name
+/// would belong to another mistake. `inputs` are those of the run, each with its index in the session.
 #[cold]
 pub(crate) fn named<'v>(ports: &Ports, inputs: impl Iterator<Item = (usize, &'v Value)>, error: OnnxError) -> OnnxError {
-    let inputs: Vec<(usize, &Value)> = inputs.collect();
-    if let Some(missing) = missing(ports, &inputs) {
-        if error.message.contains(&format!("'{missing}'")) {
-            return error;
-        }
-        return OnnxError::new(error.code, format!("input '{missing}' was not given: {}", error.message));
-    }
-    if error.code != OrtErrorCode::InvalidArgument {
+    if ports.inputs.iter().any(|info| names(&error.message, &info.name)) {
         return error;
     }
-    for (at, value) in inputs {
-        let info = &ports.inputs[at];
-        let Some((wanted, found)) = mismatch(&info.value_type, value) else { continue };
-        if !error.message.contains(&format!("'{}'", info.name)) {
-            let message = format!("input '{}' needs a value of type {wanted}, but {found} was given: {}", info.name, error.message);
+    let inputs: Vec<(usize, &Value)> = inputs.collect();
+    // The library looks for inputs of wrong types first, and has a code of its own for them.
+    if error.code == OrtErrorCode::InvalidArgument {
+        let mut wrong = inputs.iter().filter_map(|(at, value)| {
+            let info = &ports.inputs[*at];
+            mismatch(&info.value_type, value).map(|(wanted, found)| (&info.name, wanted, found))
+        });
+        if let Some((name, wanted, found)) = wrong.next() {
+            let message = format!("input '{name}' needs a value of type {wanted}, but {found} was given: {}", error.message);
             return OnnxError::new(error.code, message);
         }
     }
-    error
+    let Some(missing) = missing(ports, &inputs) else { return error };
+    OnnxError::new(error.code, format!("input '{missing}' was not given: {}", error.message))
+}
+
+/// Returns whether a message names an input of the model, as Retort (`input 'x'`) or as ONNX Runtime (`input: x Got`).
+fn names(message: &str, input: &str) -> bool {
+    message.contains(&format!("input '{input}'")) || message.contains(&format!("input: {input} "))
 }
 
 /// Says how to make a session with enough threads for asynchronous runs. ONNX Runtime's message names its own function.

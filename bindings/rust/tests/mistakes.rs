@@ -68,6 +68,34 @@ fn an_input_that_is_not_given() {
     assert_eq!(binding.output("sum").unwrap().extract_tensor::<f32>().unwrap(), [2.0, 4.0]);
 }
 
+/// Of two mistakes, the error tells one: it does not explain that of one input by that of the other.
+#[test]
+fn two_mistakes_at_once() {
+    let session = add(&["n"]);
+    let (whole, texts) = (Value::from_slice(&[2], &[1i64, 2]).unwrap(), Value::from_strings(&[2], &["1", "2"]).unwrap());
+    let tall = floats(&[1, 2], &[1.0, 2.0]);
+    let cases = [
+        (vec![("x", &whole)], "x", "y"),
+        (vec![("y", &whole)], "y", "x"),
+        (vec![("x", &tall)], "x", "y"),
+        (vec![("x", &whole), ("y", &texts)], "x", "y"),
+        (vec![("x", &tall), ("y", &texts)], "x", "y"),
+    ];
+    for (inputs, told, other) in cases {
+        let by_name = session.run(&inputs, &["sum"]).unwrap_err();
+        let mut binding = session.io_binding().unwrap();
+        for (name, value) in inputs {
+            binding.bind_input(name, value.try_clone().unwrap()).unwrap();
+        }
+        binding.bind_output("sum", Value::zeros::<f32>(&[2]).unwrap()).unwrap();
+        for error in [by_name, binding.run().unwrap_err()] {
+            assert_eq!(error.code, OrtErrorCode::InvalidArgument, "{error}");
+            assert!(error.message.contains(&format!("input '{told}'")) || error.message.contains(&format!("input: {told}")), "{error}");
+            assert!(!error.message.contains(&format!("input '{other}'")), "{error}");
+        }
+    }
+}
+
 #[test]
 fn no_output_is_named_or_bound() {
     let session = add(&["2"]);
