@@ -117,7 +117,7 @@ final class BoundResults {
       api.check(api.c.synchronizeBoundOutputs(binding.address));
       for (var entry : all.entrySet()) {
         ValueHandle value = entry.getValue();
-        boolean there = value.type() != ValueType.TENSOR || value.device().isHostAccessible();
+        boolean there = isThere(entry.getKey(), value);
         ValueHandle copied = there ? held(value) : binding.copyOf(entry.getKey());
         ValueHandle result = copied != null ? copied : ValueMaker.onHost(api, value.descriptor());
         host.put(entry.getKey(), result);
@@ -130,6 +130,15 @@ final class BoundResults {
     } catch (RuntimeException e) {
       host.values().forEach(Handle::release);
       throw e;
+    }
+  }
+
+  /** Returns whether an output can be read on the host; the exception for one without contents names it. */
+  private static boolean isThere(String name, ValueHandle value) {
+    try {
+      return value.type() != ValueType.TENSOR || value.device().isHostAccessible();
+    } catch (OrtException e) {
+      throw new OrtException(e.code(), "output '" + name + "': " + e.getMessage(), e);
     }
   }
 

@@ -4,6 +4,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.function.BiFunction;
 
 /**
@@ -36,6 +37,7 @@ public final class LoraAdapter extends NativeObject {
    * @throws OrtException if the file is not an adapter, or the library is older than 1.20
    */
   public static LoraAdapter create(OrtEnvironmentFFM env, Path file) {
+    Objects.requireNonNull(file, "file");
     return make(env, (arena, out) -> env.api().c.createLoraAdapter(OrtApiFFM.path(arena, file), MemorySegment.NULL, out));
   }
 
@@ -49,11 +51,12 @@ public final class LoraAdapter extends NativeObject {
    * @throws OrtException if the bytes are not an adapter, or the library is older than 1.20
    */
   public static LoraAdapter create(OrtEnvironmentFFM env, byte[] adapter) {
+    Objects.requireNonNull(adapter, "adapter");
     return make(env, (arena, out) -> env.api().c.createLoraAdapterFromArray(arena.allocateFrom(ValueLayout.JAVA_BYTE, adapter), adapter.length, MemorySegment.NULL, out));
   }
 
   private static LoraAdapter make(OrtEnvironmentFFM env, BiFunction<Arena, MemorySegment, MemorySegment> call) {
-    OrtApiFFM api = env.api();
+    OrtApiFFM api = Objects.requireNonNull(env, "env").api();
     api.require(20, "adapters");
     Handle used = env.use();
     try (Arena arena = Arena.ofConfined()) {

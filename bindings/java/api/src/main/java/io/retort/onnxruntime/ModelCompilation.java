@@ -7,6 +7,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.function.Function;
 
 /**
@@ -105,6 +106,7 @@ public final class ModelCompilation extends NativeObject {
    * @return this
    */
   public ModelCompilation setInput(byte[] model) {
+    Objects.requireNonNull(model, "model");
     return set(h -> h.c.modelCompilationOptions_SetInputModelFromBuffer(h.address, h.model.allocateFrom(ValueLayout.JAVA_BYTE, model), model.length));
   }
 

@@ -3,6 +3,7 @@ package io.retort.onnxruntime;
 import io.retort.onnxruntime.ffm.Memory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 
 /**
  * Memory for tensors as segments: pointers to memory of a device, and memory of the host that a device can address
@@ -40,7 +41,7 @@ public final class NativeMemory {
    * @throws OrtException if the session has no allocator for the place, or there is not enough memory
    */
   public static MemorySegment device(OrtSessionFFM session, DeviceSpec device, long bytes, Arena arena) {
-    if (device.isHostAccessible()) throw OrtException.invalid(device + " is memory of the host: use NativeMemory.pinned");
+    if (Objects.requireNonNull(device, "device").isHostAccessible()) throw OrtException.invalid(device + " is memory of the host: use NativeMemory.pinned");
     return allocate(session, device, bytes, arena, 0);
   }
 
@@ -56,12 +57,13 @@ public final class NativeMemory {
    * @throws OrtException if the session has no allocator for the place, or there is not enough memory
    */
   public static MemorySegment pinned(OrtSessionFFM session, DeviceSpec place, long bytes, Arena arena) {
-    if (!place.isHostAccessible()) throw OrtException.invalid(place + " is memory that the host cannot address: use NativeMemory.device");
+    if (!Objects.requireNonNull(place, "place").isHostAccessible()) throw OrtException.invalid(place + " is memory that the host cannot address: use NativeMemory.device");
     return allocate(session, place, bytes, arena, bytes);
   }
 
   private static MemorySegment allocate(OrtSessionFFM session, DeviceSpec place, long bytes, Arena arena, long visible) {
-    try (OrtAllocatorFFM allocator = session.allocator(place)) {
+    Objects.requireNonNull(arena, "arena");
+    try (OrtAllocatorFFM allocator = Objects.requireNonNull(session, "session").allocator(place)) {
       OrtValueRef owner = allocator.allocate(new MemoryDescriptor(OnnxTensorElementType.UINT8, bytes));
       try {
         return Memory.view(owner.deviceAddress(), visible, arena, memory -> owner.close());

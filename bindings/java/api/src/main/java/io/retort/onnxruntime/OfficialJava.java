@@ -5,6 +5,7 @@ import io.retort.onnxruntime.ffm.OrtApi;
 import io.retort.onnxruntime.ffm.OrtLibrary;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Field;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 
 /** Reads the native handles of the official Java package, which are private fields of its classes. */
@@ -24,7 +25,7 @@ final class OfficialJava {
 
   /** Returns the native session; throws if the session is closed. */
   static MemorySegment address(ai.onnxruntime.OrtSession session) {
-    if (closed(session).getAsBoolean()) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
+    if (closed(Objects.requireNonNull(session, "session")).getAsBoolean()) throw new IllegalStateException("the ai.onnxruntime.OrtSession is closed");
     return MemorySegment.ofAddress(number(field(ai.onnxruntime.OrtSession.class, "nativeHandle"), session));
   }
 

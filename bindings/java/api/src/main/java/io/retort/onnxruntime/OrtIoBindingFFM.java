@@ -6,6 +6,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.Buffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -48,7 +49,7 @@ public final class OrtIoBindingFFM extends NativeObject {
   }
 
   private static OrtSessionFFM ofOfficial(AutoCloseable session) {
-    if (OfficialJava.isSession(session)) return OrtSessionFFM.createFromOrtSession((ai.onnxruntime.OrtSession) session);
+    if (OfficialJava.isSession(Objects.requireNonNull(session, "session"))) return OrtSessionFFM.createFromOrtSession((ai.onnxruntime.OrtSession) session);
     throw OrtException.invalid("a binding was to be made for a " + session.getClass().getName() + ": give an OrtSessionFFM, or an ai.onnxruntime.OrtSession");
   }
 
@@ -146,6 +147,7 @@ public final class OrtIoBindingFFM extends NativeObject {
    * @throws OrtException as for {@link #bindInput(String, OrtValueRef)}, and if the value is in another place
    */
   public void bindInput(String name, OrtValueRef value, DeviceSpec device) {
+    Objects.requireNonNull(device, "device");
     DeviceSpec place = value.valueType() == ValueType.TENSOR ? value.device() : DeviceSpec.CPU;
     if (!place.sameMemory(device)) throw OrtException.invalid("input '" + name + "' is on " + place + ", not on " + device + ": name the place of the value, or copy it with copyTensors");
     bindInput(name, value);

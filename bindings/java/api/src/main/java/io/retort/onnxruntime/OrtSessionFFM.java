@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -268,6 +269,8 @@ public final class OrtSessionFFM extends NativeObject {
    * @throws OrtException if an input is missing or has the wrong type or shape, an output is unknown, or the run fails
    */
   public OrtValues run(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options) {
+    Objects.requireNonNull(wanted, "wanted");
+    requireValues(values);
     return with(session -> {
       List<Handle> held = new ArrayList<>();
       try {
@@ -277,6 +280,12 @@ public final class OrtSessionFFM extends NativeObject {
       } finally {
         held.forEach(Handle::release);
       }
+    });
+  }
+
+  private static void requireValues(Map<String, OrtValueRef> values) {
+    Objects.requireNonNull(values, "values").forEach((name, value) -> {
+      if (value == null) throw new NullPointerException("the value of input '" + name + "'");
     });
   }
 
@@ -293,6 +302,8 @@ public final class OrtSessionFFM extends NativeObject {
    * @return the outputs by name; the receiver closes them
    */
   public CompletableFuture<OrtValues> runAsync(Map<String, OrtValueRef> values, Collection<String> wanted, RunOptions options, Executor executor) {
+    requireValues(values);
+    Objects.requireNonNull(wanted, "wanted").forEach(name -> Objects.requireNonNull(name, "name"));
     List<String> names = List.copyOf(wanted);
     Map<String, OrtValueRef> held = new LinkedHashMap<>();
     try {

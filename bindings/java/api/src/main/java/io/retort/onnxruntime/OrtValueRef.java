@@ -38,6 +38,7 @@ public final class OrtValueRef extends NativeObject {
   static List<ValueHandle> hold(Collection<OrtValueRef> values, List<Handle> held) {
     List<ValueHandle> handles = new ArrayList<>();
     for (OrtValueRef value : values) {
+      if (value == null) throw new NullPointerException("value " + handles.size());
       handles.add((ValueHandle) value.use());
       held.add(value.handle());
     }
@@ -222,6 +223,7 @@ public final class OrtValueRef extends NativeObject {
    * @throws IllegalStateException if the arena is closed
    */
   public MemorySegment asSegment(Arena arena) {
+    Objects.requireNonNull(arena, "arena");
     return read(value -> value.view(arena));
   }
 

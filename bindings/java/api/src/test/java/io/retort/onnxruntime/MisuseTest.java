@@ -9,7 +9,9 @@ import io.retort.onnxruntime.testing.Models;
 import java.lang.foreign.MemorySegment;
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -165,6 +167,42 @@ class MisuseTest extends Fixture {
       missing("prefix", () -> options.enableProfiling(null));
       missing("name", () -> session.run(Map.of(), Collections.singletonList(null), null));
       missing("selector", () -> options.setEpSelector(null));
+    }
+  }
+
+  @Test
+  void nullArgumentsOfValuesAndMemory() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding(); OrtValueRef x = tensor(floats(1, 2, 3, 4), 4)) {
+      Map<String, OrtValueRef> half = new HashMap<>(Map.of("x", x));
+      half.put("y", null);
+      for (Executable run : new Executable[] {() -> session.run(half), () -> session.runAsync(half, List.of("z"), null, null)}) missing("the value of input 'y'", run);
+      missing("values", () -> session.run(null));
+      missing("wanted", () -> session.run(Map.of("x", x), null, null));
+      missing("wanted", () -> session.runAsync(Map.of("x", x), null, null, null));
+      missing("name", () -> session.runAsync(Map.of("x", x), Collections.singletonList(null), null, null));
+      missing("value 1", () -> OrtValueRef.ofSequence(env, Arrays.asList(x, null)));
+      missing("device", () -> binding.bindInput("x", x, null));
+      missing("session", () -> new OrtIoBindingFFM((AutoCloseable) null));
+      missing("session", () -> OrtSessionFFM.createFromOrtSession(null));
+      missing("arena", () -> x.asSegment(null));
+      missing("session", () -> NativeMemory.pinned(null, DeviceSpec.CPU, 16, arena));
+      missing("place", () -> NativeMemory.pinned(session, null, 16, arena));
+      missing("arena", () -> NativeMemory.pinned(session, DeviceSpec.CPU, 16, null));
+      missing("device", () -> NativeMemory.device(session, null, 16, arena));
+      missing("adapter", () -> LoraAdapter.create(env, (byte[]) null));
+      missing("file", () -> LoraAdapter.create(env, (Path) null));
+      missing("env", () -> LoraAdapter.create(null, new byte[0]));
+    }
+    assertEquals(0, LiveObjects.count(ObjectKind.VALUE));
+    assertEquals(0, LiveObjects.count(ObjectKind.ALLOCATOR));
+  }
+
+  @Test
+  void outputsBeforeTheFirstRun() {
+    try (OrtSessionFFM session = session(Models.add(4)); OrtIoBindingFFM binding = session.createBinding()) {
+      binding.bindOutputToDevice("z", DeviceSpec.CPU);
+      for (Executable read : new Executable[] {binding::copyOutputsToCpu, binding::getBoundOutputCpuValues, () -> binding.getBoundOutputCpuValues(arena)})
+        fails(OrtErrorCode.FAIL, read, "output 'z'", "has not been computed yet");
     }
   }
 
