@@ -56,7 +56,8 @@ fn it_says_a_text_and_reports_what_it_did() {
 fn mistakes_are_reported_and_no_file_is_created() {
     let folder = Folder::new("wrong");
     let file = folder.file("out.wav");
-    let cases: [(&[&str], &str); 10] = [
+    let nowhere = folder.file("absent/out.wav");
+    let cases: [(&[&str], &str); 11] = [
         (&[], "0 arguments besides options"),
         (&["a", &file, "b"], "3 arguments besides options"),
         (&["--loud", "a", &file], "--loud is not an option"),
@@ -66,6 +67,7 @@ fn mistakes_are_reported_and_no_file_is_created() {
         (&["50%", &file], "'5' after 0 characters has no token"),
         (&["", &file], "the input is empty"),
         (&["a", &file, "--model", "no/such.onnx"], "no/such.onnx"),
+        (&["a", &nowhere], &format!("cannot write {nowhere}: No such file")),
         (&["--tokens", "178", &file], "178"), // only the run itself fails
     ];
     for (arguments, part) in cases {

@@ -75,7 +75,8 @@ async fn say(wanted: Wanted) -> Result<()> {
     while let Some(audio) = stream.next().await {
         let audio = audio?;
         if writer.is_none() {
-            writer = Some(WavWriter::new(BufWriter::new(File::create(&wanted.file)?), SAMPLE_RATE)?);
+            let file = File::create(&wanted.file).map_err(|e| InferError::Invalid(format!("cannot write {}: {e}", wanted.file)))?;
+            writer = Some(WavWriter::new(BufWriter::new(file), SAMPLE_RATE)?);
         }
         if let Some(file) = &mut writer {
             file.write(&audio.samples)?;
