@@ -26,9 +26,10 @@ unset(name)
 unset(dir)
 unset(sources)
 set(web ${CMAKE_SOURCE_DIR}/apps/retort/web)
-set(web_files ${web}/page.html ${web}/style.css ${web}/elements.js ${web}/table.js ${web}/layout.js ${web}/minimap.js
-              ${web}/legend.js ${web}/graph.js ${web}/timeline.js ${web}/page.js ${web}/suite.html ${web}/suite.css
-              ${web}/chart.js ${web}/suite_tables.js ${web}/suite.js ${web}/vendor/dagre.min.js)
+set(web_files ${web}/page.html ${web}/style.css ${web}/elements.js ${web}/table.js ${web}/layout.js
+              ${web}/layered.js ${web}/minimap.js ${web}/legend.js ${web}/scene.js ${web}/graph.js ${web}/timeline.js
+              ${web}/page.js ${web}/suite.html ${web}/suite.css ${web}/chart.js ${web}/suite_tables.js ${web}/suite.js
+              ${web}/vendor/dagre.min.js)
 set(web_header ${CMAKE_BINARY_DIR}/generated/cli/web_files.h)
 add_custom_command(OUTPUT ${web_header} DEPENDS ${web_files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake VERBATIM
   COMMAND ${CMAKE_COMMAND} "-DFILES=${web_files}" -DOUT=${web_header} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)

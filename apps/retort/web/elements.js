@@ -62,6 +62,11 @@ function shortenType(type, width, size) {
   return `${elements}[…]`;
 }
 
+/** The value of a property of the page, such as --line. */
+function styleOf(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
 /** Steps of 1, 2 or 5 times a power of ten; at most `most` of them from 0 to `high`. */
 function tickStep(high, most) {
   const raw = high / Math.max(1, most),

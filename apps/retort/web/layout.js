@@ -2,11 +2,10 @@
 // them.
 "use strict";
 
-// A layout of the whole graph looks better, but its time grows with the square of the nodes: 1100 nodes of GPT-2 took
-// 12 s. Larger graphs are laid out in bands, one below the other; a value that is read far away is named beside its
-// reader instead of drawn as an edge.
-const WHOLE_TO = 300; // nodes up to which a graph is laid out as a whole
-const BAND = 100; // approximate number of boxes in a band
+// The layout of dagre looks better, but its time grows with the square of the nodes: 1100 nodes of GPT-2 took 12 s. In a
+// larger graph, which layered.js lays out, a value that is read far away is named beside its reader instead of drawn as
+// an edge.
+const WHOLE_TO = 300; // nodes up to which dagre lays out a graph
 const FAR = 12; // an edge over at least this many layers is not drawn
 
 const LETTERS = 12; // sizes of fonts: of the titles of boxes
@@ -68,27 +67,6 @@ function partsOf(graph) {
   return {boxes, edges};
 }
 
-/** With places: {nodes, edges, left, top, width, height}. The ranker "none" leaves boxes in their `rank`. */
-function placed(boxes, edges, ranker) {
-  const g = new dagre.graphlib.Graph({multigraph: true});
-  g.setGraph({rankdir: "TB", nodesep: 18, edgesep: 8, ranksep: 34, ranker});
-  for (const box of boxes) g.setNode(box.key, {...box});
-  edges.forEach((edge, i) => {
-    const width = edge.value ? Math.ceil(textWidth(edgeLabel(edge.value), SMALL)) : 0;
-    g.setEdge(edge.from, edge.to, {...edge, width, height: width && 10, labelpos: "c"}, `${i}`);
-  });
-  dagre.layout(g);
-  const {width, height} = g.graph();
-  return {
-    nodes: g.nodes().map((k) => g.node(k)),
-    edges: g.edges().map((e) => g.edge(e)),
-    left: 0,
-    top: 0,
-    width: width || 1,
-    height: height || 1,
-  };
-}
-
 /**
  * Sets `layer` of the boxes: below everything that they read, and just above their first reader if that is far away and
  * does not make the edges longer in total.
@@ -102,7 +80,7 @@ function setLayers({boxes, edges}) {
   }
   for (const box of boxes.values()) {
     // A box that has no layer yet: the model is not in order.
-    box.layer = Math.max(0, ...reads.get(box.key).map((b) => (b.layer ?? -1) + 1));
+    box.layer = Math.max(0, ...reads.get(box.key).map((b) => (b.layer ?? 0) + 1));
   }
   for (const box of [...boxes.values()].reverse()) {
     const after = readers.get(box.key),
@@ -112,116 +90,44 @@ function setLayers({boxes, edges}) {
   }
 }
 
-/** The last layers of the bands: where a band would be long enough and the fewest edges go across. */
-function bandEnds(boxes, edges) {
-  const layers = 1 + Math.max(...boxes.map((b) => b.layer));
-  const count = new Array(layers).fill(0),
-    across = new Array(layers).fill(0),
-    ends = [];
-  for (const {layer} of boxes) ++count[layer];
-  for (const {above, below} of edges) for (let layer = above; layer < below; ++layer) ++across[layer];
-  let size = 0,
-    best = -1,
-    sizeThen = 0;
-  for (let layer = 0; layer < layers - 1; ++layer) {
-    if (best >= 0 && size + count[layer] > 1.5 * BAND) {
-      ends.push(best);
-      size -= sizeThen;
-      best = -1;
-    }
-    size += count[layer];
-    if (size >= BAND / 2 && (best < 0 || across[layer] <= across[best])) [best, sizeThen] = [layer, size];
-  }
-  return [...(best >= 0 && best < layers - 1 ? [...ends, best] : ends), layers - 1];
+/** {nodes, edges} with their places. */
+function layOutSmall({boxes, edges}) {
+  const g = new dagre.graphlib.Graph({multigraph: true});
+  g.setGraph({rankdir: "TB", nodesep: 18, edgesep: 8, ranksep: 34, ranker: "network-simplex"});
+  for (const box of boxes.values()) g.setNode(box.key, {...box});
+  edges.forEach((edge, i) => {
+    const width = Math.ceil(textWidth(edgeLabel(edge.value), SMALL));
+    g.setEdge(edge.from, edge.to, {...edge, width, height: width && 10, labelpos: "c"}, `${i}`);
+  });
+  dagre.layout(g);
+  return {nodes: g.nodes().map((k) => g.node(k)), edges: g.edges().map((e) => g.edge(e))};
 }
 
-/**
- * A graph in bands. Values that go from one to the next pass gates: boxes of no size at the end of the one and the
- * begin of the other.
- */
-class Bands {
-  constructor(graph) {
-    const parts = partsOf(graph);
-    setLayers(parts);
-    this.boxes = [...parts.boxes.values()];
-    const all = parts.edges.map((e) => ({
-      ...e,
-      above: parts.boxes.get(e.from).layer,
-      below: parts.boxes.get(e.to).layer,
-    }));
-    this.near = all.filter((e) => e.above < e.below && e.below - e.above < FAR);
-    this.far = all.filter((e) => !(e.above < e.below && e.below - e.above < FAR));
-    this.ends = bandEnds(this.boxes, this.near);
-  }
-
-  *layOut() {
-    const bandAt = []; // of a layer
-    this.ends.forEach((end, band) => {
-      while (bandAt.length <= end) bandAt.push(band);
-    });
-    const lists = this.ends.map(() => ({boxes: new Map(), edges: []}));
-    for (const box of this.boxes) this.add(lists, bandAt[box.layer], box, box.layer);
-    for (const e of this.near) this.connect(lists, bandAt[e.above], bandAt[e.below], e);
-    for (const e of this.far) {
-      const note = {
-        key: `far${e.id}.${e.to}`,
-        value: e.value,
-        far: e.from,
-        height: 20,
-        width: Math.min(textWidth(e.value.name, NOTE), WIDEST_NAME) + 17,
-      };
-      this.add(lists, bandAt[e.below], note, e.below - 1);
-      lists[bandAt[e.below]].edges.push({...e, from: note.key});
-    }
-    let at = {x: 0, y: 0, gates: new Map()};
-    for (const {boxes, edges} of lists) {
-      const piece = placed(boxes.values(), edges, "none");
-      at = this.put(piece, at);
-      yield piece;
-    }
-  }
-
-  /** Labels of edges take a rank of their own, so there are two to a layer. */
-  add(lists, band, box, layer) {
-    lists[band].boxes.set(box.key, {...box, rank: 2 * layer});
-  }
-
-  connect(lists, first, last, edge) {
-    let from = edge.from;
-    for (let band = first; band <= last; ++band) {
-      if (band < last) this.addGate(lists, band, `down${edge.id}`, edge.id, this.ends[band] + 1, from);
-      if (band === last) lists[band].edges.push({...edge, from});
-      else this.addGate(lists, band + 1, (from = `up${edge.id}`), edge.id, this.ends[band]);
-    }
-  }
-
-  addGate(lists, band, key, gate, layer, from) {
-    if (lists[band].boxes.has(key)) return;
-    this.add(lists, band, {key, gate, width: 1, height: 1}, layer);
-    if (from) lists[band].edges.push({from, to: key});
-  }
-
-  /** Moves a piece below the one that ends at `at`, with gates above gates; returns the piece's end. */
-  put(piece, at) {
-    const entries = piece.nodes.filter((n) => n.key.startsWith("up")),
-      exits = piece.nodes.filter((n) => n.key.startsWith("down"));
-    const shifts = entries.map((n) => at.gates.get(n.gate).x - n.x).sort((a, b) => a - b);
-    const dx = shifts.length ? shifts[shifts.length >> 1] : at.x,
-      dy = at.y;
-    for (const p of [...piece.nodes, ...piece.edges, ...piece.edges.flatMap((e) => e.points)])
-      [p.x, p.y] = [p.x + dx, p.y + dy];
-    for (const n of entries) piece.edges.push({points: [at.gates.get(n.gate), {x: n.x, y: n.y}]});
-    Object.assign(piece, {nodes: piece.nodes.filter((n) => n.gate === undefined), left: dx, top: dy});
-    return {x: dx, y: dy + piece.height + 30, gates: new Map(exits.map((n) => [n.gate, {x: n.x, y: n.y}]))};
-  }
+/** A note in the place of an edge from far away. */
+function noteOf({id, to, from, value, below}) {
+  const width = Math.min(textWidth(value.name, NOTE), WIDEST_NAME) + 17;
+  return {key: `far${id}.${to}`, value, far: from, height: 20, width, layer: below - 1};
 }
 
-/** Pieces of the drawing, top to bottom. */
-function* layOut(graph) {
-  if (graph.nodes.length > WHOLE_TO) {
-    yield* new Bands(graph).layOut();
-  } else {
-    const {boxes, edges} = partsOf(graph);
-    yield placed(boxes.values(), edges, "network-simplex");
+function layOutLarge(parts) {
+  setLayers(parts);
+  const boxes = new Map(parts.boxes),
+    edges = [];
+  for (const e of parts.edges) {
+    const edge = {...e, above: parts.boxes.get(e.from).layer, below: parts.boxes.get(e.to).layer};
+    if (edge.above < edge.below && edge.below - edge.above < FAR) {
+      edges.push(edge);
+    } else {
+      const note = noteOf(edge);
+      boxes.set(note.key, note);
+      edges.push({...edge, from: note.key, above: note.layer});
+    }
   }
+  return new Layered([...boxes.values()], edges).parts();
+}
+
+/** Boxes, notes and edges with their places. */
+function layOut(graph) {
+  const parts = partsOf(graph);
+  return graph.nodes.length > WHOLE_TO ? layOutLarge(parts) : layOutSmall(parts);
 }

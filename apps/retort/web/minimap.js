@@ -1,6 +1,36 @@
 // A small picture of the whole graph, with a frame around the part that is shown; a click or a drag goes there.
 const MAP = {width: 150, height: 210, least: 44}; // pixels
 
+/** The context of an empty canvas of that size; a pixel of the page has `sharpness` of its pixels. */
+function penOf(canvas, width, height) {
+  const pen = canvas.getContext("2d");
+  pen.sharpness = window.devicePixelRatio || 1;
+  Object.assign(canvas, {width: width * pen.sharpness, height: height * pen.sharpness});
+  Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`});
+  return pen;
+}
+
+/**
+ * A dot for each box, at least of the size `least`, for hits `hit`. Its colour is stronger than that of a box, which
+ * must leave its text legible.
+ */
+function drawBoxes(pen, view, least, hit) {
+  const [line, found, hot, cold] = ["--line", "--hit", "--hot", "--cold"].map(styleOf);
+  const colour = (d) => {
+    if (view.hits.has(d)) return found;
+    if (!d.node) return line;
+    if (!view.measure) return `hsl(${view.palette.hue(d.node.op)} 55% 55%)`;
+    return `color-mix(in srgb, ${hot} ${Math.round(100 * view.share(d.node))}%, ${cold})`;
+  };
+  for (const d of view.drawn) {
+    const size = view.hits.has(d) ? hit : least,
+      w = Math.max(d.width, size.x),
+      h = Math.max(d.height, size.y);
+    pen.fillStyle = colour(d);
+    pen.fillRect(d.x - w / 2, d.y - h / 2, w, h);
+  }
+}
+
 class Minimap {
   /**
    * `view`: the GraphView, which calls draw() when boxes or colours changed, and frame() when another part is shown.
@@ -42,35 +72,17 @@ class Minimap {
 
   /** A graph much longer than wide is squeezed: otherwise, one side would be too narrow to see. */
   drawNow() {
-    const {whole, drawn} = this.view,
+    const {whole} = this.view,
       scale = Math.min(MAP.width / whole.w, MAP.height / whole.h);
     const side = (length, most) => Math.round(Math.min(most, Math.max(MAP.least, length * scale)));
     const width = side(whole.w, MAP.width),
-      height = side(whole.h, MAP.height),
-      dots = window.devicePixelRatio || 1;
-    Object.assign(this.canvas, {width: width * dots, height: height * dots});
-    Object.assign(this.canvas.style, {width: `${width}px`, height: `${height}px`});
-    const pen = this.canvas.getContext("2d"),
-      x = (width * dots) / whole.w,
-      y = (height * dots) / whole.h;
-    for (const d of drawn) {
-      const hit = d.group.classList.contains("hit");
-      pen.fillStyle = this.colour(d, hit);
-      const w = Math.max(d.width * x, hit ? 5 : 1.5),
-        h = Math.max(d.height * y, hit ? 5 : 1.5);
-      pen.fillRect((d.x - whole.x) * x - w / 2, (d.y - whole.y) * y - h / 2, w, h);
-    }
+      height = side(whole.h, MAP.height);
+    const pen = penOf(this.canvas, width, height),
+      x = (width * pen.sharpness) / whole.w,
+      y = (height * pen.sharpness) / whole.h;
+    pen.setTransform(x, 0, 0, y, -whole.x * x, -whole.y * y);
+    drawBoxes(pen, this.view, {x: 1.5 / x, y: 1.5 / y}, {x: 5 / x, y: 5 / y});
     this.frame();
-  }
-
-  /**
-   * Of a dot: stronger than that of a box, which must leave its text legible. The style of a box is asked for only where
-   * it tells more than the operator, because that takes long for all boxes of a large graph.
-   */
-  colour({node, group}, hit) {
-    const look = () => getComputedStyle(group.querySelector("rect"));
-    if (hit || !node) return look().stroke;
-    return this.view.measure ? look().fill : `hsl(${this.view.palette.hue(node.op)} 55% 55%)`;
   }
 
   /** The frame around what is shown; nothing where all is shown, as in a graph without nodes, which has no size. */

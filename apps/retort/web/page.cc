@@ -90,8 +90,8 @@ void write_page(const std::string& path, const nlohmann::json& data) {
   replace(page, "/*style*/", web::style_css);
   replace(page, "/*layout*/", web::dagre_min_js);
   replace(page, "/*scripts*/",
-          joined({web::elements_js, web::table_js, web::layout_js, web::minimap_js, web::legend_js, web::graph_js,
-                  web::timeline_js, web::page_js}));
+          joined({web::elements_js, web::table_js, web::layout_js, web::layered_js, web::minimap_js, web::legend_js,
+                  web::scene_js, web::graph_js, web::timeline_js, web::page_js}));
   replace(page, "/*data*/", embedded(data));
   replace(page, "/*title*/", escaped(model_title(data)));  // last: a name may look like one of the places
   write_file(path, page);

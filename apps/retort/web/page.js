@@ -32,8 +32,8 @@ class Page {
     for (const [key, g] of optimized) this.graphs.set(key, g);
     this.times = new Map((data.profile ? data.profile.nodes : []).map((n) => [n.name, n]));
     this.palette = new Palette(this.graphs.values());
-    const [svg, map] = ["graph", "map"].map((id) => document.getElementById(id));
-    this.view = new GraphView(svg, map, this.palette, (node, value) => this.details(node, value));
+    const [svg, dots, map] = ["graph", "dots", "map"].map((id) => document.getElementById(id));
+    this.view = new GraphView(svg, dots, map, this.palette, (node, value) => this.details(node, value));
     this.controls();
     this.facts();
     this.tables();
@@ -83,14 +83,16 @@ class Page {
   /** False if another graph was asked for before the end. */
   async show(key) {
     this.which.value = key;
-    let painted = false;
-    const all = await this.view.show(this.graphs.get(key).graph, (share) => {
-      if (!painted) this.paint();
-      painted = true;
-      this.hits.value = `drawing, ${Math.round(100 * share)} %`;
-    });
-    if (all) this.search();
-    return all;
+    const {graph} = this.graphs.get(key);
+    if (graph.nodes.length > LARGE) {
+      this.hits.value = "drawing";
+      await new Promise((done) => setTimeout(done)); // the browser shows what there is
+      if (this.which.value !== key) return false;
+    }
+    this.view.show(graph);
+    this.paint();
+    this.search();
+    return true;
   }
 
   paint() {
@@ -102,7 +104,8 @@ class Page {
     const legend = units[measure]
       ? heatScale(units[measure](most))
       : operatorChips(this.view.graph, this.palette, search);
-    document.getElementById("legend").replaceChildren(...legend);
+    const far = this.view.notes.length ? [html("span", {}, `↑ name: a value from ${FAR} layers above or more`)] : [];
+    document.getElementById("legend").replaceChildren(...legend, ...far);
   }
 
   searchFor(text) {
