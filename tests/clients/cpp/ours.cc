@@ -57,6 +57,8 @@ void absent_providers();
 void environment();
 void types_of_values();
 void sessions_tell();
+// plugged.cc
+void plugged();
 
 namespace Ort {
 int used_names();  // written by names.py
@@ -103,7 +105,8 @@ int main(int argc, char** argv) {
                                                       {"absentProviders", absent_providers},
                                                       {"environment", environment},
                                                       {"typesOfValues", types_of_values},
-                                                      {"sessionsTell", sessions_tell}};
+                                                      {"sessionsTell", sessions_tell},
+                                                      {"plugged", plugged}};
   int passed = 0, failed = 0;
   for (const auto& [name, test] : tests) {
     try {

@@ -58,7 +58,9 @@ mkdir -p lib; ln -sfn "$SO" lib/libonnxruntime.so.1
 client=("$HERE"/{main,binding,model}.cc)
 "${PYTHON:-python3}" "$HERE/names.py" 32 > names.cc
 build client_ours c++17 "$OURS" "${client[@]}"
-build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings}.cc names.cc
+build ours c++17 "$OURS" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings,plugged}.cc names.cc
+"${CXX:-c++}" -std=c++17 "${FLAGS[@]}" -isystem "$OURS" -shared -fPIC -fvisibility=hidden "$HERE/plugin.cc" -o plugin.so
+export CLIENT_PLUGIN=$W/plugin.so
 for program in client_ours ours; do
   run "$program" "$SO"
   [ -z "$ORACLE" ] || run "$program" "$ORACLE"
@@ -81,7 +83,7 @@ for compiler in "${compilers[@]}"; do
   done
 done
 if [ ${#compilers[@]} = 2 ]; then
-  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings}.cc names.cc; do
+  for part in "${client[@]}" "$HERE"/{ours,documents,custom,numbers,providers,objects,kernels,settings,plugged,plugin}.cc names.cc; do
     compiles clang++ "c++17 -Wall -Wno-unused-parameter -Wno-unused-result -Wno-deprecated-declarations" "$part"
   done
 fi
