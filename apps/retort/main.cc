@@ -39,22 +39,33 @@ void add_commands(CLI::App& app) {
   for (const retort::cli::Command* command : commands) command->add(app);
 }
 
+bool asks_json(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; });
+}
+
 /// Tells an error on standard error, and as JSON on standard output if the command line asks for JSON.
 int fail(int code, const std::string& text, int argc, char** argv) {
   const std::string message = retort::cli::with_given_names(text);
   std::fprintf(stderr, "%s\n", retort::cli::clean_lines(message).c_str());
-  if (std::any_of(argv + 1, argv + argc, [](const char* word) { return std::strcmp(word, "--json") == 0; }))
+  if (asks_json(argc, argv))
     retort::cli::print_json({{"error", message.substr(message.find(": ") + 2)}, {"exit_code", code}});
   return code;
 }
 
-/// The name of the program and its command, in front of messages about usage.
-std::string place(const CLI::App& app) {
+/// The name of the program and its command, in front of messages about usage. Before the words are parsed, the command
+/// is the first word.
+std::string place(const CLI::App& app, int argc, char** argv) {
   const auto chosen = app.get_subcommands();
-  return chosen.empty() ? "retort" : "retort " + chosen[0]->get_name();
+  if (!chosen.empty()) return "retort " + chosen[0]->get_name();
+  const auto named = app.get_subcommands([&](const CLI::App* sub) { return argc > 1 && sub->check_name(argv[1]); });
+  return named.empty() ? "retort" : "retort " + named[0]->get_name();
 }
 
-std::string advice(const CLI::App& app) { return "\n" + place(app) + " --help lists its options."; }
+int wrong_usage(const CLI::App& app, const std::string& text, int argc, char** argv) {
+  const std::string command = place(app, argc, argv);
+  return fail(retort::cli::kWrongUsage, command + ": " + text + "\n" + command + " --help lists its options.", argc,
+              argv);
+}
 
 /// Refuses "--save=", for which the parser would take the next word as the value.
 void check_values(int argc, char** argv) {
@@ -82,12 +93,15 @@ int parse(CLI::App& app, int argc, char** argv) try {
       stdout);
   return 0;
 } catch (const CLI::CallForVersion&) {
-  std::puts("retort " RETORT_VERSION);
+  if (asks_json(argc, argv))
+    retort::cli::print_json({{"version", RETORT_VERSION}});
+  else
+    std::puts("retort " RETORT_VERSION);
   return 0;
 } catch (const CLI::ParseError& e) {
-  return fail(retort::cli::kWrongUsage, place(app) + ": " + retort::cli::parse_error_text(e) + advice(app), argc, argv);
+  return wrong_usage(app, retort::cli::parse_error_text(e), argc, argv);
 } catch (const retort::cli::WrongUsage& e) {
-  return fail(retort::cli::kWrongUsage, place(app) + ": " + e.what() + advice(app), argc, argv);
+  return wrong_usage(app, e.what(), argc, argv);
 }
 
 /// Runs the command and returns the exit code. Messages are ours, because users do not know the libraries that the program consists of.
@@ -97,6 +111,8 @@ int run_command(int argc, char** argv) try {
   app.set_version_flag("--version", "retort " RETORT_VERSION);
   app.footer(kExamples);
   app.require_subcommand(0, 1);
+  // After all words are known to be right, and before the command: it may wait for a pipe.
+  app.parse_complete_callback(retort::cli::read_piped_models);
   add_commands(app);
   for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
     sub->get_help_ptr()->description("show this help");

@@ -182,8 +182,8 @@ std::vector<HardwareDevice> virtual_devices(std::string_view text) {
     const bool cpu = kind == "cpu", gpu = kind == "gpu";
     require(
         (cpu || gpu || kind == "npu") && vendor && device, ErrorCode::invalid_argument,
-        "virtual device '{}' is not of the form gpu:0x10de:0x1eb8 or npu:0x8086:0x7d1d (cpu, gpu or npu, vendor and "
-        "device)",
+        "virtual device '{}' is not of the form gpu:0x10de:0x1eb8 or npu:0x8086:0x7d1d: cpu, gpu or npu, then vendor "
+        "and device, each 0x and up to 8 hexadecimal digits",
         one);
     found.push_back({cpu ? Kind::cpu : gpu ? Kind::gpu : Kind::npu, *vendor, *device, {{"is_virtual", "1"}}});
     require(one.size() + 1 != text.size(), ErrorCode::invalid_argument,

@@ -60,12 +60,13 @@ class Cli(ToolTest):
     def test_libraries_that_are_not_there(self):
         for words in (["run"], ["bench"], ["diff", "--against-model", DIGITS], ["inspect"]):
             for name in ("/nowhere.so", "libnowhere.so.1"):
-                self.fails(1, [*words, DIGITS, "--library", name], f"cannot open the engine '{name}'", "name the file of a library")
+                self.fails(1, [*words, DIGITS, "--library", name], f"cannot open the engine '{name}'", "--library or RETORT_LIBRARY")
         for command in ("bench", "diff"):
             for name in ("/nowhere.so", "libnowhere.so.1"):
                 code, out, err = retort(command, DIGITS, "--against", name)
                 self.assertEqual((code, out), (1, ""), err)
                 self.assertIn(f"cannot open the engine '{name}'", err)
+                self.assertIn("--against", err)
 
     def test_libraries_are_looked_for(self):
         """A name without a slash is searched for in LD_LIBRARY_PATH."""
@@ -84,7 +85,7 @@ class Cli(ToolTest):
         nodes = [len(json.loads(retort("profile", DIGITS, "--repeat", "2", "--json", *words)[1])["nodes"]) for words in ([], ["--disable", "epilogues"])]
         self.assertEqual(nodes[1], nodes[0] + 2)
         for words in (["run"], ["bench", "--seconds", "0.1", "--starts", "1"], ["profile", "--repeat", "2"]):
-            self.fails(1, [*words, DIGITS, "--disable", "epilogue"], "no pass or rule 'epilogue'; retort inspect --passes lists them")
+            self.fails(1, [*words, DIGITS, "--disable", "epilogue"], "no pass or rule 'epilogue'; did you mean epilogues?")
         code, _, err = retort("run", DIGITS, "--config", "optimization.disable_specified_optimizers=linea")
         self.assertEqual(code, 0)
         self.assertIn("no pass or rule 'linea'; use 'linear'", err)

@@ -242,6 +242,8 @@ class WrongInput(ToolTest):
                 self.assertNotIn(character, out + err, words)
         self.assertIn(r"evil\x1b[31m\n\x07\u202ename2", retort("run", model)[1])
         self.assertIn(name + "2", json.loads(retort("run", model, "--json")[1])["outputs"])
+        err = retort("run", DIGITS, "--config", "a\x1b[31m\x7f\u009b=1")[2]  # the engine's warning
+        self.assertIn(r"config key 'a\x1b[31m\x7f\x9b'", err)
         code, _, err = retort("run", model, "-i", "x\x1b=1")
         self.assertEqual(code, 1)
         self.assertNotIn("\x1b", err)

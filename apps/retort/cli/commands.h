@@ -105,6 +105,9 @@ std::string dims_text(const std::vector<int64_t>& shape);
 /// The file of the model that the user calls `name`: for "-" (standard input) and for a pipe, a file in memory with what
 /// comes through it, of which a command has at most one. Throws Failure if nothing comes.
 std::string model_file(const std::string& name);
+/// Makes read_piped_models() put the file's name in the place of the user's.
+void read_when_parsed(std::string& model);
+void read_piped_models();
 /// The text with what the user calls the file in memory in place of its path.
 std::string with_given_names(std::string text);
 

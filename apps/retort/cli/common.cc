@@ -48,7 +48,8 @@ std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string
 /// Splits a provider's name and options.
 std::pair<std::string, std::map<std::string, std::string>> parse_provider(const std::string& text) {
   const size_t colon = text.find(':');
-  if (colon == 0 || colon == text.size() - 1) throw Failure("'" + text + "' must have the form " + kProviderForm);
+  if (colon == 0 || (colon != std::string::npos && colon + 1 == text.size()))
+    throw Failure("'" + text + "' must have the form " + kProviderForm);
   std::map<std::string, std::string> entries;
   std::stringstream stream(colon == std::string::npos ? "" : text.substr(colon + 1));
   std::string key;
@@ -116,9 +117,8 @@ void Common::add_tools_library(CLI::App& app) {
 
 void Common::add_model_file(CLI::App& app) {
   command = &app;
-  app.add_option_function<std::string>(
-         "MODEL", [this](const std::string& name) { model = model_file(name); },
-         "model file, in ONNX or ORT format; - reads it from standard input")
+  read_when_parsed(model);
+  app.add_option("MODEL", model, "model file, in ONNX or ORT format; - reads it from standard input")
       ->required()
       ->check(existing_file(true))
       ->type_name("");

@@ -22,6 +22,11 @@ PipedModel& piped_model() {
   return piped;
 }
 
+std::vector<std::string*>& models_to_read() {
+  static std::vector<std::string*> all;
+  return all;
+}
+
 std::string file_key(const std::string& path) {
   std::error_code error;
   // Absolute first: of a path that does not exist, only then ./x is the same as x.
@@ -50,6 +55,12 @@ std::string model_file(const std::string& name) {
   if (!standard) close(from);
   if (all == 0) throw Failure(piped.name + " is empty: there is no model in it");
   return piped.file = "/proc/self/fd/" + std::to_string(file);
+}
+
+void read_when_parsed(std::string& model) { models_to_read().push_back(&model); }
+
+void read_piped_models() {
+  for (std::string* model : models_to_read()) *model = model_file(*model);
 }
 
 std::string with_given_names(std::string text) {

@@ -75,8 +75,10 @@ std::string unexpected_text(const CLI::App& app, int argc, const char* const* ar
   const auto chosen = app.get_subcommands();
   const bool option = word.size() > 1 && word.starts_with("-");
   if (chosen.empty()) {
-    return option ? "retort: there is no option " + word + " before the command; write options of a command after it"
-                  : no_command(app, word);
+    if (!option) return no_command(app, word);
+    const std::string near = likely(word, options_of(app));
+    return "retort: there is no option " + word + " before the command" +
+           (near.empty() ? "; write options of a command after it" : meant(near));
   }
   const std::string command = "retort " + chosen[0]->get_name();
   const auto options = options_of(*chosen[0]);

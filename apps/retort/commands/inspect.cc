@@ -126,7 +126,8 @@ void print_head(const json& model, const Totals& t) {
   };
   line("graph", text(model["name"]));
   line("description", text(model["doc"]));
-  line("producer", text(model["producer"]) + " " + text(model["producer_version"]));
+  const std::string version = text(model["producer_version"]);
+  line("producer", text(model["producer"]) + (version.empty() ? "" : " " + version));
   line("domain", text(model["domain"]));
   for (const auto& [key, value] : model["metadata"].items()) line(key.c_str(), text(value));
   std::string opsets;

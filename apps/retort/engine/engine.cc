@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/usage.h"
+
 namespace retort::cli {
 std::string shape_text(const PortInfo& port) {
   if (!port.ranked) return "[...]";
@@ -56,7 +58,7 @@ EngineLibrary::EngineLibrary(const std::string& path, bool devices) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: engines keep threads
   if (!library)
     throw Failure("cannot open the engine '" + path + "': " + dlerror() +
-                  "; name the file of a library with the C interface of ONNX Runtime");
+                  "; name another with --library or RETORT_LIBRARY, or the second engine with --against");
   const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (!get) throw Failure(path + " has no OrtGetApiBase: it is not compatible with ONNX Runtime");
   version_ = get()->GetVersionString();
@@ -140,19 +142,28 @@ Handle<OrtSessionOptions> EngineSession::options(const SessionSettings& settings
   return options;
 }
 
+namespace {
+
+std::string unknown_pass(const std::string& name, const std::vector<std::string>& known) {
+  const std::string near = likely(name, known);
+  return "there is no pass or rule '" + name + "'; " +
+         (near.empty() ? "retort inspect --passes lists them" : "did you mean " + near + "?");
+}
+
+}  // namespace
+
 void EngineSession::disable(OrtSessionOptions* options, const SessionSettings& settings) const {
   if (settings.disabled.empty()) return;
   constexpr const char* kKey = "optimization.disable_specified_optimizers";
   const auto list = engine_->is_retort() ? engine_->find<RetortListNames>("RetortListNames") : nullptr;
-  const auto known =
-      list
-          ? nlohmann::json::parse(engine_->text([&](OrtAllocator* a, char** out) { return list(a, out); })).at("passes")
-          : nlohmann::json::array();
+  std::vector<std::string> known;
+  const auto ask = [&](OrtAllocator* allocator, char** json) { return list(allocator, json); };
+  if (list) known = nlohmann::json::parse(engine_->text(ask)).at("passes").get<std::vector<std::string>>();
   const auto given = settings.config.find(kKey);
   std::string all = given == settings.config.end() ? "" : given->second;
   for (const std::string& name : settings.disabled) {
     if (list && std::find(known.begin(), known.end(), name) == known.end())
-      throw Failure("--disable: there is no pass or rule '" + name + "'; retort inspect --passes lists them");
+      throw Failure("--disable: " + unknown_pass(name, known));
     all += (all.empty() ? "" : ";") + name;
   }
   engine_->check(engine_->api().AddSessionConfigEntry(options, kKey, all.c_str()));
