@@ -12,11 +12,12 @@ void begin_tiles() noexcept { amx::begin(kTileRows, kTileRows); }
 void begin_tiles(size_t rows, size_t depth) noexcept { amx::begin(rows, rows, depth); }
 void end_tiles() noexcept { amx::end(); }
 
-void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept {
-  constexpr size_t kPanelRow = kTilePanel * 4, kStep = kTileDepth / 4 * kPanelRow;
+void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, Ahead ahead, int32_t* sums) noexcept {
+  constexpr size_t kLine = 64, kPanelRow = kTilePanel * 4, kStep = kTileDepth / 4 * kPanelRow;
   const int8_t* a1 = a + kTileRows * depth;
   asm volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
   for (size_t i = 0; i < depth; i += kTileDepth, b += kStep) {
+    for (size_t line = 0; line < ahead.lines; ++line, ahead.at += kLine) __builtin_prefetch(ahead.at, 0, 2);
     asm volatile(
         "tileloadd (%0,%1,1), %%tmm4\n\t"
         "tileloadd (%2,%3,1), %%tmm6\n\t"
@@ -59,7 +60,7 @@ bool has_tiles() { return false; }
 void begin_tiles() noexcept {}
 void begin_tiles(size_t, size_t) noexcept {}
 void end_tiles() noexcept {}
-void sum_tiles(const int8_t*, size_t, size_t, const uint8_t*, int32_t*) noexcept {}
+void sum_tiles(const int8_t*, size_t, size_t, const uint8_t*, Ahead, int32_t*) noexcept {}
 }  // namespace retort::kernels::codes_detail
 
 #endif

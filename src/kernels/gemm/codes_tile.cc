@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/features.h"
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_dot-inl.h"
@@ -143,33 +144,47 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
   }
 }
 
+/// What a block of rows, one of `blocks`, requests of a panel that is needed soon. Weights come from memory: BERT's
+/// products with 128 rows take 0.73 of the time that they take without, those with 32 rows 0.66.
+codes_detail::Ahead share_of(const char* panel, size_t depth, size_t block, size_t blocks) {
+  constexpr size_t kStep = codes_detail::kTileDepth * kPanel;
+  const size_t lines = ceil_div(kStep / kLine, blocks), first = block * lines * kLine;
+  return {panel + first * (depth / codes_detail::kTileDepth), first < kStep ? lines : 0};
+}
+
 }  // namespace
 
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
   const bool tiles = unit == CodesUnit::tiles, saturates = g.sums != CodesSums::exact;
   const auto sum_few = sums_by(unit);
-  const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce;
   constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
+  const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce, most = tiles ? 2 * kTileRows : at_once;
   alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
-  const size_t depth = codes_depth(g.k);
-  if (tiles) codes_detail::begin_tiles();
-  for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
-    const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * (kHeader + depth * kPanel);
+  const size_t depth = codes_depth(g.k), bytes = kHeader + depth * kPanel;
+  const size_t next = ceil_div(part.n1 - part.n0, kPanel) * bytes, blocks = ceil_div(part.m1 - part.m0, most);
+  const auto multiply = [&](size_t i, size_t rows, size_t n0) {
+    const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * bytes;
     const Header header{reinterpret_cast<const int32_t*>(panel), g.same_zero, saturates ? 0 : kTurn};
     const auto* codes = reinterpret_cast<const uint8_t*>(panel + kHeader);
-    for (size_t i = part.m0; i < part.m1;) {
-      const size_t left = part.m1 - i, most = tiles && left > kFewRows ? 2 * kTileRows : at_once;
-      const size_t rows = std::min(left, most);
-      if (most == at_once)
-        sum_few(rows, g.a + i * depth, depth, codes, sums);
-      else
-        codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes, sums);
-      if (g.excess) codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
-      finish_rows(g, i, rows, n0, header, sums);
-      i += rows;
+    if (tiles && part.m1 - i > kFewRows)
+      codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes,
+                              share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
+    else
+      sum_few(rows, g.a + i * depth, depth, codes, sums);
+    if (g.excess) codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
+    finish_rows(g, i, rows, n0, header, sums);
+  };
+  if (!tiles) {
+    for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
+      for (size_t i = part.m0; i < part.m1; i += at_once) multiply(i, std::min(part.m1 - i, at_once), n0);
     }
+    return;
   }
-  if (tiles) codes_detail::end_tiles();
+  codes_detail::begin_tiles();
+  for (size_t i = part.m0; i < part.m1; i += most) {  // these rows stay in the first-level cache
+    for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) multiply(i, std::min(part.m1 - i, most), n0);
+  }
+  codes_detail::end_tiles();
 }
 
 void codes_panel_sums(void* panel, size_t depth) noexcept {

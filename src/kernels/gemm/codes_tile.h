@@ -20,8 +20,13 @@ void begin_tiles() noexcept;
 /// The same for tiles of A with `rows` rows of `depth` bytes, a multiple of 4.
 void begin_tiles(size_t rows, size_t depth) noexcept;
 void end_tiles() noexcept;
+/// Memory that is needed soon: `lines` of the cache for each kTileDepth bytes of depth.
+struct Ahead {
+  const char* at = nullptr;
+  size_t lines = 0;
+};
 /// sums [16 · row_tiles][32] = A · B, where row_tiles is 1 or 2 and `b` points to the codes of a panel.
-void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, int32_t* sums) noexcept;
+void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, Ahead ahead, int32_t* sums) noexcept;
 
 /// The form of a function for the instruction level and the unit: at 512 bits, it needs VNNI.
 template <typename F>

@@ -145,10 +145,14 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
   };
   const auto pack_columns = [&](size_t matrix) {
     b_zeros.first = matrix * s.n;
-    for (size_t j = 0; scales && j < s.n; ++j) {
+    const auto factor = [&](size_t j) {
       const float of_b = scales->b[b_zeros.first + j];
-      memory.columns[j] = (scales->a.single() ? scales->a[0] * of_b : of_b) / scales->y;
-    }
+      return (scales->a.single() ? scales->a[0] * of_b : of_b) / scales->y;
+    };
+    if (scales && scales->b.single())
+      std::fill_n(memory.columns, s.n, factor(0));
+    else if (scales)
+      for (size_t j = 0; j < s.n; ++j) memory.columns[j] = factor(j);
     if (state) return;
     const kernels::Codes all = codes_of(c, b);
     pack_b({all.bytes(matrix * s.b_size), all.is_signed}, b_zeros, {s.k, s.n, memory.panels}, c.parallel());
@@ -161,6 +165,7 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
     const char* panels = state ? static_cast<const char*>(state->memory.get()) + of_b * state->stride : memory.panels;
     kernels::GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows};
     args.packed_b = panels;
+    args.same_zero = !b_zeros.data || b_zeros.count == 1;
     args.sums = sums;
     if (sums == kernels::CodesSums::corrected) {
       args.excess = static_cast<const char*>(state->memory.get()) + state->excess[of_b];
