@@ -79,7 +79,7 @@ class NewOp(unittest.TestCase):
 
     def test_families_of_operators_that_are_not_there(self):
         for name, domain, folder in (("BifurcationDetector", "com.microsoft", "text"), ("CDist", "com.microsoft", "math"), ("QMoE", "com.microsoft", "quant"), ("MatMulNBits", "com.microsoft", "quant"), ("GatherND", "com.microsoft", "shape"),
-                                     ("BiasSplitGelu", "com.microsoft", "nn"), ("SomethingNew", "ai.onnx.ml", "ml"), ("Anything", "retort", "fused")):
+                                     ("GatedRelativePositionBias", "com.microsoft", "nn"), ("SomethingNew", "ai.onnx.ml", "ml"), ("Anything", "retort", "fused")):
             self.assertEqual(places.family(name, domain), folder, name)
 
     def test_it_knows_where_every_operator_lies(self):

@@ -108,3 +108,87 @@ def sparse_to_dense(case):
     case.chosen["T1"] = of
     case.give(case.numbers.array(of, (3, 4), "small"), False, f"sparse_tensor({schemas.NAMES[of]})")
     case.input("T1", (4, 2), "small", False)
+
+
+@example("com.microsoft:BiasSplitGelu")
+def bias_split_gelu(case):
+    case.input("T", (2, 3, 8))
+    case.input("T", (8,))
+
+
+@example("com.microsoft:FusedMatMulActivation")
+def fused_matmul_activation(case):
+    case.attr("activation", "Relu")
+    case.input("T", (2, 3))
+    case.input("T", (3, 4))
+
+
+@example("com.microsoft:GemmaRotaryEmbedding")
+def gemma_rotary_embedding(case):
+    case.input("U", (1, 3, 4))
+    for _ in range(4):
+        case.input("T", (1, 2, 3, 4))
+    case.want(True, True)
+
+
+def packed_weights(case, count):
+    """Products with codes of 4 bits, after a norm."""
+    for name, value in {"K": 32, "N": 2, "Nq": 2, "Nkv": 2, "bits": 4, "block_size": 32, "activation": "silu"}.items():
+        case.attr(name, value)
+    case.input("T1", (3, 32))
+    case.skip()
+    case.input("T1", (32,), "small", True)
+    for i in range(count):
+        case.input("T2", (2, 1, 16), "any", True)
+        case.input("T1", (2,), "small", True)
+        if i + 1 < count:
+            case.skip()
+    case.want(*[True] * (3 if count == 3 else 1))
+
+
+@example("com.microsoft:MatMulNBitsMlp")
+def n_bits_mlp(case):
+    packed_weights(case, 2)
+
+
+@example("com.microsoft:MatMulNBitsQkv")
+def n_bits_qkv(case):
+    packed_weights(case, 3)
+
+
+@example("com.microsoft:NhwcFusedConv")
+def nhwc_fused_conv(case):
+    case.input("T", (1, 5, 5, 3))
+    case.input("T", (2, 3, 3, 3))
+
+
+@example("com.microsoft:RouterGateUpProj")
+def router_gate_up(case):
+    case.attr("router_size", 2)
+    case.input("T", (3, 4))
+    case.input("T", (4, 8))
+    case.want(True, True)
+
+
+def sequences(case):
+    """Two, of one and of two tokens."""
+    case.give(np.array([[0, 2], [3, 1]], np.int32), False)
+    case.give(np.array([0, 1, 3], np.int32), False)
+    case.elem("M")
+
+
+@example("com.microsoft:PackedAttention")
+def packed_attention(case):
+    case.attr("num_heads", 2)
+    for shape in (3, 5), (5, 12), (12,):
+        case.input("T", shape)
+    sequences(case)
+
+
+@example("com.microsoft:PackedMultiHeadAttention")
+def packed_multi_head_attention(case):
+    case.attr("num_heads", 2)
+    for _ in range(3):
+        case.input("T", (3, 4))
+    case.skip()
+    sequences(case)

@@ -10,7 +10,7 @@ same first cell.
     recipes.py write DIR      write into DIR the files, the tables with the new rows, and what tools/gen_abi.py generates from these
                               tables (DIR/include, DIR/abi). Prints the paths of sources. Does not write files whose text has not
                               changed, or files that exist in the tree (recipes_test.py then fails and asks for another example)
-    recipes.py filters        print the test programs and filters that the pages tell the reader to run: "ops_test *BiasSplitGelu*"
+    recipes.py filters        print the test programs and filters that the pages tell the reader to run: "ops_test *GatedRelativePositionBias*"
 """
 import glob
 import os

@@ -31,6 +31,9 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
   EXPECT_EQ(microsoft("ExpandDims", {f32({2, 3}), i32({}, {-1})}),
             "%0 = Cast() to=7\n%1 = Reshape(%0, [1])\ny = Unsqueeze(x0, %1)\n");
   EXPECT_EQ(microsoft("Range", {f32({}), f32({})}), "%0 = CastLike(1, x0)\ny = Range(x0, x1, %0)\n");
+  const Input unranked{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(microsoft("Unique", {unranked}, {}, 3),
+            "%0 = Transpose(x0) perm=[0]\ny, _, y1, y2 = Unique(%0) sorted=0\n");
   EXPECT_EQ(microsoft("Unique", {f32({5})}, {}, 3), "y, _, y1, y2 = Unique(x0) sorted=0\n");
 }
 
@@ -79,6 +82,103 @@ TEST(Contrib, GelusAreThoseOfOnnx) {
   EXPECT_EQ(microsoft("QuickGelu", {f32({2})}, {{"alpha", 1.0f}}), "y = Swish(x0) alpha=1\n");
 }
 
+TEST(Contrib, GelusOfHalvesAndProducts) {
+  const Input rows = f32({1, 2, 4}), free{ValueType::tensor(DType::f32)};
+  EXPECT_EQ(microsoft("BiasSplitGelu", {rows, f32({4})}),
+            "%0 = Add(x0, x1)\n%1, %2 = Split(%0) axis=2 num_outputs=2\n%3 = Gelu(%2)\ny = Mul(%1, %3)\n");
+  for (const Input& bias : {f32({1}), f32({1, 4})}) EXPECT_THROW(microsoft("BiasSplitGelu", {rows, bias}), Error);
+  EXPECT_THROW(microsoft("BiasSplitGelu", {f32({1, 2, 3}), f32({3})}), Error);
+  EXPECT_EQ(microsoft("BiasSplitGelu", {free, f32({4})}), "y = BiasSplitGelu(x0, x1)\n");
+  EXPECT_EQ(microsoft("GemmFastGelu", {f32({2, 3}), f32({3, 4}), f32({4})}),
+            "%0 = MatMul(x0, x1)\n%1 = Add(%0, x2)\ny = Gelu(%1) approximate=tanh\n");
+  EXPECT_THROW(microsoft("GemmFastGelu", {f32({2, 3}), f32({3, 4}), f32({3})}), Error);
+}
+
+TEST(Contrib, SoftmaxOfASum) {
+  const Attributes inner{{"axis", int64_t(3)}, {"is_inner_broadcast", int64_t(1)}};
+  const Attributes outer{{"axis", int64_t(-1)}, {"is_inner_broadcast", int64_t(0)}};
+  EXPECT_EQ(microsoft("BiasSoftmax", {f32({2, 3, 4, 5}), f32({2, 1, 1, 5})}, inner),
+            "%0 = Add(x0, x1)\ny = Softmax(%0)\n");
+  EXPECT_EQ(microsoft("BiasSoftmax", {f32({3, 3, 4, 5}), f32({3, 5})}, inner),
+            "%0 = Unsqueeze(x1, [1,2])\n%1 = Add(x0, %0)\ny = Softmax(%1)\n");
+  EXPECT_EQ(microsoft("BiasSoftmax", {f32({3, 3, 4, 5}), f32({4, 5})}, outer), "%0 = Add(x0, x1)\ny = Softmax(%0)\n");
+  EXPECT_EQ(microsoft("BiasSoftmax", {f32({2, 3, 4}), f32({1, 3, 4})}, {{"is_inner_broadcast", int64_t(0)}}),
+            "%0 = Add(x0, x1)\n%1 = Flatten(%0) axis=1\n%2 = Softmax(%1)\n%3 = Shape(x0)\n"
+            "y = Reshape(%2, %3) allowzero=1\n");
+  for (const Shape& bias : {Shape{2, 1, 4, 5}, Shape{1, 2, 3, 4, 5}}) {
+    EXPECT_THROW(microsoft("BiasSoftmax", {f32({1, 3, 4, 5}), f32(bias)}, outer), Error);
+  }
+  EXPECT_THROW(microsoft("BiasSoftmax", {f32({2, 3}), f32({2, 3})}, {{"axis", int64_t(2)}}), Error);
+}
+
+TEST(Contrib, AttentionWithoutPadding) {
+  const Input places = ValueType::tensor(DType::i32, {2, 4}), starts = ValueType::tensor(DType::i32, {3});
+  const Attributes two{{"num_heads", int64_t(2)}, {"scale", 0.5f}};
+  EXPECT_EQ(microsoft("PackedAttention", {f32({5, 3}), f32({3, 12}), f32({12}), places, starts}, two),
+            "%0 = MatMul(x0, x1)\n%1 = Add(%0, x2)\n%2, %3, %4 = Split(%1) axis=1 num_outputs=3\n"
+            "y = PackedMultiHeadAttention(%2, %3, %4, _, x3, x4) num_heads=2 scale=0.5\n");
+  Attributes sizes = two;
+  sizes.set("qkv_hidden_sizes", std::vector<int64_t>{4, 4, 6});
+  const std::string wide =
+      microsoft("PackedAttention", {f32({5, 3}), f32({3, 14}), f32({14}), places, starts, f32({1, 2, 4, 4})}, sizes);
+  EXPECT_NE(wide.find("Split(%1, [4,4,6]) axis=1"), std::string::npos) << wide;
+  EXPECT_NE(wide.find("x3, x4, x5)"), std::string::npos) << wide;
+  for (const auto& [x, bias] : {std::pair{f32({1, 5, 3}), f32({12})}, std::pair{f32({5, 3}), f32({1})}}) {
+    EXPECT_THROW(microsoft("PackedAttention", {x, f32({3, 12}), bias, places, starts}, two), Error);
+  }
+}
+
+TEST(Contrib, GatesOfHalves) {
+  EXPECT_EQ(microsoft("SwiGLU", {f32({2, 3}), f32({2, 3})}), "%0 = Swish(x0) alpha=1\ny = Mul(%0, x1)\n");
+  EXPECT_EQ(
+      microsoft("SwiGLU", {f32({2, 6})}, {{"limit", 7.0f}, {"activation_alpha", 1.5f}, {"activation_beta", 1.0f}}),
+      "%0, %1 = Split(x0) axis=-1 num_outputs=2\n%2 = Clip(%0, _, 7f)\n%3 = Clip(%1, -7f, 7f)\n"
+      "%4 = Swish(%2) alpha=1.5\n%5 = Add(%3, 1f)\ny = Mul(%4, %5)\n");
+  EXPECT_THROW(microsoft("SwiGLU", {f32({2, 5})}), Error);
+  EXPECT_THROW(microsoft("SwiGLU", {f32({2, 3}), f32({2, 1})}), Error);
+  const auto unknown = graph_of(1, "SwiGLU", {f32({2, 1})}, {}, 1, "com.microsoft");
+  unknown->value(unknown->inputs[0]).type.shape[1] = unknown->dims().symbol("width");
+  lift(*unknown);
+  EXPECT_EQ(text(*unknown),
+            "%0 = Shape(x0) end=-1\n%1 = Concat(%0, [2,-1]) axis=-1\n%2 = Reshape(x0, %1)\n%3 = Gather(%2, 0) axis=-2\n"
+            "%4 = Gather(%2, 1) axis=-2\n%5 = Swish(%3) alpha=1\ny = Mul(%5, %4)\n");
+  const Input half = ValueType::tensor(DType::f16, Shape{2, 3});
+  EXPECT_EQ(microsoft("SwiGLU", {half, half}, {{"round_activation", int64_t(1)}}),
+            "%0 = Cast(x0) to=1\n%1 = Cast(x1) to=1\n%2 = Swish(%0) alpha=1\n%3 = Cast(%2) to=10\n"
+            "%4 = Cast(%3) to=1\n%5 = Mul(%4, %1)\ny = Cast(%5) to=10\n");
+  const std::string router = microsoft("RouterGateUpProj", {half, ValueType::tensor(DType::f16, Shape{3, 10})},
+                                       {{"router_size", int64_t(4)}}, 2);
+  EXPECT_NE(router.find("y, %1, %2 = Split(%0, [4,3,3]) axis=-1"), std::string::npos) << router;
+  EXPECT_THROW(microsoft("RouterGateUpProj", {half, ValueType::tensor(DType::f16, Shape{3, 9})},
+                         {{"router_size", int64_t(4)}}, 2),
+               Error);
+}
+
+TEST(Contrib, ProductsWithPackedWeightsAfterANorm) {
+  const Input codes = ValueType::tensor(DType::u8, {2, 1, 16}), scales = f32({2}), x = f32({3, 32}), missing = kMissing;
+  const Attributes sizes{{"K", int64_t(32)},
+                         {"N", int64_t(2)},
+                         {"bits", int64_t(4)},
+                         {"block_size", int64_t(32)},
+                         {"activation", std::string("silu")}};
+  EXPECT_EQ(microsoft("MatMulNBitsMlp", {x, missing, missing, codes, scales, missing, codes, scales, f32({2})}, sizes),
+            "%0 = MatMulNBits(x0, x3, x4) K=32 N=2 bits=4 block_size=32\n%1 = Swish(%0)\n"
+            "%2 = MatMulNBits(x0, x6, x7, _, _, x8) K=32 N=2 bits=4 block_size=32\ny = Mul(%1, %2)\n");
+  const std::string normed =
+      microsoft("MatMulNBitsMlp", {x, missing, f32({32}), codes, scales, missing, codes, scales}, sizes);
+  EXPECT_NE(normed.find("SimplifiedLayerNormalization(x0, x2) epsilon=1e-05"), std::string::npos) << normed;
+  Attributes gelu = sizes;
+  gelu.set("activation", std::string("gelu"));
+  EXPECT_THROW(microsoft("MatMulNBitsMlp", {x, missing, missing, codes, scales, missing, codes, scales}, gelu), Error);
+  const Attributes widths{{"K", int64_t(32)}, {"Nq", int64_t(2)}, {"Nkv", int64_t(2)}, {"block_size", int64_t(32)}};
+  const std::vector<Input> inputs = {x,     x,      f32({32}), codes, scales, missing,
+                                     codes, scales, missing,   codes, scales, missing};
+  const std::string qkv = microsoft("MatMulNBitsQkv", inputs, widths, 4);
+  EXPECT_NE(qkv.find("%0, %1, %2, y3 = SkipSimplifiedLayerNormalization(x0, x1, x2) epsilon=1e-06"), std::string::npos)
+      << qkv;
+  EXPECT_NE(qkv.find("y2 = MatMulNBits(%0, x9, x10)"), std::string::npos) << qkv;
+}
+
 TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
   EXPECT_EQ(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})},
                       {{"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5f}, {"transA", int64_t(0)}}),
@@ -88,6 +188,15 @@ TEST(Contrib, FusedGemmIsAGemmAndAnActivation) {
                 {{"activation", std::string("ScaledTanh")}, {"activation_alpha", 2.0f}, {"activation_beta", 0.5f}}),
       "%0 = Gemm(x0, x1)\n%1 = Mul(%0, 0.5f)\n%2 = Tanh(%1)\ny = Mul(%2, 2f)\n");
   EXPECT_THROW(microsoft("FusedGemm", {f32({2, 3}), f32({3, 4})}, {{"activation", std::string("Elu")}}), Error);
+  const auto product = [](const char* activation, Attributes attributes = {}) {
+    attributes.set("activation", std::string(activation));
+    return microsoft("FusedMatMulActivation", {f32({2, 3}), f32({3, 4})}, attributes);
+  };
+  EXPECT_EQ(product("Relu", {{"alpha", 2.0f}}), "%0 = FusedMatMul(x0, x1) alpha=2\ny = Relu(%0)\n");
+  EXPECT_EQ(product("Softmax", {{"activation_axis", int64_t(0)}}),
+            "%0 = FusedMatMul(x0, x1)\ny = Softmax(%0) axis=0\n");
+  EXPECT_EQ(product("Elu", {{"activation_alpha", 0.5f}}), "%0 = FusedMatMul(x0, x1)\ny = Elu(%0) alpha=0.5\n");
+  EXPECT_THROW(product("Erf"), Error);
   const Input whole{ValueType::tensor(DType::u64, Shape{2, 2})};
   EXPECT_EQ(microsoft("FusedGemm", {whole, whole}, {{"activation", std::string("Relu")}}), "y = Gemm(x0, x1)\n");
   EXPECT_EQ(microsoft("FusedGemm", {whole, whole}, {{"activation", std::string("Sigmoid")}}),
@@ -110,6 +219,15 @@ TEST(Contrib, ScoresHaveTheTypeThatTheModelDeclares) {
   EXPECT_EQ(scores(DType::f16, DType::f16), 1u);
   EXPECT_EQ(scores(DType::f16, DType::f32), 3u + 1 + 3);  // inputs and the other outputs are converted
   EXPECT_EQ(scores(DType::f32, DType::f16), 2u);
+}
+
+TEST(Contrib, ConvolutionsWithChannelsLast) {
+  const Input image = f32({1, 5, 5, 3}), weights = f32({2, 3, 3, 3});
+  EXPECT_EQ(
+      microsoft("NhwcFusedConv", {image, weights, f32({2}), f32({1, 3, 3, 2})}, {{"activation", std::string("Relu")}}),
+      "%0 = Transpose(x3) perm=[0,3,1,2]\n%1 = Transpose(x0) perm=[0,3,1,2]\n%2 = Conv(%1, x1, x2)\n"
+      "%3 = Add(%2, %0)\n%4 = Relu(%3)\ny = Transpose(%4) perm=[0,2,3,1]\n");
+  EXPECT_THROW(microsoft("NhwcFusedConv", {f32({5, 3}), weights}), Error);
 }
 
 TEST(Contrib, DynamicPadsAreThoseOfAConvTransposeOrCutOff) {
@@ -178,6 +296,12 @@ TEST(Contrib, SparseInitializersAreDenseFactors) {
 }
 
 TEST(Contrib, ThoseOfOtherProcessors) {
+  const Input states = ValueType::tensor(DType::f16, Shape{1, 2, 3, 4});
+  EXPECT_EQ(microsoft("GemmaRotaryEmbedding", {f32({1, 3, 4}), states, states, states, states}, {}, 2),
+            "%0 = Sin(x0)\n%1 = Cast(%0) to=10\n%2 = Unsqueeze(%1, [1])\n%3 = Cos(x0)\n%4 = Cast(%3) to=10\n"
+            "%5 = Unsqueeze(%4, [1])\n%6 = Mul(x1, %5)\n%7 = Mul(x2, %2)\ny = Add(%6, %7)\n"
+            "%8 = Mul(x3, %5)\n%9 = Mul(x4, %2)\ny1 = Add(%8, %9)\n");
+  EXPECT_THROW(microsoft("GemmaRotaryEmbedding", {f32({1, 4}), states, states, states, states}, {}, 2), Error);
   EXPECT_EQ(microsoft("TorchEmbedding", {f32({5, 2}), i64({1}, {3})}), "y = Gather(x0, [3])\n");
   EXPECT_THROW(microsoft("TorchEmbedding", {f32({5}), i64({1}, {3})}), Error);
   const Input counts = ValueType::tensor(DType::i32, {2}), places = ValueType::tensor(DType::i32, {2, 3});
@@ -263,6 +387,27 @@ TEST(Contrib, ErrorsShowTheNamesOfExtents) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("the shape is [1,channels,5,5]"), std::string::npos) << e.what();
   }
+}
+
+TEST(Contrib, WeightsTellTheChannelsOfAnImage) {
+  auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
+  const auto extent = [&](const char* name) { return g->dims().symbol(name); };
+  const Shape image{extent("n"), extent("c"), extent("h"), extent("w")};
+  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, image));
+  const ValueId w = g->add_value("w", ValueType::tensor(DType::f32, {32, 16, 1, 1}));
+  g->inputs = {x, w};
+  const auto add = [&](const char* type, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    NodeSpec spec{.type = type, .inputs = std::move(inputs), .attributes = std::move(attributes)};
+    spec.domain = "com.microsoft.nchwc";
+    spec.version = 1;
+    return g->node(g->add(std::move(spec))).outputs[0];
+  };
+  g->outputs.push_back(add("ReorderOutput", {add("Conv", {add("ReorderInput", {x}), w})}, {{"channels", int64_t(32)}}));
+  lift(*g);
+  verify(*g);
+  const std::string lines = text(*g);
+  EXPECT_NE(lines.find("Reshape(x, [0,16,0,0])"), std::string::npos) << lines;
+  EXPECT_THROW(nchwc("ReorderInput", {ValueType::tensor(DType::f32)}), Error);
 }
 
 TEST(Contrib, BlockedWeightsAreBroughtIntoOrder) {

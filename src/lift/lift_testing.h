@@ -67,7 +67,13 @@ struct Input {
   Input(Tensor t) : constant(std::move(t)) {}  // NOLINT: implicit by design
   ValueType type;
   Tensor constant;
+  bool missing = false;
 };
+inline const Input kMissing = [] {
+  Input none{ValueType{}};
+  none.missing = true;
+  return none;
+}();
 inline Input f32(Shape shape) { return ValueType::tensor(DType::f32, std::move(shape)); }
 inline Input i64(Shape shape, const std::vector<int64_t>& v) { return Tensor::of<int64_t>(std::move(shape), v); }
 inline Input floats(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
@@ -84,7 +90,9 @@ inline std::shared_ptr<Graph> graph_of(int opset, const char* type, const std::v
                 .version = opset};
   for (const Input& in : inputs) {
     const std::string name = "x" + std::to_string(spec.inputs.size());
-    if (in.constant) {
+    if (in.missing) {
+      spec.inputs.push_back(ValueId::none);
+    } else if (in.constant) {
       spec.inputs.push_back(g->add_constant(name, in.constant));
     } else {
       spec.inputs.push_back(g->add_value(name, in.type));

@@ -143,6 +143,11 @@ std::vector<Row> heads_and_gates() {
        {of({1, 1, 8}), of({1, 2, 7, 4}), of({1, 2, 7, 4})},
        {.multiply_adds = 2 * 8 * 7},
        heads},
+      {"PackedMultiHeadAttention",
+       {of({5, 8}), of({5, 8}), of({5, 8}), kNoInput, of({2, 4}, i), of({3}, i)},
+       {.multiply_adds = 2 * 5 * 8 * 4},
+       heads},
+      {"BiasSplitGelu", {of({1, 3, 4}), of({4})}, {.operations = 4 * 6}},
       {"RotaryEmbedding", {of({1, 5, 8}), positions, caches, caches}, {.operations = 3 * 40}, heads},
       {"MRotaryEmbedding",
        {of({1, 2, 5, 4}), of({3, 1, 5}, DType::i64), caches, caches},
@@ -169,7 +174,7 @@ std::vector<Row> heads_and_gates() {
       {"EmbedLayerNormalization", {ids, kNoInput, x, x, kNoInput, row, row}, {.operations = 8 * 24}}};
   for (Row& r : rows) r.domain = "com.microsoft";
   for (Row& r : rows) r.outputs = std::max<size_t>(r.outputs, r.name == "LinearAttention" ? 2 : 1);
-  rows.push_back({"LinearAttention", {tokens, tokens, tokens, kNoInput, gates, gates}, rows[4].cost, one, "", 2});
+  rows.push_back({"LinearAttention", {tokens, tokens, tokens, kNoInput, gates, gates}, rows[6].cost, one, "", 2});
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// com.microsoft.FusedGemm: a Gemm and an activation. This engine's passes fuse the two nodes again. The activation of
+// com.microsoft.FusedGemm and FusedMatMulActivation: a product and an activation. This engine's passes fuse the two nodes again. The activation of
 // integers is computed in float64, whose fraction is dropped.
 #include <algorithm>
 #include <array>
@@ -62,6 +62,22 @@ ValueId integer_activation(Rewriter& r, ValueId x, const std::string& name, cons
   return cast(r, with_activation(r, cast(r, x, DType::f64), name, given), type);
 }
 
+// Besides the activations of FusedGemm, there may be those of whole rows.
+void apply_fused_matmul_activation(Rewriter& r) {
+  const Attributes given = r.attributes();
+  r.erase({"activation", "activation_alpha", "activation_axis", "activation_beta", "activation_gamma"});
+  const ValueId product = r.add(
+      {.type = "FusedMatMul", .inputs = r.node().inputs, .attributes = r.attributes(), .domain = "com.microsoft"});
+  const auto name = given.get_or<std::string>("activation", "");
+  if (name == "Softmax" || name == "LogSoftmax" || name == "Hardmax") {
+    const int64_t axis = given.get_or<int64_t>("activation_axis", -1);
+    r.replace_output(0, r.add({.type = name, .inputs = {product}, .attributes = {{"axis", axis}}}));
+  } else {
+    r.replace_output(0, with_activation(r, product, name, given));
+  }
+  r.remove();
+}
+
 void apply_fused_gemm(Rewriter& r) {
   const Attributes given = r.attributes();
   r.erase({"activation", "activation_alpha", "activation_beta", "activation_gamma"});
@@ -74,7 +90,9 @@ void apply_fused_gemm(Rewriter& r) {
   r.remove();
 }
 
-constexpr LiftRule kFusedGemmRules[] = {{"FusedGemm", kAlways, apply_fused_gemm, "com.microsoft"}};
+constexpr LiftRule kFusedGemmRules[] = {
+    {"FusedGemm", kAlways, apply_fused_gemm, "com.microsoft"},
+    {"FusedMatMulActivation", kAlways, apply_fused_matmul_activation, "com.microsoft"}};
 
 }  // namespace
 

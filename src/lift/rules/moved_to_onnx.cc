@@ -68,6 +68,7 @@ void move_unique(Rewriter& r) {
   const ValueType x = r.type(0);
   require(!x.ranked || x.rank() == 1, ErrorCode::invalid_argument, "x has shape {}, expected a vector",
           r.graph().dims().text(x.shape));
+  if (!x.ranked) r.set_input(0, transpose(r, r.input(0), {0}));  // an error for any other number of axes
   Graph& graph = r.graph();
   const NodeId id = r.node().id;
   std::vector<ValueId> outputs = r.node().outputs;
@@ -99,6 +100,32 @@ void take_gelu_apart(Rewriter& r) {
   r.remove();
 }
 
+void gemm_fast_gelu(Rewriter& r) {
+  const ValueId product = r.add({.type = "MatMul", .inputs = {r.input(0), r.input(1)}});
+  std::vector<ValueId> inputs = {product};
+  if (r.has(2)) inputs.push_back(r.input(2));
+  const ValueId y = r.add({.type = "FastGelu", .inputs = std::move(inputs), .domain = "com.microsoft"});
+  r.replace_output(0, y);
+  r.remove();
+  Rewriter next(r.graph(), r.graph().value(y).producer);
+  take_gelu_apart<true>(next);
+}
+
+// If the shapes are not known to fit, the node stays, and its operator reports the error.
+void take_split_gelu_apart(Rewriter& r) {
+  const ValueType x = r.type(0), bias = r.type(1);
+  const bool fits = x.ranked && x.rank() == 3 && bias.ranked && bias.rank() == 1 && is_known(bias.shape[0]) &&
+                    x.shape[2] == bias.shape[0] && bias.shape[0] % 2 == 0;
+  if (!fits) return;
+  const auto halves = r.add_all({.type = "Split",
+                                 .inputs = {r.add({.type = "Add", .inputs = {r.input(0), r.input(1)}})},
+                                 .attributes = {{"axis", int64_t(2)}, {"num_outputs", int64_t(2)}},
+                                 .outputs = 2});
+  const ValueId gelu = r.add({.type = "Gelu", .inputs = {halves[1]}});
+  r.replace_output(0, r.add({.type = "Mul", .inputs = {halves[0], gelu}}));
+  r.remove();
+}
+
 void quick_gelu(Rewriter& r) {
   const float alpha = r.attributes().get_or<float>("alpha", 1.702f);
   r.replace_output(0, r.add({.type = "Swish", .inputs = {r.input(0)}, .attributes = {{"alpha", alpha}}}));
@@ -113,6 +140,8 @@ constexpr LiftRule kMovedRules[] = {{"GatherND", kAlways, move_gather_nd, kMicro
                                     {"Gelu", kAlways, move_same<kMovedGelu>, kMicrosoft},
                                     {"BiasGelu", kAlways, take_gelu_apart<false>, kMicrosoft},
                                     {"FastGelu", kAlways, take_gelu_apart<true>, kMicrosoft},
+                                    {"GemmFastGelu", kAlways, gemm_fast_gelu, kMicrosoft},
+                                    {"BiasSplitGelu", kAlways, take_split_gelu_apart, kMicrosoft},
                                     {"QuickGelu", kAlways, quick_gelu, kMicrosoft},
                                     {"TransposeMatMul", kAlways, move_fused_mat_mul, kMicrosoft},
                                     {"Pad", kAlways, move_pad, kMicrosoft},

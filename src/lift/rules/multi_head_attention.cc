@@ -1,4 +1,5 @@
 // com.microsoft.Attention: a product that makes Q, K and V, then MultiHeadAttention, whose caches are two tensors.
+// com.microsoft.PackedAttention: the same without padding, whose attention is PackedMultiHeadAttention.
 // com.microsoft.MultiHeadAttention: the Attention of ai.onnx if there is no padding and no buffer.
 // com.microsoft.DecoderMaskedMultiHeadAttention: itself.
 #include "base/error.h"
@@ -10,13 +11,13 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// Q, K and V from rows of all three.
-std::vector<ValueId> split_rows(Rewriter& r, ValueId all) {
+// Q, K and V from rows of all three, along an axis.
+std::vector<ValueId> split_rows(Rewriter& r, ValueId all, int64_t axis) {
   const Ints given = r.attributes().get_or<Ints>("qkv_hidden_sizes", {});
   const ValueType& w = r.type(1);
   const bool known = w.ranked && is_known(w.shape[1]);
   const int64_t width = known ? w.shape[1] : 0;
-  NodeSpec split{.type = "Split", .inputs = {all}, .attributes = {{"axis", int64_t(2)}}, .outputs = 3};
+  NodeSpec split{.type = "Split", .inputs = {all}, .attributes = {{"axis", axis}}, .outputs = 3};
   if (given.empty()) {
     require(!known || (width > 0 && width % 3 == 0), ErrorCode::invalid_argument,
             "weights have {} columns for Q, K and V of the same size", width);
@@ -34,12 +35,10 @@ std::vector<ValueId> split_rows(Rewriter& r, ValueId all) {
   return r.add_all(std::move(split));
 }
 
-void check_attention(Rewriter& r) {
-  require(r.attributes().get_or<int64_t>("do_rotary", 0) == 0, ErrorCode::not_implemented,
-          "do_rotary is not supported; use RotaryEmbedding and MultiHeadAttention");
-  require(!r.has(4) || !r.has(5), ErrorCode::invalid_argument, "past and attention_bias exclude each other");
+// The input, which has `rank` axes, the weights and the bias.
+void check_projection(Rewriter& r, size_t rank) {
   const ValueType &x = r.type(0), &w = r.type(1);
-  require(!x.ranked || x.rank() == 3, ErrorCode::invalid_argument, "input has {} axes, expected 3", x.rank());
+  require(!x.ranked || x.rank() == rank, ErrorCode::invalid_argument, "input has {} axes, expected {}", x.rank(), rank);
   require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, expected 2", w.rank());
   if (r.has(2) && r.type(2).ranked && w.ranked) {
     const Shape& bias = r.type(2).shape;
@@ -47,6 +46,13 @@ void check_attention(Rewriter& r) {
             "bias has shape {}, expected [{}] for weights of shape {}", r.graph().dims().text(bias),
             r.graph().dims().text(w.shape[1]), r.graph().dims().text(w.shape));
   }
+}
+
+void check_attention(Rewriter& r) {
+  require(r.attributes().get_or<int64_t>("do_rotary", 0) == 0, ErrorCode::not_implemented,
+          "do_rotary is not supported; use RotaryEmbedding and MultiHeadAttention");
+  require(!r.has(4) || !r.has(5), ErrorCode::invalid_argument, "past and attention_bias exclude each other");
+  check_projection(r, 3);
   if (!r.has(4) || !r.type(4).ranked) return;
   const Shape& past = r.type(4).shape;
   require(past.rank() == 5 && may_equal(past[0], 2), ErrorCode::invalid_argument,
@@ -58,9 +64,25 @@ void apply_attention(Rewriter& r) {
   ValueId all = r.add({.type = "MatMul", .inputs = {r.input(0), r.input(1)}});
   if (r.has(2)) all = r.add({.type = "Add", .inputs = {all, r.input(2)}});
   const bool shared = r.attributes().get_or<int64_t>("past_present_share_buffer", 0) != 0;
-  attend_together(
-      r,
-      {.qkv = split_rows(r, all), .mask = 3, .bias = 5, .past = 4, .past_rows = shared ? 6 : PackedAttention::kNone});
+  attend_together(r, {.qkv = split_rows(r, all, 2),
+                      .mask = 3,
+                      .bias = 5,
+                      .past = 4,
+                      .past_rows = shared ? 6 : PackedAttention::kNone});
+}
+
+void apply_packed_attention(Rewriter& r) {
+  check_projection(r, 2);
+  const ValueId product = r.add({.type = "MatMul", .inputs = {r.input(0), r.input(1)}});
+  std::vector<ValueId> inputs = split_rows(r, r.add({.type = "Add", .inputs = {product, r.input(2)}}), 1);
+  inputs.insert(inputs.end(), {ValueId::none, r.input(3), r.input(4)});
+  if (r.has(5)) inputs.push_back(r.input(5));
+  NodeSpec spec{.type = "PackedMultiHeadAttention", .inputs = std::move(inputs), .domain = "com.microsoft"};
+  for (const char* name : {"num_heads", "scale"}) {
+    if (const Attribute* given = r.attributes().find(name)) spec.attributes.set(name, *given);
+  }
+  r.replace_output(0, r.add(std::move(spec)));
+  r.remove();
 }
 
 // The type of the scores, output 3, does not follow from the inputs: the model declares it. Where it is not that of the
@@ -92,6 +114,7 @@ void apply_multi_head_attention(Rewriter& r) {
 void apply_decoder_masked(Rewriter& r) { give_scores_their_type(r); }
 
 constexpr LiftRule kHeadRules[] = {{"Attention", kAlways, apply_attention, "com.microsoft"},
+                                   {"PackedAttention", kAlways, apply_packed_attention, "com.microsoft"},
                                    {"MultiHeadAttention", kAlways, apply_multi_head_attention, "com.microsoft"},
                                    {"DecoderMaskedMultiHeadAttention", kAlways, apply_decoder_masked, "com.microsoft"}};
 

@@ -76,12 +76,31 @@ void nchwc_upsample(Rewriter& r) {
   finish_blocked(r, r.add({.type = "Resize", .inputs = {x, ValueId::none, factors}, .attributes = resize}));
 }
 
-// The last block is padded with zeros.
+// The number of channels that the weights of a convolution of the reordered image tell; 0: none do.
+int64_t channels_of_consumer(Rewriter& r) {
+  const Graph& graph = r.graph();
+  for (const NodeId id : graph.order()) {
+    const Node& n = graph.node(id);
+    if (!n.is("Conv", "com.microsoft.nchwc") || n.input(0) != r.node().outputs[0] || n.input(1) == ValueId::none)
+      continue;
+    const ValueType& w = graph.value(n.input(1)).type;
+    const auto group = n.attributes.get_or<int64_t>("group", 1);
+    if (w.ranked && w.rank() == 4 && is_known(w.shape[1]) && group > 0) return w.shape[1] * group;
+  }
+  return 0;
+}
+
+// The last block is padded with zeros. A number of channels that only the weights tell is checked by a Reshape.
 void nchwc_reorder_input(Rewriter& r) {
   const int64_t block = channel_block(r);
   ValueId x = r.input(0);
   if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 3, 1, 2});
-  const ValueType type = r.type_of(x);
+  ValueType type = r.type_of(x);
+  const bool known = !type.ranked || type.rank() != 4 || is_known(type.shape[1]);
+  if (const int64_t channels = known ? 0 : channels_of_consumer(r); channels > 0) {
+    x = r.add({.type = "Reshape", .inputs = {x, r.constant(Ints{0, channels, 0, 0})}});
+    type = r.type_of(x);
+  }
   require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
           "the number of channels of an image must be known, the shape is {}",
           type.ranked ? r.graph().dims().text(type.shape) : "unknown");

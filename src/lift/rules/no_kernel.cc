@@ -154,9 +154,60 @@ void relative_position_bias(Rewriter& r) {
   r.remove();
 }
 
+// Softmax(data + bias), of matrices split at `axis`. The bias lacks axes of extent 1 either before those of its own, or
+// (inner) before `axis`.
+void bias_softmax(Rewriter& r) {
+  const auto rank = int64_t(r.rank(0, "BiasSoftmax")), given = int64_t(r.rank(1, "BiasSoftmax"));
+  const bool inner = r.attributes().get_or<int64_t>("is_inner_broadcast", 0) != 0;
+  int64_t axis = r.attributes().get_or<int64_t>("axis", 1);
+  require(axis >= -rank && axis < rank, ErrorCode::invalid_argument, "axis is {} for data of {} axes", axis, rank);
+  axis += axis < 0 ? rank : 0;
+  const int64_t lacks = rank - given;
+  require(lacks >= 0 && (!inner || lacks <= axis), ErrorCode::invalid_argument,
+          "bias has {} axes, data {}, of which the softmax takes those from {} on", given, rank, axis);
+  Maker make(r);
+  const ValueId data = r.input(0);
+  ValueId bias = r.input(1);
+  if (inner && lacks > 0) {
+    Ints axes;
+    for (int64_t i = axis - lacks; i < axis; ++i) axes.push_back(i);
+    bias = make("Unsqueeze", {bias, make.list(axes)});
+  }
+  const ValueId sum = make("Add", {data, bias});
+  const Shape wanted = r.type_of(data).shape, got = r.type_of(sum).shape;
+  for (size_t i = 0; i < size_t(rank); ++i) {
+    require(!is_known(wanted[i]) || !is_known(got[i]) || wanted[i] == got[i], ErrorCode::invalid_argument,
+            "bias of shape {} does not broadcast to data of shape {}", r.graph().dims().text(r.type(1).shape),
+            r.graph().dims().text(wanted));
+  }
+  const ValueId rows = axis == rank - 1 ? sum : make("Flatten", {sum}, {{"axis", axis}});
+  const ValueId y = make("Softmax", {rows});
+  const bool same = axis == rank - 1 && wanted == got;
+  r.replace_output(0, same ? y : make("Reshape", {y, make("Shape", {data})}, {{"allowzero", int64_t(1)}}));
+  r.remove();
+}
+
+// States turned by the angles `emb`, which are the same for all heads: x · cos + x_rot · sin.
+void gemma_rotary_embedding(Rewriter& r) {
+  require_rank(r, 0, 3);
+  for (const size_t i : {1, 2, 3, 4}) require_rank(r, i, 4);
+  Maker make(r);
+  const auto factor = [&](const char* function) {
+    return make("Unsqueeze", {make.cast(make(function, {r.input(0)}), r.type(1).dtype), make.list({1})});
+  };
+  const ValueId sine = factor("Sin"), cosine = factor("Cos");
+  for (const size_t i : {0, 1}) {
+    const ValueId x = r.input(1 + 2 * i), turned = r.input(2 + 2 * i);
+    r.replace_output(i, make("Add", {make("Mul", {x, cosine}), make("Mul", {turned, sine})}));
+  }
+  r.remove();
+}
+
 constexpr std::string_view kElsewhere = "com.microsoft";
 constexpr LiftRule kNoKernelRules[] = {{"TorchEmbedding", kAlways, torch_embedding, kElsewhere},
                                        {"IsAllFinite", kAlways, is_all_finite, kElsewhere},
+                                       {"BiasSoftmax", kAlways, bias_softmax, kElsewhere},
+                                       {"GemmaRotaryEmbedding", kAlways, gemma_rotary_embedding, kElsewhere},
                                        {"BiasDropout", kAlways, bias_dropout, kElsewhere},
                                        {"RemovePadding", kAlways, remove_padding, kElsewhere},
                                        {"RestorePadding", kAlways, restore_padding, kElsewhere},

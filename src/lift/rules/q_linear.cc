@@ -1,5 +1,7 @@
 // QLinear… of com.microsoft: quantised operators. DequantizeLinear converts the inputs, the operator without QLinear
 // computes, and QuantizeLinear converts the result.
+#include <algorithm>
+
 #include "lift/quantized.h"
 
 namespace retort {
@@ -15,6 +17,16 @@ void require_scalars(Rewriter& r, std::initializer_list<size_t> scales_and_zeros
             "input {} (a scale or zero point) has shape {}, expected a scalar", i,
             r.has(i) ? r.graph().dims().text(r.type(i).shape) : "");
   }
+}
+
+// For others, they may have several axes of extent 1, which ONNX Runtime ignores.
+void as_scalar(Rewriter& r, size_t i) {
+  if (!r.has(i) || (r.type(i).ranked && r.type(i).rank() < 2)) return;
+  const ValueType type = r.type(i);
+  require(!type.ranked || std::ranges::all_of(type.shape, [](Dim d) { return may_equal(d, 1); }),
+          ErrorCode::invalid_graph, "input {} (a scale or zero point) has shape {}, expected one element", i,
+          r.graph().dims().text(type.shape));
+  r.set_input(i, r.add({.type = "Reshape", .inputs = {r.input(i), r.constant(std::vector<int64_t>{})}}));
 }
 
 void q_linear_binary(Rewriter& r, std::string_view type) {
@@ -71,6 +83,7 @@ void apply_q_linear_global_average_pool(Rewriter& r) {
 }
 
 void apply_q_linear_where(Rewriter& r) {
+  for (const size_t i : {2, 3, 5, 6, 7, 8}) as_scalar(r, i);
   const ValueId x = real_numbers(r, 1, 2, 3), y = real_numbers(r, 4, 5, 6);
   store_codes(r, r.add({.type = "Where", .inputs = {r.input(0), x, y}}), 7, 8);
 }
@@ -79,6 +92,9 @@ void apply_q_linear_concat(Rewriter& r) {
   const size_t count = r.node().inputs.size();
   require(count >= 5 && count % 3 == 2, ErrorCode::invalid_graph,
           "has {} inputs, expected scale and zero point of Y and three for each tensor", count);
+  for (size_t i = 0; i < count; ++i) {
+    if (i < 2 || i % 3 != 2) as_scalar(r, i);
+  }
   std::vector<ValueId> tensors;
   for (size_t i = 2; i < count; i += 3) tensors.push_back(real_numbers(r, i, i + 1, i + 2));
   store_codes(r, r.add({.type = "Concat", .inputs = tensors, .attributes = r.attributes()}), 0, 1);
@@ -88,9 +104,10 @@ void apply_q_linear_concat(Rewriter& r) {
 void apply_q_linear_softmax(Rewriter& r) {
   const auto* opset = r.attributes().get<int64_t>("opset");
   require(opset, ErrorCode::invalid_graph, "the attribute opset is missing: it says over which axes the sums go");
-  const auto axis = r.attributes().get_or<int64_t>("axis", -1);
+  const int64_t version = *opset, axis = r.attributes().get_or<int64_t>("axis", -1);
+  for (const size_t i : {1, 2, 3, 4}) as_scalar(r, i);
   ValueId x = real_numbers(r, 0, 1, 2);
-  if (*opset >= 13) {
+  if (version >= 13) {
     x = r.add({.type = "Softmax", .inputs = {x}, .attributes = {{"axis", axis}}});
   } else {
     const ValueId shape = r.add({.type = "Shape", .inputs = {x}});
