@@ -6,7 +6,7 @@ namespace {
 
 /// `t`, which has the shape of the output, with the axes that the node has removed.
 Term with_axes(Backward& b, Term t) {
-  const bool keeps = b.attribute("keepdims", int64_t(1)) != 0;
+  const bool keeps = b.attribute("keepdims", int64_t(1)) == 1;
   if (keeps || !b.has(1)) return t;  // a scalar broadcasts to any shape
   const ValueType& axes = b.type(b.x(1));
   const bool none = axes.ranked && axes.rank() == 1 && axes.shape[0] == 0;

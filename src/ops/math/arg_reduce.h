@@ -9,7 +9,8 @@ namespace retort::ops {
 template <bool kMin>
 struct ArgReduce {
   int64_t axis = 0;
-  bool keepdims = true, select_last_index = false;
+  int64_t keepdims = 1;  ///< any other number drops the axis
+  bool select_last_index = false;
   static constexpr std::tuple attributes{attr("axis", &ArgReduce::axis), attr("keepdims", &ArgReduce::keepdims),
                                          attr("select_last_index", &ArgReduce::select_last_index)};
 
@@ -21,7 +22,7 @@ struct ArgReduce {
     Shape y;
     for (size_t d = 0; d < x.rank(); ++d) {
       if (d != along) y.push_back(x[d]);
-      if (d == along && keepdims) y.push_back(1);
+      if (d == along && keepdims == 1) y.push_back(1);
     }
     c.set(0, DType::i64, y);
   }

@@ -14,7 +14,7 @@
 namespace retort::ops {
 
 struct ReduceAttributes {
-  bool keepdims = true;
+  int64_t keepdims = 1;  ///< any other number drops the axes
   bool noop_with_empty_axes = false;
   static constexpr std::tuple attributes{attr("keepdims", &ReduceAttributes::keepdims),
                                          attr("noop_with_empty_axes", &ReduceAttributes::noop_with_empty_axes)};

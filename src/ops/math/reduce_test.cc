@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <limits>
 
 #include "ops/op_test.h"
@@ -228,6 +230,15 @@ const OpTest top_k(
               .fixed_types = true},
              {.about = "none", .inputs = {f32({3}, {1, 2, 3}), i64({1}, {0})}, .outputs = {f32({0}, {}), i64({0}, {})}},
              {.about = "larger", .inputs = {random({7, 301}), i64({1}, {17})}}});
+
+TEST(Reductions, OnlyOneKeepsTheAxes) {
+  const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const int64_t keeps : {-1, 0, 1, 2}) {
+    const Shape wanted = keeps == 1 ? Shape{2, 1} : Shape{2};
+    EXPECT_EQ(OpRun("", "ReduceSum", {{"keepdims", keeps}}, {x, i64({1}, {1})}, 1).run()[0].shape(), wanted);
+    EXPECT_EQ(OpRun("", "ArgMax", {{"axis", int64_t(1)}, {"keepdims", keeps}}, {x}, 1).run()[0].shape(), wanted);
+  }
+}
 
 }  // namespace
 }  // namespace retort::ops

@@ -22,7 +22,7 @@ std::optional<Patch> match_global_pool(const Graph& g, const Node& n) {
   if (axes->size() + 2 != x->rank() || x->rank() == 3) return std::nullopt;
   Patch p(g);
   ValueId y = p.add({.type = "GlobalAveragePool", .inputs = {n.inputs[0]}});
-  if (n.attributes.get_or<int64_t>("keepdims", 1) == 0) {
+  if (n.attributes.get_or<int64_t>("keepdims", 1) != 1) {
     const Dim channels = (*x)[1];
     const std::vector<int64_t> target{0, is_known(channels) && channels > 0 ? channels : -1};
     y = p.add({.type = "Reshape", .inputs = {y, p.constant(int64_tensor(target), "shape")}});

@@ -15,7 +15,7 @@ void ReduceAttributes::infer_reduce(InferContext& c, FunctionRef<std::optional<D
   Shape y;
   for (size_t d = 0; d < x.rank(); ++d) {
     if (!reduced.contains(d)) y.push_back(x[d]);
-    if (reduced.contains(d) && keepdims) y.push_back(1);
+    if (reduced.contains(d) && keepdims == 1) y.push_back(1);
   }
   c.set(0, c.dtype(0), y);
   const auto content = c.try_value(0);
