@@ -91,13 +91,17 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetOutput(OrtKernelContext* context, siz
 }
 
 // The tensor that the caller gave for an output of the graph. GetOutput returns its memory for the same shape; any
-// other output is allocated when the kernel gives the shape.
+// other output is allocated when the kernel gives the shape, and is returned here from then on.
 OrtStatusPtr ORT_API_CALL KernelContext_GetPreallocatedOutput(const OrtKernelContext* context, size_t output_index,
                                                               OrtValue** output) noexcept {
   return guard([&] {
     OrtKernelContext& c = writable(of(context));
     need(output, "output");
     check_index(output_index, c.outputs.size(), "output");
+    if (c.outputs[output_index]) {
+      *output = c.outputs[output_index].get();
+      return;
+    }
     const Tensor* const given = c.run && c.run->wants(output_index) ? c.run->out_slot(output_index).offered : nullptr;
     *output = given ? &c.preallocated.try_emplace(output_index, Value(*given)).first->second : nullptr;
   });

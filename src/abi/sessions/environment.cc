@@ -190,7 +190,9 @@ OrtStatusPtr ORT_API_CALL Logger_LogMessage(const OrtLogger* logger, OrtLoggingL
                                             const char* message, const char* file_path, int line_number,
                                             const char* func_name) noexcept {
   return guard([&] {
-    const std::string where = cat("{}:{} {}", file_path ? file_path : "", line_number, func_name ? func_name : "");
+    std::string_view file = file_path ? file_path : "";
+    file.remove_prefix(file.rfind('/') + 1);  // npos + 1 is 0
+    const std::string where = cat("{}:{} {}", file, line_number, func_name ? func_name : "");
     handle(logger, "logger").logger.write(LogLevel(log_severity_level), need_text(message, "message"), where);
   });
 }
