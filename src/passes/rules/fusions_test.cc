@@ -305,6 +305,22 @@ TEST(TransposeChain, OneIsEnough) {
 )");
 }
 
+// Of another number of axes, it is an error of the run.
+TEST(NoopTranspose, StaysIfTheRankIsUnknown) {
+  for (const bool known : {true, false}) {
+    TestGraph t;
+    const ValueId x = t.input("x", {2});
+    if (!known) t.g.value(x).type = ValueType::tensor(DType::f32);
+    const ValueId y = t.add("Transpose", {t.add("Relu", {x})}, {{"perm", Ints{0}}});
+    t.output(t.add("Neg", {y}), "y");
+    const std::string_view rule = "noop_transpose";
+    const PassOptions options;
+    PassContext context(options);
+    rewrite(t.g, rules_named({&rule, 1}), context);
+    EXPECT_EQ(t.g.order().size(), known ? 2u : 3u);
+  }
+}
+
 TEST(TransposeUnit, MovesNothing) {
   TestGraph t;
   t.output(t.add("Transpose", {t.input("x", {2, 3, 1, 1})}, {{"perm", Ints{0, 2, 3, 1}}}), "y");

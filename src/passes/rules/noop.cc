@@ -27,7 +27,8 @@ std::optional<Patch> match_identity(const Graph& g, const Node& n) { return forw
 
 std::optional<Patch> match_transpose(const Graph& g, const Node& n) {
   const auto perm = ints_attribute(n, "perm");
-  if (perm.empty()) return std::nullopt;  // without perm, axes are reversed
+  if (perm.empty()) return std::nullopt;                       // without perm, axes are reversed
+  if (!g.value(n.inputs[0]).type.ranked) return std::nullopt;  // another number of axes is an error of the run
   for (size_t i = 0; i < perm.size(); ++i) {
     if (perm[i] != int64_t(i)) return std::nullopt;
   }
