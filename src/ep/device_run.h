@@ -30,7 +30,7 @@ struct CopyBook {
 struct StreamUse {
   Stream* callers = nullptr;      ///< for the work of its device; null: the run makes a stream
   bool waits = true;              ///< whether the run returns after the devices have finished
-  const void* outward = nullptr;  ///< the run's options as its caller knows them, for providers; null: none
+  const void* outward = nullptr;  ///< the run's options as its caller knows them; null: none
   Parallel copies;                ///< for copies on the host, which are completed even if the run is terminated
 };
 
@@ -52,6 +52,8 @@ class DeviceRun : public RunDevices {
   void settle();
   /// Waits on the host for the work that this run has put on its streams so far.
   void wait();
+  /// The options of the run as its caller knows them; null: none.
+  const void* outward() const { return use_.outward; }
   /// The stream for that memory; null for the host, and for a provider without streams.
   Stream* stream(const MemorySpace& space);
   /// Copies and counts. Waits if the host reads the result, and if `from` may change before the run ends.

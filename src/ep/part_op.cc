@@ -42,6 +42,7 @@ class StepRun : public PartitionRun {
   bool cancelled() const override { return context_.parallel().cancelled(); }
   const Parallel& parallel() const override { return context_.parallel(); }
   BodyRunner& bodies() const override { return context_.bodies(); }
+  const void* outward() const override { return device_run(context_).outward(); }
   void copy(const Tensor& from, Tensor& to) const override {
     device_run(context_).copy(CopyCause::border, "", from, to, !from.space().host_readable());
   }

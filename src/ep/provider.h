@@ -63,6 +63,8 @@ class PartitionRun {
   virtual BodyRunner& bodies() const = 0;
   /// Copies between the provider's memory and that of the host, or within one of them.
   virtual void copy(const Tensor& from, Tensor& to) const = 0;
+  /// The options of the run as its caller knows them; null: none.
+  virtual const void* outward() const = 0;
   /// Makes `tensor` output i without a copy; the tensor has an owner.
   virtual void set_output(size_t i, const Tensor& tensor) = 0;
 };

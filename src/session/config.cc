@@ -194,7 +194,11 @@ void ConfigWatch::check(ConfigScope scope, const std::map<std::string, std::stri
 }
 
 void ConfigWatch::check_run(const RunOptions* options, const Logger& logger) {
-  if (!options || options->config.empty()) return;
+  if (!options) return;
+  require(options->log_severity >= -1 && options->log_severity <= int(LogLevel::fatal), ErrorCode::fail,
+          "the log severity of the run is {}, expected 0 (verbose) to 4 (fatal), or -1 for the session's",
+          options->log_severity);
+  if (options->config.empty()) return;
   if (options->config_stamp != 0 && options->config_stamp == checked_stamp_.load(std::memory_order_relaxed)) return;
   check(ConfigScope::run, options->config, logger);
   checked_stamp_.store(options->config_stamp, std::memory_order_relaxed);

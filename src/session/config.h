@@ -48,7 +48,7 @@ class ConfigWatch {
   /// value that is not allowed, and for an entry that the engine rejects.
   void check(ConfigScope scope, const std::map<std::string, std::string>& entries, const Logger& logger);
   /// The same for the entries of a run, but for those with the stamp of the last run (RunOptions::config_stamp).
-  /// `options` may be null.
+  /// Throws ErrorCode::fail for a log level that does not exist. `options` may be null.
   void check_run(const RunOptions* options, const Logger& logger);
 
  private:

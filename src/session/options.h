@@ -119,10 +119,10 @@ struct SessionOptions {
 
 /// Settings of one run. While a run reads them, only `terminate` and `terminations` may change.
 struct RunOptions {
-  // Runs log nothing. The names and levels are kept for the getters.
+  // For what kernels of custom operators and of plug-ins log in the run; the engine logs nothing in runs.
   int log_severity = -1;  ///< -1: the session's
-  int log_verbosity = 0;
-  std::string tag;
+  int log_verbosity = 0;  ///< has no effect: there is one level of details
+  std::string tag;        ///< follows the name of the session
   std::atomic<bool> terminate{false};
   /// How often `terminate` was set; raised before it is set. A run during which that happened fails, even if the flag
   /// is cleared before the run ends.

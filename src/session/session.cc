@@ -93,12 +93,12 @@ bool shrinks_memory(const RunOptions* options) {
   return true;
 }
 
-// Without devices, a run searches no entries for this.
+// Without devices, a run searches no entries for its options.
 StreamUse stream_use(const RunOptions* options, bool has_devices, ThreadPool& threads) {
   StreamUse use;
   use.copies = Parallel(&threads, nullptr);
+  use.outward = options ? options->outward : nullptr;
   if (!options || !has_devices) return use;
-  use.outward = options->outward;
   use.callers = options->stream;
   use.waits = options->config_entry("disable_synchronize_execution_providers") != "1";
   return use;

@@ -43,6 +43,7 @@ class PluginRun : public PartRun {
   OrtSyncStream* stream() const override { return stream_; }
   const Parallel& parallel() const override { return run_.parallel(); }
   const OrtLogger& logger() const override { return place_.provider->logger; }
+  const OrtRunOptions* run_options() const override { return static_cast<const OrtRunOptions*>(run_.outward()); }
   const Devices& devices() const override { return *place_.devices; }
   BodyRunner& bodies() const override { return run_.bodies(); }
   MemorySpace output_space(size_t index) const override { return results_[index].space; }

@@ -4,9 +4,11 @@
 #include <mutex>
 
 #include "abi/kernels/kernels.h"
+#include "abi/sessions/options.h"
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
 #include "abi/values/type_info.h"
+#include "ep/device_run.h"
 
 namespace retort::abi {
 namespace {
@@ -23,6 +25,26 @@ Value value_of(const Slot& slot) {
 OrtKernelContext& writable(const OrtKernelContext& context) { return const_cast<OrtKernelContext&>(context); }
 
 OrtSyncStream* stream_of(const OrtKernelContext& c) { return c.part ? c.part->stream() : nullptr; }
+
+/// The session's logger, or one with the level and the tag of the run's options.
+const OrtLogger& logger_of(OrtKernelContext& c) {
+  const OrtLogger& session = c.part ? c.part->logger() : c.info->logger;
+  const OrtRunOptions* given = nullptr;
+  if (c.part)
+    given = c.part->run_options();
+  else if (c.run && c.run->devices())
+    given = static_cast<const OrtRunOptions*>(device_run(*c.run).outward());
+  if (!given) return session;
+  const RunOptions& options = given->options;
+  if (options.log_severity < 0 && options.tag.empty()) return session;
+  if (!c.run_logger) {
+    const std::string& id = session.logger.id();
+    const auto level = options.log_severity < 0 ? session.logger.level() : LogLevel(options.log_severity);
+    const char* separator = id.empty() || options.tag.empty() ? "" : ":";
+    c.run_logger = std::make_unique<OrtLogger>(session.logger.derive(level, cat("{}{}{}", id, separator, options.tag)));
+  }
+  return *c.run_logger;
+}
 
 /// The allocator of a device whose memory the kernel requests; null for host memory.
 std::shared_ptr<Allocator> device_memory(const OrtKernelContext& c, const OrtMemoryInfo& memory) {
@@ -132,7 +154,7 @@ OrtStatusPtr ORT_API_CALL KernelContext_GetResource(const OrtKernelContext* cont
 OrtStatusPtr ORT_API_CALL KernelContext_GetLogger(const OrtKernelContext* context, const OrtLogger** logger) noexcept {
   return guard([&] {
     const OrtKernelContext& c = of(context);
-    need(logger, "logger") = c.part ? &c.part->logger() : &c.info->logger;
+    need(logger, "logger") = &logger_of(writable(c));
   });
 }
 

@@ -22,7 +22,8 @@ class PartRun {
   virtual Tensor output(size_t index, const Shape& shape) = 0;
   virtual OrtSyncStream* stream() const = 0;  ///< null: the plug-in works on the caller's thread
   virtual const Parallel& parallel() const = 0;
-  virtual const OrtLogger& logger() const = 0;
+  virtual const OrtLogger& logger() const = 0;           ///< the session's
+  virtual const OrtRunOptions* run_options() const = 0;  ///< null: none
   virtual const Devices& devices() const = 0;
   /// For the host's kernels (host/control_kernels.cc): the bodies of the node, the required type of an output, and
   /// tensors that become an output without a copy.
@@ -57,6 +58,7 @@ struct OrtKernelContext : retort::abi::Handle<retort::abi::tag_of("kctx")> {
   std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  ///< of a custom operator, made on demand
   /// Of a custom operator: views of the tensors that the caller gave for outputs, by index, made on demand.
   std::map<size_t, OrtValue> preallocated;
+  std::unique_ptr<OrtLogger> run_logger;  ///< made on demand
   std::vector<std::shared_ptr<void>> scratch;
 };
 

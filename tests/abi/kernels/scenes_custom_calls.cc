@@ -38,8 +38,9 @@ OrtStatus* copy(OrtKernelContext* context) {
   return nullptr;
 }
 
-/// Sessions whose log calls hear(), at a level of their own and of a run.
-void log_at(Scene& s, int level) {
+/// A session whose log calls hear(), and a run with a level and a tag of its own.
+void log_at(Scene& s, int level, int run_level = -1, const char* tag = nullptr) {
+  heard.clear();
   Op op("Fails", {{kFloat}}, {{kFloat}});
   op.create = [](const OrtKernelInfo* info) {
     const OrtLogger* logger = nullptr;
@@ -64,7 +65,16 @@ void log_at(Scene& s, int level) {
   CALL(SetSessionLogSeverityLevel, options, level);
   OrtSession* session = open(s, "custom_fails", options);
   float data[6] = {1, 2, 3, 4, 5, 6};
-  run(s, session, {"x"}, {floats(s, data, {2, 3})}, {"y"});
+  OrtRunOptions* of_run = nullptr;
+  CALL(CreateRunOptions, &of_run);
+  CALL(RunOptionsSetRunLogSeverityLevel, of_run, run_level);
+  if (tag) CALL(RunOptionsSetRunTag, of_run, tag);
+  const char *in = "x", *out = "y";
+  const OrtValue* x = floats(s, data, {2, 3});
+  OrtValue* y = nullptr;
+  CALL(Run, session, of_run, &in, &x, 1, &out, 1, &y);
+  s.api.ReleaseValue(y);
+  s.api.ReleaseRunOptions(of_run);
   s.api.ReleaseSession(session);
   for (const std::string& line : heard) s.note("heard", line);
 }
@@ -85,6 +95,10 @@ OrtStatus* peek(OrtKernelContext* context) {
 SCENE(custom_calls, logs_everything) { log_at(s, ORT_LOGGING_LEVEL_VERBOSE); }
 SCENE(custom_calls, logs_warnings) { log_at(s, ORT_LOGGING_LEVEL_WARNING); }
 SCENE(custom_calls, logs_errors) { log_at(s, ORT_LOGGING_LEVEL_ERROR); }
+SCENE(custom_calls, logs_less_in_a_run) { log_at(s, ORT_LOGGING_LEVEL_VERBOSE, ORT_LOGGING_LEVEL_ERROR, "first"); }
+SCENE(custom_calls, logs_more_in_a_run) { log_at(s, ORT_LOGGING_LEVEL_ERROR, ORT_LOGGING_LEVEL_INFO); }
+SCENE(custom_calls, logs_the_tag_of_a_run) { log_at(s, ORT_LOGGING_LEVEL_WARNING, -1, "second"); }
+SCENE(custom_calls, logs_beyond_the_levels) { log_at(s, ORT_LOGGING_LEVEL_WARNING, 9, ""); }
 
 SCENE(custom_calls, preallocated_outputs) {
   Op op("Fails", {{kFloat}}, {{kFloat}});
