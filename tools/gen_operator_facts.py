@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes src/onnx/operator_facts.tsv. For every operator that ONNX Runtime knows, it lists the versions in which its
-form changed, which inputs and outputs share a type, and the defaults of its attributes.
+form changed, which inputs and outputs share a type, and its optional attributes with their defaults.
 
     gen_operator_facts.py src/onnx/operator_facts.tsv    (needs the packages onnx and onnxruntime)
 
 Types are `T:i0,v1,o0;X:i2`, by the names of type parameters (v: all inputs from that one on); if a type is not a
 parameter, the name of the port stands for it. Defaults are `name=kind:value`, separated by tabs; commas separate the
-items of a list. Kinds are i, f, s, is, fs, ss.
+items of a list. Kinds are i, f, s, is, fs, ss. A name alone is an optional attribute without a default. `=` stands for
+the types, or for all attributes, of the version before.
 """
 import sys
 
@@ -36,27 +37,34 @@ def types(schema, type_of):
 
 
 def facts():
-    """(domain, name, version) -> types and defaults; the facts of onnx override those of onnxruntime."""
+    """(domain, name, version) -> types and attributes; the facts of onnx override those of onnxruntime."""
     found = {}
     schemas = [(s, lambda a: a._default_value, lambda p: p.typeStr) for s in ort.get_all_operator_schema()]
     schemas += [(s, lambda a: a.default_value.SerializeToString(), lambda p: p.type_str) for s in onnx.defs.get_all_schemas_with_history()]
     for schema, default_of, type_of in schemas:
         if schema.domain not in DOMAINS:
             continue
-        defaults = []
+        attributes = []
         for name, attribute in sorted(schema.attributes.items()):
             default = onnx.AttributeProto()
             default.ParseFromString(default_of(attribute))
             if default.type in READ:
-                defaults.append(f"{name}={READ[default.type](default)}")
-        found[schema.domain, schema.name, schema.since_version] = [types(schema, type_of), *defaults]
+                attributes.append(f"{name}={READ[default.type](default)}")
+            elif not attribute.required:
+                attributes.append(name)
+        found[schema.domain, schema.name, schema.since_version] = types(schema, type_of), attributes
     return found
 
 
 def main():
     with open(sys.argv[1], "w", encoding="utf-8") as out:
-        for (domain, name, version), told in sorted(facts().items()):
+        before = None, "", []
+        for (domain, name, version), (ports, attributes) in sorted(facts().items()):
+            same = before[0] == (domain, name)
+            told = ["=" if same and ports and ports == before[1] else ports]
+            told += ["="] if same and attributes and attributes == before[2] else attributes
             out.write("\t".join([domain, name, str(version), *told]) + "\n")
+            before = (domain, name), ports, attributes
 
 
 if __name__ == "__main__":

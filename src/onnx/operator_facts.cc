@@ -1,6 +1,7 @@
 #include "onnx/operator_facts.h"
 
 #include <charconv>
+#include <span>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -12,6 +13,8 @@ namespace {
 constexpr std::string_view kFacts =
 #include "onnx/operator_facts.inc"
     ;
+
+constexpr std::string_view kSame = "=";  ///< as in the version before
 
 template <typename T>
 T number(std::string_view text) {
@@ -37,8 +40,17 @@ Forms read_forms() {
   for (const std::string_view line : split(kFacts, '\n')) {
     const std::vector<std::string_view> cells = split(line, '\t');
     if (cells.size() < 4) continue;
-    forms[cat("{} {}", cells[0], cells[1])].push_back(
-        {.since = number<int>(cells[2]), .types = cells[3], .defaults = {cells.begin() + 4, cells.end()}});
+    std::vector<OperatorForm>& of = forms[cat("{} {}", cells[0], cells[1])];
+    OperatorForm form{.since = number<int>(cells[2]), .types = cells[3] == kSame ? of.back().types : cells[3]};
+    if (cells.size() == 5 && cells[4] == kSame) {
+      form.defaults = of.back().defaults;
+      form.unset = of.back().unset;
+    } else {
+      for (const std::string_view cell : std::span(cells).subspan(4)) {
+        (cell.find('=') == std::string_view::npos ? form.unset : form.defaults).push_back(cell);
+      }
+    }
+    of.push_back(std::move(form));
   }
   return forms;
 }

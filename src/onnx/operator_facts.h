@@ -1,5 +1,5 @@
 // For each operator that ONNX Runtime knows: the versions in which its form changed, which of its ports share a type,
-// and the defaults of its attributes.
+// and its optional attributes with their defaults.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -12,6 +12,7 @@ struct OperatorForm {
   int since = 0;
   std::string_view types;  ///< "T:i0,v1,o0;B:o1": ports by type parameter, see tools/gen_operator_facts.py
   std::vector<std::string_view> defaults;  ///< "axis=i:1"
+  std::vector<std::string_view> unset;     ///< optional attributes without a default
 };
 
 /// The form of the operator in this version of its domain; 0 means the newest. Null for unknown operators.

@@ -4,6 +4,7 @@
 #include "abi/graphs/graph.h"
 #include "abi/listing.h"
 #include "abi/slots.h"
+#include "onnx/operator_facts.h"
 
 namespace retort::abi {
 namespace {
@@ -15,6 +16,11 @@ const OrtNode& viewed(const OrtNode* node, const char* what, ErrorCode code = Er
   require(n.graph != nullptr, code, "node '{}' ({}) was made by the model editor, which does not provide {}", n.name,
           n.type, what);
   return n;
+}
+
+bool optional_attribute(const OrtNode& node, std::string_view name) {
+  const onnx::OperatorForm* form = onnx::operator_form(node.domain, node.type, node.since);
+  return form && std::find(form->unset.begin(), form->unset.end(), name) != form->unset.end();
 }
 
 const auto kItself = [](const auto* item) { return item; };
@@ -96,7 +102,7 @@ OrtStatusPtr ORT_API_CALL Node_GetAttributes(const OrtNode* node, const OrtOpAtt
   });
 }
 
-// As in ONNX Runtime, the result for an attribute that the node does not have is success and null.
+// As in ONNX Runtime, an optional attribute that is not set is null. A name that the operator does not have is an error.
 OrtStatusPtr ORT_API_CALL Node_GetAttributeByName(const OrtNode* node, const char* attribute_name,
                                                   const OrtOpAttr** attribute) noexcept {
   return guard([&] {
@@ -105,6 +111,8 @@ OrtStatusPtr ORT_API_CALL Node_GetAttributeByName(const OrtNode* node, const cha
     const OrtOpAttr*& out = need(attribute, "attribute");
     const auto found =
         std::find_if(n.attributes.begin(), n.attributes.end(), [&](const auto& a) { return a->name == name; });
+    require(found != n.attributes.end() || optional_attribute(n, name), ErrorCode::not_found,
+            "node '{}': operator {} {} has no attribute '{}'", n.name, n.type, n.since, name);
     out = found == n.attributes.end() ? nullptr : found->get();
   });
 }

@@ -209,6 +209,20 @@ class GraphWriter {
     for (unsigned char c : bytes) line += "0123456789abcdef"[c >> 4], line += "0123456789abcdef"[c & 15];
     return line;
   }
+
+  /// What the library answers for names of attributes, most of which a node does not have.
+  std::string answers(const OrtNode* n) {
+    std::string line = "  asked";
+    for (const char* name : {"axes", "axis", "dilations", "kernel_shape", "keepdims", "pads", "seed", "perm", "dtype",
+                             "activations", "clip", "nodes_values", "value", "to", "body", "nonesuch"}) {
+      const OrtOpAttr* found = nullptr;
+      OrtStatus* status = api_.Node_GetAttributeByName(n, name, &found);
+      line += std::string(" ") + name + (found ? "" : status ? "!" + std::to_string(api_.GetErrorCode(status)) : "-");
+      api_.ReleaseStatus(status);
+    }
+    return line;
+  }
+
   void node(const OrtNode* n, const OrtGraph* g) {
     const auto inputs = list<const OrtValueInfo*>(api_.Node_GetNumInputs, api_.Node_GetInputs, n);
     const auto implicit = list<const OrtValueInfo*>(api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, n);
@@ -231,6 +245,7 @@ class GraphWriter {
       attributes.push_back(attribute(a));
     std::sort(attributes.begin(), attributes.end());
     for (const std::string& a : attributes) line("  attribute " + a);
+    line(answers(n));
     subgraphs(n);
   }
   void subgraphs(const OrtNode* n) {
