@@ -53,6 +53,8 @@ PARTS = """
 | part of ONNX Runtime | in Retort |
 |---|---|
 | systems other than Linux | none: neither Windows nor macOS, Android or iOS |
+| a plug-in provider that is added or selected after the CPU's gets only what the CPU cannot run | every plug-in is asked before the CPU, in the order in which they were added |
+| the device that `SessionGetEpDeviceForInputs` and `…Outputs` name for a port of a compiled part in the processor's memory | the CPU's, not the provider's |
 | browsers: WebAssembly, WebGL, WebNN, JSEP | none; the WebGPU provider runs as a plug-in on Linux |
 | bindings for C#, Objective-C, Swift, React Native | none of our own |
 | GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: [CUDA](cuda.md) is a library of its own beside it, other GPUs need the plug-in of their vendor ([execution providers](architecture/execution_providers.md)) |
