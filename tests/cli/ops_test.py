@@ -36,7 +36,7 @@ class Ops(ToolTest):
     def test_filter(self):
         out = retort("ops", "Gemm")[1]
         self.assertRegex(out, r"Gemm +1,6,7,9,11,13 +.*float32")
-        self.assertTrue(out.endswith("3 operators\n"), out)  # FusedGemm and QGemm of com.microsoft have it in their names
+        self.assertTrue(out.endswith("5 operators\n"), out)  # FusedGemm and three others of com.microsoft have it in their names
         self.assertRegex(retort("ops", "FusedGemm")[1], r"FusedGemm +1 +of the operators that replace it\n")
         self.assertRegex(retort("ops", "ai.onnx")[1], r"ai\.onnx\.ml\n")  # a domain, though it ends like the name of a model
         self.fails(1, ["ops", "frobnicate"], "no operator has 'frobnicate' in its name")
