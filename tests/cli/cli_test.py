@@ -125,6 +125,15 @@ class Cli(ToolTest):
         for other in results[1:]:
             np.testing.assert_array_equal(results[0], other)
 
+    def test_folder_with_more_inputs(self):
+        folder = os.path.dirname(self.npy("input_0.npy", self.image))
+        for name in ("input_1.npy", "input_7.npy"):
+            more = self.npy(name, self.image)
+            code, _, err = retort("run", DIGITS, "--inputs", folder)
+            self.assertEqual(code, 1, err)
+            self.assertIn(f"{name} is not used: the model has 1 input; choose a folder that was made for it", err)
+            os.remove(more)
+
     def test_element_types_go_through(self):
         names = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
         ports = [[onnx.helper.make_tensor_value_info(p + n, onnx.helper.np_dtype_to_tensor_dtype(np.dtype(n)), [None]) for n in names]

@@ -1,5 +1,7 @@
 // The inputs of a run: from files, from values on the command line, random.
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -224,7 +226,17 @@ std::string numbered_file(const std::string& folder, const char* prefix, size_t 
 }
 
 void refuse_more_files(const std::string& folder, const char* prefix, size_t count) {
-  const std::string file = find_numbered_file(folder, prefix, count);
+  std::string file;  // the first by name, for a message that does not depend on the order of the folder
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string kind = entry.path().extension(), name = entry.path().stem();
+    if ((kind != ".pb" && kind != ".npy") || !name.starts_with(prefix)) continue;
+    const char *digits = name.data() + std::strlen(prefix), *end = name.data() + name.size();
+    size_t number = 0;
+    const auto [rest, wrong] = std::from_chars(digits, end, number);
+    if (wrong != std::errc() || rest != end || number < count) continue;
+    if (const std::string path = folder + "/" + name + kind; file.empty() || path < file) file = path;
+  }
   const std::string what = std::string(prefix).substr(0, std::string(prefix).find('_')) + (count == 1 ? "" : "s");
   if (!file.empty())
     throw Failure(file + " is not used: the model has " + std::to_string(count) + " " + what +
