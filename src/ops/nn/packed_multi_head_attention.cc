@@ -148,7 +148,19 @@ struct PackedMultiHeadAttention {
     }
   }
 
-  /// Calls attend(shape, data, rule, rest of the memory) for each sequence.
+  /// Whether each sequence is computed by one worker: there are enough of them, and none holds the others up.
+  static bool is_by_sequence(std::span<const int32_t> first, size_t tokens, size_t workers) {
+    size_t longest = 0;
+    for (size_t b = 0; b + 1 < first.size(); ++b) longest = std::max(longest, size_t(first[b + 1] - first[b]));
+    return workers > 1 && longest <= tokens / (2 * workers);
+  }
+  /// The memory for a sequence that one worker computes, of which is_by_sequence limits the length.
+  size_t sequence_bytes(const Sizes& s, int workers) const {
+    const size_t rows = std::min(s.length, s.tokens / (2 * size_t(workers)));
+    return round_up(attention_scratch(sequence(s, rows), false, false, 1), 64);
+  }
+
+  /// Calls attend(shape, data, rule, rest of the memory, parallel) for each sequence.
   template <typename F>
   void compute(RunContext& c, std::byte* memory, const F& attend) const {
     const Sizes s = sizes(c);
@@ -157,12 +169,11 @@ struct PackedMultiHeadAttention {
     if (c.has(kProjection)) project(c, s, from, reinterpret_cast<float*>(memory));
     AttentionShape all = sequence(s, s.length);
     all.batch = first.size() - 1;
-    ScoreRule rule;
-    rule.scale = scale != 0 ? double(scale) : 1 / std::sqrt(double(std::max<size_t>(s.size, 1)));
-    rule.blind = std::numeric_limits<double>::quiet_NaN();
-    rule.bias = score_operand(c, kBias, all);
-    const auto* bias = static_cast<const float*>(rule.bias.data);
-    for (size_t b = 0; b + 1 < first.size(); ++b) {
+    ScoreRule shared;
+    shared.scale = scale != 0 ? double(scale) : 1 / std::sqrt(double(std::max<size_t>(s.size, 1)));
+    shared.blind = std::numeric_limits<double>::quiet_NaN();
+    shared.bias = score_operand(c, kBias, all);
+    const auto one = [&](size_t b, std::byte* rest, const Parallel& parallel) {
       const auto at = size_t(first[b]), count = size_t(first[b + 1]) - at;
       AttentionShape a = sequence(s, count);
       a.q = from[kQ].at;
@@ -171,29 +182,37 @@ struct PackedMultiHeadAttention {
       AttentionData<float> d{
           .q = from[kQ].data + at * a.q.row, .k = from[kK].data + at * a.k.row, .v = from[kV].data + at * a.v.row};
       d.y = c.output<float>().data() + at * a.y.row;
-      if (bias) rule.bias.data = bias + rule.bias.at(b, 0, 0, 0);
-      attend(a, d, rule, memory + projected_bytes(c, s));
+      ScoreRule rule = shared;
+      if (rule.bias.data) rule.bias.data = static_cast<const float*>(rule.bias.data) + rule.bias.at(b, 0, 0, 0);
+      attend(a, d, rule, rest, parallel);
+    };
+    std::byte* const rest = memory + projected_bytes(c, s);
+    const int workers = c.parallel().workers();
+    if (is_by_sequence(first, s.tokens, size_t(workers))) {
+      const size_t each = sequence_bytes(s, workers);
+      c.parallel().for_each(all.batch, [&](size_t b, int worker) { one(b, rest + size_t(worker) * each, {}); });
+    } else {
+      for (size_t b = 0; b < all.batch; ++b) one(b, rest, c.parallel());
     }
   }
 
   size_t scratch(const RunContext& c) const {
     const Sizes s = sizes(c);
-    return projected_bytes(c, s) +
-           attention_scratch(sequence(s, std::min(s.length, s.tokens)), false, false, c.parallel().workers());
+    const int workers = c.parallel().workers();
+    const size_t together = attention_scratch(sequence(s, std::min(s.length, s.tokens)), false, false, workers);
+    return projected_bytes(c, s) + std::max(together, size_t(workers) * sequence_bytes(s, workers));
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     std::vector<std::byte> memory(projected_bytes(c, sizes(c)));
     compute(c, memory.data(),
-            [&](const AttentionShape& a, const AttentionData<float>& d, const ScoreRule& rule, std::byte*) {
-              attention_reference(a, d, rule, c.parallel());
-            });
+            [](const AttentionShape& a, const AttentionData<float>& d, const ScoreRule& rule, std::byte*,
+               const Parallel& parallel) { attention_reference(a, d, rule, parallel); });
   }
   void fast(RunContext& c, std::type_identity<float>) const {
     compute(c, static_cast<std::byte*>(c.scratch()),
-            [&](const AttentionShape& a, const AttentionData<float>& d, const ScoreRule& rule, std::byte* rest) {
-              attention_fast(a, d, rule, rest, c.parallel());
-            });
+            [](const AttentionShape& a, const AttentionData<float>& d, const ScoreRule& rule, std::byte* rest,
+               const Parallel& parallel) { attention_fast(a, d, rule, rest, parallel); });
   }
 };
 

@@ -27,6 +27,7 @@ Tensor starts(const std::vector<int32_t>& counts) {
 }
 
 const std::vector<int32_t> kCounts = {7, 0, 60, 1, 100};
+const std::vector<int32_t> kShortCounts = {5, 8, 0, 1, 7, 8, 2, 8, 8, 3, 6, 8};  // each is computed by one worker
 
 const OpTest packed_multi_head_attention(
     "PackedMultiHeadAttention",
@@ -57,7 +58,11 @@ const OpTest packed_multi_head_attention(
      {.about = "long and short sequences of packed heads, and a bias of the scores for all",
       .attributes = kThreeHeads,
       .inputs = {random({168, 3, 3, 16}, 1, -1, 1), kNone, kNone, kNone, offsets(kCounts, 101), starts(kCounts),
-                 random({1, 1, 101, 101}, 5)}}},
+                 random({1, 1, 101, 101}, 5)}},
+     {.about = "many short sequences, with a bias of their own",
+      .attributes = kThreeHeads,
+      .inputs = {random({64, 48}, 1, -1, 1), random({64, 48}, 2, -1, 1), random({64, 24}, 3), random({120}, 4, -1, 1),
+                 offsets(kShortCounts, 8), starts(kShortCounts), random({12, 3, 8, 8}, 5)}}},
     {.domain = "com.microsoft", .tolerance = 4});
 
 // Rows [first, first + count) of a matrix, as a batch of one.
