@@ -23,8 +23,10 @@ add_compile_definitions($<$<BOOL:${RETORT_VERIFY}>:RETORT_VERIFY>)
 if(RETORT_SANITIZE)
   add_compile_options(-fsanitize=${RETORT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_compile_options(-Wno-array-bounds)  # GCC 12 warns of concatenated strings in the code that sanitizers instrument
-  if(RETORT_SANITIZE MATCHES "address")  # it reports accesses by null pointers itself; the preset ubsan keeps the other checks
-    add_compile_options(-fno-sanitize=null)  # a quarter of the time to compile
+  # AddressSanitizer reports accesses by null pointers itself. Without the second check, compiling takes a quarter less
+  # time; the preset ubsan keeps it.
+  if(RETORT_SANITIZE MATCHES "address")
+    add_compile_options(-fno-sanitize=null)
   endif()
   add_link_options(-fsanitize=${RETORT_SANITIZE})
 endif()

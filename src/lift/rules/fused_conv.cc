@@ -1,5 +1,6 @@
 // com.microsoft.FusedConv: a Conv, the addition of a tensor Z and an activation, from models that ONNX Runtime has
-// optimised; com.microsoft.NhwcFusedConv: the same with channels last, but weights in their usual order. The separate operators are fused again by this engine's passes.
+// optimised; com.microsoft.NhwcFusedConv: the same with channels last, but weights in their usual order. The separate
+// operators are fused again by this engine's passes.
 #include "base/error.h"
 #include "lift/fused_activation.h"
 #include "lift/rewriter.h"
