@@ -1,10 +1,10 @@
-# retort_room(NAME [LOADS] [TOGETHER n] USES room...): one static library per folder of src/, one test program for its
-# *_test.cc files. Files spend most of their time in headers and in the same templates of the library: TOGETHER compiles
-# n as one. LOADS: the code runs once per session; -Os halves it, and loading less code saves more time than slower code
-# costs. A room that RETORT_READY names is not compiled: its archive is taken from another build
-# (cmake/sanitized.cmake).
+# retort_room(NAME [LOADS] [TOGETHER n] [TESTS_ALONE] USES room...): one static library per folder of src/, one test
+# program for its *_test.cc files. Files spend most of their time in headers and in the same templates of the library:
+# TOGETHER compiles n as one, and eight tests are compiled as one without TESTS_ALONE, so that their names must differ.
+# LOADS: the code runs once per session; -Os halves it, and loading less code saves more time than slower code costs.
+# A room that RETORT_READY names is not compiled: its archive is taken from another build (cmake/sanitized.cmake).
 function(retort_room name)
-  cmake_parse_arguments(arg "LOADS" "TOGETHER" "USES" ${ARGN})
+  cmake_parse_arguments(arg "LOADS;TESTS_ALONE" "TOGETHER" "USES" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY RETORT_ROOMS ${name})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   list(TRANSFORM arg_USES PREPEND retort_ OUTPUT_VARIABLE libraries)
@@ -49,9 +49,14 @@ function(retort_room name)
     retort_ready_test(${name} ${tests})
   elseif(RETORT_TESTS AND tests)
     add_executable(${name}_test ${tests})
+    retort_apart(${tests})
+    file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/${name}_test.objects CONTENT "$<JOIN:$<TARGET_OBJECTS:${name}_test>,\n>\n")
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)  # tests are compiled more often than they run
     if(RETORT_SANITIZE)  # g++ 12 warns of uninitialised members in std::regex without cause (GCC bug 105562)
       target_compile_options(${name}_test PRIVATE -Wno-maybe-uninitialized)
+    endif()
+    if(RETORT_UNITY AND NOT arg_TESTS_ALONE)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     endif()
     target_link_libraries(${name}_test PRIVATE retort_${name} GTest::gtest_main)
     if(RETORT_PCH AND name STREQUAL "base")

@@ -13,20 +13,33 @@ function(retort_ready_room name libraries)
                         INTERFACE_INCLUDE_DIRECTORIES ${CMAKE_SOURCE_DIR}/src)
 endfunction()
 
-# Test programs: sanitized rooms, and the objects of tests from the other build. Tests that check whether they are
-# sanitized are compiled again. An inline function that sanitized and ready objects share is linked from the object
-# that comes first. So all objects of sanitized rooms come before those of tests, and before the archives, which would
-# otherwise precede those of the rooms that they use.
-function(retort_ready_test name)
-  set(compiled)
-  set(ready)
+# Tests that check whether they are sanitized are compiled apart from others.
+function(retort_apart)
   foreach(test IN LISTS ARGN)
     file(STRINGS ${test} asks REGEX "__SANITIZE_ADDRESS__|memory/access\\.h")
     if(asks)
+      set_source_files_properties(${test} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+endfunction()
+
+# Test programs: sanitized rooms, and the objects of tests from the other build, except those that are compiled apart.
+# An inline function that sanitized and ready objects share is linked from the object that comes first. So all objects
+# of sanitized rooms come before those of tests, and before the archives, which would otherwise precede those of the
+# rooms that they use.
+function(retort_ready_test name)
+  set(list ${RETORT_READY_BUILD}/${name}_test.objects)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} ready)
+  list(TRANSFORM ready REPLACE "/\\./" "/")
+  retort_apart(${ARGN})
+  set(compiled)
+  foreach(test IN LISTS ARGN)
+    get_source_file_property(apart ${test} SKIP_UNITY_BUILD_INCLUSION)
+    if(apart)
       list(APPEND compiled ${test})
-    else()
       cmake_path(RELATIVE_PATH test BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
-      list(APPEND ready ${RETORT_READY_BUILD}/CMakeFiles/${name}_test.dir/${test}${CMAKE_CXX_OUTPUT_EXTENSION})
+      list(REMOVE_ITEM ready ${RETORT_READY_BUILD}/CMakeFiles/${name}_test.dir/${test}${CMAKE_CXX_OUTPUT_EXTENSION})
     endif()
   endforeach()
   get_property(rooms GLOBAL PROPERTY RETORT_ROOMS)

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "abi/slots.h"
+#include "abi/status_testing.h"
 #include "onnx/writer.h"
 
 // the failure names the slot
@@ -20,8 +21,6 @@ void expect_named(const char* slot, const std::string& parameter, OrtStatusPtr s
   EXPECT_NE(text.find(parameter), std::string::npos) << slot << ": " << text;
   ReleaseStatus(status);
 }
-
-void expect_ok(OrtStatusPtr status) { ASSERT_EQ(status, nullptr) << GetErrorMessage(status); }
 
 /// y = Relu(x) + w, and runs may override w.
 std::string model_bytes() {
@@ -40,7 +39,7 @@ std::string model_bytes() {
   return write_model(model);
 }
 
-class NullOut : public testing::Test {
+class NullOut : public ::testing::Test {
  protected:
   NullOut() {
     expect_ok(CreateEnv(ORT_LOGGING_LEVEL_ERROR, "test", &env_));

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "abi/slots.h"
+#include "abi/status_testing.h"
 
 namespace retort::abi {
 namespace {
-
-void expect_ok(OrtStatusPtr status) { ASSERT_EQ(status, nullptr) << GetErrorMessage(status); }
 
 void expect_failure(OrtStatusPtr status, OrtErrorCode code, const std::string& part) {
   ASSERT_NE(status, nullptr) << part;
@@ -21,7 +20,7 @@ void expect_failure(OrtStatusPtr status, OrtErrorCode code, const std::string& p
   ReleaseStatus(status);
 }
 
-class ReadMap : public testing::Test {
+class ReadMap : public ::testing::Test {
  protected:
   ReadMap() : read_(reinterpret_cast<RetortReadMap>(GetExperimentalFunction("RetortReadMap"))) {
     expect_ok(GetAllocatorWithDefaultOptions(&allocator_));

@@ -16,16 +16,16 @@ std::vector<ForkStep> steps_that_need(const std::vector<std::vector<uint32_t>>& 
   return steps;
 }
 
-using Branches = std::vector<std::vector<uint32_t>>;
+using Divisions = std::vector<std::vector<uint32_t>>;
 
-Branches sorted_branches(const Fork& fork) {
-  Branches all = fork.branches;
+Divisions sorted_branches(const Fork& fork) {
+  Divisions all = fork.branches;
   std::ranges::sort(all);
   return all;
 }
 
 TEST(Forks, TowersInAnyOrder) {
-  const Branches want{{100, 101, 102}, {103, 104, 105}}, mixed{{100, 102, 104}, {101, 103, 105}};
+  const Divisions want{{100, 101, 102}, {103, 104, 105}}, mixed{{100, 102, 104}, {101, 103, 105}};
   const auto deep = find_forks(steps_that_need({{}, {0}, {1}, {}, {3}, {4}, {2, 5}}), 2);
   const auto wide = find_forks(steps_that_need({{}, {}, {0}, {1}, {2}, {3}, {4, 5}}), 2);
   ASSERT_EQ(deep.size(), 1u);
@@ -40,8 +40,8 @@ TEST(Forks, BetweenSplitAndJoin) {
   // 0 → 1 → {2, 3 → 4} → 5 → {6, 7} → 8
   const auto forks = find_forks(steps_that_need({{}, {0}, {1}, {1}, {3}, {2, 4}, {5}, {5}, {6, 7}}), 2);
   ASSERT_EQ(forks.size(), 2u);
-  EXPECT_EQ(sorted_branches(forks[0]), (Branches{{102}, {103, 104}}));
-  EXPECT_EQ(sorted_branches(forks[1]), (Branches{{106}, {107}}));
+  EXPECT_EQ(sorted_branches(forks[0]), (Divisions{{102}, {103, 104}}));
+  EXPECT_EQ(sorted_branches(forks[1]), (Divisions{{106}, {107}}));
 }
 
 TEST(Forks, NoneInAChain) { EXPECT_TRUE(find_forks(steps_that_need({{}, {0}, {1}, {2}, {3}}), 4).empty()); }
@@ -60,8 +60,8 @@ TEST(Forks, AroundStepsThatCannotFork) {
   steps[2].fits = false;
   const auto forks = find_forks(steps, 2);
   ASSERT_EQ(forks.size(), 2u);
-  EXPECT_EQ(sorted_branches(forks[0]), (Branches{{100}, {101}}));
-  EXPECT_EQ(sorted_branches(forks[1]), (Branches{{103, 104}, {105}}));
+  EXPECT_EQ(sorted_branches(forks[0]), (Divisions{{100}, {101}}));
+  EXPECT_EQ(sorted_branches(forks[1]), (Divisions{{103, 104}, {105}}));
 }
 
 TEST(Forks, ManySmallBranchesAreAFew) {

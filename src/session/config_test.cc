@@ -254,7 +254,7 @@ TEST(Config, FilesInMemoryAreCopiedUnlessTheCallerKeepsThem) {
   model->opsets = {{"", 17}};
   model->dims = t.g.shared_dims();
   model->graph = t.g.clone();
-  const std::string folder = testing::TempDir(), name = cat("retort_config_{}.bin", getpid());
+  const std::string folder = ::testing::TempDir(), name = cat("retort_config_{}.bin", getpid());
   const std::string path = cat("{}{}.onnx", folder, name);
   write_model(*model, path, {.external_file = name});
   std::ifstream in(folder + name, std::ios::binary);

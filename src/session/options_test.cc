@@ -70,7 +70,7 @@ TEST(Options, EachProfiledRunWritesASeparateProfile) {
   SessionOptions options;
   options.threads.intra_threads = 1;
   const auto session = make_session(t.g, options);
-  const std::string folder = testing::TempDir(), prefix = cat("retort_run_{}", getpid());
+  const std::string folder = ::testing::TempDir(), prefix = cat("retort_run_{}", getpid());
   const Value x(Tensor(DType::f32, {kCount}));
   const Value* inputs[] = {&x};
   RunOptions run_options;
@@ -131,7 +131,7 @@ TEST(Options, TheLogNamesUnknownPasses) {
 TEST(Options, LargeWeightsOfASavedModelGoToAFileBesideIt) {
   TestGraph t;
   t.output(t.add("Add", {t.input("x", {300}), t.weight("w", {300})}), "y");
-  const std::string folder = testing::TempDir(), name = cat("retort_saved_{}", getpid());
+  const std::string folder = ::testing::TempDir(), name = cat("retort_saved_{}", getpid());
   SessionOptions options;
   options.optimized_model_path = folder + name + ".onnx";
   options.config["session.optimized_model_external_initializers_file_name"] = name + ".data";
@@ -156,7 +156,7 @@ TEST(Options, SavedInOrtFormatByNameOrKey) {
   const std::vector<Value> inputs{Value(random_inputs(t.g)[0])};
   for (const char* suffix : {".ort", ".ORT", ".onnx"}) {
     SessionOptions options;
-    options.optimized_model_path = cat("{}retort_saved_{}{}", testing::TempDir(), getpid(), suffix);
+    options.optimized_model_path = cat("{}retort_saved_{}{}", ::testing::TempDir(), getpid(), suffix);
     if (suffix == std::string(".onnx")) options.config["session.save_model_format"] = "ORT";
     const std::vector<Value> y = run(*make_session(t.g, options), inputs);
     SessionOptions reading;
@@ -173,7 +173,7 @@ TEST(Options, OrtFormatHasNoOperatorsThatAreFunctionsElsewhere) {
   t.output(t.add("Mul", {x, t.add("Sigmoid", {x})}), "y");
   for (const char* suffix : {".ort", ".onnx"}) {
     SessionOptions options;
-    options.optimized_model_path = cat("{}retort_silu_{}{}", testing::TempDir(), getpid(), suffix);
+    options.optimized_model_path = cat("{}retort_silu_{}{}", ::testing::TempDir(), getpid(), suffix);
     make_session(t.g, options);
     const auto saved = load_model(options.optimized_model_path);
     size_t swish = 0;

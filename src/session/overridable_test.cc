@@ -13,7 +13,7 @@ namespace retort {
 namespace {
 
 /// y = x · w + b and a copy of b, where w and b have values in the model.
-class OverridableModel : public testing::Test {
+class OverridableModel : public ::testing::Test {
  protected:
   OverridableModel() {
     model_->ir_version = 8;
@@ -61,7 +61,7 @@ class OverridableModel : public testing::Test {
   }
 
   std::shared_ptr<Model> model_ = std::make_shared<Model>();
-  std::string path_ = testing::TempDir() + "overridable_" + std::to_string(getpid()) + ".onnx";
+  std::string path_ = ::testing::TempDir() + "overridable_" + std::to_string(getpid()) + ".onnx";
   std::shared_ptr<Environment> environment_ = std::make_shared<Environment>(EnvironmentOptions{});
 };
 

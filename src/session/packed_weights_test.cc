@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kWide = 512;  // 1 MiB per weight
 
-class Packed : public testing::Test {
+class Packed : public ::testing::Test {
  protected:
   Packed() {
     std::string name = (std::filesystem::temp_directory_path() / "retort_kept_XXXXXX").string();

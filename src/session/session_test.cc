@@ -165,7 +165,7 @@ TEST(Session, FramesOfABurstGoAway) {
 }
 
 /// y = the sum of softmax(x), with x expanded to n rows and columns: x is small, the workspace is not.
-class Square : public testing::Test {
+class Square : public ::testing::Test {
  protected:
   Square() {
     OneToOne m([](DimTable&) { return Shape{1}; }, DType::i64);
@@ -216,7 +216,7 @@ TEST(Binding, MemoryOfAResultThatIsNotHeldIsUsedAgain) {
 
 /// y = reshape(x, reversed shape of x), which passes remove if the extents of x are equal, as its type declares. As a
 /// file.
-class SquareModel : public testing::Test {
+class SquareModel : public ::testing::Test {
  protected:
   SquareModel() {
     OneToOne m([](DimTable& dims) { return Shape{dims.symbol("n"), dims.symbol("n")}; });
@@ -245,7 +245,7 @@ class SquareModel : public testing::Test {
   }
 
   std::shared_ptr<Model> model_;
-  std::string path_ = testing::TempDir() + "square_" + std::to_string(getpid()) + ".onnx";
+  std::string path_ = ::testing::TempDir() + "square_" + std::to_string(getpid()) + ".onnx";
   std::shared_ptr<Environment> environment_ = std::make_shared<Environment>(EnvironmentOptions{});
 };
 

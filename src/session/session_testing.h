@@ -10,6 +10,14 @@
 
 namespace retort {
 
+/// What optimised and unoptimised sessions are compared at.
+inline constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
+
+/// A convolution with random weights `w` of the given shape, and a bias.
+inline ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attributes attributes = {}) {
+  return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
+}
+
 /// A model of a copy of `graph`.
 inline Model model_with(const Graph& graph) {
   Model m;
@@ -38,6 +46,12 @@ inline Value image(Shape shape, unsigned seed = 3) {
   for (size_t i = 0; i < t.count(); ++i)
     t.mutable_data<float>()[i] = std::uniform_real_distribution<float>(-2, 2)(random);
   return t;
+}
+
+/// The elements of a float32 tensor.
+inline std::vector<float> floats(const Value& v) {
+  const Tensor& t = *v.tensor();
+  return {t.data<float>(), t.data<float>() + t.count()};
 }
 
 /// One run; inputs in the graph's order.

@@ -7,6 +7,7 @@
 #include "abi/sessions/environment.h"
 #include "abi/sessions/session.h"
 #include "abi/slots.h"
+#include "abi/status_testing.h"
 #include "onnx/writer.h"
 #include "session/device_testing.h"
 
@@ -15,20 +16,6 @@ namespace {
 
 using retort::testing::DeviceControl;
 using retort::testing::TestFactory;
-
-std::string failure(OrtStatusPtr status, OrtErrorCode code) {
-  if (!status) return "no error";
-  EXPECT_EQ(GetErrorCode(status), code) << GetErrorMessage(status);
-  const std::string text = GetErrorMessage(status);
-  ReleaseStatus(status);
-  return text;
-}
-
-void expect_ok(OrtStatusPtr status) {
-  if (!status) return;
-  ADD_FAILURE() << GetErrorMessage(status);
-  ReleaseStatus(status);
-}
 
 /// y = (a + b) * b runs on the device; Neg, which the device does not run, computes z = -y.
 std::string model_file(bool with_cpu_node) {

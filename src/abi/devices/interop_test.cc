@@ -44,7 +44,7 @@ OrtErrorCode code_of(OrtStatusPtr status) {
   return code;
 }
 
-class Interop : public testing::Test {
+class Interop : public ::testing::Test {
  protected:
   Importer impl_;
   OrtExternalResourceImporter importer_{impl_};

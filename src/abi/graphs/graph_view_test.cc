@@ -63,7 +63,7 @@ class Official {
   Official(const Official&) = delete;
 
   std::vector<std::string> shows(const std::string& model) {
-    const std::string path = testing::TempDir() + "retort_graph_" + std::to_string(getpid()) + ".txt";
+    const std::string path = ::testing::TempDir() + "retort_graph_" + std::to_string(getpid()) + ".txt";
     setenv("RETORT_GRAPH_TEXT", path.c_str(), 1);
     OrtSession* session = nullptr;
     check(api_->CreateSession(env_, model.c_str(), options_, &session));

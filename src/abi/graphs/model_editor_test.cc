@@ -3,20 +3,10 @@
 
 #include "abi/graphs/graph.h"
 #include "abi/slots.h"
+#include "abi/status_testing.h"
 
 namespace retort::abi {
 namespace {
-
-/// The message of a failed call; "" if it succeeded.
-std::string failure(OrtStatusPtr status, OrtErrorCode code = ORT_INVALID_ARGUMENT) {
-  if (!status) return "";
-  EXPECT_EQ(GetErrorCode(status), code) << GetErrorMessage(status);
-  const std::string text = GetErrorMessage(status);
-  ReleaseStatus(status);
-  return text;
-}
-
-void expect_ok(OrtStatusPtr status) { EXPECT_EQ(failure(status), ""); }
 
 void expect_names(const std::string& text, std::initializer_list<const char*> words) {
   for (const char* word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
@@ -51,7 +41,7 @@ OrtValue* tensor(int64_t count = 2) {
   return made;
 }
 
-class ModelEditor : public testing::Test {
+class ModelEditor : public ::testing::Test {
  protected:
   ModelEditor() { expect_ok(editor_api::CreateGraph(&graph_)); }
   ~ModelEditor() override { ReleaseGraph(graph_); }

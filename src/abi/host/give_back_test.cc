@@ -25,7 +25,7 @@ auto quiet() {
   return reinterpret_cast<void (*)(T*) noexcept>(&throws<T>);
 }
 
-class GiveBack : public testing::Test {
+class GiveBack : public ::testing::Test {
  protected:
   void SetUp() override { thrown = 0; }
   void TearDown() override { EXPECT_EQ(thrown, 1); }

@@ -9,7 +9,7 @@ namespace retort::abi {
 namespace {
 
 /// Tests whether a kernel of Relu, Cast or Where whose constraint `name` allows `allowed` is found for a node.
-class Kernels : public testing::Test {
+class Kernels : public ::testing::Test {
  protected:
   Kernels() {
     model_.ir_version = 8;

@@ -3,25 +3,25 @@
 namespace retort::kernels {
 namespace {
 
-float input_at(const ConvArgs& args, size_t b, size_t y, size_t x, size_t c) {
-  const ConvShape& s = args.shape;
-  if (y >= s.in_h || x >= s.in_w) return 0.0f;  // coordinates left of or above the image wrap around
-  if (s.input_is_nchw) return args.input[((b * s.in_c + c) * s.in_h + y) * s.in_w + x];
-  const float value = args.input[((b * s.in_h + y) * s.in_w + x) * s.in_pixel_stride + c];
-  return args.input_scale ? value * args.input_scale[b * s.in_c + c] : value;
-}
-
+// Coordinates wrap around: one left of or above the image is larger than its extent.
 double sum_at(const ConvArgs& args, const float* weights, size_t pixel, size_t o) {
   const ConvShape& s = args.shape;
   const size_t group_in = s.in_c / s.groups, first = o / (s.out_c / s.groups) * group_in;
-  const size_t x = pixel % s.out_w, y = pixel / s.out_w % s.out_h, b = pixel / (s.out_w * s.out_h);
+  const size_t b = pixel / (s.out_w * s.out_h);
+  const size_t y0 = pixel / s.out_w % s.out_h * s.stride_h - s.pad_top;
+  const size_t x0 = pixel % s.out_w * s.stride_w - s.pad_left;
+  const size_t step = s.input_is_nchw ? 1 : s.in_pixel_stride;  // to the next pixel
   const float* w = weights + o * group_in * s.kernel_h * s.kernel_w;
   double sum = 0;
-  for (size_t c = 0; c < group_in; ++c) {
-    for (size_t tap = 0; tap < s.kernel_h * s.kernel_w; ++tap) {
-      const size_t in_y = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;
-      const size_t in_x = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;
-      sum += double(*w++) * double(input_at(args, b, in_y, in_x, first + c));
+  for (size_t c = first; c < first + group_in; ++c) {
+    const float* image =
+        args.input + (s.input_is_nchw ? (b * s.in_c + c) * s.in_h * s.in_w : b * s.in_h * s.in_w * step + c);
+    const float scale = args.input_scale ? args.input_scale[b * s.in_c + c] : 1.0f;
+    for (size_t i = 0, y = y0; i < s.kernel_h; ++i, y += s.dilation_h) {
+      for (size_t j = 0, x = x0; j < s.kernel_w; ++j, x += s.dilation_w) {
+        const bool inside = y < s.in_h && x < s.in_w;
+        sum += double(*w++) * double(inside ? image[(y * s.in_w + x) * step] * scale : 0.0f);
+      }
     }
   }
   return sum;

@@ -86,6 +86,8 @@ class ConvData {
     scale_ = fill(s.batch * s.in_c);
   }
 
+  void use(ConvAlgorithm algorithm) { case_.algorithm = algorithm; }
+
   /// The whole output of conv() at the current level, including gaps and guards.
   std::vector<float> run(const Parallel& par) const {
     std::vector<float> output = fresh_output();
@@ -143,40 +145,50 @@ class ConvData {
   std::vector<float> input_, weights_, bias_, residual_, scale_;
 };
 
-/// Checks that conv() equals conv_reference() at every level, and that gaps and guards keep their values.
-inline void check_conv(const ConvCase& c) {
-  const ConvData data(c);
+/// Number of elements that differ by more than the tolerance. Guards must be equal; `spread` allows NaN anywhere.
+inline size_t differing(const std::vector<float>& want, const std::vector<float>& got, float tolerance, bool spread) {
+  size_t wrong = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (std::isnan(want[i])) {
+      wrong += !std::isnan(got[i]);
+    } else if (want[i] == ConvData::kGuard) {
+      wrong += got[i] != want[i];
+    } else if (!(spread && std::isnan(got[i]))) {
+      wrong += !(std::fabs(want[i] - got[i]) <= tolerance);
+    }
+  }
+  return wrong;
+}
+
+/// Checks that conv() by each of the algorithms equals conv_reference() at every level, and that gaps and guards keep
+/// their values.
+inline void check_conv(const ConvCase& c, const std::vector<ConvAlgorithm>& algorithms) {
+  ConvData data(c);
   const std::vector<float> want = data.reference();
   float largest = 1;
   for (const float w : want) {
     if (w != ConvData::kGuard && std::isfinite(w)) largest = std::max(largest, std::fabs(w));
   }
-  const bool winograd = is_winograd(c.algorithm);
-  const float tolerance = largest * (winograd ? 1e-5f : c.algorithm == ConvAlgorithm::strassen ? 5e-6f : 2e-6f);
-  for (int level = 0; level <= int(best_isa()); ++level) {
-    const ScopedIsa isa{Isa(level)};
-    const std::vector<float> got = data.run(Parallel());
-    size_t wrong = 0;
-    for (size_t i = 0; i < want.size(); ++i) {
-      if (std::isnan(want[i])) {
-        wrong += !std::isnan(got[i]);
-      } else if (want[i] == ConvData::kGuard) {
-        wrong += got[i] != want[i];
-      } else if (winograd && c.poison != 0 && std::isnan(got[i])) {
-        continue;  // a tile shares its inputs
-      } else {
-        wrong += !(std::fabs(want[i] - got[i]) <= tolerance);
-      }
+  for (const ConvAlgorithm algorithm : algorithms) {
+    data.use(algorithm);
+    const bool winograd = is_winograd(algorithm);
+    const float tolerance = largest * (winograd ? 1e-5f : algorithm == ConvAlgorithm::strassen ? 5e-6f : 2e-6f);
+    for (int level = 0; level <= int(best_isa()); ++level) {
+      const ScopedIsa isa{Isa(level)};
+      const std::vector<float> got = data.run(Parallel());
+      EXPECT_EQ(differing(want, got, tolerance, winograd && c.poison != 0), 0u) << c.with(algorithm).name();
     }
-    EXPECT_EQ(wrong, 0u) << c.name();
   }
 }
 
+inline void check_conv(const ConvCase& c) { check_conv(c, {c.algorithm}); }
+
 /// Checks the algorithms that add all products one by one, as far as they suit the shape.
 inline void check_plain_sums(const ConvCase& c) {
-  check_conv(c.with(ConvAlgorithm::rows));
-  if (conv_detail::suits_lines(c.shape())) check_conv(c.with(ConvAlgorithm::lines));
-  if (conv_detail::suits_strips(c.shape())) check_conv(c.with(ConvAlgorithm::strips));
+  std::vector<ConvAlgorithm> algorithms{ConvAlgorithm::rows};
+  if (conv_detail::suits_lines(c.shape())) algorithms.push_back(ConvAlgorithm::lines);
+  if (conv_detail::suits_strips(c.shape())) algorithms.push_back(ConvAlgorithm::strips);
+  check_conv(c, algorithms);
 }
 
 }  // namespace retort::kernels

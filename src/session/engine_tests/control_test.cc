@@ -6,16 +6,9 @@
 namespace retort {
 namespace {
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
-
 Tensor vector(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
 Tensor number(int64_t v) { return Tensor::of<int64_t>({}, {v}); }
 Tensor flag(bool v) { return Tensor::of<bool>({}, {v}); }
-
-std::vector<float> floats(const Value& v) {
-  const Tensor& t = *v.tensor();
-  return {t.data<float>(), t.data<float>() + t.count()};
-}
 
 // The message of the error that a run ends with.
 std::string failure(const Graph& g, const std::vector<Value>& inputs) {

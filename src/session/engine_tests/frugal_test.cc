@@ -192,7 +192,7 @@ size_t private_bytes() {
 }
 
 /// A file with weights of every kind: packed for a product and for convolutions, read in place in runs, folded.
-class SharedModel : public testing::Test {
+class SharedModel : public ::testing::Test {
  protected:
   static constexpr int64_t kWide = 2048;  // 16 MiB each
   SharedModel() {

@@ -57,7 +57,7 @@ State step_apart(Session& session, const Tensor& x, const State& s) {
   return step(session, x, {Tensor(), copy_of(s.k), copy_of(s.v)});
 }
 
-class GrowingCache : public testing::Test {
+class GrowingCache : public ::testing::Test {
  protected:
   void expect_same(const State& want, const State& got) {
     expect_equal_results({want.y, want.k, want.v}, {copy_of(got.y), copy_of(got.k), copy_of(got.v)});

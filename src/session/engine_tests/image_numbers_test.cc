@@ -43,10 +43,6 @@ void expect_same(const TestGraph& t, const std::vector<std::vector<Value>>& call
 Value sizes_of(const Ints& v) { return Tensor::of<int64_t>({int64_t(v.size())}, v); }
 Value scales_of(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v.size())}, v); }
 
-ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attributes attributes = {}) {
-  return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
-}
-
 struct ResizeCase {
   const char* name;
   std::string mode, coordinates;
@@ -57,7 +53,7 @@ struct ResizeCase {
 };
 void PrintTo(const ResizeCase& c, std::ostream* to) { *to << c.name; }
 
-class ResizeAtRunTime : public testing::TestWithParam<ResizeCase> {
+class ResizeAtRunTime : public ::testing::TestWithParam<ResizeCase> {
  protected:
   /// Resizes the result of a convolution, with sizes or scales from an input of the model, and convolves that.
   TestGraph& graph(bool by_sizes) {
@@ -125,7 +121,7 @@ const ResizeCase kResizes[] = {
      kPairs,
      kPairsOfScales},
 };
-INSTANTIATE_TEST_SUITE_P(Cases, ResizeAtRunTime, testing::ValuesIn(kResizes),
+INSTANTIATE_TEST_SUITE_P(Cases, ResizeAtRunTime, ::testing::ValuesIn(kResizes),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Channels are resized like other axes.
@@ -165,7 +161,7 @@ struct MultiplierCase {
 };
 void PrintTo(const MultiplierCase& c, std::ostream* to) { *to << c.name; }
 
-class ChannelMultiplier : public testing::TestWithParam<MultiplierCase> {};
+class ChannelMultiplier : public ::testing::TestWithParam<MultiplierCase> {};
 
 // Between two convolutions, so that it runs on channels last; its addend is a convolution of the same form.
 TEST_P(ChannelMultiplier, ComputesWhatTheModelSays) {
@@ -220,7 +216,7 @@ const MultiplierCase kMultipliers[] = {
     {"residual_strides_activation", 16, 3, {3, 3}, {{"strides", Ints{2, 2}}}, false, true, "Relu"},
     {"signal", 8, 2, {5}, pads({2, 2}), true, false, "Relu"},
 };
-INSTANTIATE_TEST_SUITE_P(Cases, ChannelMultiplier, testing::ValuesIn(kMultipliers),
+INSTANTIATE_TEST_SUITE_P(Cases, ChannelMultiplier, ::testing::ValuesIn(kMultipliers),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -16,7 +16,7 @@ using Ints = std::vector<int64_t>;
 Attributes axis(int64_t a) { return {{"axis", a}}; }
 
 /// The weights keep the magnitude of numbers.
-ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, int64_t pad = 0, int64_t group = 1) {
+ValueId scaled_conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, int64_t pad = 0, int64_t group = 1) {
   const ValueId filters = t.weight(w, shape);
   const float scale = 1.7f / std::sqrt(float(shape[1] * shape[2] * shape[3]));
   Tensor& weights = t.g.value(filters).constant;
@@ -124,10 +124,10 @@ TEST(Joined, LongChain) {
 // DenseNet: every value is joined with all earlier ones.
 TEST(Joined, DenseBlocks) {
   TestGraph t;
-  ValueId all = t.add("Relu", {conv(t, t.input("x", {2, 6, 9, 7}), "w", {8, 6, 1, 1})});
+  ValueId all = t.add("Relu", {scaled_conv(t, t.input("x", {2, 6, 9, 7}), "w", {8, 6, 1, 1})});
   for (int i = 0; i < 4; ++i) {
-    const ValueId narrow = t.add("Relu", {conv(t, t.add("Relu", {all}), cat("a{}", i), {12, 8 + 6 * i, 1, 1})});
-    all = t.add("Concat", {all, conv(t, narrow, cat("b{}", i), {6, 12, 3, 3}, 1)}, axis(1));
+    const ValueId narrow = t.add("Relu", {scaled_conv(t, t.add("Relu", {all}), cat("a{}", i), {12, 8 + 6 * i, 1, 1})});
+    all = t.add("Concat", {all, scaled_conv(t, narrow, cat("b{}", i), {6, 12, 3, 3}, 1)}, axis(1));
   }
   t.output(t.add("GlobalAveragePool", {all}), "y");
   expect_as_interpreted(t, {{image({2, 6, 9, 7})}});
@@ -138,24 +138,24 @@ TEST(Joined, Channels) {
   for (const int threads : {1, 3}) {
     TestGraph t;
     const ValueId x = t.input("x", {t.symbol("n"), 8, t.symbol("h"), t.symbol("w")});
-    const ValueId skip = t.add("Relu", {conv(t, x, "s", {24, 8, 3, 3}, 1)});
+    const ValueId skip = t.add("Relu", {scaled_conv(t, x, "s", {24, 8, 3, 3}, 1)});
     const ValueId down = t.add("MaxPool", {skip}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
-    const ValueId fire =
-        t.add("Concat",
-              {t.add("Relu", {conv(t, down, "e1", {20, 24, 1, 1})}),
-               t.add("Relu", {conv(t, down, "e3", {12, 24, 3, 3}, 1)}), conv(t, down, "dw", {24, 1, 3, 3}, 1, 24)},
-              axis(1));
+    const ValueId fire = t.add("Concat",
+                               {t.add("Relu", {scaled_conv(t, down, "e1", {20, 24, 1, 1})}),
+                                t.add("Relu", {scaled_conv(t, down, "e3", {12, 24, 3, 3}, 1)}),
+                                scaled_conv(t, down, "dw", {24, 1, 3, 3}, 1, 24)},
+                               axis(1));
     // keeps the numbers small
-    const ValueId wide = t.add("Tanh", {conv(t, fire, "c", {32, 56, 1, 1})});
+    const ValueId wide = t.add("Tanh", {scaled_conv(t, fire, "c", {32, 56, 1, 1})});
     const auto halves = t.add_multi({.type = "Split", .inputs = {wide}, .attributes = axis(1), .outputs = 2});
-    const ValueId inner = t.add("Relu", {conv(t, halves[1], "m1", {16, 16, 3, 3}, 1)});
-    const ValueId sum = t.add("Add", {conv(t, inner, "m2", {16, 16, 3, 3}, 1), halves[1]});
+    const ValueId inner = t.add("Relu", {scaled_conv(t, halves[1], "m1", {16, 16, 3, 3}, 1)});
+    const ValueId sum = t.add("Add", {scaled_conv(t, inner, "m2", {16, 16, 3, 3}, 1), halves[1]});
     const ValueId c2f = t.add("Concat", {halves[0], halves[1], sum}, axis(1));
-    const ValueId deep = t.add("Tanh", {conv(t, c2f, "d", {16, 48, 1, 1})});
+    const ValueId deep = t.add("Tanh", {scaled_conv(t, c2f, "d", {16, 48, 1, 1})});
     const ValueId up = t.add("Resize", {deep, ValueId::none, t.floats({4}, {1, 1, 2, 2})});
     const ValueId turned = t.add("ConvTranspose", {deep, t.weight("t", {16, 10, 2, 2})}, {{"strides", Ints{2, 2}}});
     const ValueId joined = t.add("Concat", {skip, up, turned}, axis(1));
-    t.output(conv(t, joined, "o", {5, 50, 3, 3}, 1), "y");
+    t.output(scaled_conv(t, joined, "o", {5, 50, 3, 3}, 1), "y");
     expect_as_interpreted(t, {{image({1, 8, 12, 20})}, {image({3, 8, 6, 10})}, {image({1, 8, 2, 2})}}, threads);
   }
 }
@@ -266,14 +266,15 @@ TEST(Joined, PiecesThatTheDataTells) {
 TEST(Joined, BatchesInStretches) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6, 150, 150});
-  const ValueId wide = t.add("Relu", {conv(t, x, "a", {24, 6, 1, 1})});
-  const ValueId deep = t.add("Relu", {conv(t, wide, "d", {24, 1, 3, 3}, 1, 24)});
-  const ValueId left = conv(t, deep, "l", {6, 24, 1, 1}), right = t.add("Relu", {conv(t, x, "r", {10, 6, 1, 1})});
+  const ValueId wide = t.add("Relu", {scaled_conv(t, x, "a", {24, 6, 1, 1})});
+  const ValueId deep = t.add("Relu", {scaled_conv(t, wide, "d", {24, 1, 3, 3}, 1, 24)});
+  const ValueId left = scaled_conv(t, deep, "l", {6, 24, 1, 1}),
+                right = t.add("Relu", {scaled_conv(t, x, "r", {10, 6, 1, 1})});
   const ValueId all = t.add("Concat", {left, right}, axis(1));
   const auto parts =
       t.add_multi({.type = "Split", .inputs = {all, t.ints({6, 10})}, .attributes = axis(1), .outputs = 2});
-  const ValueId again =
-      t.add("Relu", {conv(t, t.add("Relu", {conv(t, parts[1], "p", {24, 10, 1, 1})}), "q", {6, 24, 1, 1})});
+  const ValueId again = t.add(
+      "Relu", {scaled_conv(t, t.add("Relu", {scaled_conv(t, parts[1], "p", {24, 10, 1, 1})}), "q", {6, 24, 1, 1})});
   t.output(t.add("GlobalAveragePool", {t.add("Add", {again, parts[0]})}), "y");
   // the rows of three images are close enough for channels of `all` to be guests, those of five are not
   expect_as_interpreted(t, {{image({5, 6, 150, 150})}, {image({3, 6, 150, 150})}, {image({1, 6, 150, 150})}});
@@ -370,7 +371,7 @@ class RandomGraph {
       }
       default: {
         const int64_t k = pick(2) ? 3 : 1, channels = 1 + pick(20);
-        const ValueId z = conv(t, x.value, t.g.unique_name("w"), {channels, y[1], k, k}, k / 2);
+        const ValueId z = scaled_conv(t, x.value, t.g.unique_name("w"), {channels, y[1], k, k}, k / 2);
         y[1] = channels;
         // keeps the numbers small
         return made(t.add("Tanh", {z}), y);
@@ -388,7 +389,7 @@ TEST(Joined, AnyGraph) {
     SCOPED_TRACE(seed);
     RandomGraph g(seed);
     expect_as_interpreted(g.t, {g.inputs});
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
 }
 

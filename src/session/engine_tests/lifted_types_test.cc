@@ -8,8 +8,6 @@
 namespace retort {
 namespace {
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
-
 /// One node in the form of an opset.
 Value run_lifted(const char* type, int opset, const std::vector<Tensor>& inputs, const Attributes& attributes,
                  OptimizationLevel level) {

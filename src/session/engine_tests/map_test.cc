@@ -11,8 +11,6 @@ using Ints = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
-
 template <typename Key, typename T>
 Map map_of(const std::vector<Key>& keys, const std::vector<T>& values) {
   return {Tensor::of<Key>({int64_t(keys.size())}, keys), Tensor::of<T>({int64_t(values.size())}, values)};

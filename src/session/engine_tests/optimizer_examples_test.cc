@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "session/engine_tests/optimizer_examples_testing.h"
+#include "session/session_testing.h"
 
 namespace retort {
 namespace {
@@ -17,9 +18,6 @@ ValueId positive(TestGraph& t, const std::string& name, int64_t count) {
 ValueId batch_norm(TestGraph& t, ValueId x, const std::string& name, int64_t channels) {
   return t.add("BatchNormalization", {x, t.weight(name + "s", {channels}), t.weight(name + "b", {channels}),
                                       t.weight(name + "m", {channels}), positive(t, name + "v", channels)});
-}
-ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attributes attributes = {}) {
-  return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
 }
 Attributes same(int64_t group = 1) { return {{"pads", Ints{1, 1, 1, 1}}, {"group", group}}; }
 

@@ -47,7 +47,7 @@ SessionOptions without(const std::set<std::string>& names) {
   return options;
 }
 
-class Optimizer : public testing::TestWithParam<OptimizerExample> {
+class Optimizer : public ::testing::TestWithParam<OptimizerExample> {
  protected:
   Optimizer() {
     GetParam().build(t_);
@@ -79,7 +79,7 @@ TEST_P(Optimizer, EveryLevel) {
 }
 
 TEST_P(Optimizer, SavedAndLoadedAgain) {
-  const std::string file = cat("{}retort_optimizer_{}.onnx", testing::TempDir(), getpid());
+  const std::string file = cat("{}retort_optimizer_{}.onnx", ::testing::TempDir(), getpid());
   for (const OptimizationLevel level : {OptimizationLevel::none, OptimizationLevel::basic, OptimizationLevel::extended,
                                         OptimizationLevel::layout, OptimizationLevel::all}) {
     SCOPED_TRACE(int(level));
@@ -112,9 +112,9 @@ TEST_P(Optimizer, EachPassLeftOut) {
   }
 }
 
-std::string example_name(const testing::TestParamInfo<OptimizerExample>& info) { return info.param.name; }
+std::string example_name(const ::testing::TestParamInfo<OptimizerExample>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Examples, Optimizer,
-                         testing::ValuesIn(optimizer_examples().begin(), optimizer_examples().end()), example_name);
+                         ::testing::ValuesIn(optimizer_examples().begin(), optimizer_examples().end()), example_name);
 
 TEST(OptimizerExamples, MakeEveryPassDoSomething) {
   std::set<std::string> done;

@@ -46,7 +46,7 @@ SessionOptions options_of(const char* precision) {
   return options;
 }
 
-class Precision : public testing::TestWithParam<Case> {};
+class Precision : public ::testing::TestWithParam<Case> {};
 
 /// Factors are rounded, sums are not: the result is the float32 result of rounded factors.
 TEST_P(Precision, RoundsTheFactors) {
@@ -66,14 +66,13 @@ TEST_P(Precision, RoundsTheFactors) {
   EXPECT_EQ(most > 1e-3f, rounds) << most;
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, Precision,
-                         testing::Values(Case{"MatMul", {kRows, kIn}, {kIn, kOut}},
-                                         Case{"MatMul", {2, 3, kIn}, {kIn, kOut}},
-                                         Case{"MatMul", {2, 3, kIn}, {1, 1, kIn, kOut}, false},  // a batch of matrices
-                                         Case{"Gemm", {kRows, kIn}, {kIn, kOut}},
-                                         Case{"Conv", {2, kIn, 5, 7}, {kOut, kIn, 1, 1}},
-                                         Case{"Conv", {1, kIn, 5, 7}, {kOut, kIn, 3, 2}}),
-                         [](const auto& info) { return std::string(info.param.op) + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Products, Precision,
+    ::testing::Values(Case{"MatMul", {kRows, kIn}, {kIn, kOut}}, Case{"MatMul", {2, 3, kIn}, {kIn, kOut}},
+                      Case{"MatMul", {2, 3, kIn}, {1, 1, kIn, kOut}, false},  // a batch of matrices
+                      Case{"Gemm", {kRows, kIn}, {kIn, kOut}}, Case{"Conv", {2, kIn, 5, 7}, {kOut, kIn, 1, 1}},
+                      Case{"Conv", {1, kIn, 5, 7}, {kOut, kIn, 3, 2}}),
+    [](const auto& info) { return std::string(info.param.op) + std::to_string(info.index); });
 
 TEST(PrecisionKey, OtherValuesAreRefused) {
   try {

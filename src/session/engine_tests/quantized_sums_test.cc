@@ -125,7 +125,7 @@ constexpr int64_t kSize = 6;
 constexpr int kImageZero = 200, kResultZero = 100;
 constexpr float kScale = 1.0f / 1024;  // a power of two, so that scaled sums are exact
 
-class QuantizedConvolutions : public testing::TestWithParam<Filters> {};
+class QuantizedConvolutions : public ::testing::TestWithParam<Filters> {};
 
 std::vector<uint8_t> convolved(const Filters& f, const Tensor& x, const Tensor& w, bool saturates) {
   std::vector<uint8_t> y;
@@ -173,9 +173,10 @@ TEST_P(QuantizedConvolutions, FollowTheRule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Filters, QuantizedConvolutions,
-                         testing::Values(Filters{16, 24, 1}, Filters{3, 40, 1}, Filters{5, 7, 1}, Filters{4, 16, 1, 5},
-                                         Filters{3, 16, 1, -7}, Filters{16, 32, 4}, Filters{12, 12, 4},
-                                         Filters{6, 12, 6}, Filters{24, 24, 24, 0, false}, Filters{6, 6, 6, 9, false}));
+                         ::testing::Values(Filters{16, 24, 1}, Filters{3, 40, 1}, Filters{5, 7, 1},
+                                           Filters{4, 16, 1, 5}, Filters{3, 16, 1, -7}, Filters{16, 32, 4},
+                                           Filters{12, 12, 4}, Filters{6, 12, 6}, Filters{24, 24, 24, 0, false},
+                                           Filters{6, 6, 6, 9, false}));
 
 }  // namespace
 }  // namespace retort

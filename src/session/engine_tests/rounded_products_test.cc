@@ -10,19 +10,19 @@
 namespace retort {
 namespace {
 
-constexpr int64_t kM = 3, kK = 80, kN = 5, kBlock = 32;
-constexpr float kScale = 0.25f;
+constexpr int64_t kFewRows = 3, kDepth = 80, kColumns = 5, kBlock = 32;
+constexpr float kCodeScale = 0.25f;
 
 Tensor numbers() {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
-  Tensor t(DType::f32, {kM, kK});
+  Tensor t(DType::f32, {kFewRows, kDepth});
   for (size_t i = 0; i < t.count(); ++i) t.mutable_data<float>()[i] = normal(random);
   return t;
 }
 Tensor codes() {
   std::mt19937 random(4);
-  Tensor t(DType::i8, {kK, kN});
+  Tensor t(DType::i8, {kDepth, kColumns});
   for (size_t i = 0; i < t.count(); ++i) t.mutable_data<int8_t>()[i] = int8_t(random());
   return t;
 }
@@ -30,8 +30,8 @@ Tensor codes() {
 std::vector<float> product(const char* level, bool strict = false) {
   TestGraph t;
   const ValueId w = t.g.add_constant("w", codes());
-  const ValueId b = t.add("DequantizeLinear", {w, t.g.add_constant("s", Tensor::of<float>({}, {kScale}))});
-  t.output(t.add("MatMul", {t.input("x", {kM, kK}), b}), "y");
+  const ValueId b = t.add("DequantizeLinear", {w, t.g.add_constant("s", Tensor::of<float>({}, {kCodeScale}))});
+  t.output(t.add("MatMul", {t.input("x", {kFewRows, kDepth}), b}), "y");
   SessionOptions options;
   options.threads.intra_threads = 1;
   if (strict) options.config["session.strict"] = "1";
@@ -45,19 +45,19 @@ std::vector<float> product(const char* level, bool strict = false) {
 double difference(const std::vector<float>& y, bool rounds) {
   const Tensor a = numbers(), b = codes();
   double most = 0;
-  for (int64_t i = 0; i < kM; ++i) {
-    std::vector<double> row(a.data<float>() + i * kK, a.data<float>() + (i + 1) * kK);
-    for (int64_t begin = 0; rounds && begin < kK; begin += kBlock) {
-      const auto first = row.begin() + begin, last = row.begin() + std::min(begin + kBlock, kK);
+  for (int64_t i = 0; i < kFewRows; ++i) {
+    std::vector<double> row(a.data<float>() + i * kDepth, a.data<float>() + (i + 1) * kDepth);
+    for (int64_t begin = 0; rounds && begin < kDepth; begin += kBlock) {
+      const auto first = row.begin() + begin, last = row.begin() + std::min(begin + kBlock, kDepth);
       double largest = 0;
       std::for_each(first, last, [&](double x) { largest = std::max(largest, std::abs(x)); });
       const double step = largest / 127;
       std::transform(first, last, first, [&](double x) { return std::nearbyint(x / step) * step; });
     }
-    for (int64_t j = 0; j < kN; ++j) {
+    for (int64_t j = 0; j < kColumns; ++j) {
       double sum = 0;
-      for (int64_t k = 0; k < kK; ++k) sum += row[size_t(k)] * b.data<int8_t>()[k * kN + j] * kScale;
-      most = std::max(most, std::abs(sum - double(y[size_t(i * kN + j)])));
+      for (int64_t k = 0; k < kDepth; ++k) sum += row[size_t(k)] * b.data<int8_t>()[k * kColumns + j] * kCodeScale;
+      most = std::max(most, std::abs(sum - double(y[size_t(i * kColumns + j)])));
     }
   }
   return most;

@@ -6,8 +6,6 @@
 namespace retort {
 namespace {
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
-
 /// One node whose inputs have no known shape.
 Value run_node(NodeSpec spec, const std::vector<Value>& inputs, OptimizationLevel level) {
   TestGraph t;

@@ -10,7 +10,6 @@
 namespace retort {
 namespace {
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
 constexpr int64_t kTokens = 4;
 
 Tensor ints(Shape shape, const std::vector<int32_t>& v) { return Tensor::of<int32_t>(std::move(shape), v); }

@@ -6,16 +6,10 @@
 namespace retort {
 namespace {
 
-constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
-
 Tensor numbers(Shape shape, const std::vector<float>& v) { return Tensor::of<float>(std::move(shape), v); }
-std::vector<float> floats(const Value& v) {
-  const Tensor& t = *v.tensor();
-  return {t.data<float>(), t.data<float>() + t.count()};
-}
 using Floats = std::vector<float>;
 
-struct Model : TestGraph {
+struct SequenceGraph : TestGraph {
   ValueId number(int64_t v) { return g.add_constant(g.unique_name("n"), Tensor::of<int64_t>({}, {v})); }
   std::vector<Value> run(const std::vector<Value>& inputs, OptimizationLevel level) {
     return retort::run(g, inputs, level);
@@ -31,7 +25,7 @@ struct Model : TestGraph {
 };
 
 TEST(Sequence, InsertEraseAtLength) {
-  Model m;
+  SequenceGraph m;
   const ValueId a = m.input("a", {m.symbol("n")}), b = m.input("b", {m.symbol("m")});
   ValueId s = m.add("SequenceConstruct", {a, b});                     // a b
   s = m.add("SequenceInsert", {s, m.add("Neg", {a}), m.number(-1)});  // a -a b
@@ -86,7 +80,7 @@ TEST(Sequence, ItemsAreShared) {
 }
 
 TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
-  Model m;
+  SequenceGraph m;
   const ValueId a = m.input("a", {2, m.symbol("n")}), b = m.input("b", {2, m.symbol("m")});
   const ValueId s = m.add("SequenceConstruct", {a, b});
   m.output(m.add("ConcatFromSequence", {s}, {{"axis", int64_t(-1)}}), "old");
@@ -101,7 +95,7 @@ TEST(Sequence, ConcatAlongAnOldOrANewAxis) {
     EXPECT_EQ(floats(y[1]), (Floats{1, 2, 1, 2, 3, 4, 3, 4}));
   }
   for (const int64_t fresh : {0, 1}) {
-    Model bad;
+    SequenceGraph bad;
     const ValueId x = bad.input("x", {bad.symbol("k")}), z = bad.input("z", fresh ? Shape{2} : Shape{1, 1});
     bad.output(bad.add("ConcatFromSequence", {bad.add("SequenceConstruct", {x, z})},
                        {{"axis", int64_t(0)}, {"new_axis", fresh}}),
@@ -124,7 +118,7 @@ TEST(Sequence, SplitIntoParts) {
       {{{"axis", int64_t(1)}, {"keepdims", int64_t(0)}}, Tensor::of<int64_t>({2}, {0, 3}), {{1, 0}, {1, 3}}},
   };
   for (const Case& c : cases) {
-    Model m;
+    SequenceGraph m;
     std::vector<ValueId> in = {m.input("x", {1, 3})};
     if (c.split) in.push_back(m.g.add_constant("split", c.split));
     m.output(m.add("SplitToSequence", in, c.attributes), "y");
@@ -138,19 +132,19 @@ TEST(Sequence, SplitIntoParts) {
     }
     EXPECT_EQ(all, (Floats{7, 8, 9}));
   }
-  Model bad;
+  SequenceGraph bad;
   bad.output(bad.add("SplitToSequence", {bad.input("x", {bad.symbol("n")}), bad.ints({1, 1})}), "y");
   EXPECT_CONTAINS(bad.failure({numbers({3}, {7, 8, 9})}), "does not add up to the 3 elements");
 }
 
 TEST(Sequence, PositionsOutOfRangeAreRejected) {
-  Model m;
+  SequenceGraph m;
   m.output(m.add("SequenceAt", {m.add("SequenceConstruct", {m.input("x", {1})}), m.number(1)}), "y");
   EXPECT_CONTAINS(m.failure({numbers({1}, {1})}), "position 1 is outside of [-1, 1)");
 }
 
 TEST(SequenceMap, RunsItsBodyOnEachElement) {
-  Model m;
+  SequenceGraph m;
   const ValueId a = m.input("a", {m.symbol("n")}), b = m.input("b", {m.symbol("m")}), k = m.input("k", {});
   TestGraph body(m.g.shared_dims());
   const ValueId x = body.input("x", {body.symbol("any")}), inner = body.input("k", {});
@@ -168,7 +162,7 @@ TEST(SequenceMap, RunsItsBodyOnEachElement) {
 }
 
 TEST(SequenceMap, WithoutABodyIsRefused) {
-  Model m;
+  SequenceGraph m;
   const ValueId sequence = m.add("SequenceConstruct", {m.input("a", {2})});
   try {
     m.add("SequenceMap", {sequence});
@@ -179,7 +173,7 @@ TEST(SequenceMap, WithoutABodyIsRefused) {
 }
 
 TEST(Optional, HoldsAValueOrNone) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {m.symbol("n")});
   const ValueId some = m.add("Optional", {x});
   const ValueId none = m.add("Optional", {}, {{"type", ValueType::tensor(DType::f32)}});
@@ -196,13 +190,13 @@ TEST(Optional, HoldsAValueOrNone) {
     EXPECT_FALSE(*y[3].tensor()->data<bool>());
     EXPECT_EQ(floats(y[4]), (Floats{1, 2}));
   }
-  Model bad;
+  SequenceGraph bad;
   bad.output(bad.add("OptionalGetElement", {bad.add("Optional", {}, {{"type", ValueType::tensor(DType::f32)}})}), "y");
   EXPECT_CONTAINS(bad.failure({}), "the optional has no value");
 }
 
 TEST(Optional, IsPassedOn) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {m.symbol("n")});
   const ValueId some = m.add("Optional", {x});
   m.output(some, "some");
@@ -227,7 +221,7 @@ Value call(Session& session, const Value* input, const Value* second = nullptr) 
 }
 
 TEST(Session, InputsThatNothingReadsMayBeLeftOut) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {m.symbol("n")});
   m.input("unread", {2});
   m.output(m.add("Neg", {x}), "y");
@@ -244,11 +238,11 @@ TEST(Session, InputsThatNothingReadsMayBeLeftOut) {
 }
 
 TEST(Optional, InputsMayBeLeftOutInAnyRun) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {m.symbol("n")});
   m.g.value(x).type = ValueType::optional_of(ValueType::tensor(DType::f32, {m.symbol("n")}));
   m.output(m.add("OptionalHasElement", {x}), "has");
-  Model getter;
+  SequenceGraph getter;
   const ValueId y = getter.input("y", {});
   getter.g.value(y).type = ValueType::optional_of(ValueType::tensor(DType::f32, {getter.symbol("n")}));
   getter.output(getter.add("OptionalGetElement", {y}), "value");
@@ -269,7 +263,7 @@ TEST(Optional, InputsMayBeLeftOutInAnyRun) {
 }
 
 TEST(Optional, InputsArePassedOn) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {});
   m.g.value(x).type = ValueType::optional_of(ValueType::tensor(DType::f32, {m.symbol("n")}));
   m.output(m.add("Identity", {x}), "y");
@@ -292,7 +286,7 @@ TEST(Optional, InputsArePassedOn) {
 
 // The message of check_input for a value that is given for an input of that type.
 std::string refusal(const ValueType& type, const Value& value) {
-  Model m;
+  SequenceGraph m;
   const ValueId x = m.input("x", {});
   m.g.value(x).type = type;
   m.output(m.add("OptionalHasElement", {x}), "y");

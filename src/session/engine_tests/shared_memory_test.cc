@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMiB = size_t(1) << 20;
 
-struct SharedMemory : testing::Test {
+struct SharedMemory : ::testing::Test {
   const std::shared_ptr<Environment> environment = std::make_shared<Environment>(EnvironmentOptions{});
   const GrowingGraph t;
 

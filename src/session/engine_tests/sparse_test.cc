@@ -6,8 +6,8 @@
 namespace retort {
 namespace {
 
-struct Product : TestGraph {
-  explicit Product(Attributes attributes, const std::string& type = "SparseToDenseMatMul") {
+struct SparseProduct : TestGraph {
+  explicit SparseProduct(Attributes attributes, const std::string& type = "SparseToDenseMatMul") {
     ValueType sparse{.kind = ValueType::Kind::sparse, .dtype = DType::f32, .ranked = true, .shape = {}};
     sparse.shape = {symbol("rows"), symbol("columns")};
     const ValueId a = g.add_value("a", sparse);
@@ -39,15 +39,10 @@ SparseTensor csr() {
   return a;
 }
 
-std::vector<float> floats(const Value& v) {
-  const Tensor& t = *v.tensor();
-  return {t.data<float>(), t.data<float>() + t.count()};
-}
-
 const Tensor kB = Tensor::of<float>({3, 2}, {1, 2, 10, 20, 100, 200});
 
 TEST(SparseInput, IsMultiplied) {
-  const Product plain({});
+  const SparseProduct plain({});
   for (const SparseTensor& a : {coo(true), coo(false), csr()}) {
     const auto y = run(plain.g, {Value(SparseTensor(a)), kB}, OptimizationLevel::all);
     EXPECT_EQ(y[0].tensor()->shape(), (Shape{2, 2}));
@@ -57,7 +52,7 @@ TEST(SparseInput, IsMultiplied) {
 
 // The extents of the result follow from a value that has no shape in the signature of a run.
 TEST(SparseInput, MayChangeItsExtents) {
-  const Product plain({});
+  const SparseProduct plain({});
   const auto session = make_session(plain.g, {});
   EXPECT_EQ(run(*session, {coo(true), kB})[0].tensor()->shape(), (Shape{2, 2}));
   SparseTensor taller = coo(true);
@@ -67,7 +62,7 @@ TEST(SparseInput, MayChangeItsExtents) {
 }
 
 TEST(SparseInput, IsTransposedAndScaled) {
-  const Product product({{"transA", int64_t(1)}, {"transB", int64_t(1)}, {"alpha", 0.5f}});
+  const SparseProduct product({{"transA", int64_t(1)}, {"transB", int64_t(1)}, {"alpha", 0.5f}});
   const Tensor b = Tensor::of<float>({1, 2}, {10, 100});
   const auto y = run(product.g, {coo(true), b}, OptimizationLevel::all);
   EXPECT_EQ(y[0].tensor()->shape(), (Shape{3, 1}));
@@ -84,7 +79,7 @@ void expect_refused(const Graph& g, SparseTensor a, const Tensor& b, std::string
 }
 
 TEST(SparseInput, IsChecked) {
-  const Product plain({});
+  const SparseProduct plain({});
   expect_refused(plain.g, coo(true), Tensor::of<float>({2, 1}, {1, 2}), "the inner extents 3 and 2 must be equal");
   SparseTensor outside = coo(false);
   outside.indices = Tensor::of<int64_t>({2, 2}, {0, 1, 2, 0});
@@ -99,7 +94,8 @@ TEST(SparseInput, IsChecked) {
 
 TEST(SparseInput, IsForNoOtherOperator) {
   for (const char* type : {"MatMul", "Gather"})
-    expect_refused(Product({}, type).g, coo(true), kB, "only com.microsoft.SparseToDenseMatMul takes a sparse matrix");
+    expect_refused(SparseProduct({}, type).g, coo(true), kB,
+                   "only com.microsoft.SparseToDenseMatMul takes a sparse matrix");
 }
 
 }  // namespace

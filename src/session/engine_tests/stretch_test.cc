@@ -11,10 +11,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-ValueId conv(TestGraph& t, ValueId x, const std::string& w, Shape shape, Attributes attributes = {}) {
-  return t.add("Conv", {x, t.weight(w, shape), t.weight(w + "b", {shape[0]})}, std::move(attributes));
-}
-
 /// x + project(depthwise(expand(x))): 24 channels inside, 2 MiB per image of 150x150.
 ValueId block(TestGraph& t, ValueId x, const std::string& name) {
   const ValueId wide = t.add("Relu", {conv(t, x, name + "0", {24, 6, 1, 1})});

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kRows = 160, kWide = 768;
 
 /// A large product with weights; the rows of a convolution are its pixels.
-struct Product {
+struct LargeProduct {
   std::string_view op;
   bool pixels() const { return op == "Conv"; }
   Shape shape() const { return pixels() ? Shape{1, kWide, 10, kRows / 10} : Shape{kRows, kWide}; }
@@ -27,17 +27,17 @@ struct Product {
   }
 };
 
-std::vector<float> first_row(Session& session, const Product& p, const Value& x) {
+std::vector<float> first_row(Session& session, const LargeProduct& p, const Value& x) {
   const std::vector<Value> y = run(session, {x});
   std::vector<float> row;
   for (size_t j = 0; j < size_t(kWide); ++j) row.push_back(y[0].tensor()->data<float>()[p.at(0, j)]);
   return row;
 }
 
-class Strict : public testing::TestWithParam<Product> {};
+class Strict : public ::testing::TestWithParam<LargeProduct> {};
 
 TEST_P(Strict, RowsStandAlone) {
-  const Product& p = GetParam();
+  const LargeProduct& p = GetParam();
   const Value x = image(p.shape());
   Tensor other(DType::f32, p.shape());
   for (size_t i = 0; i < size_t(kRows); ++i) {
@@ -58,7 +58,8 @@ TEST_P(Strict, RowsStandAlone) {
   for (size_t j = 0; j < size_t(kWide); ++j) ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // for values of up to 100
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, Strict, testing::Values(Product{"MatMul"}, Product{"Gemm"}, Product{"Conv"}),
+INSTANTIATE_TEST_SUITE_P(Products, Strict,
+                         ::testing::Values(LargeProduct{"MatMul"}, LargeProduct{"Gemm"}, LargeProduct{"Conv"}),
                          [](const auto& info) { return std::string(info.param.op); });
 
 }  // namespace

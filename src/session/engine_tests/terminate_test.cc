@@ -115,7 +115,7 @@ Tensor ones(DType type, const Shape& shape) {
   return t;
 }
 
-class Terminate : public testing::TestWithParam<int> {};
+class Terminate : public ::testing::TestWithParam<int> {};
 
 TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
   for (const Long& l : kLong) {
@@ -150,7 +150,7 @@ TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Terminate, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Threads, Terminate, ::testing::Values(1, 2));
 
 // A kernel may have seen the flag before it was reset.
 TEST(TerminateFlag, EndsTheRunEvenIfItIsResetLater) {
