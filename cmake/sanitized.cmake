@@ -32,6 +32,7 @@ function(retort_ready_test name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
   file(STRINGS ${list} ready)
   list(TRANSFORM ready REPLACE "/\\./" "/")
+  list(FILTER ready EXCLUDE REGEX "\\.gch$")  # precompiled headers count as objects
   retort_apart(${ARGN})
   set(compiled)
   foreach(test IN LISTS ARGN)
