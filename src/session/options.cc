@@ -7,8 +7,7 @@ namespace retort {
 
 Logger SessionOptions::logger(const Logger& base) const {
   const LogLevel level = log.severity >= 0 ? LogLevel(log.severity) : base.level();
-  const std::string& id = log.id.empty() ? base.id() : log.id;
-  return log.sink ? Logger(level, id, log.sink) : base.derive(level, id);
+  return log.sink ? Logger(level, log.id, log.sink) : base.derive(level, log.id);
 }
 
 const std::string& SessionOptions::config_entry(const std::string& key) const {

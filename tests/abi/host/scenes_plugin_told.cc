@@ -27,8 +27,8 @@ struct Describing {
   }
 
   /// y = x · w, where `w` stays on the host.
-  OrtSession* open() {
-    OrtSessionOptions* options = s.options();
+  OrtSession* open() { return open(s.options()); }
+  OrtSession* open(OrtSessionOptions* options) {
     const OrtEpDevice* d = device();
     CALL(AddSessionConfigEntry, options, "tests.of_the_session", "yes");
     CALL(SetSessionGraphOptimizationLevel, options, ORT_DISABLE_ALL);
@@ -45,12 +45,12 @@ struct Describing {
     return session;
   }
 
-  void run(OrtSession* session) {
+  void run(OrtSession* session, const OrtRunOptions* options = nullptr) {
     float data[2] = {1, 2};
     const OrtValue* x = scenes::floats(s, data, {2});
     const char *in = "x", *out = "y";
     OrtValue* y = nullptr;
-    CALL(Run, session, nullptr, &in, &x, 1, &out, 1, &y);
+    CALL(Run, session, options, &in, &x, 1, &out, 1, &y);
     scenes::note_value(s, "y", y);
     s.api.ReleaseValue(y);
     note("run");
@@ -107,6 +107,38 @@ SCENE(told, what_kernels_log_is_heard) {
   OrtSession* session = d.open();
   if (session) d.run(session);
   s.api.ReleaseSession(session);
+  CALL(UnregisterExecutionProviderLibrary, env, "describing");
+  s.api.ReleaseEnv(env);
+  for (const std::string& line : heard) s.note("heard", line);
+}
+
+// A kernel logs at the level of the session when it is made, and at that of the run, with the run's tag, when it runs.
+SCENE(told, levels_and_tags_of_runs) {
+  std::vector<std::string> heard;
+  const auto listen = [](void* to, OrtLoggingLevel level, const char*, const char* id, const char*, const char* text) {
+    if (std::string(text).find("heard") == std::string::npos) return;
+    static_cast<std::vector<std::string>*>(to)->push_back(std::to_string(level) + " " + id + ": " + text);
+  };
+  OrtEnv* env = nullptr;
+  CALL(CreateEnvWithCustomLogger, listen, &heard, ORT_LOGGING_LEVEL_ERROR, "environment", &env);
+  Describing d(s, env);
+  for (const bool named : {false, true}) {
+    OrtSessionOptions* options = s.options();
+    if (named) CALL(SetSessionLogId, options, "mine");
+    CALL(SetSessionLogSeverityLevel, options, named ? ORT_LOGGING_LEVEL_FATAL : ORT_LOGGING_LEVEL_WARNING);
+    OrtSession* session = d.open(options);
+    for (const int level : {-1, 0, 2, 4}) {
+      for (const char* tag : {"", "tag"}) {
+        OrtRunOptions* of_run = nullptr;
+        CALL(CreateRunOptions, &of_run);
+        CALL(RunOptionsSetRunLogSeverityLevel, of_run, level);
+        CALL(RunOptionsSetRunTag, of_run, tag);
+        if (session) d.run(session, of_run);
+        s.api.ReleaseRunOptions(of_run);
+      }
+    }
+    s.api.ReleaseSession(session);
+  }
   CALL(UnregisterExecutionProviderLibrary, env, "describing");
   s.api.ReleaseEnv(env);
   for (const std::string& line : heard) s.note("heard", line);

@@ -38,8 +38,10 @@ OrtStatus* copy(OrtKernelContext* context) {
   return nullptr;
 }
 
-/// A session whose log calls hear(), and a run with a level and a tag of its own.
-void log_at(Scene& s, int level, int run_level = -1, const char* tag = nullptr) {
+/// A session whose log calls hear(), and a run with a level and a tag of its own. `id`: of the session's log; null: none
+/// is set.
+void log_at(Scene& s, int level, int run_level = -1, const char* tag = nullptr, const char* id = "mine",
+            bool of_session = true) {
   heard.clear();
   Op op("Fails", {{kFloat}}, {{kFloat}});
   op.create = [](const OrtKernelInfo* info) {
@@ -60,8 +62,8 @@ void log_at(Scene& s, int level, int run_level = -1, const char* tag = nullptr) 
   CALL(CreateCustomOpDomain, "test", &domain);
   CALL(CustomOpDomain_Add, domain, &op);
   CALL(AddCustomOpDomain, options, domain);
-  CALL(SetUserLoggingFunction, options, hear, nullptr);
-  CALL(SetSessionLogId, options, "mine");
+  if (of_session) CALL(SetUserLoggingFunction, options, hear, nullptr);
+  if (id) CALL(SetSessionLogId, options, id);
   CALL(SetSessionLogSeverityLevel, options, level);
   OrtSession* session = open(s, "custom_fails", options);
   float data[6] = {1, 2, 3, 4, 5, 6};
@@ -99,6 +101,27 @@ SCENE(custom_calls, logs_less_in_a_run) { log_at(s, ORT_LOGGING_LEVEL_VERBOSE, O
 SCENE(custom_calls, logs_more_in_a_run) { log_at(s, ORT_LOGGING_LEVEL_ERROR, ORT_LOGGING_LEVEL_INFO); }
 SCENE(custom_calls, logs_the_tag_of_a_run) { log_at(s, ORT_LOGGING_LEVEL_WARNING, -1, "second"); }
 SCENE(custom_calls, logs_beyond_the_levels) { log_at(s, ORT_LOGGING_LEVEL_WARNING, 9, ""); }
+
+// The ids that the log of an environment and that of a session have, with and without the tag of a run.
+SCENE(custom_calls, logs_ids) {
+  OrtEnv* env = nullptr;
+  CALL(CreateEnvWithCustomLogger, hear, nullptr, ORT_LOGGING_LEVEL_WARNING, "environment", &env);
+  for (const bool of_session : {false, true}) {
+    for (const char* id : {static_cast<const char*>(nullptr), "", "mine"}) {
+      for (const char* tag : {static_cast<const char*>(nullptr), "", "tag"})
+        log_at(s, ORT_LOGGING_LEVEL_FATAL, -1, tag, id, of_session);
+    }
+  }
+  s.api.ReleaseEnv(env);
+}
+SCENE(custom_calls, logs_ids_of_the_session_alone) {
+  OrtEnv* env = nullptr;
+  CALL(CreateEnv, ORT_LOGGING_LEVEL_WARNING, "environment", &env);
+  for (const char* id : {static_cast<const char*>(nullptr), "mine"}) {
+    for (const char* tag : {static_cast<const char*>(nullptr), "tag"}) log_at(s, ORT_LOGGING_LEVEL_FATAL, -1, tag, id);
+  }
+  s.api.ReleaseEnv(env);
+}
 
 SCENE(custom_calls, preallocated_outputs) {
   Op op("Fails", {{kFloat}}, {{kFloat}});
