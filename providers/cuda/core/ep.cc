@@ -159,7 +159,8 @@ void Ep::claim(const OrtGraph* handle, OrtEpGraphSupportInfo* info) const {
     claimed += nodes.size();
     ++parts;
   }
-  tell(log_, text(kName, ": claims ", claimed, " of ", graph.nodes().size(), " nodes, in ", parts, " parts"));
+  tell(log_, text(kName, ": claims ", claimed, " of ", graph.nodes().size(), " nodes, in ", parts,
+                  parts == 1 ? " part" : " parts"));
 }
 
 Ep::ComputeInfo* Ep::compile(const OrtGraph* handle, const OrtNode* fused) {

@@ -48,6 +48,12 @@ public record MemoryDescriptor(OnnxTensorElementType type, long... shape) {
     return count;
   }
 
+  /** Returns the number of the element type in the C interface, for a new tensor. */
+  int typeOfNewTensor() {
+    if (type == OnnxTensorElementType.UNDEFINED) throw OrtException.invalid("a tensor needs an element type, and " + type + " is none: give another OnnxTensorElementType");
+    return type.value();
+  }
+
   /** {@return a copy of the extents} */
   @Override
   public long[] shape() {

@@ -96,7 +96,7 @@ final class RawBindings {
       MemorySegment allocator = pointer(arena, out -> c.createAllocator(known.session, place, out));
       try {
         MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, what.shape());
-        MemorySegment value = pointer(arena, out -> c.createTensorAsOrtValue(allocator, extents, what.shape().length, what.type().value(), out));
+        MemorySegment value = pointer(arena, out -> c.createTensorAsOrtValue(allocator, extents, what.shape().length, what.typeOfNewTensor(), out));
         try {
           check.accept(c.bindOutput(binding, name, value));
         } finally {

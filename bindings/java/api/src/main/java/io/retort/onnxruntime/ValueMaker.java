@@ -28,7 +28,7 @@ final class ValueMaker {
       // Pass the address alone, so that a thread may wrap a confined segment for runs in the thread that owns it.
       MemorySegment data = MemorySegment.ofAddress(segment.address());
       MemorySegment value = api.pointer(arena,
-          out -> api.c.createTensorWithDataAsOrtValue(info, data, size, extents, what.shape().length, what.type().value(), out));
+          out -> api.c.createTensorWithDataAsOrtValue(info, data, size, extents, what.shape().length, what.typeOfNewTensor(), out));
       return new ValueHandle(api, value, segment, what, device);
     }
   }
@@ -56,7 +56,7 @@ final class ValueMaker {
   private static ValueHandle made(OrtApiFFM api, MemorySegment allocator, MemoryDescriptor what, Handle... parents) {
     try (Arena arena = Arena.ofConfined()) {
       MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, what.shape());
-      MemorySegment value = api.pointer(arena, out -> api.c.createTensorAsOrtValue(allocator, extents, what.shape().length, what.type().value(), out));
+      MemorySegment value = api.pointer(arena, out -> api.c.createTensorAsOrtValue(allocator, extents, what.shape().length, what.typeOfNewTensor(), out));
       return new ValueHandle(api, value, List.of(), parents);
     }
   }

@@ -84,6 +84,7 @@ class MisuseTest extends Fixture {
       invalid(() -> OrtValueRef.ofFloats(env, new float[2], OnnxTensorElementType.INT32, 2), "not FLOAT");
       invalid(() -> OrtValueRef.ofStrings(env, new String[3], 2), "2 elements, 3 were given");
       invalid(() -> OrtValueRef.wrap(env, floats(1), OnnxTensorElementType.STRING, 1), "use OrtValueRef.ofStrings");
+      invalid(() -> OrtValueRef.allocate(env, OnnxTensorElementType.UNDEFINED, 2), "UNDEFINED is none: give another OnnxTensorElementType");
       invalid(() -> OrtValueRef.allocate(env, OnnxTensorElementType.FLOAT, Long.MAX_VALUE, 2), "more elements than fit in memory");
       invalid(() -> OrtValueRef.wrap(env, floats(1), OnnxTensorElementType.FLOAT, Long.MAX_VALUE / 2), "do not fit in memory");
     }
