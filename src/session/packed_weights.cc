@@ -1,6 +1,7 @@
 #include "session/packed_weights.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -14,13 +15,18 @@ namespace {
 
 constexpr const char* kKey = "session.packed_weights_cache";
 
-void check_folder(const std::string& folder) {
+/// Makes the folder unless it exists. The result removes a new folder if nothing was put into it.
+std::shared_ptr<void> open_folder(const std::string& folder) {
   struct stat s {};
   int error = mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
+  const bool is_new = error == 0;
   if (stat(folder.c_str(), &s) == 0) error = S_ISDIR(s.st_mode) ? 0 : ENOTDIR;
   require(error == 0, ErrorCode::invalid_argument,
           "{} is '{}', which is not a folder and cannot be created: {}; name a folder, or leave the key out", kKey,
           folder, std::strerror(error));
+  return {nullptr, [folder, is_new](void*) {
+            if (is_new) rmdir(folder.c_str());  // fails, as it should, if a file is in it
+          }};
 }
 
 std::string absolute(const std::string& path) {
@@ -56,9 +62,12 @@ void add_options(Fingerprint& to, const SessionOptions& options) {
     to.add(key);
     to.add(value);
   }
-  for (const auto& [name, extent] : options.dims_by_name) {
-    to.add(name);
-    to.add(uint64_t(extent));
+  for (const auto* extents : {&options.dims_by_name, &options.dims_by_denotation}) {
+    to.add(extents->size());
+    for (const auto& [name, extent] : *extents) {
+      to.add(name);
+      to.add(uint64_t(extent));
+    }
   }
 }
 
@@ -76,11 +85,11 @@ void add_given(Fingerprint& to, const SessionOptions& options) {
 
 // The name of the file is made from what stays when a model changes: library, processor, options, and where the model
 // lies. So the weights of a changed model replace those of the old one. The key is made from the model's content, too.
-std::unique_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
+std::shared_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
                                                SharedBlocks& weights, const Logger& logger) {
   const std::string& folder = options.config_entry(kKey);
   if (folder.empty()) return nullptr;
-  check_folder(folder);
+  const std::shared_ptr<void> opened = open_folder(folder);
   if (build_id().empty() || !source.exists()) {
     logger.warn("{} has no effect: {}", kKey,
                 source.exists() ? "the library was linked without a build id"
@@ -101,8 +110,8 @@ std::unique_ptr<PackedCache> open_packed_cache(const SessionOptions& options, co
   const std::string path = source.path();
   name.add(path.empty() ? content.text() : absolute(path));
   content.add(name.text());
-  return std::make_unique<PackedCache>(cat("{}/{}-{}.packed", folder, stem(path), name.text()), content, &weights,
-                                       logger);
+  const std::string file = cat("{}/{}-{}.packed", folder, stem(path), name.text());
+  return {new PackedCache(file, content, &weights, logger), [opened](PackedCache* cache) { delete cache; }};
 }
 
 }  // namespace retort

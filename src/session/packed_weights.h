@@ -11,9 +11,9 @@
 namespace retort {
 
 /// Opens the file for a model that was read from `source`, or a new one. Null: the options name no folder, or weights
-/// cannot be kept, of which the log says why. Throws invalid_argument if the folder cannot be made. `weights` and
-/// `logger` must outlive the result.
-std::unique_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
+/// cannot be kept, of which the log says why. A folder that was made for the file and stays empty is removed with the
+/// result. Throws invalid_argument if the folder cannot be made. `weights` and `logger` must outlive the result.
+std::shared_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
                                                SharedBlocks& weights, const Logger& logger);
 
 }  // namespace retort

@@ -1,10 +1,12 @@
 // session.packed_weights_cache: what a second start reuses, and when it must not.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -168,6 +170,30 @@ TEST_F(Packed, BrokenFilesAreReportedAndReplaced) {
   log_.clear();
   EXPECT_EQ(compute(*load(model)), y);
   EXPECT_EQ(log_, "");
+}
+
+// As on a full disk: the file cannot grow.
+TEST_F(Packed, NewFoldersThatStayEmptyAreRemoved) {
+  const std::string model = bytes();
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    log_.clear();
+    const bool ran = compute(*load(model)) == expected(model);
+    _exit(!ran || log_.find("packed weights are not saved") == std::string::npos || std::filesystem::exists(cache()));
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::filesystem::create_directory(cache());  // a folder of the user stays
+  options_.config["session.disable_prepacking"] = "1";
+  load(model);
+  EXPECT_TRUE(std::filesystem::exists(cache()));
+  std::filesystem::remove(cache());
+  load(model);  // nothing is packed, so nothing is saved
+  EXPECT_FALSE(std::filesystem::exists(cache()));
 }
 
 TEST_F(Packed, FoldersThatAreNoneAreErrors) {

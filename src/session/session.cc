@@ -187,8 +187,8 @@ void Session::make(Model& model, ModelSource source) {
   const auto limit = memory_limit(options_);
   if (limit) budget_.set_limit(*limit, make_room);
   results_.emplace(options_.hints.cpu_arena && !limit);
-  auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   apply_options(model, options_, logger_);
+  auto dims = std::make_unique<DimTable>(*model.dims);  // its own, since later plans add to that of the model
   ports_.emplace(model, std::move(dims), devices_.devices);
   const PlanMaker plans({options_, logger_, devices_, environment_->weights(), threads_->inside(), &nodes_});
   routes_.emplace(*ports_, options_, logger_, plans, &budget_);
@@ -214,7 +214,7 @@ void Session::build(Model& model, ModelSource source) {
   if (options_.compile) return compile_model(model, options_, lower, devices_, source);
   save_optimized(model, options_, lower);
   if (options_.config_on("session.compile_only")) return;
-  const std::unique_ptr<PackedCache> cache = open_packed_cache(options_, source, environment_->weights(), logger_);
+  const std::shared_ptr<PackedCache> cache = open_packed_cache(options_, source, environment_->weights(), logger_);
   const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
