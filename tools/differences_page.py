@@ -26,7 +26,7 @@ CHAPTERS = {
     "I/O binding": "binding binding_alias binding_cache binding_devices binding_life binding_names binding_shapes binding_types lora",
     "Values and memory": "allocator values sparse types memory_info",
     "Sessions and models": "session options config ort_format custom editor editor_session devices pool_hooks run names graph saving compile compile_weights compile_context package op_schemas",
-    "Providers and their devices": "plugins plugin_hooks plugin_packages lending aliases aliases_on_device loopback loopback_copies loopback_bodies loopback_kernels loopback_context loopback_layout loopback_capture loopback_together shared_weights",
+    "Providers and their devices": "plugins choice plugin_hooks plugin_packages lending aliases aliases_on_device loopback loopback_copies loopback_bodies loopback_kernels loopback_context loopback_layout loopback_capture loopback_together shared_weights",
     "Arguments": "env null",
 }
 HEAD = """# Differences from ONNX Runtime
@@ -53,8 +53,7 @@ PARTS = """
 | part of ONNX Runtime | in Retort |
 |---|---|
 | systems other than Linux | none: neither Windows nor macOS, Android or iOS |
-| a plug-in provider that is added or selected after the CPU's gets only what the CPU cannot run | every plug-in is asked before the CPU, in the order in which they were added |
-| the device that `SessionGetEpDeviceForInputs` and `…Outputs` name for a port of a compiled part in the processor's memory | the CPU's, not the provider's |
+| a plug-in provider that is added or selected after the CPU's gets the nodes of element types that the official CPU provider has no kernel for | it gets the nodes of operators that the CPU does not have; the CPU runs these element types |
 | browsers: WebAssembly, WebGL, WebNN, JSEP | none; the WebGPU provider runs as a plug-in on Linux |
 | bindings for C#, Objective-C, Swift, React Native | none of our own |
 | GPU providers inside the library (CUDA, TensorRT, ROCm, DirectML and others) | none: [CUDA](cuda.md) is a library of its own beside it, other GPUs need the plug-in of their vendor ([execution providers](architecture/execution_providers.md)) |

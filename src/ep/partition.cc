@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/function_ref.h"
 #include "ep/channels_last.h"
+#include "ep/cpu.h"
 #include "ep/part_op.h"
 #include "ir/describe.h"
 #include "lift/infer_types.h"
@@ -208,8 +209,8 @@ void each_graph(Graph& graph, FunctionRef<void(Graph&)> f) {
 class Partitioner {
  public:
   Partitioner(Model& model, const SessionDevices& session, std::shared_ptr<Provider> provider,
-              std::vector<Assignment>& all)
-      : model_(model), session_(session), provider_(std::move(provider)), all_(all) {}
+              const ExternalOps* external, std::vector<Assignment>& all)
+      : model_(model), session_(session), provider_(std::move(provider)), external_(external), all_(all) {}
 
   /// All parts of the graph are cut out before the first is compiled, because the provider compiles them together.
   void take(Graph& graph) {
@@ -238,12 +239,25 @@ class Partitioner {
   };
 
   std::vector<Claim> claims(Graph& graph) {
-    std::vector<Claim> claims = provider_->claim(model_, graph);
+    std::vector<Claim> claims = claims_of_free_nodes(graph);
     if (!provider_->prefers_channels_last()) return claims;
     const std::vector<NodeId> changed = to_channels_last(model_, graph, *provider_, claims);
     if (changed.empty()) return claims;
-    claims = provider_->claim(model_, graph);
+    claims = claims_of_free_nodes(graph);
     check_claimed(graph, *provider_, changed, claims);
+    return claims;
+  }
+
+  std::vector<Claim> claims_of_free_nodes(const Graph& graph) {
+    std::vector<Claim> claims = provider_->claim(model_, graph);
+    if (!provider_->comes_after_cpu()) return claims;
+    const auto runs_on_cpu = [&](NodeId id) {
+      if (size_t(id) >= graph.node_count()) return false;  // an error that Cut tells
+      const Node& node = graph.node(id);
+      return has_operator(node.domain, node.type) ||
+             (external_ && external_->find(node.domain, node.type, node.version));
+    };
+    std::erase_if(claims, [&](const Claim& claim) { return std::ranges::any_of(claim.nodes, runs_on_cpu); });
     return claims;
   }
 
@@ -288,6 +302,7 @@ class Partitioner {
   Model& model_;
   const SessionDevices& session_;
   const std::shared_ptr<Provider> provider_;
+  const ExternalOps* external_;
   std::vector<Assignment>& all_;
   size_t number_ = 0;
 };
@@ -321,12 +336,39 @@ void show_to_providers(Model& model, const ExternalOps* external) {
   infer_types(*model.graph, external);  // stops at a node that only a provider knows; types before it are inferred
 }
 
-std::vector<Assignment> partition(Model& model, const SessionDevices& session) {
+std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external) {
   std::vector<Assignment> all;
   Graph& graph = *model.graph;
   for (const auto& provider : session.providers) {
-    Partitioner partitioner(model, session, provider, all);
+    Partitioner partitioner(model, session, provider, external, all);
     each_graph(graph, [&](Graph& g) { partitioner.take(g); });
+  }
+  return all;
+}
+
+PortOwners owners_of_ports(const Graph& graph, const std::vector<Assignment>& parts) {
+  std::map<NodeId, const Assignment*> made;
+  for (const Assignment& part : parts) {
+    if (part.graph == &graph) made[part.node] = &part;
+  }
+  const auto owner = [&](NodeId id) {
+    const auto part = made.find(id);
+    return part == made.end() ? std::string(kCpuProvider) : part->second->provider;
+  };
+  const auto rank = [&](const Use& use) {
+    const auto part = made.find(use.node);
+    const bool fused = part != made.end() && !part->second->single;
+    return std::pair(fused, fused ? uint32_t(use.node) : graph.node(use.node).position);
+  };
+  PortOwners all;
+  for (const ValueId in : graph.inputs) {
+    const std::vector<Use>& uses = graph.value(in).uses;
+    const auto first = std::ranges::min_element(uses, {}, rank);
+    all.readers.push_back(first == uses.end() ? std::nullopt : std::optional(owner(first->node)));
+  }
+  for (const ValueId out : graph.outputs) {
+    const Node* maker = graph.producer(out);
+    all.makers.push_back(maker ? std::optional(owner(maker->id)) : std::nullopt);
   }
   return all;
 }

@@ -1,6 +1,7 @@
 // Divides a model into parts for providers: each part becomes one node.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +36,19 @@ void show_to_providers(Model& model, const ExternalOps* external);
 std::string why_not_closed(const Graph& graph, std::span<const NodeId> nodes);
 
 /// Asks the providers in order to claim nodes of such a model, bodies first. Cuts out each claim, has it compiled, and
-/// replaces it by one node, which lift() does not change. Throws ep_fail naming provider and node if a claim is
-/// invalid: its nodes do not exist, were claimed before, or need each other's results through nodes outside the claim.
-std::vector<Assignment> partition(Model& model, const SessionDevices& session);
+/// replaces it by one node, which lift() does not change. Claims of a provider that comes after the CPU are dropped if
+/// the CPU can run one of their nodes, where `external` has operators of the caller. Throws ep_fail naming provider and
+/// node if a claim is invalid: its nodes do not exist, were claimed before, or need each other's results through nodes
+/// outside the claim.
+std::vector<Assignment> partition(Model& model, const SessionDevices& session, const ExternalOps* external = nullptr);
+
+/// The providers at the borders of a graph, by input and by output. An input that several nodes read counts for the
+/// first in the order of the file; compiled parts come after single nodes, as in the official library. Nothing: no node
+/// reads the input or makes the output.
+struct PortOwners {
+  std::vector<std::optional<std::string>> readers, makers;
+};
+/// `parts`: those that partition() cut out of the graph.
+PortOwners owners_of_ports(const Graph& graph, const std::vector<Assignment>& parts);
 
 }  // namespace retort

@@ -96,6 +96,9 @@ class Provider {
  public:
   virtual ~Provider() = default;
   virtual const std::string& name() const = 0;
+  /// Whether the CPU chooses nodes before this provider, which then gets only those that the CPU cannot run.
+  bool comes_after_cpu() const { return comes_after_cpu_; }
+  void come_after_cpu() { comes_after_cpu_ = true; }
   /// The memory that its values lie in.
   virtual MemorySpace space() const = 0;
   /// The session's memory, which is used before that of the factory's devices.
@@ -138,6 +141,9 @@ class Provider {
   virtual RunCapture* capture() { return nullptr; }
   /// Waits until its device has finished all work.
   virtual void synchronize() {}
+
+ private:
+  bool comes_after_cpu_ = false;
 };
 
 /// A hardware device that a factory's providers can use.

@@ -89,7 +89,7 @@ std::optional<Model> partition_and_keep(Model& model, const SessionDevices& devi
     std::erase_if(kept.metadata, [&](const auto& entry) { return entry.first == key; });
     if (!note.empty()) set_metadata(kept, key, note);
   }
-  parts = partition(model, devices);
+  parts = partition(model, devices, source.options.external_ops.get());
   if (std::ranges::none_of(parts,
                            [&](const Assignment& part) { return part.stand_in && part.graph == model.graph.get(); }))
     return std::nullopt;

@@ -103,13 +103,15 @@ PlanMaker::Made PlanMaker::make(Model& model, const LowerOptions& lower, const F
   const bool has_devices = !parts_.devices.providers.empty();
   Made made;
   std::optional<PlacementReport> report;
+  std::vector<Assignment> parts;
   if (forbids_cpu() || is_reported()) report.emplace(model.graph);
   if (has_devices) {
     fold_before_claims(model, lower);
-    const std::vector<Assignment> parts = assign_parts(model, first);
+    parts = assign_parts(model, first);
     if (report) report->take_parts(parts, parts_.devices.providers, *model.graph);
     if (first) made.constants = constants_of(*model.graph, parts, first->overridable);
   }
+  if (first) made.owners = owners_of_ports(*model.graph, parts);
   lower_for_cpu(model, lower);
   check_loading(lower.parallel);
   if (report) report->take_lowered(*model.graph);
@@ -132,7 +134,7 @@ std::vector<Assignment> PlanMaker::assign_parts(Model& model, const FirstPlan* f
     if (const auto kept = partition_and_keep(model, parts_.devices, {parts_.options, first->files}, parts))
       save_contexts(parts_.options, first->model_path, *kept);
   } else {
-    parts = partition(model, parts_.devices);
+    parts = partition(model, parts_.devices, parts_.options.external_ops.get());
   }
   if (first && !first->parts.empty()) first->parts = with_parts(std::move(first->parts), parts);
   return parts;

@@ -52,6 +52,7 @@ class PlanMaker {
     RunCapture* capture = nullptr;  ///< of the provider that captures runs of the plan; null: none does
     /// The memories in which parts and the CPU read FirstPlan::overridable, by name.
     std::vector<std::pair<std::string, MemorySpace>> constants;
+    PortOwners owners;  ///< of the first plan's inputs and outputs, by position in the graph
   };
 
   explicit PlanMaker(const Parts& parts) : parts_(parts) {}

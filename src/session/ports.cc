@@ -45,6 +45,8 @@ Ports::Ports(const Model& model, std::unique_ptr<DimTable> dims, std::shared_ptr
   for (size_t i = 0; i < outputs().size(); ++i) output_by_name_.emplace(outputs()[i].name, int(i));
   spaces_.inputs.assign(input_count(), {MemorySpace()});
   spaces_.outputs.assign(outputs().size(), {});
+  spaces_.readers.resize(input_count());
+  spaces_.makers.resize(outputs().size());
 }
 
 // Extents of the lowered graph are numbers, names, or expressions; the last are as unknown to callers as extents without

@@ -3,6 +3,7 @@
 // what the file does not say of outputs comes from the graph that the first plan was made of.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,11 +37,13 @@ struct ModelInterface {
 };
 ModelInterface interface_of(const Model& model);
 
-/// The memories of a session's inputs and outputs.
+/// The memories of a session's inputs and outputs, and the providers that read and make them.
 struct PortSpaces {
   std::vector<std::vector<MemorySpace>>
       inputs;                        ///< by input index: all memories that the input is read in; at least one
   std::vector<MemorySpace> outputs;  ///< by output index: the memory that the output is made in
+  /// By input and output index; nothing: no node reads the input or makes the output.
+  std::vector<std::optional<std::string>> readers, makers;
 };
 
 /// Thread-safe, but for set_spaces() and learn_outputs(). Inputs have indices: the required ones come first, then the overridable ones.
@@ -86,6 +89,9 @@ class Ports {
   /// set_spaces().
   std::span<const MemorySpace> input_spaces(size_t index) const { return spaces_.inputs[index]; }
   const MemorySpace& output_space(size_t index) const { return spaces_.outputs[index]; }
+  /// The provider that reads input `index` or makes output `index`; nothing: no node does.
+  const std::optional<std::string>& reader(size_t index) const { return spaces_.readers[index]; }
+  const std::optional<std::string>& maker(size_t index) const { return spaces_.makers[index]; }
   /// Called once, when the first plan is made and before any run.
   void set_spaces(PortSpaces spaces) { spaces_ = std::move(spaces); }
   /// Completes the types of outputs that the file declares without a type, a shape or an extent by those of the lowered

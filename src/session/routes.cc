@@ -74,6 +74,10 @@ PortSpaces Routes::port_spaces(const Made& first) const {
   for (std::vector<MemorySpace>& known : all.inputs) {
     if (known.empty()) known.emplace_back();
   }
+  all.readers.resize(ports_.input_count());
+  for (size_t i = 0; i < first.plan.owners.readers.size(); ++i)
+    all.readers[first.route->inputs()[i]] = first.plan.owners.readers[i];
+  all.makers = first.plan.owners.makers;
   all.outputs = spaces.outputs;
   all.outputs.resize(ports_.outputs().size());
   return all;

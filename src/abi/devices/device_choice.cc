@@ -88,8 +88,7 @@ DeviceList ask_delegate(const EpDevices& devices, const OrtSessionOptions& optio
     require(std::ranges::count(offered, d) > 0, ErrorCode::invalid_argument,
             "the delegate selected a device that it was not offered");
     const auto times = std::ranges::count(chosen, d);
-    require(times == 1, ErrorCode::invalid_argument, "the delegate selected {} {} times",
-            is_cpu(d) ? "the CPU" : "device '" + d->name + "'", times);
+    require(times == 1 || !is_cpu(d), ErrorCode::invalid_argument, "the delegate selected the CPU {} times", times);
   }
   return chosen;
 }
@@ -157,7 +156,8 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
     const DeviceList named = devices.of(request.name);
     require(!named.empty(), ErrorCode::invalid_argument, "provider '{}' is no longer in this environment",
             request.name);
-    if (!is_cpu(named[0])) lists.push_back(numbered(named, request));
+    const bool is_repeated = is_cpu(named[0]) && std::ranges::any_of(lists, [](auto& l) { return is_cpu(l[0]); });
+    if (!is_repeated) lists.push_back(numbered(named, request));
   }
   check_cpu_alone(lists);
   const auto cpu = std::ranges::count_if(lists, [](const DeviceList& list) { return is_cpu(list[0]); });
@@ -165,12 +165,14 @@ std::vector<DeviceList> added_devices(const EpDevices& devices, const OrtSession
   return lists;
 }
 
-/// Makes one provider for each list.
+/// Makes one provider for each list; the CPU chooses nodes before those that come after it.
 std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceList>& lists,
                                                       const std::map<std::string, std::string>& config,
                                                       const OrtSessionOptions& options, DeviceList& used) {
   std::vector<std::shared_ptr<Provider>> providers;
+  bool after_cpu = false;
   for (const DeviceList& list : lists) {
+    after_cpu = after_cpu || is_cpu(list[0]);
     if (is_cpu(list[0])) continue;
     const auto times =
         std::ranges::count_if(lists, [&](const DeviceList& l) { return l[0]->factory == list[0]->factory; });
@@ -179,6 +181,7 @@ std::vector<std::shared_ptr<Provider>> make_providers(const std::vector<DeviceLi
     std::vector<size_t> indices;
     for (const OrtEpDevice* d : list) indices.push_back(d->index);
     providers.push_back(list[0]->factory->make_provider(indices, config, &options));
+    if (after_cpu) providers.back()->come_after_cpu();
     used.insert(used.end(), list.begin(), list.end());
   }
   return providers;
@@ -218,9 +221,7 @@ std::vector<std::shared_ptr<Provider>> choose_devices(const EpDevices& devices, 
   std::vector<DeviceList> lists = added_devices(devices, options);
   if (!added) lists = by_provider(selected_devices(devices, options, metadata_of(model)));
   if (options.options.config_on("session.disable_cpu_ep_fallback")) {
-    const bool cpu_added =
-        added && (std::ranges::any_of(lists, [](auto& l) { return is_cpu(l[0]); }) ||
-                  std::ranges::any_of(options.options.providers, [](auto& r) { return r.name == cpu_device().name; }));
+    const bool cpu_added = added && std::ranges::any_of(lists, [](auto& l) { return is_cpu(l[0]); });
     require(!cpu_added, ErrorCode::invalid_argument,
             "the CPU provider was added, but session.disable_cpu_ep_fallback forbids it");
     const bool alone = std::ranges::all_of(lists, [](auto& l) { return is_cpu(l[0]); });

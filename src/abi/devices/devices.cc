@@ -95,14 +95,13 @@ auto view(const T* object, F field) -> decltype(field(*object)) {
   return field(*object);
 }
 
-/// `space_of` returns the memory that a port lies in.
+/// `device_of` returns the device of a port.
 template <typename F>
-void fill(const OrtSession& session, const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count,
-          const char* what, F space_of) {
+void fill(const std::vector<Port>& ports, const OrtEpDevice** devices, size_t count, const char* what, F device_of) {
   need(devices, what);
   require(count > 0 && count >= ports.size(), ErrorCode::invalid_argument, "there is room for {} of {} ports", count,
           ports.size());
-  for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? &session.device_of(space_of(i)) : nullptr;
+  for (size_t i = 0; i < count; ++i) devices[i] = i < ports.size() ? device_of(i) : nullptr;
 }
 
 }  // namespace
@@ -264,8 +263,11 @@ void ORT_API_CALL ReleaseDeviceEpIncompatibilityDetails(OrtDeviceEpIncompatibili
 OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForInputs(const OrtSession* session, const OrtEpDevice** inputs_ep_devices,
                                                       size_t num_inputs) noexcept {
   return guard([&] {
-    fill(*session, inputs_of(session), inputs_ep_devices, num_inputs, "inputs_ep_devices",
-         [&](size_t i) { return input_space_of(*session, i); });
+    fill(inputs_of(session), inputs_ep_devices, num_inputs, "inputs_ep_devices", [&](size_t i) {
+      if (session->draft) return &cpu_device();
+      const std::optional<std::string>& reader = session->session->ports().reader(i);
+      return reader ? &session->device_of(*reader) : nullptr;
+    });
   });
 }
 
@@ -273,8 +275,10 @@ OrtStatusPtr ORT_API_CALL SessionGetEpDeviceForOutputs(const OrtSession* session
                                                        const OrtEpDevice** outputs_ep_devices,
                                                        size_t num_outputs) noexcept {
   return guard([&] {
-    fill(*session, outputs_of(session), outputs_ep_devices, num_outputs, "outputs_ep_devices",
-         [&](size_t i) { return output_space_of(*session, i); });
+    fill(outputs_of(session), outputs_ep_devices, num_outputs, "outputs_ep_devices", [&](size_t i) {
+      // What no node makes is an input or a constant, which the CPU gives to the caller.
+      return session->draft ? &cpu_device() : &session->device_of(session->session->ports().maker(i).value_or(""));
+    });
   });
 }
 

@@ -68,11 +68,7 @@ void EpDevices::remove(OrtEnv& env, const std::string& provider) {
 
 }  // namespace retort::abi
 
-const OrtEpDevice& OrtSession::device_of(const retort::MemorySpace& space) const {
-  for (const OrtEpDevice* device : devices) {
-    for (const auto& memory : device->memory) {
-      if (!space.host_readable() && memory->space().serves(space)) return *device;
-    }
-  }
-  return retort::abi::cpu_device();
+const OrtEpDevice& OrtSession::device_of(std::string_view provider) const {
+  const auto at = std::ranges::find_if(devices, [&](const OrtEpDevice* d) { return d->name == provider; });
+  return at == devices.end() ? retort::abi::cpu_device() : **at;
 }

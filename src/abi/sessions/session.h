@@ -82,8 +82,8 @@ struct OrtSession : retort::abi::Handle<retort::abi::tag_of("sess")> {
   std::vector<const OrtEpAssignedSubgraph*> assigned_list;
   std::shared_ptr<retort::abi::EpDevices> ep_devices;  ///< of the environment, which the session may outlive
   std::vector<const OrtEpDevice*> devices;             ///< used by the session, without the CPU
-  /// The device that the memory belongs to; the CPU if it belongs to none.
-  const OrtEpDevice& device_of(const retort::MemorySpace& space) const;
+  /// The first device of a provider that the session uses.
+  const OrtEpDevice& device_of(std::string_view provider) const;
 };
 
 struct OrtIoBinding : retort::abi::Handle<retort::abi::tag_of("bind")> {

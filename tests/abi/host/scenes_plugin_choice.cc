@@ -2,6 +2,8 @@
 // options that a chosen device brings.
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "binder.h"
 
 using scenes::attribute;
@@ -191,5 +193,193 @@ SCENE(choice, known_shapes_and_casts) {
   OrtSessionOptions* o = s.options();
   CALL(SessionOptionsSetEpSelectionPolicy, o, OrtExecutionProviderDevicePolicy_PREFER_CPU);
   run(s, o, model);
+  s.api.ReleaseSessionOptions(o);
+}
+
+namespace {
+
+/// One Neg that the CPU has kernels for, and a node that only the plug-ins run; both read x, and one reads the other.
+Maker shared_work() {
+  return Maker()
+      .floats_in("x", {2})
+      .node("Neg", {"x"}, {"a"})
+      .import("com.microsoft", 1)
+      .node("EPContext", {"x"}, {"b"}, {}, "com.microsoft")
+      .node("Abs", {"a"}, {"c"})
+      .node("Neg", {"b"}, {"d"})
+      .floats_out("c", {2})
+      .floats_out("b", {2})
+      .floats_out("d", {2});
+}
+
+/// Who runs which nodes, and which devices the ports are said to be on.
+void note_places(Scene& s, OrtSessionOptions* o, const Maker& model, size_t inputs, size_t outputs) {
+  CALL(AddSessionConfigEntry, o, "session.record_ep_graph_assignment_info", "1");
+  OrtSession* session = model.open(s, o);
+  if (!session) return;
+  const OrtEpAssignedSubgraph* const* parts = nullptr;
+  size_t count = 0;
+  CALL(Session_GetEpGraphAssignmentInfo, session, &parts, &count);
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < count; ++i) {
+    const char* provider = nullptr;
+    const OrtEpAssignedNode* const* nodes = nullptr;
+    size_t n = 0;
+    CALL(EpAssignedSubgraph_GetEpName, parts[i], &provider);
+    CALL(EpAssignedSubgraph_GetNodes, parts[i], &nodes, &n);
+    std::string line = provider;
+    for (size_t j = 0; j < n; ++j) {
+      const char* type = nullptr;
+      CALL(EpAssignedNode_GetOperatorType, nodes[j], &type);
+      line += std::string(" ") + type;
+    }
+    lines.push_back(line);
+  }
+  std::ranges::sort(lines);
+  for (const std::string& line : lines) s.note("part", line);
+  std::vector<const OrtEpDevice*> found(std::max(inputs, outputs));
+  CALL(SessionGetEpDeviceForInputs, session, found.data(), inputs);
+  for (size_t i = 0; i < inputs; ++i) s.note("input", found[i] ? s.api.EpDevice_EpName(found[i]) : "none");
+  CALL(SessionGetEpDeviceForOutputs, session, found.data(), outputs);
+  for (size_t i = 0; i < outputs; ++i) s.note("output", found[i] ? s.api.EpDevice_EpName(found[i]) : "none");
+  s.api.ReleaseSession(session);
+  note_story(s);
+}
+
+/// Adds the devices of these providers, each by a call of its own.
+OrtSessionOptions* with(Scene& s, const std::vector<const char*>& providers) {
+  OrtSessionOptions* o = s.options();
+  for (const char* name : providers) {
+    const OrtEpDevice* device = s.device(name);
+    CALL(SessionOptionsAppendExecutionProvider_V2, o, s.env(), &device, 1, nullptr, nullptr, 0);
+  }
+  return o;
+}
+
+/// Selects the devices of the providers that its state names, in that order.
+OrtStatus* ORT_API_CALL select_named(const OrtEpDevice** all, size_t n, const OrtKeyValuePairs*,
+                                     const OrtKeyValuePairs*, const OrtEpDevice** selected, size_t, size_t* count,
+                                     void* state) {
+  const auto& [s, names] = *static_cast<std::pair<Scene*, std::vector<const char*>>*>(state);
+  for (const char* name : names) {
+    for (size_t i = 0; i < n; ++i) {
+      if (std::string_view(s->api.EpDevice_EpName(all[i])) == name) selected[(*count)++] = all[i];
+    }
+  }
+  return nullptr;
+}
+
+constexpr const char* kCpu = "CPUExecutionProvider";
+const std::vector<std::vector<const char*>> kOrders = {{"a"},      {"a", kCpu},      {kCpu, "a"},      {"a", "b"},
+                                                       {"b", "a"}, {"a", kCpu, "b"}, {kCpu, "b", "a"}, {kCpu}};
+
+}  // namespace
+
+// Providers get nodes in the order in which they were added, and so does the CPU.
+SCENE(choice, added_in_each_order) {
+  offer(s, {"a:cpu:none", "b:npu:none"});
+  for (const auto& order : kOrders) {
+    s.note("order of", order.size());
+    OrtSessionOptions* o = with(s, order);
+    note_places(s, o, shared_work(), 1, 3);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+SCENE(choice, selected_in_each_order) {
+  offer(s, {"a:cpu:none", "b:npu:none"});
+  for (const auto& order : kOrders) {
+    s.note("order of", order.size());
+    std::pair state(&s, order);
+    OrtSessionOptions* o = s.options();
+    CALL(SessionOptionsSetEpSelectionPolicyDelegate, o, select_named, &state);
+    note_places(s, o, shared_work(), 1, 3);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+SCENE(choice, selected_twice) {
+  offer(s, {"a:cpu:none", "b:npu:none"});
+  using Names = std::vector<const char*>;
+  for (const Names& names :
+       {Names{"a", "a"}, Names{"a", "b", "a"}, Names{kCpu, kCpu}, Names{"a", kCpu, kCpu}, Names{kCpu, "a", kCpu}}) {
+    s.note("selected", names.size());
+    std::pair state(&s, names);
+    OrtSessionOptions* o = s.options();
+    CALL(SessionOptionsSetEpSelectionPolicyDelegate, o, select_named, &state);
+    note_places(s, o, negative(), 1, 1);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+// Ports whose reader or maker is a plug-in that works in the memory of the host; those that nobody reads or makes.
+SCENE(choice, ports_of_each_kind) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("both", {2})
+                          .floats_in("theirs", {2})
+                          .floats_in("ours", {2})
+                          .floats_in("unread", {2})
+                          .node("Abs", {"both"}, {"p"})
+                          .node("Neg", {"both"}, {"q"})
+                          .node("Neg", {"theirs"}, {"r"})
+                          .node("Abs", {"ours"}, {"t"})
+                          .node("Identity", {"r"}, {"u"})
+                          .floats_out("p", {2})
+                          .floats_out("q", {2})
+                          .floats_out("r", {2})
+                          .floats_out("t", {2})
+                          .floats_out("u", {2});
+  OrtSessionOptions* o = with(s, {"a"});
+  note_places(s, o, model, 4, 5);
+  s.api.ReleaseSessionOptions(o);
+}
+
+// Of several parts that read an input, one is named; kernels come in the order of the file.
+SCENE(choice, ports_that_several_nodes_read) {
+  offer(s, {"a:cpu:none", "b:npu:none"});
+  const Maker model = Maker()
+                          .floats_in("first", {2})
+                          .floats_in("last", {2})
+                          .node("Neg", {"first"}, {"p"})
+                          .node("Abs", {"first"}, {"q"})
+                          .node("Abs", {"last"}, {"r"})
+                          .node("Neg", {"last"}, {"t"})
+                          .node("Add", {"first", "last"}, {"u"})
+                          .floats_out("p", {2})
+                          .floats_out("q", {2})
+                          .floats_out("r", {2})
+                          .floats_out("t", {2})
+                          .floats_out("u", {2});
+  for (const auto& order : kOrders) {
+    OrtSessionOptions* o = with(s, order);
+    note_places(s, o, model, 2, 5);
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
+SCENE(choice, an_output_that_is_a_constant) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .node("Neg", {"x"}, {"y"})
+                          .node("Constant", {}, {"fixed"}, {attribute("value_int", 3)})
+                          .floats_out("y", {2})
+                          .output("fixed", scenes::tensor_type(7, {}));
+  OrtSessionOptions* o = with(s, {"a"});
+  note_places(s, o, model, 1, 2);
+  s.api.ReleaseSessionOptions(o);
+}
+
+SCENE(choice, an_output_that_is_an_input) {
+  offer(s, {"a:cpu:none"});
+  const Maker model = Maker()
+                          .floats_in("x", {2})
+                          .floats_in("through", {2})
+                          .node("Neg", {"x"}, {"y"})
+                          .floats_out("y", {2})
+                          .floats_out("through", {2});
+  OrtSessionOptions* o = with(s, {"a"});
+  note_places(s, o, model, 2, 2);
   s.api.ReleaseSessionOptions(o);
 }

@@ -1,5 +1,5 @@
-// A plug-in library for tests of how devices are chosen: a provider that runs Neg, on hardware that the name of the
-// registration describes: "NAME:KIND:VENDOR". NAME is the provider's. KIND is cpu (the processor of the host), or gpu,
+// A plug-in library for tests of how devices are chosen: a provider that runs Neg, and EPContext as if it were Neg, on
+// hardware that the name of the registration describes: "NAME:KIND:VENDOR". NAME is the provider's. KIND is cpu (the processor of the host), or gpu,
 // card (a discrete GPU) and npu, which the library makes up. VENDOR says what provider and hardware have in common:
 // name, id, or none; or it is microsoft, the vendor of the library's own provider. With its option `whole`, it claims
 // all its nodes as one part. It reports the providers that are made, with their option `level`, what they compile, and
@@ -54,7 +54,8 @@ struct Ep : OrtEp {
       TRY(nodes_of(graph, nodes));
       const OrtNodeFusionOptions how{23, false};
       for (const OrtNode* node : nodes) {
-        if (type_of(node) == "Neg") mine.push_back(node);
+        const std::string type = type_of(node);
+        if (type == "Neg" || type == "EPContext") mine.push_back(node);
       }
       if (static_cast<Ep*>(e)->whole && !mine.empty())
         return ep_api->EpGraphSupportInfo_AddNodesToFuse(info, mine.data(), mine.size(), &how);

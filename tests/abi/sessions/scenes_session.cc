@@ -121,6 +121,35 @@ SCENE(session, free_dimension) {
   describe(s, open(s, "dense", o));
 }
 
+// Any number below zero is an extent that is not known and has no name, even where two extents had the same name.
+SCENE(session, negative_free_dimensions) {
+  for (const int64_t extent : {-1, -2, -3, -77}) {
+    OrtSessionOptions* o = s.options();
+    CALL(AddFreeDimensionOverrideByName, o, "n", extent);
+    CALL(AddFreeDimensionOverride, o, "DATA_BATCH", extent);
+    OrtSession* session = scenes::Maker()
+                              .floats_in("a", {"n", "m"})
+                              .floats_in("b", {"m", "n"})
+                              .node("Neg", {"a"}, {"c"})
+                              .node("Abs", {"b"}, {"d"})
+                              .floats_out("c", {"n", "m"})
+                              .floats_out("d", {"m", "n"})
+                              .open(s, o);
+    float data[6] = {1, 2, 3, 4, 5, 6};
+    const OrtValue* in[2] = {scenes::floats(s, data, {2, 3}), scenes::floats(s, data, {3, 1})};
+    const char *ins[2] = {"a", "b"}, *outs[2] = {"c", "d"};
+    OrtValue* out[2] = {};
+    CALL(Run, session, nullptr, ins, in, 2, outs, 2, out);
+    for (OrtValue* value : out) {
+      if (value) scenes::note_tensor(s, "out", value);
+      s.api.ReleaseValue(value);
+    }
+    s.api.ReleaseSession(session);
+    describe(s, open(s, "denoted", o));
+    s.api.ReleaseSessionOptions(o);
+  }
+}
+
 SCENE(session, free_dimension_by_denotation) {
   OrtSessionOptions* o = s.options();
   CALL(AddFreeDimensionOverride, o, "DATA_BATCH", 5);
