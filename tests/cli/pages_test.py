@@ -65,6 +65,19 @@ def large(path, count=700):
     return path
 
 
+def bodies(path):
+    """The name of the choice of a body is wider than a phone."""
+    ports = [helper.make_tensor_value_info(name, kind, []) for name, kind in (("c", 9), ("x", 1), ("y", 1))]
+    branches = {
+        f"{which}_branch": helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], which, [], ports[2:])
+        for which in ("then", "else")
+    }
+    node = helper.make_node("If", ["c"], ["y"], name="a_choice_with_a_long_name/" * 3, **branches)
+    graph = helper.make_graph([node], "", ports[:2], ports[2:])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    return path
+
+
 def report(path, scenarios, engines, threads):
     machine = {
         "processor": "A processor with a name",
@@ -126,6 +139,7 @@ class Pages(unittest.TestCase):
         commands = {
             "digits": ["inspect", DIGITS],
             "long": ["inspect", long_names(cls.path("long.onnx"))],
+            "bodies": ["inspect", bodies(cls.path("bodies.onnx"))],
             "large": ["inspect", large(cls.path("large.onnx"))],
             "profile": ["profile", DIGITS, "--repeat", 3],
             "profile_large": ["profile", cls.path("large.onnx"), "--repeat", 3],
@@ -204,6 +218,26 @@ class Pages(unittest.TestCase):
 
     def test_texts_stand_out(self):
         self.nowhere("faint()", ["digits", "profile", "many", "one"])
+
+    def test_labels_are_not_broken(self):
+        self.show("bodies", 390)
+        text = 'document.querySelector("#tools label:nth-of-type(%d)").firstChild'
+        lines = "((text) => { const r = new Range(); r.selectNodeContents(text); return r.getClientRects().length; })(%s)"
+        self.assertEqual([self.browser.value(lines % (text % i)) for i in (1, 2)], [1, 1])
+
+    def test_a_model_that_cannot_run_says_so(self):
+        self.show("long")
+        problem = self.browser.value('document.querySelector("#facts .problem").textContent')
+        self.assertRegex(problem, r"^Retort cannot run it: .*my\.domain.* is not known")
+        self.show("digits")
+        self.assertIsNone(self.browser.value('document.querySelector("#facts .problem")'))
+
+    def test_a_map_is_small_on_a_phone(self):
+        for name, width in (("large", 390), ("large", 1400)):
+            self.show(name, width, fragment="graph=graph")
+            part = "(({width, height}, view) => [width / view.width, height / view.height])"
+            boxes = "...['map', 'view'].map((id) => document.getElementById(id).getBoundingClientRect())"
+            self.assertLess(max(self.browser.value(f"{part}({boxes})")), 0.31)
 
     def test_shortened_names_keep_the_type(self):
         self.show("long", fragment="graph=graph")
@@ -317,7 +351,7 @@ class Pages(unittest.TestCase):
         self.show("large", fragment="graph=graph")
         self.assertEqual(self.browser.value(chips)[-1], "6 more")
         self.show("profile")
-        self.assertRegex(self.browser.value('document.getElementById("legend").textContent'), r"^0[\d.e-]+ ms$")
+        self.assertRegex(self.browser.value('document.getElementById("legend").textContent'), r"^0[\d.e-]+ [mµ]s$")
 
     def test_fused_nodes_are_coloured_by_their_time(self):
         """The profile names them by all nodes of the model that they compute."""

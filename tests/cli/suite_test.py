@@ -83,7 +83,7 @@ class Suite(Reports):
             f.write(b"no model")
         code, out, err = retort(*words)
         self.assertEqual(code, 1)
-        self.assertRegex(out, r"c\.onnx +retort: .*c\.onnx")
+        self.assertRegex(out, r"c\.onnx +model .*c\.onnx.: this is not an ONNX model")
         self.assertRegex(out, r"deep/a\.onnx +[\d.]+ ")
         self.assertIn("2 scenarios measured, 1 failed, 0 differ", out)
 

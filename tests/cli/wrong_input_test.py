@@ -65,6 +65,7 @@ class WrongInput(ToolTest):
             "rate": self.graph("rate.onnx", [helper.make_node("Identity", ["sr"], ["y"])], values(["sr"], TensorProto.INT64, []), values("y", TensorProto.INT64, [])),
             "noinputs": self.graph("noinputs.onnx", [helper.make_node("Constant", [], ["y"], value_float=2.0)], [], values("y", f32, [])),
             **self.odd_models(f32),
+            "nothing": self.graph("nothing.onnx", [], [], []), "named": self.graph("named.onnx", [helper.make_node("Identity", ["a=b"], ["y"])], values(["a=b"], f32, ["n", "n"]), values("y", f32, ["n", "n"])),
             "bytes": self.graph("bytes.onnx", [helper.make_node("Identity", ["x"], ["y"])], *[values(n, TensorProto.UINT8, [1, 3, 4, 4]) for n in "xy"])}
 
     def odd_models(self, f32):
@@ -164,7 +165,7 @@ class WrongInput(ToolTest):
         self.socket = socket.socket(socket.AF_UNIX)
         self.addCleanup(self.socket.close)
         self.socket.bind(self.path("socket"))
-        suites = {"nosuite": b"[]", "nullsuite": b"null", "textsuite": b'"a"', "numbersuite": b'[{"model": "d", "scenario": "s", "path": 5}]',
+        suites = {"nosuite": b"[]", "gonesuite": b'[{"model": "m", "scenario": "s", "path": "gone.onnx"}]', "nullsuite": b"null", "textsuite": b'"a"', "numbersuite": b'[{"model": "d", "scenario": "s", "path": 5}]',
                   "flopssuite": b'[{"model": "d", "scenario": "s", "path": "x", "flops": null}, {"model": "d", "scenario": "s", "path": "x", "flops": "x"}]',
                   "shortsuite": b"[5]", "flagsuite": b'[{"model": "d", "scenario": "s", "path": "x", "hand_back": 1}]', "deepsuite": b"[" * 100_000}
         for name, content in suites.items():
@@ -185,7 +186,7 @@ class WrongInput(ToolTest):
             for file in files:
                 (self.npy if file.endswith("npy") else self.pb)(f"{name}/{file}", np.ones(2, np.float32))
             return self.path(name)
-        return {"one": folder("one", "input_0.npy"), "numbers": folder("numbers", "input_0.npy", "input_1.npy"), "numberedout": folder("numberedout", "output_0.npy", "output_1.pb"),
+        return {"other": folder("other", "w.npy", "y.npy"), "bothnames": folder("bothnames", "output_0.npy", "y.npy"), "one": folder("one", "input_0.npy"), "numbers": folder("numbers", "input_0.npy", "input_1.npy"), "numberedout": folder("numberedout", "output_0.npy", "output_1.pb"),
                 "bothkinds": folder("bothkinds", "input_0.npy", "input_0.pb", "output_0.npy", "output_0.pb")}
 
     def test_every_case(self):
@@ -197,7 +198,7 @@ class WrongInput(ToolTest):
             with self.subTest(place=place, words=text):
                 self.check(words, code, parts)
             count += 1
-        self.assertGreaterEqual(count, 690)
+        self.assertGreaterEqual(count, 720)
 
     def check(self, words, code, parts):
         got, out, err = retort(*words)

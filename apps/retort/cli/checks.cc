@@ -25,7 +25,8 @@ std::string before(const std::string& text, char mark) { return text.substr(0, t
 /// the value itself.
 std::string subject(const CLI::Option& option, const std::string& value) {
   if (option.check_name("--provider")) return provider_name(value);
-  const bool entry = option.check_name("--config") || option.check_name("--plugin") || option.check_name("--shape");
+  if (option.check_name("--shape")) return value.substr(0, value.rfind('='));
+  const bool entry = option.check_name("--config") || option.check_name("--plugin");
   return entry ? before(value, '=') : value;
 }
 
@@ -33,6 +34,7 @@ std::string existing(const std::string& path, bool folder) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (path.empty()) return "the name is empty";
+  if (error == std::errc::permission_denied) return "'" + path + "': " + error.message();
   if (!std::filesystem::exists(status)) return (folder ? "there is no folder '" : "there is no file '") + path + "'";
   // A device may have no end: /dev/zero.
   if (std::filesystem::is_character_file(status) || std::filesystem::is_block_file(status))

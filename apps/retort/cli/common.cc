@@ -41,8 +41,9 @@ CLI::Validator refused_by(const std::function<void(const std::string&)>& parse) 
 }
 
 std::pair<std::string, std::vector<int64_t>> parse_named_shape(const std::string& text) {
-  const auto [name, shape] = split_at(text, '=', kShapeForm);
-  return {name, parse_shape(shape)};
+  const size_t equals = text.rfind('=');  // names may have "=" in them
+  if (equals == std::string::npos || equals == 0) throw Failure("'" + text + "' must have the form " + kShapeForm);
+  return {text.substr(0, equals), parse_shape(text.substr(equals + 1))};
 }
 
 /// Splits a provider's name and options.

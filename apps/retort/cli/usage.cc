@@ -1,19 +1,24 @@
 #include "cli/usage.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 
 namespace retort::cli {
 namespace {
 
-/// The edit distance of two words.
+bool same(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+/// The edit distance of two words, in which small letters equal capitals.
 size_t slips(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t before = row[0]++;
     for (size_t j = 1; j <= b.size(); ++j)
-      before = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, before + (a[i - 1] != b[j - 1])}));
+      before = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, before + !same(a[i - 1], b[j - 1])}));
   }
   return row.back();
 }
@@ -59,6 +64,8 @@ std::string no_command(const CLI::App& app, const std::string& word) {
 }  // namespace
 
 std::string likely(const std::string& word, const std::vector<std::string>& names) {
+  const auto begins = [&](const std::string& name) { return word.size() > 2 && name.starts_with(word); };
+  if (std::count_if(names.begin(), names.end(), begins) == 1) return *std::find_if(names.begin(), names.end(), begins);
   std::string best;
   size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
   for (const std::string& name : names) {

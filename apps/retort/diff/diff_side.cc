@@ -24,6 +24,7 @@ DiffSide::DiffSide(const std::string& library, const std::string& file, bool dev
   try {
     find_graph(bytes);
   } catch (const Failure& e) {
+    whole_model(ToolsLibrary(library), file);  // the engine knows more precisely what is wrong
     throw Failure(file + ": " + e.what());
   }
 }

@@ -309,6 +309,7 @@ std::string advice_on_guess(const std::string& name, const HostValue& given) {
 }  // namespace
 
 BoundRun::BoundRun(EngineSession& session, HostValues& inputs) : session_(session) {
+  if (session.outputs().empty()) throw Failure("the model has no outputs, so there is nothing to run");
   const EngineLibrary& engine = session.engine();
   const OrtApi& api = engine.api();
   OrtIoBinding* binding = nullptr;

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <protozero/exception.hpp>
 #include <set>
 #include <vector>
@@ -34,6 +33,12 @@ std::map<std::string, std::string> file_names(const std::set<std::string>& all) 
 }
 
 }  // namespace
+
+std::ifstream open_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Failure("'" + path + "': " + std::strerror(errno));
+  return file;
+}
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -1,5 +1,6 @@
 // Tensors from files, and random tensors.
 #pragma once
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -23,6 +24,8 @@ struct MediaOptions {
 /// .npz, .pb, .csv; .png, .jpg, .jpeg and .wav are converted to the type and shape of `port`; sequences and maps are in .pb
 /// files. Throws Failure naming the file.
 HostValues read_value_file(const std::string& path, const PortInfo& port, const MediaOptions& media);
+/// A file or pipe to read from. Throws Failure naming it.
+std::ifstream open_file(const std::string& path);
 /// All bytes of a file or pipe. Throws Failure without the file's name.
 std::string read_file(const std::string& path);
 /// Writes a whole file. Throws Failure.

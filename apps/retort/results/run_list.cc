@@ -1,9 +1,8 @@
 #include "results/run_list.h"
 
-#include <fstream>
 #include <iostream>
 
-#include "engine/engine.h"
+#include "formats/tensors.h"
 
 namespace retort::cli {
 namespace {
@@ -33,7 +32,8 @@ std::vector<std::string> words_of_line(const std::string& line) {
 }  // namespace
 
 std::vector<std::vector<std::string>> read_run_list(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file;
+  if (path != "-") file = open_file(path);
   std::istream& lines = path == "-" ? std::cin : file;
   const std::string name = path == "-" ? "standard input" : "'" + path + "'";
   std::vector<std::vector<std::string>> runs;

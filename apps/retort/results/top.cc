@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <numeric>
 
 #include "cli/text.h"
@@ -16,7 +15,7 @@ constexpr size_t kMostRows = 16;
 }  // namespace
 
 std::vector<std::string> read_labels(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file = open_file(path);
   std::vector<std::string> labels;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();

@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "engine/engine.h"
 
 namespace retort::cli {
 namespace {
@@ -107,7 +106,7 @@ Scenario listed_scenario(const std::filesystem::path& folder, const IndexRow& ro
 
 std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
   const std::string index = (folder / "index.json").string();
-  std::ifstream file(index);
+  std::ifstream file = open_file(index);
   const nlohmann::json rows = nlohmann::json::parse(file, nullptr, false);
   if (!rows.is_array())
     throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs; make zoo writes one");
@@ -124,10 +123,10 @@ std::vector<Scenario> found_scenarios(const std::filesystem::path& folder) {
     const auto& path = entry.path();
     if (path.extension() != ".onnx") continue;
     const std::string beside = path.has_parent_path() ? path.parent_path().string() : ".";
-    const bool answered = std::filesystem::exists(path.parent_path() / "output_0.pb");
+    const bool answered = !find_numbered_file(beside, "output_", 0).empty();
     all.push_back({.name = std::filesystem::relative(path, folder).string(),
                    .model = path.string(),
-                   .inputs = std::filesystem::exists(path.parent_path() / "input_0.pb") ? beside : "",
+                   .inputs = find_numbered_file(beside, "input_", 0).empty() ? std::string() : beside,
                    .expected = answered ? beside : "",
                    .expected_from = answered ? "stored outputs" : ""});
   }
@@ -193,6 +192,18 @@ std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, co
   return all;
 }
 
+namespace {
+
+/// What a scenario's process says of its end, without the advice to read the help, as the user did not write its words.
+std::string error_of(const Ended& ended) {
+  const nlohmann::json told = nlohmann::json::parse(ended.out, nullptr, false);
+  const std::string text = told.is_object() ? told.value("error", "") : ended.err;
+  const std::string kept = text.substr(0, text.find("\nretort bench --help"));
+  return kept.empty() ? "ended with " + std::to_string(ended.code) : kept.substr(0, kept.find_last_not_of('\n') + 1);
+}
+
+}  // namespace
+
 nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string>& words) {
   nlohmann::json row = {{"name", s.name},           {"model", s.model}, {"kind", s.kind},
                         {"precision", s.precision}, {"flops", s.flops}, {"tolerance", s.tolerance}};
@@ -202,8 +213,7 @@ nlohmann::json measure_scenario(const Scenario& s, const std::vector<std::string
     row["report"] = nlohmann::json::parse(ended.out);
     std::fputs(ended.err.c_str(), stderr);  // warnings
   } else
-    row["error"] = ended.err.empty() ? "ended with " + std::to_string(ended.code)
-                                     : ended.err.substr(0, ended.err.find_last_not_of('\n') + 1);
+    row["error"] = error_of(ended);
   return row;
 }
 

@@ -119,13 +119,10 @@ Json measure_all(const std::vector<Scenario>& scenarios, const Common& options, 
 
 void write_json(const std::string& path, const Json& report) { write_file(path, report.dump(1) + "\n"); }
 
-/// Reads a report and prints its table.
-Json shown_report(const std::string& path, const Common& options) {
-  Json report = read_report(path);
+void show_report(const Json& report, const Common& options) {
   SuiteTable table(report.at("threads"), options.json);
   for (const Json& scenario : report.at("scenarios")) table.row(scenario);
   table.end(report);
-  return report;
 }
 
 void check_files(const SuiteOptions& suite, const Common& options, const std::vector<Scenario>& scenarios) {
@@ -146,10 +143,11 @@ void SuiteOptions::add(CLI::App& app) {
   const auto file = [&](const char* name, std::string& to, const char* what) {
     app.add_option(name, to, what)->type_name("FILE")->group(kGroup);
   };
-  app.add_option("--suite", folders,
-                 "measure many models, each in a separate process: the scenarios that the folder's index.json lists "
-                 "(make zoo writes one), or else every .onnx file below the folder, with the inputs input_0.pb, … and "
-                 "the expected outputs output_0.pb, … beside it; may be repeated")
+  app.add_option(
+         "--suite", folders,
+         "measure many models, each in a separate process: the scenarios that the folder's index.json lists "
+         "(make zoo writes one), or else every .onnx file below the folder, with the inputs input_0.pb (or .npy), … "
+         "and the expected outputs output_0.pb, … beside it; may be repeated")
       ->check(existing_folder())
       ->type_name("DIR")
       ->allow_extra_args(false)
@@ -183,7 +181,8 @@ void bench_suite(const SuiteOptions& suite, const Common& options, const Scenari
   check_files(suite, options, scenarios);
   catch_interrupt();
   std::vector<Json> reports;
-  for (const std::string& path : suite.from) reports.push_back(shown_report(path, options));
+  for (const std::string& path : suite.from) reports.push_back(read_report(path));
+  for (const Json& report : reports) show_report(report, options);
   if (suite.from.empty()) {
     SuiteTable table(options.threads, options.json);
     reports.push_back(measure_all(scenarios, options, words, table));

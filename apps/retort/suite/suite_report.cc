@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 
-#include "engine/engine.h"
+#include "formats/tensors.h"
 
 namespace retort::cli {
 namespace {
@@ -168,7 +167,7 @@ Counts count(const Json& scenarios) {
 }
 
 Json read_report(const std::string& path) {
-  std::ifstream file(path);
+  std::ifstream file = open_file(path);
   Json report = Json::parse(file, nullptr, false);
   if (!report.is_object() || !report.contains("scenarios") || !report.contains("machine"))
     throw Failure("'" + path + "' is not a report of retort bench --suite");

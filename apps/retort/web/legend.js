@@ -37,6 +37,7 @@ function operatorChips(graph, palette, chosen) {
       chip.addEventListener("click", () => chosen(op));
       return chip;
     });
+  if (!chips.length) return [html("span", {}, "This graph has no nodes.")];
   if (chips.length <= CHIPS + 1) return chips;
   const more = html("button", {type: "button", class: "chip"}, `${chips.length - CHIPS} more`);
   more.addEventListener("click", () => more.replaceWith(...chips.slice(CHIPS)));

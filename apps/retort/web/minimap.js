@@ -1,5 +1,5 @@
 // A small picture of the whole graph, with a frame around the part that is shown; a click or a drag goes there.
-const MAP = {width: 150, height: 210, least: 44}; // pixels
+const MAP = {width: 150, height: 210, least: 44, share: 0.28}; // pixels; share: the most of each side of the view
 
 /** The context of an empty canvas of that size; a pixel of the page has `sharpness` of its pixels. */
 function penOf(canvas, width, height) {
@@ -73,10 +73,12 @@ class Minimap {
   /** A graph much longer than wide is squeezed: otherwise, one side would be too narrow to see. */
   drawNow() {
     const {whole} = this.view,
-      scale = Math.min(MAP.width / whole.w, MAP.height / whole.h);
+      {clientWidth, clientHeight} = this.place.parentElement,
+      room = {w: Math.min(MAP.width, MAP.share * clientWidth), h: Math.min(MAP.height, MAP.share * clientHeight)},
+      scale = Math.min(room.w / whole.w, room.h / whole.h);
     const side = (length, most) => Math.round(Math.min(most, Math.max(MAP.least, length * scale)));
-    const width = side(whole.w, MAP.width),
-      height = side(whole.h, MAP.height);
+    const width = side(whole.w, room.w),
+      height = side(whole.h, room.h);
     const pen = penOf(this.canvas, width, height),
       x = (width * pen.sharpness) / whole.w,
       y = (height * pen.sharpness) / whole.h;

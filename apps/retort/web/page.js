@@ -97,7 +97,7 @@ class Page {
 
   paint() {
     const measures = {arithmetic: (n) => n.operations, time: (n) => (this.timed(n) || {}).milliseconds};
-    const units = {arithmetic: (most) => scaled(most, "FLOP"), time: (most) => `${most.toPrecision(3)} ms`};
+    const units = {arithmetic: (most) => scaled(most, "FLOP"), time: (most) => (most < 0.1 ? `${(1000 * most).toPrecision(3)} µs` : `${most.toPrecision(3)} ms`)};
     const measure = this.heat.value,
       most = this.view.paint(measures[measure] || null);
     const search = (op) => this.searchFor(`op:${op}`);
@@ -161,9 +161,9 @@ class Page {
     );
     const threads = d.profile && `${d.profile.threads} thread${d.profile.threads === 1 ? "" : "s"}`;
     if (d.profile) parts.push(`${d.profile.median_ms.toFixed(3)} ms per run on ${threads}`);
-    if (d.problem) parts.push(`cannot run: ${d.problem}`);
     document.getElementById("title").textContent = document.title;
-    document.getElementById("facts").textContent = parts.join(" · ");
+    const problem = d.problem ? [html("span", {class: "problem"}, `Retort cannot run it: ${d.problem}`)] : [];
+    document.getElementById("facts").replaceChildren(parts.join(" · "), ...problem);
   }
 
   details(node, value) {
