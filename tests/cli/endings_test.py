@@ -237,6 +237,24 @@ class Endings(ToolTest):
             self.assertRegex(err, r"^retort: .*cannot write .*Permission denied.*\n$", words)
             self.assertEqual(os.listdir(self.folder), [model], words)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs a second user")
+    def test_files_that_only_another_user_reads(self):
+        os.chmod(self.folder, 0o755)
+        shutil.copy(DIGITS, self.path("digits.onnx"))
+        os.chmod(self.path("digits.onnx"), 0o644)
+        os.mkdir(self.path("closed"), 0o700)
+        with open(os.open(self.path("text"), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as f:
+            f.write("a\n")
+        for code, *words in ((1, "run", "digits.onnx", "--list", "text"), (1, "run", "digits.onnx", "--top", "1", "--labels", "text"), (1, "bench", "--from", "text"),
+                             (1, "bench", "--suite", "closed"), (2, "inspect", "closed/a.onnx")):
+            try:
+                running = self.start(*words, cwd=self.folder, user=65534, group=65534, extra_groups=[])
+            except PermissionError:
+                self.skipTest("other users cannot run " + TOOL)
+            out, err = running.communicate(timeout=60)
+            self.assertEqual((running.returncode, out), (code, ""), (words, err))
+            self.assertRegex(err, r"^retort.*'(text|closed/\S+)': Permission denied\n", words)
+
     def test_a_file_system_that_gives_no_names(self):
         """Files without a name that cannot get one are copied to one that has it."""
         filtered = denied("linkat")
