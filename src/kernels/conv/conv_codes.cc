@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "kernels/conv/codes_winograd.h"
 #include "kernels/conv/conv_codes_parts.h"
 
 namespace retort::kernels {
@@ -311,6 +312,12 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   });
 }
 
+/// Residuals are added to runs of pixels, not to tiles.
+bool by_winograd(const ConvCodesArgs& a) {
+  if (a.residual.other.codes || !codes_detail::suits_codes_winograd(a.shape)) return false;
+  return codes_detail::facts_in(a.shape, a.packed).small_sums != 0;
+}
+
 }  // namespace
 
 bool suits_conv_codes(const ConvShape& s) {
@@ -323,12 +330,17 @@ size_t conv_codes_scratch_bytes(const CodesConvShape& s, bool residual, int work
   if (s.out_pixels() == 0) return 0;
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
-  return checked_mul(WorkerMemory(s, residual).bytes(), size_t(workers), "rows of codes");
+  size_t bytes = WorkerMemory(s, residual).bytes();
+  if (!residual && codes_detail::suits_codes_winograd(s))
+    bytes = std::max(bytes, codes_detail::codes_winograd_bytes(s));
+  return checked_mul(bytes, size_t(workers), "rows of codes");
 }
 
 void conv_codes(const ConvCodesArgs& args, void* scratch, const Parallel& par) noexcept {
   if (args.shape.out_pixels() == 0) return;
-  is_depthwise(args.shape) ? convolve_depthwise(args, scratch, par) : convolve_product(args, scratch, par);
+  if (is_depthwise(args.shape)) return convolve_depthwise(args, scratch, par);
+  if (by_winograd(args)) return codes_detail::convolve_codes_winograd(args, scratch, par);
+  convolve_product(args, scratch, par);
 }
 
 }  // namespace retort::kernels

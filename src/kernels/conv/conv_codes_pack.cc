@@ -25,8 +25,11 @@ size_t panels_bytes(const CodesConvShape& s) {
   const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
   return checked_mul(conv_codes_places(s), depth, "filters");
 }
+FilterFacts facts_in(const CodesConvShape& s, const int8_t* packed) {
+  return *reinterpret_cast<const FilterFacts*>(packed + panels_bytes(s));
+}
 Excess excess_in(const CodesConvShape& s, const int8_t* packed) {
-  return {packed + panels_bytes(s), conv_codes_places(s) / codes_panel_width()};
+  return {packed + panels_bytes(s) + sizeof(FilterFacts), conv_codes_places(s) / codes_panel_width()};
 }
 
 }  // namespace codes_detail
@@ -103,6 +106,16 @@ struct FilterOrder {
   }
 };
 
+codes_detail::FilterFacts facts_of(const CodesConvShape& s, const int8_t* filters) {
+  const size_t depth = s.in_c * s.kernel_h * s.kernel_w;
+  for (size_t o = 0; o < s.out_c; ++o, filters += depth) {
+    int64_t positive = 0, negative = 0;
+    for (size_t i = 0; i < depth; ++i) (filters[i] > 0 ? positive : negative) += filters[i];
+    if (std::max(positive, -negative) > codes_detail::FilterFacts::kMostSum) return {};
+  }
+  return {1};
+}
+
 void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   const FilterOrder order(s);
   const size_t width = codes_panel_width(), depth = order.patch.depth();
@@ -118,7 +131,9 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   }
   if (!codes_detail::corrects_pairs(s)) return;
   const size_t panels = conv_codes_places(s) / width;
-  auto* const first = reinterpret_cast<uint32_t*>(to + codes_detail::panels_bytes(s));
+  auto* const facts = reinterpret_cast<codes_detail::FilterFacts*>(to + codes_detail::panels_bytes(s));
+  *facts = facts_of(s, filters);
+  auto* const first = reinterpret_cast<uint32_t*>(facts + 1);
   auto* chain = reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1);
   for (size_t o = 0; o < s.out_c; ++o) {
     codes_detail::ExcessSlots slots;
@@ -162,7 +177,7 @@ size_t conv_codes_packed_bytes(const CodesConvShape& s, const int8_t* filters) {
     chains += slots.chains();
   }
   const size_t bytes = codes_detail::Excess::bytes(conv_codes_places(s) / codes_panel_width(), chains);
-  return checked_add(panels, bytes, "filters");
+  return checked_add(checked_add(panels, sizeof(codes_detail::FilterFacts), "filters"), bytes, "filters");
 }
 void pack_conv_codes(const CodesConvShape& s, const int8_t* filters, void* packed) noexcept {
   auto* to = static_cast<int8_t*>(packed);

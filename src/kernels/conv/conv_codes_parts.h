@@ -43,9 +43,15 @@ inline bool corrects_pairs([[maybe_unused]] const CodesConvShape& s) {
 #endif
 }
 
-/// Bytes of the filters without their excess.
+/// Bytes of the filters without what follows them if they correct pairs: a FilterFacts and their excess.
 size_t panels_bytes(const CodesConvShape& shape);
-/// What follows the panels of filters, if it corrects pairs.
+/// What is known of packed filters. Winograd's method computes 64 times the sums of unsigned codes in 32 bits.
+struct FilterFacts {
+  static constexpr int32_t kMostSum = (1 << 25) / 255;  ///< of the positive, or the negative, weights of a channel
+  uint32_t small_sums = 0;                              ///< whether no channel has a larger sum
+};
+FilterFacts facts_in(const CodesConvShape& shape, const int8_t* packed);
+/// The excess of packed filters, if they correct pairs.
 Excess excess_in(const CodesConvShape& shape, const int8_t* packed);
 
 /// Rows of codes times panels of filters: result [lines][rows][columns]. A row has parts that may be apart, so that the

@@ -263,6 +263,34 @@ TEST_P(ConvCodes, SameForAnyNumberOfThreads) {
   }
 }
 
+// Kernels of 3x3 with stride 1 are computed by Winograd's method without instructions for quads: tiles that end inside
+// and beyond the image, several blocks and groups, channels that fill no panel.
+TEST_P(ConvCodes, TilesOfImages) {
+  for (const size_t in_c : {32, 48}) {
+    for (const size_t pad : {0, 1, 2}) expect_equal({in_c, 19, 1, 3, 3, 1, 1, pad, 8 - pad, 17});
+  }
+  expect_equal({64, 130, 1, 3, 3, 1, 1, 1, 7, 7, 1});
+  expect_equal({32, 16, 1, 3, 3, 1, 1, 1, 61, 29, 1});
+  expect_equal({272, 17, 1, 3, 3, 1, 1, 1, 15, 13, 1});
+}
+
+// The largest sums of Winograd's method: all weights and pixels are as large as possible. With more channels, sums would
+// not fit, so that it is not used.
+TEST_P(ConvCodes, LargestSumsOfTiles) {
+  for (const size_t in_c : {112, 128}) {
+    for (const int weight : {-128, 127}) {
+      CodesCase c(Geometry{in_c, 16, 1, 3, 3, 1, 1, 1, 8, 8, 1}.shape(), false, false, 0);
+      std::ranges::fill(c.image, uint8_t(255));
+      std::ranges::fill(c.filters, int8_t(weight));
+      std::ranges::fill(c.offset, 0.0f);
+      for (size_t o = 0; o < 16; ++o) c.scale[o] = float(weight > 0 ? 1 : -1) * float(o + 1) * 3e-7f;
+      c.zero = 0;
+      c.out_zero = 0;
+      EXPECT_EQ(c.plain(), c.kernel()) << in_c << " channels, weights " << weight;
+    }
+  }
+}
+
 /// Three taps of three channels: the pairs of k are (0, 1), (2, 3), …, the last one has a single product.
 TEST_P(ConvCodes, PairsSaturate) {
   CodesCase c(Geometry{3, 1, 1, 1, 3, 1, 1, 0, 1, 3, 1}.shape(), false, false, 0);

@@ -1,0 +1,63 @@
+// Stores sums of two rows and a panel of columns as codes. Included once per instruction level (see dispatch.h).
+#if defined(RETORT_KERNELS_CONV_CODES_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
+#undef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
+#else
+#define RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
+#endif
+
+#include "kernels/conv/codes_finish-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+constexpr size_t kPanel = 2 * kSumLanes;
+
+/// The place, in units of four bytes, of four results of one of two rows in a vector that pack_bytes() packed from the
+/// sums of both.
+struct RowsOrder {
+  alignas(64) int32_t at[kSumLanes];
+  constexpr RowsOrder() : at() {
+    constexpr size_t kBlocks = kSumLanes / 4;
+    for (size_t i = 0; i < kSumLanes; ++i) {
+      const size_t row = i / (2 * kBlocks), part = i % (2 * kBlocks);
+      at[i] = int32_t(part % kBlocks * 4 + part / kBlocks + 2 * row);
+    }
+  }
+};
+
+/// Up to a panel of columns of the result.
+struct Columns {
+  Scaling by[2];
+  CodeRange range;
+  size_t count;
+};
+
+template <bool kPlain>
+HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums (&second)[2], uint8_t* y0,
+                           uint8_t* y1) {
+  static constexpr RowsOrder order;
+  const auto pairs = [&](const Sums(&s)[2]) HWY_ATTR {
+    return pack_pairs(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
+  };
+  const Bytes packed = pack_bytes(pairs(first), pairs(second), c.range);
+  const hn::Half<ByteTag> half;
+  const ByteTag bytes;
+  const Bytes sorted = kSumLanes == 4
+                           ? packed
+                           : hn::BitCast(bytes, hn::TableLookupLanes(hn::BitCast(SumTag(), packed),
+                                                                     hn::SetTableIndices(SumTag(), order.at)));
+  if (HWY_LIKELY(c.count >= kPanel)) {
+    hn::StoreU(hn::LowerHalf(half, sorted), half, y0);
+    hn::StoreU(hn::UpperHalf(half, sorted), half, y1);
+  } else {
+    store_bytes(half, hn::LowerHalf(half, sorted), y0, c.count);
+    store_bytes(half, hn::UpperHalf(half, sorted), y1, c.count);
+  }
+}
+
+}  // namespace
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif  // per-target include guard
