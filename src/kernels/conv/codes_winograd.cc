@@ -19,7 +19,6 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 using codes_detail::CodesWinograd;
-using codes_detail::kWinogradPart;
 using codes_detail::kWinogradPlanes;
 using codes_detail::kWinogradSide;
 using codes_detail::kWinogradTile;
@@ -43,8 +42,8 @@ HWY_INLINE void transform_tile(const uint8_t* const (&pixels)[kWinogradPlanes], 
                                size_t plane, int16_t* v) {
   const PairTag d;
   const hn::Rebind<uint8_t, PairTag> narrow;
-  Pairs rows[kWinogradSide][kWinogradSide];
-#pragma GCC unroll 6
+  Pairs rows[kWinogradSide][kWinogradSide];  // in memory: registers would not hold them
+#pragma GCC unroll 1
   for (size_t j = 0; j < kWinogradSide; ++j) {
     Pairs column[6], o[6];
 #pragma GCC unroll 6
@@ -54,7 +53,7 @@ HWY_INLINE void transform_tile(const uint8_t* const (&pixels)[kWinogradPlanes], 
 #pragma GCC unroll 6
     for (size_t i = 0; i < 6; ++i) rows[i][j] = o[i];
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 1
   for (size_t i = 0; i < kWinogradSide; ++i) {
     Pairs o[6];
     transform_pixels(rows[i], o);
@@ -81,29 +80,19 @@ void transform_block(const ConvCodesArgs& a, const CodesWinograd& p, size_t t0, 
   }
 }
 
-/// Two of the six rows of the transformed filters: those of the points 0 and ∞, 1 and -1, 2 and -2.
-enum class FilterRows : uint8_t { ends, near, far };
-
-// Two rows of 24 · G · w; the first two of the points 1 and -1 have the other sign, and that of ∞ is 8 · w.
-template <FilterRows kRows>
-HWY_INLINE void transform_taps(Pairs a, Pairs b, Pairs c, Pairs& first, Pairs& second) {
-  if constexpr (kRows == FilterRows::ends) {
-    const Pairs twice = hn::Add(a, a);
-    first = hn::Add(twice, hn::Add(twice, twice));
-    second = hn::ShiftLeft<3>(c);
-  } else if constexpr (kRows == FilterRows::near) {
-    const Pairs even = hn::ShiftLeft<2>(hn::Add(a, c)), odd = hn::ShiftLeft<2>(b);
-    first = hn::Add(even, odd);
-    second = hn::Sub(even, odd);
-  } else {
-    const Pairs even = hn::Add(a, hn::ShiftLeft<2>(c)), odd = hn::Add(b, b);
-    first = hn::Add(even, odd);
-    second = hn::Sub(even, odd);
-  }
+// o = 24 · G · w, but of the points 1 and -1 with the other sign, and of ∞ a third.
+HWY_INLINE void transform_taps(Pairs a, Pairs b, Pairs c, Pairs (&o)[6]) {
+  const Pairs twice = hn::Add(a, a), four = hn::ShiftLeft<2>(c), odd = hn::Add(b, b);
+  const Pairs near = hn::ShiftLeft<2>(hn::Add(a, c)), near_odd = hn::Add(odd, odd), far = hn::Add(a, four);
+  o[0] = hn::Add(twice, hn::Add(twice, twice));
+  o[1] = hn::Add(near, near_odd);
+  o[2] = hn::Sub(near, near_odd);
+  o[3] = hn::Add(far, odd);
+  o[4] = hn::Sub(far, odd);
+  o[5] = hn::Add(four, four);
 }
 
-/// U [plane of the part][pair of channels][column][2] from a panel of filters.
-template <FilterRows kRows>
+/// U [plane][pair of channels][column][2] from a panel of filters.
 void transform_filters(const CodesWinograd& p, const int8_t* panel, int16_t* u) {
   alignas(16) static constexpr uint8_t halves[2][16] = {{0, 0, 0, 1, 4, 4, 4, 5, 8, 8, 8, 9, 12, 12, 12, 13},
                                                         {2, 2, 2, 3, 6, 6, 6, 7, 10, 10, 10, 11, 14, 14, 14, 15}};
@@ -118,21 +107,16 @@ void transform_filters(const CodesWinograd& p, const int8_t* panel, int16_t* u) 
         const auto quads = hn::Load(codes, panel + i * tap_bytes + q);
         return hn::ShiftRight<8>(hn::BitCast(d, hn::TableLookupBytes(quads, order)));  // two codes of each quad
       };
-      Pairs rows[2][3];
-#pragma GCC unroll 3
-      for (size_t j = 0; j < 3; ++j) {
-        const Pairs middle = kRows == FilterRows::ends ? hn::Zero(d) : tap(3 + j);
-        transform_taps<kRows>(tap(j), middle, tap(6 + j), rows[0][j], rows[1][j]);
-      }
+      Pairs rows[3][6];
+#pragma GCC unroll 1
+      for (size_t j = 0; j < 3; ++j) transform_taps(tap(j), tap(3 + j), tap(6 + j), rows[j]);
       // A step of four channels is two of pairs.
       const size_t step = q / (4 * kPanel), column = q % (4 * kPanel);
       int16_t* to = u + ((2 * step + half) * 4 * kPanel + column) / sizeof(int16_t);
-#pragma GCC unroll 2
-      for (size_t i = 0; i < 2; ++i, to += kWinogradSide * plane) {
+#pragma GCC unroll 1
+      for (size_t i = 0; i < kWinogradSide; ++i, to += kWinogradSide * plane) {
         Pairs o[6];
-        transform_taps<FilterRows::ends>(rows[i][0], rows[i][1], rows[i][2], o[0], o[5]);
-        transform_taps<FilterRows::near>(rows[i][0], rows[i][1], rows[i][2], o[1], o[2]);
-        transform_taps<FilterRows::far>(rows[i][0], rows[i][1], rows[i][2], o[3], o[4]);
+        transform_taps(rows[0][i], rows[1][i], rows[2][i], o);
 #pragma GCC unroll 6
         for (size_t j = 0; j < 6; ++j) hn::Store(o[j], d, to + j * plane);
       }
@@ -179,18 +163,6 @@ void multiply_plane(const int16_t* v, size_t tiles, size_t depth, const int16_t*
     forms[std::min(even, tiles - t) - 1](v + t * depth, depth, u, sums + t * kPanel);
 }
 
-/// The products of a block of tiles and a panel.
-template <FilterRows kRows>
-void multiply_part(const CodesWinograd& p, const WinogradMemory& w, size_t tiles) {
-  constexpr size_t kFirst = kRows == FilterRows::ends ? 0 : kRows == FilterRows::near ? 1 : 3;
-  constexpr size_t kSecond = kRows == FilterRows::ends ? 5 : kFirst + 1;
-  transform_filters<kRows>(p, w.filters, w.u);
-  for (size_t i = 0; i < kWinogradPart; ++i) {
-    const size_t plane = (i < kWinogradSide ? kFirst : kSecond) * kWinogradSide + i % kWinogradSide;
-    multiply_plane(w.v + plane * p.v_plane(), tiles, p.in_c, w.u + i * p.u_plane(), w.sums + plane * p.sums_plane());
-  }
-}
-
 // o = 24 · A^T · m
 HWY_INLINE void transform_sums(const Sums (&m)[6], Sums (&o)[4]) {
   const Sums near = hn::Add(m[1], m[2]), near_odd = hn::Sub(m[1], m[2]);
@@ -206,7 +178,7 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
   const SumTag d;
   const Sums ninth = hn::Set(d, 0x38e38e39);  // times 9 it is 1 modulo 2^32
   Sums rows[kWinogradTile][kWinogradSide];
-#pragma GCC unroll 6
+#pragma GCC unroll 1
   for (size_t j = 0; j < kWinogradSide; ++j) {
     Sums column[6], o[4];
 #pragma GCC unroll 6
@@ -215,7 +187,7 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) rows[i][j] = o[i];
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 1
   for (size_t i = 0; i < kWinogradTile; ++i) {
     Sums o[4];
     transform_sums(rows[i], o);
@@ -225,7 +197,6 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
   }
 }
 
-template <bool kPlain>
 void finish_block(const ConvCodesArgs& a, const CodesWinograd& p, const WinogradPanel& at, const Columns& columns,
                   const int32_t* m) {
   const SumTag d;
@@ -245,7 +216,7 @@ void finish_block(const ConvCodesArgs& a, const CodesWinograd& p, const Winograd
         const int32_t *s0 = sums + (i * kWinogradTile + j) * kPanel, *s1 = s0 + (next - j) * kPanel;
         const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
         const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
-        store_rows<kPlain>(columns, first, second, to + j * s.out_pixel_stride, to + next * s.out_pixel_stride);
+        store_rows<false>(columns, first, second, to + j * s.out_pixel_stride, to + next * s.out_pixel_stride);
       }
     }
   }
@@ -260,14 +231,13 @@ void codes_winograd_pixels(const ConvCodesArgs& a, const CodesWinograd& p, size_
 
 void codes_winograd_panel(const ConvCodesArgs& a, const CodesWinograd& p, const WinogradPanel& at,
                           const WinogradMemory& w) noexcept {
-  multiply_part<FilterRows::ends>(p, w, at.t1 - at.t0);
-  multiply_part<FilterRows::near>(p, w, at.t1 - at.t0);
-  multiply_part<FilterRows::far>(p, w, at.t1 - at.t0);
+  transform_filters(p, w.filters, w.u);
+  for (size_t i = 0; i < kWinogradPlanes; ++i)
+    multiply_plane(w.v + i * p.v_plane(), at.t1 - at.t0, p.in_c, w.u + i * p.u_plane(), w.sums + i * p.sums_plane());
   const auto scaling = [&](size_t n) HWY_ATTR { return load_scaling(a.scale + n, a.offset + n); };
   const Columns columns{
       {scaling(at.n), scaling(at.n + kSumLanes)}, CodeRange(a.output_zero, a.output_signed), a.shape.out_c - at.n};
-  const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
-  plain ? finish_block<true>(a, p, at, columns, w.sums) : finish_block<false>(a, p, at, columns, w.sums);
+  finish_block(a, p, at, columns, w.sums);
 }
 #endif
 

@@ -11,8 +11,6 @@
 namespace retort::kernels::codes_detail {
 
 inline constexpr size_t kWinogradTile = 4, kWinogradSide = 6, kWinogradPlanes = kWinogradSide * kWinogradSide;
-/// Transformed filters of this many planes, two rows of them, are made at once.
-inline constexpr size_t kWinogradPart = 2 * kWinogradSide;
 
 /// The division of the tiles of all images into blocks, and of the columns of the result into groups; a task is one of
 /// each. It depends on the shape and the instruction level alone.

@@ -47,7 +47,7 @@ WinogradMemory::WinogradMemory(const CodesWinograd& p, void* base) {
   take(outside, p.in_c);
   take(filters, 9 * p.tap_bytes());
   take(v, kWinogradPlanes * p.v_plane());
-  take(u, kWinogradPart * p.u_plane());
+  take(u, kWinogradPlanes * p.u_plane());
   take(sums, kWinogradPlanes * p.sums_plane());
   bytes = round_up(end, 128);
 }

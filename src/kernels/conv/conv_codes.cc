@@ -46,7 +46,7 @@ struct Tasks {
     // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
     // or transposed for 256, which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
     constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
-    constexpr size_t kCopiedColumns = 128, kTransposedColumns = 256;
+    constexpr size_t kCopiedColumns = 128, kTransposedColumns = 256, kFewColumns = 80;
     const size_t depth = Patch(s).depth(), width = codes_panel_width(), panels = ceil_div(s.out_c, width);
     const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * width;
     const size_t wanted = std::clamp<size_t>(macs / kTaskMacs, 1, kMostTasks);
@@ -57,13 +57,26 @@ struct Tasks {
     row_blocks = ceil_div(extent, least_rows);
     rows = ceil_div(extent, row_blocks);
     const bool corrects = codes_detail::corrects_pairs(s);
-    if (corrects && !strips) rows = round_up(rows, codes_detail::kExcessRows);
+    if (corrects && !strips) rows = whole_blocks(rows, extent);
     row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
     const size_t least_columns = corrects ? kTransposedColumns : rows_of(s) == Rows::pixels ? 1 : kCopiedColumns;
     const size_t least = std::max<size_t>(1, least_columns / width);
-    const size_t groups = std::clamp<size_t>(panels / least, 1, ceil_div(wanted, row_blocks));
+    size_t most_groups = panels / least;
+    // A single block of rows is divided evenly among two workers.
+    if (corrects && row_blocks == 1)
+      most_groups = std::max(round_up(most_groups, 2), std::min<size_t>(panels / (kFewColumns / width), 2));
+    const size_t groups = std::clamp<size_t>(most_groups, 1, ceil_div(wanted, row_blocks));
     columns = ceil_div(panels, groups) * width;
     column_groups = ceil_div(s.out_c, columns);
+  }
+
+ private:
+  /// Rows of a task in whole blocks of transposed ones. The last task has fewer, so there are at least six others.
+  static size_t whole_blocks(size_t rows, size_t extent) {
+    constexpr size_t kBlock = codes_detail::kExcessRows, kTasks = 6;
+    rows = round_up(rows, kBlock);
+    if (rows >= extent) return rows;
+    return std::min(rows, std::max(kBlock, extent / kTasks / kBlock * kBlock));
   }
 };
 

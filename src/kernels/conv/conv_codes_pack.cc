@@ -1,5 +1,6 @@
 // Packs filters for convolutions of codes.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/checked.h"
@@ -106,12 +107,17 @@ struct FilterOrder {
   }
 };
 
+/// Only Winograd's method asks for the facts.
 codes_detail::FilterFacts facts_of(const CodesConvShape& s, const int8_t* filters) {
-  const size_t depth = s.in_c * s.kernel_h * s.kernel_w;
+  if (s.kernel_h != 3 || s.kernel_w != 3) return {};
+  const size_t depth = 9 * s.in_c;
   for (size_t o = 0; o < s.out_c; ++o, filters += depth) {
-    int64_t positive = 0, negative = 0;
-    for (size_t i = 0; i < depth; ++i) (filters[i] > 0 ? positive : negative) += filters[i];
-    if (std::max(positive, -negative) > codes_detail::FilterFacts::kMostSum) return {};
+    int32_t sum = 0, magnitudes = 0;
+    for (size_t i = 0; i < depth; ++i) {
+      sum += filters[i];
+      magnitudes += std::abs(int32_t(filters[i]));
+    }
+    if ((magnitudes + std::abs(sum)) / 2 > codes_detail::FilterFacts::kMostSum) return {};
   }
   return {1};
 }

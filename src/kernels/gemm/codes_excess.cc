@@ -88,8 +88,8 @@ void transpose_rows(const CodeLines& l, const uint8_t* const (&rows)[kRowsOfVect
   }
 }
 
-/// to [row][0, 4) = the transposed sums of four columns. A vector has four rows, and at 256 bits four more that follow
-/// sixteen rows later.
+/// to [row][0, 4) = the transposed sums of four columns. A vector has every second one of eight rows, and at 256 bits
+/// four more that follow sixteen rows later.
 HWY_INLINE void store_columns(const Sums (&columns)[4], int32_t* to) {
   constexpr size_t kPanel = 2 * kSumLanes;
   const SumTag d;
@@ -105,11 +105,11 @@ HWY_INLINE void store_columns(const Sums (&columns)[4], int32_t* to) {
 #pragma GCC unroll 4
   for (size_t r = 0; r < 4; ++r) {
     if constexpr (kRowBlocks == 1) {
-      hn::StoreU(rows[r], d, to + r * kPanel);
+      hn::StoreU(rows[r], d, to + 2 * r * kPanel);
     } else {
       const hn::Half<SumTag> half;
-      hn::StoreU(hn::LowerHalf(half, rows[r]), half, to + r * kPanel);
-      hn::StoreU(hn::UpperHalf(half, rows[r]), half, to + (r + kStepBytes) * kPanel);
+      hn::StoreU(hn::LowerHalf(half, rows[r]), half, to + 2 * r * kPanel);
+      hn::StoreU(hn::UpperHalf(half, rows[r]), half, to + (2 * r + kStepBytes) * kPanel);
     }
   }
 }
@@ -139,11 +139,12 @@ HWY_INLINE void add_chain(const ExcessChain& chain, const uint8_t* x, Sums (&sum
   step(1, second_low, second_high);
   low = hn::Add(low, second_low);
   high = hn::Add(high, second_high);
-  const auto widened = [&](Pairs v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
-  sums[0] = hn::Add(sums[0], widened(hn::InterleaveLower(pairs, low, low)));
-  sums[1] = hn::Add(sums[1], widened(hn::InterleaveUpper(pairs, low, low)));
-  sums[2] = hn::Add(sums[2], widened(hn::InterleaveLower(pairs, high, high)));
-  sums[3] = hn::Add(sums[3], widened(hn::InterleaveUpper(pairs, high, high)));
+  // The even and the odd rows of each, widened.
+  const Pairs first = hn::BitCast(pairs, hn::Set(d, 1));
+  sums[0] = add_pairs(low, first, sums[0]);
+  sums[1] = hn::Add(sums[1], hn::ShiftRight<16>(hn::BitCast(d, low)));
+  sums[2] = add_pairs(high, first, sums[2]);
+  sums[3] = hn::Add(sums[3], hn::ShiftRight<16>(hn::BitCast(d, high)));
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ void codes_excess(const ExcessChain* chains, size_t count, const int32_t* bias, 
 #pragma GCC unroll 4
       for (size_t v = 0; v < 4; ++v) {
         const Sums of[4] = {columns[c][v], columns[c + 1][v], columns[c + 2][v], columns[c + 3][v]};
-        store_columns(of, sums + v * 4 * kPanel + c);
+        store_columns(of, sums + (v / 2 * 8 + v % 2) * kPanel + c);
       }
     }
   }
@@ -314,22 +315,22 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
 
 namespace codes_detail {
 
-void add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, int32_t* beyond, int32_t* sums) noexcept {
+const int32_t* add_excess(const GemmCodesArgs& g, size_t panel, const ExcessRows& rows, int32_t* beyond,
+                          int32_t* sums) noexcept {
   const size_t width = codes_panel_width(), depth = codes_depth(g.k), at = rows.first % kExcessRows;
   const Excess excess(g.excess, ceil_div(g.n, width));
-  if (!excess.any(panel, panel + 1)) return;
+  if (!excess.any(panel, panel + 1)) return nullptr;
   const ExcessChain* const chains = excess.chains(panel);
   if (g.m < kLeastTransposed) {
     const auto* x = reinterpret_cast<const uint8_t*>(g.a) + rows.first * depth;
     for (size_t r = 0; r < rows.count; ++r)
       add_row_excess(chains, excess.count(panel), x + r * depth, sums + r * width);
-    return;
+    return nullptr;
   }
   const int32_t zeros[kMostColumns] = {};
   if (at == 0 || rows.begins)
     multiply_blocks(chains, excess.count(panel), zeros, g.transposed + (rows.first - at) * depth, depth, 1, beyond);
-  for (size_t i = 0; i < rows.count * width; ++i)
-    sums[i] = int32_t(uint32_t(sums[i]) + uint32_t(beyond[at * width + i]));
+  return beyond + at * width;
 }
 
 }  // namespace codes_detail

@@ -116,9 +116,9 @@ struct ExcessRows {
   size_t first, count;
   bool begins;  ///< no rows before them are known
 };
-/// Adds the excess of a panel to sums [row][codes_panel_width()]. `beyond`, for kExcessRows rows, keeps that of the other
-/// rows of a block from call to call.
-void add_excess(const GemmCodesArgs& args, size_t panel, const ExcessRows& rows, int32_t* beyond,
-                int32_t* sums) noexcept;
+/// Adds the excess of a panel to sums [row][codes_panel_width()], or returns what is still to be added. `beyond`, for
+/// kExcessRows rows, keeps that of the other rows of a block from call to call.
+const int32_t* add_excess(const GemmCodesArgs& args, size_t panel, const ExcessRows& rows, int32_t* beyond,
+                          int32_t* sums) noexcept;
 
 }  // namespace retort::kernels::codes_detail

@@ -24,6 +24,15 @@ HWY_INLINE int32_t load_quad(const int8_t* p) {
   return quad;
 }
 
+/// Sums of a panel, row by row, and what is added to them; null: nothing.
+struct PanelSums {
+  const int32_t *sums, *beyond;
+  HWY_INLINE Sums at(size_t i) const {
+    const Sums v = hn::Load(SumTag(), sums + i);
+    return beyond ? hn::Add(v, hn::Load(SumTag(), beyond + i)) : v;
+  }
+};
+
 using ScaleVector = hn::Vec<hn::ScalableTag<float>>;
 
 template <typename T>

@@ -126,7 +126,7 @@ HWY_INLINE Sums product(const CodeRow& row, const Header& header, int32_t added,
 
 /// Finishes rows [row, row + rows) of the columns from n0 on.
 void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const Header& header,
-                 const int32_t* sums) {
+                 const PanelSums& sums) {
   const size_t columns = std::min(kPanel, g.n - n0);
   const hn::ScalableTag<float> df;
   for (size_t at = 0; at < columns; at += kSumLanes) {
@@ -137,8 +137,7 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
       const CodeRow& info = g.rows[row + r];
       const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
       const uint32_t shift = g.same_zero ? uint32_t(header.at[0] - header.turn) * uint32_t(info.sum) : 0;
-      const Sums v =
-          product(info, header, int32_t(uint32_t(info.bias) - shift), hn::Load(SumTag(), sums + r * kPanel + at), at);
+      const Sums v = product(info, header, int32_t(uint32_t(info.bias) - shift), sums.at(r * kPanel + at), at);
       store_result(g.c, v, scale, g.c.is_float ? bias : hn::Set(df, info.offset), n, (row + r) * g.c.stride + n0 + at);
     }
   }
@@ -172,8 +171,9 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
                               share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
       sum_few(rows, g.a + i * depth, depth, codes, sums);
-    if (g.excess) codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
-    finish_rows(g, i, rows, n0, header, sums);
+    const int32_t* added = nullptr;
+    if (g.excess) added = codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
+    finish_rows(g, i, rows, n0, header, {sums, added});
   };
   if (!tiles) {
     for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
