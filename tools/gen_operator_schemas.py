@@ -6,9 +6,9 @@ the inputs and outputs, the type parameter of each, and the types that each para
 
 The file begins with a line that lists all types, and one line for each set of types (indices into the first line, from
 0). Then each version of an operator has a line: domain, name, version, inputs, outputs, parameters. Ports are
-`name:parameter`, or `name` alone if the type is not a parameter. Parameters are `T=set`. `-` is an empty list, and an
-empty cell repeats the line above. Versions that onnxruntime does not know come from onnx; all others come from
-onnxruntime.
+`name:parameter`, `name:*parameter` if it is variadic and its values may have different types, or `name:#type` (an index
+into the first line) if the type is not a parameter. Parameters are `T=set`. `-` is an empty list, and an empty cell
+repeats the line above. Versions that onnxruntime does not know come from onnx; all others come from onnxruntime.
 """
 import sys
 
@@ -16,20 +16,14 @@ import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 
-def ports(all_of, type_of, parameters):
-    return " ".join(f"{p.name}:{type_of(p)}" if type_of(p) in parameters else p.name for p in all_of) or "-"
-
-
 def schemas():
-    """(domain, name, version) -> inputs, outputs, [(parameter, types)]"""
+    """(domain, name, version) -> inputs, outputs, [(parameter, types)]; a port is (name, type or parameter, mixed)"""
     found = {}
-    told = [(s, lambda p: p.type_str) for s in onnx.defs.get_all_schemas_with_history()]
-    told += [(s, lambda p: p.typeStr) for s in ort.get_all_operator_schema()]
-    for schema, type_of in told:
+    told = [(s, lambda p: (p.name, p.type_str, not p.is_homogeneous)) for s in onnx.defs.get_all_schemas_with_history()]
+    told += [(s, lambda p: (p.name, p.typeStr, not p.isHomogeneous)) for s in ort.get_all_operator_schema()]
+    for schema, port in told:
         constraints = [(c.type_param_str, tuple(c.allowed_type_strs)) for c in schema.type_constraints]
-        parameters = {name for name, _ in constraints}
-        found[schema.domain, schema.name, schema.since_version] = (
-            ports(schema.inputs, type_of, parameters), ports(schema.outputs, type_of, parameters), constraints)
+        found[schema.domain, schema.name, schema.since_version] = [*map(port, schema.inputs)], [*map(port, schema.outputs)], constraints
     return found
 
 
@@ -41,16 +35,22 @@ def numbered(values):
     return {v: i for i, v in enumerate(sorted(count, key=lambda v: (-count[v], v)))}
 
 
+def text_of(ports, constraints, types):
+    parameters = {name for name, _ in constraints}
+    return " ".join(f"{name}:{'*' * mixed}{of}" if of in parameters else f"{name}:#{types[of]}" for name, of, mixed in ports) or "-"
+
+
 def lines(found):
     sets = numbered(types for *_, constraints in found.values() for _, types in constraints)
-    types = numbered(t for types in sets for t in types)
+    fixed = [(of,) for inputs, outputs, constraints in found.values() for _, of, _ in (*inputs, *outputs) if of not in dict(constraints)]
+    types = numbered(t for types in (*sets, *fixed) for t in types)
     yield list(types)
     for one in sets:
         yield [" ".join(str(types[t]) for t in one)]
     above = [""] * 6
     for (domain, name, version), (inputs, outputs, constraints) in sorted(found.items()):
         allowed = " ".join(f"{parameter}={sets[types]}" for parameter, types in constraints) or "-"
-        row = [domain or "ai.onnx", name, str(version), inputs, outputs, allowed]
+        row = [domain or "ai.onnx", name, str(version), text_of(inputs, constraints, types), text_of(outputs, constraints, types), allowed]
         yield ["" if cell == before else cell for cell, before in zip(row, above)]
         above = row
 

@@ -11,6 +11,7 @@
 #include "lift/gradient.h"
 #include "lift/missing.h"
 #include "lift/rewriter.h"
+#include "lift/schema_types.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -152,6 +153,9 @@ std::vector<DType> declared_types(const Graph& graph, const Node& node) {
   return types;
 }
 
+/// The engine's own operators and the older forms of them.
+bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_liftable(node.domain, node.type); }
+
 // Resolves one of the engine's own operators, in its newest form.
 void resolve_own(Graph& graph, NodeId id, const Logger* logger) {
   modernise(graph, id, logger);
@@ -161,9 +165,6 @@ void resolve_own(Graph& graph, NodeId id, const Logger* logger) {
           "operators of the domain 'retort' are made by the engine and may not be in a model; save it again");
   complete_outputs(graph, id);
 }
-
-/// The engine's own operators and the older forms of them.
-bool is_own(const Node& node) { return find_op(node.domain, node.type) || is_liftable(node.domain, node.type); }
 
 /// Lifts a graph and its bodies. A node that cannot run here, because its operator or the types of its inputs are
 /// missing, does not end it: the nodes that do not depend on its outputs follow, so that one error tells all that is
@@ -223,6 +224,8 @@ void Lifting::infer_or_defer(Graph& graph, NodeId id, const std::string& name) {
 void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
   const int version = graph.node(id).version;
   auto custom = external_ ? external_->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
+  // Before anything else: what a wrong type leads to may be reported as another mistake, or only in a run.
+  if (!custom && is_own(graph.node(id))) check_schema_types(graph, graph.node(id));
   custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id, logger_);
   if (graph.node(id).dead) return;
   const size_t before = missing_.size();

@@ -1,10 +1,9 @@
 #include "onnx/operator_schemas.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
-#include <unordered_map>
 
-#include "base/error.h"
 #include "base/split.h"
 
 namespace retort::onnx {
@@ -14,82 +13,107 @@ constexpr std::string_view kSchemas =
 #include "onnx/operator_schemas.inc"
     ;
 
-/// One version of an operator, as it is in the text.
-struct SchemaRow {
-  int since = 0;
-  std::string_view inputs, outputs, parameters;
-};
+constexpr std::string_view kNone = "-";
 
-int count_of(std::string_view text) {
+/// One version of an operator, as it is in the text: the cells of a line.
+struct SchemaRow {
+  std::string_view domain, type, since, inputs, outputs, parameters;
+};
+constexpr std::string_view SchemaRow::*kCells[] = {&SchemaRow::domain, &SchemaRow::type,    &SchemaRow::since,
+                                                   &SchemaRow::inputs, &SchemaRow::outputs, &SchemaRow::parameters};
+
+int number(std::string_view text) {
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-std::vector<std::string_view> listed(std::string_view text) {
-  return text == "-" ? std::vector<std::string_view>() : split(text, ' ');
+/// Cuts off what comes before the next `at`.
+std::string_view next(std::string_view& text, char at) {
+  const size_t end = std::min(text.find(at), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
 }
 
 /// The text, parsed once. The build generates it, so its content is not checked again.
 class Schemas {
  public:
   Schemas() {
-    const std::vector<std::string_view> lines = split(kSchemas, '\n');
-    for (const std::string_view name : split(lines[0], '\t')) names_.emplace_back(name);
-    std::vector<std::string_view> row(6);
-    for (size_t i = 1; i < lines.size(); ++i) {
-      const std::vector<std::string_view> cells = split(lines[i], '\t');
-      if (cells.size() == row.size()) {
-        for (size_t k = 0; k < row.size(); ++k) row[k] = cells[k].empty() ? row[k] : cells[k];
-        rows_[cat("{} {}", row[0], row[1])].push_back({count_of(row[2]), row[3], row[4], row[5]});
-      } else if (!lines[i].empty()) {
-        auto& types = sets_.emplace_back();
-        for (const std::string_view number : split(lines[i], ' '))
-          types.push_back(names_.at(size_t(count_of(number))).c_str());
+    std::string_view text = kSchemas;
+    const auto names = split(next(text, '\n'), '\t');
+    names_.assign(names.begin(), names.end());
+    for (const std::string& name : names_) types_.push_back(name.c_str());
+    rows_.reserve(size_t(std::ranges::count(text, '\n')));
+    SchemaRow row;
+    while (!text.empty()) {
+      std::string_view line = next(text, '\n');
+      if (line.find('\t') == line.npos) {
+        auto& set = sets_.emplace_back();
+        for (const std::string_view type : split(line, ' ')) set.push_back(types_[size_t(number(type))]);
+        continue;
       }
+      for (const auto cell : kCells) {
+        if (const std::string_view given = next(line, '\t'); !given.empty()) row.*cell = given;
+      }
+      rows_.push_back(row);
     }
   }
 
-  /// All versions of an operator; empty if it is unknown.
+  /// All versions of an operator, the oldest first; empty if it is unknown.
   std::span<const SchemaRow> all(std::string_view domain, std::string_view type) const {
-    const auto found = rows_.find(cat("{} {}", domain.empty() ? "ai.onnx" : domain, type));
-    if (found == rows_.end()) return {};
-    return found->second;
+    const std::pair wanted(domain.empty() ? "ai.onnx" : domain, type);
+    const auto key = [](const SchemaRow& row) { return std::pair(row.domain, row.type); };
+    return std::ranges::equal_range(rows_, wanted, {}, key);
   }
 
   /// Null if the operator is unknown or does not exist in this version yet.
   const SchemaRow* find(std::string_view domain, std::string_view type, int version) const {
     const SchemaRow* newest = nullptr;
-    for (const SchemaRow& r : all(domain, type)) {
-      if (r.since <= version) newest = &r;
+    for (const SchemaRow& row : all(domain, type)) {
+      if (number(row.since) <= version) newest = &row;
     }
     return newest;
   }
 
-  OperatorSchema read(const SchemaRow& row) const {
-    OperatorSchema schema{.since = row.since, .inputs = {}, .outputs = {}, .parameters = {}};
-    for (const std::string_view parameter : listed(row.parameters)) {
-      const size_t is = parameter.rfind('=');
-      schema.parameters.push_back({parameter.substr(0, is), sets_.at(size_t(count_of(parameter.substr(is + 1))))});
-    }
-    schema.inputs = ports(row.inputs);
-    schema.outputs = ports(row.outputs);
-    return schema;
-  }
-
- private:
-  static std::vector<OperatorSchema::Port> ports(std::string_view text) {
+  std::vector<OperatorSchema::Port> ports(const SchemaRow& row, std::string_view text) const {
     std::vector<OperatorSchema::Port> all;
-    for (const std::string_view port : listed(text)) {
-      const size_t colon = std::min(port.find(':'), port.size());
-      all.push_back({port.substr(0, colon), port.substr(std::min(colon + 1, port.size()))});
+    if (text == kNone) return all;
+    all.reserve(size_t(std::ranges::count(text, ' ')) + 1);
+    while (!text.empty()) {
+      std::string_view cell = next(text, ' ');
+      OperatorSchema::Port port{.name = next(cell, ':'), .parameter = {}, .types = {}};
+      if (cell.starts_with('#')) {
+        port.types = std::span(types_).subspan(size_t(number(cell.substr(1))), 1);
+      } else {
+        port.mixed = cell.starts_with('*');
+        port.parameter = cell.substr(port.mixed ? 1 : 0);
+        for (const OperatorSchema::Parameter& p : parameters(row)) {
+          if (p.name == port.parameter) port.types = p.types;
+        }
+      }
+      all.push_back(port);
     }
     return all;
   }
 
+  std::vector<OperatorSchema::Parameter> parameters(const SchemaRow& row) const {
+    std::vector<OperatorSchema::Parameter> all;
+    std::string_view text = row.parameters == kNone ? "" : row.parameters;
+    all.reserve(size_t(std::ranges::count(text, ' ')) + 1);
+    while (!text.empty()) {
+      std::string_view cell = next(text, ' ');
+      const std::string_view name = next(cell, '=');
+      all.push_back({name, sets_[size_t(number(cell))]});
+    }
+    return all;
+  }
+
+ private:
   std::vector<std::string> names_;
+  std::vector<const char*> types_;
   std::vector<std::vector<const char*>> sets_;
-  std::unordered_map<std::string, std::vector<SchemaRow>> rows_;  // indexed by "domain type"; the oldest is first
+  std::vector<SchemaRow> rows_;  // sorted by domain, type and version
 };
 
 const Schemas& schemas() {
@@ -101,13 +125,21 @@ const Schemas& schemas() {
 
 std::vector<int> operator_versions(std::string_view domain, std::string_view type) {
   std::vector<int> versions;
-  for (const SchemaRow& row : schemas().all(domain, type)) versions.push_back(row.since);
+  for (const SchemaRow& row : schemas().all(domain, type)) versions.push_back(number(row.since));
   return versions;
 }
 
-std::optional<OperatorSchema> operator_schema(std::string_view domain, std::string_view type, int version) {
+std::vector<OperatorSchema::Port> operator_inputs(std::string_view domain, std::string_view type, int version) {
   const SchemaRow* row = schemas().find(domain, type, version);
-  return row ? std::optional(schemas().read(*row)) : std::nullopt;
+  return row ? schemas().ports(*row, row->inputs) : std::vector<OperatorSchema::Port>();
+}
+
+std::optional<OperatorSchema> operator_schema(std::string_view domain, std::string_view type, int version) {
+  const Schemas& all = schemas();
+  const SchemaRow* row = all.find(domain, type, version);
+  if (!row) return std::nullopt;
+  return OperatorSchema{number(row->since), all.ports(*row, row->inputs), all.ports(*row, row->outputs),
+                        all.parameters(*row)};
 }
 
 }  // namespace retort::onnx

@@ -17,7 +17,7 @@ NOT_IMPLEMENTED = 9
 NUMPY_NEEDS = {"__import__": __import__}  # it imports parts of itself when they are used
 FLOATS = numbers_of.FLOATS | numbers_of.SMALL_FLOATS
 NO_KERNEL = re.compile(r"Could not find an implementation|NOT_IMPLEMENTED|not implemented|is not a registered function/op|No Op registered|"
-                       r"[Uu]nsupported|not supported|does not support \w+ yet|MLDataType for|must be a multiple of 8|is till opset|is under development|Type Error: Type .* is invalid")
+                       r"[Uu]nsupported|not supported|does not support \w+ yet|MLDataType for|must be a multiple of 8|is till opset|is under development|Type Error: Type .* in node \(\) is invalid")  # the last: of a node in the body of a function
 
 
 @dataclasses.dataclass

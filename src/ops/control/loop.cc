@@ -62,6 +62,8 @@ struct Loop {
     for (size_t i = 0; i < carried && i + 2 < body.inputs.size() && i + 1 < body.outputs.size(); ++i) {
       const ValueType& formal = body.value(body.inputs[i + 2]).type;
       if (c.has(i + 2)) require_same_type(c.type(i + 2), formal, "carried value", i);
+      require(!c.has(i + 2) || c.type(i + 2).kind != ValueType::Kind::optional || !formal.is_tensor(), ErrorCode::fail,
+              "carried value {} is optional, but the body takes a tensor; give its element", i);
       require_same_type(body.value(body.outputs[i + 1]).type, formal, "carried value", i);
     }
     for (size_t i = 0; i < c.output_count() && i + 1 < body.outputs.size(); ++i) {

@@ -1,5 +1,6 @@
 // SequenceMap: runs its body for each element of a sequence, together with those of further sequences and with tensors
 // that are the same for all, and returns a sequence for each body output.
+#include "ops/control/common/iteration.h"
 #include "ops/sequence/common/sequence.h"
 
 namespace retort::ops {
@@ -13,6 +14,12 @@ struct SequenceMap {
     const Graph& body = *c.node()->bodies[0].graph;
     require(c.output_count() <= body.outputs.size(), ErrorCode::invalid_graph,
             "the node has {} outputs, but its body has {}", c.output_count(), body.outputs.size());
+    const size_t formals = body.inputs.size() - body.captures;
+    for (size_t i = 0; i < formals && c.has(i); ++i) {
+      const ValueType& given = c.type(i);
+      const bool sequence = given.kind == ValueType::Kind::sequence && given.element;
+      require_same_type(sequence ? *given.element : given, body.value(body.inputs[i]).type, "input", i);
+    }
     for (size_t i = 0; i < c.output_count(); ++i)
       c.set(i, ValueType::sequence_of(ValueType::tensor(body.value(body.outputs[i]).type.dtype)));
   }

@@ -6,7 +6,14 @@ namespace retort::ops {
 namespace {
 
 struct SequenceInsert {
-  void infer(InferContext& c) const { c.set(0, ValueType::sequence_of(ValueType::tensor(c.dtype(1)))); }
+  void infer(InferContext& c) const {
+    const ValueType one = ValueType::tensor(c.dtype(1));
+    const auto& element = c.type(0).element;
+    require(!element || agree(*element, one), ErrorCode::fail,
+            "the tensor is {}, but the sequence has elements of {}; cast the tensor", dtype_name(one.dtype),
+            element ? dtype_name(element->dtype) : "");
+    c.set(0, ValueType::sequence_of(one));
+  }
   void run(RunContext& c) const {
     Sequence s = sequence_at(c, 0);
     const DType type = c.dtype(1);

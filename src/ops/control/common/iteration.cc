@@ -19,8 +19,8 @@ StridedBox slice_box(size_t outer, int64_t from, int64_t to, size_t inner) {
 
 void require_same_type(const ValueType& outside, const ValueType& inside, std::string_view what, size_t i) {
   if (agree(outside, inside)) return;
-  fail(ErrorCode::invalid_argument, "{} {} is {}, but the body takes {}; make the types equal, for example by a Cast",
-       what, i, kind_text(outside), kind_text(inside));
+  fail(ErrorCode::fail, "{} {} is {}, but the body takes {}; make the types equal, for example by a Cast", what, i,
+       kind_text(outside), kind_text(inside));
 }
 
 Value copy_of(const RunContext& c, size_t i) {

@@ -1,0 +1,12 @@
+// Checks that the inputs of a model's nodes have types that their operators take in the version that the model imports.
+#pragma once
+#include "ir/graph.h"
+
+namespace retort {
+
+/// Throws if the type of an input is not one of its schema (invalid_graph), or if inputs of one type parameter have
+/// different types (fail, as in ONNX Runtime). `node` has the form of the model. Inputs of unknown type and nodes
+/// without a schema are not checked.
+void check_schema_types(const Graph& graph, const Node& node);
+
+}  // namespace retort
