@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Writes src/onnx/operator_facts.tsv. For every operator that ONNX Runtime knows, it lists the versions in which its
-form changed, which inputs and outputs share a type, and its optional attributes with their defaults.
+form changed, which inputs and outputs share a type, and its attributes.
 
     gen_operator_facts.py src/onnx/operator_facts.tsv    (needs the packages onnx and onnxruntime)
 
 Types are `T:i0,v1,o0;X:i2`, by the names of type parameters (v: all inputs from that one on); if a type is not a
 parameter, the name of the port stands for it. Defaults are `name=kind:value`, separated by tabs; commas separate the
-items of a list. Kinds are i, f, s, is, fs, ss. A name alone is an optional attribute without a default. `=` stands for
-the types, or for all attributes, of the version before.
+items of a list. `name:kind` is an optional attribute without a default, `name!kind` a required one. Kinds are i, f, s, is,
+fs, ss, and nothing for all others. `=` stands for the types, or for all attributes, of the version before.
 """
 import sys
 
@@ -23,6 +23,7 @@ READ = {
     onnx.AttributeProto.FLOATS: lambda a: "fs:" + ",".join(map(repr, a.floats)),
     onnx.AttributeProto.STRINGS: lambda a: "ss:" + ",".join(s.decode() for s in a.strings),
 }
+KINDS = {"INT": "i", "FLOAT": "f", "STRING": "s", "INTS": "is", "FLOATS": "fs", "STRINGS": "ss"}
 
 
 def types(schema, type_of):
@@ -50,8 +51,9 @@ def facts():
             default.ParseFromString(default_of(attribute))
             if default.type in READ:
                 attributes.append(f"{name}={READ[default.type](default)}")
-            elif not attribute.required:
-                attributes.append(name)
+            else:
+                kind = KINDS.get(str(attribute.type).rsplit(".", 1)[-1], "")
+                attributes.append(f"{name}{'!' if attribute.required else ':'}{kind}")
         found[schema.domain, schema.name, schema.since_version] = types(schema, type_of), attributes
     return found
 

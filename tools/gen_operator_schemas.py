@@ -6,9 +6,10 @@ the inputs and outputs, the type parameter of each, and the types that each para
 
 The file begins with a line that lists all types, and one line for each set of types (indices into the first line, from
 0). Then each version of an operator has a line: domain, name, version, inputs, outputs, parameters. Ports are
-`name:parameter`, `name:*parameter` if it is variadic and its values may have different types, or `name:#type` (an index
-into the first line) if the type is not a parameter. Parameters are `T=set`. `-` is an empty list, and an empty cell
-repeats the line above. Versions that onnxruntime does not know come from onnx; all others come from onnxruntime.
+`name:parameter`, or `name:#type` (an index into the first line) if the type is not a parameter. After an input, `?`
+means that it may be missing, `+` that more of its type may follow, and `*` that more of any types may follow.
+Parameters are `T=set`. `-` is an empty list, and an empty cell repeats the line above. Versions that onnxruntime does
+not know come from onnx; all others come from onnxruntime.
 """
 import sys
 
@@ -16,14 +17,24 @@ import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 
+def marks(schema, i, homogeneous):
+    """What follows an input's type in the file."""
+    kind = str(schema.inputs[i].option).rsplit(".", 1)[-1]
+    if kind != "Variadic":
+        return "?" if kind == "Optional" else ""
+    return ("?" if i >= schema.min_input else "") + ("+" if homogeneous(schema.inputs[i]) else "*")
+
+
 def schemas():
-    """(domain, name, version) -> inputs, outputs, [(parameter, types)]; a port is (name, type or parameter, mixed)"""
+    """(domain, name, version) -> inputs, outputs, [(parameter, types)]; a port is (name, type or parameter, marks)"""
     found = {}
-    told = [(s, lambda p: (p.name, p.type_str, not p.is_homogeneous)) for s in onnx.defs.get_all_schemas_with_history()]
-    told += [(s, lambda p: (p.name, p.typeStr, not p.isHomogeneous)) for s in ort.get_all_operator_schema()]
-    for schema, port in told:
+    told = [(s, lambda p: p.type_str, lambda p: p.is_homogeneous) for s in onnx.defs.get_all_schemas_with_history()]
+    told += [(s, lambda p: p.typeStr, lambda p: p.isHomogeneous) for s in ort.get_all_operator_schema()]
+    for schema, type_of, homogeneous in told:
         constraints = [(c.type_param_str, tuple(c.allowed_type_strs)) for c in schema.type_constraints]
-        found[schema.domain, schema.name, schema.since_version] = [*map(port, schema.inputs)], [*map(port, schema.outputs)], constraints
+        outputs = [(p.name, type_of(p), "") for p in schema.outputs]
+        inputs = [(p.name, type_of(p), marks(schema, i, homogeneous)) for i, p in enumerate(schema.inputs)]
+        found[schema.domain, schema.name, schema.since_version] = inputs, outputs, constraints
     return found
 
 
@@ -37,7 +48,7 @@ def numbered(values):
 
 def text_of(ports, constraints, types):
     parameters = {name for name, _ in constraints}
-    return " ".join(f"{name}:{'*' * mixed}{of}" if of in parameters else f"{name}:#{types[of]}" for name, of, mixed in ports) or "-"
+    return " ".join(f"{name}:{of if of in parameters else f'#{types[of]}'}{more}" for name, of, more in ports) or "-"
 
 
 def lines(found):

@@ -51,6 +51,31 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   optimize(*model.graph, passes);
 }
 
+// retort.Expect is no operator of ONNX. A Reshape to the shape of another value, which is expected, fails if the numbers of
+// elements differ.
+void spell_expectations(Graph& graph) {
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    for (const Body& b : graph.node(id).bodies) spell_expectations(*b.graph);
+    if (!graph.node(id).is("Expect", "retort")) continue;
+    const ValueId x = graph.node(id).inputs[0], like = graph.node(id).input(1);
+    const bool whole = !graph.node(id).attributes.has("dims");
+    const bool same = !whole || graph.value(x).type.shape == graph.value(like).type.shape;
+    graph.resize_inputs(id, 1);
+    if (!same) {
+      const NodeId shape = graph.add({.type = "Shape", .inputs = {like}, .position = graph.node(id).position});
+      resolve(graph.node(shape));
+      graph.resize_inputs(id, 2);
+      graph.set_input(id, 1, graph.node(shape).outputs[0]);
+    }
+    Node& n = graph.node(id);
+    n.type = same ? "Identity" : "Reshape";
+    n.domain.clear();
+    n.attributes = same ? Attributes{} : Attributes{{"allowzero", int64_t(1)}};
+    resolve(n);
+  }
+}
+
 }  // namespace
 
 bool has_operator(const std::string& domain, const std::string& type) {
@@ -64,6 +89,7 @@ Model portable_copy(const Model& model, const LowerOptions& options) {
   const LoadingScratch copy(std::make_shared<Model>(model));
   copy->graph = model.graph->clone();
   lower(*copy, options, true);
+  spell_expectations(*copy->graph);
   copy->opsets = lifted_opsets(*copy->graph, copy->opsets);
   return std::move(*copy);
 }

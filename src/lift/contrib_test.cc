@@ -23,8 +23,10 @@ TEST(Contrib, ThoseThatMovedToOnnx) {
   EXPECT_EQ(microsoft("TransposeMatMul", {f32({2, 3}), f32({3, 4})}), "y = FusedMatMul(x0, x1)\n");
   EXPECT_EQ(microsoft("GridSample", {f32({1, 1, 4, 4}), f32({1, 2, 2, 2})}, {{"mode", std::string("bicubic")}}),
             "y = GridSample(x0, x1) mode=cubic\n");
-  EXPECT_EQ(lifted(16, "GridSample", {ValueType::tensor(DType::i16, Shape{1, 1, 4, 4}), f32({1, 2, 2, 2})}),
-            "%0 = Cast(x0) to=11\n%1 = GridSample(%0, x1) mode=linear\ny = Cast(%1) to=5\n");
+  const Input codes = ValueType::tensor(DType::i16, Shape{1, 1, 4, 4});
+  EXPECT_EQ(lifted(20, "GridSample", {codes, f32({1, 2, 2, 2})}),
+            "%0 = Cast(x0) to=11\n%1 = GridSample(%0, x1)\ny = Cast(%1) to=5\n");
+  EXPECT_THROW(microsoft("GridSample", {codes, f32({1, 2, 2, 2})}), Error);  // which has one type there
   EXPECT_EQ(microsoft("Pad", {f32({2}), i64({1, 2}, {1, 0}), f32({1})}),
             "%0 = Reshape([1,0], [-1])\n%1 = Reshape(x2, [])\ny = Pad(x0, %0, %1)\n");
   EXPECT_EQ(microsoft("Gelu", {f32({2, 3})}), "y = Gelu(x0)\n");

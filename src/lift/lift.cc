@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/loading.h"
 #include "ir/describe.h"
 #include "lift/deferred_error.h"
+#include "lift/form.h"
 #include "lift/gradient.h"
 #include "lift/missing.h"
 #include "lift/rewriter.h"
@@ -37,6 +39,7 @@ const RulesOfType& rules_by_type() {
 void modernise(Graph& graph, NodeId id, const Logger* logger) {
   const std::string name = logger ? describe(graph, graph.node(id)) : std::string();
   std::string type;
+  bool checked = false;
   while (!graph.node(id).dead && graph.node(id).type != type) {
     type = graph.node(id).type;
     const int version = graph.node(id).version;
@@ -45,6 +48,7 @@ void modernise(Graph& graph, NodeId id, const Logger* logger) {
     for (const LiftRule* rule : found->second) {
       if (graph.node(id).dead || graph.node(id).type != type) break;
       if (rule->to != kAlways && (version == 0 || rule->to <= version)) continue;  // version 0: the newest form
+      if (!std::exchange(checked, true)) check_form(graph.node(id));
       Rewriter rewriter(graph, id);
       rule->apply(rewriter);
       for (const std::string& note : rewriter.notes()) {

@@ -7,6 +7,17 @@
 #include "ops/op.h"
 
 namespace retort {
+namespace {
+
+// "step Add: …" instead of "node 'n' (Add): …", since the model has no such node.
+Error in_step(const Graph& graph, const Node& node, const Error& e) {
+  const std::string context = describe(graph, node) + ": ";
+  const bool named = e.message().starts_with(context);
+  const std::string type = node.domain.empty() ? node.type : cat("{}.{}", node.domain, node.type);
+  return {e.code(), cat("step {}: {}", type, std::string_view(e.message()).substr(named ? context.size() : 0))};
+}
+
+}  // namespace
 
 const ValueType& Rewriter::type(size_t i) {
   require(has(i), ErrorCode::invalid_graph, "required input {} is missing", i);
@@ -60,8 +71,12 @@ std::vector<ValueId> Rewriter::add_all(NodeSpec spec) {
   if (origins.empty()) origins.push_back(label(graph_, node()));
   const NodeId added = graph_.add(std::move(spec));
   graph_.node(added).origins = std::move(origins);
-  resolve(graph_.node(added));
-  infer_node(graph_, graph_.node(added));
+  try {
+    resolve(graph_.node(added));
+    infer_node(graph_, graph_.node(added));
+  } catch (const Error& e) {
+    throw in_step(graph_, graph_.node(added), e);
+  }
   return graph_.node(added).outputs;
 }
 

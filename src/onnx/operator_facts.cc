@@ -1,5 +1,6 @@
 #include "onnx/operator_facts.h"
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 #include <unordered_map>
@@ -32,6 +33,18 @@ std::vector<T> list(std::string_view text, Read read) {
   return values;
 }
 
+// "axis=i:1", "axis:i" or "axis!i"
+void add_attribute(OperatorForm& form, std::string_view cell) {
+  const size_t end = std::min(cell.find_first_of("=:!"), cell.size());
+  const std::string_view name = cell.substr(0, end);
+  const char mark = end < cell.size() ? cell[end] : ':';
+  std::string_view kind = cell.substr(std::min(end + 1, cell.size()));
+  if (mark == '=') kind = kind.substr(0, kind.find(':'));
+  form.attributes.push_back({name, kind, mark == '!'});
+  if (mark == '=') form.defaults.push_back(cell);
+  if (mark == ':') form.unset.push_back(name);
+}
+
 /// Indexed by "domain type"; the oldest form is first.
 using Forms = std::unordered_map<std::string, std::vector<OperatorForm>>;
 
@@ -45,10 +58,9 @@ Forms read_forms() {
     if (cells.size() == 5 && cells[4] == kSame) {
       form.defaults = of.back().defaults;
       form.unset = of.back().unset;
+      form.attributes = of.back().attributes;
     } else {
-      for (const std::string_view cell : std::span(cells).subspan(4)) {
-        (cell.find('=') == std::string_view::npos ? form.unset : form.defaults).push_back(cell);
-      }
+      for (const std::string_view cell : std::span(cells).subspan(4)) add_attribute(form, cell);
     }
     of.push_back(std::move(form));
   }

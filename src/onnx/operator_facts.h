@@ -1,5 +1,5 @@
 // For each operator that ONNX Runtime knows: the versions in which its form changed, which of its ports share a type,
-// and its optional attributes with their defaults.
+// and its attributes with their defaults.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -9,10 +9,16 @@
 namespace retort::onnx {
 
 struct OperatorForm {
+  struct Named {
+    std::string_view name;
+    std::string_view kind;  ///< i, f, s, is, fs, ss; empty for others
+    bool required = false;
+  };
   int since = 0;
   std::string_view types;  ///< "T:i0,v1,o0;B:o1": ports by type parameter, see tools/gen_operator_facts.py
   std::vector<std::string_view> defaults;  ///< "axis=i:1"
   std::vector<std::string_view> unset;     ///< optional attributes without a default
+  std::vector<Named> attributes;           ///< all of them
 };
 
 /// The form of the operator in this version of its domain; 0 means the newest. Null for unknown operators.

@@ -82,12 +82,19 @@ class Schemas {
     all.reserve(size_t(std::ranges::count(text, ' ')) + 1);
     while (!text.empty()) {
       std::string_view cell = next(text, ' ');
-      OperatorSchema::Port port{.name = next(cell, ':'), .parameter = {}, .types = {}};
+      const size_t end = std::min(cell.find_first_of("?+*"), cell.size());
+      const std::string_view marks = cell.substr(end);
+      cell = cell.substr(0, end);
+      OperatorSchema::Port port{.name = next(cell, ':'),
+                                .parameter = {},
+                                .types = {},
+                                .optional = marks.starts_with('?'),
+                                .repeats = marks.ends_with('+') || marks.ends_with('*'),
+                                .mixed = marks.ends_with('*')};
       if (cell.starts_with('#')) {
         port.types = std::span(types_).subspan(size_t(number(cell.substr(1))), 1);
       } else {
-        port.mixed = cell.starts_with('*');
-        port.parameter = cell.substr(port.mixed ? 1 : 0);
+        port.parameter = cell;
         for (const OperatorSchema::Parameter& p : parameters(row)) {
           if (p.name == port.parameter) port.types = p.types;
         }

@@ -12,7 +12,10 @@ struct OperatorSchema {
     std::string_view name;
     std::string_view parameter;          ///< the name of the type parameter; empty if the type is fixed
     std::span<const char* const> types;  ///< allowed types such as "tensor(float)"; valid forever
-    bool mixed = false;                  ///< variadic, and its values may have different types
+    // Of inputs:
+    bool optional = false;
+    bool repeats = false;  ///< more of the kind may follow
+    bool mixed = false;    ///< those that follow may have other types
   };
   struct Parameter {
     std::string_view name;

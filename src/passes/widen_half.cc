@@ -27,7 +27,8 @@ class Widener {
  private:
   // Boxed values keep their types.
   static bool may_widen(const Node& n) {
-    if (!n.op || n.op->has(kConverts) || n.op->has(kBoxed) || n.op->has(kInternal) || !n.bodies.empty()) return false;
+    const bool internal = n.op && n.op->has(kInternal) && !n.op->has(kView);
+    if (!n.op || n.op->has(kConverts) || n.op->has(kBoxed) || internal || !n.bodies.empty()) return false;
     return contains(n.op->info.types, DType::f32);
   }
 

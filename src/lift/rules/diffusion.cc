@@ -1,6 +1,6 @@
 // Operators of com.microsoft for image generation: BiasAdd, GroupNorm and SkipGroupNorm.
 #include "base/error.h"
-#include "lift/rewriter.h"
+#include "lift/expect.h"
 
 namespace retort {
 namespace {
@@ -10,7 +10,10 @@ using Ints = std::vector<int64_t>;
 ValueId add(Rewriter& r, ValueId a, ValueId b) { return r.add({.type = "Add", .inputs = {a, b}}); }
 
 void apply_bias_add(Rewriter& r) {
-  r.replace_output(0, add(r, add(r, r.input(0), r.input(1)), r.input(2)));
+  require(!r.type(0).ranked || r.type(0).rank() == 3, ErrorCode::invalid_argument, "X has {} axes, expected 3",
+          r.type(0).rank());
+  const ValueId x = r.input(0), bias = expect(r, r.input(1), "bias", x, {extent_of(2)});
+  r.replace_output(0, add(r, add(r, x, bias), expect(r, r.input(2), "skip", x)));
   r.remove();
 }
 
@@ -38,17 +41,31 @@ void apply_group_norm(Rewriter& r) {
   r.remove();
 }
 
+// The skip of four axes, of which those of height and width, from `height` on, may both have extent 1. If only a run tells
+// them, the sum must have the shape of X.
+ValueId with_whole_skip(Rewriter& r, size_t height) {
+  const ValueId x = r.input(0);
+  const Dim h = r.type(3).shape[height], w = r.type(3).shape[height + 1];
+  Extents extents{extent_of(0), extent_of(1), extent_of(2), extent_of(3)};
+  const bool either = !is_known(h) || !is_known(w) || (h == 1 && w == 1);
+  if (either) extents[height] = extents[height + 1] = kAnyExtent;
+  return expect(r, add(r, x, expect(r, r.input(3), "skip", x, extents)), "the sum of X and skip", x);
+}
+
 void apply_skip_group_norm(Rewriter& r) {
   const bool last = r.attributes().get_or<int64_t>("channels_last", 1) != 0;
+  const int64_t channels = extent_of(last ? 3 : 1);
   // Adds axes of extent 1 to [N, C] or [C], at the positions of height and width in X.
   const auto spread = [&](ValueId x, bool batch) {
     Ints axes = last ? Ints{1, 2} : Ints{2, 3};
     if (!batch) axes = last ? Ints{0, 1, 2} : Ints{0, 2, 3};
-    return r.add({.type = "Unsqueeze", .inputs = {x, r.constant(axes)}});
+    const Extents extents = batch ? Extents{extent_of(0), channels} : Extents{channels};
+    const ValueId checked = expect(r, x, batch ? "skip" : "bias", r.input(0), extents);
+    return r.add({.type = "Unsqueeze", .inputs = {checked, r.constant(axes)}});
   };
   const size_t rank = r.rank(3, "SkipGroupNorm");
   require(rank == 2 || rank == 4, ErrorCode::invalid_argument, "skip has {} axes, expected 2 or 4", rank);
-  ValueId sum = add(r, r.input(0), rank == 4 ? r.input(3) : spread(r.input(3), true));
+  ValueId sum = rank == 4 ? with_whole_skip(r, last ? 1 : 2) : add(r, r.input(0), spread(r.input(3), true));
   if (r.has(4)) sum = add(r, sum, spread(r.input(4), false));
   r.replace_output(0, group_norm(r, sum));
   if (r.output_used(1)) r.replace_output(1, sum);

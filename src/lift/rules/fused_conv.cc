@@ -2,8 +2,8 @@
 // optimised; com.microsoft.NhwcFusedConv: the same with channels last, but weights in their usual order. The separate
 // operators are fused again by this engine's passes.
 #include "base/error.h"
+#include "lift/expect.h"
 #include "lift/fused_activation.h"
-#include "lift/rewriter.h"
 
 namespace retort {
 namespace {
@@ -16,7 +16,7 @@ ValueId convolved(Rewriter& r, ValueId x, ValueId z) {
   std::vector<ValueId> inputs = {x, r.input(1)};
   if (r.has(2)) inputs.push_back(r.input(2));
   ValueId y = r.add({.type = "Conv", .inputs = inputs, .attributes = r.attributes()});
-  if (z != ValueId::none) y = r.add({.type = "Add", .inputs = {y, z}});
+  if (z != ValueId::none) y = r.add({.type = "Add", .inputs = {y, expect(r, z, "Z", y, {}, true)}});
   return activated(r, y, name, parameters);
 }
 

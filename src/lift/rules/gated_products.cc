@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "lift/rewriter.h"
+#include "lift/expect.h"
 
 namespace retort {
 namespace {
@@ -40,9 +40,7 @@ ValueId to_type(Rewriter& r, ValueId x, DType type) { return r.type_of(x).dtype 
 // Computed in float32 and rounded once, or also after the Swish. The attributes are a copy, since adding nodes moves those
 // of the node.
 ValueId gated(Rewriter& r, ValueId gate, ValueId up, const Attributes given) {
-  const ValueType a = r.type_of(gate), b = r.type_of(up);
-  require(!a.is_static() || !b.is_static() || a.shape == b.shape, ErrorCode::invalid_argument,
-          "gate has shape {}, up {}; the shapes must be equal", to_string(a.shape), to_string(b.shape));
+  const ValueType a = r.type_of(gate);
   const auto number = [&](float value) { return r.constant(float_scalar(DType::f32, value)); };
   const float limit = given.get_or<float>("limit", 0), alpha = given.get_or<float>("activation_alpha", 1),
               beta = given.get_or<float>("activation_beta", 0);
@@ -54,6 +52,7 @@ ValueId gated(Rewriter& r, ValueId gate, ValueId up, const Attributes given) {
   g = r.add({.type = "Swish", .inputs = {g}, .attributes = {{"alpha", alpha}}});
   if (given.get_or<int64_t>("round_activation", 0) != 0 && a.dtype != DType::f32)
     g = cast(r, cast(r, g, a.dtype), DType::f32);
+  u = expect(r, u, "up", g);  // which is like the gate, and has another reader in any case
   if (beta != 0) u = r.add({.type = "Add", .inputs = {u, number(beta)}});
   return to_type(r, r.add({.type = "Mul", .inputs = {g, u}}), a.dtype);
 }
@@ -93,12 +92,13 @@ ValueId normalised(Rewriter& r, size_t sum, float epsilon) {
     require(!r.has(1), ErrorCode::invalid_graph, "skip is given, norm_scale is missing");
     return r.input(0);
   }
+  const ValueId scale =
+      expect(r, r.input(2), "norm_scale", ValueId::none, {r.attributes().get_or<int64_t>("K", kAnyExtent)});
   if (!r.has(1)) {
-    return r.add(
-        {.type = "SimplifiedLayerNormalization", .inputs = {r.input(0), r.input(2)}, .attributes = attributes});
+    return r.add({.type = "SimplifiedLayerNormalization", .inputs = {r.input(0), scale}, .attributes = attributes});
   }
   const auto made = r.add_all({.type = "SkipSimplifiedLayerNormalization",
-                               .inputs = {r.input(0), r.input(1), r.input(2)},
+                               .inputs = {r.input(0), expect(r, r.input(1), "skip", r.input(0)), scale},
                                .attributes = attributes,
                                .domain = std::string(kOfMicrosoft),
                                .outputs = 4});

@@ -3,6 +3,7 @@
 // com.microsoft.MultiHeadAttention: the Attention of ai.onnx if there is no padding and no buffer.
 // com.microsoft.DecoderMaskedMultiHeadAttention: itself.
 #include "base/error.h"
+#include "lift/expect.h"
 #include "lift/head_attention.h"
 #include "ops/op.h"
 
@@ -74,7 +75,8 @@ void apply_attention(Rewriter& r) {
 void apply_packed_attention(Rewriter& r) {
   check_projection(r, 2);
   const ValueId product = r.add({.type = "MatMul", .inputs = {r.input(0), r.input(1)}});
-  std::vector<ValueId> inputs = split_rows(r, r.add({.type = "Add", .inputs = {product, r.input(2)}}), 1);
+  const ValueId bias = expect(r, r.input(2), "bias", r.input(1), {extent_of(1)});
+  std::vector<ValueId> inputs = split_rows(r, r.add({.type = "Add", .inputs = {product, bias}}), 1);
   inputs.insert(inputs.end(), {ValueId::none, r.input(3), r.input(4)});
   if (r.has(5)) inputs.push_back(r.input(5));
   NodeSpec spec{.type = "PackedMultiHeadAttention", .inputs = std::move(inputs), .domain = "com.microsoft"};

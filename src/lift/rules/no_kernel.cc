@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "lift/rewriter.h"
+#include "lift/expect.h"
 
 namespace retort {
 namespace {
@@ -69,13 +69,20 @@ void is_all_finite(Rewriter& r) {
 
 // Dropout(data + bias) + residual
 void bias_dropout(Rewriter& r) {
-  const ValueId sum = Maker(r)("Add", {r.input(0), r.input(1)});
+  const ValueType data = r.type(0), bias = r.type(1);
+  // One row, or a tensor like data.
+  const bool row = bias.ranked && bias.rank() == 1 && (!data.ranked || data.rank() != 1);
+  const ValueId added = row && data.ranked && data.rank() > 0
+                            ? expect(r, r.input(1), "bias", r.input(0), {extent_of(int64_t(data.rank()) - 1)})
+                        : row ? r.input(1)
+                              : expect(r, r.input(1), "bias", r.input(0));
+  const ValueId sum = expect(r, Maker(r)("Add", {r.input(0), added}), "the sum of data and bias", r.input(0));
   NodeSpec dropout{.type = "Dropout", .inputs = {sum, r.input(3), r.input(4)}, .attributes = r.attributes()};
   while (dropout.inputs.back() == ValueId::none) dropout.inputs.pop_back();
   dropout.outputs = 2;
   const auto made = r.add_all(std::move(dropout));
   ValueId y = made[0];
-  if (r.has(2)) y = Maker(r)("Add", {y, r.input(2)});
+  if (r.has(2)) y = Maker(r)("Add", {y, expect(r, r.input(2), "residual", y)});
   r.replace_output(0, y);
   r.replace_output(1, made[1]);
   r.remove();
@@ -174,16 +181,13 @@ void bias_softmax(Rewriter& r) {
     bias = make("Unsqueeze", {bias, make.list(axes)});
   }
   const ValueId sum = make("Add", {data, bias});
-  const Shape wanted = r.type_of(data).shape, got = r.type_of(sum).shape;
-  for (size_t i = 0; i < size_t(rank); ++i) {
-    require(!is_known(wanted[i]) || !is_known(got[i]) || wanted[i] == got[i], ErrorCode::invalid_argument,
-            "bias of shape {} does not broadcast to data of shape {}", r.graph().dims().text(r.type(1).shape),
-            r.graph().dims().text(wanted));
+  const auto whole = [&](ValueId x) { return expect(r, x, "the sum of data and bias", data, {}, true); };
+  if (axis == rank - 1) {
+    r.replace_output(0, whole(make("Softmax", {sum})));
+  } else {
+    const ValueId rows = make("Softmax", {make("Flatten", {whole(sum)}, {{"axis", axis}})});
+    r.replace_output(0, make("Reshape", {rows, make("Shape", {data})}, {{"allowzero", int64_t(1)}}));
   }
-  const ValueId rows = axis == rank - 1 ? sum : make("Flatten", {sum}, {{"axis", axis}});
-  const ValueId y = make("Softmax", {rows});
-  const bool same = axis == rank - 1 && wanted == got;
-  r.replace_output(0, same ? y : make("Reshape", {y, make("Shape", {data})}, {{"allowzero", int64_t(1)}}));
   r.remove();
 }
 
@@ -192,14 +196,16 @@ void gemma_rotary_embedding(Rewriter& r) {
   require_rank(r, 0, 3);
   for (const size_t i : {1, 2, 3, 4}) require_rank(r, i, 4);
   Maker make(r);
+  const ValueId q = r.input(1), emb = expect(r, r.input(0), "emb", q, {extent_of(0), extent_of(2), extent_of(3)});
   const auto factor = [&](const char* function) {
-    return make("Unsqueeze", {make.cast(make(function, {r.input(0)}), r.type(1).dtype), make.list({1})});
+    return make("Unsqueeze", {make.cast(make(function, {emb}), r.type(1).dtype), make.list({1})});
   };
   const ValueId sine = factor("Sin"), cosine = factor("Cos");
-  for (const size_t i : {0, 1}) {
-    const ValueId x = r.input(1 + 2 * i), turned = r.input(2 + 2 * i);
-    r.replace_output(i, make("Add", {make("Mul", {x, cosine}), make("Mul", {turned, sine})}));
-  }
+  const auto turned = [&](ValueId x, ValueId half) {
+    return make("Add", {make("Mul", {x, cosine}), make("Mul", {half, sine})});
+  };
+  r.replace_output(0, turned(q, expect(r, r.input(2), "q_rot", q)));
+  r.replace_output(1, turned(expect(r, r.input(3), "k", q), expect(r, r.input(4), "k_rot", q)));
   r.remove();
 }
 

@@ -2,7 +2,7 @@
 // Inputs are the learning rate R, the number T of steps so far, and for n tensors n values X, n gradients G and their
 // states.
 #include "base/error.h"
-#include "lift/rewriter.h"
+#include "lift/expect.h"
 
 namespace retort {
 namespace {
@@ -32,13 +32,18 @@ class Step {
   Rewriter& r_;
 };
 
-/// The number of tensors, each of which has `kinds` inputs.
+/// The number of tensors, each of which has `kinds` inputs of one shape. R and T are scalars.
 size_t tensors(Rewriter& r, size_t kinds) {
   const size_t inputs = r.node().inputs.size(), count = inputs > 2 ? (inputs - 2) / kinds : 0;
   require(count > 0 && inputs == 2 + count * kinds, ErrorCode::invalid_graph,
           "{} inputs; expected 2 and {} for each tensor", inputs, kinds);
   require(r.node().outputs.size() <= count * (kinds - 1), ErrorCode::invalid_graph, "{} outputs, {} are made",
           r.node().outputs.size(), count * (kinds - 1));
+  const ValueId scalar = r.constant(Tensor::of<int64_t>({}, {0}));
+  for (size_t i = 0; i < inputs; ++i) {
+    const ValueId like = i < 2 ? scalar : r.input(2 + (i - 2) % count);
+    r.set_input(i, expect(r, r.input(i), cat("input {}", i), like));
+  }
   return count;
 }
 

@@ -93,8 +93,11 @@ struct PackedMultiHeadAttention {
   /// The first row of each sequence, and the end of the last one.
   std::span<const int32_t> starts(const RunContext& c, const Sizes& s) const {
     const auto given = c.input<int32_t>(kStarts), offsets = c.input<int32_t>(kOffsets);
-    require(given.front() == 0 && size_t(given.back()) == s.tokens && std::is_sorted(given.begin(), given.end()),
-            ErrorCode::invalid_argument,
+    const auto falls = size_t(std::is_sorted_until(given.begin(), given.end()) - given.begin());
+    if (falls < given.size())
+      fail(ErrorCode::invalid_argument, "cumulative_sequence_length {} is {}, after {}; it must not fall", falls,
+           given[falls], given[falls - 1]);
+    require(given.front() == 0 && size_t(given.back()) == s.tokens, ErrorCode::invalid_argument,
             "cumulative_sequence_length goes from {} to {}; it must rise from 0 to the number of tokens, {}",
             given.front(), given.back(), s.tokens);
     for (size_t b = 0; b + 1 < given.size(); ++b) {

@@ -117,8 +117,9 @@ TEST(PackedMultiHeadAttention, ChecksItsInputs) {
   expect(error({x, x, x, kNone, places, begins, random({2, 3, 2, 3})}), "attention_bias has shape [2,3,2,3]");
   expect(error({x, x, x, kNone, places, i32({3}, {1, 1, 3})}), "goes from 1 to 3");
   expect(error({x, x, x, kNone, places, i32({3}, {0, 1, 2})}), "the number of tokens, 3");
-  expect(error({x, x, x, kNone, places, i32({3}, {0, 4, 3})}), "must rise from 0");
-  expect(error({x, x, x, kNone, places, i32({3}, {0, -1, 3})}), "must rise from 0");
+  expect(error({x, x, x, kNone, places, i32({3}, {0, 4, 3})}),
+         "cumulative_sequence_length 2 is 3, after 4; it must not fall");
+  expect(error({x, x, x, kNone, places, i32({3}, {0, -1, 3})}), "cumulative_sequence_length 1 is -1, after 0");
   expect(error({x, x, x, kNone, places, i32({3}, {0, 0, 3})}), "sequence 1 has 3 tokens");
   expect(error({x, x, x, kNone, i32({2, 2}, {0, 1, 3, 2}), begins}), "token_offset 1 is 1, expected 2");
   expect(error({x, x, x, kNone, i32({2, 2}, {0, 2, 3, 4}), begins}),
