@@ -51,7 +51,7 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   optimize(*model.graph, passes);
 }
 
-// retort.Expect is no operator of ONNX. A Reshape to the shape of another value, which is expected, fails if the numbers of
+// ONNX has no operator like retort.Expect. A Reshape to the shape of another value, which is expected, fails if the numbers of
 // elements differ.
 void spell_expectations(Graph& graph) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
