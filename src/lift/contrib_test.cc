@@ -292,9 +292,14 @@ TEST(Contrib, OptimisersAreArithmetic) {
 }
 
 TEST(Contrib, SparseInitializersAreDenseFactors) {
-  EXPECT_EQ(microsoft("SparseToDenseMatMul", {f32({2, 3}), f32({4, 3})}, {{"transB", int64_t(1)}, {"alpha", 2.0f}}),
-            "%0 = Transpose(x1) perm=[1,0]\n%1 = MatMul(x0, %0)\ny = Mul(%1, 2f)\n");
-  EXPECT_THROW(microsoft("SparseToDenseMatMul", {f32({2}), f32({2, 3})}), Error);
+  const auto product = [](Input a) {
+    return microsoft("SparseToDenseMatMul", {std::move(a), f32({4, 3})}, {{"transB", int64_t(1)}, {"alpha", 2.0f}});
+  };
+  const std::string lifted = product(Tensor::of<float>({2, 3}, {1, 0, 0, 0, 2, 0}));
+  EXPECT_TRUE(lifted.starts_with("%0 = Transpose(x1) perm=[1,0]\n%1 = MatMul(")) << lifted;
+  EXPECT_TRUE(lifted.ends_with(", %0)\ny = Mul(%1, 2f)\n")) << lifted;
+  EXPECT_THROW(product(Tensor::of<float>({2}, {1, 0})), Error);
+  EXPECT_THROW(product(f32({2, 3})), Error);  // computed, so it is dense
 }
 
 TEST(Contrib, ThoseOfOtherProcessors) {

@@ -13,18 +13,15 @@ using namespace lift_testing;  // NOLINT: the words of these tests
 using onnx::OperatorForm;
 using onnx::OperatorSchema;
 
-/// The type that a type parameter allows, or does not allow.
-std::optional<DType> type_of(const OperatorSchema& schema, const OperatorSchema::Port& port, bool allowed) {
-  for (const auto& parameter : schema.parameters) {
-    if (parameter.name != port.parameter) continue;
-    for (int t = 1; t < kDTypeCount; ++t) {
-      std::string name(dtype_name(DType(t)));
-      name = cat("tensor({})", name == "float32" ? "float" : name == "float64" ? "double" : name);
-      const bool found = std::ranges::any_of(parameter.types, [&](const char* one) { return name == one; });
-      const bool any =
-          std::ranges::any_of(parameter.types, [&](std::string_view one) { return one.starts_with("tensor"); });
-      if (any && found == allowed) return DType(t);
-    }
+/// A type of tensors that an input allows, or does not allow; none if it takes no tensors.
+std::optional<DType> type_of(const OperatorSchema::Port& port, bool allowed) {
+  const auto is_tensor = [](std::string_view one) { return one.starts_with("tensor"); };
+  if (!std::ranges::any_of(port.types, is_tensor)) return std::nullopt;
+  for (int t = 1; t < kDTypeCount; ++t) {
+    const std::string_view name = dtype_name(DType(t));
+    const std::string text = cat("tensor({})", name == "float32" ? "float" : name == "float64" ? "double" : name);
+    const bool found = std::ranges::any_of(port.types, [&](const char* one) { return text == one; });
+    if (found == allowed) return DType(t);
   }
   return std::nullopt;
 }
@@ -69,10 +66,8 @@ std::optional<Whole> whole(const LiftRule& rule) {
   if (!schema || type == "Constant" || type == "Gradient") return std::nullopt;  // which check themselves
   Whole w{domain, type, version, *schema, {}, {}};
   for (const auto& port : schema->inputs) {
-    const auto dtype = type_of(*schema, port, true);
-    const bool list = std::ranges::any_of(schema->parameters, [&](const auto& p) {
-      return p.name == port.parameter && std::string_view(p.types.front()).starts_with("seq");
-    });
+    const auto dtype = type_of(port, true);
+    const bool list = std::string_view(port.types.front()).starts_with("seq");
     const ValueType tensor = ValueType::tensor(dtype.value_or(DType::f32));
     w.inputs.push_back(list ? ValueType::sequence_of(tensor) : tensor);
   }
@@ -126,11 +121,11 @@ TEST(Form, RequiredAttributesAreMissingOrOfAnotherKind) {
 TEST(Form, InputsHaveTypesThatTheDefinitionExcludes) {
   each_rule([](const Whole& w) {
     for (size_t i = 0; i < w.schema.inputs.size(); ++i) {
-      const auto wrong = type_of(w.schema, w.schema.inputs[i], false);
+      const auto wrong = type_of(w.schema.inputs[i], false);
       if (!wrong) continue;
       Whole other = w;
       other.inputs[i] = ValueType::tensor(*wrong);
-      other.expect_told(cat("input {} is of type {}", i, dtype_name(*wrong)));
+      other.expect_told(cat("input {} ({}) is of type {}", i, w.schema.inputs[i].name, dtype_name(*wrong)));
     }
     return w.schema.inputs.size();
   });
@@ -144,7 +139,7 @@ TEST(Form, UnknownAttributesAndTooManyInputs) {
   gate.expect_told("unrecognised attribute 'limits'; use 'limit', or remove it");
   gate.attributes = {};
   gate.inputs[1] = f32({2, 3});
-  gate.expect_told("input 1 is of type float32, but an earlier one of the same constraint T is of type float16");
+  gate.expect_told("input 1 (up) is of type float32, but an earlier one of the same constraint T is of type float16");
   gate.inputs = {half, half, half};
   gate.expect_told("has 3 inputs, but the operator takes 2");
 }

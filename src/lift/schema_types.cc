@@ -52,10 +52,13 @@ std::string shown(std::span<const char* const> types) {
 }
 
 [[noreturn]] void fail_type(const Graph& graph, size_t i, const Port& port, const ValueType& type) {
-  const bool castable = type.is_tensor() && std::string_view(port.types.front()).starts_with("tensor(");
+  const bool takes_tensors = std::string_view(port.types.front()).starts_with("tensor(");
+  const bool castable = takes_tensors && type.is_tensor();
   fail(ErrorCode::invalid_graph, "input {} ({}) is of type {}, but the operator takes {} there; {}", i, port.name,
        castable ? std::string(dtype_name(type.dtype)) : type_text(graph, type), shown(port.types),
-       castable ? "cast it" : "give such a value");
+       castable        ? "cast it"
+       : takes_tensors ? "give such a tensor"
+                       : "give such a value");
 }
 
 }  // namespace
