@@ -117,7 +117,10 @@ void check_narrow(const NarrowCase& c) {
 TEST(GemmNarrow, SameBitsForAnyRows) {
   for (size_t m = 1; m <= 66; ++m) {
     for (const size_t n : {7, 32, 33, 75, 128}) {
-      for (const size_t k : {1, 3, 8, 67, 261}) check_narrow({.m = m, .n = n, .k = k, .transposed = m % 2 == 0});
+      for (const size_t k : {1, 3, 8, 67, 261}) {
+        if (m > 24 && (m + n + k) % 3 != 0) continue;  // the same blocks once more
+        check_narrow({.m = m, .n = n, .k = k, .transposed = m % 2 == 0});
+      }
     }
   }
 }
