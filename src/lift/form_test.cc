@@ -67,9 +67,10 @@ std::optional<Whole> whole(const LiftRule& rule) {
   Whole w{domain, type, version, *schema, {}, {}};
   for (const auto& port : schema->inputs) {
     const auto dtype = type_of(port, true);
-    const bool list = std::string_view(port.types.front()).starts_with("seq");
+    const std::string_view front = port.types.front();
     const ValueType tensor = ValueType::tensor(dtype.value_or(DType::f32));
-    w.inputs.push_back(list ? ValueType::sequence_of(tensor) : tensor);
+    w.inputs.push_back(front.starts_with("seq") ? ValueType::sequence_of(tensor) : tensor);
+    if (front.starts_with("sparse")) w.inputs.back() = ValueType{.kind = ValueType::Kind::sparse, .dtype = DType::f32};
   }
   if (const OperatorForm* form = onnx::operator_form(domain, type, version)) {
     for (const auto& a : form->attributes) {
