@@ -245,6 +245,8 @@ TEST(Lift, OpsetsAreTheOldestThatHaveTheForms) {
   EXPECT_EQ(opsets(7, "Relu", {f32({2})}, {{"", 7}, {"x", 3}}), (Opsets{{"", 7}, {"x", 3}}));
   EXPECT_EQ(opsets(9, "ReduceSum", {f32({2})}, {{"", 9}}), (Opsets{{"", 13}}));
   EXPECT_EQ(opsets(20, "Gelu", {f32({2})}), (Opsets{{"", 20}}));
+  const Input codes{ValueType::tensor(DType::u4, Shape{2})};  // which DequantizeLinear takes since 21
+  EXPECT_EQ(opsets(21, "DequantizeLinear", {codes, f32({})}), (Opsets{{"", 21}}));
   EXPECT_EQ(opsets(11, "Softmax", {f32({2, 3, 4})}, {{"", 11}}), (Opsets{{"", 14}}));  // Reshape with allowzero
 }
 

@@ -31,7 +31,7 @@ std::string schema_text(const ValueType& type) {
     case Kind::optional:
       return cat("optional({})", inner);
     case Kind::map:
-      return cat("map({}, {})", element_text(type.key), inner);
+      return cat("map({}, {})", element_text(type.key), element_text(type.element ? type.element->dtype : type.dtype));
     default:
       return "";
   }
@@ -61,7 +61,24 @@ std::string shown(std::span<const char* const> types) {
                        : "give such a value");
 }
 
+// True if the type is not known. A sparse initializer of the model is a dense constant here.
+bool allows(const Graph& graph, ValueId value, const Port& port) {
+  const ValueType& type = graph.value(value).type;
+  const std::string text = schema_text(type);
+  const auto has = [&](std::string_view wanted) { return std::ranges::count(port.types, wanted) > 0; };
+  return text.empty() || has(text) || (type.is_tensor() && graph.constant(value) && has(cat("sparse_{}", text)));
+}
+
 }  // namespace
+
+bool schema_allows(const Graph& graph, const Node& node, int version) {
+  const std::vector<Port> ports = onnx::operator_inputs(node.domain, node.type, version);
+  for (size_t i = 0; !ports.empty() && i < node.inputs.size() - node.captures; ++i) {
+    const Port& port = ports[std::min(i, ports.size() - 1)];
+    if (node.inputs[i] != ValueId::none && !allows(graph, node.inputs[i], port)) return false;
+  }
+  return true;
+}
 
 void check_schema_types(const Graph& graph, const Node& node) {
   if (node.version == 0) return;  // a node of the engine
@@ -73,10 +90,7 @@ void check_schema_types(const Graph& graph, const Node& node) {
     const ValueType& type = graph.value(node.inputs[i]).type;
     const std::string text = schema_text(type);
     if (text.empty()) continue;
-    const auto allows = [&](std::string_view wanted) { return std::ranges::count(port.types, wanted) > 0; };
-    // A sparse initializer of the model is a dense constant here.
-    const bool dense = type.is_tensor() && graph.constant(node.inputs[i]) && allows(cat("sparse_{}", text));
-    if (!dense && !allows(text)) fail_type(graph, i, port, type);
+    if (!allows(graph, node.inputs[i], port)) fail_type(graph, i, port, type);
     if (port.mixed || port.parameter.empty()) continue;
     const auto first = std::ranges::find(ports, port.parameter, &Port::parameter) - ports.begin();
     if (!bound[size_t(first)]) bound[size_t(first)] = &type;

@@ -9,4 +9,7 @@ namespace retort {
 /// without a schema are not checked.
 void check_schema_types(const Graph& graph, const Node& node);
 
+/// Whether the operator takes inputs of the node's types in this version of its domain; true if it has no schema.
+bool schema_allows(const Graph& graph, const Node& node, int version);
+
 }  // namespace retort
