@@ -43,6 +43,13 @@ def group_norm(case):
         case.input("T", (1, 3, 3, 4))
 
 
+@example("com.microsoft:BiasAdd")
+def bias_add(case):
+    case.input("T", (2, 3, 4))
+    case.input("T", (4,))
+    case.input("T", (2, 3, 4))
+
+
 @example("com.microsoft:RelativePositionBias")
 def relative_position_bias(case):
     case.attr("max_distance", 16)
