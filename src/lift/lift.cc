@@ -184,6 +184,7 @@ class Lifting {
  private:
   void node(Graph& graph, NodeId id, const std::string& name);
   void infer_or_defer(Graph& graph, NodeId id, const std::string& name);
+  bool takes_types(const Graph& graph, const Node& node, const std::string& name);
   void try_node(Graph& graph, NodeId id);
   bool can_run(const Node& node) const;
   bool depends_on_missing(const Graph& graph, const Node& node) const;
@@ -228,8 +229,6 @@ void Lifting::infer_or_defer(Graph& graph, NodeId id, const std::string& name) {
 void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
   const int version = graph.node(id).version;
   auto custom = external_ ? external_->find(graph.node(id).domain, graph.node(id).type, version) : nullptr;
-  // Before anything else: what a wrong type leads to may be reported as another mistake, or only in a run.
-  if (!custom && is_own(graph.node(id))) check_schema_types(graph, graph.node(id));
   custom ? resolve_external(graph, graph.node(id), std::move(custom)) : resolve_own(graph, id, logger_);
   if (graph.node(id).dead) return;
   const size_t before = missing_.size();
@@ -242,9 +241,22 @@ void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
   graph.node(id).version = 0;
 }
 
+// Before anything else: what a wrong type leads to may be reported as another mistake, or only in a run.
+bool Lifting::takes_types(const Graph& graph, const Node& node, const std::string& name) {
+  const bool custom = external_ && external_->find(node.domain, node.type, node.version);
+  try {
+    if (!custom && is_own(node)) check_schema_types(graph, node);
+    return true;
+  } catch (const Error& e) {
+    missing_.add(node, name, in_node(e, name, node.version));
+    return false;
+  }
+}
+
 void Lifting::try_node(Graph& graph, NodeId id) {
   check_loading();
   const std::string name = describe(graph, graph.node(id));
+  if (!takes_types(graph, graph.node(id), name)) return skip(graph, graph.node(id));
   const Node before{.domain = graph.node(id).domain, .type = graph.node(id).type, .version = graph.node(id).version};
   try {
     node(graph, id, name);

@@ -25,16 +25,18 @@ function(retort_recipes)
   set(dir ${CMAKE_SOURCE_DIR}/src/passes)
   retort_table(rule_table "extern const Rules rules_@name@;" "&rules_@name@" ${dir}/rules/*.cc ${recipes}/src/passes/rules/*.cc)
 
-  # The tests that run what examples register.
+  # The tests that run what examples register, and the examples of all other rules: one test wants that each pass has
+  # one. Their objects are linked alone, so they are compiled alone.
   set(generic)
-  foreach(test IN ITEMS ops_test/src/ops/generic_test ops_test/src/ops/op_test passes_test/src/passes/rule_examples_test
-                        passes_test/src/passes/rule_order_test session_test/src/session/engine_tests/optimizer_test
-                        session_test/src/session/engine_tests/optimizer_examples_test)
-    string(REGEX MATCH "^([a-z_]+)/(.*)$" all ${test})
+  file(GLOB rules RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/passes/rules/*_test.cc)
+  list(TRANSFORM rules PREPEND session_test/)
+  foreach(test IN ITEMS ops_test/src/ops/generic_test.cc ops_test/src/ops/op_test.cc passes_test/src/passes/rule_examples_test.cc
+                        passes_test/src/passes/rule_order_test.cc session_test/src/session/engine_tests/optimizer_test.cc
+                        session_test/src/session/engine_tests/optimizer_examples_test.cc ${rules})
+    string(REGEX MATCH "^([a-z_]+)/(.*)\\.cc$" all ${test})
     list(APPEND generic "$<FILTER:$<TARGET_OBJECTS:${CMAKE_MATCH_1}>,INCLUDE,/${CMAKE_MATCH_2}\\.cc>")
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_2}.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endforeach()
-  # The examples of all other rules: one test wants that each pass has one.
-  list(APPEND generic "$<FILTER:$<TARGET_OBJECTS:session_test>,INCLUDE,/src/passes/rules/[a-z_0-9]+_test\\.cc>")
   add_executable(recipes_test ${CMAKE_SOURCE_DIR}/tests/recipes/main.cc ${sources} ${generic} ${recipes}/abi/tables.cc
                  ${recipes}/abi/layout_test.cc ${recipes}/abi/slots_test.cc)
   target_include_directories(recipes_test PRIVATE ${recipes}/include ${recipes} ${recipes}/src)

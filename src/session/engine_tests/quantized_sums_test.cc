@@ -121,7 +121,7 @@ struct Filters {
   int zero = 0;  ///< of the filters
   bool saturates = true;
 };
-constexpr int64_t kSize = 6;
+constexpr int64_t kImageSize = 6;
 constexpr int kImageZero = 200, kResultZero = 100;
 constexpr float kScale = 1.0f / 1024;  // a power of two, so that scaled sums are exact
 
@@ -131,14 +131,15 @@ std::vector<uint8_t> convolved(const Filters& f, const Tensor& x, const Tensor& 
   std::vector<uint8_t> y;
   const int64_t depth = f.channels / f.group;
   for (int64_t o = 0; o < f.outputs; ++o) {
-    for (int64_t p = 0; p < kSize * kSize; ++p) {
+    for (int64_t p = 0; p < kImageSize * kImageSize; ++p) {
       Pairs pairs;
       for (int64_t tap = 0; tap < 9; ++tap) {
-        const int64_t row = p / kSize + tap / 3 - 1, column = p % kSize + tap % 3 - 1;
-        const bool outside = row < 0 || row >= kSize || column < 0 || column >= kSize;
+        const int64_t row = p / kImageSize + tap / 3 - 1, column = p % kImageSize + tap % 3 - 1;
+        const bool outside = row < 0 || row >= kImageSize || column < 0 || column >= kImageSize;
         for (int64_t c = 0; c < depth; ++c) {
           const int64_t channel = o / (f.outputs / f.group) * depth + c;
-          pairs.u.push_back(outside ? kImageZero : x.data<uint8_t>()[(channel * kSize + row) * kSize + column]);
+          pairs.u.push_back(outside ? kImageZero
+                                    : x.data<uint8_t>()[(channel * kImageSize + row) * kImageSize + column]);
           pairs.s.push_back(w.data<int8_t>()[(o * depth + c) * 9 + tap]);
         }
       }
@@ -151,7 +152,7 @@ std::vector<uint8_t> convolved(const Filters& f, const Tensor& x, const Tensor& 
 
 TEST_P(QuantizedConvolutions, FollowTheRule) {
   const Filters& f = GetParam();
-  const Tensor x = codes<uint8_t>({1, f.channels, kSize, kSize}, 3);
+  const Tensor x = codes<uint8_t>({1, f.channels, kImageSize, kImageSize}, 3);
   const Tensor w = codes<int8_t>({f.outputs, f.channels / f.group, 3, 3}, 4);
   TestGraph t;
   const auto constant = [&](const char* name, const Tensor& value) { return t.g.add_constant(name, value); };
