@@ -302,6 +302,11 @@ TEST(Lift, ErrorsSayWhatToDo) {
       std::string::npos);
 }
 
+TEST(Lift, AScalarIsNoMatrixWhateverItIsMultipliedWith) {
+  const auto g = graph_of(13, "MatMul", {ValueType::tensor(DType::f32), Tensor::of<float>({}, {1})});
+  EXPECT_NE(message(g, ErrorCode::fail).find("B is a scalar"), std::string::npos);
+}
+
 TEST(Lift, AnUnknownOperatorOfANewerOpsetIsToldWithTheNewestKnownOne) {
   const auto why = [](int opset) {
     try {
