@@ -16,7 +16,7 @@ namespace retort {
 namespace {
 
 // Gives a named extent of the model's inputs its number, in every type of the graph outside of bodies. A negative number
-// makes it an extent that is not known and has no name, like one that the file says nothing about.
+// makes it an extent that is not known and has no name, as if the file did not have it.
 void set_symbol(Graph& graph, Dim symbol, int64_t extent) {
   for (size_t i = 0; i < graph.value_count(); ++i) {
     Shape& shape = graph.value(ValueId(i)).type.shape;

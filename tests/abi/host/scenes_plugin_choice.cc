@@ -312,7 +312,7 @@ SCENE(choice, selected_twice) {
   }
 }
 
-// Ports whose reader or maker is a plug-in that works in the memory of the host; those that nobody reads or makes.
+// Ports whose reader or maker is a plug-in that works in the memory of the host; those that no node reads or makes.
 SCENE(choice, ports_of_each_kind) {
   offer(s, {"a:cpu:none"});
   const Maker model = Maker()
