@@ -21,7 +21,7 @@ std::optional<DType> type_of(const OperatorSchema::Port& port, bool allowed) {
     const std::string_view name = dtype_name(DType(t));
     const std::string text = cat("tensor({})", name == "float32" ? "float" : name == "float64" ? "double" : name);
     const bool found = std::ranges::any_of(port.types, [&](const char* one) { return text == one; });
-    if (found == allowed) return DType(t);
+    if (found == allowed && (found || DType(t) != DType::bf16)) return DType(t);  // which is taken where float16 is
   }
   return std::nullopt;
 }

@@ -69,6 +69,14 @@ bool allows(const Graph& graph, ValueId value, const Port& port) {
   return text.empty() || has(text) || (type.is_tensor() && graph.constant(value) && has(cat("sparse_{}", text)));
 }
 
+// Operators take bfloat16 wherever they take float16, also in versions and definitions that do not have it.
+bool takes(const Graph& graph, ValueId value, const Port& port) {
+  if (allows(graph, value, port)) return true;
+  const ValueType& type = graph.value(value).type;
+  return type.is_tensor() && type.dtype == DType::bf16 &&
+         std::ranges::count(port.types, std::string_view("tensor(float16)")) > 0;
+}
+
 }  // namespace
 
 bool schema_allows(const Graph& graph, const Node& node, int version) {
@@ -90,7 +98,7 @@ void check_schema_types(const Graph& graph, const Node& node) {
     const ValueType& type = graph.value(node.inputs[i]).type;
     const std::string text = schema_text(type);
     if (text.empty()) continue;
-    if (!allows(graph, node.inputs[i], port)) fail_type(graph, i, port, type);
+    if (!takes(graph, node.inputs[i], port)) fail_type(graph, i, port, type);
     if (port.mixed || port.parameter.empty()) continue;
     const auto first = std::ranges::find(ports, port.parameter, &Port::parameter) - ports.begin();
     if (!bound[size_t(first)]) bound[size_t(first)] = &type;

@@ -6,7 +6,7 @@ namespace retort {
 
 /// Throws if the type of an input is not one of its schema (invalid_graph), or if inputs of one type parameter have
 /// different types (fail, as in ONNX Runtime). `node` has the form of the model. Inputs of unknown type and nodes
-/// without a schema are not checked.
+/// without a schema are not checked. bfloat16 is taken wherever float16 is.
 void check_schema_types(const Graph& graph, const Node& node);
 
 /// Whether the operator takes inputs of the node's types in this version of its domain; true if it has no schema.

@@ -47,7 +47,9 @@ TEST(SchemaTypes, AreThoseOfTheVersion) {
       {"", "OneHot", 11, {flag, i64, f32}, "input 0 (indices) is of type bool"},
       {"", "OneHot", 11, {i64, text, f32}, "input 1 (depth) is of type string"},
       {"", "Reshape", 5, {f32, f32}, "input 1 (shape) is of type float32, but the operator takes int64 there; cast it"},
-      {"", "Relu", 6, {half}, "input 0 (X) is of type bfloat16, but the operator takes float16, float32, float64"},
+      {"", "Relu", 6, {i64}, "input 0 (X) is of type int64, but the operator takes float16, float32, float64"},
+      {"", "Relu", 6, {half}, ""},  // wherever float16 is taken
+      {"", "Range", 11, {half, half, half}, "input 0 (start) is of type bfloat16"},
       {"", "Relu", 13, {half}, ""},
       {"", "SequenceLength", 11, {f32}, "input 0 (input_sequence) is of type float32"},
       {"", "Add", 14, {texts, f32}, "input 0 (A) is of type seq(string[...]), but the operator takes"},

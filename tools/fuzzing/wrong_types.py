@@ -82,7 +82,7 @@ def kind(theirs, ours):
 def sweep(fuzzer, operator):
     """Prints the findings of an operator and returns their counts."""
     cases = [changed(case, i, text) for case in bases(fuzzer, operator) for i, given in enumerate(case.inputs) if given
-             for text in TYPES if text != type_text(given)]
+             for text in TYPES if text not in (type_text(given), "tensor(bfloat16)")]  # which Retort takes wherever float16 is
     counts = collections.Counter()
     for at in range(0, len(cases), BATCH):
         batch = [(case.number, *model.build(case)) for case in cases[at:at + BATCH]]
