@@ -51,8 +51,8 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
   optimize(*model.graph, passes);
 }
 
-// ONNX has no operator like retort.Expect. A Reshape to the shape of another value, which is expected, fails if the numbers of
-// elements differ.
+// ONNX has no operator like retort.Expect. In its place comes a Reshape to the shape that is expected, which fails if the
+// numbers of elements differ, or an Identity, if the shape is known or only some extents are expected.
 void spell_expectations(Graph& graph) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {

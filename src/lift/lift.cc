@@ -194,6 +194,7 @@ class Lifting {
   const ExternalOps* external_;
   const Logger* logger_;
   MissingOperators& missing_;
+  SchemaTypes schema_types_;
   size_t depth_ = 0;  ///< of bodies, which may never run
   std::set<std::pair<const Graph*, NodeId>> skipped_;
   std::set<std::pair<const Graph*, ValueId>> unmade_;  ///< outputs of skipped nodes
@@ -245,7 +246,7 @@ void Lifting::node(Graph& graph, NodeId id, const std::string& name) {
 bool Lifting::takes_types(const Graph& graph, const Node& node, const std::string& name) {
   const bool custom = external_ && external_->find(node.domain, node.type, node.version);
   try {
-    if (!custom && is_own(node)) check_schema_types(graph, node);
+    if (!custom && is_own(node)) schema_types_.check(graph, node);
     return true;
   } catch (const Error& e) {
     missing_.add(node, name, in_node(e, name, node.version));

@@ -23,8 +23,8 @@ bool is_liftable(const std::string& domain, const std::string& type);
 /// Only turns Constant nodes into constants of their graph, including bodies; everything else keeps its form.
 void lift_constants(Graph& graph);
 
-/// The operator sets that a lifted graph must import: the oldest in which its nodes have their present meaning, but
-/// none older than those of `opsets`, its model's.
+/// The operator sets that a lifted graph must import: the oldest in which its nodes have their present meaning
+/// and take the types that they have, but none older than those of `opsets`, its model's.
 std::map<std::string, int> lifted_opsets(const Graph& graph, std::map<std::string, int> opsets);
 
 }  // namespace retort

@@ -3,7 +3,6 @@
 #include "lift/lift.h"
 #include "lift/rewriter.h"
 #include "lift/schema_types.h"
-#include "onnx/operator_schemas.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -22,20 +21,11 @@ int form_version(const OpDef& op) {
   return version;
 }
 
-/// The first version from `version` on that takes the types of the node's inputs; `version` if none does.
-int typed_version(const Graph& graph, const Node& node, int version) {
-  if (schema_allows(graph, node, version)) return version;
-  for (const int newer : onnx::operator_versions(node.domain, node.type)) {
-    if (newer > version && schema_allows(graph, node, newer)) return newer;
-  }
-  return version;
-}
-
 void raise_opsets(const Graph& graph, std::map<std::string, int>& opsets) {
   for (NodeId id : graph.order()) {
     const Node& n = graph.node(id);
     int& version = opsets.try_emplace(n.domain, 1).first->second;
-    if (n.op) version = typed_version(graph, n, std::max(version, form_version(*n.op)));
+    if (n.op) version = version_for_types(graph, n, std::max(version, form_version(*n.op)));
     if (n.attributes.find("allowzero")) version = std::max(version, 14);  // of Reshape; the lift itself sets it
     for (const Body& b : n.bodies) raise_opsets(*b.graph, opsets);
   }

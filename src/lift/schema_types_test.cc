@@ -24,7 +24,7 @@ std::string told(const Row& row, ErrorCode& code) {
   for (const ValueType& t : row.inputs) inputs.push_back(g.add_value(cat("x{}", inputs.size()), t));
   const NodeId id = g.add({.type = row.type, .inputs = inputs, .domain = row.domain, .version = row.version});
   try {
-    check_schema_types(g, g.node(id));
+    SchemaTypes().check(g, g.node(id));
   } catch (const Error& e) {
     code = e.code();
     return e.message();

@@ -50,7 +50,8 @@ class Schemas {
       std::string_view line = next(text, '\n');
       if (line.find('\t') == line.npos) {
         auto& set = sets_.emplace_back();
-        for (const std::string_view type : split(line, ' ')) set.push_back(types_[size_t(number(type))]);
+        set.reserve(size_t(std::ranges::count(line, ' ')) + 1);
+        while (!line.empty()) set.push_back(types_[size_t(number(next(line, ' ')))]);
         continue;
       }
       for (const auto cell : kCells) {

@@ -9,7 +9,7 @@ struct MatMul {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     // A constant B is packed even if the rank of A is unknown.
-    require(!c.ranked(1) || c.rank(1) > 0, ErrorCode::invalid_argument, "B is a scalar, expected a matrix or a vector");
+    require(!c.ranked(1) || c.rank(1) > 0, ErrorCode::invalid_argument, "a scalar cannot be multiplied as a matrix");
     c.set(0, c.dtype(0), infer_matmul(c.dims(), c.shape(0), c.shape(1)));
   }
   Cost cost(const CostContext& c) const { return product_cost(c, c.extent(0, -1)); }
