@@ -8,7 +8,7 @@ import re
 
 import rooms
 
-ROOM = re.compile(r"^retort_room\((\w+)(?:\s+LOADS)?\s+TOGETHER \d+", re.M)
+ROOM = re.compile(r"^retort_room\((\w+)(?:\s+LOADS)?(\s+TOGETHER \d+)?(\s+TESTS_ALONE)?", re.M)
 APPS = "apps/retort/"  # cmake/apps.cmake compiles these together
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 TYPE = re.compile(rf"^(?:template\s*<.*?>\s*)?{rooms.KIND}\s+(\w+)", re.S)
@@ -43,8 +43,8 @@ def statements(code):
             head += ch
 
 
-def parameter_types(text):
-    """The parameters of a function without their names and defaults."""
+def parts_of(text):
+    """The parts between commas that are in no brackets."""
     parts, depth = [""], 0
     for ch in text:
         depth += (ch in "<({[") - (ch in ">)}]")
@@ -52,38 +52,49 @@ def parameter_types(text):
             parts.append("")
         else:
             parts[-1] += ch
-    return tuple(re.sub(r"\s+", "", re.sub(r"(?<=[\s&*>])\w+(?:\[\d*\])?\s*$", "", part.split("=")[0].strip())) for part in parts)
+    return parts
 
 
-def key_of(statement):
-    """The kind and name that must be unique; None for other statements."""
+def parameter_types(text):
+    """The parameters of a function without their names and defaults."""
+    return tuple(re.sub(r"\s+", "", re.sub(r"(?<=[\s&*>])\w+(?:\[\d*\])?\s*$", "", part.split("=")[0].strip())) for part in parts_of(text))
+
+
+def keys_of(statement):
+    """The kinds and names that must be unique."""
     declares = statement.endswith(";")
-    for pattern in (TYPE, CONSTANT):
-        found = pattern.match(statement)
-        if found:
-            return None if pattern is TYPE and declares else ("", found[1])
+    found = TYPE.match(statement)
+    if found:
+        return [] if declares else [("", found[1])]
+    found = CONSTANT.match(statement)
+    if found:
+        more = (re.match(r"\s*(\w+)\s*=", part) for part in parts_of(statement[found.end():])[1:])
+        return [("", found[1]), *(("", m[1]) for m in more if m)]
     found = FUNCTION.match(statement)
     if not found or declares:
-        return None
-    return re.sub(r"\s+", " ", found[1]), found[2] + "(" + ", ".join(parameter_types(found[3])) + ")"
+        return []
+    return [(re.sub(r"\s+", " ", found[1]), found[2] + "(" + ", ".join(parameter_types(found[3])) + ")")]
 
 
-def group_of(path, together):
+def group_of(path, together, tests_together):
     """The group of files that this one is compiled with; None if it is compiled alone."""
-    if not path.endswith(".cc") or re.search(r"_test(?:ing)?\.cc$", path):
+    if not path.endswith(".cc") or path.endswith("_testing.cc"):
         return None
+    room = rooms.room_of(path)
+    if path.endswith("_test.cc"):
+        return f"src/{room}/*_test.cc" if room in tests_together else None
     if path.startswith(APPS):
         return APPS
-    room = rooms.room_of(path)
     return f"src/{room}/" if room in together else None
 
 
 def complaints(texts, cmake):
     """`texts`: {path: text} of sources, `cmake`: the root CMakeLists.txt."""
-    together, first = set(ROOM.findall(cmake)), {}
+    listed, first = ROOM.findall(cmake), {}
+    together, tests_together = {room for room, several, _ in listed if several}, {room for room, _, alone in listed if not alone}
     for path, text in sorted(texts.items()):
-        group = group_of(path, together)
-        for key in dict.fromkeys(filter(None, map(key_of, statements(rooms.code_of(text))))) if group else ():
+        group = group_of(path, together, tests_together)
+        for key in dict.fromkeys(key for s in statements(rooms.code_of(text)) for key in keys_of(s)) if group else ():
             other = first.setdefault((group, *key), path)
             if other != path:
                 yield f"{path} and {other} both define {key[1]}, and files of {group} are compiled together; rename one of them"

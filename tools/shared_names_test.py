@@ -4,7 +4,7 @@ import unittest
 
 import shared_names
 
-CMAKE = "retort_room(base)\nretort_room(passes LOADS TOGETHER 12 USES base)\n"
+CMAKE = "retort_room(base)\nretort_room(ops TOGETHER 20 TESTS_ALONE USES base)\nretort_room(passes LOADS TOGETHER 12 USES base)\n"
 
 
 def unnamed(*lines):
@@ -18,6 +18,7 @@ class SharedNames(unittest.TestCase):
     def test_what_the_compiler_would_refuse(self):
         for a, b in (("struct A { int x; };", "class A final {};"),
                      ("constexpr int kA = 1;", "constexpr size_t kA[] = {1, 2};"),
+                     ("constexpr int kA = f(1, 2), kB = 2;", "const int kB = 3;"),
                      ("int f(const Graph& g, size_t n = 3) { return n; }", "bool f(const Graph& graph, size_t i) noexcept {\n  return i;\n}"),
                      ("template <typename T>\nT f(std::pair<int, T> x) { return x; }", "template <typename T> T f(std::pair<int, T> value) { return value; }"),
                      ("void f() {}", "struct B { void g() { if (true) {} } };\nvoid f() {}"),
@@ -36,6 +37,11 @@ class SharedNames(unittest.TestCase):
         self.assertEqual(self.found("void f() {}", "void f() {}", "src/base"), [])
         self.assertEqual(list(shared_names.complaints({"src/passes/a_test.cc": unnamed("void f() {}"), "src/passes/b.cc": unnamed("void f() {}")}, CMAKE)), [])
         self.assertEqual(len(self.found("void f() {}", "void f() {}", "apps/retort")), 1)
+
+    def test_tests_of_a_room(self):
+        for room, errors in (("base", 1), ("passes", 1), ("ops", 0)):
+            tests = {f"src/{room}/{name}_test.cc": unnamed("void f() {}") for name in "ab"}
+            self.assertEqual(len(list(shared_names.complaints(tests, CMAKE))), errors, room)
 
     def test_names_outside_are_none_of_its(self):
         outside = "namespace retort {\nvoid f() {}\n}\n"

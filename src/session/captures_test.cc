@@ -14,7 +14,7 @@ namespace {
 
 using namespace retort::testing;
 
-const MemorySpace kDevice{DeviceType::gpu, MemoryKind::device, 0xbeef, 0, 0};
+const MemorySpace kCapturing{DeviceType::gpu, MemoryKind::device, 0xbeef, 0, 0};
 
 /// Records a run when it has seen enough of them.
 class TestCapture : public RunCapture {
@@ -49,7 +49,7 @@ class CapturesTest : public ::testing::Test {
     PlanGraph p;
     const ValueId a = p.input("a", {2}), b = p.input("b", {2});
     p.output(p.add("y", "Add", {a, b}));
-    return build_plan(p.g, {.input_spaces = {kDevice, {}}});
+    return build_plan(p.g, {.input_spaces = {kCapturing, {}}});
   }
   static RouteInputs two() {
     RouteInputs inputs;
@@ -57,7 +57,7 @@ class CapturesTest : public ::testing::Test {
     inputs.add(1, {}, false);
     return inputs;
   }
-  static Value on_device(void* memory) { return Tensor(DType::f32, {2}, memory, nullptr, kDevice); }
+  static Value on_device(void* memory) { return Tensor(DType::f32, {2}, memory, nullptr, kCapturing); }
   RunCall call() { return {given, outputs, {}, &options, binding}; }
   /// What a session does in a run that succeeds.
   void run_once() {
@@ -143,7 +143,7 @@ TEST_F(CapturesTest, ARecordWhoseRunWasNotKeptIsNotReplayed) {
 
 TEST_F(CapturesTest, InputsMustLieWhereTheyDid) {
   run();
-  const Value elsewhere = on_device(memory[1]), longer = Tensor(DType::f32, {3}, memory[0], nullptr, kDevice);
+  const Value elsewhere = on_device(memory[1]), longer = Tensor(DType::f32, {3}, memory[0], nullptr, kCapturing);
   given[0] = &elsewhere;
   expect_part(error_of([&] { run(); }), "input 'a' lies elsewhere than it did in the run that was captured as graph 7");
   given[0] = &longer;

@@ -16,17 +16,8 @@ namespace {
 
 using Entries = std::map<std::string, std::string>;
 
-/// A logger that keeps its lines.
-struct Lines {
-  std::vector<std::string> all;
-  Logger::Sink sink() {
-    return [this](LogLevel, auto, auto, auto, std::string_view message) { all.emplace_back(message); };
-  }
-  Logger logger(LogLevel level = LogLevel::warning) { return Logger(level, "test", sink()); }
-};
-
 std::vector<std::string> told(ConfigScope scope, const Entries& entries, LogLevel level = LogLevel::warning) {
-  Lines lines;
+  LogLines lines;
   ConfigWatch().check(scope, entries, lines.logger(level));
   return lines.all;
 }
@@ -156,7 +147,7 @@ TEST(Config, KeysWithoutEffectSayWhyAsInformation) {
 }
 
 TEST(Config, AWatchReportsOnceAndIsBounded) {
-  Lines lines;
+  LogLines lines;
   const Logger logger = lines.logger();
   ConfigWatch watch;
   for (int i = 0; i < 3; ++i) watch.check(ConfigScope::run, {{"session.strict", "1"}, {"nonsense", "1"}}, logger);
@@ -170,7 +161,7 @@ TEST(Config, AWatchReportsOnceAndIsBounded) {
 TEST(Config, SessionsRunsAndEnvironmentsWarnTheirLoggers) {
   TestGraph t;
   t.output(t.add("Add", {t.input("x", {4}), t.scalar(1)}), "y");
-  Lines lines;
+  LogLines lines;
   SessionOptions options;
   options.log.sink = lines.sink();
   options.config["session.dissable_prepacking"] = "1";

@@ -19,11 +19,10 @@ std::string bytes_with(const std::map<std::string, int>& opsets) {
   return write_model(m);
 }
 
-struct Lines {
-  std::vector<std::string> all;
+struct OpsetLines : LogLines {
   SessionOptions options(const char* entry) {
     SessionOptions o;
-    o.log.sink = [this](LogLevel, auto, auto, auto, std::string_view message) { all.emplace_back(message); };
+    o.log.sink = sink();
     if (entry) o.config["session.allow_released_opsets_only"] = entry;
     return o;
   }
@@ -35,7 +34,7 @@ std::unique_ptr<Session> load(const std::string& bytes, const SessionOptions& op
 }
 
 std::string refusal(const std::string& bytes, const char* entry = nullptr) {
-  Lines lines;
+  OpsetLines lines;
   try {
     load(bytes, lines.options(entry));
   } catch (const Error& e) {
@@ -59,7 +58,7 @@ TEST(NewerOpsets, AreAnErrorByDefault) {
 }
 
 TEST(NewerOpsets, CountAsTheNewestKnownOneIfAllowed) {
-  Lines lines;
+  OpsetLines lines;
   const auto session = load(bytes_with({{"", kNewer}}), lines.options("0"));
   ASSERT_EQ(lines.all.size(), 1u);
   EXPECT_CONTAINS(lines.all[0], cat("version {} of the operator set ai.onnx", kNewer));
@@ -84,7 +83,7 @@ TEST(NewerOpsets, OfFunctionsCountToo) {
   const std::string bytes = write_model(m);
   EXPECT_CONTAINS(refusal(bytes),
                   cat("function 'acme:Positive' imports version {} of the operator set ai.onnx", kNewer));
-  Lines lines;
+  OpsetLines lines;
   const auto session = load(bytes, lines.options("0"));
   ASSERT_EQ(lines.all.size(), 1u);
   EXPECT_CONTAINS(lines.all[0], "function 'acme:Positive' imports version");

@@ -10,6 +10,15 @@
 
 namespace retort {
 
+/// A logger that keeps its lines.
+struct LogLines {
+  std::vector<std::string> all;
+  Logger::Sink sink() {
+    return [this](LogLevel, auto, auto, auto, std::string_view message) { all.emplace_back(message); };
+  }
+  Logger logger(LogLevel level = LogLevel::warning) { return Logger(level, "test", sink()); }
+};
+
 /// What optimised and unoptimised sessions are compared at.
 inline constexpr OptimizationLevel kLevels[] = {OptimizationLevel::none, OptimizationLevel::all};
 
@@ -70,6 +79,16 @@ inline std::vector<Value> run(const Graph& graph, const std::vector<Value>& inpu
   options.optimization = level;
   options.threads.intra_threads = 1;
   return run(*make_session(graph, options), inputs);
+}
+
+/// The message of the error that such a run ends with.
+inline std::string failure(const Graph& g, const std::vector<Value>& inputs) {
+  try {
+    run(g, inputs, OptimizationLevel::all);
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return "no error";
 }
 
 }  // namespace retort

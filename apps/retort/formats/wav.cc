@@ -7,7 +7,7 @@
 namespace retort::cli {
 namespace {
 
-constexpr uint16_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
+constexpr uint16_t kPcm = 1, kFloats = 3, kExtensible = 0xfffe;
 
 template <typename T>
 T at(std::string_view bytes, size_t offset) {
@@ -26,14 +26,14 @@ Format read_format(std::string_view chunk) {
   if (f.kind == kExtensible) f.kind = at<uint16_t>(chunk, 24);
   if (f.channels == 0) throw Failure("the sound has no channels");
   const bool integers = f.kind == kPcm && (f.bits == 8 || f.bits == 16 || f.bits == 24 || f.bits == 32);
-  if (!integers && (f.kind != kFloat || f.bits != 32))
+  if (!integers && (f.kind != kFloats || f.bits != 32))
     throw Failure("samples of " + std::to_string(f.bits) + " bits in format " + std::to_string(f.kind) +
                   " are not supported: 8, 16, 24 and 32 bits of PCM and 32-bit floats are");
   return f;
 }
 
 float sample(std::string_view bytes, size_t offset, const Format& f) {
-  if (f.kind == kFloat) return at<float>(bytes, offset);
+  if (f.kind == kFloats) return at<float>(bytes, offset);
   switch (f.bits) {
     case 8:
       return float(at<uint8_t>(bytes, offset) - 128) / 128;

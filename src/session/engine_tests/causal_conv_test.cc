@@ -70,7 +70,7 @@ std::vector<Value> convolve(const std::vector<ValueType>& types, const std::vect
   return run(t.g, inputs, OptimizationLevel::all);
 }
 ValueType shape(Shape s) { return ValueType::tensor(DType::f32, std::move(s)); }
-Value numbers(Shape s, const std::vector<float>& v) { return Tensor::of<float>(std::move(s), v); }
+Value value_of(Shape s, const std::vector<float>& v) { return Tensor::of<float>(std::move(s), v); }
 void expect_numbers(const Value& got, const Value& wanted) { expect_equal(*got.tensor(), *wanted.tensor()); }
 
 TEST(CausalConv, ChannelsInSeveralUnknownAxes) {
@@ -86,16 +86,16 @@ TEST(CausalConv, ByHand) {
   const ValueType anything = ValueType::tensor(DType::f32);
   for (const bool known : {true, false}) {
     const auto type = [&](Shape s) { return known ? shape(std::move(s)) : anything; };
-    const std::vector<Value> far{numbers({1, 1, 3}, {1, 2, 3}), numbers({1, 1, 2}, {10, 1}),
-                                 numbers({1, 1, 2}, {5, 6})};
+    const std::vector<Value> far{value_of({1, 1, 3}, {1, 2, 3}), value_of({1, 1, 2}, {10, 1}),
+                                 value_of({1, 1, 2}, {5, 6})};
     auto got = convolve({type({1, 1, 3}), type({1, 1, 2}), type({1, 1, 2})}, far, {{"dilation", int64_t(2)}});
-    expect_numbers(got[0], numbers({1, 1, 3}, {51, 62, 13}));
-    expect_numbers(got[1], numbers({1, 1, 2}, {2, 3}));
+    expect_numbers(got[0], value_of({1, 1, 3}, {51, 62, 13}));
+    expect_numbers(got[1], value_of({1, 1, 2}, {2, 3}));
     // Channels last, zeros before, fewer samples than the state keeps.
-    const std::vector<Value> few{numbers({1, 1, 2}, {1, 2}), numbers({2, 1, 3}, {7, 8, 9, 4, 5, 6})};
+    const std::vector<Value> few{value_of({1, 1, 2}, {1, 2}), value_of({2, 1, 3}, {7, 8, 9, 4, 5, 6})};
     got = convolve({type({1, 1, 2}), type({2, 1, 3})}, few, {{"channels_last", int64_t(1)}});
-    expect_numbers(got[0], numbers({1, 1, 2}, {9, 12}));
-    expect_numbers(got[1], numbers({1, 2, 2}, {0, 0, 1, 2}));
+    expect_numbers(got[0], value_of({1, 1, 2}, {9, 12}));
+    expect_numbers(got[1], value_of({1, 2, 2}, {0, 0, 1, 2}));
   }
 }
 
@@ -116,27 +116,28 @@ TEST(CausalConv, PartOfTheChannelsAndLongStates) {
   const Attributes attributes{{"channels_last", int64_t(1)},       {"input_channel_offset", int64_t(1)},
                               {"input_channels", int64_t(2)},      {"state_length", int64_t(3)},
                               {"state_channels_last", int64_t(0)}, {"state_update_capacity", int64_t(4)}};
-  const std::vector<Value> inputs{numbers({1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), numbers({2, 1, 2}, {1, 10, 2, 20})};
+  const std::vector<Value> inputs{value_of({1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}),
+                                  value_of({2, 1, 2}, {1, 10, 2, 20})};
   const auto got = convolve({shape({1, 3, 3}), shape({2, 1, 2})}, inputs, attributes, 3);
-  expect_numbers(got[0], numbers({1, 3, 2}, {20, 60, 52, 126, 85, 192}));
-  expect_numbers(got[1], numbers({1, 2, 3}, {2, 5, 8, 3, 6, 9}));
-  expect_numbers(got[2], numbers({1, 4, 2}, {2, 3, 5, 6, 8, 9, 0, 0}));
+  expect_numbers(got[0], value_of({1, 3, 2}, {20, 60, 52, 126, 85, 192}));
+  expect_numbers(got[1], value_of({1, 2, 3}, {2, 5, 8, 3, 6, 9}));
+  expect_numbers(got[2], value_of({1, 4, 2}, {2, 3, 5, 6, 8, 9, 0, 0}));
   const std::vector<Value> next{inputs[0], inputs[1], got[1]};
   const auto later = convolve({shape({1, 3, 3}), shape({2, 1, 2}), shape({1, 2, 3})}, next, attributes, 3);
-  expect_numbers(later[0], numbers({1, 3, 2}, {28, 78, 52, 126, 85, 192}));
+  expect_numbers(later[0], value_of({1, 3, 2}, {28, 78, 52, 126, 85, 192}));
 }
 
 TEST(CausalConv, StatesAfterEachOfTheLastPositions) {
-  const std::vector<Value> inputs{numbers({1, 1, 2}, {1, 2}), numbers({1, 1, 3}, {1, 1, 1}),
-                                  numbers({3, 1, 1, 2}, {5, 5, 5, 5, 8, 9})};
+  const std::vector<Value> inputs{value_of({1, 1, 2}, {1, 2}), value_of({1, 1, 3}, {1, 1, 1}),
+                                  value_of({3, 1, 1, 2}, {5, 5, 5, 5, 8, 9})};
   const auto got =
       convolve({shape({1, 1, 2}), shape({1, 1, 3}), shape({3, 1, 1, 2})}, inputs, {{"state_window", int64_t(3)}});
-  expect_numbers(got[0], numbers({1, 1, 2}, {18, 12}));
-  expect_numbers(got[1], numbers({3, 1, 1, 2}, {0, 0, 9, 1, 1, 2}));
+  expect_numbers(got[0], value_of({1, 1, 2}, {18, 12}));
+  expect_numbers(got[1], value_of({3, 1, 1, 2}, {0, 0, 9, 1, 1, 2}));
 }
 
 TEST(CausalConv, OptionsThatDoNotFitAreErrors) {
-  const std::vector<Value> inputs{numbers({1, 3, 2}, {1, 2, 3, 4, 5, 6}), numbers({2, 1, 2}, {1, 10, 2, 20})};
+  const std::vector<Value> inputs{value_of({1, 3, 2}, {1, 2, 3, 4, 5, 6}), value_of({2, 1, 2}, {1, 10, 2, 20})};
   const std::vector<ValueType> types{shape({1, 3, 2}), shape({2, 1, 2})};
   const int64_t one = 1, two = 2, nine = 9;
   EXPECT_THROW(convolve(types, inputs, {{"channels_last", one}}, 3), Error);  // an update without a capacity

@@ -10,16 +10,6 @@ Tensor vector(const std::vector<float>& v) { return Tensor::of<float>({int64_t(v
 Tensor number(int64_t v) { return Tensor::of<int64_t>({}, {v}); }
 Tensor flag(bool v) { return Tensor::of<bool>({}, {v}); }
 
-// The message of the error that a run ends with.
-std::string failure(const Graph& g, const std::vector<Value>& inputs) {
-  try {
-    run(g, inputs, OptimizationLevel::all);
-  } catch (const Error& e) {
-    return e.message();
-  }
-  return "no error";
-}
-
 // y = cond ? x + 1 : [x, 2 x]
 struct Choice : TestGraph {
   explicit Choice(DType condition = DType::boolean) {

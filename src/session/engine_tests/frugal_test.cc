@@ -20,7 +20,7 @@
 namespace retort {
 namespace {
 
-constexpr size_t kMiB = size_t(1) << 20;
+constexpr size_t kMebibyte = size_t(1) << 20;
 
 float last(const Value& v) { return v.tensor()->data<float>()[v.tensor()->count() - 1]; }
 
@@ -33,28 +33,28 @@ TEST(Trim, MemoryOfALargeResultIsFreedAfterSmallOnes) {
     binding.bind_input("x", ones_of(n));
     binding.run(nullptr);
   };
-  run(4 * kMiB);
-  EXPECT_GE(session->idle_bytes().workspaces, 16 * kMiB);
+  run(4 * kMebibyte);
+  EXPECT_GE(session->idle_bytes().workspaces, 16 * kMebibyte);
   for (int i = 0; i < 100; ++i) run(16);
-  EXPECT_LT(session->idle_bytes().workspaces, kMiB);
-  EXPECT_LT(binding.spare_bytes(), kMiB);
+  EXPECT_LT(session->idle_bytes().workspaces, kMebibyte);
+  EXPECT_LT(binding.spare_bytes(), kMebibyte);
 }
 
 TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
   const GrowingGraph t;
   const auto session = make_session(t.g, {});
-  const Value x = ones_of(kMiB);
+  const Value x = ones_of(kMebibyte);
   const Value* inputs[] = {&x};
   Value y;
   Value* outputs[] = {&y};
   RunOptions options;
   options.config["memory.enable_memory_arena_shrinkage"] = "cpu:0";
   session->run(inputs, outputs, {}, nullptr);
-  EXPECT_GE(session->idle_bytes().workspaces, 4 * kMiB);
+  EXPECT_GE(session->idle_bytes().workspaces, 4 * kMebibyte);
   session->run(inputs, outputs, {}, &options);
   EXPECT_EQ(session->idle_bytes().workspaces, 0u);
   session->run(inputs, outputs, {}, nullptr);
-  EXPECT_FLOAT_EQ(last(y), 1 + 1.0f / float(kMiB));
+  EXPECT_FLOAT_EQ(last(y), 1 + 1.0f / float(kMebibyte));
   options.config["memory.enable_memory_arena_shrinkage"] = "gpu:0";
   EXPECT_THROW(session->run(inputs, outputs, {}, &options), Error);
 }
@@ -63,7 +63,7 @@ TEST(Trim, ARunMayFreeItsWorkspaceAtOnce) {
 size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nullptr) {
   const GrowingGraph t;
   const auto session = make_session(t.g, options);
-  const Value x = ones_of(4 * kMiB);
+  const Value x = ones_of(4 * kMebibyte);
   const Value* inputs[] = {&x};
   for (int i = 0; i < 2; ++i) {
     Value y;
@@ -74,13 +74,13 @@ size_t kept_by(const SessionOptions& options, const RunOptions* run_options = nu
 }
 
 TEST(Results, ReleasedMemoryIsKeptForTheNextRun) {
-  EXPECT_EQ(kept_by({}), kAccessIsChecked ? 0 : 16 * kMiB);
+  EXPECT_EQ(kept_by({}), kAccessIsChecked ? 0 : 16 * kMebibyte);
   const GrowingGraph t;
   const auto session = make_session(t.g, {});
   const void* last_address = nullptr;
   for (int i = 0; i < 3 && !kAccessIsChecked; ++i) {
-    const std::vector<Value> y = run(*session, {ones_of(4 * kMiB)});
-    EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
+    const std::vector<Value> y = run(*session, {ones_of(4 * kMebibyte)});
+    EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMebibyte));
     EXPECT_TRUE(i == 0 || y[0].tensor()->data() == last_address);
     last_address = y[0].tensor()->data();
   }
@@ -91,7 +91,7 @@ TEST(Results, NothingIsKeptIfTheProgramWantsThat) {
   options.hints.cpu_arena = false;
   EXPECT_EQ(kept_by(options), 0u);
   options.hints.cpu_arena = true;
-  options.config["session.memory_budget_bytes"] = std::to_string(64 * kMiB);
+  options.config["session.memory_budget_bytes"] = std::to_string(64 * kMebibyte);
   EXPECT_EQ(kept_by(options), 0u);
   RunOptions shrinks;
   shrinks.config["memory.enable_memory_arena_shrinkage"] = "cpu:0";
@@ -103,9 +103,9 @@ TEST(Results, OutliveTheSession) {
   std::vector<Value> y;
   {
     const auto session = make_session(t.g, {});
-    y = run(*session, {ones_of(4 * kMiB)});
+    y = run(*session, {ones_of(4 * kMebibyte)});
   }
-  EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMiB));
+  EXPECT_FLOAT_EQ(last(y[0]), 1 + 0.25f / float(kMebibyte));
 }
 
 std::string failure(Session& session, const Value& x) {
@@ -120,18 +120,18 @@ std::string failure(Session& session, const Value& x) {
 TEST(Budget, ARunThatNeedsMoreFailsWithADetailedErrorAndTheNextWorks) {
   const GrowingGraph t;
   SessionOptions options;
-  options.config["session.memory_budget_bytes"] = std::to_string(8 * kMiB);
+  options.config["session.memory_budget_bytes"] = std::to_string(8 * kMebibyte);
   const auto session = make_session(t.g, options);
-  EXPECT_EQ(failure(*session, ones_of(kMiB)), "");
-  const std::string error = failure(*session, ones_of(4 * kMiB));
+  EXPECT_EQ(failure(*session, ones_of(kMebibyte)), "");
+  const std::string error = failure(*session, ones_of(4 * kMebibyte));
   EXPECT_CONTAINS(error, "session.memory_budget_bytes");
-  EXPECT_CONTAINS(error, std::to_string(8 * kMiB));
+  EXPECT_CONTAINS(error, std::to_string(8 * kMebibyte));
   const size_t end = error.find(" bytes are needed");
   const size_t needed = std::stoull(error.substr(error.rfind(' ', end - 1)));
-  EXPECT_GE(needed, 16 * kMiB);
-  EXPECT_LE(needed, 16 * kMiB + (kAccessIsChecked ? 4096 : 0));  // red zones
+  EXPECT_GE(needed, 16 * kMebibyte);
+  EXPECT_LE(needed, 16 * kMebibyte + (kAccessIsChecked ? 4096 : 0));  // red zones
   EXPECT_CONTAINS(error, "(Softmax)");
-  EXPECT_FLOAT_EQ(last(run(*session, {ones_of(kMiB)})[0]), 1 + 1.0f / float(kMiB));
+  EXPECT_FLOAT_EQ(last(run(*session, {ones_of(kMebibyte)})[0]), 1 + 1.0f / float(kMebibyte));
 }
 
 TEST(Budget, HoldsForScratchToo) {
@@ -139,7 +139,7 @@ TEST(Budget, HoldsForScratchToo) {
   const ValueId x = t.input("x", {t.symbol("n"), t.symbol("n")});
   t.output(t.add("MatMul", {x, x}), "y");  // packs its second operand into scratch memory
   SessionOptions options;
-  options.config["session.memory_budget_bytes"] = std::to_string(kMiB);
+  options.config["session.memory_budget_bytes"] = std::to_string(kMebibyte);
   const auto session = make_session(t.g, options);
   EXPECT_EQ(failure(*session, Tensor(DType::f32, {256, 256})), "");
   EXPECT_CONTAINS(failure(*session, Tensor(DType::f32, {1024, 1024})), "(MatMul)");
@@ -149,14 +149,14 @@ TEST(Budget, HoldsForScratchToo) {
 TEST(Budget, IdleWorkspacesMakeRoom) {
   const GrowingGraph t;
   SessionOptions options;
-  options.config["session.memory_budget_bytes"] = std::to_string(6 * kMiB);
+  options.config["session.memory_budget_bytes"] = std::to_string(6 * kMebibyte);
   const auto session = make_session(t.g, options);
   std::atomic<int> worked{0}, refused{0};
   std::vector<std::thread> callers;
   for (int c = 0; c < 3; ++c) {
     callers.emplace_back([&] {
       for (int i = 0; i < 30; ++i) {
-        const std::string error = failure(*session, ones_of(kMiB));
+        const std::string error = failure(*session, ones_of(kMebibyte));
         ++(error.empty() ? worked : refused);
         EXPECT_TRUE(error.empty() || error.find("session.memory_budget_bytes") != std::string::npos) << error;
       }
@@ -165,7 +165,7 @@ TEST(Budget, IdleWorkspacesMakeRoom) {
   for (auto& c : callers) c.join();
   EXPECT_GT(worked, 0);
   EXPECT_EQ(worked + refused, 90);
-  EXPECT_EQ(failure(*session, ones_of(kMiB)), "");
+  EXPECT_EQ(failure(*session, ones_of(kMebibyte)), "");
 }
 
 TEST(Budget, MustBeANumber) {

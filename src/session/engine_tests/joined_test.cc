@@ -296,9 +296,9 @@ TEST(Joined, Strings) {
 }
 
 /// Random operators in random order on images with equal spatial extents.
-class RandomGraph {
+class RandomJoins {
  public:
-  explicit RandomGraph(unsigned seed) : random_(seed) {
+  explicit RandomJoins(unsigned seed) : random_(seed) {
     const Shape shape{pick(2) + 1, 4 + pick(3), 1 + pick(4), 1 + pick(3)};
     for (int i = 0; i < 2; ++i) {
       values_.push_back({t.input(cat("x{}", i), shape), shape});
@@ -387,7 +387,7 @@ class RandomGraph {
 TEST(Joined, AnyGraph) {
   for (unsigned seed = 0; seed < (sanitized() ? 30 : 150); ++seed) {
     SCOPED_TRACE(seed);
-    RandomGraph g(seed);
+    RandomJoins g(seed);
     expect_as_interpreted(g.t, {g.inputs});
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -24,10 +24,6 @@ Value rounded(const Value& v) {
   return t;
 }
 
-std::vector<float> numbers(const Value& v) {
-  return {v.tensor()->data<float>(), v.tensor()->data<float>() + v.tensor()->count()};
-}
-
 /// The model with weights as they are, or rounded to bfloat16.
 std::shared_ptr<Graph> graph_of(const Case& c, bool rounds) {
   TestGraph t;
@@ -52,12 +48,12 @@ class Precision : public ::testing::TestWithParam<Case> {};
 TEST_P(Precision, RoundsTheFactors) {
   const Value x = image(GetParam().x);
   const auto session = make_session(*graph_of(GetParam(), false), options_of("bf16"));
-  const std::vector<float> got = numbers(run(*session, {x})[0]);
+  const std::vector<float> got = floats(run(*session, {x})[0]);
   const bool rounds = GetParam().rounds && multiplies_bf16();
   const auto plain = make_session(*graph_of(GetParam(), rounds), options_of("float32"));
-  const std::vector<float> want = numbers(run(*plain, {rounds ? rounded(x) : x})[0]);
+  const std::vector<float> want = floats(run(*plain, {rounds ? rounded(x) : x})[0]);
   const auto unrounded = make_session(*graph_of(GetParam(), false), options_of("float32"));
-  const std::vector<float> exact = numbers(run(*unrounded, {x})[0]);
+  const std::vector<float> exact = floats(run(*unrounded, {x})[0]);
   float most = 0;
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(got[i], want[i], 1e-3) << i;  // of sums of up to 2,000 products of magnitude 1

@@ -128,15 +128,6 @@ TEST(GreedySearch, DoesNotRepeatPairsOfTokens) {
 }
 
 // The message of the error that a run ends with.
-std::string failure(const Graph& g, const std::vector<Value>& inputs) {
-  try {
-    run(g, inputs, OptimizationLevel::all);
-  } catch (const Error& e) {
-    return e.message();
-  }
-  return "no error";
-}
-
 TEST(GreedySearch, RejectsLengthsWithoutRoom) {
   const Greedy t;
   EXPECT_CONTAINS(failure(t.g, {ints({1, 2}, {3, 2}), number(2)}), "max_length is 2, expected more than the 2 tokens");

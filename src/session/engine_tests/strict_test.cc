@@ -7,21 +7,21 @@
 namespace retort {
 namespace {
 
-constexpr int64_t kRows = 160, kWide = 768;
+constexpr int64_t kManyRows = 160, kWidth = 768;
 
 /// A large product with weights; the rows of a convolution are its pixels.
 struct LargeProduct {
   std::string_view op;
   bool pixels() const { return op == "Conv"; }
-  Shape shape() const { return pixels() ? Shape{1, kWide, 10, kRows / 10} : Shape{kRows, kWide}; }
+  Shape shape() const { return pixels() ? Shape{1, kWidth, 10, kManyRows / 10} : Shape{kManyRows, kWidth}; }
   size_t at(size_t row, size_t column) const {
-    return pixels() ? column * size_t(kRows) + row : row * size_t(kWide) + column;
+    return pixels() ? column * size_t(kManyRows) + row : row * size_t(kWidth) + column;
   }
 
   std::shared_ptr<Graph> graph() const {
     TestGraph t;
     const ValueId x = t.input("x", shape());
-    const ValueId w = t.weight("w", pixels() ? Shape{kWide, kWide, 1, 1} : Shape{kWide, kWide});
+    const ValueId w = t.weight("w", pixels() ? Shape{kWidth, kWidth, 1, 1} : Shape{kWidth, kWidth});
     t.output(t.add(std::string(op), {x, w}), "y");
     return t.g.clone();
   }
@@ -30,7 +30,7 @@ struct LargeProduct {
 std::vector<float> first_row(Session& session, const LargeProduct& p, const Value& x) {
   const std::vector<Value> y = run(session, {x});
   std::vector<float> row;
-  for (size_t j = 0; j < size_t(kWide); ++j) row.push_back(y[0].tensor()->data<float>()[p.at(0, j)]);
+  for (size_t j = 0; j < size_t(kWidth); ++j) row.push_back(y[0].tensor()->data<float>()[p.at(0, j)]);
   return row;
 }
 
@@ -40,8 +40,8 @@ TEST_P(Strict, RowsStandAlone) {
   const LargeProduct& p = GetParam();
   const Value x = image(p.shape());
   Tensor other(DType::f32, p.shape());
-  for (size_t i = 0; i < size_t(kRows); ++i) {
-    for (size_t j = 0; j < size_t(kWide); ++j) {
+  for (size_t i = 0; i < size_t(kManyRows); ++i) {
+    for (size_t j = 0; j < size_t(kWidth); ++j) {
       other.mutable_data<float>()[p.at(i, j)] = x.tensor()->data<float>()[p.at(i, j)] * (i == 0 ? 1.0f : 1.37f);
     }
   }
@@ -55,7 +55,8 @@ TEST_P(Strict, RowsStandAlone) {
     const std::vector<float> beside_others = first_row(*session, p, other);
     EXPECT_EQ(rows[strict] == beside_others, strict || !saves_multiplications());
   }
-  for (size_t j = 0; j < size_t(kWide); ++j) ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // for values of up to 100
+  for (size_t j = 0; j < size_t(kWidth); ++j)
+    ASSERT_NEAR(rows[0][j], rows[1][j], 2e-4) << j;  // for values of up to 100
 }
 
 INSTANTIATE_TEST_SUITE_P(Products, Strict,

@@ -49,7 +49,7 @@ struct Long {
 
 Attributes pads(int64_t p) { return {{"pads", std::vector<int64_t>{p, p, p, p}}}; }
 
-const Long kLong[] = {
+const Long kLongRuns[] = {
     {"MatMul",
      DType::f32,
      OptimizationLevel::all,
@@ -118,7 +118,7 @@ Tensor ones(DType type, const Shape& shape) {
 class Terminate : public ::testing::TestWithParam<int> {};
 
 TEST_P(Terminate, EndsALongOperatorSoonWithAnError) {
-  for (const Long& l : kLong) {
+  for (const Long& l : kLongRuns) {
     TestGraph t;
     Shape shape = l.large;
     for (size_t d = 0; d < shape.rank(); ++d) {
