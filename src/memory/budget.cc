@@ -12,25 +12,13 @@ void MemoryBudget::set_limit(size_t bytes, std::function<void()> make_room) {
   make_room_ = std::move(make_room);
 }
 
-void MemoryBudget::set_memory(std::shared_ptr<CountedMemory> memory, std::function<void()> make_room) {
-  memory_ = std::move(memory);
-  make_room_ = std::move(make_room);
-}
-
 size_t MemoryBudget::limit() const {
   const size_t shared = memory_ ? memory_->limit() : 0;
   return shared ? std::min(limit_, shared) : limit_;
 }
 
 std::shared_ptr<void> MemoryBudget::block(size_t bytes) {
-  if (!memory_) return allocate_block(bytes);
-  if (memory_->limit() == 0) return memory_->workspace(bytes);
-  try {
-    return memory_->workspace(bytes);
-  } catch (const Error&) {
-    make_room_();
-    return memory_->workspace(bytes);
-  }
+  return memory_ ? memory_->workspace(bytes) : allocate_block(bytes);
 }
 
 bool MemoryBudget::take(size_t bytes) {

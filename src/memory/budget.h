@@ -19,9 +19,8 @@ class MemoryBudget {
   /// To be called before the first block. `make_room` is called when a block does not fit: it should free blocks that
   /// are not in use.
   void set_limit(size_t bytes, std::function<void()> make_room);
-  /// To be called before the first block: where blocks come from; without it, they come from the system. `make_room` as
-  /// above.
-  void set_memory(std::shared_ptr<CountedMemory> memory, std::function<void()> make_room);
+  /// To be called before the first block: where blocks come from; without it, they come from the system.
+  void set_memory(std::shared_ptr<CountedMemory> memory) { memory_ = std::move(memory); }
   /// The smaller one of both limits.
   size_t limit() const;
   /// Like allocate_block(); exceeding the limit is an Error (fail) that names the limit, the request and the bytes in

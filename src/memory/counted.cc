@@ -30,13 +30,12 @@ CountedMemory::CountedMemory(size_t limit, std::shared_ptr<Allocator> source)
 
 CountedMemory::Block CountedMemory::take(size_t bytes) {
   const size_t held = source_ ? checked_add(bytes, kBlockAlignment - 1, "size of a block") : bytes;
-  {
-    const std::lock_guard lock(mutex_);
-    require(limit_ == 0 || (held <= limit_ && counts_.in_use <= limit_ - held), ErrorCode::fail,
+  if (!reserve_room(held)) {
+    make_room();
+    require(reserve_room(held), ErrorCode::fail,
             "{} bytes are needed, but the max_mem of the arena is {} bytes, of which {} are in use; raise max_mem, or "
             "free results",
-            held, limit_, counts_.in_use);
-    counts_.in_use += held;  // other threads must not take the same room
+            held, limit_, in_use());
   }
   Block block{nullptr, bytes, held};
   try {
@@ -49,6 +48,34 @@ CountedMemory::Block CountedMemory::take(size_t bytes) {
   const std::lock_guard lock(mutex_);
   add(block);
   return block;
+}
+
+// Adds the bytes to those in use, if they fit: other threads must not take the same room.
+bool CountedMemory::reserve_room(size_t held) {
+  const std::lock_guard lock(mutex_);
+  if (limit_ != 0 && (held > limit_ || counts_.in_use > limit_ - held)) return false;
+  counts_.in_use += held;
+  return true;
+}
+
+size_t CountedMemory::in_use() const {
+  const std::lock_guard lock(mutex_);
+  return counts_.in_use;
+}
+
+// Idle workspaces of all sessions that share the memory: one that ran before must not keep another from running.
+void CountedMemory::make_room() {
+  const std::lock_guard lock(rooms_mutex_);
+  for (const auto& free_idle : rooms_) free_idle();
+}
+
+std::shared_ptr<void> CountedMemory::offer_room(std::function<void()> free_idle) {
+  const std::lock_guard lock(rooms_mutex_);
+  const auto at = rooms_.insert(rooms_.end(), std::move(free_idle));
+  return {nullptr, [self = shared_from_this(), at](void*) {
+            const std::lock_guard guard(self->rooms_mutex_);
+            self->rooms_.erase(at);
+          }};
 }
 
 // The caller holds the mutex and has added the block to the bytes in use.

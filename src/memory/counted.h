@@ -3,6 +3,8 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -36,6 +38,10 @@ class CountedMemory : public Allocator, public std::enable_shared_from_this<Coun
   /// Counts a result that lies elsewhere, until its last owner releases what this returns.
   std::shared_ptr<void> count(std::shared_ptr<void> result, size_t bytes);
 
+  /// `free_idle` frees blocks that are not in use. It is called when a block does not fit in the limit, by any thread
+  /// that allocates, until the result is destroyed; it must not allocate here.
+  [[nodiscard]] std::shared_ptr<void> offer_room(std::function<void()> free_idle);
+
   size_t limit() const { return limit_; }
   /// Whether results must come from here: it is shared.
   bool serves_results() const { return serves_results_; }
@@ -52,6 +58,9 @@ class CountedMemory : public Allocator, public std::enable_shared_from_this<Coun
     size_t in_use = 0, requested = 0, most = 0, largest = 0;
     uint64_t allocations = 0, reserves = 0, extensions = 0, shrinkages = 0;
   };
+  bool reserve_room(size_t held);
+  void make_room();
+  size_t in_use() const;
   Block take(size_t bytes);
   void add(const Block& block);
   std::shared_ptr<void> owned(Block block, bool is_workspace);
@@ -66,6 +75,8 @@ class CountedMemory : public Allocator, public std::enable_shared_from_this<Coun
   mutable std::mutex mutex_;
   Counts counts_;                             ///< guarded by mutex_, like the next
   std::unordered_map<void*, Block> callers_;  ///< blocks of allocate() and reserve()
+  std::mutex rooms_mutex_;                    ///< guards the next
+  std::list<std::function<void()>> rooms_;    ///< of offer_room()
 };
 
 }  // namespace retort

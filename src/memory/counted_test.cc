@@ -121,18 +121,27 @@ TEST(CountedMemory, MemoryOfASourceIsAligned) {
   expect(*memory, {{"InUse", "0"}, {"NumAllocs", "1"}});
 }
 
-// Idle workspaces are freed before a run fails.
-TEST(CountedMemory, ABudgetMakesRoom) {
+// Idle workspaces of all who share the memory are freed before a run fails.
+TEST(CountedMemory, MakesRoom) {
   const auto memory = std::make_shared<CountedMemory>(1000);
   MemoryBudget budget;
-  std::shared_ptr<void> idle;
-  budget.set_memory(memory, [&] { idle = nullptr; });
+  std::shared_ptr<void> idle, others;
+  std::shared_ptr<void> room = memory->offer_room([&] { idle = nullptr; });
+  const std::shared_ptr<void> more_room = memory->offer_room([&] { others = nullptr; });
+  budget.set_memory(memory);
   EXPECT_EQ(budget.limit(), 1000u);
-  idle = budget.allocate(800);
-  const std::shared_ptr<void> next = budget.allocate(900);
+  idle = budget.allocate(400);
+  others = memory->workspace(400);
+  std::shared_ptr<void> next = memory->result(900);
   EXPECT_EQ(idle, nullptr);
-  expect(*memory, {{"InUse", "900"}, {"NumArenaExtensions", "2"}, {"NumArenaShrinkages", "1"}});
+  EXPECT_EQ(others, nullptr);
+  expect(*memory, {{"InUse", "900"}, {"NumArenaExtensions", "2"}, {"NumArenaShrinkages", "2"}});
   EXPECT_THROW(budget.allocate(200), Error);
+  next = nullptr;
+  room = nullptr;  // its owner is gone
+  idle = budget.allocate(800);
+  EXPECT_THROW(budget.allocate(300), Error);
+  EXPECT_NE(idle, nullptr);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ void Session::make(Model& model, ModelSource source) {
   disallow_copies_ = options_.config_on("session.disallow_implicit_copies");
   memory_ = host_memory(options_, *environment_);
   const auto make_room = [this] { routes_->clear_idle_frames(); };
-  budget_.set_memory(memory_, make_room);
+  budget_.set_memory(memory_);
   const auto limit = memory_limit(options_);
   if (limit) budget_.set_limit(*limit, make_room);
   results_.emplace(options_.hints.cpu_arena && !limit);
@@ -197,6 +197,7 @@ void Session::make(Model& model, ModelSource source) {
   build(model, std::move(source));
   for (const auto& provider : devices_.providers) provider->session_made();
   if (profiler) profiler->end(span, "session_initialization", "Session");
+  if (memory_->limit() > 0) room_ = memory_->offer_room(make_room);
 }
 
 void Session::build(Model& model, ModelSource source) {

@@ -109,6 +109,7 @@ class Session {
   std::optional<Captures> captures_;  ///< nothing: no provider captures runs
   bool disallow_copies_ = false;
   bool returns_memory_ = false;  ///< after each run, as with memory.enable_memory_arena_shrinkage
+  std::shared_ptr<void> room_;   ///< lets other sessions free its idle workspaces; null: it shares no limited memory
 };
 
 }  // namespace retort
