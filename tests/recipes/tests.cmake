@@ -40,7 +40,7 @@ function(retort_recipes)
   add_executable(recipes_test ${CMAKE_SOURCE_DIR}/tests/recipes/main.cc ${sources} ${generic} ${recipes}/abi/tables.cc
                  ${recipes}/abi/layout_test.cc ${recipes}/abi/slots_test.cc)
   target_include_directories(recipes_test PRIVATE ${recipes}/include ${recipes} ${recipes}/src)
-  target_compile_options(recipes_test PRIVATE $<$<CONFIG:Release>:-O1>)
+  target_compile_options(recipes_test PRIVATE $<$<CONFIG:Release>:-O0>)
   target_link_libraries(recipes_test PRIVATE retort_abi GTest::gtest)
   if(RETORT_PCH)
     target_precompile_headers(recipes_test REUSE_FROM base_test)
