@@ -16,6 +16,7 @@ import retort
 from common import FOLDER, PACKAGES, TOOLS
 from retort import _native
 
+pytestmark = pytest.mark.retort_only("the types are the package's, whatever library it runs on")
 PACKAGE = os.path.dirname(os.path.abspath(retort.__file__))
 # Tests that say what types they use. The others drive wheels and programs.
 NAMES = ("bind", "devices", "install", "interrupt", "options", "packages", "process", "reports", "runs", "sessions")
