@@ -11,7 +11,7 @@ import time
 # Stages that must not run at once: in both, Maven and cargo download into the same folders.
 APART = ({"clients", "bindings"},)
 # Stages that take longest start first, so that none of them runs alone at the end.
-FIRST = ("sanitized", "bindings", "clients", "plugins", "providers", "cuda", "dist", "neon")
+FIRST = ("bindings", "python", "neon", "sanitized", "cuda", "plugins", "unit", "providers", "layers", "dist", "cli", "runs", "clients")
 
 
 @dataclasses.dataclass
