@@ -43,7 +43,7 @@ KNOWN = {
 }
 base.PROVIDERS[NAME] = {"least": 1400, "has": {"empty"}, "nothing": set()}
 COUNTED = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
-WRONG = {"thread=1": "'thread'", "device_id=7": "'device_id'", "use_tf32=maybe": "'use_tf32'"}
+WRONG = {"thread=1": "'thread'", "device_id=7": "'device_id'", "use_tf32=maybe": "'use_tf32'", "sdpa_kernel=flash": "'sdpa_kernel'"}
 
 
 class Check(base.Check):
@@ -93,6 +93,8 @@ class Check(base.Check):
     def attention(self):
         self.program("attention", "check_attention.py", "--tool", self.a.retort, "--plugin", self.plugin, "--work", self.place("attention"),
                      "--options", *OPTIONS)
+        self.program("attention by cuDNN", "check_attention.py", "--tool", self.a.retort, "--plugin", self.plugin, "--work", self.place("attention_dnn"),
+                     "--options", ",".join([*OPTIONS, "sdpa_kernel=8"]), "--only", "16")
 
     def convolutions(self):
         self.program("convolutions", "check_convolutions.py", "--tool", self.a.retort, "--plugin", self.plugin, "--work", self.place("convolutions"))

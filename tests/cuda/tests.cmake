@@ -24,7 +24,7 @@ retort_software_cuda(software_cuda libcuda.so.1 memory.cc queue.cc streams.cc ca
                      device.cc exports_device.cc exports_work.cc)
 retort_software_cuda(software_nvrtc libnvrtc.so.13 nvrtc.cc nvrtc_text.cc texts.cc)
 retort_software_cuda(software_cublaslt libcublasLt.so.13 cublaslt.cc)
-retort_software_cuda(software_cudnn libcudnn.so.9 cudnn.cc cudnn_graph.cc)
+retort_software_cuda(software_cudnn libcudnn.so.9 cudnn.cc cudnn_graph.cc cudnn_attention.cc)
 target_link_libraries(software_cublaslt PRIVATE software_cuda)
 target_link_libraries(software_cudnn PRIVATE software_cuda)
 set_source_files_properties(${software}/texts.cc PROPERTIES COMPILE_DEFINITIONS SOFTWARE_FOLDER="${software}"

@@ -49,105 +49,32 @@ std::string ConvProblem::key() const {
   return k;
 }
 
-ConvPlan::ConvPlan(Convolutions& owner, const ConvProblem& problem, std::shared_ptr<const void> graph,
-                   dnn::Descriptor configuration, dnn::Handle handle)
-    : owner_(owner),
-      graph_(std::move(graph)),
-      configuration_(std::move(configuration)),
-      plan_(dnn::kExecutionPlan, "execution plan"),
-      bias_(problem.epilogue.bias),
-      residual_(problem.epilogue.residual) {
-  fused_ = !problem.epilogue.empty();
-  plan_.set_handle(dnn::kPlanHandle, handle);
-  plan_.set_descriptor(dnn::kPlanConfiguration, configuration_);
-  plan_.finalize();
-  int64_t bytes = 0, count = 0;
-  dnn::check(dnn::table().get(plan_.raw(), dnn::kPlanWorkspace, dnn::kInt64, 1, &count, &bytes),
-             "workspace of an execution plan");
-  workspace_ = size_t(std::max<int64_t>(bytes, 0));
-}
+namespace {
 
-dnn::Descriptor ConvPlan::pack(const ConvPointers& at) const {
+std::vector<int64_t> tensors_of(const ConvEpilogue& e) {
   std::vector<int64_t> ids{kX, kW, kY};
-  std::vector<Address> pointers{at.x, at.w, at.y};
-  if (bias_) {
-    ids.push_back(kBias);
-    pointers.push_back(at.bias);
-  }
-  if (residual_) {
-    ids.push_back(kResidual);
-    pointers.push_back(at.residual);
-  }
-  dnn::Descriptor pack(dnn::kVariantPack, "variant pack");
-  pack.set_numbers(dnn::kPackIds, ids);
-  pack.set(dnn::kPackPointers, dnn::kPointer, int64_t(pointers.size()), pointers.data());
-  pack.set(dnn::kPackWorkspace, dnn::kPointer, 1, &at.workspace);
-  pack.finalize();
-  return pack;
+  if (e.bias) ids.push_back(kBias);
+  if (e.residual) ids.push_back(kResidual);
+  return ids;
 }
 
-/// A handle that no other thread uses, while this object lives.
-class Convolutions::Loan {
- public:
-  /// Makes no handle while the stream is captured, since that allocates: waits for another thread's instead.
-  Loan(Convolutions& owner, CUstream stream) : owner_(owner) {
-    std::unique_lock lock(owner.mutex_);
-    if (owner.idle_.empty() && owner.handles_ > 0 && capturing(stream))
-      owner.returned_.wait(lock, [&] { return !owner.idle_.empty(); });
-    if (owner.idle_.empty()) {
-      dnn::check(dnn::table().create(&handle_), "cannot create a handle");
-      ++owner.handles_;
-    } else {
-      handle_ = owner.idle_.back();
-      owner.idle_.pop_back();
-    }
-    lock.unlock();
-    const int status = dnn::table().set_stream(handle_, stream);
-    if (status == 0) return;
-    back();
-    dnn::check(status, "cannot set the stream");
-  }
-  ~Loan() { back(); }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  dnn::Handle handle() const { return handle_; }
+}  // namespace
 
- private:
-  static bool capturing(CUstream stream) {
-    int status = kCaptureNone;
-    return driver().stream_is_capturing(stream, &status) == 0 && status != kCaptureNone;
-  }
-  void back() {
-    {
-      const std::lock_guard lock(owner_.mutex_);
-      owner_.idle_.push_back(handle_);
-    }
-    owner_.returned_.notify_one();
-  }
-  Convolutions& owner_;
-  dnn::Handle handle_ = nullptr;
-};
+ConvPlan::ConvPlan(dnn::Handles& owner, const ConvProblem& problem, std::shared_ptr<const void> graph,
+                   dnn::Descriptor configuration, dnn::Handle handle)
+    : plan_(owner, handle, std::move(graph), std::move(configuration), tensors_of(problem.epilogue)),
+      fused_(!problem.epilogue.empty()),
+      bias_(problem.epilogue.bias),
+      residual_(problem.epilogue.residual) {}
 
 void ConvPlan::run(CUstream stream, const ConvPointers& at) const {
-  const Convolutions::Loan loan(owner_, stream);
-  const std::lock_guard lock(mutex_);
-  const auto same = [](const ConvPointers& a, const ConvPointers& b) {
-    return a.x == b.x && a.w == b.w && a.y == b.y && a.bias == b.bias && a.residual == b.residual &&
-           a.workspace == b.workspace;
-  };
-  if (!last_pack_ || !same(last_, at)) {
-    last_pack_ = std::make_unique<dnn::Descriptor>(pack(at));
-    last_ = at;
-  }
-  const int status = dnn::table().execute(loan.handle(), plan_.raw(), last_pack_->raw());
-  if (status != 0) dnn::check(status, "execution by " + engine_);
+  std::vector<Address> places{at.x, at.w, at.y};
+  if (bias_) places.push_back(at.bias);
+  if (residual_) places.push_back(at.residual);
+  plan_.run(stream, places, at.workspace, engine_);
 }
 
-Convolutions::Convolutions(Device& device) : device_(device) { dnn::table(); }
-
-Convolutions::~Convolutions() {
-  for (const auto handle : idle_) dnn::table().destroy(handle);
-}
+Convolutions::Convolutions(Device& device, dnn::Handles& handles) : device_(device), handles_(handles) { dnn::table(); }
 
 std::vector<std::shared_ptr<ConvPlan>> Convolutions::candidates(const ConvProblem& problem, size_t most, bool measure,
                                                                 std::string& reasons) {
@@ -157,7 +84,7 @@ std::vector<std::shared_ptr<ConvPlan>> Convolutions::candidates(const ConvProble
   const auto late = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > kMostSeconds;
   };
-  const Loan loan(*this, nullptr);
+  const dnn::Loan loan(handles_, nullptr);
   const auto graph = make_graph(problem, loan.handle());
   std::optional<ConvTrial> trial;
   // Those that are compiled come last, and only where nothing else can do a bare convolution.
@@ -165,17 +92,17 @@ std::vector<std::shared_ptr<ConvPlan>> Convolutions::candidates(const ConvProble
        {std::pair(dnn::kHeuristicsA, false), std::pair(dnn::kHeuristicsFallback, false),
         std::pair(dnn::kHeuristicsA, problem.epilogue.empty())}) {
     if (!found.empty()) break;
-    for (auto& configuration : configurations(*graph, mode, reasons)) {
+    for (auto& configuration : dnn::configurations(*graph, mode, reasons)) {
       if (found.size() >= most || (!found.empty() && late())) break;
-      EngineFacts facts;
+      dnn::EngineFacts facts;
       try {
-        facts = facts_of(configuration);
+        facts = dnn::facts_of(configuration);
         // Such engines round what the model did not allow to be rounded.
         const bool exact = problem.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT && !problem.tf32;
         if (facts.has(dnn::kNoteDownConvert) || (exact && facts.has(dnn::kNoteTensorCore)))
           throw Error("it rounds its inputs");
         if (facts.compiled && !with_compiled) throw Error("it would have to be compiled");
-        auto plan = std::make_shared<ConvPlan>(*this, problem, graph, std::move(configuration), loan.handle());
+        auto plan = std::make_shared<ConvPlan>(handles_, problem, graph, std::move(configuration), loan.handle());
         plan->engine_ = facts.text();
         if (plan->workspace() > kMostWorkspace)
           throw Error(text("workspace: actual ", plan->workspace(), " bytes, at most ", kMostWorkspace));

@@ -1,6 +1,5 @@
 // Convolutions by cuDNN: execution plans by problem, chosen by cuDNN's heuristics and by trying the first ones.
 #pragma once
-#include <condition_variable>
 #include <list>
 #include <map>
 #include <memory>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dnn.h"
+#include "dnn_plan.h"
 
 namespace providers::cuda {
 
@@ -53,14 +52,12 @@ struct ConvPointers {
   Address x = 0, w = 0, y = 0, bias = 0, residual = 0, workspace = 0;
 };
 
-class Convolutions;
-
 /// One way to run a problem. Thread-safe.
 class ConvPlan {
  public:
-  ConvPlan(Convolutions& owner, const ConvProblem& problem, std::shared_ptr<const void> graph,
+  ConvPlan(dnn::Handles& owner, const ConvProblem& problem, std::shared_ptr<const void> graph,
            dnn::Descriptor configuration, dnn::Handle handle);
-  size_t workspace() const { return workspace_; }
+  size_t workspace() const { return plan_.workspace(); }
   /// Whether it does the problem's epilogue; otherwise it writes the bare convolution.
   bool fused() const { return fused_; }
   float microseconds() const { return microseconds_; }   ///< of a run; negative: not measured
@@ -70,26 +67,16 @@ class ConvPlan {
 
  private:
   friend class Convolutions;
-  dnn::Descriptor pack(const ConvPointers& at) const;
-
-  Convolutions& owner_;
-  std::shared_ptr<const void> graph_;  // what the plan was made from
-  dnn::Descriptor configuration_, plan_;
-  size_t workspace_ = 0;
+  dnn::Plan plan_;
   bool fused_ = false, bias_ = false, residual_ = false;
   float microseconds_ = -1;
   std::string engine_;
-  // cuDNN does not promise that a plan may be executed by two threads at once.
-  mutable std::mutex mutex_;
-  mutable ConvPointers last_;
-  mutable std::unique_ptr<dnn::Descriptor> last_pack_;
 };
 
-/// cuDNN on one device. Thread-safe.
+/// cuDNN's convolutions on one device. Thread-safe.
 class Convolutions {
  public:
-  explicit Convolutions(Device& device);
-  ~Convolutions();
+  Convolutions(Device& device, dnn::Handles& handles);
 
   /// The plan for a problem, kept in the process; null if no engine of cuDNN supports it. `search`: tries the first
   /// plans on the device and keeps the fastest; otherwise the first that is supported.
@@ -103,23 +90,18 @@ class Convolutions {
                                                     std::string& reasons);
 
  private:
-  friend class ConvPlan;
   struct Kept {
     std::shared_ptr<const ConvPlan> plan;
     std::list<std::string>::iterator age;
   };
-  class Loan;
 
   std::shared_ptr<const ConvPlan> choose(const ConvProblem& problem, bool search);
 
   Device& device_;
+  dnn::Handles& handles_;
   std::mutex planning_;  // one thread plans at a time, so that measurements do not disturb each other
   std::map<std::string, Kept> plans_;
   std::list<std::string> ages_;  // keys, the latest last
-  std::mutex mutex_;             // of the handles
-  std::condition_variable returned_;
-  std::vector<dnn::Handle> idle_;
-  size_t handles_ = 0;
 };
 
 }  // namespace providers::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "attentions.h"
 #include "convolutions.h"
 #include "kernels.h"
 #include "memory.h"
@@ -88,9 +89,20 @@ Convolutions& Device::convolutions() {
   const std::lock_guard lock(mutex_);
   if (!convolutions_) {
     enter();
-    convolutions_ = std::make_unique<Convolutions>(*this);
+    if (!handles_) handles_ = std::make_unique<dnn::Handles>();
+    convolutions_ = std::make_unique<Convolutions>(*this, *handles_);
   }
   return *convolutions_;
+}
+
+Attentions& Device::attentions() {
+  const std::lock_guard lock(mutex_);
+  if (!attentions_) {
+    enter();
+    if (!handles_) handles_ = std::make_unique<dnn::Handles>();
+    attentions_ = std::make_unique<Attentions>(*this, *handles_);
+  }
+  return *attentions_;
 }
 
 }  // namespace providers::cuda

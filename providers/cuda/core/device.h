@@ -13,6 +13,10 @@ class Memory;
 class Kernels;
 class Products;
 class Convolutions;
+class Attentions;
+namespace dnn {
+class Handles;
+}
 
 /// One per device of this process, made at its first use, never destroyed (the driver may be gone at exit).
 /// Thread-safe.
@@ -42,6 +46,7 @@ class Device {
   Kernels& kernels() { return *kernels_; }  ///< kernels.h
   Products& products();                     ///< products.h: cuBLASLt, opened at the first use
   Convolutions& convolutions();             ///< convolutions.h: cuDNN, opened at the first use
+  Attentions& attentions();                 ///< attentions.h: cuDNN, opened at the first use
 
  private:
   explicit Device(int number);
@@ -58,7 +63,9 @@ class Device {
   std::unique_ptr<Kernels> kernels_;
   std::mutex mutex_;  // of what is made at its first use
   std::unique_ptr<Products> products_;
+  std::unique_ptr<dnn::Handles> handles_;  // of cuDNN; before those who use them
   std::unique_ptr<Convolutions> convolutions_;
+  std::unique_ptr<Attentions> attentions_;
 };
 
 }  // namespace providers::cuda

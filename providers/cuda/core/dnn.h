@@ -58,7 +58,11 @@ enum Descriptors {
   kPointwiseOperation = 13,
   kOperationGraph = 15,
   kVariantPack = 16,
-  kTensor = 17
+  kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22
 };
 // cudnnBackendAttributeType_t
 enum AttributeTypes {
@@ -74,12 +78,14 @@ enum AttributeTypes {
   kNumericalNote = 11,
   kPointwiseMode = 14,
   kDescriptor = 15,
+  kReductionOperator = 18,
   kBehaviorNote = 19
 };
 // cudnnBackendAttributeName_t
 enum Attributes {
   kPointwiseModeOf = 0,
   kPointwisePrecision = 1,
+  kPointwiseAxis = 9,
   kConvolutionPrecision = 100,
   kConvolutionModeOf = 101,
   kConvolutionDilations = 102,
@@ -110,6 +116,7 @@ enum Attributes {
   kPointwiseX = 751,
   kPointwiseB = 752,
   kPointwiseY = 753,
+  kPointwiseT = 758,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kTensorAlignment = 900,
@@ -118,18 +125,36 @@ enum Attributes {
   kTensorStrides = 903,
   kTensorId = 906,
   kTensorVirtual = 907,
+  kTensorByValue = 908,
   kPackIds = 1000,
   kPackPointers = 1001,
   kPackWorkspace = 1003,
   kEngineIndex = 1301,
   kEngineNotes = 1303,
-  kEngineBehaviors = 1305
+  kEngineBehaviors = 1305,
+  kMatmulPrecision = 1500,
+  kMatmulPadding = 1503,
+  kMatmulA = 1520,
+  kMatmulB = 1521,
+  kMatmulC = 1522,
+  kMatmulDescriptorOf = 1523,
+  kMatmulM = 1525,
+  kMatmulN = 1526,
+  kMatmulK = 1527,
+  kReductionOperatorOf = 1600,
+  kReductionPrecision = 1601,
+  kReductionX = 1610,
+  kReductionY = 1611,
+  kReductionDescriptorOf = 1612
 };
 // cudnnDataType_t, cudnnConvolutionMode_t, cudnnBackendHeurMode_t
-constexpr int kTypeFloat = 0, kTypeHalf = 2, kTypeBfloat = 9, kCrossCorrelation = 1;
+constexpr int kTypeFloat = 0, kTypeHalf = 2, kTypeInt32 = 4, kTypeBfloat = 9, kTypeBool = 11, kCrossCorrelation = 1;
 constexpr int kHeuristicsFallback = 2, kHeuristicsA = 3;
 // cudnnPointwiseMode_t
-constexpr int kAdd = 0, kRelu = 100;
+constexpr int kAdd = 0, kMul = 1, kMax = 3, kDiv = 6, kSub = 9, kExp = 13, kLog = 15, kRelu = 100, kGreaterEqual = 303,
+              kLess = 304, kAnd = 400, kIndex = 501, kSelect = 601;
+// cudnnReduceTensorOp_t
+constexpr int kReduceAdd = 0, kReduceMax = 3;
 // cudnnBackendNumericalNote_t, cudnnBackendBehaviorNote_t
 constexpr int kNoteTensorCore = 0, kNoteDownConvert = 1, kNoteCompiled = 0;
 

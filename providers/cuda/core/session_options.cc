@@ -58,7 +58,6 @@ const std::map<std::string, Idle>& idle_options() {
       {"enable_skip_layer_norm_strict_mode", {flags, "sums are always made in float32"}},
       {"use_ep_level_unified_stream", {flags, "a session has one stream in any case"}},
       {"fuse_conv_bias", {flags, "biases are always fused"}},
-      {"sdpa_kernel", {{}, "the kernel of attention follows from types and shapes"}},
       {"has_user_compute_stream", {flags, "user_compute_stream says it"}},
   };
   return all;
@@ -66,8 +65,8 @@ const std::map<std::string, Idle>& idle_options() {
 
 std::string names_of_options() {
   std::string all =
-      "device_id, user_compute_stream, gpu_mem_limit, enable_cuda_graph, use_tf32, cudnn_conv_algo_search and "
-      "kernel_cache_dir, and without effect ";
+      "device_id, user_compute_stream, gpu_mem_limit, enable_cuda_graph, use_tf32, cudnn_conv_algo_search, sdpa_kernel "
+      "and kernel_cache_dir, and without effect ";
   for (const auto& [name, idle] : idle_options()) all += (name == idle_options().begin()->first ? "" : ", ") + name;
   return all;
 }
@@ -93,6 +92,12 @@ bool by_heuristic(const std::string& key, const std::string& value) {
   refuse(key, value, "one of EXHAUSTIVE, HEURISTIC, DEFAULT");
 }
 
+/// Numbers of ONNX Runtime: 0 for the provider's choice, or a sum of kinds of kernels, of which 8 is that of cuDNN.
+void read_attention(uint64_t kinds, SessionOptions& options) {
+  options.settings["attention_by_cudnn"] = (kinds & 8) != 0;
+  options.settings["attention_by_kernels"] = kinds != 0 && (kinds & 8) == 0;
+}
+
 void read(const std::string& key, const std::string& value, SessionOptions& options, const OrtLogger* log) {
   if (key == "device_id")
     options.device = int(number(key, value, INT32_MAX, "the number of a CUDA device"));
@@ -101,11 +106,13 @@ void read(const std::string& key, const std::string& value, SessionOptions& opti
   else if (key == "gpu_mem_limit")
     options.memory_limit = size_t(number(key, value, UINT64_MAX, "a number of bytes"));
   else if (key == "enable_cuda_graph")
-    options.captures_runs = flag(key, value);
+    options.settings[key] = options.captures_runs = flag(key, value);
   else if (key == "use_tf32")
     options.settings[key] = flag(key, value);
   else if (key == "cudnn_conv_algo_search")
     options.settings["conv_heuristic"] = by_heuristic(key, value);
+  else if (key == "sdpa_kernel")
+    read_attention(number(key, value, INT32_MAX, "a number"), options);
   else if (key == "kernel_cache_dir")
     options.kernel_folder = value == "none" ? "" : value;
   else if (std::any_of(std::begin(kOthers), std::end(kOthers), [&](const char* o) { return key.rfind(o, 0) == 0; }))

@@ -46,13 +46,6 @@ int64_t padded_head(int64_t size, bool power_of_two, int64_t least) {
   return head;
 }
 
-bool is_aligned(const Heads& heads, int64_t size) {
-  const auto bytes = int64_t(size_of(heads.data.type)), word = 16 / bytes;
-  const HeadStrides& s = heads.strides;
-  return heads.data.offset % 16 == 0 && size % word == 0 && s.batch % word == 0 && s.head % word == 0 &&
-         s.row % word == 0;
-}
-
 size_t flash_bytes(const Form& f, bool floats) {
   const int64_t pitch = f.head + (floats ? 4 : 8);
   return size_t((f.block_rows + 4 * f.tile) * pitch * (floats ? 4 : 2));
@@ -63,7 +56,7 @@ size_t plain_bytes(const Form& f) {
 
 bool has_cores(const Device& device, const AttentionCall& c) {
   const int needs = c.q.data.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? 75 : 80;
-  return device.architecture() >= needs && (c.q.data.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || c.tf32);
+  return device.architecture() >= needs && (c.q.data.type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || c.settings.tf32);
 }
 
 // Few queries: a block has all rows that share a head of K and V, or eight of them.
@@ -278,6 +271,19 @@ void check_call(const Emitter& e, const AttentionCall& c) {
 
 }  // namespace
 
+bool is_aligned(const Heads& heads, int64_t size) {
+  const auto bytes = int64_t(size_of(heads.data.type)), word = 16 / bytes;
+  const HeadStrides& s = heads.strides;
+  return heads.data.offset % 16 == 0 && size % word == 0 && s.batch % word == 0 && s.head % word == 0 &&
+         s.row % word == 0;
+}
+
+AttentionSettings::AttentionSettings(const Builder& builder)
+    : tf32(builder.setting("use_tf32")),
+      repeats_runs(builder.setting("enable_cuda_graph")),
+      always_by_library(builder.setting("attention_by_cudnn")),
+      never_by_library(builder.setting("attention_by_kernels")) {}
+
 void expect_dims(const Emitter& e, size_t i, const Dims& dims) {
   if (e.look(i).dims != dims)
     e.fail(text("input ", i, " has shape ", shape_text(e.look(i).dims), ", expected ", shape_text(dims)));
@@ -318,6 +324,7 @@ ScoreOperand score_operand(const Emitter& e, const Operand& operand, const std::
 void attention(Emitter& e, const AttentionCall& c) {
   if (c.batch == 0 || c.heads == 0 || c.rows == 0 || c.v_size == 0) return;
   check_call(e, c);
+  if (attention_by_library(e, c)) return;
   const Form f = form_of(e.device(), c);
   const AttentionArguments a = arguments_of(e, c, f);
   const Operand none;

@@ -58,18 +58,34 @@ struct AttentionMask {
   bool from_end = false;           ///< the queries are the last of `lengths`; otherwise `before` says where
 };
 
+/// What the session allows.
+struct AttentionSettings {
+  bool tf32 = false;          ///< products of float32 may round to tf32
+  bool repeats_runs = false;  ///< runs have the same shapes, and are captured
+  /// By cuDNN wherever it can, or never; otherwise where it is faster.
+  bool always_by_library = false, never_by_library = false;
+  AttentionSettings() = default;
+  explicit AttentionSettings(const Builder& builder);
+};
+
 /// One attention.
 struct AttentionCall : AttentionSizes, AttentionMask {
   Heads q, k, v, y;               ///< of one type: float32, float16 or bfloat16
   double scale = 1, softcap = 0;  ///< softcap: 0 for none
   std::optional<Operand> sinks;   ///< [H], of the type of Q: scores of keys without a value
-  bool tf32 = false;              ///< products of float32 may round to tf32
+  AttentionSettings settings;
 };
 /// The largest `size` and `v_size`.
 constexpr int64_t kMostHeadSize = 512;
 
 /// Adds the steps. Nothing is added if the result is empty.
 void attention(Emitter& e, const AttentionCall& call);
+/// Adds the steps by cuDNN (attention_dnn.cc). False, and nothing is added, where its way is not the faster one, or
+/// where cuDNN is missing or does not support it.
+bool attention_by_library(Emitter& e, const AttentionCall& call);
+
+/// Whether all rows can be read 16 bytes at a time.
+bool is_aligned(const Heads& heads, int64_t size);
 
 /// Throws Error by e.fail unless input i has these dims.
 void expect_dims(const Emitter& e, size_t i, const Dims& dims);

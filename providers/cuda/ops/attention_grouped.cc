@@ -49,7 +49,7 @@ class GroupQuery : public Op {
         softcap_(node.number("softcap", 0)),
         q_epsilon_(node.number("q_norm_epsilon", node.number("qk_norm_epsilon", 1e-6f))),
         k_epsilon_(node.number("k_norm_epsilon", node.number("qk_norm_epsilon", 1e-6f))),
-        tf32_(builder.setting("use_tf32")) {}
+        settings_(builder) {}
 
   void emit(Emitter& e) const override {
     const Extents x = extents(e);
@@ -115,7 +115,7 @@ class GroupQuery : public Op {
   const int64_t heads_, kv_heads_, window_;
   const bool causal_, rotates_, interleaved_, smooth_;
   const float scale_, softcap_, q_epsilon_, k_epsilon_;
-  const bool tf32_;
+  const AttentionSettings settings_;
 };
 
 Extents GroupQuery::extents(Emitter& e) const {
@@ -206,7 +206,7 @@ AttentionCall GroupQuery::call_of(Emitter& e, const Extents& x) const {
   c.left = window_ > 0 ? window_ - 1 : -1;
   c.length_plus = 1;
   c.from_end = !is_prompt(x);
-  c.tf32 = tf32_;
+  c.settings = settings_;
   if (e.has(kBias)) c.bias = score_operand(e, e.in(kBias), {x.batch, heads_, x.rows, x.total}, &c.keys);
   if (e.has(kSinks)) {
     c.sinks = e.in(kSinks);

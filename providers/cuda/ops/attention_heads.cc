@@ -34,7 +34,7 @@ class MultiHead : public Op {
         filter_(node.number("mask_filter_value", -10000)),
         scale_(node.number("scale", 0)),
         causal_(node.integer("unidirectional", 0) != 0),
-        tf32_(builder.setting("use_tf32")) {}
+        settings_(builder) {}
 
   void emit(Emitter& e) const override {
     const Extents x = extents(e);
@@ -66,7 +66,7 @@ class MultiHead : public Op {
     c.causal = causal_ && x.rows > 1;
     c.before = x.past;
     c.blind = std::numeric_limits<double>::quiet_NaN();
-    c.tf32 = tf32_;
+    c.settings = settings_;
     return c;
   }
   // Memory for [B, H, rows, size], in an output if there is one.
@@ -82,7 +82,8 @@ class MultiHead : public Op {
   const bool one_row_;
   const int64_t heads_;
   const float filter_, scale_;
-  const bool causal_, tf32_;
+  const bool causal_;
+  const AttentionSettings settings_;
 };
 
 Extents MultiHead::extents(Emitter& e) const {

@@ -31,7 +31,7 @@ class OnnxAttention : public Op {
         has_scale_(node.has("scale")),
         scale_(node.number("scale", 0)),
         softcap_(node.number("softcap", 0)),
-        tf32_(builder.setting("use_tf32")) {}
+        settings_(builder) {}
 
   void emit(Emitter& e) const override {
     const Extents x = extents(e);
@@ -97,7 +97,7 @@ class OnnxAttention : public Op {
     c.left = left_;
     c.right = right_;
     c.before = x.past;
-    c.tf32 = tf32_;
+    c.settings = settings_;
     if (e.has(kMask)) {
       const Operand mask = e.in(kMask);
       auto& to = mask.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL ? c.flags : c.bias;
@@ -115,7 +115,7 @@ class OnnxAttention : public Op {
   const int64_t q_heads_, kv_heads_, left_, right_;
   const bool has_scale_;
   const float scale_, softcap_;
-  const bool tf32_;
+  const AttentionSettings settings_;
 };
 
 Extents OnnxAttention::extents(Emitter& e) const {

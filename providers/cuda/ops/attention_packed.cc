@@ -27,7 +27,7 @@ class PackedAttention : public Op {
         causal_(node.integer("unidirectional", 0) != 0),
         filter_(node.number("mask_filter_value", -10000)),
         scale_(node.number("scale", 0)),
-        tf32_(builder.setting("use_tf32")) {}
+        settings_(builder) {}
 
   void emit(Emitter& e) const override {
     const Extents x = extents(e);
@@ -43,7 +43,7 @@ class PackedAttention : public Op {
     c.causal = causal_;
     c.before = x.past;
     c.blind = std::numeric_limits<double>::quiet_NaN();
-    c.tf32 = tf32_;
+    c.settings = settings_;
     c.q = part(x, all, 0, c.size);
     c.k = part(x, all, x.q, c.size);
     c.v = part(x, all, 2 * x.q, c.v_size);
@@ -76,7 +76,7 @@ class PackedAttention : public Op {
   const Dims sizes_;
   const bool causal_;
   const float filter_, scale_;
-  const bool tf32_;
+  const AttentionSettings settings_;
 };
 
 Extents PackedAttention::extents(Emitter& e) const {
@@ -108,7 +108,7 @@ Operand PackedAttention::project(Emitter& e, const Extents& x) const {
   const Operand bias = e.has(kProjection) ? e.in(kProjection) : Operand();
   Product p;
   p.type = p.out = in.type;
-  p.tf32 = tf32_;
+  p.tf32 = settings_.tf32;
   p.m = x.batch * x.rows;
   p.n = x.width();
   p.k = x.depth;

@@ -21,7 +21,8 @@ class FusedAttention : public Op {
  public:
   Source q, k, v;             ///< the views have 3 or 4 axes; that of K is transposed: [.., D, T]
   int bias = -1, flags = -1;  ///< inputs of the operator
-  bool flag_hides = false, tf32 = false;
+  bool flag_hides = false;
+  AttentionSettings settings;
   double scale = 1, hidden = 0;
   Dims perm;  ///< of the result; empty: none
 
@@ -122,7 +123,7 @@ AttentionCall FusedAttention::call_of(Emitter& e, StridedView (&views)[3]) const
   c.flag_hides = flag_hides;
   c.hidden = hidden;
   c.blind = std::numeric_limits<double>::quiet_NaN();
-  c.tf32 = tf32;
+  c.settings = settings;
   return c;
 }
 
@@ -157,7 +158,7 @@ class Match {
     for (const Value* v : inputs_) op_->in.push_back(builder.number(v));
     op_->out = {builder.number(result_)};
     op_->who = softmax_->who() + " as attention";
-    op_->tf32 = builder.setting("use_tf32");
+    op_->settings = AttentionSettings(builder);
     f_.unite(nodes, std::move(op_));
   }
 

@@ -1,6 +1,7 @@
 // A stand-in for cuDNN's backend interface. Every graph has one engine, which computes it by plain loops.
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 
 #include "cudnn_graph.h"
 #include "share.h"
@@ -62,6 +63,15 @@ bool read(const void* values, int type, int64_t i, Value& to) {
   }
 }
 
+/// The graph of a plan or configuration.
+const Data& graph_of(const Data& plan) { return *plan.descriptor(401)->descriptor(300)->descriptor(1302); }
+
+bool has_products(const Data& graph) {
+  for (const auto& o : graph.find(801)->descriptors)
+    if (o->kind == kMatmulOperation) return true;
+  return false;
+}
+
 /// Throws Refusal if a descriptor lacks something.
 void finalize(Data& d) {
   const auto need = [&](std::initializer_list<int> names) {
@@ -95,6 +105,20 @@ void finalize(Data& d) {
       need({750, 751, 753});
       examine(d);
       break;
+    case kMatmul:
+      need({1500});
+      break;
+    case kReduction:
+      need({1600, 1601});
+      break;
+    case kMatmulOperation:
+      need({1520, 1521, 1522, 1523});
+      examine(d);
+      break;
+    case kReductionOperation:
+      need({1610, 1611, 1612});
+      examine(d);
+      break;
     case kGraph:
       need({800, 801});
       break;
@@ -103,6 +127,7 @@ void finalize(Data& d) {
       break;
     case kPlan:
       need({400, 401});
+      if (has_products(graph_of(d))) examine_attention(graph_of(d));
       break;
     case kPack:
       need({1000, 1001});
@@ -113,9 +138,6 @@ void finalize(Data& d) {
       break;
   }
 }
-
-/// The graph of a plan or configuration.
-const Data& graph_of(const Data& plan) { return *plan.descriptor(401)->descriptor(300)->descriptor(1302); }
 
 int put(const Data& d, int64_t* count, int64_t most, void* values, int64_t value) {
   (void)d;
@@ -241,21 +263,32 @@ EXPORT int cudnnBackendExecute(Handle* handle, Descriptor* plan, Descriptor* pac
   if (!handle || !plan || !pack || plan->data->kind != kPlan || pack->data->kind != kPack || !pack->data->final)
     return refuse(kBadParameter, "a plan and a variant pack are needed");
   auto places = std::make_shared<Places>();
+  auto numbers = std::make_shared<std::list<int64_t>>();  // of the host, as they are now
   const auto ids = pack->data->integers(1000), addresses = pack->data->integers(1001);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (!addresses[i] || addresses[i] % 16)
-      return refuse(kBadParameter, "tensor " + std::to_string(ids[i]) + " has no address that 16 divides");
-    (*places)[ids[i]] = behind(reinterpret_cast<void*>(addresses[i]));
-  }
+  std::map<int64_t, int64_t> given;
+  for (size_t i = 0; i < ids.size(); ++i) given[ids[i]] = addresses[i];
   const std::shared_ptr<const Data> kept = plan->data;
   for (const auto& o : graph_of(*kept).find(801)->descriptors)
     for (const auto& [name, value] : o->attributes)
-      for (const auto& t : value.descriptors)
-        if (t->kind == kTensor && !t->integer(907, 0) && !places->count(t->integer(906, 0)))
-          return refuse(kBadParameter, "the pack lacks tensor " + std::to_string(t->integer(906, 0)));
+      for (const auto& t : value.descriptors) {
+        if (t->kind != kTensor || t->integer(907, 0)) continue;
+        const Tensor tensor(*t);
+        const auto found = given.find(tensor.id);
+        if (found == given.end()) return refuse(kBadParameter, "the pack lacks tensor " + std::to_string(tensor.id));
+        void* const address = reinterpret_cast<void*>(found->second);
+        if (tensor.by_value) {
+          numbers->push_back(0);
+          std::memcpy(&numbers->back(), address, bytes_of(tensor.type));
+          (*places)[tensor.id] = &numbers->back();
+        } else if (!address || found->second % 16) {
+          return refuse(kBadParameter, "tensor " + std::to_string(tensor.id) + " has no address that 16 divides");
+        } else {
+          (*places)[tensor.id] = behind(address);
+        }
+      }
   char* const workspace = behind(reinterpret_cast<char*>(pack->data->integer(1003, 0)));
   if (!workspace) return refuse(kBadParameter, "there is no workspace");
-  const int result = submit(handle->stream, [kept, places, workspace] {
+  const int result = submit(handle->stream, [kept, places, numbers, workspace] {
     std::memset(workspace, 0xFF, size_t(kWorkspace));
     compute(graph_of(*kept), *places);
   });

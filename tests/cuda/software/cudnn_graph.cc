@@ -27,7 +27,11 @@ const Data* Data::descriptor(int name) const {
 }
 
 Tensor::Tensor(const Data& d)
-    : id(d.integer(906, 0)), within(d.integer(907, 0) != 0), dims(d.integers(902)), strides(d.integers(903)) {
+    : id(d.integer(906, 0)),
+      within(d.integer(907, 0) != 0),
+      by_value(d.integer(908, 0) != 0),
+      dims(d.integers(902)),
+      strides(d.integers(903)) {
   switch (d.integer(901, -1)) {
     case 0:
       type = Number::f32;
@@ -38,8 +42,14 @@ Tensor::Tensor(const Data& d)
     case 2:
       type = Number::f16;
       break;
+    case 4:
+      type = Number::i32;
+      break;
     case 9:
       type = Number::bf16;
+      break;
+    case 11:
+      type = Number::u8;  // bool
       break;
     default:
       throw Refusal{kUnsupported, "a tensor of a type that the stand-in does not have"};
@@ -52,13 +62,13 @@ int64_t Tensor::count() const {
   return n;
 }
 
-namespace {
-
 const Data& need(const Data& d, int name) {
   const Data* const found = d.descriptor(name);
   if (!found) throw Refusal{kBadParameter, "attribute " + std::to_string(name) + " is not set"};
   return *found;
 }
+
+namespace {
 
 struct Shape {
   explicit Shape(const Data& o);
@@ -223,15 +233,25 @@ void backward(const Shape& s, const void* y, const void* w, void* x) {
   }
 }
 
+constexpr int kIndexMode = 501, kSelectMode = 601;
+
 /// A function of one or two numbers.
 std::function<double(double, double)> function_of(const Data& d) {
   switch (d.integer(0, -1)) {
     case 0:
       return [](double a, double b) { return a + b; };
+    case 1:
+      return [](double a, double b) { return a * b; };
     case 3:
       return [](double a, double b) { return a > b || a != a ? a : b; };
-    case 5:
-      return [](double a, double b) { return a * b; };
+    case 6:
+      return [](double a, double b) { return a / b; };
+    case 9:
+      return [](double a, double b) { return a - b; };
+    case 13:
+      return [](double a, double) { return std::exp(a); };
+    case 15:
+      return [](double a, double) { return std::log(a); };
     case 100: {
       const double lower = d.real(3, 0), upper = d.real(4, 3.4e38), slope = d.real(5, 0);
       return
@@ -245,9 +265,24 @@ std::function<double(double, double)> function_of(const Data& d) {
       const double beta = d.real(8, 1);
       return [=](double v, double) { return v / (1 + std::exp(-beta * v)); };
     }
+    case 303:
+      return [](double a, double b) { return a >= b; };
+    case 304:
+      return [](double a, double b) { return a < b; };
+    case 400:
+      return [](double a, double b) { return a != 0 && b != 0; };
+    case kIndexMode:
+    case kSelectMode:
+      return nullptr;  // they are no functions of numbers alone
     default:
       throw Refusal{kUnsupported, "a pointwise mode that the stand-in does not have"};
   }
+}
+
+/// Operands of a mode.
+int operands_of(int64_t mode) {
+  if (mode == kSelectMode) return 3;
+  return mode == 13 || mode == 15 || mode == kIndexMode || (mode >= 100 && mode < 300) ? 1 : 2;
 }
 
 struct Pointwise {
@@ -255,16 +290,21 @@ struct Pointwise {
       : x(need(o, 751)),
         y(need(o, 753)),
         b(o.descriptor(752) ? need(o, 752) : need(o, 751)),
-        two(o.descriptor(752) != nullptr),
+        t(o.descriptor(758) ? need(o, 758) : need(o, 751)),
+        mode(need(o, 750).integer(0, -1)),
+        axis(size_t(need(o, 750).integer(9, 0))),
         function(function_of(need(o, 750))) {
-    if (two != (need(o, 750).integer(0, -1) < 100)) throw Refusal{kBadParameter, "the number of inputs does not fit"};
-    for (size_t i = 0; i < y.dims.size(); ++i)
-      for (const Tensor* t : {&x, &b})
-        if (t->dims.size() != y.dims.size() || (t->dims[i] != y.dims[i] && t->dims[i] != 1))
+    const int given = 1 + (o.descriptor(752) != nullptr) + (o.descriptor(758) != nullptr);
+    if (given != operands_of(mode)) throw Refusal{kBadParameter, "the number of inputs does not fit"};
+    if (mode == kIndexMode && axis >= y.dims.size()) throw Refusal{kBadParameter, "there is no such axis"};
+    for (const Tensor* other : {&x, &b, &t})
+      for (size_t i = 0; i < y.dims.size(); ++i)
+        if (other->dims.size() != y.dims.size() || (other->dims[i] != y.dims[i] && other->dims[i] != 1))
           throw Refusal{kBadParameter, "the shapes of a pointwise operation do not fit"};
   }
-  Tensor x, y, b;
-  bool two;
+  Tensor x, y, b, t;
+  int64_t mode;
+  size_t axis;
   std::function<double(double, double)> function;
 };
 
@@ -283,10 +323,34 @@ size_t extent(const Tensor& t) {
 
 }  // namespace
 
+namespace {
+
+void compute_pointwise(const Data& o, const Finder& at) {
+  const Pointwise p(o);
+  void *const x = at(p.x), *const b = at(p.b), *const t = at(p.t), *const y = at(p.y);
+  walk(p.y.dims, [&](const auto& i) {
+    double v = 0;
+    if (p.mode == kIndexMode)
+      v = double(i[p.axis]);
+    else if (p.mode == kSelectMode)
+      v = load(p.t.type, t, spread(p.t, i)) != 0 ? load(p.x.type, x, spread(p.x, i))
+                                                 : load(p.b.type, b, spread(p.b, i));
+    else
+      v = p.function(load(p.x.type, x, spread(p.x, i)), load(p.b.type, b, spread(p.b, i)));
+    store(p.y.type, y, offset(i, p.y.strides), v);
+  });
+}
+
+}  // namespace
+
 void examine(const Data& o) {
   if (o.kind == kPointwiseOperation) {
     const Pointwise fits(o);
     (void)fits;
+  } else if (o.kind == kMatmulOperation) {
+    examine_product(o);
+  } else if (o.kind == kReductionOperation) {
+    examine_reduction(o);
   } else {
     const Shape fits(o);
     if (fits.beta != 0) throw Refusal{kUnsupported, "a convolution that adds to its output"};
@@ -295,7 +359,7 @@ void examine(const Data& o) {
 
 void compute(const Data& graph, const Places& places) {
   std::map<int64_t, std::vector<char>> room;
-  const auto at = [&](const Tensor& t) -> void* {
+  const Finder at = [&](const Tensor& t) -> void* {
     if (!t.within) return places.at(t.id);
     auto& bytes = room[t.id];
     if (bytes.empty()) bytes.assign(extent(t) * bytes_of(t.type), char(0xFF));
@@ -303,12 +367,11 @@ void compute(const Data& graph, const Places& places) {
   };
   for (const auto& o : graph.find(801)->descriptors) {
     if (o->kind == kPointwiseOperation) {
-      const Pointwise p(*o);
-      void *const x = at(p.x), *const b = at(p.b), *const y = at(p.y);
-      walk(p.y.dims, [&](const auto& i) {
-        const double second = p.two ? load(p.b.type, b, spread(p.b, i)) : 0;
-        store(p.y.type, y, offset(i, p.y.strides), p.function(load(p.x.type, x, spread(p.x, i)), second));
-      });
+      compute_pointwise(*o, at);
+      continue;
+    }
+    if (o->kind == kMatmulOperation || o->kind == kReductionOperation) {
+      o->kind == kMatmulOperation ? compute_product(*o, at) : compute_reduction(*o, at);
       continue;
     }
     const Shape s(*o);

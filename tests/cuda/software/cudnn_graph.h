@@ -1,6 +1,7 @@
 // Operation graphs of cuDNN's backend interface, and their meaning in plain loops.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,7 +24,11 @@ enum Kind {
   kPointwiseOperation = 13,
   kGraph = 15,
   kPack = 16,
-  kTensor = 17
+  kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22
 };
 
 struct Data;
@@ -59,17 +64,31 @@ struct Refusal {
 struct Tensor {
   explicit Tensor(const Data& d);
   int64_t id;
-  bool within;  // virtual: it has no memory
+  bool within;    // virtual: it has no memory
+  bool by_value;  // one number in memory of the host
   Number type;
   std::vector<int64_t> dims, strides;
   int64_t count() const;
 };
+
+/// The descriptor of an attribute; throws Refusal without one.
+const Data& need(const Data& d, int name);
 
 /// Throws Refusal if an operation's tensors do not fit.
 void examine(const Data& operation);
 
 /// Where the tensors of a graph are, by number.
 using Places = std::map<int64_t, void*>;
+/// Where a tensor is, virtual ones included.
+using Finder = std::function<void*(const Tensor&)>;
+
+// cudnn_attention.cc: products of matrices, reductions, and graphs of both.
+void examine_product(const Data& operation);
+void examine_reduction(const Data& operation);
+void compute_product(const Data& operation, const Finder& at);
+void compute_reduction(const Data& operation, const Finder& at);
+/// Throws Refusal if a graph with products of matrices is not an attention that an engine supports.
+void examine_attention(const Data& graph);
 
 /// Computes an operation graph. `between`: room for virtual tensors.
 void compute(const Data& graph, const Places& places);
