@@ -33,7 +33,7 @@ def read(name):
 
 def whole(name):
     """The text of a kernel as the plug-in compiles it."""
-    seen = set()
+    seen = {"prelude.cuh", "tensor_cores.cuh"}
 
     def include(match):
         if match[1] in seen:
@@ -88,7 +88,7 @@ class Compiler:
     def begin(self, file, defines):
         key = (file, tuple(sorted(defines.items())))
         if key not in self.begun:
-            arch = self.arch + ("a" if file == "attention_wide.cu" else "")
+            arch = self.arch + ("a" if file in ("attention_wide.cu", "experts_cores.cu") else "")
             self.begun[key] = self.pool.apply_async(compiled, (arch, *key))
         return key
 
@@ -98,13 +98,13 @@ class Compiler:
             image = self.begun[key].get()
             if isinstance(image, str):
                 raise RuntimeError(image)
-            module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            self.check(self.cuda.cuModuleLoadData(ctypes.byref(module), image), "load")
-            self.check(self.cuda.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()), "function")
-            self.known[key] = function
+            self.known[key] = ctypes.c_void_p()
+            self.check(self.cuda.cuModuleLoadData(ctypes.byref(self.known[key]), image), "load")
+        function = ctypes.c_void_p()
+        self.check(self.cuda.cuModuleGetFunction(ctypes.byref(function), self.known[key], entry.encode()), "function")
         if shared > 48 << 10:
-            self.check(self.cuda.cuFuncSetAttribute(self.known[key], 8, shared), "shared memory")
-        return self.known[key]
+            self.check(self.cuda.cuFuncSetAttribute(function, 8, shared), "shared memory")
+        return function
 
     def launch(self, function, blocks, threads, shared, arguments):
         pointers = (ctypes.c_void_p * len(arguments))(*[ctypes.addressof(a) for a in arguments])

@@ -17,6 +17,7 @@ class Case:
     model: onnx.ModelProto
     runs: list
     rule: float
+    reference: onnx.ModelProto = None  # of float32; the model itself without one
 
 
 def model(nodes, inputs, outputs, constants):
@@ -151,8 +152,25 @@ def experts(name, kind="f32", bits=4, block=32, hidden=64, inner=96, count=5, k=
         names.pop()
     if bits:
         attributes |= {"expert_weight_bits": bits} | ({"block_size": block} if block else {})
-    node = helper.make_node("QMoE" if bits else "MoE", names, ["y"], domain="com.microsoft", k=k, **attributes)
-    inputs = [("x", dtype, ["n", hidden]), ("scores", dtype, ["n", count])] + ([("weights", dtype, ["n", count])] if weighted else [])
+    def made(inputs_type, constants, **attributes):
+        node = helper.make_node("QMoE" if bits else "MoE", used, ["y"], domain="com.microsoft", k=k, **attributes)
+        inputs = [("x", inputs_type, ["n", hidden]), ("scores", inputs_type, ["n", count])] + ([("weights", inputs_type, ["n", count])] if weighted else [])
+        return model([node], inputs, ["y"], constants)
+
+    used = names
+    whole = made(dtype, constants, **attributes)
+    reference = None
+    if kind == "f16":  # the CPU has gates in pairs of rows only, and no MoE of float16
+        wide = {n: v.astype(np.float32) if v.dtype == dtype else v for n, v in constants.items()}
+        if gated and fusion != 1:
+            if fusion == 2:
+                wide = {n: in_pairs(v[:, :inner], v[:, inner:]) if n in ("w2", "s2", "b2") else v for n, v in wide.items()}
+            else:
+                used = names[:2 + 2 * step]
+                wide |= {n + "2": in_pairs(wide[n + "2"], wide[n + str(2 + 2 * step)]) for n in "ws" if n + "2" in wide}
+                wide = {n: v for n, v in wide.items() if n in used}
+            attributes["swiglu_fusion"] = 1
+        reference = made(np.float32, wide, **attributes)
     runs = []
     for n in tokens:
         runs.append({"x": rng.standard_normal((n, hidden)).astype(dtype), "scores": rng.standard_normal((n, count)).astype(dtype)})
@@ -160,7 +178,12 @@ def experts(name, kind="f32", bits=4, block=32, hidden=64, inner=96, count=5, k=
             runs[-1]["weights"] = rng.random((n, count)).astype(dtype)
     if bits == 8 and block:
         rule = 3e-2  # the CPU rounds what it multiplies to 8 bits
-    return Case(f"experts_{name}_{kind}", model([node], inputs, ["y"], constants), runs, rule)
+    return Case(f"experts_{name}_{kind}", whole, runs, rule, reference)
+
+
+def in_pairs(first, second):
+    """Row i of both, one after the other."""
+    return np.stack([first, second], 2).reshape(first.shape[0], -1, *first.shape[2:])
 
 
 def all_experts():
@@ -178,6 +201,13 @@ def all_experts():
     yield experts("plain_relu", "f32", bits=0, activation_type="relu", bias=True)
     yield experts("plain_gelu_odd", "f32", bits=0, hidden=37, inner=45, activation_type="gelu")
     yield experts("plain_swiglu", "f32", bits=0, **swiglu)
+    for name, bits, more in (("plain_swiglu", 0, {}), ("plain_odd", 0, {"hidden": 37, "inner": 45}), ("swiglu4", 4, {}), ("zeros4", 4, {"zeros": True, "bias": True}),
+                             ("swiglu8", 8, {"block": 64, "hidden": 128, "inner": 64}), ("rows8", 8, {"block": 0, "hidden": 80, "inner": 48})):
+        yield experts(name, "f16", bits=bits, tokens=(1, 3, 70, 300), **more, **swiglu)
+    yield experts("plain_silu", "f16", bits=0, hidden=200, inner=104, count=3, bias=True, tokens=(2, 600), activation_type="silu")
+    yield experts("halves4", "f16", tokens=(40,), activation_type="swiglu", swiglu_fusion=2)
+    yield experts("three4", "f16", tokens=(40,), activation_type="swiglu")
+    yield experts("plain_three", "f16", bits=0, tokens=(40,), activation_type="swiglu")
 
 
 # ---- trees

@@ -2,7 +2,9 @@
 // ELEMENT: type of x of the first layer, of biases and of weights that are no codes; ROWS_OF: type of x; BITS: of a
 // code, 0: elements; SCALE: type of scales; ZEROS: whether there are zero points; GATE: what rows v of a layer are: 0:
 // rows of W; in pairs of a gate and a linear operand: 1: rows 2i and 2i + 1, 2: rows i and half + i, 3: row i of two
-// matrices; FIRST: the layer is the first, whose results are activated.
+// matrices; FIRST: the layer is the first, whose results are activated by ACTIVATION.
+#pragma once
+
 typedef ELEMENT T;
 typedef SCALE S;
 typedef ROWS_OF X;
@@ -27,7 +29,7 @@ struct Layer {
 };
 struct Activation {
   float alpha, beta, most;
-  int kind, limit_after;
+  int limit_after;
 };
 
 __device__ inline int matrix_of(i64 v) { return GATE == 3 ? int(v & 1) : 0; }
@@ -118,8 +120,8 @@ __device__ inline void load_weights(const Matrix& m, const Layer& s, i64 expert,
 __device__ inline float sigmoid(float v) { return 1.0f / (1.0f + expf(-v)); }
 __device__ inline float gelu(float v) { return 0.5f * v * (1.0f + tanhf(0.7978845608f * (v + 0.044715f * v * v * v))); }
 enum ActivationKind { kRelu, kGelu, kSilu, kRelu2, kGeglu, kSwiglu, kIdentity };
-__device__ inline float activated(const Activation& f, float v) {
-  switch (f.kind) {
+__device__ inline float activated(float v) {
+  switch (ACTIVATION) {
     case kRelu:
       return v < 0 ? 0.0f : v;
     case kGelu:
@@ -133,7 +135,7 @@ __device__ inline float activated(const Activation& f, float v) {
   }
 }
 __device__ inline float gated(const Activation& f, float gate, float linear) {
-  if (f.kind == kGeglu) return gelu(gate) * linear;
+  if (ACTIVATION == kGeglu) return gelu(gate) * linear;
   linear = (linear > f.most ? f.most : linear < -f.most ? -f.most : linear) + f.beta;
   if (f.limit_after) {
     const float v = gate * sigmoid(f.alpha * gate);

@@ -1,3 +1,5 @@
+#include "experts.cuh"
+
 // Layers for few rows of each expert: a warp makes two results of up to ROWS rows, and reads its two rows of W once.
 // x has the type X. The results: y [slots in order, results] or, of gates, half as many; with SCATTER at the slot.
 extern "C" __global__ void __launch_bounds__(256)
@@ -77,6 +79,6 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 #pragma unroll
     for (int c = 0; c < 2; ++c)
-      if (column + c < s.results) y[to * s.results + column + c] = FIRST ? activated(f, mine[c]) : mine[c];
+      if (column + c < s.results) y[to * s.results + column + c] = FIRST ? activated(mine[c]) : mine[c];
   }
 }

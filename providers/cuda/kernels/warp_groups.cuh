@@ -6,7 +6,7 @@
 // In shared memory, a matrix lies in panels of 64 elements, 128 bytes a row, that begin at multiples of 1024 bytes. The
 // eight words of 16 bytes of a row are permuted: word w of row r is at w ^ r % 8.
 #pragma once
-#include "attention_tiles.cuh"
+#include "places.cuh"
 
 #ifdef __CUDACC_RTC__
 #define TEXT_OF(x) #x
@@ -17,8 +17,8 @@
 
 /// How products find a matrix: its place, and the distances in bytes from one panel to the next (only of a right side
 /// whose rows have columns side by side) and from eight rows to the next eight.
-typedef u64 Matrix;
-__device__ inline Matrix matrix(Place place, int leading, int stride) {
+typedef u64 GroupMatrix;
+__device__ inline GroupMatrix matrix(Place place, int leading, int stride) {
   return u64((place & 0x3ffffu) >> 4) | u64(leading >> 4) << 16 | u64(stride >> 4) << 32 | u64(1) << 62;
 }
 __device__ inline void groups_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -39,7 +39,7 @@ __device__ inline void settle(float (&x)[kColumns][4]) {
 __device__ inline void finish_before(const float (&sums)[2]) {
   asm volatile("{ .reg .pred p; setp.eq.f32 p, %0, 0fBF800000; @p trap; }" ::"f"(sums[0] + sums[1]) : "memory");
 }
-__device__ inline void group_product(float (&d)[8][4], Matrix a, Matrix b, int more) {
+__device__ inline void group_product(float (&d)[8][4], GroupMatrix a, GroupMatrix b, int more) {
   asm volatile(
       "{ .reg .pred p; setp.ne.b32 p, %34, 0; "
       "wgmma.mma_async.sync.aligned.m64n64k16.f32." KIND "." KIND
@@ -50,7 +50,7 @@ __device__ inline void group_product(float (&d)[8][4], Matrix a, Matrix b, int m
       : SUMS16(d, 0), SUMS16(d, 4)
       : "l"(a), "l"(b), "r"(more));
 }
-__device__ inline void group_product(float (&d)[16][4], Matrix a, Matrix b, int more) {
+__device__ inline void group_product(float (&d)[16][4], GroupMatrix a, GroupMatrix b, int more) {
   asm volatile(
       "{ .reg .pred p; setp.ne.b32 p, %66, 0; "
       "wgmma.mma_async.sync.aligned.m64n128k16.f32." KIND "." KIND
@@ -62,7 +62,7 @@ __device__ inline void group_product(float (&d)[16][4], Matrix a, Matrix b, int 
       : SUMS16(d, 0), SUMS16(d, 4), SUMS16(d, 8), SUMS16(d, 12)
       : "l"(a), "l"(b), "r"(more));
 }
-__device__ inline void group_product(float (&d)[8][4], const u32 (&a)[4], Matrix b) {
+__device__ inline void group_product(float (&d)[8][4], const u32 (&a)[4], GroupMatrix b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." KIND "." KIND
                " {"
                "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,"
@@ -71,7 +71,7 @@ __device__ inline void group_product(float (&d)[8][4], const u32 (&a)[4], Matrix
                : SUMS16(d, 0), SUMS16(d, 4)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
-__device__ inline void group_product(float (&d)[16][4], const u32 (&a)[4], Matrix b) {
+__device__ inline void group_product(float (&d)[16][4], const u32 (&a)[4], GroupMatrix b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." KIND "." KIND
                " {"
                "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,"
@@ -84,12 +84,12 @@ __device__ inline void group_product(float (&d)[16][4], const u32 (&a)[4], Matri
 
 #else  // a compiler for the host, in tests without a GPU
 /// As the instructions find it.
-struct Matrix {
+struct GroupMatrix {
   const u8* at;
   int leading, stride;
   __device__ static float value(const u8* p) {
     const u64 address = reinterpret_cast<u64>(p);
-    return as_float(*reinterpret_cast<const T*>(address ^ (address >> 7 & 7) << 4));
+    return Compute<T>::load(*reinterpret_cast<const T*>(address ^ (address >> 7 & 7) << 4));
   }
   /// Row r, depth k of a matrix whose rows have the depth side by side.
   __device__ float row_first(int r, int k) const { return value(at + r / 8 * stride + r % 8 * 128 + k * 2); }
@@ -98,7 +98,7 @@ struct Matrix {
     return value(at + c / 64 * leading + k / 8 * stride + k % 8 * 128 + c % 64 * 2);
   }
 };
-__device__ inline Matrix matrix(Place place, int leading, int stride) { return {place, leading, stride}; }
+__device__ inline GroupMatrix matrix(Place place, int leading, int stride) { return {place, leading, stride}; }
 __device__ inline void groups_begin() {}
 __device__ inline void groups_commit() {}
 template <int kPending>
@@ -111,7 +111,7 @@ __device__ inline void settle(float (&)[kColumns][4]) {}
 __device__ inline void finish_before(const float (&)[2]) {}
 
 template <int kColumns>
-__device__ inline void group_product(float (&d)[kColumns][4], Matrix a, Matrix b, int more) {
+__device__ inline void group_product(float (&d)[kColumns][4], GroupMatrix a, GroupMatrix b, int more) {
   const int warp = int(threadIdx.x) / 32 % 4, lane = int(threadIdx.x) % 32;
   for (int i = 0; i < kColumns * 4; ++i) {
     const int row = warp * 16 + lane / 4 + i % 4 / 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
@@ -121,7 +121,7 @@ __device__ inline void group_product(float (&d)[kColumns][4], Matrix a, Matrix b
   }
 }
 template <int kColumns>
-__device__ inline void group_product(float (&d)[kColumns][4], const u32 (&a)[4], Matrix b) {
+__device__ inline void group_product(float (&d)[kColumns][4], const u32 (&a)[4], GroupMatrix b) {
   const int lane = int(threadIdx.x) % 32;
   float rows[2][16];
   for (int i = 0; i < 16; ++i) {
@@ -129,7 +129,7 @@ __device__ inline void group_product(float (&d)[kColumns][4], const u32 (&a)[4],
     for (int half = 0; half < 2; ++half) {
       T x;
       x.bits = u16(word >> half * 16);
-      rows[i / 4 % 2][i / 8 * 8 + i % 4 * 2 + half] = as_float(x);
+      rows[i / 4 % 2][i / 8 * 8 + i % 4 * 2 + half] = Compute<T>::load(x);
     }
   }
   for (int i = 0; i < kColumns * 4; ++i)

@@ -11,7 +11,12 @@ namespace {
 constexpr int64_t kMostExperts = 2048;  // of kernels/experts.cu
 constexpr int64_t kPlanned = 32;        // up to as many tokens, one block chooses and sorts
 constexpr int64_t kFewTokens = 16;
-constexpr int64_t kUnit = 16;  // of kernels/experts.cuh
+constexpr int64_t kFewForCores = 4;  // the same where tensor cores take more
+constexpr int64_t kUnit = 16;        // of kernels/experts.cuh
+constexpr int64_t kTile = 64;        // rows and columns of a tile of kernels/experts_tile.cu
+// Rows of a tile of kernels/experts_cores.cu, and bytes of a row of a stage.
+constexpr int64_t kCoresTile = 128, kStageRow = 128;
+constexpr int64_t kWideRows = 32;  // of an expert, from which a tile has 256 columns
 
 // The structs of kernels/experts.cu and experts.cuh.
 struct Routing {
@@ -24,9 +29,9 @@ struct Layer {
 };
 struct Activation {
   float alpha = 1, beta = 0, most = std::numeric_limits<float>::infinity();
-  int32_t kind = 0, limit_after = 0;
+  int32_t limit_after = 0;
 };
-// Their number is Activation::kind.
+// Their number is ACTIVATION of kernels/experts.cuh.
 const char* const kActivations[] = {"relu", "gelu", "silu", "relu2", "geglu", "swiglu", "identity"};
 constexpr int kGeglu = 4, kSwiglu = 5;
 
@@ -42,25 +47,34 @@ struct ExpertsOp : Op {
   bool quantised = false, normalized = false;
   int64_t k = 1, fusion = 0, block = 0;
   int64_t bits[3] = {0, 0, 0};  // 0: elements
+  int activation_kind = 0;
   Activation activation;
 
   void emit(Emitter& e) const override;
 
  private:
   struct Sizes {
-    int64_t tokens, hidden, inner, experts, slots;
-    bool few;
-    int64_t tile;
+    int64_t tokens = 0, hidden = 0, inner = 0, experts = 0, slots = 0;
+    bool few = false, cores = false;
+    int64_t tile = kTile;
+  };
+  /// How the layers of many tokens are run.
+  struct Form {
+    std::string file;
+    int64_t columns = 0, stages = 0;
+    size_t shared_bytes = 0;
   };
   struct Chosen {
     Operand chosen, shares, order, begin, tiles, active;
   };
   const Inputs& inputs(size_t matrix) const { return (quantised ? kQuantised : kPlain)[matrix]; }
-  bool gated() const { return activation.kind == kGeglu || activation.kind == kSwiglu; }
+  bool gated() const { return activation_kind == kGeglu || activation_kind == kSwiglu; }
   Operand optional(Emitter& e, size_t i) const { return i != kNone && e.has(i) ? e.in(i) : Operand(); }
   Sizes sizes(Emitter& e) const;
   Chosen choose(Emitter& e, const Sizes& s) const;
   Layer layer(Emitter& e, size_t matrix, const Sizes& s) const;
+  bool fits_cores(Emitter& e, const Sizes& s) const;
+  Form form(Emitter& e, size_t matrix, const Sizes& s) const;
   void check(Emitter& e, size_t matrix, const Layer& l, int64_t experts) const;
   void run(Emitter& e, size_t matrix, const Sizes& s, const Chosen& c, const Operand& x, const Operand& y) const;
 };
@@ -69,7 +83,10 @@ ExpertsOp::Sizes ExpertsOp::sizes(Emitter& e) const {
   const Operand &x = e.look(0), &scores = e.look(1), &second = e.look(inputs(1).weights);
   if (x.rank() < 2 || x.dims.back() < 1 || scores.rank() != 2 || second.rank() != 3)
     e.fail("expected an input of two or three axes, scores of two, and weights of three");
-  Sizes s{scores.dims[0], x.dims.back(), 0, scores.dims[1], 0, false, 64};
+  Sizes s;
+  s.tokens = scores.dims[0];
+  s.hidden = x.dims.back();
+  s.experts = scores.dims[1];
   if (int64_t(x.count()) != s.tokens * s.hidden) e.fail(text("there are scores of ", s.tokens, " tokens"));
   s.inner = second.dims[1] * second.dims[2] / s.hidden;
   if (bits[1]) s.inner = second.dims[1] * second.dims[2] * 8 / bits[1] / s.hidden;
@@ -77,7 +94,9 @@ ExpertsOp::Sizes ExpertsOp::sizes(Emitter& e) const {
     e.fail(text(s.experts, " experts, of which ", k, " are chosen"));
   s.slots = s.tokens * k;
   if (s.slots >= int64_t(1) << 30) e.fail("there are too many tokens");
-  s.few = s.tokens <= kFewTokens || s.slots <= 2 * s.experts;
+  s.cores = s.tokens > kFewForCores && fits_cores(e, s);
+  s.few = !s.cores && (s.tokens <= kFewTokens || s.slots <= 2 * s.experts);
+  if (s.cores) s.tile = kCoresTile;
   return s;
 }
 
@@ -134,6 +153,30 @@ Layer ExpertsOp::layer(Emitter& e, size_t matrix, const Sizes& s) const {
   return l;
 }
 
+int64_t stages_of(const Device& device, int64_t columns) {
+  return (int64_t(device.shared_bytes()) - 1024) / ((kCoresTile + columns) * kStageRow);
+}
+
+bool ExpertsOp::fits_cores(Emitter& e, const Sizes& s) const {
+  const Type type = e.look(0).type;
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || e.device().architecture() < 80) return false;
+  if (stages_of(e.device(), kCoresTile) < 3) return false;
+  for (size_t m = 0; m < (gated() && fusion == 0 ? 3 : 2); ++m)
+    if (!layer(e, m, s).aligned) return false;
+  return s.hidden % 8 == 0 && s.inner % 8 == 0;
+}
+
+ExpertsOp::Form ExpertsOp::form(Emitter& e, size_t matrix, const Sizes& s) const {
+  if (s.few) return {"experts_few", 16, 0, 0};
+  if (!s.cores) return {"experts_tile", kTile, 0, 0};
+  Form f{"experts_cores", 128, 0, 0};
+  // Codes take registers, and their decoding runs beside the products of a second block.
+  if (e.device().architecture() == 90 && bits[matrix] == 0 && s.slots >= kWideRows * s.experts) f.columns = 256;
+  f.stages = std::min<int64_t>(stages_of(e.device(), f.columns), f.columns == 256 ? 4 : bits[matrix] ? 3 : 6);
+  f.shared_bytes = size_t(f.stages * (kCoresTile + f.columns) * kStageRow + 1024);
+  return f;
+}
+
 void ExpertsOp::check(Emitter& e, size_t matrix, const Layer& l, int64_t experts) const {
   const Inputs& in = inputs(matrix);
   const auto expect = [&](size_t i, int64_t count) {
@@ -156,24 +199,35 @@ void ExpertsOp::run(Emitter& e, size_t matrix, const Sizes& s, const Chosen& c, 
   if (third) layer(e, 2, s);  // checks its shapes
   const auto optional_of = [&](size_t i) { return third ? optional(e, i) : Operand(); };
   const Operand scales = optional(e, in.scales);
+  const Form f = form(e, matrix, s);
   const int64_t held = s.tokens <= 2 ? s.tokens : s.tokens <= 4 ? 4 : 8;
-  const Defines defines{{"ELEMENT", kernel_type(e.look(0).type)},
-                        {"ROWS_OF", kernel_type(x.type)},
-                        {"OUT", kernel_type(y.type)},
-                        {"BITS", std::to_string(bits[matrix])},
-                        {"SCALE", scales.buffer < 0 ? "float" : kernel_type(scales.type)},
-                        {"ZEROS", optional(e, in.zeros).buffer < 0 ? "0" : "1"},
-                        {"GATE", !first || !gated() ? "0" : std::to_string(third ? 3 : fusion)},
-                        {"FIRST", first ? "1" : "0"},
-                        {"SCATTER", first ? "0" : "1"},
-                        {"ROWS", std::to_string(held)}};
-  const std::string file = s.few ? "experts_few" : "experts_tile";
-  const Kernel kernel =
-      e.device().kernels().compile(kernel_text("experts.cuh") + kernel_text(file + ".cu"), file, defines);
+  Defines defines{{"ELEMENT", kernel_type(e.look(0).type)},
+                  {"ROWS_OF", kernel_type(x.type)},
+                  {"OUT", kernel_type(y.type)},
+                  {"BITS", std::to_string(bits[matrix])},
+                  {"SCALE", scales.buffer < 0 ? "float" : kernel_type(scales.type)},
+                  {"ZEROS", optional(e, in.zeros).buffer < 0 ? "0" : "1"},
+                  {"GATE", !first || !gated() ? "0" : std::to_string(third ? 3 : fusion)},
+                  {"FIRST", first ? "1" : "0"},
+                  {"ACTIVATION", std::to_string(activation_kind)},
+                  {"SCATTER", first ? "0" : "1"}};
+  if (s.few) defines["ROWS"] = std::to_string(held);
+  if (s.cores) {
+    const bool groups = e.device().architecture() == 90;
+    defines["COLUMNS"] = std::to_string(f.columns);
+    defines["STAGES"] = std::to_string(f.stages);
+    defines["GROUPS"] = groups ? "1" : "0";
+    if (groups) defines[kOwnCode] = "1";
+  }
   const Inputs& more = inputs(2);
-  const int64_t columns = s.few ? 16 : s.tile, some = std::min(s.experts, s.slots);
-  const int64_t groups = s.few ? some : s.slots / s.tile + some;
-  e.launch(kernel, {{unsigned((l.results + columns - 1) / columns), unsigned(groups)}, {256}},
+  const int64_t some = std::min(s.experts, s.slots);
+  const auto groups = unsigned(s.few ? some : s.slots / s.tile + some);
+  const auto columns = unsigned((l.results + f.columns - 1) / f.columns);
+  Grid grid;
+  grid.blocks = s.few ? Extent{columns, groups} : Extent{groups, columns};
+  grid.threads = {256};
+  grid.shared_bytes = f.shared_bytes;
+  e.launch(e.kernel(f.file + ".cu", f.file, defines, f.shared_bytes), grid,
            {x, y, c.order, c.begin, s.few ? c.active : c.tiles, int32_t(s.experts), e.in(in.weights), scales,
             optional(e, in.zeros), optional(e, in.bias), optional_of(more.weights), optional_of(more.scales),
             optional_of(more.zeros), optional_of(more.bias), Argument::of(l), Argument::of(activation)});
@@ -185,14 +239,14 @@ void ExpertsOp::emit(Emitter& e) const {
   if (y.count() == 0) return;
   const Sizes s = sizes(e);
   const Chosen c = choose(e, s);
-  const auto floats = [&](int64_t columns, Type type) {
+  const auto made_of = [&](int64_t columns, Type type) {
     Operand made = e.scratch(size_t(s.slots * columns) * size_of(type));
     made.type = type;
     made.dims = {s.slots, columns};
     return made;
   };
-  const Operand inner = floats(s.inner, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
-  const Operand parts = floats(s.hidden, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+  const Operand inner = made_of(s.inner, s.cores ? x.type : ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+  const Operand parts = made_of(s.hidden, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
   run(e, 0, s, c, x, inner);
   run(e, 1, s, c, inner, parts);
   const auto count = int64_t(y.count());
@@ -233,8 +287,8 @@ std::string refuses_matrix(const Node& node, const Inputs& in, int64_t bits) {
 std::string refuses(const Node& node, const Claiming&) {
   const bool quantised = node.type == "QMoE";
   const Value *x = node.input(0), *scores = node.input(1);
-  if (!x || x->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || !scores || scores->type != x->type)
-    return "an input or scores that are not float32";
+  if (!is_real(x) || !scores || scores->type != x->type)
+    return "an input that is not float32, float16 or bfloat16, or scores of another type";
   if (node.integer("use_sparse_mixer", 0)) return "use_sparse_mixer";
   const int kind = kind_of_activation(node);
   const int64_t fusion = node.integer("swiglu_fusion", 0), block = node.integer("block_size", 0);
@@ -268,8 +322,8 @@ std::unique_ptr<Op> make(const Node& node, Builder& builder) {
   op->fusion = node.integer("swiglu_fusion", 0);
   op->block = op->quantised ? node.integer("block_size", 0) : 0;
   for (size_t m = 0; m < 3; ++m) op->bits[m] = op->quantised ? bits_of(node, m) : 0;
+  op->activation_kind = kind_of_activation(node);
   Activation& a = op->activation;
-  a.kind = kind_of_activation(node);
   a.alpha = node.number("activation_alpha", 1);
   a.beta = node.number("activation_beta", 0);
   if (node.has("swiglu_limit")) a.most = node.number("swiglu_limit", 0);
