@@ -24,7 +24,7 @@ LEVEL ?=
 SOURCES = git ls-files --cached --others --exclude-standard '*.cc' '*.h' '*.hpp' | grep -v '^include/retort/onnxruntime_'
 NINJA = cmake --build $(1) -j $(JOBS)
 
-.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-bf16 bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-llm bench-llm-docs models-llm test-llm bench-engines expected agree fuzz-ops fuzz-graphs zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
+.PHONY: help build library programs run example test test-levels test-elsewhere test-previous test-tools test-san test-old-root test-neon neon-kernels sanitized-rooms bench bench-extras bench-check bench-bf16 bench-docs bench-frugal bench-threads bench-presets bench-presets-docs bench-kernels bench-binding bench-binding-docs bench-java bench-llm bench-llm-docs models-llm test-llm bench-engines expected agree fuzz-ops fuzz-graphs fuzz-shapes zoo format format-check tidy clean setup setup-neon setup-aarch64 venv wheel wheel-here test-python-programs test-python-san scale-venv test-python-scale bench-python bench-python-scale digits dist dist-here dist-aarch64
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -339,6 +339,10 @@ fuzz-graphs: build ## run drawn models of many nodes here and by ONNX Runtime (G
 	@tools/setup.sh fuzz $(FUZZ)/venv
 	@$(FUZZ)/venv/bin/python tools/fuzz_graphs --library $(OUT)/lib/libretort.so.1 --seed $(SEED) --graphs $(GRAPHS) --to $(FUZZ)/graphs \
 	  --json $(FUZZ)/graphs.json $(if $(RECORD),--record)
+
+fuzz-shapes: build ## give each input of each operator wrong shapes, here and in ONNX Runtime (OPS='Add Conv'; RECORD=1 writes tests/fuzzed_shapes.tsv)
+	@tools/setup.sh fuzz $(FUZZ)/venv
+	@$(FUZZ)/venv/bin/python tools/fuzz_shapes --library $(OUT)/lib/libretort.so.1 $(if $(RECORD),--record) $(foreach op,$(OPS),'$(op)')
 
 format: ## clang-format every source
 	@tools/setup.sh format

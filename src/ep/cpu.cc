@@ -52,7 +52,7 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
 }
 
 // ONNX has no operator like retort.Expect. In its place comes a Reshape to the shape that is expected, which fails if the
-// numbers of elements differ, or an Identity, if the shape is known or only some extents are expected.
+// numbers of elements differ, or an Identity, if the shapes are numbers or only some extents are expected.
 void spell_expectations(Graph& graph) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
@@ -60,7 +60,7 @@ void spell_expectations(Graph& graph) {
     if (!graph.node(id).is("Expect", "retort")) continue;
     const ValueId x = graph.node(id).inputs[0], like = graph.node(id).input(1);
     const bool whole = !graph.node(id).attributes.has("dims");
-    const bool same = !whole || graph.value(x).type.shape == graph.value(like).type.shape;
+    const bool same = !whole || (graph.value(x).type.is_static() && graph.value(like).type.is_static());
     graph.resize_inputs(id, 1);
     if (!same) {
       const NodeId shape = graph.add({.type = "Shape", .inputs = {like}, .position = graph.node(id).position});

@@ -36,21 +36,33 @@ ValueId reshaped(Rewriter& r, ValueId x, const Ints& shape) {
   return r.add({.type = "Reshape", .inputs = {x, r.constant(shape)}});
 }
 
-int64_t channels_of(Rewriter& r, ValueId x, int64_t block) {
+// [N, C/b, b, H·W] for an image [N, C, H, W], or with `blocked` [N, C/b, H·W, b]. Of an unknown number of channels, it is
+// computed in the run, where a Reshape checks that blocks are whole.
+ValueId split_shape(Rewriter& r, ValueId x, int64_t block, bool blocked) {
   const ValueType& type = r.type_of(x);
-  require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
-          "the number of channels of [N, C, H, W] must be known, the shape is {}",
-          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
-  require(type.shape[1] % block == 0, ErrorCode::invalid_argument, "{} channels are not made of blocks of {}",
-          type.shape[1], block);
-  return type.shape[1];
+  require(!type.ranked || type.rank() == 4, ErrorCode::invalid_argument, "the shape is {}, expected [N, C, H, W]",
+          type.ranked ? r.graph().dims().text(type.shape) : "");
+  if (type.ranked && is_known(type.shape[1])) {
+    const int64_t channels = type.shape[1];
+    require(channels % block == 0, ErrorCode::invalid_argument, "{} channels are not made of blocks of {}", channels,
+            block);
+    return r.constant(blocked ? Ints{0, channels / block, -1, block} : Ints{0, channels / block, block, -1});
+  }
+  const ValueId size = r.constant(Ints{block}),
+                blocks = r.add({.type = "Div", .inputs = {shape_part(r, x, 1, 2), size}}),
+                pixels = r.add({.type = "ReduceProd", .inputs = {shape_part(r, x, 2, 4)}});
+  return joined(r, {shape_part(r, x, 0, 1), blocks, blocked ? pixels : size, blocked ? size : pixels});
 }
 
-// [N, C/b, H·W, b] to [N, C, H, W] or back: the two middle axes of [N, C/b, ·, ·] change places.
-ValueId reordered(Rewriter& r, ValueId x, const Ints& split) {
+// Images to blocked ones or back: the two middle axes of [N, C/b, ·, ·] change places.
+ValueId reordered(Rewriter& r, ValueId x, bool blocked) {
+  const ValueId split = split_shape(r, x, channel_block(r), blocked);
+  const Attributes as_given{{"allowzero", int64_t(1)}};
+  const ValueId parts = r.add(
+      {.type = "Reshape", .inputs = {x, split}, .attributes = r.graph().constant(split) ? Attributes{} : as_given});
   const ValueId shape = r.add({.type = "Shape", .inputs = {x}});
   return r.add({.type = "Reshape",
-                .inputs = {transpose(r, reshaped(r, x, split), {0, 1, 3, 2}), shape},
+                .inputs = {transpose(r, parts, {0, 1, 3, 2}), shape},
                 .attributes = {{"allowzero", int64_t(1)}}});
 }
 
@@ -120,14 +132,10 @@ int64_t channel_block(Rewriter& r) {
 
 ValueId plain_image(Rewriter& r, ValueId blocked) {
   if (const ValueId image = known_image(r, blocked); image != ValueId::none) return image;
-  const int64_t block = channel_block(r);
-  return reordered(r, blocked, {0, channels_of(r, blocked, block) / block, -1, block});
+  return reordered(r, blocked, true);
 }
 
-ValueId blocked_image(Rewriter& r, ValueId plain) {
-  const int64_t block = channel_block(r);
-  return reordered(r, plain, {0, channels_of(r, plain, block) / block, block, -1});
-}
+ValueId blocked_image(Rewriter& r, ValueId plain) { return reordered(r, plain, false); }
 
 ValueId plain_weights(Rewriter& r, ValueId blocked) {
   const int64_t b = channel_block(r);

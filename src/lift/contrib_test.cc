@@ -380,7 +380,7 @@ TEST(Contrib, AttentionOfAnLstmMayHaveALayerOfUnknownShape) {
 
 TEST(Contrib, ErrorsShowTheNamesOfExtents) {
   auto g = std::make_shared<Graph>(std::make_shared<DimTable>());
-  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {1, g->dims().symbol("channels"), 5, 5}));
+  const ValueId x = g->add_value("x", ValueType::tensor(DType::f32, {1, g->dims().symbol("channels"), 5}));
   g->inputs.push_back(x);
   const NodeId id = g->add({.type = "ReorderOutput",
                             .inputs = {x},
@@ -392,7 +392,8 @@ TEST(Contrib, ErrorsShowTheNamesOfExtents) {
     lift(*g);
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("the shape is [1,channels,5,5]"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("the shape is [1,channels,5], expected [N, C, H, W]"), std::string::npos)
+        << e.what();
   }
 }
 
@@ -414,7 +415,8 @@ TEST(Contrib, WeightsTellTheChannelsOfAnImage) {
   verify(*g);
   const std::string lines = text(*g);
   EXPECT_NE(lines.find("Reshape(x, [0,16,0,0])"), std::string::npos) << lines;
-  EXPECT_THROW(nchwc("ReorderInput", {ValueType::tensor(DType::f32)}), Error);
+  const std::string unknown = nchwc("ReorderInput", {ValueType::tensor(DType::f32)});
+  EXPECT_NE(unknown.find("= Pad(x0, "), std::string::npos) << unknown;
 }
 
 TEST(Contrib, BlockedWeightsAreBroughtIntoOrder) {

@@ -14,20 +14,15 @@ std::vector<int64_t> axes_in_order(size_t rank) {
 // Exchanges the channels with all axes between the first one and them, however many there are.
 ValueId move_channels(Rewriter& r, ValueId x, bool to_last) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  const auto part = [&](int64_t begin, int64_t end) {
-    return r.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", begin}, {"end", end}}});
-  };
-  const auto joined = [&](std::vector<ValueId> parts) {
-    return r.add({.type = "Concat", .inputs = std::move(parts), .attributes = {{"axis", int64_t(0)}}});
-  };
   const auto reshaped = [&](ValueId v, ValueId shape) {
     return r.add({.type = "Reshape", .inputs = {v, shape}, .attributes = {{"allowzero", int64_t(1)}}});
   };
+  const auto part = [&](int64_t begin, int64_t end) { return shape_part(r, x, begin, end); };
   const ValueId first = part(0, 1);
   const ValueId channels = to_last ? part(1, 2) : part(-1, kEnd), between = to_last ? part(2, kEnd) : part(1, -1);
   const ValueId count = r.add({.type = "ReduceProd", .inputs = {between}});
   const auto shape = [&](bool last, ValueId middle) {
-    return joined(last ? std::vector{first, middle, channels} : std::vector{first, channels, middle});
+    return joined(r, last ? std::vector{first, middle, channels} : std::vector{first, channels, middle});
   };
   const ValueId matrices = transpose(r, reshaped(x, shape(!to_last, count)), {0, 2, 1});
   return reshaped(matrices, shape(to_last, between));
@@ -35,26 +30,19 @@ ValueId move_channels(Rewriter& r, ValueId x, bool to_last) {
 
 }  // namespace
 
-void require_one(Rewriter& r, size_t i, std::string_view what) {
-  if (!r.has(i) || !r.type(i).ranked) return;
-  const Shape& shape = r.type(i).shape;
-  require(shape.rank() == 0 || (shape.rank() == 1 && may_equal(shape[0], 1)), ErrorCode::invalid_graph,
-          "{} (input {}) has shape {}, expected one element", what, i, r.graph().dims().text(shape));
-}
-
 ValueId real_numbers(Rewriter& r, size_t x, size_t scale, size_t zero) {
   require(!is_float(r.type(x).dtype), ErrorCode::invalid_graph, "input {} is {}, expected codes: int8 or uint8", x,
           dtype_name(r.type(x).dtype));
-  require_one(r, scale, "scale");
-  require_one(r, zero, "zero point");
+  expect_one(r, scale, "scale");
+  expect_one(r, zero, "zero point");
   std::vector<ValueId> inputs{r.input(x), r.input(scale)};
   if (r.has(zero)) inputs.push_back(r.input(zero));
   return r.add({.type = "DequantizeLinear", .inputs = inputs});
 }
 
 void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero) {
-  require_one(r, scale, "scale");
-  require_one(r, zero, "zero point");
+  expect_one(r, scale, "scale");
+  expect_one(r, zero, "zero point");
   NodeSpec spec{.type = "QuantizeLinear", .inputs = {y, r.input(scale)}};
   if (r.has(zero))
     spec.inputs.push_back(r.input(zero));

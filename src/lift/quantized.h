@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "lift/expect.h"
 #include "lift/rewriter.h"
 #include "ops/infer.h"
 
@@ -14,8 +15,6 @@ ValueId real_numbers(Rewriter& r, size_t x, size_t scale, size_t zero);
 /// Replaces output 0 by QuantizeLinear of `y` with the scale and zero point of those inputs, and removes the node.
 /// Without a zero point, the result has the type of input 0.
 void store_codes(Rewriter& r, ValueId y, size_t scale, size_t zero);
-/// Throws invalid_graph if input i is known to have more than one element.
-void require_one(Rewriter& r, size_t i, std::string_view what);
 /// The reduction `type` of x along the attribute axes, which must be given.
 ValueId reduced(Rewriter& r, std::string_view type, ValueId x);
 /// Input i, or none if it is omitted.

@@ -103,6 +103,14 @@ ValueId cast(Rewriter& r, ValueId x, DType type) {
   return r.add({.type = "Cast", .inputs = {x}, .attributes = {{"to", int64_t(type)}}});
 }
 
+ValueId shape_part(Rewriter& r, ValueId x, int64_t begin, int64_t end) {
+  return r.add({.type = "Shape", .inputs = {x}, .attributes = {{"start", begin}, {"end", end}}});
+}
+
+ValueId joined(Rewriter& r, std::vector<ValueId> vectors) {
+  return r.add({.type = "Concat", .inputs = std::move(vectors), .attributes = {{"axis", int64_t(0)}}});
+}
+
 Tensor float_scalar(DType type, float value) {
   switch (type) {
     case DType::f64:

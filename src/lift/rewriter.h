@@ -79,6 +79,10 @@ std::span<const LiftRules* const> lift_rule_table();
 ValueId transpose(Rewriter& r, ValueId x, std::vector<int64_t> axes);
 ValueId cast(Rewriter& r, ValueId x, DType type);
 
+/// Extents `begin` to `end` - 1 of the shape of `x` as a vector; vectors one after the other.
+ValueId shape_part(Rewriter& r, ValueId x, int64_t begin, int64_t end);
+ValueId joined(Rewriter& r, std::vector<ValueId> vectors);
+
 /// A scalar of a float type.
 Tensor float_scalar(DType type, float value);
 

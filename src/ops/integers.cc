@@ -11,7 +11,14 @@ void append(const Slot& slot, Shape& out) {
 
 }  // namespace
 
+void expect_rank(const InferContext& c, size_t i, size_t rank) {
+  if (!c.has(i) || !c.ranked(i) || c.rank(i) == rank) return;
+  fail(ErrorCode::invalid_argument, "input {} has shape {}, expected a {}", i, c.dims().text(c.shape(i)),
+       rank == 0 ? "scalar" : "vector");
+}
+
 std::span<const Dim> numbers(InferContext& c, size_t i) {
+  if (c.ranked(i) && c.rank(i) > 1) expect_rank(c, i, 1);
   const auto v = c.value(i);
   if (!all_known(v)) throw NotYetKnown{};
   return v;

@@ -5,7 +5,10 @@
 
 namespace retort::ops {
 
-/// Content of input i if every element is a number; throws NotYetKnown otherwise.
+/// Throws invalid_argument if input i is given and known to have another number of axes: 0 for a scalar, 1 for a vector.
+void expect_rank(const InferContext& c, size_t i, size_t rank);
+/// Content of input i if every element is a number; throws NotYetKnown otherwise. Throws invalid_argument for two
+/// axes or more.
 std::span<const Dim> numbers(InferContext& c, size_t i);
 /// The only element of input i, a number or symbol; throws NotYetKnown if it is unknown.
 Dim scalar_value(InferContext& c, size_t i);

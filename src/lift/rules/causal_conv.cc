@@ -41,11 +41,7 @@ class Layout {
     if (!last_) return x;
     x = windows ? transpose(r_, x, {0, 1, 3, 2}) : transpose(r_, x, {0, 2, 1});
     if (one_axis_) return x;
-    const auto part = [&](ValueId v, int64_t begin, int64_t end) {
-      return r_.add({.type = "Shape", .inputs = {v}, .attributes = {{"start", begin}, {"end", end}}});
-    };
-    const std::vector<ValueId> parts{part(x, 0, windows ? 3 : 2), part(channels_, 2, INT64_MAX)};
-    const ValueId shape = r_.add({.type = "Concat", .inputs = parts, .attributes = {{"axis", int64_t(0)}}});
+    const ValueId shape = joined(r_, {shape_part(r_, x, 0, windows ? 3 : 2), shape_part(r_, channels_, 2, INT64_MAX)});
     return r_.add({.type = "Reshape", .inputs = {x, shape}, .attributes = {{"allowzero", int64_t(1)}}});
   }
 

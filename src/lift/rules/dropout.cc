@@ -1,4 +1,5 @@
 // Dropout returns its input, and a mask of ones: only training needs the operator.
+#include "base/error.h"
 #include "lift/rewriter.h"
 
 namespace retort {
@@ -32,6 +33,9 @@ void replace(Rewriter& r, DType mask_type) {
 
 void old_form(Rewriter& r) { replace(r, r.type(0).dtype); }
 void new_form(Rewriter& r) {
+  for (const size_t i : {1, 2})
+    require(!r.has(i) || !r.type(i).ranked || r.type(i).rank() == 0, ErrorCode::invalid_argument,
+            "input {} has shape {}, expected a scalar", i, r.has(i) ? r.graph().dims().text(r.type(i).shape) : "");
   if (!trains(r)) replace(r, DType::boolean);
 }
 

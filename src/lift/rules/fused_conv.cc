@@ -13,10 +13,11 @@ ValueId convolved(Rewriter& r, ValueId x, ValueId z) {
   const auto name = r.attributes().get_or<std::string>("activation", "");
   const auto parameters = r.attributes().get_or<std::vector<float>>("activation_params", {});
   r.erase({"activation", "activation_params"});
+  expect_input(r, 2, "B", 1, {extent_of(0)});
   std::vector<ValueId> inputs = {x, r.input(1)};
   if (r.has(2)) inputs.push_back(r.input(2));
   ValueId y = r.add({.type = "Conv", .inputs = inputs, .attributes = r.attributes()});
-  if (z != ValueId::none) y = r.add({.type = "Add", .inputs = {y, expect(r, z, "Z", y, {}, true)}});
+  if (z != ValueId::none) y = r.add({.type = "Add", .inputs = {y, expect(r, z, "Z", y)}});
   return activated(r, y, name, parameters);
 }
 

@@ -38,15 +38,10 @@ std::vector<ValueId> split_rows(Rewriter& r, ValueId all, int64_t axis) {
 
 // The input, which has `rank` axes, the weights and the bias.
 void check_projection(Rewriter& r, size_t rank) {
-  const ValueType &x = r.type(0), &w = r.type(1);
-  require(!x.ranked || x.rank() == rank, ErrorCode::invalid_argument, "input has {} axes, expected {}", x.rank(), rank);
-  require(!w.ranked || w.rank() == 2, ErrorCode::invalid_argument, "weights have {} axes, expected 2", w.rank());
-  if (r.has(2) && r.type(2).ranked && w.ranked) {
-    const Shape& bias = r.type(2).shape;
-    require(bias.rank() == 1 && may_equal(bias[0], w.shape[1]), ErrorCode::invalid_argument,
-            "bias has shape {}, expected [{}] for weights of shape {}", r.graph().dims().text(bias),
-            r.graph().dims().text(w.shape[1]), r.graph().dims().text(w.shape));
-  }
+  require(!r.type(0).ranked || r.type(0).rank() == rank, ErrorCode::invalid_argument, "input has {} axes, expected {}",
+          r.type(0).rank(), rank);
+  expect_input(r, 1, "weights", kNoInput, {kAnyExtent, kAnyExtent});
+  expect_input(r, 2, "bias", 1, {extent_of(1)});
 }
 
 void check_attention(Rewriter& r) {
@@ -54,10 +49,7 @@ void check_attention(Rewriter& r) {
           "do_rotary is not supported; use RotaryEmbedding and MultiHeadAttention");
   require(!r.has(4) || !r.has(5), ErrorCode::invalid_argument, "past and attention_bias exclude each other");
   check_projection(r, 3);
-  if (!r.has(4) || !r.type(4).ranked) return;
-  const Shape& past = r.type(4).shape;
-  require(past.rank() == 5 && may_equal(past[0], 2), ErrorCode::invalid_argument,
-          "past has shape {}, expected [2, batch, heads, rows, size]", r.graph().dims().text(past));
+  expect_input(r, 4, "past", 0, {2, extent_of(0), kAnyExtent, kAnyExtent, kAnyExtent});
 }
 
 void apply_attention(Rewriter& r) {
@@ -75,8 +67,7 @@ void apply_attention(Rewriter& r) {
 void apply_packed_attention(Rewriter& r) {
   check_projection(r, 2);
   const ValueId product = r.add({.type = "MatMul", .inputs = {r.input(0), r.input(1)}});
-  const ValueId bias = expect(r, r.input(2), "bias", r.input(1), {extent_of(1)});
-  std::vector<ValueId> inputs = split_rows(r, r.add({.type = "Add", .inputs = {product, bias}}), 1);
+  std::vector<ValueId> inputs = split_rows(r, r.add({.type = "Add", .inputs = {product, r.input(2)}}), 1);
   inputs.insert(inputs.end(), {ValueId::none, r.input(3), r.input(4)});
   if (r.has(5)) inputs.push_back(r.input(5));
   NodeSpec spec{.type = "PackedMultiHeadAttention", .inputs = std::move(inputs), .domain = "com.microsoft"};

@@ -96,16 +96,20 @@ void nchwc_reorder_input(Rewriter& r) {
   ValueId x = r.input(0);
   if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 3, 1, 2});
   ValueType type = r.type_of(x);
-  const bool known = !type.ranked || type.rank() != 4 || is_known(type.shape[1]);
+  const bool known = !type.ranked || type.rank() != 4 || is_known(type.shape[1]);  // or of an unknown rank
   if (const int64_t channels = known ? 0 : channels_of_consumer(r); channels > 0) {
     x = r.add({.type = "Reshape", .inputs = {x, r.constant(Ints{0, channels, 0, 0})}});
     type = r.type_of(x);
   }
-  require(type.ranked && type.rank() == 4 && is_known(type.shape[1]), ErrorCode::not_implemented,
-          "the number of channels of an image must be known, the shape is {}",
-          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
-  if (const int64_t missing = (block - type.shape[1] % block) % block; missing > 0)
-    x = r.add({.type = "Pad", .inputs = {x, r.constant(Ints{0, 0, 0, 0, 0, missing, 0, 0})}});
+  if (type.ranked && type.rank() == 4 && is_known(type.shape[1])) {
+    if (const int64_t missing = (block - type.shape[1] % block) % block; missing > 0)
+      x = r.add({.type = "Pad", .inputs = {x, r.constant(Ints{0, 0, 0, 0, 0, missing, 0, 0})}});
+  } else {
+    const ValueId less = r.add({.type = "Neg", .inputs = {shape_part(r, x, 1, 2)}});
+    const ValueId missing = r.add({.type = "Mod", .inputs = {less, r.constant(Ints{block})}});
+    const ValueId pads = joined(r, {r.constant(Ints{0, 0, 0, 0, 0}), missing, r.constant(Ints{0, 0})});
+    x = r.add({.type = "Pad", .inputs = {x, pads}});
+  }
   finish_blocked(r, x);
 }
 
@@ -113,10 +117,11 @@ void nchwc_reorder_output(Rewriter& r) {
   const auto channels = r.attributes().get_or<int64_t>("channels", 0);
   ValueId x = plain_image(r, r.input(0));
   const ValueType type = r.type_of(x);
-  require(channels > 0 && type.ranked && type.rank() == 4 && (!is_known(type.shape[1]) || channels <= type.shape[1]),
-          ErrorCode::invalid_argument, "channels {} of a blocked image of shape {}", channels,
-          type.ranked ? r.graph().dims().text(type.shape) : "unknown");
-  if (type.shape[1] != channels) {
+  const bool known = type.ranked && type.rank() == 4 && is_known(type.shape[1]);
+  require(channels > 0 && (!known || channels <= type.shape[1]), ErrorCode::invalid_argument,
+          "channels {} of a blocked image of shape {}", channels,
+          known ? r.graph().dims().text(type.shape) : "unknown");
+  if (!known || type.shape[1] != channels) {
     x = r.add({.type = "Slice", .inputs = {x, r.constant(Ints{0}), r.constant(Ints{channels}), r.constant(Ints{1})}});
   }
   if (r.attributes().get_or<int64_t>("channels_last", 0) != 0) x = transpose(r, x, {0, 2, 3, 1});

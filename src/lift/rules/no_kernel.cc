@@ -181,7 +181,7 @@ void bias_softmax(Rewriter& r) {
     bias = make("Unsqueeze", {bias, make.list(axes)});
   }
   const ValueId sum = make("Add", {data, bias});
-  const auto whole = [&](ValueId x) { return expect(r, x, "the sum of data and bias", data, {}, true); };
+  const auto whole = [&](ValueId x) { return expect(r, x, "the sum of data and bias", data); };
   if (axis == rank - 1) {
     r.replace_output(0, whole(make("Softmax", {sum})));
   } else {
@@ -205,7 +205,8 @@ void gemma_rotary_embedding(Rewriter& r) {
     return make("Add", {make("Mul", {x, cosine}), make("Mul", {half, sine})});
   };
   r.replace_output(0, turned(q, expect(r, r.input(2), "q_rot", q)));
-  r.replace_output(1, turned(expect(r, r.input(3), "k", q), expect(r, r.input(4), "k_rot", q)));
+  const ValueId k = expect(r, r.input(3), "k", q, {extent_of(0), kAnyExtent, extent_of(2), extent_of(3)});
+  r.replace_output(1, turned(k, expect(r, r.input(4), "k_rot", k)));
   r.remove();
 }
 

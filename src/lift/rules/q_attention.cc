@@ -13,8 +13,14 @@ ValueId projected(Rewriter& r) {
   const auto add = [&](const char* type, std::vector<ValueId> inputs) {
     return r.add({.type = type, .inputs = std::move(inputs)});
   };
-  require_one(r, kXScale, "input_scale");
-  require_one(r, kXZero, "input_zero_point");
+  expect_one(r, kXScale, "input_scale");
+  expect_one(r, kXZero, "input_zero_point");
+  expect_input(r, kX, "input", kNoInput, {kAnyExtent, kAnyExtent, kAnyExtent});
+  expect_input(r, kWeight, "weight", kNoInput, {kAnyExtent, kAnyExtent});
+  expect_input(r, kBias, "bias", kWeight, {extent_of(1)});
+  expect_input(r, kWeightScale, "weight_scale", kWeight, {extent_of(1)}, true);
+  expect_input(r, kWeightZero, "weight_zero_point", kWeight, {extent_of(1)}, true);
+  expect_input(r, kPast, "past", kX, {2, extent_of(0), kAnyExtent, kAnyExtent, kAnyExtent});
   const std::vector<ValueId> codes{r.input(kX), r.input(kWeight), input_or_none(r, kXZero),
                                    input_or_none(r, kWeightZero)};
   const ValueId sums = cast(r, add("MatMulInteger", codes), DType::f32);

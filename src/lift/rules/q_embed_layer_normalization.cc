@@ -8,8 +8,8 @@ namespace {
 // Dequantises input `table`, or its rows `ids`. The scale is input `table` + 6, the zero point input `table` + 11.
 ValueId embedding(Rewriter& r, size_t table, ValueId ids) {
   const size_t scale = table + 6, zero = table + 11;
-  require_one(r, scale, "scale");
-  require_one(r, zero, "zero point");
+  expect_one(r, scale, "scale");
+  expect_one(r, zero, "zero point");
   ValueId codes = r.input(table);
   if (ids != ValueId::none) codes = r.add({.type = "Gather", .inputs = {codes, ids}});
   return r.add({.type = "DequantizeLinear", .inputs = {codes, r.input(scale), r.input(zero)}});
@@ -42,6 +42,14 @@ ValueId mask_counts(Rewriter& r, size_t mask) {
 
 void apply_q_embed_layer_normalization(Rewriter& r) {
   enum Input : size_t { kIds, kSegmentIds, kWords, kPositions, kSegments, kGamma, kBeta, kMask };
+  expect_input(r, kIds, "input_ids", kNoInput, {kAnyExtent, kAnyExtent});
+  expect_input(r, kSegmentIds, "segment_ids", kIds);
+  expect_input(r, kMask, "mask", kIds);
+  expect_input(r, kWords, "word_embedding", kNoInput, {kAnyExtent, kAnyExtent});
+  expect_input(r, kPositions, "position_embedding", kWords, {kAnyExtent, extent_of(1)});
+  expect_input(r, kSegments, "segment_embedding", kWords, {kAnyExtent, extent_of(1)});
+  expect_input(r, kGamma, "gamma", kWords, {extent_of(1)});
+  expect_input(r, kBeta, "beta", kWords, {extent_of(1)});
   const ValueId words = embedding(r, kWords, not_from_the_end(r, r.input(kIds)));
   ValueId sum = r.add({.type = "Add", .inputs = {words, embedding(r, kPositions, first_positions(r))}});
   if (r.has(kSegments)) {

@@ -83,7 +83,6 @@ void apply_q_linear_global_average_pool(Rewriter& r) {
 }
 
 void apply_q_linear_where(Rewriter& r) {
-  for (const size_t i : {2, 3, 5, 6, 7, 8}) as_scalar(r, i);
   const ValueId x = real_numbers(r, 1, 2, 3), y = real_numbers(r, 4, 5, 6);
   store_codes(r, r.add({.type = "Where", .inputs = {r.input(0), x, y}}), 7, 8);
 }
@@ -92,9 +91,6 @@ void apply_q_linear_concat(Rewriter& r) {
   const size_t count = r.node().inputs.size();
   require(count >= 5 && count % 3 == 2, ErrorCode::invalid_graph,
           "has {} inputs, expected scale and zero point of Y and three for each tensor", count);
-  for (size_t i = 0; i < count; ++i) {
-    if (i < 2 || i % 3 != 2) as_scalar(r, i);
-  }
   std::vector<ValueId> tensors;
   for (size_t i = 2; i < count; i += 3) tensors.push_back(real_numbers(r, i, i + 1, i + 2));
   store_codes(r, r.add({.type = "Concat", .inputs = tensors, .attributes = r.attributes()}), 0, 1);
@@ -119,6 +115,7 @@ void apply_q_linear_softmax(Rewriter& r) {
 }
 
 void apply_q_linear_reduce_mean(Rewriter& r) {
+  require_scalars(r, {1, 2, 3, 4});
   store_codes(r, reduced(r, "ReduceMean", real_numbers(r, 0, 1, 2)), 3, 4);
 }
 

@@ -22,18 +22,18 @@ void finish_product(Rewriter& r, ValueId y, size_t bias) {
   r.remove();
 }
 
-// One number for each column of the product.
-void require_columns(Rewriter& r, size_t bias, size_t b) {
-  if (!r.has(bias) || !r.type(bias).is_static() || !r.type(b).ranked || r.type(b).rank() < 2) return;
-  const Dim columns = r.type(b).shape.back(), count = int64_t(element_count(r.type(bias).shape));
-  require(may_equal(columns, count), ErrorCode::invalid_graph, "bias has shape {}, expected [{}] for B of shape {}",
-          to_string(r.type(bias).shape), r.graph().dims().text(columns), r.graph().dims().text(r.type(b).shape));
+// Scale and zero point of B, input b, of which there is one or one for each column.
+void expect_columns(Rewriter& r, size_t b, size_t scale, size_t zero, int64_t columns = kLastExtent) {
+  expect_input(r, scale, "b_scale", b, {columns}, true);
+  expect_input(r, zero, "b_zero_point", b, {columns}, true);
 }
 
 // A, B, a_scale, b_scale, a_zero_point?, b_zero_point?, bias?
 void apply_integer_to_float(Rewriter& r) {
-  require_one(r, 4, "a_zero_point");
-  require_columns(r, 6, 1);
+  expect_one(r, 2, "a_scale");
+  expect_one(r, 4, "a_zero_point");
+  expect_columns(r, 1, 3, 5);
+  expect_input(r, 6, "bias", 1, {kLastExtent});
   const ValueId sums = product_of_codes(r, {r.input(0), r.input(1), input_or_none(r, 4), input_or_none(r, 5)});
   // In float, because a sum of codes may be greater than the numbers of float16 although the scaled sum is not.
   const auto real = [&](size_t i) { return cast(r, r.input(i), DType::f32); };
@@ -45,7 +45,10 @@ void apply_integer_to_float(Rewriter& r) {
 
 // A, B, b_scale, b_zero_point?, bias?
 void apply_dynamic_quantize(Rewriter& r) {
-  require_columns(r, 4, 1);
+  expect_columns(r, 1, 2, 3);
+  if (r.has(4) && r.type(4).ranked && r.type(4).rank() > 1)  // ONNX Runtime counts its elements
+    r.set_input(4, r.add({.type = "Reshape", .inputs = {r.input(4), r.constant(std::vector<int64_t>{-1})}}));
+  expect_input(r, 4, "bias", 1, {kLastExtent});
   const auto made = r.add_all({.type = "DynamicQuantizeLinear", .inputs = {r.input(0)}, .outputs = 3});
   const ValueId sums = product_of_codes(r, {made[0], r.input(1), made[2], input_or_none(r, 3)});
   const ValueId scale = r.add({.type = "Mul", .inputs = {made[1], r.input(2)}});
@@ -55,13 +58,14 @@ void apply_dynamic_quantize(Rewriter& r) {
 // A, a_scale, a_zero_point, B, b_scale, b_zero_point, C?, y_scale?, y_zero_point?
 void apply_q_gemm(Rewriter& r) {
   const auto operand = [&](size_t i, std::string_view name) {
-    const bool transposes = r.attributes().get_or<int64_t>(name, 0) != 0;
-    require(!r.type(i).ranked || r.type(i).rank() == 2, ErrorCode::invalid_graph,
-            "input {} has shape {}, expected 2 axes", i, r.graph().dims().text(r.type(i).shape));
-    return transposes ? transposed(r, r.input(i), 2) : r.input(i);
+    return r.attributes().get_or<int64_t>(name, 0) != 0 ? transposed(r, r.input(i), 2) : r.input(i);
   };
-  require_one(r, 1, "a_scale");
-  require_one(r, 2, "a_zero_point");
+  for (const size_t i : {0, 3}) expect_input(r, i, i == 0 ? "A" : "B", kNoInput, {kAnyExtent, kAnyExtent});
+  expect_columns(r, 3, 4, 5, r.attributes().get_or<int64_t>("transB", 0) != 0 ? extent_of(0) : kLastExtent);
+  require(!r.has(6) || !r.type(6).ranked || r.type(6).rank() <= 2, ErrorCode::invalid_argument,
+          "C has {} axes, expected 2 or less", r.has(6) ? r.type(6).rank() : 0);
+  expect_one(r, 1, "a_scale");
+  expect_one(r, 2, "a_zero_point");
   const float alpha = r.attributes().get_or<float>("alpha", 1);
   ValueId sums = product_of_codes(r, {operand(0, "transA"), operand(3, "transB"), r.input(2), r.input(5)});
   if (r.has(6)) sums = r.add({.type = "Add", .inputs = {sums, r.input(6)}});
@@ -80,8 +84,8 @@ void apply_integer16(Rewriter& r) {
 
 // A, A_zero_point?, B, B_zero_point?
 void apply_mul_integer(Rewriter& r) {
-  require_one(r, 1, "A_zero_point");
-  require_one(r, 3, "B_zero_point");
+  expect_one(r, 1, "A_zero_point");
+  expect_one(r, 3, "B_zero_point");
   const auto number = [&](size_t i) {
     const ValueId x = cast(r, r.input(i), DType::i32);
     return r.has(i + 1) ? r.add({.type = "Sub", .inputs = {x, cast(r, r.input(i + 1), DType::i32)}}) : x;

@@ -6,11 +6,15 @@ namespace retort::ops {
 namespace {
 
 struct Expect {
-  static constexpr int64_t kAny = -1, kAxis0 = -2;
-  std::string name;           ///< of X, in messages
-  std::vector<int64_t> dims;  ///< of each axis: its extent, kAny, or kAxis0 - the axis of `like` that has the same one
-  static constexpr std::tuple attributes{attr("name", &Expect::name), attr("dims", &Expect::dims)};
+  static constexpr int64_t kAny = -1, kAxis0 = -2, kLast = INT64_MIN;
+  std::string name;  ///< of X, in messages
+  std::vector<int64_t>
+      dims;  ///< of each axis: its extent, kAny, or kAxis0 - the axis of `like` that has the same one, or kLast
+  bool or_one = false;  ///< X may also be a scalar, or a vector of one element
+  static constexpr std::tuple attributes{attr("name", &Expect::name), attr("dims", &Expect::dims),
+                                         attr("or_one", &Expect::or_one)};
 
+  static bool is_one(const Shape& x) { return x.rank() == 0 || (x.rank() == 1 && x[0] == 1); }
   // Without `dims`, the shape is that of `like`.
   Shape wanted(const InferContext& c) const {
     if (dims.empty()) return c.shape(1);
@@ -18,7 +22,7 @@ struct Expect {
             c.rank(0), dims.size());
     Shape shape;
     for (size_t i = 0; i < dims.size(); ++i) {
-      const auto axis = size_t(kAxis0 - dims[i]);
+      const size_t axis = dims[i] == kLast ? c.rank(1) - 1 : size_t(kAxis0 - dims[i]);
       require(dims[i] > kAxis0 || axis < c.rank(1), ErrorCode::invalid_graph, "like has no axis {}", axis);
       shape.push_back(dims[i] >= 0 ? Dim(dims[i]) : dims[i] == kAny ? c.shape(0)[i] : c.shape(1)[axis]);
     }
@@ -26,6 +30,7 @@ struct Expect {
   }
   void infer(InferContext& c) const {
     c.set(0, c.type(0));
+    if (or_one && (!c.ranked(0) || is_one(c.shape(0)))) return c.ranked(0) ? infer_view(c, c.shape(0)) : void();
     const Shape shape = wanted(c);
     if (!c.ranked(0)) return c.set(0, c.dtype(0), shape);
     expect_shape(c, 0, name, shape);

@@ -12,6 +12,7 @@ struct AffineGrid {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 1, 1);
     const Shape& theta = c.shape(0);
     const auto size = c.value(1);
     const size_t axes = size.size() - 2;

@@ -28,6 +28,8 @@ struct Col2Im {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kColumns));
+    expect_rank(c, kImage, 1);
+    if (c.ranked(kImage)) expect_shape_if_given(c, kBlock, "block_shape", c.shape(kImage));
     const Shape& x = c.shape(kColumns);
     require(x.rank() == 3, ErrorCode::invalid_argument, "input has shape {}, expected [N, C · block, blocks]",
             c.dims().text(x));

@@ -64,6 +64,7 @@ struct TopK {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     c.set(1, DType::i64);
+    expect_shape_if_given(c, 1, "K", {1});
     Shape y = c.shape(0);
     const size_t along = c.axis(axis, y.rank());
     const Dim extent = y[along];

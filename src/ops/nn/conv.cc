@@ -23,6 +23,7 @@ struct Conv : WindowAttributes {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     c.set(0, c.dtype(0), convolved_shape(c, *this, group));
+    expect_shape_if_given(c, 2, "B", {c.shape(1)[0]});
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, 1, c.has(2)); }
 

@@ -13,6 +13,7 @@ struct MaxUnpool {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kX));
+    expect_shape_if_given(c, kShape, "output_shape", {int64_t(kernel.size()) + 2});
     const Shape& x = c.shape(kX);
     const size_t axes = kernel.size();
     require(x.rank() == axes + 2 && (pads.empty() || pads.size() == 2 * axes) &&

@@ -22,6 +22,8 @@ struct MatMulFpQ4 {
 
   void infer(InferContext& c) const {
     c.set(0, DType::f32);
+    expect_rank(c, kB, 1);
+    expect_shape_if_given(c, kShape, "B_shape", {2});
     const auto shape = c.value(kShape);
     require(shape.size() == 2, ErrorCode::invalid_argument, "B_shape has {} elements, expected [K, N]", shape.size());
     for (const Dim d : shape)

@@ -43,6 +43,7 @@ struct MatMulNBits {
             "zero_points are {}, expected uint8 or the type of A",
             dtype_name(c.has(kZeros) ? c.dtype(kZeros) : DType::u8));
     c.set(0, type, infer_matmul(c.dims(), c.shape(kA), {K, N}));
+    expect_shape_if_given(c, kBias, "bias", {N});
   }
   Cost cost(const CostContext& c) const { return product_cost(c, double(K)); }
 

@@ -14,6 +14,7 @@ struct CenterCropPad {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 1, 1);
     Shape y = c.shape(0);
     const size_t count = axes ? axes->size() : y.rank();
     const auto wanted = c.try_value(1);

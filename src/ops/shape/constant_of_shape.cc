@@ -17,6 +17,7 @@ struct ConstantOfShape {
 
   void infer(InferContext& c) const {
     c.set(0, type());
+    if (c.ranked(0) && c.rank(0) == 0) expect_rank(c, 0, 1);  // ONNX Runtime takes more axes
     const Shape y(c.value(0));
     c.set(0, type(), y);
     if (!all_known(y)) return;

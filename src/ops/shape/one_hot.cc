@@ -15,6 +15,9 @@ struct OneHot {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(2));
+    expect_shape_if_given(c, 2, "values", {2});
+    require(!c.ranked(1) || c.rank(1) < 2, ErrorCode::invalid_argument, "depth has shape {}, expected a scalar",
+            c.ranked(1) ? c.dims().text(c.shape(1)) : "");
     const Shape& indices = c.shape(0);
     const size_t at = c.axis(axis, indices.rank() + 1);
     Shape y;

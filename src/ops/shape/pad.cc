@@ -20,7 +20,9 @@ struct Pad {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 3, 1);
     const Shape& x = c.shape(0);
+    if (!c.ranked(1) || c.rank(1) != 2 || c.shape(1)[0] != 1) expect_rank(c, 1, 1);  // [1, n] is taken, too
     Shape y = x;
     if (!c.try_value(1) || (c.has(3) && !c.try_value(3))) {
       for (Dim& d : y) d = c.unknown_extent();

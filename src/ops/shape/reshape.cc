@@ -12,6 +12,7 @@ struct Reshape {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 1, 1);
     if (!c.try_value(1)) return infer_rank(c);
     const auto wanted = c.value(1);
     const Shape& x = c.shape(0);

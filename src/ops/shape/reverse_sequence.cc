@@ -17,6 +17,7 @@ struct ReverseSequence {
   }
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 1, 1);
     if (c.rank(0) < 2)
       fail(ErrorCode::invalid_argument, "input has shape {}, expected at least two axes", c.dims().text(c.shape(0)));
     c.set(0, c.dtype(0), c.shape(0));

@@ -10,6 +10,7 @@ namespace {
 struct Slice {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    for (size_t i = 1; i < 5; ++i) expect_rank(c, i, 1);
     const Shape& x = c.shape(0);
     Shape y = x;
     if (!bounds_known(c)) {

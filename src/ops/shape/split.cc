@@ -26,6 +26,7 @@ struct Split {
     require(!given || !num_outputs, ErrorCode::invalid_argument, "both split and num_outputs are given");
     require(given || !num_outputs || *num_outputs == int64_t(c.output_count()), ErrorCode::invalid_argument,
             "num_outputs is {}, but there are {} outputs", num_outputs.value_or(0), c.output_count());
+    expect_rank(c, 1, 1);
     if (given && !c.try_value(1)) set_parts(c, x, along, {});
     if (given) check_sizes(c, x[along]);
     Shape sizes;

@@ -23,6 +23,7 @@ struct TensorScatter {
     c.set(0, c.dtype(kCache), cache);
     const size_t along = c.axis(axis, cache.rank());
     require(along > 0, ErrorCode::invalid_argument, "axis {} is the batch axis", axis);
+    expect_shape_if_given(c, kIndices, "write_indices", {cache[0]});
     const Shape& update = c.shape(kUpdate);
     bool fits = update.rank() == cache.rank();
     for (size_t d = 0; fits && d < cache.rank(); ++d)

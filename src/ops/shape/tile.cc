@@ -9,6 +9,7 @@ namespace {
 struct Tile {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
+    expect_rank(c, 1, 1);
     const Shape& x = c.shape(0);
     Shape y = x;
     const auto repeats = c.try_value(1);

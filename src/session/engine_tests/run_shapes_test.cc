@@ -1,5 +1,8 @@
 // Shapes of which only a run tells the rank, or that have no elements; and strings where numbers are usual.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
 
 #include "session/session_testing.h"
 
@@ -126,6 +129,67 @@ TEST(RunShapes, RanksOfWhatOnlyARunTellsAreChecked) {
   const Tensor token = Tensor::of<int64_t>({1, 1}, {1}), none = Tensor::of<int64_t>({}, {0});
   expect({.type = "BifurcationDetector", .domain = "com.microsoft", .outputs = 2}, {token, token, none},
          "input 0 has shape [1,1]");
+}
+
+// What a definition says of shapes that only a run tells is checked by it, also in a model that was saved.
+TEST(RunShapes, ExpectationsOfRunsAndOfSavedModels) {
+  for (const DType type : {DType::f32, DType::f16}) {
+    TestGraph t;
+    std::vector<ValueId> inputs;
+    for (const char* name : {"gate", "up"}) {
+      inputs.push_back(t.g.add_value(name, ValueType::tensor(type)));
+      t.g.inputs.push_back(inputs.back());
+    }
+    t.g.outputs =
+        t.g.node(t.g.add({.type = "SwiGLU", .inputs = inputs, .domain = "com.microsoft", .version = 1})).outputs;
+    const auto values = [&](Shape up) {
+      std::vector<Value> both;
+      for (const Shape& shape : {Shape{2, 3}, up}) {
+        Tensor x(type, shape);
+        std::memset(x.mutable_data(), 0x3c, x.bytes());
+        both.emplace_back(x);
+      }
+      return both;
+    };
+    for (const OptimizationLevel level : kLevels) {
+      SessionOptions options;
+      options.optimization = level;
+      options.optimized_model_path = cat("{}retort_expect_{}.onnx", ::testing::TempDir(), getpid());
+      const auto session = make_session(t.g, options);
+      const auto y = run(*session, values({2, 3}));
+      EXPECT_EQ(y[0].tensor()->dtype(), type);
+      for (const Shape& wrong : {Shape{1, 3}, Shape{3}, Shape{2, 1}}) EXPECT_THROW(run(*session, values(wrong)), Error);
+      Session again(std::make_shared<Environment>(EnvironmentOptions{}), options.optimized_model_path, {});
+      expect_equal_results({*y[0].tensor()}, {*run(again, values({2, 3}))[0].tensor()});
+      EXPECT_THROW(run(again, values({1, 3})), Error);
+      unlink(options.optimized_model_path.c_str());
+    }
+  }
+}
+
+// The number of channels follows from the run.
+TEST(RunShapes, BlockedImagesOfUnknownShapes) {
+  const auto pooled = [](bool known, OptimizationLevel level) {
+    TestGraph t;
+    const Tensor x = std::move(*image({2, 5, 4, 6}).tensor());
+    const ValueId in =
+        t.g.add_value("x", known ? ValueType::tensor(DType::f32, x.shape()) : ValueType::tensor(DType::f32));
+    t.g.inputs.push_back(in);
+    const auto add = [&](const char* type, ValueId v, Attributes attributes) {
+      NodeSpec spec{.type = type, .inputs = {v}, .attributes = std::move(attributes)};
+      spec.domain = "com.microsoft.nchwc";
+      spec.version = 1;
+      return t.g.node(t.g.add(std::move(spec))).outputs[0];
+    };
+    const ValueId pool = add("MaxPool", add("ReorderInput", in, {}), {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+    t.g.outputs = {add("ReorderOutput", pool, {{"channels", int64_t(5)}})};
+    return *run(t.g, {Value(x)}, level)[0].tensor();
+  };
+  for (const OptimizationLevel level : kLevels) {
+    const Tensor y = pooled(false, level);
+    EXPECT_EQ(y.shape(), (Shape{2, 5, 3, 5}));
+    expect_equal_results({y}, {pooled(true, level)});
+  }
 }
 
 }  // namespace

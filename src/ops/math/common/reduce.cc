@@ -10,6 +10,7 @@ AxisSet ReduceAttributes::axes(std::span<const int64_t> given, size_t rank) cons
 
 void ReduceAttributes::infer_reduce(InferContext& c, FunctionRef<std::optional<Dim>(std::span<const Dim>)> fold) const {
   c.set(0, c.dtype(0));
+  expect_rank(c, 1, 1);
   const Shape& x = c.shape(0);
   const AxisSet reduced = axes(c.has(1) ? numbers(c, 1) : std::span<const Dim>{}, x.rank());
   Shape y;

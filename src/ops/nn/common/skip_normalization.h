@@ -23,6 +23,12 @@ struct SkipNormalization {
     for (size_t i : {0u, 3u}) c.set(i, c.dtype(kX), x);
     for (size_t i : {1u, 2u}) c.set(i, DType::f32, statistics_shape(x, x.rank() - 1));
     check_parameter(c, kSkip);
+    if (c.ranked(kSkip)) {
+      const Shape& skip = c.shape(kSkip);
+      require(skip.rank() >= 2 && may_equal(skip.back(), x.back()) && may_equal(skip[skip.rank() - 2], x[x.rank() - 2]),
+              ErrorCode::invalid_argument, "skip has shape {}, but the input has {}; their last two axes must be equal",
+              c.dims().text(skip), c.dims().text(x));
+    }
     for (size_t i = kGamma; i <= kBias; ++i) check_row_parameter(c, i);
   }
   Cost cost(const CostContext& c) const { return normalisation_cost(c); }

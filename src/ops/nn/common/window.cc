@@ -95,7 +95,14 @@ Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group,
   }
   Shape y = x;
   y[1] = w[0];
-  for (size_t i = 2; i < x.rank(); ++i) y[i] = window_extent(c.dims(), a, i - 2, x[i], w[i], false);
+  for (size_t i = 2; i < x.rank(); ++i) {
+    require(w[i] != 0, ErrorCode::invalid_argument, "weights of shape {} have windows without elements",
+            c.dims().text(w));
+    y[i] = window_extent(c.dims(), a, i - 2, x[i], w[i], false);
+    require(y[i] != 0 || x[i] == 0 || !is_known(x[i]), ErrorCode::invalid_argument,
+            "windows of weights {} do not fit into an image of shape {} with its pads", c.dims().text(w),
+            c.dims().text(x));
+  }
   return y;
 }
 

@@ -18,6 +18,10 @@ struct QLinearConvOf : CodesConv {
     require(!c.has(kBias) || c.dtype(kBias) == kBiasType, ErrorCode::invalid_argument, "the bias is {}, expected {}",
             dtype_name(c.has(kBias) ? c.dtype(kBias) : DType::undefined), dtype_name(kBiasType));
     c.set(0, c.dtype(kYZero), convolved_shape(c, *this, group, kW));
+    for (const size_t i : {kXScale, kXZero, kWScale, kWZero, kYScale, kYZero})
+      require(!c.has(i) || !c.ranked(i) || c.rank(i) < 2, ErrorCode::invalid_argument,
+              "input {}, a scale or zero point, has {} axes, expected 1 or none", i, c.rank(i));
+    expect_shape_if_given(c, kBias, "B", {c.shape(kW)[0]});
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
   std::unique_ptr<State> prepare(PrepareContext& c) const {

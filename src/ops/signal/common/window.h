@@ -22,6 +22,7 @@ struct CosineWindow {
   }
   void infer(InferContext& c) const {
     c.set(0, output_datatype);
+    if (c.node()) expect_rank(c, 0, 0);  // in a run, ONNX Runtime takes any shape of one element
     const auto size = c.try_value(0);
     const Dim n = size ? scalar_value(c, 0) : c.unknown_extent();
     require(!is_known(n) || n >= 0, ErrorCode::invalid_argument, "a window of {} elements", n);
