@@ -45,6 +45,7 @@ struct Pad {
   }
 
   void run(RunContext& c) const {
+    if (c.out_count() == 0) return;
     const Shape &x = c.shape(0), pads = integers(c, 1), axes = c.has(3) ? integers(c, 3) : Shape{};
     Shape before, after;
     before.resize(x.rank());
@@ -72,7 +73,7 @@ struct Pad {
 
   // Modes that repeat the input need at least one element.
   void check_axis(int64_t extent, int64_t before, int64_t after, size_t axis) const {
-    if (mode == "constant" || (before <= 0 && after <= 0)) return;
+    if (mode == "constant" || (before <= 0 && after <= 0) || extent + before + after == 0) return;
     const int64_t left = extent + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     require(left > 0, ErrorCode::invalid_argument, "axis {} is empty and has no element to pad with", axis);
   }

@@ -4,6 +4,7 @@ import numpy as np
 import numbers_of
 
 from . import recipe
+from .matrix import magnitude
 
 
 @recipe("Resize")
@@ -76,7 +77,8 @@ def affine_grid(case):
     spatial = case.pick(2, 3)
     n = case.dim(1, 3)
     case.attr("align_corners", case.dim(0, 1), 0.7)
-    case.input("T1", (n, spatial, spatial + 1), "normal")
+    theta = case.input("T1", (n, spatial, spatial + 1), "normal")
+    case.scale = (spatial + 1) * magnitude(theta)
     case.int64([n, case.dim(1, 3), *[case.dim(1, 5) for _ in range(spatial)]])
 
 

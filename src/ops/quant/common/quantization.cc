@@ -138,8 +138,9 @@ Scales Scales::load(const RunContext& c) {
     }
     const uint8_t code =
         is_packed(type) ? get_packed(static_cast<const uint8_t*>(data), i, 4) : static_cast<const uint8_t*>(data)[i];
-    require(decode_small_float(type, code) == 0, ErrorCode::invalid_argument, "the zero point of {} must be 0",
-            dtype_name(type));
+    const bool codes = is_small_float(c.dtype(Attributes::kX));  // QuantizeLinear ignores them, as ONNX Runtime does
+    require(!codes || decode_small_float(type, code) == 0, ErrorCode::invalid_argument,
+            "the zero point of {} must be 0", dtype_name(type));
   }
   return {scale, zero};
 }
