@@ -70,8 +70,9 @@ install(FILES ${words}/_retort DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-fun
 install(FILES ${words}/retort.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 if(RETORT_TESTS)
-  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff/diff_search.cc)
-  target_include_directories(cli_test PRIVATE ${CMAKE_SOURCE_DIR}/apps/retort)
+  add_executable(cli_test ${retort_cli_tests} ${CMAKE_SOURCE_DIR}/apps/retort/diff/diff_search.cc
+                          ${CMAKE_SOURCE_DIR}/apps/retort/measure/outside.cc)
+  target_include_directories(cli_test PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/apps/retort)
   target_link_libraries(cli_test PRIVATE GTest::gtest_main)
   add_test(NAME cli COMMAND cli_test --gtest_brief=1)
 endif()

@@ -77,7 +77,7 @@ class BenchTest(ToolTest):
         for e, engine in enumerate(ops["engines"]):
             cells = [row["engines"][e] for row in ops["operators"]]
             self.assertAlmostEqual(sum(c["ms"] for c in cells), engine["nodes_ms"])
-            self.assertAlmostEqual(engine["outside_ms"], max(0, engine["run_ms"] - engine["nodes_ms"]))
+            self.assertTrue(0 <= engine["outside_ms"] < engine["run_ms"])
             self.assertGreaterEqual(engine["runs"], 10)
             for cell in cells:
                 self.assertAlmostEqual(cell["share"], 100 * cell["ms"] / engine["run_ms"])

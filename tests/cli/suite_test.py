@@ -127,7 +127,11 @@ class Suite(Reports):
     def test_wrong_index(self):
         zoo = self.zoo()
         for content, message in (("{", " is not a list of scenarios"), ('[{"model": "a"}]', ": scenario 1 has no field 'scenario'"),
-                                 ('[{"model": 1, "scenario": "b", "path": "c"}]', ": scenario 1: 'model' is of type number")):
+                                 ('[{"model": 1, "scenario": "b", "path": "c"}]', ": scenario 1: 'model' is of type number"),
+                                 ('[{"model": "a", "scenario": "b", "path": "c", "tolerence": 1}]',
+                                  ": scenario 1 has the field 'tolerence', which does not exist; there are model, scenario, path"),
+                                 ('[{"model": "a", "scenario": "b", "path": "c"}, {"model": "a", "scenario": "b", "path": "d"}]',
+                                  ": scenario 2 is 'a/b', as one before it")):
             with open(os.path.join(zoo, "index.json"), "w", encoding="utf-8") as f:
                 f.write(content)
             self.fails(1, ["bench", "--suite", zoo], "index.json" + message)

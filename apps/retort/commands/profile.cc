@@ -45,7 +45,7 @@ struct Row {
 };
 
 struct Profile {
-  double median_ms = 0, overhead_ms = 0;  ///< time of the median run, and what the nodes leave of it
+  double median_ms = 0, overhead_ms = 0;  ///< of a run, and of its time outside of nodes: medians
   double peak = 0;                        ///< operations per second
   size_t runs = 0, interrupted = 0;       ///< interrupted: the sum over the rows
   std::vector<Row> rows;                  ///< slowest first
@@ -106,10 +106,12 @@ size_t typical_run(const std::vector<TracedRun>& runs, const RowTimes& times, do
 Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
   std::vector<double> durations;
   for (const TracedRun& run : runs) durations.push_back(run.duration / 1000);
-  Profile p{.median_ms = quantile(durations, 0.5), .peak = peak_flops(threads), .runs = runs.size()};
+  Profile p{.median_ms = quantile(durations, 0.5),
+            .overhead_ms = outside_of_nodes(runs),
+            .peak = peak_flops(threads),
+            .runs = runs.size()};
   const RowTimes times = times_of(runs);
   const auto work = operations_by_name(model);
-  double inside = 0;
   for (const auto& [key, all] : times) {
     const auto& [name, op, within] = key;
     const double median = quantile(all, 0.5);
@@ -118,10 +120,8 @@ Profile summarise(std::vector<TracedRun> runs, const json& model, int threads) {
     const auto found = within.empty() ? work.find(name) : work.end();
     p.rows.push_back({name, op, within, quantile(kept, 0.5), found == work.end() ? std::nan("") : found->second,
                       all.size() - kept.size()});
-    inside += p.rows.back().milliseconds;
     p.interrupted += p.rows.back().interrupted;
   }
-  p.overhead_ms = std::max(0.0, p.median_ms - inside);
   p.run = std::move(runs[typical_run(runs, times, p.median_ms)]);
   std::stable_sort(p.rows.begin(), p.rows.end(),
                    [](const Row& a, const Row& b) { return a.milliseconds > b.milliseconds; });

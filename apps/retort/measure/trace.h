@@ -21,6 +21,10 @@ struct TracedRun {
   std::vector<NodeEvent> nodes;
 };
 
+/// The median over the runs of what the nodes of a run leave of its time, in milliseconds; 0 if branches overlap. The
+/// times are those of one run each: a node that something interrupted does not count here.
+double outside_of_nodes(const std::vector<TracedRun>& runs);
+
 /// The runs of a profile, first to last. Throws Failure if the file is not a profile.
 std::vector<TracedRun> read_trace(const std::string& path);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -66,6 +67,20 @@ class IndexRow {
  public:
   IndexRow(const nlohmann::json& row, std::string where) : row_(row), where_(std::move(where)) {}
 
+  /// Throws Failure for a field that nothing reads: it may be a misspelling of one.
+  void refuse_unknown() const {
+    constexpr std::array kKnown{"model", "scenario",  "path",  "inputs",    "expected", "expected_from",
+                                "kind",  "precision", "flops", "hand_back", "tolerance"};
+    constexpr std::array kAbout{"input_shapes", "params", "dynamic_dims", "nodes", "domains", "opset"};  // for readers
+    for (const auto& [key, unused] : row_.items()) {
+      const auto named = [&](const char* name) { return key == name; };
+      if (std::ranges::any_of(kKnown, named) || std::ranges::any_of(kAbout, named)) continue;
+      std::string names;
+      for (const char* name : kKnown) names += (names.empty() ? "" : ", ") + std::string(name);
+      throw Failure(where_ + " has the field '" + key + "', which does not exist; there are " + names);
+    }
+  }
+
   std::string text(const char* key, bool needed = false) const {
     return value<std::string>(key, needed, "string", &nlohmann::json::is_string);
   }
@@ -91,8 +106,9 @@ class IndexRow {
 
 Scenario listed_scenario(const std::filesystem::path& folder, const IndexRow& row) {
   const auto path = [&](const std::string& name) { return name.empty() ? "" : (folder / name).string(); };
-  const std::string model = row.text("model", true);
-  return {.name = model + "/" + row.text("scenario", true),
+  const std::string model = row.text("model", true), name = model + "/" + row.text("scenario", true);
+  row.refuse_unknown();
+  return {.name = name,
           .model = path(row.text("path", true)),
           .inputs = path(row.text("inputs")),
           .expected = path(row.text("expected")),
@@ -112,8 +128,13 @@ std::vector<Scenario> listed_scenarios(const std::filesystem::path& folder) {
     throw Failure(index + " is not a list of scenarios with model, scenario, path and inputs; make zoo writes one");
   if (rows.empty()) throw Failure(index + " lists no scenarios");
   std::vector<Scenario> all;
-  for (const auto& row : rows)
-    all.push_back(listed_scenario(folder, {row, index + ": scenario " + std::to_string(all.size() + 1)}));
+  std::set<std::string> names;
+  for (const auto& row : rows) {
+    const std::string where = index + ": scenario " + std::to_string(all.size() + 1);
+    all.push_back(listed_scenario(folder, {row, where}));
+    if (!names.insert(all.back().name).second)
+      throw Failure(where + " is '" + all.back().name + "', as one before it; give each another name");
+  }
   return all;
 }
 

@@ -23,7 +23,8 @@ struct Choice {
   std::vector<std::string> precisions;  ///< its precision
 };
 
-/// Lists the scenarios of each folder's index.json, as bench/zoo/build_zoo.py writes it. Without that file, every .onnx
+/// Lists the scenarios of each folder's index.json, as bench/zoo/build_zoo.py writes it: no name twice, no field that
+/// is not known. Without that file, every .onnx
 /// file below the folder is one, in order of paths, with the input_0.pb, … beside it as inputs and output_0.pb, … as
 /// expected outputs. Only the scenarios that `choice` matches. Throws Failure if none is left.
 std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const Choice& choice);
