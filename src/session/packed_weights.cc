@@ -15,20 +15,6 @@ namespace {
 
 constexpr const char* kKey = "session.packed_weights_cache";
 
-/// Makes the folder unless it exists. The result removes a new folder if nothing was put into it.
-std::shared_ptr<void> open_folder(const std::string& folder) {
-  struct stat s {};
-  int error = mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
-  const bool is_new = error == 0;
-  if (stat(folder.c_str(), &s) == 0) error = S_ISDIR(s.st_mode) ? 0 : ENOTDIR;
-  require(error == 0, ErrorCode::invalid_argument,
-          "{} is '{}', which is not a folder and cannot be created: {}; name a folder, or leave the key out", kKey,
-          folder, std::strerror(error));
-  return {nullptr, [folder, is_new](void*) {
-            if (is_new) rmdir(folder.c_str());  // fails, as it should, if a file is in it
-          }};
-}
-
 std::string absolute(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
   return real ? real.get() : path;
@@ -83,25 +69,39 @@ void add_given(Fingerprint& to, const SessionOptions& options) {
 
 }  // namespace
 
+PackedFolder::PackedFolder(std::string path) : path_(std::move(path)) {
+  struct stat s {};
+  int error = mkdir(path_.c_str(), 0777) == 0 ? 0 : errno;
+  is_new_ = error == 0;
+  if (stat(path_.c_str(), &s) == 0) error = S_ISDIR(s.st_mode) ? 0 : ENOTDIR;
+  require(error == 0, ErrorCode::invalid_argument,
+          "{} is '{}', which is not a folder and cannot be created: {}; name a folder, or leave the key out", kKey,
+          path_, std::strerror(error));
+}
+
+PackedFolder::~PackedFolder() {
+  if (is_new_) rmdir(path_.c_str());  // fails, as it should, if a file is in it
+}
+
 // The name of the file is made from what stays when a model changes: library, processor, options, and where the model
 // lies. So the weights of a changed model replace those of the old one. The key is made from the model's content, too.
-std::shared_ptr<PackedCache> open_packed_cache(const SessionOptions& options, const ModelSource& source,
-                                               SharedBlocks& weights, const Logger& logger) {
+PackedFile::PackedFile(const SessionOptions& options, const ModelSource& source, SharedBlocks& weights,
+                       const Logger& logger) {
   const std::string& folder = options.config_entry(kKey);
-  if (folder.empty()) return nullptr;
-  const std::shared_ptr<void> opened = open_folder(folder);
+  if (folder.empty()) return;
+  folder_.emplace(folder);
   if (build_id().empty() || !source.exists()) {
     logger.warn("{} has no effect: {}", kKey,
                 source.exists() ? "the library was linked without a build id"
                                 : "the model was not read from a file or from bytes");
-    return nullptr;
+    return;
   }
   Fingerprint name, content;
   bool lasting = true;
   source.identify(content, lasting);
   if (!lasting) {
     logger.info("{}: packed weights are neither read nor kept, the model's file changed a moment ago", kKey);
-    return nullptr;
+    return;
   }
   add_given(content, options);
   name.add(build_id());
@@ -110,8 +110,7 @@ std::shared_ptr<PackedCache> open_packed_cache(const SessionOptions& options, co
   const std::string path = source.path();
   name.add(path.empty() ? content.text() : absolute(path));
   content.add(name.text());
-  const std::string file = cat("{}/{}-{}.packed", folder, stem(path), name.text());
-  return {new PackedCache(file, content, &weights, logger), [opened](PackedCache* cache) { delete cache; }};
+  cache_.emplace(cat("{}/{}-{}.packed", folder, stem(path), name.text()), content, &weights, logger);
 }
 
 }  // namespace retort

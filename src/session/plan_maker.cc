@@ -197,12 +197,13 @@ std::shared_ptr<const Plan> PlanMaker::build(Graph& graph, const LowerOptions& l
   const SessionOptions& options = parts_.options;
   std::vector<MemorySpace> input_spaces;
   for (const GraphSpaces::Input& in : spaces.inputs) input_spaces.push_back(in.space);
+  const bool packs = !options.config_on("session.disable_prepacking");
   const PrepareOptions kernels{.strict = options.config_on("session.strict"),
                                .weights_16bit = options.config_on("session.weights_16bit", true),
-                               .bf16_products = options.config_entry("session.precision") == "bf16",
-                               .saturating_sums = options.saturates_quantized_sums()};
+                               .bf16_products = packs && options.config_entry("session.precision") == "bf16",
+                               .saturating_sums = packs && options.saturates_quantized_sums()};
   return build_plan(graph, {.kernels = kernels,
-                            .prepack = !options.config_on("session.disable_prepacking"),
+                            .prepack = packs,
                             .reuses_memory = options.config_on("session.memory_reuse", true),
                             .order = node_order(options),
                             .parallel = lower.parallel,

@@ -29,13 +29,11 @@ SessionOptions with_preset(SessionOptions options) {
     case Preset::high_performance:
       options.parallel_execution = true;
       break;
-    case Preset::minimal_size:
-      otherwise("session.disable_prepacking", "1");
-      break;
     case Preset::low_latency:
       otherwise("session.intra_op.spin_duration_us", kAwake);
       otherwise("session.inter_op.spin_duration_us", kAwake);
       break;
+    case Preset::minimal_size:  // the session frees the workspace of each run
     case Preset::low_power:  // the threads are chosen when the session is made, since a program may change them later
     case Preset::none:
       break;

@@ -19,8 +19,10 @@ namespace retort {
 namespace {
 
 // These options are hints for engines that are built otherwise. Results are the same without them.
-void tell_precision(const Logger& logger) {
-  if (multiplies_bf16()) {
+void tell_precision(const SessionOptions& options, const Logger& logger) {
+  if (options.config_on("session.disable_prepacking")) {
+    logger.warn("session.precision is bf16, but session.disable_prepacking is 1: everything is computed in float32");
+  } else if (multiplies_bf16()) {
     logger.info("session.precision is bf16: products with constant matrices and filters are computed in bfloat16");
   } else {
     logger.warn(
@@ -50,7 +52,7 @@ void log_ignored_options(const SessionOptions& options, bool shares_threads, con
   if (shares_threads && options.config_on("session.set_denormal_as_zero")) {
     logger.warn("session.set_denormal_as_zero has no effect on shared threads: set it on the environment's");
   }
-  if (options.config_entry("session.precision") == "bf16") tell_precision(logger);
+  if (options.config_entry("session.precision") == "bf16") tell_precision(options, logger);
   if (options.config_entry("session.quantized_sums") == "saturating") tell_sums(options, logger);
 }
 
@@ -215,13 +217,13 @@ void Session::build(Model& model, ModelSource source) {
   if (options_.compile) return compile_model(model, options_, lower, devices_, source);
   save_optimized(model, options_, lower);
   if (options_.config_on("session.compile_only")) return;
-  const std::shared_ptr<PackedCache> cache = open_packed_cache(options_, source, environment_->weights(), logger_);
-  const FirstPlan first{source.path(), cache.get(), assigned_, ports_->overridable(), source.external_files()};
+  PackedFile packed(options_, source, environment_->weights(), logger_);
+  const FirstPlan first{source.path(), packed.cache(), assigned_, ports_->overridable(), source.external_files()};
   Routes::First made = routes_->make_first(model, std::move(source), lower, first);
   ports_->set_spaces(std::move(made.spaces));
   ports_->learn_outputs(*model.graph);
   if (made.capture) captures_.emplace(*made.capture, *ports_, *turns_);
-  if (cache) cache->save();
+  if (packed.cache()) packed.cache()->save();
 }
 
 void Session::run(std::span<const Value* const> inputs, std::span<Value* const> outputs, std::span<Spare> spares,

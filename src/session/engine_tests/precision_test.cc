@@ -70,6 +70,15 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"Conv", {1, kIn, 5, 7}, {kOut, kIn, 3, 2}}),
     [](const auto& info) { return std::string(info.param.op) + std::to_string(info.index); });
 
+TEST(PrecisionKey, WithoutPackedWeightsEverythingIsFloat32) {
+  const Case c{"MatMul", {kRows, kIn}, {kIn, kOut}};
+  const Value x = image(c.x);
+  SessionOptions options = options_of("bf16");
+  options.config["session.disable_prepacking"] = "1";
+  const std::vector<float> got = floats(run(*make_session(*graph_of(c, false), options), {x})[0]);
+  EXPECT_EQ(got, floats(run(*make_session(*graph_of(c, false), options_of("float32")), {x})[0]));
+}
+
 TEST(PrecisionKey, OtherValuesAreRefused) {
   try {
     make_session(*graph_of({"MatMul", {kRows, kIn}, {kIn, kOut}}, false), options_of("bfloat16"));

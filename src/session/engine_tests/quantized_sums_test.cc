@@ -96,11 +96,13 @@ TEST(QuantizedSums, UnsignedFactorsAreExact) {
             integers(run(*product(b, options_of(true)), {a})[0]));
 }
 
-TEST(QuantizedSums, ThePrecisionKeyOfOnnxRuntimeMeansExact) {
+TEST(QuantizedSums, ThePrecisionKeyOfOnnxRuntimeAndUnpackedWeightsMeanExact) {
   const Tensor a = codes<uint8_t>({kM, kK}, 1), b = codes<int8_t>({kK, kN}, 2);
-  SessionOptions options = options_of(true);
-  options.config["session.x64quantprecision"] = "1";
-  EXPECT_EQ(wanted(a, b, false), integers(run(*product(b, options), {a})[0]));
+  for (const char* key : {"session.x64quantprecision", "session.disable_prepacking"}) {
+    SessionOptions options = options_of(true);
+    options.config[key] = "1";
+    EXPECT_EQ(wanted(a, b, false), integers(run(*product(b, options), {a})[0])) << key;
+  }
 }
 
 TEST(QuantizedSums, OtherValuesAreRefused) {
