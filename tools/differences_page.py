@@ -142,7 +142,8 @@ def code_chapter(rows):
 
 def operator_chapter(rows):
     text = "\n## Operators\nThese are the most important differences in results that `tools/fuzz_ops` finds with models of one\n"
-    text += "operator; `tools/fuzzing/oracle_faults.tsv` lists all.\n"
+    text += "operator; `tools/fuzzing/oracle_faults.tsv` lists all. `tests/conformance/difference_rows.py` runs the rows on both\n"
+    text += "libraries, except for those that it names with a reason.\n"
     text += "\n| operators | condition | Retort | ONNX Runtime | reason |\n|---|---|---|---|---|\n"
     return text + "".join("| " + " | ".join("".join(CELLS.get(c, c) for c in cell) for cell in row.values()) + " |\n" for row in rows)
 
