@@ -9,6 +9,7 @@ constexpr const char* kMicrosoft = "com.microsoft";
 
 Input of(DType type, Shape shape) { return ValueType::tensor(type, std::move(shape)); }
 Input u8(Shape shape) { return of(DType::u8, std::move(shape)); }
+Input half(Shape shape) { return of(DType::f16, std::move(shape)); }
 Input i32(Shape shape) { return of(DType::i32, std::move(shape)); }
 Input unknown(const Input& x) { return x.missing ? kMissing : Input(ValueType::tensor(x.type.dtype)); }
 
@@ -59,6 +60,12 @@ const std::vector<Shapes>& shapes_of_operators() {
        {f32({2, 3, 4}), f32({4, 12}), f32({12})},
        {{1, {{1, 4, 12}}}, {2, {{1}, {1, 12}}}},
        {{"num_heads", int64_t(1)}}},
+      // Fewer heads of keys than of queries.
+      {"GemmaRotaryEmbedding",
+       {f32({1, 3, 4}), half({1, 2, 3, 4}), half({1, 2, 3, 4}), half({1, 1, 3, 4}), half({1, 1, 3, 4})},
+       {{2, {{1, 1, 3, 4}}}, {3, {{1, 1, 2, 4}, {2, 1, 3, 4}}}, {4, {{1, 2, 3, 4}}}},
+       {},
+       2},
       {"FusedConv",
        {f32({1, 2, 4, 4}), f32({3, 2, 1, 1}), f32({3}), f32({1, 3, 4, 4})},
        {{2, {{1, 3}, {1}}}, {3, {{1, 3, 1, 4}}}}},
