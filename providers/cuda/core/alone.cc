@@ -116,11 +116,9 @@ Address AloneRun::scratch(size_t bytes) { return scratch_.emplace_back(device, b
 void AloneRun::launch(const Kernel& kernel, const Grid& grid, const std::vector<Argument>& arguments) {
   std::vector<void*> parameters;
   for (const Argument& a : arguments) parameters.push_back(const_cast<unsigned char*>(a.bytes().data()));
-  const Extent &b = grid.blocks, &t = grid.threads;
+  const Extent& b = grid.blocks;
   if (b.x == 0 || b.y == 0 || b.z == 0) return;
-  check(driver().launch(kernel.function(), b.x, b.y, b.z, t.x, t.y, t.z, unsigned(grid.shared_bytes), stream,
-                        parameters.data(), nullptr),
-        ("launching " + kernel.name).c_str());
+  submit(kernel, grid, parameters.data(), stream);
 }
 
 const AloneOp* alone_op(const Program& program) {

@@ -23,15 +23,26 @@ using CUgraphExec = struct CUgraphExec_st*;
 struct CUuuid {
   unsigned char bytes[16];
 };
+struct CUlaunchAttribute {
+  int id, unused;
+  int value[16];
+};
+struct CUlaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  CUstream stream;
+  CUlaunchAttribute* attributes;
+  unsigned attribute_count;
+};
 
-constexpr CUresult kNotReady = 600;           // CUDA_ERROR_NOT_READY: an event or stream has work left
-constexpr CUresult kOutOfMemory = 2;          // CUDA_ERROR_OUT_OF_MEMORY
-constexpr unsigned kStreamNonBlocking = 1;    // CU_STREAM_NON_BLOCKING
-constexpr unsigned kEventDisableTiming = 2;   // CU_EVENT_DISABLE_TIMING
-constexpr unsigned kHostAllocPortable = 1;    // CU_MEMHOSTALLOC_PORTABLE
-constexpr int kCaptureThreadLocal = 1;        // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-constexpr int kCaptureNone = 0;               // CU_STREAM_CAPTURE_STATUS_NONE
-constexpr int kFunctionMaxDynamicShared = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr CUresult kNotReady = 600;            // CUDA_ERROR_NOT_READY: an event or stream has work left
+constexpr CUresult kOutOfMemory = 2;           // CUDA_ERROR_OUT_OF_MEMORY
+constexpr unsigned kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
+constexpr unsigned kEventDisableTiming = 2;    // CU_EVENT_DISABLE_TIMING
+constexpr unsigned kHostAllocPortable = 1;     // CU_MEMHOSTALLOC_PORTABLE
+constexpr int kCaptureThreadLocal = 1;         // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int kCaptureNone = 0;                // CU_STREAM_CAPTURE_STATUS_NONE
+constexpr int kFunctionMaxDynamicShared = 8;   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+constexpr int kProgrammaticSerialization = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 // CUdevice_attribute
 constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kMajor = 75, kMinor = 76, kSharedOptIn = 97,
               kPciDomain = 50, kMaxThreadsPerMultiprocessor = 39;
@@ -86,6 +97,8 @@ constexpr int kMultiprocessors = 16, kPciBus = 33, kPciDevice = 34, kMajor = 75,
   F(launch, cuLaunchKernel,                                                                                        \
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,   \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters, void** extra))                   \
+  F(launch_with, cuLaunchKernelEx,                                                                                 \
+    (const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra))                          \
   F(error_name, cuGetErrorName, (CUresult error, const char** text))                                               \
   F(error_text, cuGetErrorString, (CUresult error, const char** text))
 

@@ -38,6 +38,12 @@ void append(const std::string& source, std::set<std::string>& included, std::str
   }
 }
 
+size_t occurrences(const std::string& of, const std::string& words) {
+  size_t n = 0;
+  for (size_t at = of.find(words); at != std::string::npos; at = of.find(words, at + 1)) ++n;
+  return n;
+}
+
 std::string whole(const std::string& source) {
   std::string all;
   std::set<std::string> included{"prelude.cuh", "tensor_cores.cuh"};
@@ -45,6 +51,17 @@ std::string whole(const std::string& source) {
   if (kernel_texts().count("tensor_cores.cuh")) append(kernel_text("tensor_cores.cuh"), included, all);
   append(source, included, all);
   return all;
+}
+
+/// Whether code for the device has `begin_kernel` wait, all kernels of the text call it, and CUDA graphs can have
+/// launches that overlap.
+bool kernels_wait(const std::string& source, int architecture) {
+  if (Nvrtc::get().code_for(architecture) < 90) return false;
+  static const bool captured = [] {
+    int version = 0;
+    return driver().version(&version) == 0 && version >= 12030;
+  }();
+  return captured && occurrences(source, "__global__") == occurrences(source, "begin_kernel();");
 }
 
 std::string defines_text(const Defines& defines) {
@@ -164,6 +181,8 @@ CUmodule Kernels::State::load(const std::string& source, const std::string& who,
   const Nvrtc& compiler = Nvrtc::get();
   std::vector<std::string> options{compiler.target(device.architecture()), "-std=c++17", "-default-device"};
   if (defines.count(kOwnCode)) options[0] += "a";
+  // What is known to stay the same while a kernel runs may be read before it waits.
+  if (kernels_wait(source, device.architecture())) options.push_back("-D__restrict__=");
   for (const auto& [name, value] : defines) options.push_back("-D" + name + "=" + value);
   const std::string all = whole(source);
   std::string key = "NVRTC " + compiler.version() + "\n";
@@ -260,10 +279,11 @@ Kernel Kernels::load(const std::pair<std::string, Defines>& key, const Asked& as
     return state.function(state.module(key.first, asked.who, key.second), asked.entry, asked.who, asked.shared_bytes);
   };
   CompileAhead::Work* const ahead = CompileAhead::Work::of_thread;
-  if (!ahead || state.has(key)) return {now(), asked.entry};
+  const bool waits = kernels_wait(key.first, state.device.architecture());
+  if (!ahead || state.has(key)) return {now(), asked.entry, waits};
   const auto later = std::make_shared<CUfunction>(nullptr);
   ahead->add(key, [later, now] { *later = *now(); });
-  return {later, asked.entry};
+  return {later, asked.entry, waits};
 }
 
 std::string Kernels::keep_in(const std::string& folder) {

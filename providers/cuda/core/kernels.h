@@ -21,6 +21,8 @@ constexpr const char* kOwnCode = "OWN_CODE";
 struct Kernel {
   std::shared_ptr<const CUfunction> loaded;
   std::string name;
+  /// It waits for the kernels before it, as do all of its text: it may be launched while they run.
+  bool waits = false;
   /// Null while a CompileAhead works on it.
   CUfunction function() const { return loaded ? *loaded : nullptr; }
 };

@@ -81,13 +81,17 @@ Nvrtc::Nvrtc() {
   functions_ = functions.release();
 }
 
-std::string Nvrtc::target(int architecture) const {
+int Nvrtc::code_for(int architecture) const {
   const auto after = std::upper_bound(architectures_.begin(), architectures_.end(), architecture);
   if (after == architectures_.begin())
     throw Error(text("NVRTC ", version_, " has no code for devices of compute capability ", architecture / 10, ".",
                      architecture % 10, "; its oldest is ", architectures_.empty() ? 0 : architectures_[0] / 10, ".",
                      architectures_.empty() ? 0 : architectures_[0] % 10));
-  const int newest = *std::prev(after);
+  return *std::prev(after);
+}
+
+std::string Nvrtc::target(int architecture) const {
+  const int newest = code_for(architecture);
   return text(newest == architecture ? "-arch=sm_" : "-arch=compute_", newest);
 }
 

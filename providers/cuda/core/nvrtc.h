@@ -15,8 +15,11 @@ class Nvrtc {
 
   /// For keys of compiled kernels: "13.0".
   const std::string& version() const { return version_; }
+  /// The newest architecture whose code a device runs and which the compiler knows. Throws Error for devices that are
+  /// too old for the compiler.
+  int code_for(int architecture) const;
   /// The option that chooses the code for a device: "-arch=sm_90", or "-arch=compute_80" if the compiler does not know
-  /// the device: then the driver translates the code. Throws Error for devices that are too old for the compiler.
+  /// the device: then the driver translates the code.
   std::string target(int architecture) const;
   /// An image for cuModuleLoadData. `who` names the kernel in errors, which have the compiler's log.
   std::string compile(const std::string& text, const std::string& who, const std::vector<std::string>& options) const;

@@ -32,10 +32,7 @@ class Launch {
     }
     parameters_.resize(offsets_.size());
     for (size_t i = 0; i < offsets_.size(); ++i) parameters_[i] = bytes_.data() + offsets_[i];
-    const Extent &b = grid_.blocks, &t = grid_.threads;
-    const CUresult result = driver().launch(kernel_.function(), b.x, b.y, b.z, t.x, t.y, t.z,
-                                            unsigned(grid_.shared_bytes), run.stream, parameters_.data(), nullptr);
-    if (result) check(result, ("launching " + kernel_.name).c_str());
+    submit(kernel_, grid_, parameters_.data(), run.stream);
   }
 
  private:
@@ -48,6 +45,15 @@ class Launch {
 };
 
 }  // namespace
+
+void submit(const Kernel& kernel, const Grid& grid, void** parameters, CUstream stream) {
+  const Extent &b = grid.blocks, &t = grid.threads;
+  CUlaunchAttribute overlaps{kProgrammaticSerialization, 0, {1}};
+  const CUlaunchConfig config{{b.x, b.y, b.z}, {t.x, t.y, t.z}, unsigned(grid.shared_bytes),
+                              stream,          &overlaps,       kernel.waits ? 1u : 0u};
+  const CUresult result = driver().launch_with(&config, kernel.function(), parameters, nullptr);
+  if (result) check(result, ("launching " + kernel.name).c_str());
+}
 
 size_t Operand::count() const {
   size_t n = 1;
@@ -80,6 +86,8 @@ Operand Emitter::in_channels_last(size_t i) {
 const Operand& Emitter::look(size_t i) const { return state_.value(op_, op_.in, i, "input"); }
 
 bool Emitter::is_known(size_t i) const { return has(i) && look(i).known != nullptr; }
+
+bool Emitter::is_constant(size_t i) const { return !has(i) || state_.program_.values[size_t(op_.in[i])].constant >= 0; }
 
 const std::vector<int64_t>& Emitter::integers(size_t i) const {
   const Operand& v = look(i);

@@ -94,6 +94,9 @@ struct Grid {
   size_t shared_bytes = 0;
 };
 
+/// Submits a launch. A kernel that waits for those before it begins while they end.
+void submit(const Kernel& kernel, const Grid& grid, void** parameters, CUstream stream);
+
 class Op;
 class PlanState;
 struct KnownOp;
@@ -121,6 +124,8 @@ class Emitter {
   /// The integers of an input that the host knows while it plans; throws Error if it does not.
   const std::vector<int64_t>& integers(size_t i) const;
   bool is_known(size_t i) const;
+  /// Whether the input is a constant of the model, or left out.
+  bool is_constant(size_t i) const;
 
   /// Makes an output, with memory: of the part's output, or else of the plan. Call it once per output.
   Operand out(size_t i, Type type, const Dims& dims, Layout layout = Layout::rows);

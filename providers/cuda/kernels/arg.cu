@@ -24,6 +24,7 @@ __device__ inline bool better(Best a, Best b) {
 /// columns of further outer blocks.
 extern "C" __global__ void __launch_bounds__(kThreads)
     arg_best(const T* x, void* y, i64 outers, i64 tiles, i64 length, i64 inner, int across, int downs) {
+  begin_kernel();
   const int column = threadIdx.x % across, down = threadIdx.x / across % downs, group = threadIdx.x / (across * downs);
   const i64 outer = blockIdx.x / tiles * (kThreads / (across * downs)) + group;
   const i64 c = blockIdx.x % tiles * across + column;

@@ -10,6 +10,7 @@ struct Cache {
 };
 
 extern "C" __global__ void keep_past(const WORD* past, WORD* present, const int* lengths, Cache c) {
+  begin_kernel();
   const i64 count = c.rows_of_heads * c.size;
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += i64(gridDim.x) * blockDim.x) {
     const i64 at = i / c.size, head = at / c.rows;

@@ -168,6 +168,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, (ROWS > 4   ? 8
                                                              WARPS)
     attention_decode(const T* q, const T* k, const T* v, T* y, const void* bias, const u8* flags, const int* lengths,
                      const T* sinks, float* parts, int* counters, AttentionShape a) {
+  begin_kernel();
   extern __shared__ __align__(128) unsigned char shared_memory[];
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, side = lane / LANES, own = lane % LANES;
   const int b = int(blockIdx.x) % a.batch, split = int(blockIdx.x) / a.batch, head = int(blockIdx.y) * a.pack;

@@ -10,6 +10,7 @@
 extern "C" __global__ void __launch_bounds__(THREADS)
     attention_flash(const T* q, const T* k, const T* v, T* y, const void* bias, const u8* flags, const int* lengths,
                     const T* sinks, float* parts, AttentionShape a) {
+  begin_kernel();
   extern __shared__ __align__(128) unsigned char shared_memory[];
   T* const tile_q = reinterpret_cast<T*>(shared_memory);
   T* const tile_k = tile_q + BM * PITCH;

@@ -113,6 +113,7 @@ __device__ inline void attend(const AttentionShape& a, WarpTiles& tiles, const K
 extern "C" __global__ void __launch_bounds__(THREADS)
     attention_group(const T* q, const T* k, const T* v, T* y, const void* bias, const u8* flags, const int* lengths,
                     const T* sinks, float* parts, int* counters, AttentionShape a) {
+  begin_kernel();
   extern __shared__ __align__(128) unsigned char shared_memory[];
   T* const tile_q = reinterpret_cast<T*>(shared_memory);
   const int thread = int(threadIdx.x), lane = thread % 32, warp = thread / 32;

@@ -14,6 +14,7 @@ __device__ inline float as_float(f16 v) { return to_float(v); }
 __device__ inline float as_float(bf16 v) { return to_float(v); }
 
 extern "C" __global__ void join_masks(const int* mask, const BIAS* bias, float* to, Masks m) {
+  begin_kernel();
   const i64 count = i64(m.batch) * m.heads * m.rows * m.keys;
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += i64(gridDim.x) * blockDim.x) {
     const int key = int(i % m.keys), row = int(i / m.keys % m.rows);

@@ -154,6 +154,7 @@ __device__ inline void store(const AttentionShape& a, const ThreadRows& rows, fl
 extern "C" __global__ void __launch_bounds__(256)
     attention_plain(const T* q, const T* k, const T* v, T* y, const void* bias, const u8* flags, const int* lengths,
                     const T* sinks, float* parts, AttentionShape a) {
+  begin_kernel();
   extern __shared__ __align__(128) unsigned char shared_memory[];
   float* const tile_q = reinterpret_cast<float*>(shared_memory);
   float* const tile = tile_q + BM * PITCH;  // of K, then of V

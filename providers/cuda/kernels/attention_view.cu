@@ -8,6 +8,7 @@ struct View {
 };
 
 extern "C" __global__ void gather_view(const WORD* from, WORD* to, i64 count, View v) {
+  begin_kernel();
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += i64(gridDim.x) * blockDim.x) {
     i64 rest = i, at = 0;
     for (int a = 5; a >= 0; --a) {

@@ -139,6 +139,7 @@ __device__ inline void attend(const AttentionShape& a, const WideTiles& tiles, R
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     attention_wide(const T* q, const T* k, const T* v, T* y, const void* bias, const u8* flags, const int* lengths,
                    const T* sinks, float* parts, AttentionShape a) {
+  begin_kernel();
   extern __shared__ __align__(1024) unsigned char shared_memory[];
   const Place tile_q = aligned_place(shared_memory);
   const int warp = int(threadIdx.x) / 32;

@@ -8,6 +8,7 @@ struct Extents {
 extern "C" __global__ void __launch_bounds__(256)
     blocked(const FROM* __restrict__ x, const SCALE* __restrict__ scale, const ZERO* __restrict__ zero,
             TO* __restrict__ y, Extents e) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= e.count) return;
   const i64 row = i / e.inner, outer = row / e.length;

@@ -1,6 +1,7 @@
 // Copies between tensors with any strides, and transpositions. It follows words.cuh.
 
 extern "C" __global__ void __launch_bounds__(256) copy_box(const Unit* from, Unit* to, i64 count, Walk walk) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   Place rest[4], source[4], target[4];
@@ -73,10 +74,12 @@ __device__ inline void transpose(const Unit* from, Unit* to, const Tiles& t) {
   }
 }
 extern "C" __global__ void __launch_bounds__(256) transpose_32(const Unit* from, Unit* to, Tiles t) {
+  begin_kernel();
   transpose<32>(from, to, t);
 }
 #if WORD <= 4
 extern "C" __global__ void __launch_bounds__(256) transpose_64(const Unit* from, Unit* to, Tiles t) {
+  begin_kernel();
   transpose<64>(from, to, t);
 }
 #endif

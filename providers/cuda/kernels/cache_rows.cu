@@ -8,6 +8,7 @@ struct Extents {
 
 extern "C" __global__ void __launch_bounds__(256)
     cache_rows(const T* __restrict__ update, const i64* __restrict__ begin, T* __restrict__ y, Extents e) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= e.count) return;
   const i64 row = i / e.inner, prefix = row / e.rows;

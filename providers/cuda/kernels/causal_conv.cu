@@ -16,6 +16,7 @@ __device__ inline i64 place(const Extents& x, i64 b, i64 c, i64 t, i64 length) {
 extern "C" __global__ void __launch_bounds__(256)
     causal_conv(const T* __restrict__ in, const T* __restrict__ weight, const T* __restrict__ bias,
                 const T* __restrict__ past, T* __restrict__ y, T* __restrict__ present, Extents x) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= x.count) return;
   const i64 both = x.length + x.kept, outer = LAST ? i / x.channels : i / both;

@@ -9,6 +9,7 @@ struct Lines {
 
 // A warp makes a row of `padded` codes, which end with zeros, and its sum. padded: a multiple of 4.
 extern "C" __global__ void __launch_bounds__(256) codes_pack(const u8* x, u8* y, int* sums, Lines s) {
+  begin_kernel();
   const i64 row = i64(blockIdx.x) * 8 + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   if (row >= s.rows) return;
@@ -54,9 +55,7 @@ struct Inputs {
 };
 
 // An index into `count` values that repeat. Divisions of 64 bits cost more than the rest and are made only if needed.
-__device__ inline i64 repeated(i64 index, i64 count) {
-  return index < count ? index : count == 1 ? 0 : index % count;
-}
+__device__ inline i64 repeated(i64 index, i64 count) { return index < count ? index : count == 1 ? 0 : index % count; }
 
 __device__ inline OUT result_of(const Inputs& in, const Results& s, i64 row, i64 column, int sum) {
   const i64 across =
@@ -86,6 +85,7 @@ extern "C" __global__ void __launch_bounds__(256)
     codes_finish(const int* sums, OUT* y, const int* row_sums, const int* column_sums, const int* c, const A* a_zero,
                  const B* b_zero, const SCALE* a_scale, const SCALE* b_scale, const SCALE* bias, const SCALE* y_scale,
                  const OUT* y_zero, Results s) {
+  begin_kernel();
   const Inputs in{row_sums, column_sums, c, a_zero, b_zero, a_scale, b_scale, bias, y_scale, y_zero};
   const i64 column = i64(blockIdx.x) * 256 + threadIdx.x;
   if (column >= s.columns) return;
@@ -100,6 +100,7 @@ extern "C" __global__ void __launch_bounds__(256)
     codes_few(const Wide* __restrict__ x, const Wide* __restrict__ w, i64 length, OUT* y, const int* row_sums,
               const int* column_sums, const int* c, const A* a_zero, const B* b_zero, const SCALE* a_scale,
               const SCALE* b_scale, const SCALE* bias, const SCALE* y_scale, const OUT* y_zero, Results s) {
+  begin_kernel();
   const Inputs in{row_sums, column_sums, c, a_zero, b_zero, a_scale, b_scale, bias, y_scale, y_zero};
   const i64 column = i64(blockIdx.x) * 8 + threadIdx.x / 32, steps = length / 16;
   const int lane = threadIdx.x % 32;
@@ -201,6 +202,7 @@ __device__ inline void store_rule(Rule rule, float* scale, u8* zero) {
 
 // Blocks find the least and greatest of their share of x.
 extern "C" __global__ void __launch_bounds__(256) codes_range(const float* x, float* parts, i64 count) {
+  begin_kernel();
   const Range r = join_block(range_of(x, count, i64(blockIdx.x) * 256 + threadIdx.x, i64(gridDim.x) * 256));
   if (threadIdx.x) return;
   parts[2 * blockIdx.x] = r.least;
@@ -210,6 +212,7 @@ extern "C" __global__ void __launch_bounds__(256) codes_range(const float* x, fl
 // x in codes of 8 bits by the rule of DynamicQuantizeLinear, its scale and zero point; each may be null.
 extern "C" __global__ void __launch_bounds__(256)
     codes_quantize(const float* x, const float* parts, int part_count, u8* y, float* scale, u8* zero, i64 count) {
+  begin_kernel();
   Range r = {0.0f, 0.0f};
   for (int i = threadIdx.x; i < part_count; i += 256) {
     widen(r, parts[2 * i]);
@@ -223,6 +226,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // The same for few numbers, by one block.
 extern "C" __global__ void __launch_bounds__(1024)
     codes_quantize_few(const float* x, u8* y, float* scale, u8* zero, i64 count) {
+  begin_kernel();
   const Rule rule = rule_of(join_block(range_of(x, count, threadIdx.x, blockDim.x)));
   store_rule(rule, scale, zero);
   if (y) quantize(x, rule, y, count, threadIdx.x, blockDim.x);
@@ -232,6 +236,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 // Block d rounds the numbers of part d, `count` each, to the codes that they would have, for kernels that multiply
 // numbers.
 extern "C" __global__ void __launch_bounds__(1024) codes_round(const float* x, float* y, i64 count) {
+  begin_kernel();
   x += blockIdx.x * count;
   y += blockIdx.x * count;
   const Rule rule = rule_of(join_block(range_of(x, count, threadIdx.x, blockDim.x)));
@@ -241,6 +246,7 @@ extern "C" __global__ void __launch_bounds__(1024) codes_round(const float* x, f
 // Codes as numbers.
 extern "C" __global__ void __launch_bounds__(256)
     codes_numbers(const u8* x, const float* scale, const u8* zero, float* y, i64 count) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
   if (i < count) y[i] = float(int(x[i]) - int(zero[0])) * scale[0];
 }

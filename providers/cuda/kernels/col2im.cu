@@ -9,6 +9,7 @@ struct Extents {
 };
 
 extern "C" __global__ void __launch_bounds__(256) col2im(const T* __restrict__ x, T* __restrict__ y, Extents e) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= e.count) return;
   i64 rest = i;

@@ -51,6 +51,7 @@ __device__ inline T store(float v) { return Compute<T>::store(v); }
 extern "C" __global__ void __launch_bounds__(256)
     epilogue(T* __restrict__ y, const T* __restrict__ bias, const T* __restrict__ residual, INDEX vectors, int channels,
              int inner, float alpha, float beta) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= vectors) return;
   Vec v = reinterpret_cast<Vec*>(y)[i];
@@ -78,6 +79,7 @@ struct Broadcast {
 extern "C" __global__ void __launch_bounds__(256)
     epilogue_broadcast(const T* __restrict__ from, const T* __restrict__ bias, const T* __restrict__ residual,
                        T* __restrict__ to, Broadcast p, float alpha, float beta) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
   i64 rest = i, a = 0, b = 0, t = 0, channel = 0;
@@ -105,6 +107,7 @@ struct Pad {
   i64 n, c, s[3];  // strides of the input
 };
 extern "C" __global__ void __launch_bounds__(256) pad(const T* __restrict__ x, T* __restrict__ y, Pad p) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(p.count)) return;
   INDEX rest = i;
@@ -146,6 +149,7 @@ struct Direct {
 extern "C" __global__ void __launch_bounds__(256)
     direct(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias, const T* __restrict__ residual,
            T* __restrict__ y, Direct p, float alpha, float beta) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(p.count)) return;
   INDEX rest = i;
@@ -210,6 +214,7 @@ struct Depthwise {
 extern "C" __global__ void __launch_bounds__(128)
     depthwise(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias,
               const T* __restrict__ residual, T* __restrict__ y, Depthwise p, float alpha, float beta) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(p.count)) return;
   const int vectors = p.channels / VEC, strips = (p.out_width + STRIP - 1) / STRIP;

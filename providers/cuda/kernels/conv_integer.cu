@@ -13,6 +13,7 @@ extern "C" __global__ void __launch_bounds__(256)
              const WT* __restrict__ w_zero, const float* __restrict__ x_scale, const float* __restrict__ w_scale,
              const float* __restrict__ y_scale, const YT* __restrict__ y_zero, const int* __restrict__ bias,
              YT* __restrict__ y, Convolution p) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
   i64 rest = i;

@@ -16,6 +16,7 @@ struct Deform {
 extern "C" __global__ void __launch_bounds__(256)
     deform(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ offset, const T* __restrict__ bias,
            const T* __restrict__ mask, T* __restrict__ y, Deform p) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
   const int places = p.out[0] * p.out[1], taps = p.filter[0] * p.filter[1], pixels = p.in[0] * p.in[1];
@@ -65,6 +66,7 @@ struct Unpool {
 /// Puts elements at their indices, which count the tensor that was pooled; those outside of `y` vanish.
 extern "C" __global__ void __launch_bounds__(256)
     unpool(const T* __restrict__ x, const i64* __restrict__ indices, T* __restrict__ y, Unpool p) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
   i64 rest = indices[i], at = 0, step = 1;

@@ -106,6 +106,7 @@ __device__ inline void sort(const Routing& s, const int* chosen, int* order, int
 // Warps for tokens.
 extern "C" __global__ void __launch_bounds__(256)
     experts_route(const T* scores, const T* weights, int* chosen, float* shares, Routing s) {
+  begin_kernel();
   const i64 token = i64(blockIdx.x) * 8 + threadIdx.x / 32;
   if (token >= s.tokens) return;
   route(s, scores + token * s.experts, weights ? weights + token * s.experts : nullptr, chosen + token * s.k,
@@ -113,12 +114,14 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 extern "C" __global__ void __launch_bounds__(1024)
     experts_sort(const int* chosen, int* order, int* begin, int* tiles, int* active, Routing s) {
+  begin_kernel();
   sort(s, chosen, order, begin, tiles, active);
 }
 // Both for few tokens, by one block.
 extern "C" __global__ void __launch_bounds__(1024)
     experts_plan(const T* scores, const T* weights, int* chosen, float* shares, int* order, int* begin, int* tiles,
                  int* active, Routing s) {
+  begin_kernel();
   for (i64 token = threadIdx.x / 32; token < s.tokens; token += blockDim.x / 32)
     route(s, scores + token * s.experts, weights ? weights + token * s.experts : nullptr, chosen + token * s.k,
           shares + token * s.k);
@@ -129,6 +132,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 // y [tokens, hidden] from the results of slots.
 extern "C" __global__ void __launch_bounds__(256)
     experts_join(const float* parts, const float* shares, T* y, i64 count, i64 hidden, int k) {
+  begin_kernel();
   const i64 at = i64(blockIdx.x) * 256 + threadIdx.x;
   if (at >= count) return;
   const i64 token = at / hidden, column = at % hidden;

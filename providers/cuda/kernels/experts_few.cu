@@ -6,6 +6,7 @@ extern "C" __global__ void __launch_bounds__(256)
     experts_few(const X* __restrict__ x, float* y, const int* order, const int* begin, const int* active, int experts,
                 const u8* codes, const S* scales, const u8* zeros, const T* bias, const u8* codes3, const S* scales3,
                 const u8* zeros3, const T* bias3, Layer s, Activation f) {
+  begin_kernel();
   if (int(blockIdx.y) >= active[experts]) return;
   const int lane = threadIdx.x % 32, expert = active[blockIdx.y];
   const i64 column = (i64(blockIdx.x) * 8 + threadIdx.x / 32) * 2;

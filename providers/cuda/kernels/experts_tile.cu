@@ -11,6 +11,7 @@ extern "C" __global__ void __launch_bounds__(256)
     experts_tile(const X* __restrict__ x, OUT* y, const int* order, const int* begin, const int* tiles, int experts,
                  const u8* codes, const S* scales, const u8* zeros, const T* bias, const u8* codes3, const S* scales3,
                  const u8* zeros3, const T* bias3, Layer s, Activation f) {
+  begin_kernel();
   __shared__ __align__(16) float xs[kDepth][kLead], ws[kDepth][kLead];
   ExpertTile p;
   if (!find_place(begin, tiles, experts, int(blockIdx.x), kRows, p)) return;

@@ -4,6 +4,7 @@
 /// comes from the device if `shift` is not null.
 extern "C" __global__ void __launch_bounds__(256) keep_triangle(const Unit* from, Unit* to, const i64* shift, i64 k,
                                                                 i64 count, Divisor rows, Divisor columns, int upper) {
+  begin_kernel();
   if (shift) k = *shift;
   const i64 first = first_word();
   for (int i = 0; i < 4; ++i) {
@@ -17,6 +18,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_triangle(const Unit* from
 
 /// Writes `one` on diagonal `k` of a matrix and 0 elsewhere.
 extern "C" __global__ void __launch_bounds__(256) fill_diagonal(Unit* to, i64 k, i64 one, i64 count, Divisor columns) {
+  begin_kernel();
   const i64 first = first_word();
   for (int i = 0; i < 4; ++i) {
     const i64 at = first + i * 256;
@@ -30,6 +32,7 @@ extern "C" __global__ void __launch_bounds__(256) fill_diagonal(Unit* to, i64 k,
 /// A new axis of `depth` elements, before `inner`: `values` has the elements off and on.
 extern "C" __global__ void __launch_bounds__(256)
     one_hot(const INDEX* indices, const Unit* values, Unit* to, i64 count, Divisor depth, Divisor inner) {
+  begin_kernel();
   const Unit off = values[0], on = values[1];
   const i64 first = first_word();
   for (int i = 0; i < 4; ++i) {
@@ -47,6 +50,7 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     reverse_rows(const Unit* from, const void* lengths, Unit* to, i64 count, Divisor second, Divisor inner,
                  int time_first, i64 times, int is_long) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   for (int i = 0; i < 4; ++i) {

@@ -12,6 +12,7 @@ struct Extents {
 /// `table`: cosine and sine of each multiple of a whole turn over `size`. The result has the order of the threads.
 extern "C" __global__ void __launch_bounds__(256) fourier(const T* __restrict__ x, const T* __restrict__ window,
                                                           const A* __restrict__ table, T* __restrict__ y, Extents e) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= e.count) return;
   i64 rest = i;

@@ -8,6 +8,7 @@ struct Rows {
 };
 extern "C" __global__ void __launch_bounds__(256)
     gather_rows(const Unit* from, const void* indices, Unit* to, i64 count, Rows rows) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   i64 source[4];
@@ -25,6 +26,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     gather_tuples(const Unit* from, const void* indices, Unit* to, i64 count, Tuples t) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   i64 source[4];
@@ -45,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     gather_elements(const Unit* from, const void* indices, Unit* to, i64 count, Walk walk, i64 extent, i64 stride,
                     int is_long) {
+  begin_kernel();
   const i64 first = first_word();
   i64 source[4];
   for (int k = 0; k < 4; ++k) {

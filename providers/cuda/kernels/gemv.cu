@@ -50,6 +50,7 @@ __device__ inline void add_single(const T* x, const T* const (&w)[COLUMNS], cons
 extern "C" __global__ void __launch_bounds__(256)
     gemv_rows(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias, const T* __restrict__ c,
               T* y, Few s) {
+  begin_kernel();
   __shared__ float parts[8][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, part = warp % SPLIT;
   const i64 column0 = (i64(blockIdx.x) * (8 / SPLIT) + warp / SPLIT) * COLUMNS;
@@ -124,6 +125,7 @@ __device__ inline void add_columns(const Wide& weights, const T* x, const Few& s
 extern "C" __global__ void __launch_bounds__(THREADS)
     gemv_columns(const T* __restrict__ x, const T* __restrict__ w, const T* __restrict__ bias, const T* __restrict__ c,
                  T* y, Few s) {
+  begin_kernel();
   __shared__ float parts[THREADS / 32][ROWS * kWidth];
   const int warp = threadIdx.x / 32, across = threadIdx.x % LANES, depth = threadIdx.x / LANES;
   const i64 block0 = i64(blockIdx.x) * kWidth, column0 = block0 + across * kVector;

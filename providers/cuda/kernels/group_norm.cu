@@ -27,6 +27,7 @@ struct Summed {
 /// `sum`: an output; may be null.
 extern "C" __global__ void __launch_bounds__(kThreads)
     group_norm(const T* x, const T* skip, const T* bias, const P* scale, const P* shift, T* y, T* sum, Group s) {
+  begin_kernel();
   __shared__ A room[32];
   const i64 image = blockIdx.x / s.groups;
   const int each = int(s.channels) / s.groups, first = int(blockIdx.x % s.groups) * each;

@@ -49,11 +49,13 @@ __device__ inline void move_pieces(Unit* whole, Unit* const (&pieces)[PIECES], i
 // Pieces that are not there are those before the last, and begin at the end.
 extern "C" __global__ void __launch_bounds__(256) join_pieces(Unit* whole, Unit* a, Unit* b, Unit* c, Unit* d, Unit* e,
                                                               Unit* f, Unit* g, Unit* h, i64 count, Pieces p) {
+  begin_kernel();
   Unit* const pieces[PIECES] = {a, b, c, d, e, f, g, h};
   move_pieces<true>(whole, pieces, count, p);
 }
 extern "C" __global__ void __launch_bounds__(256) split_pieces(Unit* whole, Unit* a, Unit* b, Unit* c, Unit* d, Unit* e,
                                                                Unit* f, Unit* g, Unit* h, i64 count, Pieces p) {
+  begin_kernel();
   Unit* const pieces[PIECES] = {a, b, c, d, e, f, g, h};
   move_pieces<false>(whole, pieces, count, p);
 }

@@ -1,6 +1,7 @@
 // Transposes each matrix of a batch: from [batches][columns][rows] to [batches][rows][columns]. Blocks of 32 x 8
 // threads move tiles of 32 x 32 elements through shared memory, so that both sides are accessed in whole lines.
 extern "C" __global__ void transpose_batch(const WORD* from, WORD* to, i64 rows, i64 columns, i64 batches) {
+  begin_kernel();
   __shared__ WORD tile[32][33];
   const i64 across = (columns + 31) / 32;  // tiles side by side
   const i64 column0 = blockIdx.x % across * 32, row0 = blockIdx.x / across * 32;

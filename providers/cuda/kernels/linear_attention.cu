@@ -58,6 +58,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     linear_attention(const T* __restrict__ q, const T* __restrict__ k, const T* __restrict__ v,
                      const S* __restrict__ past, const T* __restrict__ decay, const T* __restrict__ beta,
                      T* __restrict__ y, S* __restrict__ present, Extents x) {
+  begin_kernel();
   __shared__ Tokens s;
   const int h = int(blockIdx.x % x.heads), first = blockIdx.y * kColumns;
   const i64 b = blockIdx.x / x.heads;

@@ -25,6 +25,7 @@ __device__ inline double root_of(double v) { return sqrt(v); }
 /// y = (x - mean) / (deviation + 1e-9) over the `count` elements of each block's group.
 extern "C" __global__ void __launch_bounds__(kThreads)
     mean_variance(const T* x, T* y, Walk kept, Walk reduced, i64 columns, i64 count) {
+  begin_kernel();
   __shared__ A room[32];
   const i64 begin = walk(kept, blockIdx.x / columns) + blockIdx.x % columns;
   x += begin;
@@ -46,6 +47,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
 /// y = a + b; `at_a` and `at_b` lead from an element of y to those of the operands.
 extern "C" __global__ void add_broadcast(const T* a, const T* b, T* y, Walk at_a, Walk at_b, i64 count) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) y[i] = Compute<T>::store(as_computed(a[walk(at_a, i)]) + as_computed(b[walk(at_b, i)]));
 }
@@ -54,6 +56,7 @@ extern "C" __global__ void add_broadcast(const T* a, const T* b, T* y, Walk at_a
 /// others share a column. Columns whose norm is 0 become 0.
 extern "C" __global__ void __launch_bounds__(kThreads)
     lp_normalize(const T* x, T* y, i64 tiles, i64 length, i64 inner, int across) {
+  begin_kernel();
   const int column = threadIdx.x % across, down = threadIdx.x / across, downs = kThreads / across;
   const i64 c = blockIdx.x % tiles * across + column;
   const i64 begin = blockIdx.x / tiles * length * inner + c;
@@ -81,6 +84,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
 /// y[row]: how many of the row's `length` values are 1; 0 if mask is null. A warp for each row.
 extern "C" __global__ void __launch_bounds__(kThreads) count_mask(const int* mask, int* y, i64 rows, i64 length) {
+  begin_kernel();
   const i64 row = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   if (row >= rows) return;
   int count = 0;

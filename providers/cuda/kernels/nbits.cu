@@ -68,6 +68,7 @@ __device__ inline void load_unit(const T* x, i64 k, i64 end, bool wide, float (&
 extern "C" __global__ void __launch_bounds__(256, 2)
     nbits_gemv(const T* __restrict__ x, const u8* __restrict__ codes, const T* __restrict__ scales,
                const void* __restrict__ zeros, const T* __restrict__ bias, T* y, Few s, Codes w) {
+  begin_kernel();
   __shared__ float parts[8][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, part = warp % SPLIT;
   const i64 column0 = (i64(blockIdx.x) * (8 / SPLIT) + warp / SPLIT) * COLUMNS;
@@ -133,6 +134,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 extern "C" __global__ void __launch_bounds__(256)
     nbits_decode(const u8* __restrict__ codes, const T* __restrict__ scales, const void* __restrict__ zeros, T* y,
                  Codes w) {
+  begin_kernel();
   const i64 units = (w.k + kUnit - 1) / kUnit, index = i64(blockIdx.x) * 256 + threadIdx.x;
   if (index >= units * w.n) return;
   const i64 row = index / units, k = index % units * kUnit, block = k / BLOCK;

@@ -267,6 +267,7 @@ __device__ inline void finish_warps(const Few& s, float (&total)[TILES][ROWS][4]
 extern "C" __global__ void __launch_bounds__(256, kBlocks)
     nbits_cores(const T* __restrict__ x, const u8* __restrict__ codes, const T* __restrict__ scales,
                 const void* __restrict__ zeros, const T* __restrict__ bias, T* y, Few s, Codes w) {
+  begin_kernel();
   __shared__ __align__(16) u8 shared[8 * kSteps * kStepBytes];
   static_assert(TILES * ROWS * 512 <= kSteps * kStepBytes, "sums need more memory than codes");
   constexpr int kBefore = kSteps - 1;

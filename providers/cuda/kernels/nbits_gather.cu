@@ -8,6 +8,7 @@ struct GatherCodes {
 
 extern "C" __global__ void __launch_bounds__(256)
     gather_codes(const u8* codes, const INDEX* indices, const T* scales, const u8* zeros, T* y, GatherCodes s) {
+  begin_kernel();
   constexpr int kEach = 4, kMask = (1 << BITS) - 1;
   const i64 first = (i64(blockIdx.x) * 256 + threadIdx.x) * kEach;
   for (i64 at = first; at < first + kEach && at < s.count; ++at) {

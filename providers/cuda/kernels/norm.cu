@@ -97,6 +97,7 @@ __device__ inline void read_scale(const P* scale, const P* shift, i64 p, bool al
 extern "C" __global__ void __launch_bounds__(kBlock)
     norm_rows(const T* x, const T* skip, const T* bias, const P* scale, const P* shift, P* y, M* mean, M* inverse,
               T* sum, const int* ids, const int* skip_ids, const int* bias_ids, Sizes s) {
+  begin_kernel();
   const i64 at = i64(blockIdx.x) * (kBlock / THREADS) + threadIdx.x / THREADS;
   if (at >= s.rows) return;  // a whole warp
   __shared__ A room[32];

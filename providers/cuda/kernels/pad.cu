@@ -21,6 +21,7 @@ __device__ inline Signed place_in(Signed at, Signed size, int mode) {
 /// `value`: an element of the device, or null for the bits of `otherwise`.
 extern "C" __global__ void __launch_bounds__(256)
     pad_words(const Unit* from, Unit* to, const Unit* value, i64 otherwise, i64 count, Padded p) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   i64 source[4];

@@ -81,6 +81,7 @@ __device__ inline int padded(const Window& w, int d, int at) {
 
 extern "C" __global__ void __launch_bounds__(256)
     pool(const T* __restrict__ x, T* __restrict__ y, i64* __restrict__ indices, Window w) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(w.count)) return;
   INDEX rest = i;
@@ -147,6 +148,7 @@ extern "C" __global__ void __launch_bounds__(256)
 /// A block of threads, or a warp of it (`warps` 1), reduces each of the rows.
 extern "C" __global__ void __launch_bounds__(256)
     pool_rows(const T* __restrict__ x, T* __restrict__ y, i64 rows, int length, int by_warp, float p) {
+  begin_kernel();
   __shared__ A room[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const i64 row = by_warp ? i64(blockIdx.x) * warps + warp : i64(blockIdx.x);
@@ -169,6 +171,7 @@ extern "C" __global__ void __launch_bounds__(256)
 /// Blocks of 8 x 32 threads: 8 neighbours read 8 * VEC channels of one place, 32 of them share the places.
 extern "C" __global__ void __launch_bounds__(256)
     pool_last(const T* __restrict__ x, T* __restrict__ y, int channels, int places, float p) {
+  begin_kernel();
   __shared__ A room[32][8 * VEC];
   const int c = (blockIdx.x * 8 + threadIdx.x) * VEC;
   const i64 n = blockIdx.y;
@@ -206,6 +209,7 @@ extern "C" __global__ void __launch_bounds__(256)
     batch_norm(const T* __restrict__ x, const SCALE_TYPE* __restrict__ scale, const SCALE_TYPE* __restrict__ bias,
                const MEAN_TYPE* __restrict__ mean, const MEAN_TYPE* __restrict__ variance, T* __restrict__ y,
                i64 vectors, int channels, i64 inner, float epsilon) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(vectors)) return;
   Vec v = reinterpret_cast<const Vec*>(x)[i];
@@ -227,6 +231,7 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     lrn(const T* __restrict__ x, T* __restrict__ y, i64 count, int channels, i64 step, int before, int after,
         float alpha, float beta, float bias) {
+  begin_kernel();
   const INDEX i = INDEX(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= INDEX(count)) return;
   const int c = int(i / INDEX(step) % channels);

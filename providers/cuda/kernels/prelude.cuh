@@ -43,6 +43,15 @@ float bits_to_float(u32 v);
 u32 float_to_bits(float v);
 #endif
 
+/// Every kernel begins with this: on newer GPUs it is launched while the one before still runs (core/kernels.h). What
+/// comes before this call may only read constants of the model. Once all its blocks have called it, the next may begin.
+__device__ inline void begin_kernel() {
+#if defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 __device__ inline float to_float(bf16 v) { return bits_to_float(u32(v.bits) << 16); }
 /// Rounds to nearest even; NaN stays NaN.
 __device__ inline bf16 to_bf16(float v) {

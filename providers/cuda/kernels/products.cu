@@ -13,6 +13,7 @@ struct Plain {
 
 // Blocks of 16 x 16 threads make as many elements of d.
 extern "C" __global__ void __launch_bounds__(256) multiply_plain(const T* a, const T* b, T* d, Plain s) {
+  begin_kernel();
   __shared__ Real left[16][17], right[16][17];
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
   const i64 across = (s.n + 15) / 16;
@@ -43,6 +44,7 @@ struct Ending {
 
 // d = activation(d + bias + beta * c), where c has d's shape. bias and c may be null.
 extern "C" __global__ void __launch_bounds__(256) finish(T* d, const T* bias, const T* c, Ending s) {
+  begin_kernel();
   constexpr int kEach = 16 / sizeof(T);
   const i64 from = (i64(blockIdx.x) * 256 + threadIdx.x) * kEach;
   if (from >= s.count) return;
@@ -84,6 +86,7 @@ struct Spread {
 
 // y = activation(d + beta * c), where both are broadcast to y's shape. y may be d.
 extern "C" __global__ void __launch_bounds__(256) finish_spread(T* y, const T* d, const T* c, Spread s) {
+  begin_kernel();
   const i64 at = i64(blockIdx.x) * 256 + threadIdx.x;
   if (at >= s.count) return;
   i64 rest = at, at_d = 0, at_c = 0;

@@ -152,6 +152,7 @@ __device__ inline A state_of(const Cell& cell, const Buffers& m, const Place& at
 extern "C" __global__ void __launch_bounds__(kThreads)
     recurrent_step(const T* products, const T* r, const T* bias, const T* peepholes, const int* lengths, const A* h,
                    A* next, A* c, A* z, A* reset, T* y, i64 step, Cell cell) {
+  begin_kernel();
   const i64 unit = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32, first = i64(blockIdx.y) * kTogether;
   if (unit >= cell.units) return;
   const int direction = blockIdx.z, lane = threadIdx.x % 32;
@@ -159,7 +160,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int count = left < kTogether ? int(left) : kTogether;
   const i64 states = direction * cell.batch * cell.units;
   A in[kGates][kTogether];
-  multiply(cell, r + (direction * rows + unit) * cell.units, (PHASE == 2 || ROUNDS ? reset : h) + states, first, count, in);
+  multiply(cell, r + (direction * rows + unit) * cell.units, (PHASE == 2 || ROUNDS ? reset : h) + states, first, count,
+           in);
   // Lane b finishes sequence b. Constant indices keep the array in registers.
   A mine[kGates] = {}, x[kGates] = {};
 #pragma unroll
@@ -193,12 +195,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 
 /// The states before the first step: those given, or 0. `from` and `to` may be null.
 extern "C" __global__ void recurrent_begin(const T* from, A* to, i64 count, Cell cell) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x, row = i / cell.units;
   if (i >= count) return;
   to[i] = element(from, row / cell.batch * cell.h_direction + row % cell.batch * cell.h_batch + i % cell.units);
 }
 /// The states after the last step.
 extern "C" __global__ void recurrent_end(const A* from, T* to, i64 count, Cell cell) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x, row = i / cell.units;
   if (i >= count) return;
   to[row / cell.batch * cell.h_direction + row % cell.batch * cell.h_batch + i % cell.units] =

@@ -162,6 +162,7 @@ __device__ inline State row_part(const T* p, i64 n, int lane) {
 /// y[o] of `outs` rows with `count` elements each; with grid.y > 1, partial[o * grid.y + chunk].
 extern "C" __global__ void __launch_bounds__(kThreads)
     reduce_rows(const T* x, T* y, State* partial, Walk kept, Walk reduced, i64 outs, i64 count, i64 chunk) {
+  begin_kernel();
   const i64 o = i64(blockIdx.x) * (kThreads / LANES) + threadIdx.x / LANES;
   const int lane = threadIdx.x % LANES;
   const i64 begin = i64(blockIdx.y) * chunk, end = begin + chunk < count ? begin + chunk : count;
@@ -192,6 +193,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 /// Joins the chunks of `outs` results: a warp for each.
 extern "C" __global__ void __launch_bounds__(kThreads)
     reduce_chunks(const State* partial, T* y, i64 outs, int chunks, i64 count) {
+  begin_kernel();
   const i64 o = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   if (o >= outs) return;
   State s = OP::none();
@@ -206,6 +208,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
 /// partial[(o * columns + c) * grid.y + chunk]. Block: ACROSS threads along the columns; the others share a column.
 extern "C" __global__ void __launch_bounds__(kThreads)
     reduce_columns(const T* x, T* y, State* partial, Walk kept, Walk reduced, i64 columns, i64 count, i64 chunk) {
+  begin_kernel();
   constexpr int kDown = kThreads / ACROSS;
   const int across = threadIdx.x % ACROSS, down = threadIdx.x / ACROSS;
   const i64 tiles = (columns + ACROSS * WIDE - 1) / (ACROSS * WIDE);

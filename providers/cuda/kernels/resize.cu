@@ -12,6 +12,7 @@ struct Resized {
 /// One entry for each position of an axis that is resampled; -1: outside, where `filler` is written.
 extern "C" __global__ void __launch_bounds__(256)
     pick_nearest(const Unit* from, Unit* to, const int* index, i64 filler, i64 count, Resized r) {
+  begin_kernel();
   const bool aligned = ((u64(from) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   i64 source[4];
@@ -140,6 +141,7 @@ struct Sums<AXES> {
 extern "C" __global__ void __launch_bounds__(256)
     blend_axes(const Unit* from, Unit* to, const int* index, const float* weight, float filler, i64 count, Resized r,
                Blend b) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
   if (i >= count) return;
   const Source s = {from, ((u64(from) | u64(to)) % WORD) == 0, index, weight};

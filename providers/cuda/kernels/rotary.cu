@@ -44,6 +44,7 @@ __device__ inline float rotated(const Source& x, int i, const Turn& t, const T* 
 extern "C" __global__ void turn_heads(const T* q, const T* k, const T* v, T* to_q, T* to_k, T* to_v, const T* bias,
                                       const T* q_norm, const T* k_norm, const T* cos, const T* sin,
                                       const i64* positions, const int* lengths, Turn t) {
+  begin_kernel();
   const int all = t.moves[0].heads + t.moves[1].heads + t.moves[2].heads, lane = int(threadIdx.x) % 32;
   const i64 task = i64(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
   if (task >= i64(t.batch) * t.rows * all) return;

@@ -114,6 +114,7 @@ struct Weighted<AXES> {
 /// A thread computes one point of the grid for eight channels, of which blockIdx.y counts the groups.
 extern "C" __global__ void __launch_bounds__(256)
     sample_grid(const ELEMENT* x, const PLACE* grid, ELEMENT* y, i64 points, Sampled s) {
+  begin_kernel();
   const i64 point = i64(blockIdx.x) * 256 + threadIdx.x;
   if (point >= points) return;
   Taps taps[AXES];
@@ -134,6 +135,7 @@ struct Affine {
 };
 extern "C" __global__ void __launch_bounds__(256)
     affine_grid(const ELEMENT* theta, ELEMENT* grid, i64 points, i64 pixels, Affine a) {
+  begin_kernel();
   const i64 point = i64(blockIdx.x) * 256 + threadIdx.x;
   if (point >= points) return;
   const ELEMENT* row = theta + point / pixels * AXES * (AXES + 1);
@@ -179,6 +181,7 @@ __device__ inline Number sample(const ELEMENT* plane, const Regions& r, Number y
 /// A thread computes one element of the output [regions][channels][rows][columns].
 extern "C" __global__ void __launch_bounds__(256)
     align_regions(const ELEMENT* x, const ELEMENT* rois, const void* images, ELEMENT* y, i64 count, Regions r) {
+  begin_kernel();
   const i64 i = i64(blockIdx.x) * 256 + threadIdx.x;
   if (i >= count) return;
   const i64 column = i % r.columns, row = i / r.columns % r.rows, channel = i / r.columns / r.rows % r.channels;

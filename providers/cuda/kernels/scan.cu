@@ -11,6 +11,7 @@ __device__ inline i64 place(i64 i, i64 length) { return REVERSE ? length - 1 - i
 
 /// A thread for each column; for many columns.
 extern "C" __global__ void scan_columns(const T* x, T* y, i64 columns, i64 length, i64 inner) {
+  begin_kernel();
   const i64 c = i64(blockIdx.x) * blockDim.x + threadIdx.x;
   if (c >= columns) return;
   const i64 begin = c / inner * length * inner + c % inner;
@@ -26,6 +27,7 @@ extern "C" __global__ void scan_columns(const T* x, T* y, i64 columns, i64 lengt
 
 /// A block for each column.
 extern "C" __global__ void __launch_bounds__(kThreads) scan_rows(const T* x, T* y, i64 length, i64 inner) {
+  begin_kernel();
   __shared__ A totals[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const i64 begin = blockIdx.x / inner * length * inner + blockIdx.x % inner;

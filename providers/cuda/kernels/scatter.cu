@@ -56,6 +56,7 @@ __device__ inline void put(Unit* to, i64 at, const Unit* updates, i64 i, bool al
 extern "C" __global__ void __launch_bounds__(256)
     scatter_elements(const Unit* updates, const void* indices, Unit* to, i64 count, Walk walk, i64 extent, i64 stride,
                      int is_long) {
+  begin_kernel();
   const i64 first = first_word();
   for (int k = 0; k < 4; ++k) {
     const i64 i = first + k * 256;
@@ -75,6 +76,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     scatter_tuples(const Unit* updates, const void* indices, Unit* to, i64 count, Tuples t) {
+  begin_kernel();
   const bool aligned = ((u64(updates) | u64(to)) % WORD) == 0;
   const i64 first = first_word();
   for (int k = 0; k < 4; ++k) {

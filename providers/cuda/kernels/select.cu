@@ -6,6 +6,7 @@ __device__ inline bool is_set(ELEMENT v) { return Compute<ELEMENT>::load(v) != 0
 
 /// Counts in each block.
 extern "C" __global__ void __launch_bounds__(256) count_set(const ELEMENT* x, i64 count, u32* counts) {
+  begin_kernel();
   __shared__ int room[32];
   const i64 first = i64(blockIdx.x) * CHUNK + threadIdx.x;
   int n = 0;
@@ -17,6 +18,7 @@ extern "C" __global__ void __launch_bounds__(256) count_set(const ELEMENT* x, i6
 
 /// One block: begins[b] is the sum of the counts before block b, begins[blocks] that of all.
 extern "C" __global__ void __launch_bounds__(1024) sum_counts(const u32* counts, i64* begins, i64 blocks) {
+  begin_kernel();
   __shared__ i64 sums[1024];
   const i64 each = (blocks + 1023) / 1024, first = each * threadIdx.x;
   i64 mine = 0;
@@ -44,6 +46,7 @@ struct Axes {
 };
 extern "C" __global__ void __launch_bounds__(256)
     write_places(const ELEMENT* x, i64 count, const i64* begins, i64* to, i64 total, Axes axes) {
+  begin_kernel();
   __shared__ int warps[8];
   i64 next = begins[blockIdx.x];
   const i64 first = i64(blockIdx.x) * CHUNK + threadIdx.x;

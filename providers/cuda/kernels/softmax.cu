@@ -22,6 +22,7 @@ struct Powers {
 
 /// `rows` rows of `length` elements; x and y may be the same.
 extern "C" __global__ void __launch_bounds__(kBlock) softmax(const T* x, T* y, i64 rows, i64 length) {
+  begin_kernel();
   const i64 row = i64(blockIdx.x) * (kBlock / THREADS) + threadIdx.x / THREADS;
   if (row >= rows) return;  // a whole warp
   const int lane = threadIdx.x % THREADS;
@@ -92,6 +93,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) softmax(const T* x, T* y, i
 
 /// Along the middle axis of [outer, length, inner]: 32 neighbouring columns per block, DOWN threads share a column.
 extern "C" __global__ void softmax_columns(const T* x, T* y, i64 tiles, i64 length, i64 inner) {
+  begin_kernel();
   const int across = threadIdx.x % 32, down = threadIdx.x / 32, downs = blockDim.x / 32;
   const i64 outer = blockIdx.x / tiles, c = blockIdx.x % tiles * 32 + across;
   const i64 begin = outer * length * inner + c;

@@ -38,6 +38,7 @@ __device__ inline u64 rank_of(float score, u32 box) {
 /// `room`: for each block, the boxes that are left, those of a thread at thread + i * 256. `chosen`: [blocks][most].
 extern "C" __global__ void __launch_bounds__(256)
     suppress(const float* boxes, const float* scores, u32* room, int* chosen, int* counts, Limits limits) {
+  begin_kernel();
   __shared__ u64 best_of_warps[32];
   const i64 block = blockIdx.x, n = limits.boxes;
   boxes += block / limits.classes * n * 4;
@@ -78,6 +79,7 @@ extern "C" __global__ void __launch_bounds__(256)
 /// Lists (batch, class, box) of all blocks one after another.
 extern "C" __global__ void __launch_bounds__(256)
     list_chosen(const int* chosen, const int* counts, i64* to, int classes, int most) {
+  begin_kernel();
   __shared__ i64 room[32];
   const i64 block = blockIdx.x;
   i64 before = 0;

@@ -69,6 +69,7 @@ __device__ inline void give(const T* x, T* values, i64* indices, const Rows& r, 
 /// grid.x: row * tiles + tile. One tile: writes the result; more: k candidates of each to `keys` and `places`.
 extern "C" __global__ void topk_tiles(const T* x, const K* old_keys, const int* old_places, K* keys, int* places,
                                       T* values, i64* indices, i64 tiles, Rows r) {
+  begin_kernel();
   __shared__ K sorted[TILE];
   __shared__ int origin[TILE];
   const i64 row = blockIdx.x / tiles, tile = blockIdx.x % tiles, begin = tile * TILE;
@@ -129,6 +130,7 @@ __device__ inline Threshold find_threshold(const T* x, const Rows& r) {
 /// A block of 1024 threads for each row; `keys` and `places`: `room` (a power of two, at least k) for each row.
 extern "C" __global__ void __launch_bounds__(1024)
     topk_select(const T* x, K* keys, int* places, T* values, i64* indices, int room, Rows r) {
+  begin_kernel();
   __shared__ int chosen, before[32];
   const i64 row = blockIdx.x;
   const T* const p = x + begin_of(r, row, r.length);

@@ -236,6 +236,7 @@ __device__ inline void finish(const Trees& p, const Tables& t, i64 row, T* score
 extern "C" __global__ void __launch_bounds__(kThreads)
     trees(const X* __restrict__ x, Y* y, i64* labels, T* scores, u8* spoken, const Node* nodes, const Weight* weights,
           const T* members, const u32* roots, const T* bases, const i64* names, Trees p) {
+  begin_kernel();
   const Tables t = {nodes, weights, members, roots, bases, names};
   __shared__ u32 leaves[kHeld * kRows];
   __shared__ T values[kThreads];

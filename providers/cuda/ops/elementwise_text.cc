@@ -67,6 +67,7 @@ class Writer {
     line(std::string("typedef ") + (loop_.large ? "i64" : "u32") + " Index;");
     line("static const int V = " + std::to_string(loop_.elements) + ", U = " + std::to_string(loop_.vectors) + ";");
     line("extern \"C\" __global__ void __launch_bounds__(256) elementwise(" + arguments + ") {");
+    line("  begin_kernel();");
   }
 
   // What is the same for all elements.

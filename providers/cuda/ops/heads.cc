@@ -100,8 +100,7 @@ void keep_past(Emitter& e, const KeptCache& c) {
     if (from == to) return;
     CacheArguments arguments = a;
     void* parameters[] = {&from, &to, &ends, &arguments};
-    check(driver().launch(kernel.function(), blocks, 1, 1, 256, 1, 1, 0, run.stream, parameters, nullptr),
-          "launching keep_past");
+    submit(kernel, {{blocks}, {256}}, parameters, run.stream);
   });
 }
 

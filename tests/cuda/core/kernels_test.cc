@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cuda/core/kernel_cache.h"
+#include "cuda/core/kernel_texts.h"
 #include "cuda/core/kernels.h"
 #include "cuda/core/nvrtc.h"
 #include "host_testing.h"
@@ -73,6 +74,21 @@ TEST_F(KernelsTest, SharedMemory) {
   EXPECT_EQ(read(address, 3, stream), (std::vector<float>{3, 2, 1}));
   end_stream(device(), stream);
   EXPECT_THROW(device().kernels().compile(kScale, "turn", {{"FACTOR", "3"}}, size_t(1) << 30), Error);
+}
+
+// Kernels that are launched while others run must wait for them; those that do not wait are launched after them.
+TEST_F(KernelsTest, WaitForTheKernelsBefore) {
+  const auto count = [](const std::string& text, const std::string& words) {
+    int n = 0;
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++n;
+    return n;
+  };
+  for (const auto& [file, text] : kernel_texts())
+    EXPECT_EQ(count(text, "\n  begin_kernel();"), count(text, "__global__")) << file;
+  const bool can = Nvrtc::get().code_for(device().architecture()) >= 90;
+  const char* const kWaits = "extern \"C\" __global__ void one(float* x) {\n  begin_kernel();\n  x[0] = 1;\n}\n";
+  EXPECT_EQ(device().kernels().compile(kWaits, "one").waits, can);
+  EXPECT_FALSE(device().kernels().compile(std::string(kWaits) + kScale, "one", {{"FACTOR", "3"}}).waits);
 }
 
 TEST_F(KernelsTest, ErrorsHaveTheLog) {

@@ -181,6 +181,14 @@ EXPORT int cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
   return Streams::get().submit(of(stream), device, std::move(work));
 }
 
+// Launches that may overlap run in order here.
+EXPORT int cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** parameters, void** extra) {
+  for (unsigned i = 0; i < c->attribute_count; ++i)
+    if (c->attributes[i].id != kProgrammaticSerialization) return kInvalidValue;
+  return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
+                        c->shared_bytes, c->stream, parameters, extra);
+}
+
 EXPORT int cuStreamCreate(CUstream* stream, unsigned flags) {
   NEED_DEVICE(device);
   *stream = reinterpret_cast<CUstream>(Streams::get().create(device, !(flags & kStreamNonBlocking)));
