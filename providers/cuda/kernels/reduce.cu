@@ -1,9 +1,9 @@
-// Reductions over any axes. The host merges neighbouring axes and picks one of two kernels: `reduce_rows` where the
-// innermost axis is reduced, `reduce_columns` where it is kept. If there are too few results to fill the device, each
-// is computed in chunks (grid.y), and `reduce_chunks` joins them.
+// Reductions over any axes. The host merges neighbouring axes and picks a kernel: `reduce_rows` or `reduce_short_rows`
+// where the innermost axis is reduced, `reduce_columns` where it is kept. If there are too few results to fill the
+// device, each is computed in chunks (grid.y), and `reduce_chunks` joins them.
 // Defines: STORED: type of the elements; COMPUTED: type in which they are joined; OP: one of the structs below; LEAST,
-// GREATEST: the limits of the elements; PLAIN: 1 if the reduced elements are evenly spaced; LANES: threads of a row (a
-// power of two up to 32, or the block);
+// GREATEST: the limits of the elements; PLAIN: 1 if the reduced elements are evenly spaced; LOADS: accesses of a thread
+// that are on their way at once; LANES: threads of a row (a power of two up to 256), or of a result in `reduce_chunks`;
 // ACROSS: threads along the columns; WIDE: columns that a thread reads with one access.
 typedef STORED T;
 typedef COMPUTED A;
@@ -16,7 +16,9 @@ struct Walk {
 };
 __device__ inline i64 walk(const Walk& w, i64 i) {
   i64 at = 0;
-  for (int d = 0; d < w.rank; ++d) {
+#pragma unroll  // arguments are read by fixed numbers; others are copied to memory first
+  for (int d = 0; d < 6; ++d) {
+    if (d >= w.rank) break;
     if (d + 1 == w.rank) return at + i * w.stride[d];
     const i64 next = (i | w.size[d]) >> 32 ? i / w.size[d] : i64(u32(i) / u32(w.size[d]));
     at += (i - next * w.size[d]) * w.stride[d];
@@ -129,37 +131,96 @@ __device__ inline State join_lanes(State s, int lanes) {
 __device__ inline A load(T v) { return A(Compute<T>::load(v)); }
 __device__ inline T result(State s, i64 count) { return Compute<T>::store((Compute<T>::type)(OP::finish(s, count))); }
 
-#ifdef LANES
 constexpr int kWide = 16 / int(sizeof(T));
 
-/// The elements of one lane among `n` at `p`, which may begin anywhere.
-__device__ inline State row_part(const T* p, i64 n, int lane) {
-  State s = OP::none();
-  i64 i = 0;
-  if (LANES >= 32 || n % kWide == 0) {
-    const int off = int(u64(p) % 16 / sizeof(T));
-    const i64 head = off ? kWide - off : 0;
-    i = head < n ? head : n;
-    if (lane < i) s = OP::join(s, OP::map(load(p[lane])));
-    const i64 packs = (n - i) / kWide;
-    const Wide* wide = (const Wide*)(p + i);
-#pragma unroll 4
-    for (i64 k = lane; k < packs; k += LANES) {
-      union {
-        Wide all;
-        T at[kWide];
-      } u;
-      u.all = wide[k];
+template <int bytes>
+struct Bytes {
+  typedef u8 type;
+};
+template <>
+struct Bytes<2> {
+  typedef u16 type;
+};
+template <>
+struct Bytes<4> {
+  typedef u32 type;
+};
+template <>
+struct Bytes<8> {
+  typedef u64 type;
+};
+template <>
+struct Bytes<16> {
+  typedef Wide type;
+};
+/// What one access reads: up to 16 bytes.
+template <int kEach>
+union Pack {
+  typedef typename Bytes<kEach* int(sizeof(T))>::type Word;
+  Word all;
+  T at[kEach];
+  __device__ void read(const T* p, bool aligned) {
+    if (aligned) {
+      all = *(const Word*)p;
+    } else {
 #pragma unroll
-      for (int v = 0; v < kWide; ++v) s = OP::join(s, OP::map(load(u.at[v])));
+      for (int v = 0; v < kEach; ++v) at[v] = p[v];
     }
-    i += packs * kWide;
   }
-  for (i += lane; i < n; i += LANES) s = OP::join(s, OP::map(load(p[i])));
-  return s;
+};
+/// The states of every fourth element are joined for themselves: a chain of all would be slow.
+template <int kEach>
+struct Parts {
+  static constexpr int kCount = kEach < 4 ? kEach : 4;
+  State s[kCount];
+  __device__ Parts() {
+#pragma unroll
+    for (int v = 0; v < kCount; ++v) s[v] = OP::none();
+  }
+  __device__ void add(const Pack<kEach>& p) {
+#pragma unroll
+    for (int v = 0; v < kEach; ++v) s[v % kCount] = OP::join(s[v % kCount], OP::map(load(p.at[v])));
+  }
+  __device__ State all() const {
+    State joined = s[0];
+#pragma unroll
+    for (int v = 1; v < kCount; ++v) joined = OP::join(joined, s[v]);
+    return joined;
+  }
+};
+
+#ifdef LANES
+/// The elements of one lane among `n` at `p`, which may begin anywhere. LOADS accesses are on their way at once.
+__device__ inline State row_part(const T* p, i64 n, int lane) {
+  const int off = int(u64(p) % 16 / sizeof(T));
+  const i64 head = off ? kWide - off : 0, before = head < n ? head : n, packs = (n - before) / kWide;
+  const i64 after = before + packs * kWide;
+  State ends = OP::none();
+  if (lane < before) ends = OP::join(ends, OP::map(load(p[lane])));
+  if (after + lane < n) ends = OP::join(ends, OP::map(load(p[after + lane])));
+  const Pack<kWide>* from = (const Pack<kWide>*)(p + before);
+  Parts<kWide> parts;
+  i64 k = lane;
+  for (; k + (LOADS - 1) * LANES < packs; k += LOADS * LANES) {
+    Pack<kWide> read[LOADS];
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u) read[u].all = from[k + u * LANES].all;
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u) parts.add(read[u]);
+  }
+  if (k < packs) {
+    Pack<kWide> read[LOADS];
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u)
+      if (k + u * LANES < packs) read[u].all = from[k + u * LANES].all;
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u)
+      if (k + u * LANES < packs) parts.add(read[u]);
+  }
+  return OP::join(ends, parts.all());
 }
 
-/// y[o] of `outs` rows with `count` elements each; with grid.y > 1, partial[o * grid.y + chunk].
+/// y[o] of `outs` rows with `count` elements each; with grid.y > 1, partial[chunk * outs + o].
 extern "C" __global__ void __launch_bounds__(kThreads)
     reduce_rows(const T* x, T* y, State* partial, Walk kept, Walk reduced, i64 outs, i64 count, i64 chunk) {
   begin_kernel();
@@ -167,11 +228,11 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   const int lane = threadIdx.x % LANES;
   const i64 begin = i64(blockIdx.y) * chunk, end = begin + chunk < count ? begin + chunk : count;
   State s = OP::none();
-  if (o < outs) {
-#if PLAIN
-    if (begin < end) s = row_part(x + walk(kept, o) + begin, end - begin, lane);
-#else
+  if (o < outs && begin < end) {
     const T* p = x + walk(kept, o);
+#if PLAIN
+    s = row_part(p + begin, end - begin, lane);
+#else
 #pragma unroll 4
     for (i64 i = begin + lane; i < end; i += LANES) s = OP::join(s, OP::map(load(p[walk(reduced, i)])));
 #endif
@@ -179,87 +240,129 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   s = join_lanes(s, LANES < 32 ? LANES : 32);
   if (LANES > 32) {
     __shared__ State room[32];
+    constexpr int kWarps = LANES / 32;
     if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = s;
     __syncthreads();
-    s = join_lanes(threadIdx.x < kThreads / 32 ? room[threadIdx.x] : OP::none(), kThreads / 32);
+    s = join_lanes(lane < kWarps ? room[threadIdx.x / LANES * kWarps + lane] : OP::none(), kWarps);
   }
   if (o >= outs || lane) return;
   if (gridDim.y > 1)
-    partial[o * gridDim.y + blockIdx.y] = s;
+    partial[blockIdx.y * outs + o] = s;
   else
     y[o] = result(s, count);
 }
 
-/// Joins the chunks of `outs` results: a warp for each.
+#ifdef ROWS
+/// The same for evenly spaced elements and rows of up to HELD accesses of EACH elements by each lane; ROWS rows are on
+/// their way at once.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    reduce_short_rows(const T* x, T* y, Walk kept, i64 outs, i64 count) {
+  begin_kernel();
+  constexpr int kGroups = kThreads / LANES;
+  const int lane = threadIdx.x % LANES;
+  const i64 first = i64(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
+  const bool aligned = u64(x) % sizeof(Pack<EACH>) == 0;
+  Pack<EACH> read[ROWS][HELD];
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const i64 o = first + r * kGroups;
+    const T* p = x + walk(kept, o < outs ? o : 0);
+#pragma unroll
+    for (int j = 0; j < HELD; ++j) {
+      const int i = (lane + j * LANES) * EACH;
+      if (i < count) read[r][j].read(p + i, aligned);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    Parts<EACH> parts;
+#pragma unroll
+    for (int j = 0; j < HELD; ++j)
+      if ((lane + j * LANES) * EACH < count) parts.add(read[r][j]);
+    const State s = join_lanes(parts.all(), LANES);
+    const i64 o = first + r * kGroups;
+    if (lane == 0 && o < outs) y[o] = result(s, count);
+  }
+}
+#endif
+
+/// Joins the chunks of `outs` results.
 extern "C" __global__ void __launch_bounds__(kThreads)
     reduce_chunks(const State* partial, T* y, i64 outs, int chunks, i64 count) {
   begin_kernel();
-  const i64 o = i64(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
-  if (o >= outs) return;
+  const i64 o = i64(blockIdx.x) * (kThreads / LANES) + threadIdx.x / LANES;
   State s = OP::none();
-  for (int c = threadIdx.x % 32; c < chunks; c += 32) s = OP::join(s, partial[o * chunks + c]);
-  s = join_lanes(s, 32);
-  if (threadIdx.x % 32 == 0) y[o] = result(s, count);
+  if (o < outs)
+#pragma unroll 8
+    for (int c = threadIdx.x % LANES; c < chunks; c += LANES) s = OP::join(s, partial[c * outs + o]);
+  s = join_lanes(s, LANES);
+  if (threadIdx.x % LANES == 0 && o < outs) y[o] = result(s, count);
 }
 #endif
 
 #ifdef ACROSS
+constexpr int kDown = kThreads / ACROSS;
+
+/// Adds elements `begin`, `begin` + kDown... of neighbouring columns. `stride`: from an element of a column to the next.
+template <bool kAligned>
+__device__ inline void column_part(const T* p, const Walk& reduced, i64 begin, i64 end, State (&s)[WIDE]) {
+#if PLAIN
+  const i64 stride = reduced.stride[0];
+#define PLACE(i) ((i)*stride)
+#else
+#define PLACE(i) walk(reduced, i)
+#endif
+  for (i64 i = begin; i < end; i += LOADS * kDown) {
+    Pack<WIDE> read[LOADS];
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u)
+      if (i + u * kDown < end) read[u].read(p + PLACE(i + u * kDown), kAligned);
+#pragma unroll
+    for (int u = 0; u < LOADS; ++u)
+#pragma unroll
+      for (int v = 0; v < WIDE; ++v)
+        if (i + u * kDown < end) s[v] = OP::join(s[v], OP::map(load(read[u].at[v])));
+  }
+}
+
 /// y[o * columns + c] of `columns` neighbouring columns with `count` elements each; with grid.y > 1,
-/// partial[(o * columns + c) * grid.y + chunk]. Block: ACROSS threads along the columns; the others share a column.
+/// partial[chunk * outs + o * columns + c]. Block: ACROSS threads along the columns; the others share a column.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    reduce_columns(const T* x, T* y, State* partial, Walk kept, Walk reduced, i64 columns, i64 count, i64 chunk) {
+    reduce_columns(const T* x, T* y, State* partial, Walk kept, Walk reduced, i64 outs, i64 columns, i64 count,
+                   i64 chunk) {
   begin_kernel();
-  constexpr int kDown = kThreads / ACROSS;
   const int across = threadIdx.x % ACROSS, down = threadIdx.x / ACROSS;
-  const i64 tiles = (columns + ACROSS * WIDE - 1) / (ACROSS * WIDE);
-  const i64 o = blockIdx.x / tiles, c = (blockIdx.x % tiles * ACROSS + across) * WIDE;
+  const u32 tiles = u32((columns + ACROSS * WIDE - 1) / (ACROSS * WIDE));
+  const i64 o = blockIdx.x / tiles, c = i64(blockIdx.x % tiles * ACROSS + across) * WIDE;
   const i64 begin = i64(blockIdx.y) * chunk, end = begin + chunk < count ? begin + chunk : count;
   State s[WIDE];
 #pragma unroll
   for (int v = 0; v < WIDE; ++v) s[v] = OP::none();
   if (c < columns) {
     const T* p = x + walk(kept, o) + c;
-#if WIDE > 1
-    const bool aligned = u64(x) % 16 == 0;
-#endif
-#pragma unroll 4
-    for (i64 i = begin + down; i < end; i += kDown) {
-#if PLAIN
-      const T* q = p + i * reduced.stride[0];
-#else
-      const T* q = p + walk(reduced, i);
-#endif
-#if WIDE > 1
-      union {
-        Wide all;
-        T at[WIDE];
-      } u;
-      if (aligned)
-        u.all = *(const Wide*)q;
-      else
-        for (int v = 0; v < WIDE; ++v) u.at[v] = q[v];
-#pragma unroll
-      for (int v = 0; v < WIDE; ++v) s[v] = OP::join(s[v], OP::map(load(u.at[v])));
-#else
-      s[0] = OP::join(s[0], OP::map(load(*q)));
-#endif
-    }
+    if (u64(x) % sizeof(Pack<WIDE>) == 0)
+      column_part<true>(p, reduced, begin + down, end, s);
+    else
+      column_part<false>(p, reduced, begin + down, end, s);
   }
-  __shared__ State room[kThreads];
+  __shared__ State room[WIDE][kThreads];
+#pragma unroll
+  for (int v = 0; v < WIDE; ++v) room[v][threadIdx.x] = s[v];
+  for (int step = kDown / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (down < step)
+#pragma unroll
+      for (int v = 0; v < WIDE; ++v)
+        room[v][threadIdx.x] = OP::join(room[v][threadIdx.x], room[v][threadIdx.x + step * ACROSS]);
+  }
+  if (down || c >= columns) return;
 #pragma unroll
   for (int v = 0; v < WIDE; ++v) {
-    __syncthreads();
-    room[threadIdx.x] = s[v];
-    for (int step = kDown / 2; step > 0; step /= 2) {
-      __syncthreads();
-      if (down < step) room[threadIdx.x] = OP::join(room[threadIdx.x], room[threadIdx.x + step * ACROSS]);
-    }
-    if (down || c >= columns) continue;
     const i64 at = o * columns + c + v;
     if (gridDim.y > 1)
-      partial[at * gridDim.y + blockIdx.y] = room[threadIdx.x];
+      partial[blockIdx.y * outs + at] = room[v][threadIdx.x];
     else
-      y[at] = result(room[threadIdx.x], count);
+      y[at] = result(room[v][threadIdx.x], count);
   }
 }
 #endif

@@ -24,6 +24,7 @@ struct Reduce : Op {
  private:
   std::vector<bool> chosen(const Emitter& e, const Dims& dims) const;
   Defines defines(Type type, const Merged& m) const;
+  bool short_rows(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const;
   void rows(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const;
   void columns(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const;
   size_t state_bytes(Type type) const;
@@ -65,33 +66,64 @@ size_t Reduce::state_bytes(Type type) const {
   return kind == "ReduceLogSumExp" ? 2 * (is_real(type) ? 4 : 8) : summed_bytes(type);
 }
 
-// Chunks of each result, so that `blocks` blocks become enough for the device; each has at least `least` elements.
-int64_t chunks_for(const Emitter& e, int64_t blocks, int64_t count, int64_t least) {
-  const int64_t wanted = 4 * e.device().multiprocessors();
-  if (blocks * 2 > wanted) return 1;
+// Threads of a row that none of them has nothing to do for: a power of two, up to a warp.
+int64_t lanes_for(int64_t accesses) {
+  int64_t lanes = 1;
+  while (lanes < 32 && lanes * 2 <= accesses) lanes *= 2;
+  return lanes;
+}
+
+// Chunks of each result, so that `blocks` blocks become about as many as wanted; each has at least `least` elements.
+int64_t chunks_for(int64_t wanted, int64_t blocks, int64_t count, int64_t least) {
+  if (blocks * 8 > wanted * 3) return 1;
   return std::max<int64_t>(1, std::min({wanted / std::max<int64_t>(blocks, 1), count / least, int64_t(1024)}));
 }
 
-void join_chunks(Emitter& e, const Defines& defines, const std::vector<Argument>& arguments, int64_t outs) {
-  e.launch(e.kernel("reduce.cu", "reduce_chunks", defines), {{unsigned(divide_up(outs, kThreads / 32))}, {kThreads}},
-           arguments);
+// Of each result: a thread joins them if there are results enough, else a warp.
+void join_chunks(Emitter& e, Defines defines, const Operand& partial, const Operand& y, const Merged& m,
+                 int64_t chunks) {
+  const int64_t lanes = m.outs >= 4096 && chunks <= 64 ? 1 : 32;
+  defines["LANES"] = std::to_string(lanes);
+  e.launch(e.kernel("reduce.cu", "reduce_chunks", defines),
+           {{unsigned(divide_up(m.outs * lanes, kThreads))}, {kThreads}},
+           {partial, y, m.outs, int32_t(chunks), m.count});
+}
+
+// Rows whose accesses a group of at most 32 threads has on their way at once, with those of other rows.
+bool Reduce::short_rows(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const {
+  int64_t each = 16 / int64_t(size_of(x.type));
+  while (m.count % each) each /= 2;
+  const int64_t accesses = m.count / each;
+  const int64_t lanes = lanes_for(accesses);
+  const int64_t held = divide_up(accesses, lanes), groups = kThreads / lanes;
+  if (!m.plain || held > 8 || m.count == 0) return false;
+  const int64_t rows = held == 1 && m.outs >= groups * e.device().multiprocessors() * 8 ? 2 : 1;
+  Defines d = defines(x.type, m);
+  d.insert({{"LANES", std::to_string(lanes)},
+            {"LOADS", "1"},
+            {"ROWS", std::to_string(rows)},
+            {"HELD", std::to_string(held)},
+            {"EACH", std::to_string(each)}});
+  e.launch(e.kernel("reduce.cu", "reduce_short_rows", d), {{unsigned(divide_up(m.outs, groups * rows))}, {kThreads}},
+           {x, y, Argument::of(m.kept), m.outs, m.count});
+  return true;
 }
 
 void Reduce::rows(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const {
-  const int64_t wide = 16 / int64_t(size_of(x.type)), each = m.count % wide ? 2 : wide;
-  int64_t lanes = 1;
-  while (lanes < 32 && lanes * 2 * each <= m.count) lanes *= 2;
-  if (m.count > 2048 || (m.count > 512 && m.outs < 8 * e.device().multiprocessors())) lanes = kThreads;
+  if (short_rows(e, x, y, m)) return;
+  int64_t lanes = lanes_for(m.count);
+  if (m.count > 4096 || (m.count > 512 && m.outs < 32 * e.device().multiprocessors())) lanes = kThreads;
   const int64_t blocks = divide_up(m.outs, kThreads / lanes);
-  int64_t chunks = lanes == kThreads ? chunks_for(e, blocks, m.count, 4096) : 1;
+  int64_t chunks = lanes == kThreads ? chunks_for(4 * e.device().multiprocessors(), blocks, m.count, 4096) : 1;
   const int64_t chunk = std::max<int64_t>(divide_up(divide_up(m.count, chunks), 1024), 1) * 1024;
   chunks = std::max<int64_t>(1, divide_up(m.count, chunk));
   Defines d = defines(x.type, m);
   d["LANES"] = std::to_string(lanes);
+  d["LOADS"] = "8";
   const Operand partial = chunks > 1 ? e.scratch(size_t(m.outs * chunks) * state_bytes(x.type)) : Operand{};
   e.launch(e.kernel("reduce.cu", "reduce_rows", d), {{unsigned(blocks), unsigned(chunks)}, {kThreads}},
            {x, y, partial, Argument::of(m.kept), Argument::of(m.reduced), m.outs, m.count, chunk});
-  if (chunks > 1) join_chunks(e, d, {partial, y, m.outs, int32_t(chunks), m.count}, m.outs);
+  if (chunks > 1) join_chunks(e, d, partial, y, m, chunks);
 }
 
 // Whether each column's place is a multiple of `wide` elements.
@@ -104,24 +136,30 @@ bool even(const Merged& m, int64_t wide) {
 
 void Reduce::columns(Emitter& e, const Operand& x, const Operand& y, const Merged& m) const {
   int64_t wide = 16 / int64_t(size_of(x.type));
-  if (!even(m, wide) || m.columns < wide * 8) wide = 1;
+  while (wide > 1 && (!even(m, wide) || m.columns < wide * 8)) wide /= 2;
   int64_t across = 1;
   while (across < 32 && across * wide < m.columns) across *= 2;
-  const int64_t down = kThreads / across;
-  const int64_t blocks = m.outs / m.columns * divide_up(m.columns, across * wide);
-  int64_t chunks = chunks_for(e, blocks, m.count, down * 8);
+  const int64_t size = int64_t(size_of(x.type)), processors = e.device().multiprocessors();
+  const auto blocks_of = [&](int64_t threads) { return m.outs / m.columns * divide_up(m.columns, threads * wide); };
+  // Half as wide blocks may be enough without chunks.
+  if (across == 32 && blocks_of(32) < 4 * processors && blocks_of(16) * 2 > 3 * processors) across = 16;
+  const int64_t down = kThreads / across, blocks = blocks_of(across);
+  // Narrower accesses need more threads to keep memory busy.
+  const int64_t wanted = processors * (wide * size < 16 ? 16 : size < 4 ? 2 : 4);
+  int64_t chunks = chunks_for(wanted, blocks, m.count, down * 8);
   const int64_t chunk = divide_up(divide_up(m.count, chunks), down) * down;
   chunks = std::max<int64_t>(1, divide_up(m.count, std::max<int64_t>(chunk, 1)));
   Defines d = defines(x.type, m);
   d["ACROSS"] = std::to_string(across);
   d["WIDE"] = std::to_string(wide);
+  d["LOADS"] = "8";
   const Operand partial = chunks > 1 ? e.scratch(size_t(m.outs * chunks) * state_bytes(x.type)) : Operand{};
   e.launch(e.kernel("reduce.cu", "reduce_columns", d), {{unsigned(blocks), unsigned(chunks)}, {kThreads}},
-           {x, y, partial, Argument::of(m.kept), Argument::of(m.reduced), m.columns, m.count, chunk});
+           {x, y, partial, Argument::of(m.kept), Argument::of(m.reduced), m.outs, m.columns, m.count, chunk});
   if (chunks == 1) return;
   Defines join = defines(x.type, m);
-  join["LANES"] = "32";
-  join_chunks(e, join, {partial, y, m.outs, int32_t(chunks), m.count}, m.outs);
+  join["LOADS"] = "1";
+  join_chunks(e, join, partial, y, m, chunks);
 }
 
 void Reduce::emit(Emitter& e) const {
