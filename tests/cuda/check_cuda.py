@@ -103,6 +103,9 @@ class Check(base.Check):
         self.program("elementwise", "check_elementwise.py", "--tool", self.a.tool, "--library", self.a.library, "--plugin", self.plugin,
                      "--work", self.place("elementwise"), "--quick")
 
+    def nbits(self):
+        self.program("nbits", "check_nbits.py", "--tool", self.a.retort, "--plugin", self.plugin, "--work", self.place("nbits"))
+
     def runs(self):
         """With official ONNX Runtime."""
         self.program("runs", "check_runs.py", "--plugin", self.plugin)
@@ -156,7 +159,7 @@ def main():
     os.environ["XDG_CACHE_HOME"] = os.path.abspath(os.path.join(a.work, "cache"))  # of kernels
     onnxruntime.set_default_logger_severity(3)
     # Graphs first: others use their files. The longest parts begin first, then as many at once as there are processors.
-    jobs = [("cases", "retort"), ("cases", "official"), ("convolutions", None), ("attention", None), ("elementwise", None), ("models", None),
+    jobs = [("cases", "retort"), ("cases", "official"), ("convolutions", None), ("attention", None), ("elementwise", None), ("models", None), ("nbits", None),
             ("delayed", "retort"), ("delayed", "official"), ("in_process", None), ("options", None), ("shapes", None), ("runs", "official")]
     checks = []
 

@@ -3,15 +3,17 @@
 
 // Products of few rows with weights in codes (see nbits.cu), by tensor cores: A of the instruction are 16 rows of
 // codes, B are 8 rows of x, so that each code is read and decoded once for all rows. The sums of a block are scaled in
-// float. ROWS: 8 rows of x at once, TILES: 16 rows of codes of a warp, SPLIT: warps that share them, a divisor of 8.
-// Rows of codes and of x are whole multiples of 16 bytes, and k is one of kLane.
+// float. ROWS: 8 rows of x at once, TILES: 16 rows of codes of a warp, WARPS: of a block, SPLIT: those that share rows
+// of codes, a divisor of WARPS.
+// WHOLE: 1 if rows of codes are multiples of 64 bytes, and k of blocks. Rows of codes and of x are multiples of 16
+// bytes, and k is one of kLane.
 constexpr int kUnits = 4;  // of a row, in a step of the pipeline
 constexpr int kScales = (kUnits * kUnit > BLOCK ? kUnits * kUnit : BLOCK) / BLOCK;  // of a row, in a step
 constexpr int kHeld = (kScales + 3) / 4;                                            // of them, in a lane
-constexpr int kSteps = TILES == 1 ? 4 : 3, kWords = kUnits * 4;                     // steps in flight; words of a row
+constexpr int kSteps = TILES * ROWS == 1 ? 4 : 3, kWords = kUnits * 4;              // steps in flight; words of a row
 constexpr int kStepBytes = TILES * 16 * kWords * 4;
 // Blocks of a multiprocessor, as registers allow it.
-constexpr int kBlocks = !kIsFloat && ROWS * TILES == 1 && ZEROS == 0 && BITS >= 4 ? 3 : 2;
+constexpr int kBlocks = (!kIsFloat && ROWS * TILES == 1 && ZEROS == 0 && BITS >= 4 ? 3 : 2) * 8 / WARPS;
 constexpr int kAhead = ROWS * TILES * kRowWords <= 8 ? kUnits : 1;  // units whose x is asked for before it is needed
 
 struct Codes {
@@ -42,7 +44,7 @@ struct Fetched {  // as they are stored: a conversion would wait for them
 
 // What a lane reads: its words of rows g of x, units of codes, scales and zero points of rows g and g + 8 of each tile.
 struct Task {
-  const T* x;
+  const T* x[ROWS];
   const u8* codes[TILES * 2];
   const T* scales[TILES * 2];
 #if ZEROS == 1
@@ -50,8 +52,7 @@ struct Task {
 #elif ZEROS == 2
   const T* zeros[TILES * 2];
 #endif
-  int rows, k, row_bytes, blocks;  // rows of x from the lane's on
-  int lane;
+  int k, row_bytes, blocks, lane;
 };
 
 __device__ inline Task task_of(const T* x, const u8* codes, const T* scales, const void* zeros, const Few& s,
@@ -62,9 +63,11 @@ __device__ inline Task task_of(const T* x, const u8* codes, const T* scales, con
   task.k = int(s.k);
   task.blocks = int(w.blocks);
   task.row_bytes = int(w.blocks * (BLOCK * BITS / 8));
-  const i64 rows = s.m - row0 - lane / 4;
-  task.rows = int(rows < 8 * ROWS ? rows : 8 * ROWS);
-  task.x = x + (row0 + lane / 4) * s.lead_x + lane % 4 * kLane;
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {  // sums of a row that is not there are not stored
+    const i64 row = row0 + r * 8 + lane / 4;
+    task.x[r] = x + (row < s.m ? row : s.m - 1) * s.lead_x + lane % 4 * kLane;
+  }
 #pragma unroll
   for (int i = 0; i < TILES * 2; ++i) {
     i64 column = column0 + i * 8 + lane / 4;
@@ -83,7 +86,7 @@ __device__ inline Task task_of(const T* x, const u8* codes, const T* scales, con
 // Codes of a step on their way to shared memory. Units of 16 bytes lie so that 8 rows of them use all banks.
 __device__ inline void fetch_codes(const Task& task, int step, u8* shared) {
   const int unit = task.lane % 4, at = step * (kUnits * 16);
-  const bool there = at + unit * 16 < task.row_bytes;
+  const bool there = WHOLE || at + unit * 16 < task.row_bytes;
 #pragma unroll
   for (int i = 0; i < TILES * 2; ++i) {
     const int row = i * 8 + task.lane / 4;
@@ -95,7 +98,7 @@ __device__ inline void fetch_codes(const Task& task, int step, u8* shared) {
 // The block whose scale is number `i` of the lane.
 __device__ inline int block_of(const Task& task, int step, int i) {
   const int block = step * (kUnits * kUnit) / BLOCK + (kScales == 1 ? 0 : i * 4 + task.lane % 4);
-  return block < task.blocks ? block : task.blocks - 1;
+  return WHOLE || block < task.blocks ? block : task.blocks - 1;
 }
 
 __device__ inline void fetch_scales(const Task& task, int step, Fetched& to) {
@@ -201,15 +204,16 @@ __device__ inline void close_block(const Held& held, int block, int lane, const 
     }
 }
 
-__device__ inline void load_rows(const Task& task, i64 lead, int unit, Elements (&rows)[ROWS]) {
+__device__ inline void load_rows(const Task& task, int unit, Elements (&rows)[ROWS]) {
   const int k = unit * kUnit;
-  const bool there = k + task.lane % 4 * kLane < task.k;
+  if (WHOLE && k >= task.k) return;  // it is not used
+  const bool there = WHOLE || k + task.lane % 4 * kLane < task.k;
 #pragma unroll
-  for (int r = 0; r < ROWS; ++r) rows[r] = load_row(task.x + r * 8 * lead + k, there && r * 8 < task.rows);
+  for (int r = 0; r < ROWS; ++r) rows[r] = load_row(task.x[r] + k, there);
 }
 
 // `loaded`: x of the next kAhead units, at the begin and at the end.
-__device__ inline void add_step(const Task& task, i64 lead, int step, const u8* shared, const Fetched& fetched,
+__device__ inline void add_step(const Task& task, int step, const u8* shared, const Fetched& fetched,
                                 Elements (&loaded)[kAhead][ROWS], float (&total)[TILES][ROWS][4]) {
   const int lane = task.lane;
   copy_async_wait<kSteps - 2>();
@@ -229,7 +233,7 @@ __device__ inline void add_step(const Task& task, i64 lead, int step, const u8* 
     for (int r = 0; r < ROWS; ++r) rows[r] = pairs_of(loaded[unit % kAhead][r].word);
     constexpr int kSkipped = (SPLIT - 1) * kUnits;  // units of other warps between steps
     const int next = unit + kAhead;
-    load_rows(task, lead, step * kUnits + next + (next < kUnits ? 0 : kSkipped), loaded[unit % kAhead]);
+    load_rows(task, step * kUnits + next + (next < kUnits ? 0 : kSkipped), loaded[unit % kAhead]);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       if (part > 0 || unit * kUnit % BLOCK == 0 || unit == 0) sums = Sums{};
@@ -264,16 +268,15 @@ __device__ inline void finish_warps(const Few& s, float (&total)[TILES][ROWS][4]
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, kBlocks)
+extern "C" __global__ void __launch_bounds__(32 * WARPS, kBlocks)
     nbits_cores(const T* __restrict__ x, const u8* __restrict__ codes, const T* __restrict__ scales,
                 const void* __restrict__ zeros, const T* __restrict__ bias, T* y, Few s, Codes w) {
-  begin_kernel();
-  __shared__ __align__(16) u8 shared[8 * kSteps * kStepBytes];
+  __shared__ __align__(16) u8 shared[WARPS * kSteps * kStepBytes];
   static_assert(TILES * ROWS * 512 <= kSteps * kStepBytes, "sums need more memory than codes");
   constexpr int kBefore = kSteps - 1;
   const int warp = threadIdx.x / 32, part = warp % SPLIT;
   const i64 row0 = i64(blockIdx.y) * (8 * ROWS);
-  const i64 column0 = (i64(blockIdx.x) * (8 / SPLIT) + warp / SPLIT) * (16 * TILES);
+  const i64 column0 = (i64(blockIdx.x) * (WARPS / SPLIT) + warp / SPLIT) * (16 * TILES);
   const Task task = task_of(x, codes, scales, zeros, s, w, row0, column0);
   const int steps = (task.row_bytes + kUnits * 16 - 1) / (kUnits * 16);
   u8* ring = shared + warp * (kSteps * kStepBytes);
@@ -288,15 +291,16 @@ extern "C" __global__ void __launch_bounds__(256, kBlocks)
     }
     copy_async_commit();
   }
-  Elements loaded[kAhead][ROWS];
+  begin_kernel();  // codes, scales and zero points are constants
+  Elements loaded[kAhead][ROWS] = {};
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) load_rows(task, s.lead_x, part * kUnits + i, loaded[i]);
+  for (int i = 0; i < kAhead; ++i) load_rows(task, part * kUnits + i, loaded[i]);
   for (int base = part; base < steps; base += kSteps * SPLIT)
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int step = base + i * SPLIT, next = step + kBefore * SPLIT;
       if (step >= steps) break;
-      add_step(task, s.lead_x, step, ring + i * kStepBytes, fetched[i], loaded, total);
+      add_step(task, step, ring + i * kStepBytes, fetched[i], loaded, total);
       if (next < steps) {
         fetch_codes(task, next, ring + (i + kBefore) % kSteps * kStepBytes);
         fetch_scales(task, next, fetched[(i + kBefore) % kSteps]);

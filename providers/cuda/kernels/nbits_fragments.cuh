@@ -32,21 +32,29 @@ __device__ inline void multiply(float (&d)[4], const u32 (&a)[4], const u32 (&b)
 }
 
 // The integers code - zero of a word, in pairs. Each is the difference of two exact numbers that have the code and the
-// zero point in the lowest bits of their mantissas.
+// zero point in their mantissas. float16 has room for ten bits: codes that lie higher there are multiplied by 2^-place.
+constexpr int kTop = kIsHalf ? 10 : BITS < 8 ? 7 : BITS;  // bits of a mantissa
+constexpr int kInPlace = kIsHalf ? kTop / BITS : 1;       // pairs for which a word is shifted once
+
 __device__ inline void decode(u32 word, u32 zero, u32 (&pairs)[kPairs]) {
   constexpr u32 kBoth = 0x00010001u, kMask = ((1u << BITS) - 1) * kBoth;
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
-    const u32 codes = word >> BITS * i & kMask;
-    if (kIsHalf) {  // 1024 + code, -1024 - zero
-      pairs[i] = add_f16(codes | 0x6400u * kBoth, (0xe400u + zero) * kBoth);
+    const u32 shifted = word >> i / kInPlace * kInPlace * BITS;
+    constexpr int kPlaces[] = {0, BITS, 2 * BITS, 3 * BITS, 4 * BITS};
+    const int place = kPlaces[i % kInPlace];
+    if (kIsHalf) {  // 1024 + code * 2^place; -1024 / 2^place - zero
+      const u32 codes = and_or(shifted, kMask << place, 0x6400u * kBoth);
+      const u32 less = (0xe400u - (place << 10) + (zero << place)) * kBoth;
+      pairs[i] = place ? fma_f16(codes, (0x3c00u - (place << 10)) * kBoth, less) : add_f16(codes, less);
     } else if (BITS < 8) {  // 128 + code, -128 - zero
-      pairs[i] = add_bf16(codes | 0x4300u * kBoth, (0xc300u + zero) * kBoth);
+      pairs[i] = add_bf16(and_or(shifted, kMask, 0x4300u * kBoth), (0xc300u + zero) * kBoth);
     } else {  // 2^23 + code, 2^23 + zero; the differences are exact in the upper 16 bits
+      const u32 codes = shifted & kMask;
       const float from = bits_to_float(0x4b000000u + zero);
       const float low = bits_to_float((codes & 255u) | 0x4b000000u) - from;
       const float high = bits_to_float(codes >> 16 | 0x4b000000u) - from;
-      pairs[i] = float_to_bits(low) >> 16 | (float_to_bits(high) & 0xffff0000u);
+      pairs[i] = high_halves(float_to_bits(low), float_to_bits(high));
     }
   }
 }
@@ -60,9 +68,8 @@ __device__ inline Row pairs_of(const u32 (&words)[kPairs]) {  // of elements of 
   Row r;
 #pragma unroll
   for (int i = 0; i < kPairs / 2; ++i) {
-    const u32 low = words[i], high = words[i + kPairs / 2];
-    r.pair[0][2 * i] = (low & 0xffffu) | high << 16;
-    r.pair[0][2 * i + 1] = low >> 16 | (high & 0xffff0000u);
+    r.pair[0][2 * i] = low_halves(words[i], words[i + kPairs / 2]);
+    r.pair[0][2 * i + 1] = high_halves(words[i], words[i + kPairs / 2]);
   }
   return r;
 }
@@ -74,7 +81,7 @@ __device__ inline Row pairs_of(const u32 (&words)[kLane]) {  // of floats
 #pragma unroll
     for (int term = 0; term < kTerms; ++term) {
       const u32 first = float_to_bits(low), second = float_to_bits(high);
-      r.pair[term][i] = first >> 16 | (second & 0xffff0000u);
+      r.pair[term][i] = high_halves(first, second);
       low -= bits_to_float(first & 0xffff0000u);
       high -= bits_to_float(second & 0xffff0000u);
     }

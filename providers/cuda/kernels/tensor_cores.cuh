@@ -36,6 +36,21 @@ __device__ inline void mma_f16(float (&d)[4], const u32 (&a)[4], const u32 (&b)[
 #endif
 }
 
+/// a & mask | bits, in one instruction.
+__device__ inline u32 and_or(u32 a, u32 mask, u32 bits) {
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(r) : "r"(a), "r"(mask), "r"(bits));
+  return r;
+}
+/// The lower halves of two words, and the upper ones; that of `a` is the lower half of the result.
+__device__ inline u32 low_halves(u32 a, u32 b) { return __byte_perm(a, b, 0x5410); }
+__device__ inline u32 high_halves(u32 a, u32 b) { return __byte_perm(a, b, 0x7632); }
+/// a * b + c of two float16 each, rounded once.
+__device__ inline u32 fma_f16(u32 a, u32 b, u32 c) {
+  u32 r;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
 /// Sums of two numbers of 16 bits.
 __device__ inline u32 add_f16(u32 a, u32 b) {
   u32 r;
@@ -119,14 +134,28 @@ __device__ inline void copy_async_wait() {
 
 #else  // a compiler for the host, in tests without a GPU: it defines most of them
 
+inline u32 and_or(u32 a, u32 mask, u32 bits) { return (a & mask) | bits; }
+inline u32 low_halves(u32 a, u32 b) { return (a & 0xffffu) | b << 16; }
+inline u32 high_halves(u32 a, u32 b) { return a >> 16 | (b & 0xffff0000u); }
+inline u32 fma_f16(u32 a, u32 b, u32 c) {  // the product of two float16 is an exact float
+  u32 r = 0;
+  for (int shift = 0; shift < 32; shift += 16) {
+    f16 v[3];
+    v[0].bits = u16(a >> shift);
+    v[1].bits = u16(b >> shift);
+    v[2].bits = u16(c >> shift);
+    r |= u32(to_f16(to_float(v[0]) * to_float(v[1]) + to_float(v[2])).bits) << shift;
+  }
+  return r;
+}
 inline u32 add_f16(u32 a, u32 b) {
   f16 low[2], high[2];
   low[0].bits = u16(a);
   low[1].bits = u16(b);
   high[0].bits = u16(a >> 16);
   high[1].bits = u16(b >> 16);
-  return u32(to_f16(to_float(low[0]) + to_float(low[1])).bits) |
-         u32(to_f16(to_float(high[0]) + to_float(high[1])).bits) << 16;
+  return u32(to_f16(to_float(low[0]) + to_float(low[1])).bits) | u32(to_f16(to_float(high[0]) + to_float(high[1])).bits)
+                                                                     << 16;
 }
 inline u32 add_bf16(u32 a, u32 b) {
   return u32(to_bf16(bits_to_float(a << 16) + bits_to_float(b << 16)).bits) |

@@ -186,7 +186,7 @@ void fuse_blocked_codes(Fusing& f) {
     const Parts p(*node);
     const Matrix m(p);
     Builder& builder = f.builder();
-    auto op = nbits_op(m.k, m.n, m.bits, p.block, builder.setting("use_tf32"));
+    auto op = nbits_op(m.k, {m.n}, m.bits, p.block, builder.setting("use_tf32"));
     op->who = reader->who();
     const std::string form = " of columns of " + node->out[0]->name;
     const auto bytes = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;

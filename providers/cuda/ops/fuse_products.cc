@@ -232,6 +232,7 @@ void fuse_products(Fusing& f) {
   fuse_codes(f);
   fuse_blocked_codes(f);
   fuse_siblings(f);
+  fuse_nbits(f);
   for (const Node* node : f.nodes()) {
     if (f.taken(node) || !is_product(*node) || !is_real(node->input(0)) || !node->out[0]) continue;
     Chain chain(f, *node);

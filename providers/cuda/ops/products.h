@@ -75,7 +75,8 @@ struct Warps {
 };
 Warps warps_for(int64_t n, int64_t k, int64_t chunk, int64_t wanted, int64_t most_columns);
 /// A kernel of a file that includes products.cuh.
-Kernel product_kernel(Emitter& e, const std::string& file, const std::string& entry, Defines defines, Activated act);
+Kernel product_kernel(Emitter& e, const std::string& file, const std::string& entry, Defines defines, Activated act,
+                      size_t shared_bytes = 0);
 
 /// y = activated(alpha * A · B + bias + beta * addend) for MatMul, Gemm and the like, whose inputs are A and B.
 struct ProductOp : public Op {
@@ -99,13 +100,16 @@ struct NBitsForm {
     any,
     few,    ///< nbits_gemv
     cores,  ///< nbits_cores
+    lanes,  ///< nbits_lanes
     many    ///< the codes become elements, then cuBLASLt
   };
   Kind kind = any;
-  int64_t tiles = 0, split = 0;  ///< TILES and SPLIT of kernels/nbits_cores.cu
+  int64_t tiles = 0, split = 0;  ///< TILES and SPLIT of the kernels by tensor cores
 };
-/// MatMulNBits: inputs are A, the codes, scales, zero points or nothing, nothing, and a bias or nothing.
-std::unique_ptr<Op> nbits_op(int64_t k, int64_t n, int64_t bits, int64_t block, bool tf32, NBitsForm form = {});
+/// MatMulNBits: inputs are A, the codes, scales, zero points or nothing, nothing, and a bias or nothing; `columns` of
+/// each output, whose weights lie one after the other.
+std::unique_ptr<Op> nbits_op(int64_t k, std::vector<int64_t> columns, int64_t bits, int64_t block, bool tf32,
+                             NBitsForm form = {});
 
 /// MatMulInteger and the nodes after it that make numbers of its sums.
 struct ScaledCodes {
@@ -116,6 +120,7 @@ std::unique_ptr<Op> scaled_codes_op(const Node& node, Builder& builder, const Sc
 void emit_dynamic_codes(Emitter& e, const Operand& x, const Operand& codes, const Operand& scale, const Operand& zero);
 
 void fuse_siblings(Fusing& f);         ///< fuse_siblings.cc
+void fuse_nbits(Fusing& f);            ///< fuse_nbits.cc
 void fuse_codes(Fusing& f);            ///< dynamic_codes.cc
 void add_code_products(Kinds& kinds);  ///< products_codes.cc
 void add_dynamic_codes(Kinds& kinds);  ///< dynamic_codes.cc

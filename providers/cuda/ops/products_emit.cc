@@ -242,9 +242,10 @@ Warps warps_for(int64_t n, int64_t k, int64_t chunk, int64_t wanted, int64_t mos
   return w;
 }
 
-Kernel product_kernel(Emitter& e, const std::string& file, const std::string& entry, Defines defines, Activated act) {
+Kernel product_kernel(Emitter& e, const std::string& file, const std::string& entry, Defines defines, Activated act,
+                      size_t shared_bytes) {
   defines["ACTIVATION"] = std::to_string(int(act.act));
-  return e.kernel(file, entry, defines);
+  return e.kernel(file, entry, defines, shared_bytes);
 }
 
 void emit_products(Emitter& e, const ProductSet& set, const Operand& a, const Operand& b, const Operand& d,

@@ -257,7 +257,7 @@ void coded(Bench& bench, const Coded& c) {
   const Tensor a(bench.device(), c.type, {c.m, c.k}, 1, 2), codes(bench.device(), kU8, {c.n, blocks, blob}, copies, 0);
   const Tensor scales(bench.device(), c.type, {c.n * blocks}, copies, size);
   Tensor y(bench.device(), c.type, {c.m, c.n}, 1, 0);
-  const double ms = bench.run(nbits_op(c.k, c.n, c.bits, c.block, true, c.form), {&a, &codes, &scales}, y, copies);
+  const double ms = bench.run(nbits_op(c.k, {c.n}, c.bits, c.block, true, c.form), {&a, &codes, &scales}, y, copies);
   y.download();
   std::minstd_rand random(3);
   double worst = 0;
