@@ -199,8 +199,9 @@ class Bench {
             r = e.residual ? residual_.address() : 0, y = expected_.address();
     float alpha = e.alpha, beta = e.beta;
     void* arguments[] = {&x, &w, &b, &r, &y, &d, &alpha, &beta};
-    check(driver().launch(k.function, unsigned((d.count + 255) / 256), 1, 1, 256, 1, 1, 0, stream_, arguments, nullptr),
-          "direct kernel");
+    check(
+        driver().launch(k.function(), unsigned((d.count + 255) / 256), 1, 1, 256, 1, 1, 0, stream_, arguments, nullptr),
+        "direct kernel");
     check(driver().stream_synchronize(stream_), "direct kernel");
     want_ = read(expected_, d.count);
   }
@@ -240,9 +241,9 @@ class Bench {
     constexpr int kTimes = 200;  // the queue is never empty
     for (int i = 0; i < kTimes; ++i) {
       if (i == kTimes / 2) check(driver().event_record(begin, stream_), "event");
-      check(
-          driver().launch(k.function, unsigned((d.count + 127) / 128), 1, 1, 128, 1, 1, 0, stream_, arguments, nullptr),
-          "depthwise kernel");
+      check(driver().launch(k.function(), unsigned((d.count + 127) / 128), 1, 1, 128, 1, 1, 0, stream_, arguments,
+                            nullptr),
+            "depthwise kernel");
     }
     check(driver().event_record(end, stream_), "event");
     check(driver().event_synchronize(end), "depthwise kernel");
