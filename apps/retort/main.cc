@@ -1,5 +1,5 @@
 // The command-line tool. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 results
-// differ, 130 and 143 interrupted.
+// differ, 129, 130 and 143 interrupted.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -30,7 +30,7 @@ constexpr const char* kExamples = R"(Examples:
                                                      the first node where two engines differ
   retort convert model.onnx out.onnx --external w    weights beside the model
 
-retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 results differ (diff, run --expected), 130 and 143 interrupted by Ctrl-C and SIGTERM after partial results. With --json, a command that fails prints {"error": the message, "exit_code": 1 or 2}.)";
+retort COMMAND --help lists the options of a command. Exit codes: 0 success, 1 the engine or a file reported an error, 2 wrong usage, 3 results differ (diff, run --expected), 129, 130 and 143 interrupted by SIGHUP, Ctrl-C and SIGTERM after partial results. With --json, a command that fails prints {"error": the message, "exit_code": 1 or 2}.)";
 
 void add_commands(CLI::App& app) {
   const auto all = retort::cli::commands();

@@ -118,6 +118,16 @@ class Endings(ToolTest):
         self.assertEqual(running.returncode, 128 + signal.SIGTERM, err)
         self.assertTrue(os.path.exists(self.path("r.json")))
 
+    def test_a_closed_terminal_leaves_no_folder(self):
+        os.mkdir(self.path("temporary"))
+        running = self.start("profile", DIGITS, "--repeat", "100000", "--html", self.path("p.html"), env={**os.environ, "TMPDIR": self.path("temporary")})
+        self.assertTrue(until(lambda: os.listdir(self.path("temporary")) and catches(running.pid, signal.SIGHUP), running))
+        running.send_signal(signal.SIGHUP)
+        _, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 128 + signal.SIGHUP, err)
+        self.assertEqual(os.listdir(self.path("temporary")), [])
+        self.assertTrue(os.path.exists(self.path("p.html")))
+
     def test_ignored_signals_stay_ignored(self):
         running = self.start("bench", DIGITS, "--seconds", "1", "--starts", "1", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
         self.assertTrue(until(lambda: catches(running.pid, signal.SIGTERM), running))

@@ -13,7 +13,7 @@
 namespace retort::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 // Who tells a signal to the child takes its number away, so that the child is told once: the handler if it sees the child,
 // otherwise who makes the child known, who then sees the signal. The order of these two is the same for all threads.

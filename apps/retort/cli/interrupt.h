@@ -1,10 +1,10 @@
-// Ctrl-C and SIGTERM: long measurements end early and tell what they have so far.
+// Ctrl-C, SIGTERM, and SIGHUP of a terminal that is closed: long measurements end early and tell what they have so far.
 #pragma once
 #include <sys/types.h>
 
 namespace retort::cli {
 
-/// From here on the first SIGINT or SIGTERM only sets a mark; a second one ends the program. A signal that the program
+/// From here on the first SIGINT, SIGTERM or SIGHUP only sets a mark; a second one ends the program. A signal that the program
 /// was started to ignore stays ignored.
 void catch_interrupt();
 /// For a child process that fork() made: these signals end it, also one that came before.

@@ -62,7 +62,8 @@ std::string manual_page(const CLI::App& app, const std::vector<CommandWords>& co
   text +=
       ".SH EXIT STATUS\n.TP\n0\nsuccess\n.TP\n1\nthe engine or a file reported an error; standard error has the "
       "reason\n.TP\n2\nwrong usage\n.TP\n3\nresults differ: \\fBretort diff\\fR, \\fBretort run "
-      "\\-\\-expected\\fR\n.TP\n130, 143\ninterrupted by Ctrl\\-C, by SIGTERM, after partial results\n.SH "
+      "\\-\\-expected\\fR\n.TP\n129, 130, 143\ninterrupted by SIGHUP, by Ctrl\\-C, by SIGTERM, after partial "
+      "results\n.SH "
       "ENVIRONMENT\n.TP\nRETORT_LIBRARY\nthe engine to use if "
       "\\fB\\-\\-library\\fR is not given\n.TP\nNO_COLOR\nif set and not empty: no colours\n.TP\nTERM\nif it is "
       "\\fBdumb\\fR: neither colours nor progress bars\n";
