@@ -71,7 +71,7 @@ def main():
     p.add_argument("--plugin", required=True)
     p.add_argument("--work", required=True)
     p.add_argument("--kinds", default="f32,tf32,f16,bf16")
-    p.add_argument("--parts", default="convolutions,followed,pools,integers")
+    p.add_argument("--parts", default="coded,convolutions,followed,pools,integers")
     p.add_argument("--options", default="", help="of the provider, separated by commas")
     p.add_argument("--only", choices=["prepare", "run"], help="write the models, or run what was written; running needs no package onnx")
     p.add_argument("--jobs", type=int, default=2)

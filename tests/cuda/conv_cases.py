@@ -249,7 +249,34 @@ def integers(m):
              0, TensorProto.INT32)
 
 
-PARTS = {"convolutions": convolutions, "followed": followed, "pools": pools, "integers": integers}
+def coded(m):
+    """Filters and biases that DequantizeLinear makes of constants."""
+    r = np.random.default_rng(6)
+
+    def numbers(kind, shape, scales, zero=False, axis=0, low=-7):
+        values = [m.raw(r.integers(0 if kind == np.uint8 else low, 8, shape).astype(kind)), m.w(values=np.exp2(r.integers(-6, -3, scales)).astype(np.float32))]
+        if zero:
+            values.append(m.raw(r.integers(0, 5, scales).astype(kind)))
+        return m.node("DequantizeLinear", values, axis=axis)
+
+    def conv(shape, filters, kind=np.int8, each=True, bias=True, **more):
+        given = [m.x(*shape), numbers(kind, filters, [filters[0]] if each else [], kind == np.uint8)]
+        return m.node("Conv", given + ([numbers(np.int32, [filters[0]], [filters[0]] if each else [], low=-40)] if bias else []), pads=[1, 1, 1, 1], **more)
+
+    m.result("coded", conv((2, 16, 9, 9), (16, 16, 3, 3)))
+    m.result("coded_relu", m.node("Relu", [conv((1, 16, 9, 9), (24, 16, 3, 3), each=False)]))
+    m.result("coded_uint8", m.node("Relu", [m.node("Add", [conv((2, 16, 9, 9), (16, 16, 3, 3), np.uint8, bias=False), m.x(2, 16, 9, 9)])]))
+    m.result("coded_odd", conv((1, 3, 11, 9), (5, 3, 3, 3), np.uint8, False))
+    m.result("coded_depthwise", m.node("Relu", [conv((1, 24, 9, 9), (24, 1, 3, 3), group=24)]))
+    w = numbers(np.int8, (16, 16, 3, 3), [16])
+    m.result("coded_twice", m.node("Conv", [m.node("Relu", [m.node("Conv", [m.x(1, 16, 9, 9), w])]), w]))
+    m.result("coded_transposed", m.node("ConvTranspose", [m.x(1, 8, 6, 6), numbers(np.int8, (8, 12, 3, 3), [12], axis=1)]))
+    w = numbers(np.int8, (8, 8, 1, 1), [])
+    m.result("coded_elsewhere", m.node("Conv", [m.x(1, 8, 4, 4), w]))
+    m.result("coded_numbers", m.node("Add", [w, m.x(1)]))
+
+
+PARTS = {"coded": coded, "convolutions": convolutions, "followed": followed, "pools": pools, "integers": integers}
 
 
 def model(kind, part):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoded.h"
 #include "moves.h"
 #include "products.h"
 
@@ -28,6 +29,7 @@ class Codes {
  public:
   explicit Codes(const TensorView& view) : data_(static_cast<const uint8_t*>(view.data)), type_(view.type) {}
   int operator()(int64_t i) const {
+    if (type_ == ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) return reinterpret_cast<const int32_t*>(data_)[i];
     const int code = is_nibble(type_) ? data_[i / 2] >> (i % 2 * 4) & 15 : data_[i];
     return is_signed(type_) ? code ^ middle() : code;
   }
@@ -75,7 +77,10 @@ float number_of(const TensorView& view, int64_t i) {
   return number;
 }
 
-std::vector<char> decoded(const Parts& p, const TensorView& codes) {
+}  // namespace
+
+std::vector<char> decoded_numbers(const Node& dequantize, const TensorView& codes) {
+  const Parts p(dequantize);
   const TensorView scales = view_of(p.scale->constant);
   const Codes code(codes);
   const TensorView zero_view = p.zero ? view_of(p.zero->constant) : TensorView();
@@ -91,16 +96,10 @@ std::vector<char> decoded(const Parts& p, const TensorView& codes) {
   return numbers;
 }
 
-struct Decoded : Op {
-  void emit(Emitter& e) const override {
-    const Operand x = e.in(0);
-    e.alias(0, x, x.dims);
-  }
-};
-
-std::string refuses(const Node& node) {
+std::string refuses_decoding(const Node& node) {
   const Parts p(node);
-  if (!p.x->constant || !p.x->fixed() || (!is_nibble(p.x->type) && !is_byte(p.x->type)))
+  if (!p.x->constant || !p.x->fixed() ||
+      (!is_nibble(p.x->type) && !is_byte(p.x->type) && p.x->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32))
     return "codes are not constant";
   if (!p.scale || !p.scale->constant || !is_real(p.scale->type)) return "a scale is not a constant float";
   if (p.zero && (!p.zero->constant || p.zero->type != p.x->type)) return "zero points are not constant";
@@ -111,12 +110,21 @@ std::string refuses(const Node& node) {
   return "";
 }
 
+namespace {
+
+struct Decoded : Op {
+  void emit(Emitter& e) const override {
+    const Operand x = e.in(0);
+    e.alias(0, x, x.dims);
+  }
+};
+
 std::unique_ptr<Op> make(const Node& node, Builder& builder) {
   const Parts p(node);
   auto op = std::make_unique<Decoded>();
   op->who = node.who();
   op->in = {builder.packed(p.x, "numbers of " + node.out[0]->name, p.scale->type, p.x->dims,
-                           [&](const TensorView& codes) { return decoded(p, codes); })};
+                           [&](const TensorView& codes) { return decoded_numbers(node, codes); })};
   op->out = {builder.number(node.out[0])};
   return op;
 }
@@ -180,7 +188,8 @@ bool is_product(const Node& node, const Node& codes) {
 
 void fuse_blocked_codes(Fusing& f) {
   for (const Node* node : f.nodes()) {
-    if (node->type != "DequantizeLinear" || f.taken(node) || !is_special(*node) || !refuses(*node).empty()) continue;
+    if (node->type != "DequantizeLinear" || f.taken(node) || !is_special(*node) || !refuses_decoding(*node).empty())
+      continue;
     const Node* reader = f.only_reader(node->out[0]);
     if (!reader || f.taken(reader) || !is_product(*reader, *node)) continue;
     const Parts p(*node);
@@ -207,10 +216,10 @@ void add_blocked_codes(Kinds& kinds) {
     Kind& kind = kinds[{domain, "DequantizeLinear"}];
     const Kind other = kind;
     kind.refuses = [other](const Node& node, const Claiming& claiming) {
-      return is_special(node) && refuses(node).empty() ? "" : other.refuses(node, claiming);
+      return is_special(node) && refuses_decoding(node).empty() ? "" : other.refuses(node, claiming);
     };
     kind.make = [other](const Node& node, Builder& builder) {
-      return is_special(node) && refuses(node).empty() ? make(node, builder) : other.make(node, builder);
+      return is_special(node) && refuses_decoding(node).empty() ? make(node, builder) : other.make(node, builder);
     };
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/sizes.h"
+#include "decoded.h"
 
 namespace providers::cuda {
 namespace {
@@ -66,6 +67,13 @@ bool problem_of(const ConvSizes& s, ConvProblem& p) {
 
 }  // namespace
 
+const Node* decoding(const Value* value) {
+  const Node* const maker = value ? value->maker : nullptr;
+  const bool decodes = maker && maker->domain.empty() && maker->type == "DequantizeLinear" && maker->input(1) &&
+                       value->type == maker->input(1)->type && value->fixed() && refuses_decoding(*maker).empty();
+  return decodes ? maker : nullptr;
+}
+
 ConvOp::ConvOp(const Node& node, Builder& builder)
     : window_(node),
       transposed_(node.type == "ConvTranspose"),
@@ -76,18 +84,42 @@ ConvOp::ConvOp(const Node& node, Builder& builder)
   tf32_ = builder.setting("use_tf32");
   search_ = !builder.setting("conv_heuristic");
   last_ = x->type != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || tf32_;
-  for (size_t i = 0; i < 3; ++i) in.push_back(builder.number(node.input(i)));
-  in.resize(6, -1);
+  in.assign(6, -1);
+  in[kConvX] = builder.number(x);
+  read_constants(node, builder);
+}
+
+void ConvOp::read_constants(const Node& node, Builder& builder) {
+  for (const size_t i : {kConvW, kConvBias}) {
+    const Value* const v = node.input(i);
+    if (const Node* const codes = decoding(v))
+      in[i] = i == kConvW && last_
+                  ? -1
+                  : builder.packed(codes->input(0), "numbers of " + v->name, v->type, v->dims,
+                                   [codes](const TensorView& t) { return decoded_numbers(*codes, t); });
+    else
+      in[i] = builder.number(v);
+  }
   pack_filter(node, builder);
 }
 
 void ConvOp::pack_filter(const Node& node, Builder& builder) {
   const Value* const w = node.input(1);
-  if (!last_ || !w->constant) return;
-  const Dims dims = view_of(w->constant).dims;
+  const Node* const codes = decoding(w);
+  const Value* const from = codes ? codes->input(0) : w;
+  if (!last_ || !from->constant) return;
+  const Dims dims = view_of(from->constant).dims;
   const auto pack = [&](const std::string& form, const Dims& shape, int64_t channels, bool first) {
-    return builder.packed(w, form, w->type, shape,
-                          [channels, first](const TensorView& v) { return reorder(v, channels, first); });
+    const std::string name = codes ? text("numbers of ", w->name, ", ", form) : form;
+    return builder.packed(from, name, w->type, shape, [=](const TensorView& v) {
+      if (!codes) return reorder(v, channels, first);
+      const std::vector<char> numbers = decoded_numbers(*codes, v);
+      TensorView view;
+      view.type = w->type;
+      view.dims = v.dims;
+      view.data = numbers.data();
+      return reorder(view, channels, first);
+    });
   };
   in[kConvW] = pack("channels last", dims, dims[1], false);
   filter_last_ = true;

@@ -32,6 +32,7 @@ class ConvOp : public Op {
   ConvSizes sizes(Emitter& e) const;
   Choice choose(Emitter& e, const ConvSizes& s, ConvProblem p) const;
   WindowAxes transposed_axes(const Dims& x, const Dims& sizes) const;
+  void read_constants(const Node& node, Builder& builder);
   void pack_filter(const Node& node, Builder& builder);
   void compute(Emitter& e, const ConvSizes& s, const ConvEpilogue& epilogue, ConvOperands o) const;
   bool by_library(Emitter& e, const ConvSizes& s, const ConvEpilogue& epilogue, const ConvOperands& o) const;
@@ -43,6 +44,10 @@ class ConvOp : public Op {
   int64_t group_ = 1;
   Dims output_padding_, output_shape_;
 };
+
+/// The DequantizeLinear of constant codes that makes a filter or a bias, which a convolution does while it is made; null
+/// for other values.
+const Node* decoding(const Value* value);
 
 /// "" or why a convolution cannot be run.
 std::string refuses_convolution(const Node& node, const Claiming&);

@@ -111,9 +111,17 @@ void add_function(const Fusing& f, Chain& c) {
   c.end = next->out[0];
 }
 
+// Nodes that make filter and bias, if no other node reads their results.
+void add_decodings(const Fusing& f, const Node& node, Chain& c) {
+  for (const size_t i : {kConvW, kConvBias})
+    if (const Node* const codes = decoding(node.input(i)); codes && f.only_reader(codes->out[0]) == &node)
+      c.nodes.push_back(codes);
+}
+
 Chain chain_of(const Fusing& f, const Node& node, bool with_residual) {
   Chain c;
   c.nodes = {&node};
+  add_decodings(f, node, c);
   c.end = node.out[0];
   if (with_residual) add_residual(f, c);
   add_function(f, c);
