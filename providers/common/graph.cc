@@ -106,6 +106,8 @@ size_t size_of(ONNXTensorElementDataType type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN:
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2:
       return 1;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16:
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
@@ -133,6 +135,12 @@ const char* name_of(ONNXTensorElementDataType type) {
       return "float16";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
       return "float64";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
+      return "bfloat16";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN:
+      return "float8e4m3fn";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2:
+      return "float8e5m2";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
       return "uint8";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:

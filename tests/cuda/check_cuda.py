@@ -113,6 +113,8 @@ class Check(base.Check):
                      CUDA_VISIBLE_DEVICES="")
         self.program("races", "check_races.py", "--plugin", self.plugin, "--seconds", "5", **DELAY)
         self.program("shared cache", "check_shared_cache.py", "--plugin", self.plugin)
+        if not self.a.gpu:
+            self.program("float8", "check_float8.py", "--plugin", self.plugin)
 
     def place(self, name):
         return os.path.join(self.a.work, name)

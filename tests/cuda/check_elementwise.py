@@ -17,6 +17,7 @@ from onnx import numpy_helper
 
 import elementwise_cases
 import expanded_cases
+import float8_cases
 
 ON_HOST = {"broadcast_both_one", "broadcast_scalar", "broadcast_ranks"}  # so small that the host may compute all
 
@@ -29,6 +30,7 @@ def write(case, work):
     onnx.save(case.model, os.path.join(folder, "model.onnx"))
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # it drops a Relu before float8 codes
     session = onnxruntime.InferenceSession(case.reference.SerializeToString(), options, providers=["CPUExecutionProvider"])
     folders = []
     for i, feeds in enumerate(case.runs):
@@ -41,6 +43,16 @@ def write(case, work):
     return "\t".join([case.name, "close", *case.rule, os.path.join(folder, "model.onnx"), *folders])
 
 
+def run(a, cases, name, rounds):
+    """Rows of run_cases. `rounds`: "1" if products in float32 may be rounded, "0" otherwise."""
+    manifest, rows = (os.path.join(a.work, name + ending) for ending in (".manifest", ".tsv"))
+    with open(manifest, "w", encoding="utf-8") as f:
+        f.writelines(write(c, a.work) + "\n" for c in cases)
+    subprocess.run([a.tool, a.library, manifest, rows, "--provider", "CUDAExecutionProvider=" + a.plugin, "--log", "CUDA", "--option", "use_tf32=" + rounds], check=True)
+    with open(rows, encoding="utf-8", errors="replace") as f:
+        return [line.rstrip("\n").split("\t") for line in f]
+
+
 def main():
     p = argparse.ArgumentParser()
     for name in ("tool", "library", "plugin", "work"):
@@ -49,22 +61,17 @@ def main():
     p.add_argument("--quick", action="store_true")
     a = p.parse_args()
     os.makedirs(a.work, exist_ok=True)
-    lines = [write(c, a.work) for c in [*elementwise_cases.cases(a.quick), *expanded_cases.cases()] if a.only in c.name]
-    manifest, rows = os.path.join(a.work, "manifest"), os.path.join(a.work, "rows.tsv")
-    with open(manifest, "w", encoding="utf-8") as f:
-        f.writelines(line + "\n" for line in lines)
-    subprocess.run([a.tool, a.library, manifest, rows, "--provider", "CUDAExecutionProvider=" + a.plugin, "--log", "CUDA", "--option", "use_tf32=0"], check=True)
+    chosen = [[c for c in cases if a.only in c.name] for cases in ([*elementwise_cases.cases(a.quick), *expanded_cases.cases()], float8_cases.cases())]
     failed = 0
-    with open(rows, encoding="utf-8", errors="replace") as f:
-        for row in (line.rstrip("\n").split("\t") for line in f):
-            claimed = len(row) > 7 and int(row[7]) > 0
-            wrong = "" if row[1] == "pass" else f"{row[2]}: {row[6]}"
-            if not wrong and not claimed and row[0].rpartition("_")[0] not in ON_HOST:
-                wrong = "the provider runs none of its nodes: " + " ".join(row[8:])[:300]
-            failed += bool(wrong)
-            if wrong:
-                print(f"FAIL {row[0]}: {wrong}", flush=True)
-    print(f"{len(lines) - failed} passed, {failed} failed")
+    for row in run(a, chosen[0], "exact", "0") + run(a, chosen[1], "float8", "1"):
+        claimed = len(row) > 7 and int(row[7]) > 0
+        wrong = "" if row[1] == "pass" else f"{row[2]}: {row[6]}"
+        if not wrong and not claimed and row[0].rpartition("_")[0] not in ON_HOST:
+            wrong = "the provider runs none of its nodes: " + " ".join(row[8:])[:300]
+        failed += bool(wrong)
+        if wrong:
+            print(f"FAIL {row[0]}: {wrong}", flush=True)
+    print(f"{sum(map(len, chosen)) - failed} passed, {failed} failed")
     return failed > 0
 
 

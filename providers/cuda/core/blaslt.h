@@ -25,14 +25,17 @@ struct LtResult {  ///< cublasLtMatmulHeuristicResult_t
 };
 
 // cudaDataType
-constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtI8 = 3, kLtI32 = 10, kLtBf16 = 14;
+constexpr int kLtF32 = 0, kLtF64 = 1, kLtF16 = 2, kLtI8 = 3, kLtI32 = 10, kLtBf16 = 14, kLtE4m3 = 28, kLtE5m2 = 29;
 // cublasComputeType_t
 constexpr int kLtCompute32F = 68, kLtCompute64F = 70, kLtCompute32I = 72, kLtComputeTf32 = 77;
 // cublasOperation_t
 constexpr int kLtPlain = 0, kLtTransposed = 1;
 // cublasLtMatmulDescAttributes_t
 constexpr int kLtDescTransposeA = 3, kLtDescTransposeB = 4, kLtDescEpilogue = 7, kLtDescBias = 8,
-              kLtDescBiasStride = 10;
+              kLtDescBiasStride = 10, kLtDescScaleA = 17, kLtDescScaleB = 18, kLtDescScaleModeA = 31,
+              kLtDescScaleModeB = 32;
+// cublasLtMatmulMatrixScale_t: a number for each row of op(A), and one for each column of op(B)
+constexpr int kLtScaleVectors = 3;
 // cublasLtMatrixLayoutAttribute_t
 constexpr int kLtLayoutBatch = 5, kLtLayoutStride = 6;
 // cublasLtMatmulPreferenceAttributes_t

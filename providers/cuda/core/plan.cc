@@ -180,6 +180,10 @@ const char* kernel_type(Type type) {
       return "f16";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16:
       return "bf16";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN:
+      return "e4m3";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2:
+      return "e5m2";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
       return "double";
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:

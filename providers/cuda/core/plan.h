@@ -170,7 +170,8 @@ class Op {
   std::vector<int> known_in;  ///< the node's inputs, which `in` may have in another form
 };
 
-/// "float", "f16", "bf16", "int", "long long"…: the name in kernels/prelude.cuh of the type that stores an element.
+/// "float", "f16", "bf16", "int", "long long"…: the name in kernels/prelude.cuh of the type that stores an element;
+/// those of float8 are in kernels/floats8.cuh.
 const char* kernel_type(Type type);
 
 /// Elements that each block of `threads` handles, for flat loops: {blocks, threads} for `count` elements.

@@ -29,6 +29,10 @@ int lt_type(ONNXTensorElementDataType type) {
       return kLtI8;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
       return kLtI32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN:
+      return kLtE4m3;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2:
+      return kLtE5m2;
     default:
       throw Error(text("cuBLASLt: no product of ", name_of(type)));
   }
@@ -47,6 +51,10 @@ int epilogue_of(const Product& p) {
   const int bits = (p.bias ? kLtEpilogueBias : 0) | (p.activation == ProductActivation::relu ? kLtEpilogueRelu : 0) |
                    (p.activation == ProductActivation::gelu_tanh ? kLtEpilogueGelu : 0);
   return bits ? bits : kLtEpilogueNone;
+}
+
+ONNXTensorElementDataType type_of_b(const Product& p) {
+  return p.type_b == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED ? p.type : p.type_b;
 }
 
 // alpha or beta in the type that cuBLASLt wants.
@@ -97,9 +105,9 @@ size_t elements(int64_t rows, int64_t columns, int64_t lead, int64_t stride, int
 struct ProductPlan::State {
   explicit State(const Product& p) : alpha(p, p.alpha), beta(p, p.beta) {
     const Numbers numbers = numbers_of(p);
-    const int in = lt_type(p.type), out = lt_type(p.out);
+    const int in = lt_type(p.type), in_b = lt_type(type_of_b(p)), out = lt_type(p.out);
     a = layout_of({in, p.transposed_a ? p.k : p.m, p.transposed_a ? p.m : p.k, p.lead.a, p.stride.a}, p.batch);
-    b = layout_of({in, p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b}, p.batch);
+    b = layout_of({in_b, p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b}, p.batch);
     d = layout_of({out, p.m, p.n, p.lead.d, p.stride.d}, p.batch);
     const bool separate = p.beta != 0;
     c = separate ? layout_of({out, p.m, p.n, p.lead.c, p.stride.c}, p.batch)
@@ -111,6 +119,10 @@ struct ProductPlan::State {
     if (p.bias) set_bias(256);    // not null: algorithms are proposed for a bias that is there
     if (p.bias && p.stride_bias)  // without this attribute, the caller adds the bias
       supported = blaslt().desc_set(desc, kLtDescBiasStride, &p.stride_bias, sizeof p.stride_bias) == 0;
+    if (p.scales != ProductScales::none) set_scales(256, 256);
+    if (p.scales == ProductScales::each)  // cuBLASLt 12.9 and newer
+      for (const int mode : {kLtDescScaleModeA, kLtDescScaleModeB})
+        supported = supported && blaslt().desc_set(desc, mode, &kLtScaleVectors, sizeof kLtScaleVectors) == 0;
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -122,9 +134,20 @@ struct ProductPlan::State {
   void set(int attribute, int32_t value) {
     check_lt(blaslt().desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
   }
-  void set_bias(Address address) {
+  void set_bias(Address address) { set_pointer(kLtDescBias, address); }
+  static bool has_pointers(const Product& p) { return p.bias || p.scales != ProductScales::none; }
+  // Sets the addresses that are not among the arguments of a call.
+  void point(const Product& p, const ProductAddresses& at) {
+    if (p.bias) set_bias(at.bias);
+    if (p.scales != ProductScales::none) set_scales(at.scales_a, at.scales_b);
+  }
+  void set_scales(Address of_a, Address of_b) {
+    set_pointer(kLtDescScaleA, of_b);
+    set_pointer(kLtDescScaleB, of_a);
+  }
+  void set_pointer(int attribute, Address address) {
     const void* const value = pointer(address);
-    check_lt(blaslt().desc_set(desc, kLtDescBias, &value, sizeof value), "setting the address of a bias");
+    check_lt(blaslt().desc_set(desc, attribute, &value, sizeof value), "setting an address");
   }
   // Proposals, the best first, none of which needs more than `workspace` bytes.
   std::vector<LtResult> propose(LtHandle handle, size_t workspace, uint32_t alignment, int wanted) const {
@@ -156,7 +179,7 @@ struct ProductPlan::State {
   Scalar alpha, beta;
   LtAlgorithm algorithm{};
   bool supported = true;
-  std::mutex mutex;                  // of the address of the bias in `desc`, and of `odd`
+  std::mutex mutex;                  // of the addresses in `desc`, and of `odd`
   std::map<uint32_t, LtResult> odd;  // by alignment in bytes: for addresses that 16 does not divide
 };
 
@@ -170,15 +193,17 @@ class Trial {
     const size_t in = size_of(p.type), out = size_of(p.out);
     const size_t a =
         in * elements(p.transposed_a ? p.k : p.m, p.transposed_a ? p.m : p.k, p.lead.a, p.stride.a, p.batch);
-    const size_t b =
-        in * elements(p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b, p.batch);
+    const size_t b = size_of(type_of_b(p)) *
+                     elements(p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b, p.batch);
     const size_t d = out * elements(p.m, p.n, p.lead.d, p.stride.d, p.batch);
     const size_t c = p.beta != 0 ? out * elements(p.m, p.n, p.lead.c, p.stride.c, p.batch) : 0;
     if (a + b + c + d > std::min(kMostMeasuredBytes, device.available_bytes() / 2)) return;
     check(driver().stream_create(&stream_, kStreamNonBlocking), "creating a stream");
     check(driver().event_create(&begin_, 0), "creating an event");
     check(driver().event_create(&end_, 0), "creating an event");
-    for (const size_t bytes : {a, b, c, d, p.bias ? size_t(p.n + p.stride_bias * (p.batch - 1)) * out : 0, workspace})
+    const size_t scales = p.scales == ProductScales::each ? size_t(std::max(p.m, p.n)) * 4 : 0;
+    for (const size_t bytes :
+         {a, b, c, d, p.bias ? size_t(p.n + p.stride_bias * (p.batch - 1)) * out : 0, workspace, scales})
       blocks_.emplace_back(device, std::max<size_t>(bytes, 256));
     for (const Block& block : blocks_)  // small positive numbers in each type
       check(driver().fill_bytes(block.address(), 0x3c, block.bytes(), stream_), "filling memory");
@@ -187,7 +212,9 @@ class Trial {
            c ? blocks_[2].address() : 0,
            blocks_[3].address(),
            p.bias ? blocks_[4].address() : 0,
-           blocks_[5].address()};
+           blocks_[5].address(),
+           blocks_[6].address(),
+           blocks_[6].address()};
     ready_ = true;
   }
   Trial(const Trial&) = delete;
@@ -228,7 +255,7 @@ LtResult measured(Device& device, LtHandle handle, ProductPlan& plan, const std:
   for (const LtResult& r : results) workspace = std::max(workspace, r.workspace);
   Trial trial(device, plan.product, workspace);
   if (!trial.ready()) return results[0];
-  if (plan.product.bias) plan.state->set_bias(trial.at().bias);
+  plan.state->point(plan.product, trial.at());
   size_t best = results.size();
   float least = 0;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -291,10 +318,10 @@ void Products::submit(const ProductPlan& plan, CUstream stream, const ProductAdd
   ProductPlan::State& s = *plan.state;
   const Address bits = addresses.a | addresses.b | addresses.c | addresses.d | addresses.bias | 16;
   const auto alignment = uint32_t(bits & (~bits + 1));
-  if (alignment >= 16 && !plan.product.bias)
+  if (alignment >= 16 && !s.has_pointers(plan.product))
     return check_lt(s.run(handle_, s.algorithm, stream, addresses, plan.workspace), "cublasLtMatmul");
   const std::lock_guard lock(s.mutex);
-  if (plan.product.bias) s.set_bias(addresses.bias);
+  s.point(plan.product, addresses);
   if (alignment >= 16)
     return check_lt(s.run(handle_, s.algorithm, stream, addresses, plan.workspace), "cublasLtMatmul");
   auto found = s.odd.find(alignment);

@@ -114,8 +114,8 @@ class Blocked final : public Op {
 
 /// Whether elementwise kernels cannot run the node.
 bool is_special(const Node& node) {
-  return node.integer("block_size", 0) != 0 ||
-         (node.type == "DequantizeLinear" && wider(node.in[0]->type) != ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED);
+  const Type x = node.in[0]->type;
+  return node.integer("block_size", 0) != 0 || (node.type == "DequantizeLinear" && (x == kInt4 || x == kUint4));
 }
 
 std::string refuses(const Node& node) {

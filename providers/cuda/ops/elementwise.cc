@@ -8,7 +8,12 @@ namespace providers::cuda {
 
 bool is_real_type(Type type) {
   return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ||
-         type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16 || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+         type == ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16 || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE ||
+         is_float8(type);
+}
+
+bool is_float8(Type type) {
+  return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN || type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2;
 }
 
 bool is_integer_type(Type type) {
@@ -42,7 +47,9 @@ std::string constant_text(Type type, double value) {
   return "static_cast<" + computed_type(type) + ">(" + std::to_string(int64_t(value)) + ")";
 }
 
-std::string text_of_conversion(Type to, const std::string& number) {
+std::string text_of_conversion(Type to, const std::string& number, bool saturates) {
+  if (is_float8(to))
+    return std::string("to_float(to_") + kernel_type(to) + "(float(" + number + ")" + (saturates ? "))" : ", false))");
   return "op::To<" + (is_real_type(to) ? kernel_type(to) : computed_type(to)) + ">::of(" + number + ")";
 }
 

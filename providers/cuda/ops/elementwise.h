@@ -48,13 +48,15 @@ struct Expression {
 /// Whether kernels can read, compute and store the type.
 bool is_computable(Type type);
 bool is_real_type(Type type);
+bool is_float8(Type type);        ///< e4m3fn or e5m2, which are also real types
 bool is_integer_type(Type type);  ///< bool is none
-/// "float" for float16, bfloat16 and float32, otherwise the type itself.
+/// "float" for floating-point types but double, otherwise the type itself.
 std::string computed_type(Type type);
 /// "float" -> "(3.0f)", "i64" -> "i64(3)", in the type in which `type` is computed.
 std::string constant_text(Type type, double value);
-/// A number that is converted to the type: "op::To<f16>::of($0)".
-std::string text_of_conversion(Type to, const std::string& number);
+/// A number that is converted to the type: "op::To<f16>::of($0)". `saturates`: numbers that are too large for a float8
+/// become the greatest one.
+std::string text_of_conversion(Type to, const std::string& number, bool saturates = true);
 
 /// Puts nodes together to one expression.
 class Weaver {

@@ -91,7 +91,8 @@ Term is_infinite(Weaver& w) {
 }
 Term cast(Weaver& w) {
   const Type to = w.node().out[0]->type;
-  const std::string text = to == w.type(0) ? "$0" : text_of_conversion(to, "$0");
+  const bool saturates = w.node().integer("saturate", 1) != 0;
+  const std::string text = to == w.type(0) ? "$0" : text_of_conversion(to, "$0", saturates);
   return w.step(text, to, {w.in(0)}, 2);
 }
 // Before opset 7, a list of slopes belongs to the channels.
@@ -160,16 +161,36 @@ std::string scales_refuse(const Node& node) {
   if (!is_short_real(node.in[1]->type)) return text("the scale is ", name_of(node.in[1]->type));
   return "";
 }
+// A float8 has no zero point: one that is given must be 0.
+std::string zero_refuses(const Node& node) {
+  const Value* zero = node.input(2);
+  if (!zero) return "";
+  if (!zero->constant) return "the zero point of float8 is not a constant";
+  const TensorView view = view_of(zero->constant);
+  const auto* bytes = static_cast<const uint8_t*>(view.data);
+  return std::all_of(bytes, bytes + view.bytes(), [](uint8_t b) { return (b & 0x7f) == 0; })
+             ? ""
+             : "the zero point of float8 is not 0";
+}
 std::string quantize_refuses(const Node& node) {
   const Type x = node.in[0]->type;
-  if (!is_code(node.out[0]->type)) return text("the output is ", name_of(node.out[0]->type), ", not of 8 or 16 bits");
+  if (is_float8(node.out[0]->type)) {
+    const std::string why = zero_refuses(node);
+    if (!why.empty()) return why;
+  } else if (!is_code(node.out[0]->type))
+    return text("the output is ", name_of(node.out[0]->type), ", not of 8 or 16 bits");
   if (!is_short_real(x) && x != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) return text("its input is ", name_of(x));
   if (!is_short_real(quotient_type(node))) return "its precision is not a floating-point type of up to 32 bits";
   return scales_refuse(node);
 }
 std::string dequantize_refuses(const Node& node) {
   const Type x = node.in[0]->type;
-  if (!is_code(x) && x != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) return text("its input is ", name_of(x));
+  if (is_float8(x)) {
+    const std::string why = zero_refuses(node);
+    if (!why.empty()) return why;
+  } else if (!is_code(x) && x != ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32) {
+    return text("its input is ", name_of(x));
+  }
   if (!is_short_real(node.out[0]->type)) return text("its output is ", name_of(node.out[0]->type));
   return scales_refuse(node);
 }
@@ -183,6 +204,8 @@ Term quantize(Weaver& w) {
     quotient = rounded(rounded("$0") + " / " + rounded("$1"));
   }
   std::vector<Term> arguments{x, w.in(1, Form::on_axis, axis, x)};
+  if (is_float8(type))
+    return w.step(text_of_conversion(type, quotient, w.node().integer("saturate", 1) != 0), type, arguments, 10);
   std::string zero = constant_text(type, 0);
   if (w.node().input(2)) {
     arguments.push_back(w.in(2, Form::on_axis, axis, x));
@@ -194,6 +217,11 @@ Term dequantize(Weaver& w) {
   const Term x = w.in(0);
   const int64_t axis = w.node().integer("axis", 1);
   std::vector<Term> arguments{x, w.in(1, Form::on_axis, axis, x)};
+  if (is_float8(w.type(0))) {
+    const Type to = w.node().out[0]->type;
+    return w.step(to == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT ? "$0 * $1" : text_of_conversion(to, "$0 * $1"), to,
+                  arguments, 2);
+  }
   std::string zero = constant_text(w.type(0), 0);
   if (w.node().input(2)) {
     arguments.push_back(w.in(2, Form::on_axis, axis, x));

@@ -1,4 +1,5 @@
 // The text of the kernel that runs a loop of an expression.
+#include <algorithm>
 #include <cctype>
 #include <map>
 
@@ -219,7 +220,11 @@ class Writer {
 }  // namespace
 
 std::string loop_text(const Expression& expression, const Loop& loop) {
-  return kernel_text("functions.cuh") + Writer(expression, loop).write();
+  const auto has_float8 = [](const auto& list) {
+    return std::any_of(list.begin(), list.end(), [](const auto& item) { return is_float8(item.type); });
+  };
+  const bool more = has_float8(expression.sources) || has_float8(expression.steps);
+  return kernel_text("functions.cuh") + (more ? kernel_text("floats8.cuh") : "") + Writer(expression, loop).write();
 }
 
 }  // namespace providers::cuda

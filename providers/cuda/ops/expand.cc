@@ -31,6 +31,7 @@ const Value* channels_last(Expansion& e, const Value* x, size_t rank) {
 void add_expanded(Kinds& kinds) {
   expand_quantized(kinds);
   expand_gates(kinds);
+  expand_float8(kinds);
   expand_einsum(kinds);
   add_linear_attention(kinds);
   add_fourier(kinds);

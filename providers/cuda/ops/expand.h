@@ -13,6 +13,7 @@ const Value* channels_last(Expansion& e, const Value* x, size_t rank);
 // Parts of add_expanded.
 void expand_quantized(Kinds& kinds);
 void expand_gates(Kinds& kinds);
+void expand_float8(Kinds& kinds);
 void expand_einsum(Kinds& kinds);  // after add_products
 void add_linear_attention(Kinds& kinds);
 void add_fourier(Kinds& kinds);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "float8.h"
 #include "products.h"
 
 namespace providers::cuda {
@@ -70,11 +71,30 @@ class Chain {
     }
   }
 
+  /// The product reads codes instead of its inputs.
+  void read_codes(const Float8Factors& factors) {
+    nodes_.insert(nodes_.end(), factors.makers.begin(), factors.makers.end());
+    op_->result = factors.type;
+    of_codes_ = true;
+    a_ = factors.a;
+    b_ = factors.b;
+    scale_a_ = factors.scale_a;
+    scale_b_ = factors.scale_b;
+    if (factors.exchanged_b) op_->transposed_b = !op_->transposed_b;
+    if (factors.after) {
+      op_->plain_matrices = false;
+      append(factors.after);
+    }
+  }
+
   void grow() {
-    take_transpose(a_, op_->transposed_a);
-    take_transpose(b_, op_->transposed_b);
-    take_factors_before(a_);
-    take_factors_before(b_);
+    if (!of_codes_) {
+      take_transpose(a_, op_->transposed_a);
+      take_transpose(b_, op_->transposed_b);
+      take_factors_before(a_);
+      take_factors_before(b_);
+      take_flattening();
+    }
     if (!bias_ && !addend_) take_factors_after();
     if (!addend_) take_bias();
     if (!addend_ && op_->beta == 1) take_residual();
@@ -82,10 +102,11 @@ class Chain {
   }
 
   void unite() {
-    if (nodes_.size() == 1) return;
+    if (nodes_.size() == 1 && !of_codes_) return;
     Builder& builder = fusing_.builder();
     op_->who = nodes_.front()->who();
-    op_->in = {builder.number(a_), number_of_weights(builder, a_, b_, op_->transposed_b)};
+    op_->in = {builder.number(a_),
+               of_codes_ ? number_of_codes(builder) : number_of_weights(builder, a_, b_, op_->transposed_b)};
     const auto add = [&](const Value* value, int& index) {
       if (!value) return;
       index = int(op_->in.size());
@@ -93,11 +114,22 @@ class Chain {
     };
     add(bias_, op_->bias);
     add(addend_, op_->addend);
+    if (of_codes_) {
+      op_->scale_a = int(op_->in.size());
+      op_->scale_b = op_->scale_a + 1;
+      op_->in.insert(op_->in.end(), {number_of_scale(builder, scale_a_), number_of_scale(builder, scale_b_)});
+    }
     op_->out = {builder.number(last_->out[0])};
     fusing_.unite(nodes_, std::move(op_));
   }
 
  private:
+  // Codes along k are adjacent.
+  int number_of_codes(Builder& builder) {
+    if (op_->transposed_b) return builder.number(b_);
+    op_->transposed_b = true;
+    return builder.packed(b_, "exchanged", b_->type, {b_->dims[1], b_->dims[0]}, exchanged_matrix);
+  }
   const Value* output() const { return last_->out[0]; }
   // The only reader of the result so far; null if it cannot join.
   const Node* next() const {
@@ -135,6 +167,21 @@ class Chain {
     nodes_.push_back(maker);
     operand = maker->input(0);
     transposed = !transposed;
+  }
+
+  // Two Reshapes around Gemm.
+  void take_flattening() {
+    const Node *before = a_->maker, *after = next();
+    if (!op_->plain_matrices || op_->transposed_a || addend_ || nodes_.size() > 1 || !is_here(before) || !after) return;
+    if (before->type != "Reshape" || !before->domain.empty() || !undoes(before->input(0), *before, *after)) return;
+    std::vector<const Node*> all = nodes_;
+    if (fusing_.only_reader(a_) == nodes_.front()) all.push_back(before);
+    all.push_back(after);
+    if (!fusing_.closed(all)) return;
+    nodes_ = all;
+    last_ = after;
+    a_ = before->input(0);
+    op_->plain_matrices = false;
   }
 
   // A factor of an operand is one of the product.
@@ -192,6 +239,9 @@ class Chain {
     // A gate that is multiplied next is better left to the kernel that multiplies.
     const Node* after = fusing_.only_reader(node->out[0]);
     if (activated->act != Act::relu && after && after->type == "Mul") return;
+    // So is a function that the library does not have before codes are made: one kernel does both.
+    const bool library = activated->act == Act::relu || activated->act == Act::gelu_tanh;
+    if (of_codes_ && !library && after && after->type == "QuantizeLinear") return;
     if (node->input(1)) bias_ = node->input(1);
     op_->activated = *activated;
     append(node);
@@ -215,6 +265,8 @@ class Chain {
   std::vector<const Node*> nodes_;
   const Node* last_;  // whose output is that of all
   const Value *a_ = nullptr, *b_ = nullptr, *bias_ = nullptr, *addend_ = nullptr;
+  bool of_codes_ = false;                                // the factors are codes of float8
+  const Value *scale_a_ = nullptr, *scale_b_ = nullptr;  // of codes; null: none
   std::unique_ptr<ProductOp> op_;
 };
 
@@ -233,9 +285,11 @@ void fuse_products(Fusing& f) {
   fuse_blocked_codes(f);
   fuse_siblings(f);
   fuse_nbits(f);
+  const Float8Products float8(f);
   for (const Node* node : f.nodes()) {
     if (f.taken(node) || !is_product(*node) || !is_real(node->input(0)) || !node->out[0]) continue;
     Chain chain(f, *node);
+    if (const auto factors = float8.of(node)) chain.read_codes(*factors);
     chain.grow();
     chain.unite();
   }

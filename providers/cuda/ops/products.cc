@@ -56,19 +56,22 @@ void ProductOp::emit(Emitter& e) const {
 // Adds the products, and what is added to them.
 void ProductOp::emit_spread(Emitter& e, const ProductSet& set, const Dims& dims) const {
   const Operand a = e.in(0), b = e.in(1);
-  Ending ending{alpha, beta, {}, {}, activated};
+  const Type type = result == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED ? a.type : result;
+  Ending ending{alpha, beta, {}, {}, activated, {}, {}};
+  if (scale_a >= 0 && e.has(size_t(scale_a))) ending.scale_a = e.in(size_t(scale_a));
+  if (scale_b >= 0 && e.has(size_t(scale_b))) ending.scale_b = e.in(size_t(scale_b));
   if (bias >= 0 && e.has(size_t(bias))) {
     ending.bias = e.in(size_t(bias));
     if (!is_bias(*ending.bias, dims) || dims.back() != set.product.n)
       e.fail(text("the bias has shape ", shape_text(ending.bias->dims), ", the product ", shape_text(dims)));
   }
   if (addend < 0 || !e.has(size_t(addend)) || beta == 0)
-    return emit_products(e, set, a, b, e.out(0, a.type, dims), ending);
+    return emit_products(e, set, a, b, e.out(0, type, dims), ending);
   const Operand c = e.in(size_t(addend));
   const auto whole = broadcast_dims(dims, c.dims);
   if (!whole || (plain_matrices && *whole != dims))
     e.fail(text("what is added has shape ", shape_text(c.dims), ", the product ", shape_text(dims)));
-  const Operand d = e.out(0, a.type, *whole);
+  const Operand d = e.out(0, type, *whole);
   if (d.count() == 0) return;
   if (*whole == dims && padded(c.dims, dims.size()) == dims) {
     ending.addend = c;
@@ -84,8 +87,8 @@ void ProductOp::emit_spread(Emitter& e, const ProductSet& set, const Dims& dims)
   if (*whole != dims) {
     int64_t count = 1;
     for (const int64_t extent : dims) count *= extent;
-    product = e.scratch(size_t(count) * size_of(a.type));
-    product.type = a.type;
+    product = e.scratch(size_t(count) * size_of(type));
+    product.type = type;
     product.dims = dims;
   }
   ending.activated = {};
@@ -167,7 +170,9 @@ std::vector<char> exchanged_matrix(const TensorView& view) {
   const int64_t rows = view.dims[0], columns = view.dims[1];
   std::vector<char> made(view.bytes());
   const auto* from = static_cast<const char*>(view.data);
-  if (size_of(view.type) == 2)
+  if (size_of(view.type) == 1)
+    exchange<uint8_t>(from, made.data(), rows, columns);
+  else if (size_of(view.type) == 2)
     exchange<uint16_t>(from, made.data(), rows, columns);
   else if (size_of(view.type) == 4)
     exchange<uint32_t>(from, made.data(), rows, columns);

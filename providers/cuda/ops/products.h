@@ -63,11 +63,19 @@ struct Ending {
   std::optional<Operand> bias;    ///< as many as D has columns
   std::optional<Operand> addend;  ///< of D's shape, in row-major order
   Activated activated;
+  /// Of float8, in float32: a factor of A, and one of B or one for each of its columns. They come before alpha.
+  std::optional<Operand> scale_a, scale_b;
 };
 
 /// Adds the steps of products. `d` has memory for them; an empty one needs no steps.
 void emit_products(Emitter& e, const ProductSet& set, const Operand& a, const Operand& b, const Operand& d,
                    const Ending& ending);
+/// The same by cuBLASLt alone; false if it cannot. Operands have their types.
+bool emit_library(Emitter& e, const ProductSet& set, const Operand& a, const Operand& b, const Operand& d,
+                  const Ending& ending);
+/// The same for float8; float8.cc.
+void emit_float8(Emitter& e, const ProductSet& set, const Operand& a, const Operand& b, const Operand& d,
+                 const Ending& ending);
 /// How warps share the columns of a product of few rows: columns of a warp, and warps that share them (COLUMNS and SPLIT of
 /// kernels/gemv.cu). A warp reads `chunk` elements along k at once; `wanted`: warps that keep the memory busy.
 struct Warps {
@@ -83,7 +91,9 @@ struct ProductOp : public Op {
   bool transposed_a = false, transposed_b = false, batch_first_a = false, batch_first_b = false;
   bool swapped = false;  ///< the output has its last two axes swapped
   float alpha = 1, beta = 1;
-  int bias = -1, addend = -1;  ///< indices of inputs; the addend's shape is broadcast with the product's
+  int bias = -1, addend = -1;      ///< indices of inputs; the addend's shape is broadcast with the product's
+  int scale_a = -1, scale_b = -1;  ///< the same, for factors of float8
+  Type result = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< that of A, unless given
   Activated activated;
   bool tf32 = false;
   bool plain_matrices = false;  ///< Gemm: A and B have two axes

@@ -1,6 +1,7 @@
 // How a product becomes steps: a kernel for few rows, cuBLASLt, or a plain kernel for the types that it does not have.
 #include <algorithm>
 
+#include "elementwise.h"
 #include "products.h"
 
 namespace providers::cuda {
@@ -176,7 +177,13 @@ Planned planned(Emitter& e, Product p, const Ending& ending) {
   Products& products = e.device().products();
   Planned result;
   result.inside.alpha = p.alpha = ending.alpha;
-  const bool real = is_real(p.type);
+  // The bias of float8 products has 16 bits.
+  const bool of_codes = is_float8(p.type), whole_bias = !of_codes || size_of(p.out) == 2 || !ending.bias;
+  const bool real = is_real(p.type) || (of_codes && whole_bias);
+  if (of_codes && (ending.scale_a || ending.scale_b)) {
+    const bool each = ending.scale_a && ending.scale_b && ending.scale_a->count() * ending.scale_b->count() > 1;
+    p.scales = each ? ProductScales::each : ProductScales::one;
+  }
   if (ending.addend) {
     p.beta = ending.beta;
     p.lead.c = p.lead.d;
@@ -207,14 +214,17 @@ Planned planned(Emitter& e, Product p, const Ending& ending) {
   return result;
 }
 
+}  // namespace
+
 bool emit_library(Emitter& e, const ProductSet& set, const Operand& a, const Operand& b, const Operand& d,
                   const Ending& ending) {
   const Planned made = planned(e, set.product, ending);
   if (!made.plan) return false;
   const Operand workspace = made.plan->workspace ? e.scratch(made.plan->workspace) : nothing();
   const Operand bias = made.inside.bias.value_or(nothing()), addend = made.inside.addend.value_or(nothing());
+  const Operand scale_a = ending.scale_a.value_or(nothing()), scale_b = ending.scale_b.value_or(nothing());
   std::vector<Operand> uses{a, b, d};
-  for (const Operand& more : {workspace, bias, addend})
+  for (const Operand& more : {workspace, bias, addend, scale_a, scale_b})
     if (more.buffer >= 0) uses.push_back(more);
   e.call(uses, [=, plan = made.plan, begins = set.begins](const Run& run) {
     const auto in = int64_t(size_of(plan->product.type)), out = int64_t(size_of(plan->product.out));
@@ -223,14 +233,12 @@ bool emit_library(Emitter& e, const ProductSet& set, const Operand& a, const Ope
       run.device.products().submit(
           *plan, run.stream,
           {run(a) + Address(begin.a * in), run(b) + Address(begin.b * in), c ? c + Address(begin.d * out) : 0,
-           run(d) + Address(begin.d * out), run(bias), run(workspace)});
+           run(d) + Address(begin.d * out), run(bias), run(workspace), run(scale_a), run(scale_b)});
     }
   });
   if (finishes(made.after)) emit_finish(e, d, set.product, made.after);
   return true;
 }
-
-}  // namespace
 
 // The more columns a warp has, the less often it reads x.
 Warps warps_for(int64_t n, int64_t k, int64_t chunk, int64_t wanted, int64_t most_columns) {
@@ -252,6 +260,7 @@ void emit_products(Emitter& e, const ProductSet& set, const Operand& a, const Op
                    const Ending& ending) {
   const Product& p = set.product;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  if (is_float8(a.type)) return emit_float8(e, set, a, b, d, ending);
   const bool library_type = is_real(d.type) || d.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
   if (p.k == 0 || !library_type) return emit_plain(e, set, a, b, d, ending);
   if (const auto gemv = gemv_of(set, a, b, ending)) return emit_gemv(e, *gemv, d, ending);

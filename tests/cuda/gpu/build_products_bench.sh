@@ -8,5 +8,5 @@ program=${2:-$build/products_bench}
 rm -f "$program.a"
 find "$build/CMakeFiles/retort_cuda.dir" -name '*.o' -exec ar rcs "$program.a" {} +
 c++ -std=c++20 -O2 -Wall -Wextra -I "$root/providers" -I "$root/include/retort" -o "$program" \
-  "$root/tests/cuda/gpu/products_bench.cc" "$program.a" -ldl -static-libstdc++ -static-libgcc
+  -I "$root/tests/cuda/gpu" "$root/tests/cuda/gpu/products_bench.cc" "$program.a" -ldl -static-libstdc++ -static-libgcc
 rm -f "$program.a"

@@ -1,179 +1,10 @@
 // Times matrix products on a GPU as the provider plans them, beside cuBLASLt alone: TFLOP/s and GB/s, and whether some
 // elements are right. Build it by build_products_bench.sh.
 //   products_bench [part of a case's name]
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "cuda/core/planner.h"
-#include "cuda/ops/products.h"
+#include "products_bench.h"
 
 namespace providers::cuda {
 namespace {
-
-constexpr Type kF32 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, kF16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
-               kBf16 = ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16, kU8 = ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-
-float half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const float size =
-      exponent == 0 ? std::ldexp(float(fraction), -24) : std::ldexp(float(fraction + 1024), exponent - 25);
-  return bits & 0x8000 ? -size : size;
-}
-uint16_t half_bits(float v) {  // truncated; exponents of the values here fit
-  uint32_t b = 0;
-  std::memcpy(&b, &v, 4);
-  const int exponent = int(b >> 23 & 255) - 112;
-  return uint16_t((b >> 16 & 0x8000) | (exponent <= 0 ? 0 : uint32_t(exponent) << 10 | (b >> 13 & 1023)));
-}
-
-/// A tensor of random numbers, on the host and in several copies on the device, so that repeated products read memory.
-class Tensor {
- public:
-  Tensor(Device& device, Type type, Dims dims, int copies, float size) : type_(type), dims_(std::move(dims)) {
-    size_t count = 1;
-    for (const int64_t d : dims_) count *= size_t(d);
-    host_.resize(count * size_of(type));
-    std::minstd_rand random{unsigned(count)};
-    const size_t drawn = std::min<size_t>(count, 1000003);  // then they repeat
-    for (size_t i = 0; i < drawn; ++i) {
-      const auto number = unsigned(random());
-      set(i, type == kU8 ? 0 : size * (float(number % 2001) / 1000 - 1), number);
-    }
-    for (size_t at = drawn * size_of(type); at < host_.size(); at += drawn * size_of(type))
-      std::memcpy(&host_[at], host_.data(), std::min(drawn * size_of(type), host_.size() - at));
-    for (int i = 0; i < copies; ++i) blocks_.emplace_back(device, host_.size());
-    for (const Block& block : blocks_)
-      check(driver().copy_to_device(block.address(), host_.data(), host_.size(), nullptr), "copying");
-    check(driver().context_synchronize(), "waiting");
-  }
-  Type type() const { return type_; }
-  const Dims& dims() const { return dims_; }
-  size_t bytes() const { return host_.size(); }
-  Address at(size_t copy) const { return blocks_[copy % blocks_.size()].address(); }
-  uint8_t byte(size_t i) const { return host_[i]; }
-  double value(size_t i) const {
-    if (type_ == kF32) {
-      float v = 0;
-      std::memcpy(&v, &host_[4 * i], 4);
-      return v;
-    }
-    uint16_t bits = 0;
-    std::memcpy(&bits, &host_[2 * i], 2);
-    if (type_ == kF16) return half_value(bits);
-    const uint32_t wide = uint32_t(bits) << 16;
-    float v = 0;
-    std::memcpy(&v, &wide, 4);
-    return v;
-  }
-  void download() {
-    check(driver().copy_to_host(host_.data(), blocks_[0].address(), host_.size(), nullptr), "copying");
-    check(driver().context_synchronize(), "waiting");
-  }
-
- private:
-  void set(size_t i, float v, unsigned random) {
-    if (type_ == kU8) host_[i] = uint8_t(random >> 5);
-    if (type_ == kF32) std::memcpy(&host_[4 * i], &v, 4);
-    uint32_t wide = 0;
-    std::memcpy(&wide, &v, 4);
-    const uint16_t bits = type_ == kF16 ? half_bits(v) : uint16_t(wide >> 16);
-    if (type_ == kF16 || type_ == kBf16) std::memcpy(&host_[2 * i], &bits, 2);
-  }
-  Type type_;
-  Dims dims_;
-  std::vector<uint8_t> host_;
-  std::vector<Block> blocks_;
-};
-
-class Bench {
- public:
-  explicit Bench(std::string only) : device_(Device::get(0)), only_(std::move(only)) {
-    device_.enter();
-    check(driver().stream_create(&stream_, kStreamNonBlocking), "creating a stream");
-    check(driver().event_create(&begin_, 0), "creating an event");
-    check(driver().event_create(&end_, 0), "creating an event");
-  }
-  bool wants(const std::string& name) const { return name.find(only_) != std::string::npos; }
-  Device& device() { return device_; }
-  CUstream stream() { return stream_; }
-
-  /// Milliseconds of one of `count` submissions, as a graph.
-  double time(int count, const std::function<void(int)>& submit) {
-    submit(0);
-    check(driver().stream_synchronize(stream_), "waiting");
-    CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
-    check(driver().capture_begin(stream_, kCaptureThreadLocal), "capturing");
-    for (int i = 0; i < count; ++i) submit(i);
-    check(driver().capture_end(stream_, &graph), "capturing");
-    check(driver().graph_instantiate(&exec, graph, 0), "instantiating");
-    float least = 1e30f;
-    for (int i = 0; i < 4; ++i) {
-      check(driver().event_record(begin_, stream_), "recording");
-      check(driver().graph_launch(exec, stream_), "launching");
-      check(driver().event_record(end_, stream_), "recording");
-      check(driver().event_synchronize(end_), "waiting");
-      float took = 0;
-      check(driver().event_elapsed(&took, begin_, end_), "reading the time");
-      if (i) least = std::min(least, took);
-    }
-    driver().graph_exec_destroy(exec);
-    driver().graph_destroy(graph);
-    return double(least) / count;
-  }
-
-  /// An operator with these inputs, of which `y` is the output. Milliseconds.
-  double run(std::unique_ptr<Op> op, const std::vector<const Tensor*>& inputs, Tensor& y, int copies) {
-    Program program;
-    std::vector<Operand> operands;
-    op->who = "bench";
-    for (const Tensor* t : inputs) {
-      op->in.push_back(t ? int(program.values.size()) : -1);
-      if (!t) continue;
-      program.values.push_back({});
-      program.values.back().input = int(operands.size());
-      Operand o;
-      o.type = t->type();
-      o.dims = t->dims();
-      operands.push_back(o);
-    }
-    op->out = {int(program.values.size())};
-    program.values.push_back({});
-    program.values.back().output = 0;
-    program.inputs = operands.size();
-    program.outputs = 1;
-    program.ops.push_back(std::move(op));
-    PlanState state(program, device_, stream_);
-    const auto plan = state.make(operands);
-    return time(copies, [&](int i) {
-      std::vector<Address> at;
-      for (const Tensor* t : inputs)
-        if (t) at.push_back(t->at(size_t(i)));
-      plan->submit(device_, stream_, at, {y.at(0)});
-    });
-  }
-
-  /// cuBLASLt alone; negative if it has no algorithm.
-  double library(const Product& p, const Tensor& a, const Tensor& b, const Tensor& y, int copies) {
-    const auto plan = device_.products().plan(p);
-    if (!plan) return -1;
-    const Block workspace(device_, std::max<size_t>(plan->workspace, 256));
-    return time(copies, [&](int i) {
-      device_.products().submit(*plan, stream_, {a.at(0), b.at(size_t(i)), 0, y.at(0), 0, workspace.address()});
-    });
-  }
-
- private:
-  Device& device_;
-  std::string only_;
-  CUstream stream_ = nullptr;
-  CUevent begin_ = nullptr, end_ = nullptr;
-};
 
 // Enough copies of the weights that the cache does not hold them all.
 int copies_for(size_t bytes) { return int(std::clamp<size_t>((size_t(256) << 20) / bytes, 4, 64)); }
@@ -276,6 +107,73 @@ void coded(Bench& bench, const Coded& c) {
          double(a.bytes() + codes.bytes() + scales.bytes() + y.bytes()), worst);
 }
 
+struct Float8 {
+  Type out;
+  int64_t m, k, n;
+  bool channels = false, ending = false;
+};
+
+double float8_error(const Float8& f, const std::vector<const Tensor*>& in, Tensor& y) {
+  y.download();
+  std::minstd_rand random(3);
+  double worst = 0, size = 1e-30;
+  for (int i = 0; i < 200; ++i) {
+    const auto row = int64_t(random()) % f.m, column = int64_t(random()) % f.n;
+    double sum = 0;
+    for (int64_t k = 0; k < f.k; ++k)
+      sum += in[0]->value(size_t(row * f.k + k)) * in[1]->value(size_t(column * f.k + k));
+    sum *= in[2]->value(0) * in[3]->value(f.channels ? size_t(column) : 0);
+    if (f.ending) sum = std::max(sum + in[4]->value(size_t(column)), 0.0);
+    const double got = y.value(size_t(row * f.n + column));
+    worst = std::isfinite(got) ? std::max(worst, std::abs(got - sum)) : 1e9;
+    size = std::max(size, std::abs(sum));
+  }
+  return worst / size;
+}
+
+void float8(Bench& bench, const Float8& f) {
+  const std::string name = text("float8 ", f.m, "x", f.k, "x", f.n, " to ", name_of(f.out),
+                                f.channels ? " channels" : "", f.ending ? " bias relu" : "");
+  if (!bench.wants(name)) return;
+  const int copies = f.m > 64 ? 4 : copies_for(size_t(f.k * f.n));
+  const float size = 1 / std::sqrt(float(f.k));
+  const Tensor a(bench.device(), kE4m3, {f.m, f.k}, 1, 1), b(bench.device(), kE4m3, {f.n, f.k}, copies, 1);
+  const Tensor scale_a(bench.device(), kF32, {1}, 1, 4 * size), bias(bench.device(), f.out, {f.n}, 1, 1);
+  const Tensor scale_b(bench.device(), kF32, {f.channels ? f.n : 1}, 1, 1);
+  Tensor y(bench.device(), f.out, {f.m, f.n}, 1, 0);
+  auto op = std::make_unique<ProductOp>();
+  op->transposed_b = true;
+  op->result = f.out;
+  op->scale_a = 2;
+  op->scale_b = 3;
+  std::vector<const Tensor*> inputs{&a, &b, &scale_a, &scale_b};
+  if (f.ending) {
+    op->bias = 4;
+    op->activated.act = Act::relu;
+    inputs.push_back(&bias);
+  }
+  const double ms = bench.run(std::move(op), inputs, y, copies);
+  report(name, ms, 0, 2.0 * double(f.m) * double(f.k) * double(f.n), double(a.bytes() + b.bytes() + y.bytes()),
+         float8_error(f, inputs, y));
+}
+
+void float8_all(Bench& bench) {
+  for (const auto& [m, k, n] : {std::array<int64_t, 3>{8192, 8192, 8192},
+                                {1024, 768, 3072},
+                                {1024, 3072, 768},
+                                {4096, 4096, 11008},
+                                {128, 768, 3072},
+                                {16, 4096, 11008},
+                                {1, 4096, 11008}}) {
+    dense(bench, {"bf16", m, k, n, true, false});
+    for (const Type out : {kBf16, kF16, kF32}) float8(bench, {out, m, k, n});
+    float8(bench, {kBf16, m, k, n, true});
+    float8(bench, {kBf16, m, k, n, false, true});
+    float8(bench, {kF32, m, k, n, false, true});
+    float8(bench, {kF16, m, k, n, true, true});
+  }
+}
+
 void integers(Bench& bench, int64_t m, int64_t k, int64_t n) {
   const std::string name = text("int8 ", m, "x", k, "x", n);
   if (!bench.wants(name)) return;
@@ -372,6 +270,7 @@ void all(Bench& bench) {
   }
   dense(bench, {"f16", 2048, 4096, 11008, false, false});
   dense(bench, {"bf16", 8192, 8192, 8192, true, false});
+  float8_all(bench);
   coded_all(bench);
   integers(bench, 128, 768, 3072);
   integers(bench, 4096, 4096, 4096);

@@ -13,6 +13,7 @@ namespace {
 
 enum Status { kOk = 0, kInvalid = 7, kFailed = 13, kUnsupported = 15 };
 enum Compute { kCompute16 = 64, kCompute32 = 68, kCompute64 = 70, kComputeInteger = 72, kComputeTf32 = 77 };
+enum Type { kE4m3 = 28, kE5m2 = 29 };
 constexpr uint64_t kMagic = 0x736f667462ull;
 constexpr size_t kWorkspace = 256;  // asked for, so that a caller that forgets it is found
 
@@ -31,6 +32,8 @@ struct Desc {
   const void* bias = nullptr;
   int32_t bias_type = -1;
   int64_t bias_stride = 0;  // from the bias of a product of the batch to the next
+  const void *scale_a = nullptr, *scale_b = nullptr, *scale_d = nullptr;
+  int32_t mode_a = 0, mode_b = 0;  // 0: one scale, 3: one for each row of op(A) or column of op(B)
 };
 
 struct Preference {
@@ -63,6 +66,10 @@ Number number(int type) {
       return Number::i32;
     case 14:
       return Number::bf16;
+    case kE4m3:
+      return Number::e4m3;
+    case kE5m2:
+      return Number::e5m2;
     default:
       return Number::none;
   }
@@ -87,7 +94,13 @@ struct Matrix {
   bool swapped;
 };
 
+bool is_float8(int type) { return type == kE4m3 || type == kE5m2; }
+bool is_half(int type) { return type == 2 || type == 14; }
+
 bool types_fit(const Desc& desc, int a, int b, int d) {
+  if (is_float8(a) && is_float8(b))
+    return desc.compute == kCompute32 && desc.scale == 0 && (a == kE4m3 || b == kE4m3) &&
+           (is_half(d) || d == 0 || d == kE4m3);
   if (a != b) return false;
   switch (desc.compute) {
     case kCompute32:
@@ -105,17 +118,34 @@ bool types_fit(const Desc& desc, int a, int b, int d) {
 
 bool leading_fits(const Layout& l) { return l.leading >= int64_t(l.order == 0 ? l.rows : l.columns); }
 
+bool is_aligned(const Layout& l) { return l.leading * int64_t(bytes_of(number(l.type))) % 16 == 0; }
+
+/// What products of float8 need besides their types.
+bool float8_fits(const Desc& desc, const Layout& a, const Layout& b, const Layout& c, const Layout& d) {
+  if (SoftwareCudaArchitecture() < 89 || !desc.transpose_a || desc.transpose_b) return false;
+  if (a.rows % 16 || !is_aligned(a) || !is_aligned(b) || !is_aligned(d)) return false;
+  if (d.batch > 1 && (a.stride % 16 || b.stride % 16)) return false;
+  // cuBLASLt takes any bias of a float32 result for bfloat16.
+  if ((desc.epilogue & 4) && (c.type == 0 || (desc.bias_type < 0 ? d.type : desc.bias_type) != c.type)) return false;
+  if (d.type == kE4m3 ? !is_half(c.type) || desc.mode_a : desc.scale_d != nullptr) return false;
+  const bool each = desc.mode_a == 3 || desc.mode_b == 3;
+  return !each || (desc.mode_a == desc.mode_b && desc.scale_a && desc.scale_b && SoftwareCudaArchitecture() == 90);
+}
+
 /// Whether there is an algorithm; kInvalid for operands that do not fit together.
 Status examine(const Desc& desc, const Layout& a, const Layout& b, const Layout& c, const Layout& d) {
   const Matrix ma(a, desc.transpose_a), mb(b, desc.transpose_b);
   if (ma.columns() != mb.rows() || ma.rows() != d.rows || mb.columns() != d.columns) return kInvalid;
-  if (c.rows != d.rows || c.columns != d.columns || c.type != d.type || c.order != d.order) return kInvalid;
+  if (c.rows != d.rows || c.columns != d.columns || (c.type != d.type && d.type != kE4m3) || c.order != d.order)
+    return kInvalid;
   for (const Layout* l : {&a, &b, &c, &d})
     if (!leading_fits(*l) || l->batch != d.batch || !l->rows || !l->columns) return kInvalid;
   if (!types_fit(desc, a.type, b.type, d.type)) return kUnsupported;
   const uint32_t known = 1 | 2 | 4 | 32;
   if (desc.epilogue & ~known || ((desc.epilogue & 2) && (desc.epilogue & 32))) return kUnsupported;
   if (desc.epilogue != 1 && (a.type == 1 || a.type == 3)) return kUnsupported;
+  if (is_float8(a.type)) return float8_fits(desc, a, b, c, d) ? kOk : kUnsupported;
+  if (desc.scale_a || desc.scale_b || desc.scale_d || desc.mode_a || desc.mode_b) return kUnsupported;
   if ((desc.epilogue & 4) && desc.bias_type >= 0 && desc.bias_type != d.type) return kUnsupported;
   if (a.type == 3) {
     // Products of bytes read words of four along k.
@@ -142,6 +172,7 @@ struct Product {
   template <typename T>
   std::vector<T> rows(const Layout& layout, int transposed, bool by_column, const void* data, int64_t batch) const;
   double finish(double v, int64_t row, int64_t batch) const;
+  double scale(int64_t row, int64_t column) const;
 };
 
 const char* matrix(const Layout& l, const void* data, int64_t batch) {
@@ -168,10 +199,15 @@ std::vector<T> Product::rows(const Layout& layout, int transposed, bool by_colum
 }
 
 double Product::finish(double v, int64_t row, int64_t batch) const {
-  if (desc.epilogue & 4) v += load(number(d.type), desc.bias, row + batch * desc.bias_stride);
+  if (desc.epilogue & 4) v += load(number(c.type), desc.bias, row + batch * desc.bias_stride);
   if (desc.epilogue & 2) v = v > 0 || v != v ? v : 0;
   if (desc.epilogue & 32) v = 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
   return v;
+}
+
+double Product::scale(int64_t row, int64_t column) const {
+  const double first = desc.scale_a ? load(Number::f32, desc.scale_a, desc.mode_a ? row : 0) : 1;
+  return first * (desc.scale_b ? load(Number::f32, desc.scale_b, desc.mode_b ? column : 0) : 1);
 }
 
 template <typename T>
@@ -183,9 +219,11 @@ void Product::multiply(int64_t batch) const {
   void* const target = const_cast<char*>(matrix(d, at_d, batch));
   for (int64_t column = 0; column < n; ++column) {
     for (int64_t row = 0; row < m; ++row) {
-      double v = alpha * double(dot(&left[size_t(row * k)], &right[size_t(column * k)], k));
+      double v = alpha * scale(row, column) * double(dot(&left[size_t(row * k)], &right[size_t(column * k)], k));
       if (beta != 0) v += beta * load(number(c.type), source, Matrix(c, 0).at(row, column));
-      store(number(d.type), target, Matrix(d, 0).at(row, column), finish(v, row, batch));
+      v = finish(v, row, batch);
+      if (desc.scale_d) v *= load(Number::f32, desc.scale_d, 0);
+      store(number(d.type), target, Matrix(d, 0).at(row, column), v);
     }
   }
 }
@@ -250,8 +288,18 @@ EXPORT int cublasLtMatmulDescSetAttribute(Desc* desc, int attribute, const void*
       return put(desc->bias);
     case 10:
       return put(desc->bias_stride);
+    case 17:
+      return put(desc->scale_a);
+    case 18:
+      return put(desc->scale_b);
+    case 20:
+      return put(desc->scale_d);
     case 26:
       return put(desc->bias_type);
+    case 31:
+      return put(desc->mode_a);
+    case 32:
+      return put(desc->mode_b);
     default:
       return kInvalid;
   }
@@ -317,6 +365,7 @@ EXPORT int cublasLtMatmul(void* handle, const Desc* desc, const void* alpha, con
                           void* stream) {
   if (!handle || !desc || !alpha || !beta || !la || !lb || !lc || !ld || !a || !b || !d) return kInvalid;
   if (const Status status = examine(*desc, *la, *lb, *lc, *ld)) return status;
+  if (c == d && lc->type != ld->type) return kInvalid;
   if (algorithm) {
     if (algorithm->magic != kMagic) return kInvalid;
     if (algorithm->workspace > workspace_bytes || (algorithm->workspace && !workspace)) return kInvalid;
@@ -326,6 +375,9 @@ EXPORT int cublasLtMatmul(void* handle, const Desc* desc, const void* alpha, con
                                              algorithm && algorithm->workspace ? behind(workspace) : nullptr,
                                              scalar(*desc, alpha), scalar(*desc, beta)});
   if (p->beta != 0 && !c) return kInvalid;
+  if (desc->scale_a) p->desc.scale_a = behind(desc->scale_a);
+  if (desc->scale_d) p->desc.scale_d = behind(desc->scale_d);
+  if (desc->scale_b) p->desc.scale_b = behind(desc->scale_b);
   if (desc->epilogue & 4) {
     if (!desc->bias) return kInvalid;
     p->desc.bias = behind(desc->bias);

@@ -269,6 +269,8 @@ EXPORT unsigned long long SoftwareCudaBehind(unsigned long long address) {
   return m ? m->behind(address) : address;
 }
 
+EXPORT int SoftwareCudaArchitecture() { return architecture(); }
+
 EXPORT int SoftwareCudaSubmit(void* stream, void (*work)(void*), void* data, void (*drop)(void*)) {
   const std::shared_ptr<void> kept(data, drop);
   NEED_DEVICE(device);

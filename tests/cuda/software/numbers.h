@@ -7,7 +7,7 @@
 
 namespace software_cuda {
 
-enum class Number { f32, f64, f16, bf16, i8, u8, i32, none };
+enum class Number { f32, f64, f16, bf16, e4m3, e5m2, i8, u8, i32, none };
 
 inline size_t bytes_of(Number n) {
   switch (n) {
@@ -16,6 +16,8 @@ inline size_t bytes_of(Number n) {
     case Number::f16:
     case Number::bf16:
       return 2;
+    case Number::e4m3:
+    case Number::e5m2:
     case Number::i8:
     case Number::u8:
       return 1;
@@ -58,6 +60,24 @@ inline uint16_t to_bfloat(float v) {
   return uint16_t((b + 0x7fffu + (b >> 16 & 1u)) >> 16);
 }
 
+inline float from_e4m3(uint8_t v) {
+  const int e = v >> 3 & 15, m = v & 7;
+  if (e == 15 && m == 7) return NAN;
+  const float size = e ? std::ldexp(float(8 + m), e - 10) : std::ldexp(float(m), -9);
+  return v & 0x80 ? -size : size;
+}
+/// Too large numbers become the greatest one.
+inline uint8_t to_e4m3(float v) {
+  const auto sign = uint8_t(std::signbit(v) ? 0x80 : 0);
+  if (v != v) return uint8_t(sign | 0x7f);
+  const float size = std::fabs(v);
+  if (size >= 448) return uint8_t(sign | 0x7e);
+  if (size < 0x1p-6f) return uint8_t(sign | int(std::nearbyint(size * 512)));
+  const int e = std::ilogb(size), units = int(std::nearbyint(std::ldexp(size, 3 - e)));  // 8 to 16
+  return uint8_t(sign | (((e + 7) << 3) + units - 8));
+}
+inline float from_e5m2(uint8_t v) { return from_half(uint16_t(v << 8)); }
+
 /// A float with 10 bits of mantissa.
 inline float round_tf32(float v) {
   const uint32_t b = bits_of(v);
@@ -76,6 +96,10 @@ inline double load(Number n, const void* data, int64_t i) {
       return from_half(static_cast<const uint16_t*>(data)[i]);
     case Number::bf16:
       return from_bits(uint32_t(static_cast<const uint16_t*>(data)[i]) << 16);
+    case Number::e4m3:
+      return from_e4m3(static_cast<const uint8_t*>(data)[i]);
+    case Number::e5m2:
+      return from_e5m2(static_cast<const uint8_t*>(data)[i]);
     case Number::i8:
       return static_cast<const int8_t*>(data)[i];
     case Number::u8:
@@ -98,6 +122,9 @@ inline void store(Number n, void* data, int64_t i, double v) {
       break;
     case Number::bf16:
       static_cast<uint16_t*>(data)[i] = to_bfloat(float(v));
+      break;
+    case Number::e4m3:
+      static_cast<uint8_t*>(data)[i] = to_e4m3(float(v));
       break;
     case Number::i8:
       static_cast<int8_t*>(data)[i] = int8_t(v);

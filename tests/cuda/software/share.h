@@ -5,6 +5,8 @@
 extern "C" {
 /// The place of the bytes of a device address; host addresses stay.
 unsigned long long SoftwareCudaBehind(unsigned long long address);
+/// Of the devices: 90 for compute capability 9.0.
+int SoftwareCudaArchitecture();
 /// Adds work to a stream of the current context, or to its capture. `drop` destroys `data` when the work cannot come
 /// any more. Returns a code of the driver.
 int SoftwareCudaSubmit(void* stream, void (*work)(void*), void* data, void (*drop)(void*));
