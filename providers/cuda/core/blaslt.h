@@ -32,8 +32,8 @@ constexpr int kLtCompute32F = 68, kLtCompute64F = 70, kLtCompute32I = 72, kLtCom
 constexpr int kLtPlain = 0, kLtTransposed = 1;
 // cublasLtMatmulDescAttributes_t
 constexpr int kLtDescTransposeA = 3, kLtDescTransposeB = 4, kLtDescEpilogue = 7, kLtDescBias = 8,
-              kLtDescBiasStride = 10, kLtDescScaleA = 17, kLtDescScaleB = 18, kLtDescScaleModeA = 31,
-              kLtDescScaleModeB = 32;
+              kLtDescBiasStride = 10, kLtDescScaleA = 17, kLtDescScaleB = 18, kLtDescScaleD = 20, kLtDescBiasType = 26,
+              kLtDescScaleModeA = 31, kLtDescScaleModeB = 32;
 // cublasLtMatmulMatrixScale_t: a number for each row of op(A), and one for each column of op(B)
 constexpr int kLtScaleVectors = 3;
 // cublasLtMatrixLayoutAttribute_t

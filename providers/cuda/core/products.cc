@@ -57,6 +57,10 @@ ONNXTensorElementDataType type_of_b(const Product& p) {
   return p.type_b == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED ? p.type : p.type_b;
 }
 
+ONNXTensorElementDataType type_of_c(const Product& p) {
+  return p.wide == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED ? p.out : p.wide;
+}
+
 // alpha or beta in the type that cuBLASLt wants.
 struct Scalar {
   union {
@@ -103,15 +107,16 @@ size_t elements(int64_t rows, int64_t columns, int64_t lead, int64_t stride, int
 
 // In cuBLASLt's order the operands change places: Dᵀ = Bᵀ · Aᵀ.
 struct ProductPlan::State {
-  explicit State(const Product& p) : alpha(p, p.alpha), beta(p, p.beta) {
+  explicit State(const Product& p) : alpha(p, p.alpha), beta(p, p.beta), in_place(p.out == type_of_c(p)) {
     const Numbers numbers = numbers_of(p);
     const int in = lt_type(p.type), in_b = lt_type(type_of_b(p)), out = lt_type(p.out);
     a = layout_of({in, p.transposed_a ? p.k : p.m, p.transposed_a ? p.m : p.k, p.lead.a, p.stride.a}, p.batch);
     b = layout_of({in_b, p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b}, p.batch);
     d = layout_of({out, p.m, p.n, p.lead.d, p.stride.d}, p.batch);
     const bool separate = p.beta != 0;
-    c = separate ? layout_of({out, p.m, p.n, p.lead.c, p.stride.c}, p.batch)
-                 : layout_of({out, p.m, p.n, p.lead.d, p.stride.d}, p.batch);
+    const int wide = lt_type(type_of_c(p));
+    c = separate ? layout_of({wide, p.m, p.n, p.lead.c, p.stride.c}, p.batch)
+                 : layout_of({wide, p.m, p.n, p.lead.d, p.stride.d}, p.batch);
     check_lt(blaslt().desc_create(&desc, numbers.compute, numbers.scale), "cublasLtMatmulDescCreate");
     set(kLtDescTransposeA, p.transposed_b ? kLtTransposed : kLtPlain);
     set(kLtDescTransposeB, p.transposed_a ? kLtTransposed : kLtPlain);
@@ -119,7 +124,9 @@ struct ProductPlan::State {
     if (p.bias) set_bias(256);    // not null: algorithms are proposed for a bias that is there
     if (p.bias && p.stride_bias)  // without this attribute, the caller adds the bias
       supported = blaslt().desc_set(desc, kLtDescBiasStride, &p.stride_bias, sizeof p.stride_bias) == 0;
+    if (p.bias && wide != out) set(kLtDescBiasType, wide);
     if (p.scales != ProductScales::none) set_scales(256, 256);
+    if (wide != out) set_pointer(kLtDescScaleD, 256);
     if (p.scales == ProductScales::each)  // cuBLASLt 12.9 and newer
       for (const int mode : {kLtDescScaleModeA, kLtDescScaleModeB})
         supported = supported && blaslt().desc_set(desc, mode, &kLtScaleVectors, sizeof kLtScaleVectors) == 0;
@@ -135,11 +142,14 @@ struct ProductPlan::State {
     check_lt(blaslt().desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
   }
   void set_bias(Address address) { set_pointer(kLtDescBias, address); }
-  static bool has_pointers(const Product& p) { return p.bias || p.scales != ProductScales::none; }
+  static bool has_pointers(const Product& p) {
+    return p.bias || p.scales != ProductScales::none || p.out != type_of_c(p);
+  }
   // Sets the addresses that are not among the arguments of a call.
   void point(const Product& p, const ProductAddresses& at) {
     if (p.bias) set_bias(at.bias);
     if (p.scales != ProductScales::none) set_scales(at.scales_a, at.scales_b);
+    if (p.out != type_of_c(p)) set_pointer(kLtDescScaleD, at.scale_d);
   }
   void set_scales(Address of_a, Address of_b) {
     set_pointer(kLtDescScaleA, of_b);
@@ -168,7 +178,7 @@ struct ProductPlan::State {
   }
   LtStatus run(LtHandle handle, const LtAlgorithm& algorithm, CUstream stream, const ProductAddresses& at,
                size_t workspace) const {
-    const Address source = at.c ? at.c : at.d;
+    const Address source = at.c || !in_place ? at.c : at.d;
     return blaslt().multiply(handle, desc, &alpha, pointer(at.b), b, pointer(at.a), a, &beta, pointer(source), c,
                              const_cast<void*>(pointer(at.d)), d, &algorithm,
                              const_cast<void*>(pointer(workspace ? at.workspace : 0)), workspace, stream);
@@ -178,6 +188,7 @@ struct ProductPlan::State {
   LtDesc desc = nullptr;
   Scalar alpha, beta;
   LtAlgorithm algorithm{};
+  bool in_place;  // without a C, D is in its place; null where their types differ
   bool supported = true;
   std::mutex mutex;                  // of the addresses in `desc`, and of `odd`
   std::map<uint32_t, LtResult> odd;  // by alignment in bytes: for addresses that 16 does not divide
@@ -196,14 +207,15 @@ class Trial {
     const size_t b = size_of(type_of_b(p)) *
                      elements(p.transposed_b ? p.n : p.k, p.transposed_b ? p.k : p.n, p.lead.b, p.stride.b, p.batch);
     const size_t d = out * elements(p.m, p.n, p.lead.d, p.stride.d, p.batch);
-    const size_t c = p.beta != 0 ? out * elements(p.m, p.n, p.lead.c, p.stride.c, p.batch) : 0;
+    const size_t wide = size_of(type_of_c(p));
+    const size_t c = p.beta != 0 ? wide * elements(p.m, p.n, p.lead.c, p.stride.c, p.batch) : 0;
     if (a + b + c + d > std::min(kMostMeasuredBytes, device.available_bytes() / 2)) return;
     check(driver().stream_create(&stream_, kStreamNonBlocking), "creating a stream");
     check(driver().event_create(&begin_, 0), "creating an event");
     check(driver().event_create(&end_, 0), "creating an event");
     const size_t scales = p.scales == ProductScales::each ? size_t(std::max(p.m, p.n)) * 4 : 0;
     for (const size_t bytes :
-         {a, b, c, d, p.bias ? size_t(p.n + p.stride_bias * (p.batch - 1)) * out : 0, workspace, scales})
+         {a, b, c, d, p.bias ? size_t(p.n + p.stride_bias * (p.batch - 1)) * wide : 0, workspace, scales})
       blocks_.emplace_back(device, std::max<size_t>(bytes, 256));
     for (const Block& block : blocks_)  // small positive numbers in each type
       check(driver().fill_bytes(block.address(), 0x3c, block.bytes(), stream_), "filling memory");
@@ -213,6 +225,7 @@ class Trial {
            blocks_[3].address(),
            p.bias ? blocks_[4].address() : 0,
            blocks_[5].address(),
+           blocks_[6].address(),
            blocks_[6].address(),
            blocks_[6].address()};
     ready_ = true;

@@ -30,12 +30,14 @@ struct Steps {
 /// D = activation(alpha · A · B + beta · C + bias), for matrices in row-major order: A is m × k, B k × n, C and D m × n,
 /// and the bias has n elements of D's type, which are added to each row. Strides and leading dimensions count elements.
 /// A product of float8 (compute capability 8.9 or newer) has transposed_b alone, and rows of A, B and D that are whole
-/// multiples of 16 bytes, and a D that is no float8; one of A and B at most is float8e5m2. A bias has 16 bits.
+/// multiples of 16 bytes; one of A and B at most is float8e5m2. A bias has 16 bits.
 struct Product {
   ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;    ///< of A and B
   ONNXTensorElementDataType type_b = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< of B, if it is another float8
   ONNXTensorElementDataType out = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;     ///< of C and D; int32 for int8
-  bool tf32 = false;  ///< float32 may be rounded to 10 bits of mantissa
+  ONNXTensorElementDataType wide =
+      ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< of C and the bias, if D is float8e4m3fn
+  bool tf32 = false;                            ///< float32 may be rounded to 10 bits of mantissa
   int64_t m = 0, n = 0, k = 0;
   bool transposed_a = false;  ///< A is stored as k × m
   bool transposed_b = false;  ///< B is stored as n × k
@@ -50,8 +52,8 @@ struct Product {
 
   auto key() const {
     return std::make_tuple(
-        std::make_tuple(int(type), int(type_b), int(out), tf32, m, n, k, transposed_a, transposed_b, batch), lead.key(),
-        stride.key(), std::make_tuple(alpha, beta, bias, stride_bias, int(activation), int(scales)));
+        std::make_tuple(int(type), int(type_b), int(out), int(wide), tf32, m, n, k, transposed_a, transposed_b, batch),
+        lead.key(), stride.key(), std::make_tuple(alpha, beta, bias, stride_bias, int(activation), int(scales)));
   }
   bool operator<(const Product& other) const { return key() < other.key(); }
   double operations() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
@@ -61,6 +63,7 @@ struct ProductAddresses {
   Address a = 0, b = 0, c = 0, d = 0, bias = 0;
   Address workspace = 0;               ///< ProductPlan::workspace bytes
   Address scales_a = 0, scales_b = 0;  ///< if the product has scales; 0: 1
+  Address scale_d = 0;                 ///< of a D that is float8: a float32 by which results are multiplied last
 };
 
 /// How a product is made. Immutable for its users; thread-safe.

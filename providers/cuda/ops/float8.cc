@@ -101,6 +101,24 @@ bool undoes(const Value* x, const Node& before, const Node& after) {
   return same && flat->dims[1] == x->dims.back() && std::count(x->dims.begin(), x->dims.end(), -1) <= 1;
 }
 
+int number_of_inverse(Builder& builder, const Value* scale) {
+  return builder.packed(scale, "inverse in float32", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, scale->dims,
+                        [](const TensorView& view) {
+                          std::vector<char> made = in_float32(view);
+                          auto* const numbers = reinterpret_cast<float*>(made.data());
+                          for (size_t i = 0; i < view.count(); ++i) numbers[i] = 1 / numbers[i];
+                          return made;
+                        });
+}
+
+bool makes_codes(const Node& quantize, Type from) {
+  const Value *const scale = quantize.input(1), *const codes = quantize.out[0];
+  return quantize.domain.empty() && quantize.type == "QuantizeLinear" && codes &&
+         codes->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN && size_of(from) == 2 && has_one(scale) &&
+         scale->constant && is_scale_type(scale->type) && quantize.integer("saturate", 1) != 0 &&
+         quantize.integer("block_size", 0) == 0;
+}
+
 int number_of_scale(Builder& builder, const Value* scale) {
   if (!scale) return -1;
   if (!scale->constant || scale->type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return builder.number(scale);
@@ -114,17 +132,27 @@ void emit_float8(Emitter& e, const ProductSet& set, const Operand& a, const Oper
   p.type = a.type;
   if (b.type != a.type) p.type_b = b.type;
   p.out = d.type;
+  const bool to_codes = is_float8(d.type);
+  if (to_codes) p.wide = ending.wide;
   Ending scaled = ending;
   const bool whole = p.k % kWhole == 0 && p.n * int64_t(size_of(p.out)) % kWhole == 0;
   if (whole && p.transposed_b && !p.transposed_a && spread_scale(e, p, scaled) &&
       emit_library(e, typed, a, b, d, scaled))
     return;
   // The numbers that the codes stand for, as the model has them.
+  const Type type = to_codes ? ending.wide : d.type;
   scaled = ending;
-  scaled.scale_a = scaled.scale_b = std::nullopt;
-  const Operand left = numbers_of(e, a, 0, ending.scale_a, d.type);
-  const Operand right = numbers_of(e, b, p.k, ending.scale_b, d.type);
-  emit_products(e, set, left, right, d, scaled);
+  scaled.scale_a = scaled.scale_b = scaled.scale_d = std::nullopt;
+  const Operand left = numbers_of(e, a, 0, ending.scale_a, type);
+  const Operand right = numbers_of(e, b, p.k, ending.scale_b, type);
+  if (!to_codes) return emit_products(e, set, left, right, d, scaled);
+  Operand sums = e.scratch(d.count() * size_of(type));
+  sums.type = type;
+  sums.dims = d.dims;
+  emit_products(e, set, left, right, sums, scaled);
+  const Defines defines{{"CODE", kernel_type(d.type)}, {"NUMBER", kernel_type(type)}};
+  e.launch(e.kernel("floats8.cu", "floats8_codes", defines), flat_grid(d.count()),
+           {sums, *ending.scale_d, d, int64_t(d.count())});
 }
 
 Float8Products::Float8Products(Fusing& f) : f_(f), here_(f.nodes().begin(), f.nodes().end()) {

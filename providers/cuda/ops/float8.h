@@ -46,6 +46,10 @@ class Float8Products {
   std::map<const Node*, Float8Factors> found_;
 };
 
+/// Whether a product of float8, with a result of type `from`, can make the codes of this QuantizeLinear itself.
+bool makes_codes(const Node& quantize, Type from);
+/// The number of 1 / scale, which is constant, in float32.
+int number_of_inverse(Builder& builder, const Value* scale);
 /// The number of a scale in float32; -1 for null.
 int number_of_scale(Builder& builder, const Value* scale);
 

@@ -99,6 +99,7 @@ class Chain {
     if (!addend_) take_bias();
     if (!addend_ && op_->beta == 1) take_residual();
     take_activation();
+    if (of_codes_) take_codes();
   }
 
   void unite() {
@@ -118,6 +119,10 @@ class Chain {
       op_->scale_a = int(op_->in.size());
       op_->scale_b = op_->scale_a + 1;
       op_->in.insert(op_->in.end(), {number_of_scale(builder, scale_a_), number_of_scale(builder, scale_b_)});
+    }
+    if (inverse_d_) {
+      op_->scale_d = int(op_->in.size());
+      op_->in.push_back(number_of_inverse(builder, inverse_d_));
     }
     op_->out = {builder.number(last_->out[0])};
     fusing_.unite(nodes_, std::move(op_));
@@ -246,6 +251,17 @@ class Chain {
     op_->activated = *activated;
     append(node);
   }
+  void take_codes() {
+    const Node* node = next();
+    const Act act = op_->activated.act;
+    const bool library = act == Act::none || act == Act::relu || act == Act::gelu_tanh;
+    const bool one_bias = !bias_ || bias_->type == op_->result;
+    if (!node || !library || !one_bias || addend_ || !makes_codes(*node, op_->result) || !joins(node)) return;
+    inverse_d_ = node->input(1);
+    op_->wide = op_->result;
+    op_->result = node->out[0]->type;
+    append(node);
+  }
   std::optional<Activated> activated_by(const Node& node) const {
     const bool contrib = node.domain == "com.microsoft";
     if (node.domain.empty() && node.type == "Relu") return Activated{Act::relu};
@@ -267,6 +283,7 @@ class Chain {
   const Value *a_ = nullptr, *b_ = nullptr, *bias_ = nullptr, *addend_ = nullptr;
   bool of_codes_ = false;                                // the factors are codes of float8
   const Value *scale_a_ = nullptr, *scale_b_ = nullptr;  // of codes; null: none
+  const Value* inverse_d_ = nullptr;                     // the scale of the result's codes, if it has any
   std::unique_ptr<ProductOp> op_;
 };
 

@@ -57,7 +57,7 @@ void ProductOp::emit(Emitter& e) const {
 void ProductOp::emit_spread(Emitter& e, const ProductSet& set, const Dims& dims) const {
   const Operand a = e.in(0), b = e.in(1);
   const Type type = result == ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED ? a.type : result;
-  Ending ending{alpha, beta, {}, {}, activated, {}, {}};
+  Ending ending{alpha, beta, {}, {}, activated, {}, {}, {}, wide};
   if (scale_a >= 0 && e.has(size_t(scale_a))) ending.scale_a = e.in(size_t(scale_a));
   if (scale_b >= 0 && e.has(size_t(scale_b))) ending.scale_b = e.in(size_t(scale_b));
   if (bias >= 0 && e.has(size_t(bias))) {
@@ -65,6 +65,7 @@ void ProductOp::emit_spread(Emitter& e, const ProductSet& set, const Dims& dims)
     if (!is_bias(*ending.bias, dims) || dims.back() != set.product.n)
       e.fail(text("the bias has shape ", shape_text(ending.bias->dims), ", the product ", shape_text(dims)));
   }
+  if (scale_d >= 0) ending.scale_d = e.in(size_t(scale_d));
   if (addend < 0 || !e.has(size_t(addend)) || beta == 0)
     return emit_products(e, set, a, b, e.out(0, type, dims), ending);
   const Operand c = e.in(size_t(addend));

@@ -65,6 +65,9 @@ struct Ending {
   Activated activated;
   /// Of float8, in float32: a factor of A, and one of B or one for each of its columns. They come before alpha.
   std::optional<Operand> scale_a, scale_b;
+  /// D is float8: a float32 number by which results are multiplied last, and the type of the bias.
+  std::optional<Operand> scale_d;
+  Type wide = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 };
 
 /// Adds the steps of products. `d` has memory for them; an empty one needs no steps.
@@ -93,6 +96,8 @@ struct ProductOp : public Op {
   float alpha = 1, beta = 1;
   int bias = -1, addend = -1;      ///< indices of inputs; the addend's shape is broadcast with the product's
   int scale_a = -1, scale_b = -1;  ///< the same, for factors of float8
+  int scale_d = -1;                ///< the same, for a result that is float8
+  Type wide = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;    ///< of the bias, if the result is float8
   Type result = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;  ///< that of A, unless given
   Activated activated;
   bool tf32 = false;

@@ -178,7 +178,8 @@ Planned planned(Emitter& e, Product p, const Ending& ending) {
   Planned result;
   result.inside.alpha = p.alpha = ending.alpha;
   // The bias of float8 products has 16 bits.
-  const bool of_codes = is_float8(p.type), whole_bias = !of_codes || size_of(p.out) == 2 || !ending.bias;
+  const bool of_codes = is_float8(p.type), to_codes = is_float8(p.out);
+  const bool whole_bias = !of_codes || to_codes || size_of(p.out) == 2 || !ending.bias;
   const bool real = is_real(p.type) || (of_codes && whole_bias);
   if (of_codes && (ending.scale_a || ending.scale_b)) {
     const bool each = ending.scale_a && ending.scale_b && ending.scale_a->count() * ending.scale_b->count() > 1;
@@ -205,6 +206,7 @@ Planned planned(Emitter& e, Product p, const Ending& ending) {
       return result;
     }
   }
+  if (to_codes && (ending.bias || ending.activated.act != Act::none)) return result;  // codes are the last step
   p.stride_bias = 0;
   result.plan = products.plan(p);
   result.inside.addend = ending.addend;
@@ -223,8 +225,9 @@ bool emit_library(Emitter& e, const ProductSet& set, const Operand& a, const Ope
   const Operand workspace = made.plan->workspace ? e.scratch(made.plan->workspace) : nothing();
   const Operand bias = made.inside.bias.value_or(nothing()), addend = made.inside.addend.value_or(nothing());
   const Operand scale_a = ending.scale_a.value_or(nothing()), scale_b = ending.scale_b.value_or(nothing());
+  const Operand scale_d = ending.scale_d.value_or(nothing());
   std::vector<Operand> uses{a, b, d};
-  for (const Operand& more : {workspace, bias, addend, scale_a, scale_b})
+  for (const Operand& more : {workspace, bias, addend, scale_a, scale_b, scale_d})
     if (more.buffer >= 0) uses.push_back(more);
   e.call(uses, [=, plan = made.plan, begins = set.begins](const Run& run) {
     const auto in = int64_t(size_of(plan->product.type)), out = int64_t(size_of(plan->product.out));
@@ -233,7 +236,7 @@ bool emit_library(Emitter& e, const ProductSet& set, const Operand& a, const Ope
       run.device.products().submit(
           *plan, run.stream,
           {run(a) + Address(begin.a * in), run(b) + Address(begin.b * in), c ? c + Address(begin.d * out) : 0,
-           run(d) + Address(begin.d * out), run(bias), run(workspace), run(scale_a), run(scale_b)});
+           run(d) + Address(begin.d * out), run(bias), run(workspace), run(scale_a), run(scale_b), run(scale_d)});
     }
   });
   if (finishes(made.after)) emit_finish(e, d, set.product, made.after);
