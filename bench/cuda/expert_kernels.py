@@ -33,7 +33,7 @@ def defines_of(form, dtype, tokens, bits, first):
     if file == "few":
         defines["ROWS"] = tokens if tokens <= 2 else 4 if tokens <= 4 else 8
     if file == "cores":
-        defines |= {"COLUMNS": columns, "STAGES": stages, "GROUPS": 1, "OWN_CODE": 1}
+        defines |= {"COLUMNS": columns, "STAGES": stages, "OWN_CODE": 1}
     return defines
 
 

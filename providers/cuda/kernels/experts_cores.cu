@@ -1,11 +1,10 @@
 #include "experts_place.cuh"
 #include "warp_groups.cuh"
 
-// Layers for many rows of each expert, by tensor cores: a block makes a tile of 128 rows and COLUMNS results. ELEMENT is
-// f16 or bf16, and X the same. Weights are elements, or codes that become elements in shared memory. GROUPS: 1 for the
-// products of groups of four warps (compiled for sm_90a; COLUMNS is 128 or 256), 0 for those of warps (COLUMNS is 128);
-// STAGES: places for parts of the rows, at least 3. Rows of x are multiples of 8 elements, and those of W of a unit of
-// codes. The arguments and results are those of experts_few.cu.
+// Layers for many rows of each expert, by tensor cores: a block makes a tile of 128 rows and COLUMNS results, 128 or 256,
+// with the products of groups of four warps (compiled for sm_90a). ELEMENT is f16 or bf16, and X the same. Weights are
+// elements, or codes that become elements in shared memory. STAGES: places for parts of the rows, at least 3. Rows of x
+// are multiples of 8 elements, and those of W of a unit of codes. The arguments and results are those of experts_few.cu.
 constexpr int kRows = 128, kDepth = 64, kRowBytes = kDepth * 2;
 constexpr int kStageBytes = (kRows + COLUMNS) * kRowBytes, kAhead = STAGES - 2;
 constexpr int kThreads = 256, kWords = 8,
@@ -113,7 +112,6 @@ struct Weights {
 };
 #endif
 
-#if GROUPS
 struct Products {
   float d[COLUMNS / 128][16][4];
   __device__ void begin() {
@@ -146,47 +144,6 @@ struct Products {
     }
   }
 };
-#else
-struct Products {  // of a warp: 32 rows and 64 results
-  float d[2][8][4];
-  __device__ void begin() {
-#pragma unroll
-    for (int i = 0; i < 64; ++i) d[i / 32][i / 4 % 8][i % 4] = 0;
-  }
-  __device__ void submit(Place stage) {
-    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const int top = warp % 4 * 32 + lane % 16, left = kRows + warp / 4 * 64 + lane / 16 * 8 + lane % 8;
-#pragma unroll
-    for (int i = 0; i < kDepth / 16; ++i) {
-      u32 a[2][4];
-#pragma unroll
-      for (int m = 0; m < 2; ++m) load_matrices(a[m], word_of(stage, top + m * 16, i * 2 + lane / 16));
-#pragma unroll
-      for (int n = 0; n < 4; ++n) {
-        u32 b[4];
-        load_matrices(b, word_of(stage, left + n * 16, i * 2 + lane / 8 % 2));
-        const u32 low[2] = {b[0], b[1]}, high[2] = {b[2], b[3]};
-#pragma unroll
-        for (int m = 0; m < 2; ++m) {
-          Cores<T>::product(d[m][n * 2], a[m], low);
-          Cores<T>::product(d[m][n * 2 + 1], a[m], high);
-        }
-      }
-    }
-  }
-  __device__ void finish() {}
-  template <typename F>
-  __device__ void each(const F& f) const {
-    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-#pragma unroll
-    for (int i = 0; i < 32; ++i) {
-      const float(&four)[4] = d[i / 16][i / 2 % 8];
-      f(warp % 4 * 32 + i / 16 * 16 + i % 2 * 8 + lane / 4, warp / 4 * 64 + i / 2 % 8 * 8 + lane % 4 * 2,
-        four[i % 2 * 2], four[i % 2 * 2 + 1]);
-    }
-  }
-};
-#endif
 
 /// Blocks: (tiles, parts of the results), so that those that share weights run at the same time; shared memory for
 /// STAGES stages and 1024 bytes.
@@ -220,14 +177,12 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
 #endif
   for (int i = 0; i < kAhead; ++i) fetch(i);
   // A group of four warps whose rows do not exist only copies.
-  const bool works = GROUPS == 0 || int(threadIdx.x) / 128 * 64 < p.count;
+  const bool works = int(threadIdx.x) / 128 * 64 < p.count;
   Products products;
   products.begin();
   for (int i = 0; i < stages; ++i) {
     copy_async_wait<kAhead - 1>();
-#if GROUPS
     show_copies();
-#endif
     __syncthreads();  // the products of the stage before the last have ended, too
     if (works) products.submit(stage_of(i));
     fetch(i + kAhead);
@@ -235,9 +190,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, 1)
     if (i + 1 < stages) weights.write(s, stage_of(i + 1) + kRows * kRowBytes, i64(i + 1) * kDepth);
     weights.read(s, i64(i + 2) * kDepth);
 #endif
-#if GROUPS
     groups_wait<1>();
-#endif
   }
   products.finish();
   products.each(

@@ -159,7 +159,7 @@ int64_t stages_of(const Device& device, int64_t columns) {
 
 bool ExpertsOp::fits_cores(Emitter& e, const Sizes& s) const {
   const Type type = e.look(0).type;
-  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || e.device().architecture() < 80) return false;
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT || e.device().architecture() != 90) return false;
   if (stages_of(e.device(), kCoresTile) < 3) return false;
   for (size_t m = 0; m < (gated() && fusion == 0 ? 3 : 2); ++m)
     if (!layer(e, m, s).aligned) return false;
@@ -171,7 +171,7 @@ ExpertsOp::Form ExpertsOp::form(Emitter& e, size_t matrix, const Sizes& s) const
   if (!s.cores) return {"experts_tile", kTile, 0, 0};
   Form f{"experts_cores", 128, 0, 0};
   // Codes take registers, and their decoding runs beside the products of a second block.
-  if (e.device().architecture() == 90 && bits[matrix] == 0 && s.slots >= kWideRows * s.experts) f.columns = 256;
+  if (bits[matrix] == 0 && s.slots >= kWideRows * s.experts) f.columns = 256;
   f.stages = std::min<int64_t>(stages_of(e.device(), f.columns), f.columns == 256 ? 4 : bits[matrix] ? 3 : 6);
   f.shared_bytes = size_t(f.stages * (kCoresTile + f.columns) * kStageRow + 1024);
   return f;
@@ -213,11 +213,9 @@ void ExpertsOp::run(Emitter& e, size_t matrix, const Sizes& s, const Chosen& c, 
                   {"SCATTER", first ? "0" : "1"}};
   if (s.few) defines["ROWS"] = std::to_string(held);
   if (s.cores) {
-    const bool groups = e.device().architecture() == 90;
     defines["COLUMNS"] = std::to_string(f.columns);
     defines["STAGES"] = std::to_string(f.stages);
-    defines["GROUPS"] = groups ? "1" : "0";
-    if (groups) defines[kOwnCode] = "1";
+    defines[kOwnCode] = "1";
   }
   const Inputs& more = inputs(2);
   const int64_t some = std::min(s.experts, s.slots);
