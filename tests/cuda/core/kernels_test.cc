@@ -1,6 +1,8 @@
 // Kernels that are compiled when they are needed, and kept.
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string_view>
 #include <thread>
 
 #include "cuda/core/kernel_cache.h"
@@ -83,8 +85,10 @@ TEST_F(KernelsTest, WaitForTheKernelsBefore) {
     for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++n;
     return n;
   };
+  // These did not run on a GPU while others run.
+  const std::set<std::string_view> in_turn{"attention_counts.cu", "experts_cores.cu", "floats8.cu"};
   for (const auto& [file, text] : kernel_texts())
-    EXPECT_EQ(count(text, "\n  begin_kernel();"), count(text, "__global__")) << file;
+    EXPECT_EQ(count(text, "\n  begin_kernel();"), in_turn.contains(file) ? 0 : count(text, "__global__")) << file;
   const bool can = Nvrtc::get().code_for(device().architecture()) >= 90;
   const char* const kWaits = "extern \"C\" __global__ void one(float* x) {\n  begin_kernel();\n  x[0] = 1;\n}\n";
   EXPECT_EQ(device().kernels().compile(kWaits, "one").waits, can);
