@@ -15,8 +15,10 @@ from onnx import numpy_helper
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.abspath(os.environ.get("RETORT_CLI", os.path.join(ROOT, "out", "bin", "retort")))
 DIGITS = os.path.join(ROOT, "examples", "digits", "digits.onnx")
-# In the background, a shell starts programs that ignore this signal, and the tool would inherit that.
+# A shell in the background starts programs that ignore SIGINT, and nohup those that ignore SIGHUP: the tool would inherit
+# that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def retort(*words):
