@@ -150,9 +150,10 @@ bool build(const Program& p, const Options& o, const std::string& stem, const fs
     write_file(whole, wrap(read_file(expanded)));
     fine = execute({compiler(),
                     "-std=c++20",
-                    "-O1",
+                    "-Og",  // most kernels run once: compiling takes longer
                     "-w",
                     "-shared",
+                    "-nodefaultlibs",
                     "-fPIC",
                     "-pipe",
                     "-fvisibility=hidden",
@@ -168,7 +169,8 @@ bool build(const Program& p, const Options& o, const std::string& stem, const fs
                     "-o",
                     made.string(),
                     whole.string(),
-                    "-lm"},
+                    "-lm",
+                    "-lgcc"},
                    messages);
   }
   log = read_file(messages);
