@@ -1,5 +1,6 @@
 #include "attentions.h"
 
+#include <bit>
 #include <limits>
 
 #include "device.h"
@@ -10,7 +11,6 @@ namespace {
 
 using dnn::Descriptor;
 
-constexpr size_t kMostPlans = 500;  // in the cache
 constexpr size_t kMostWorkspace = size_t(512) << 20;
 
 /// Numbers of the tensors; those from kBetween on are virtual, or numbers that the host gives.
@@ -173,7 +173,7 @@ std::vector<int64_t> tensors_of(const AttentionProblem& p) {
 }  // namespace
 
 std::string AttentionProblem::key() const {
-  std::string made = text(int(type), ':', int(mask), lengths, ':', scale);
+  std::string made = text(int(type), ':', int(mask), lengths, ':', std::bit_cast<uint32_t>(scale));
   for (const int64_t d : {batch, heads, kv_heads, rows, keys, size, v_size}) made += "," + std::to_string(d);
   for (const auto* strides : {&q, &k, &v, &y})
     for (const int64_t d : *strides) made += "," + std::to_string(d);
@@ -197,43 +197,29 @@ std::shared_ptr<const AttentionPlan> Attentions::make(const AttentionProblem& pr
   device_.enter();
   const dnn::Loan loan(handles_, nullptr);
   const auto graph = std::make_shared<AttentionGraph>();
-  std::string reasons;
+  std::string refusals;  // not told: the provider has kernels of its own
   try {
     AttentionMaker(problem, *graph).make(loan.handle());
   } catch (const Error&) {  // the graph is refused
     return nullptr;
   }
   for (const int mode : {dnn::kHeuristicsA, dnn::kHeuristicsFallback})
-    for (auto& configuration : dnn::configurations(*graph, mode, reasons)) {
+    for (auto& configuration : dnn::configurations(*graph, mode, refusals)) {
       try {
         const auto facts = dnn::facts_of(configuration);
         auto plan = std::make_shared<AttentionPlan>(handles_, problem, graph, std::move(configuration), loan.handle(),
                                                     graph->values);
         plan->engine_ = facts.text();
         if (plan->workspace() <= kMostWorkspace) return plan;
-      } catch (const Error& e) {
-        reasons += e.what();
+      } catch (const Error&) {  // the next configuration may do
       }
     }
   return nullptr;
 }
 
 std::shared_ptr<const AttentionPlan> Attentions::plan(const AttentionProblem& problem) {
-  const std::string key = problem.key();
   const std::lock_guard lock(planning_);
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) {
-    ages_.splice(ages_.end(), ages_, found->second.age);
-    return found->second.plan;
-  }
-  auto made = make(problem);
-  ages_.push_back(key);
-  plans_[key] = {made, std::prev(ages_.end())};
-  if (ages_.size() > kMostPlans) {
-    plans_.erase(ages_.front());
-    ages_.pop_front();
-  }
-  return made;
+  return plans_.get(problem.key(), [&] { return make(problem); });
 }
 
 }  // namespace providers::cuda

@@ -1,13 +1,12 @@
 // Attention by cuDNN: execution plans by problem.
 #pragma once
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "dnn_plan.h"
 #include "plan.h"
+#include "recent.h"
 
 namespace providers::cuda {
 
@@ -61,17 +60,12 @@ class Attentions {
   std::shared_ptr<const AttentionPlan> plan(const AttentionProblem& problem);
 
  private:
-  struct Kept {
-    std::shared_ptr<const AttentionPlan> plan;
-    std::list<std::string>::iterator age;
-  };
   std::shared_ptr<const AttentionPlan> make(const AttentionProblem& problem);
 
   Device& device_;
   dnn::Handles& handles_;
   std::mutex planning_;  // one thread plans at a time
-  std::map<std::string, Kept> plans_;
-  std::list<std::string> ages_;  // keys, the latest last
+  Recent<AttentionPlan> plans_{500};
 };
 
 }  // namespace providers::cuda

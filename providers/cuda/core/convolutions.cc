@@ -1,6 +1,7 @@
 #include "convolutions.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <optional>
 
@@ -10,8 +11,7 @@
 namespace providers::cuda {
 namespace {
 
-constexpr size_t kMostPlans = 2000;  // in the cache
-constexpr size_t kMostTries = 10;    // plans of a problem that are measured
+constexpr size_t kMostTries = 10;  // plans of a problem that are measured
 // No further plan of a problem is tried after this time: loading a kernel may take long.
 constexpr double kMostSeconds = 1.5;
 constexpr size_t kMostWorkspace = size_t(512) << 20;
@@ -45,7 +45,9 @@ std::string ConvProblem::key() const {
   std::string k = text(transposed, int(type), channels_last, tf32, ':');
   for (const Dims* d : {&x, &w, &y, &strides, &dilations, &begins, &ends}) append(k, *d);
   const auto& e = epilogue;
-  k += text(e.bias, e.residual, int(e.activation), ',', e.alpha, ',', e.beta);
+  // All bits of the constants: as decimal text, two that differ little would be one.
+  k += text(e.bias, e.residual, int(e.activation), ',', std::bit_cast<uint32_t>(e.alpha), ',',
+            std::bit_cast<uint32_t>(e.beta));
   return k;
 }
 
@@ -149,21 +151,8 @@ std::shared_ptr<const ConvPlan> Convolutions::choose(const ConvProblem& problem,
 }
 
 std::shared_ptr<const ConvPlan> Convolutions::plan(const ConvProblem& problem, bool search) {
-  const std::string key = text(search ? "s" : "h", problem.key());
   const std::lock_guard lock(planning_);
-  const auto found = plans_.find(key);
-  if (found != plans_.end()) {
-    ages_.splice(ages_.end(), ages_, found->second.age);
-    return found->second.plan;
-  }
-  auto made = choose(problem, search);
-  ages_.push_back(key);
-  plans_[key] = {made, std::prev(ages_.end())};
-  if (ages_.size() > kMostPlans) {
-    plans_.erase(ages_.front());
-    ages_.pop_front();
-  }
-  return made;
+  return plans_.get(text(search ? "s" : "h", problem.key()), [&] { return choose(problem, search); });
 }
 
 std::string Convolutions::refusals(const ConvProblem& problem) {

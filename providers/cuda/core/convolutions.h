@@ -1,13 +1,12 @@
 // Convolutions by cuDNN: execution plans by problem, chosen by cuDNN's heuristics and by trying the first ones.
 #pragma once
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "dnn_plan.h"
+#include "recent.h"
 
 namespace providers::cuda {
 
@@ -90,18 +89,12 @@ class Convolutions {
                                                     std::string& reasons);
 
  private:
-  struct Kept {
-    std::shared_ptr<const ConvPlan> plan;
-    std::list<std::string>::iterator age;
-  };
-
   std::shared_ptr<const ConvPlan> choose(const ConvProblem& problem, bool search);
 
   Device& device_;
   dnn::Handles& handles_;
   std::mutex planning_;  // one thread plans at a time, so that measurements do not disturb each other
-  std::map<std::string, Kept> plans_;
-  std::list<std::string> ages_;  // keys, the latest last
+  Recent<ConvPlan> plans_{2000};
 };
 
 }  // namespace providers::cuda
