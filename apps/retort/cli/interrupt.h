@@ -4,8 +4,8 @@
 
 namespace retort::cli {
 
-/// From here on the first SIGINT, SIGTERM or SIGHUP only sets a mark; a second one ends the program. A signal that the program
-/// was started to ignore stays ignored.
+/// From here on the first SIGINT, SIGTERM or SIGHUP only sets a mark; a second one ends the program. A signal that the
+/// program was started to ignore stays ignored.
 void catch_interrupt();
 /// For a child process that fork() made: these signals end it, also one that came before.
 void forget_interrupt();

@@ -24,9 +24,9 @@ struct Choice {
 };
 
 /// Lists the scenarios of each folder's index.json, as bench/zoo/build_zoo.py writes it: no name twice, no field that
-/// is not known. Without that file, every .onnx
-/// file below the folder is one, in order of paths, with the input_0.pb, … beside it as inputs and output_0.pb, … as
-/// expected outputs. Only the scenarios that `choice` matches. Throws Failure if none is left.
+/// is not known. Without that file, every .onnx file below the folder is one, in order of paths, with the input_0.pb, …
+/// beside it as inputs and output_0.pb, … as expected outputs. Only the scenarios that `choice` matches. Throws Failure
+/// if none is left.
 std::vector<Scenario> find_scenarios(const std::vector<std::string>& folders, const Choice& choice);
 
 /// Runs this program with `words`, which make it print JSON, and returns the scenario's entry in reports: name, model,

@@ -8,8 +8,8 @@ namespace {
 struct Expect {
   static constexpr int64_t kAny = -1, kAxis0 = -2, kLast = INT64_MIN;
   std::string name;  ///< of X, in messages
-  std::vector<int64_t>
-      dims;  ///< of each axis: its extent, kAny, or kAxis0 - the axis of `like` that has the same one, or kLast
+  /// Of each axis: its extent, kAny, kAxis0 - the axis of `like` that has the same one, or kLast for its last axis.
+  std::vector<int64_t> dims;
   bool or_one = false;  ///< X may also be a scalar, or a vector of one element
   static constexpr std::tuple attributes{attr("name", &Expect::name), attr("dims", &Expect::dims),
                                          attr("or_one", &Expect::or_one)};
