@@ -250,10 +250,12 @@ BF16 = $(shell sed -n 's/^bf16.*\t//p' bench/headlines.tsv)
 bench-bf16: expected bench-engines ## measure float32 models in bf16 arithmetic beside ONNX Runtime in float32, into build/bench-bf16.json
 	@$(SUITE) --config session.precision=bf16 $(BF16:%=--only '%') --report $(BUILD)/bench-bf16.json
 
-bench-docs: programs $(REPORTS) ## write docs/benchmarks.md and the tables of README.md from build/bench.json (measured if absent) and build/bench-bf16.json (if there); ISA as for make bench
-	@$(OUT)/bin/retort bench $(REPORTS:%=--from %) --markdown docs/benchmarks.md > /dev/null
-	@$(PYTHON) bench/levels.py $(REPORTS) --page README.md
-	@$(PYTHON) bench/headlines.py $(lastword $(REPORTS)) $(addprefix --bf16 ,$(wildcard $(BUILD)/bench-bf16.json)) --page README.md
+# The name of this machine's processor as people know it, such as 'Zen 5', if it was never measured before.
+CALLED ?=
+bench-docs: programs $(REPORTS) ## write the page of this processor in docs/benchmarks and the tables of README.md from build/bench.json (measured if absent) and build/bench-bf16.json (if there); CALLED='Zen 5' names the processor, ISA as for make bench
+	@$(PYTHON) bench/measured.py $(REPORTS) $(addprefix --bf16 ,$(wildcard $(BUILD)/bench-bf16.json)) --called '$(CALLED)' --tool $(OUT)/bin/retort
+	@$(PYTHON) bench/levels.py --page README.md --page docs/benchmarks.md --list docs/benchmarks.md
+	@$(PYTHON) bench/headlines.py --page README.md
 
 $(REPORT):
 	@$(MAKE) --no-print-directory bench ISA= || [[ -f $@ ]] # which holds what failed

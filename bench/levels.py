@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""One table of the means of several reports of `retort bench --suite`: a column for each instruction level and processor.
+"""One table of the means that bench/measured.py keeps: a column for each instruction level and processor.
 
-    levels.py REPORT [REPORT ...] [--page PAGE]
+    levels.py [REPORT ...] [--page PAGE ...] [--list PAGE]
 
 Ratios are the first peer's time or memory divided by Retort's; in brackets: with the second thread count. --page writes
-the table between the marks of the page.
+the table between the marks of the page. With REPORTs, the table is of them.
 """
 import argparse
 import sys
 
 from check import Wrong, level_of, load
+from measured import file_name, files
 
 BEGIN, END = "<!-- levels: begin (make bench-docs) -->", "<!-- levels: end -->"
+LIST_MARKS = "<!-- pages: begin (make bench-docs) -->", "<!-- pages: end -->"
 # The group of means, what the table calls it, and the figure.
 ROWS = [("float32", "float32, geometric mean", "ratio"), ("float32, CNN", "CNNs", "ratio"), ("float32, transformer", "transformers", "ratio"),
         ("float32, rest", "others", "ratio"), ("float32", "load and first run", "start_ratio"), ("float32", "peak memory", "peak_ratio")]
@@ -47,7 +49,13 @@ def slower(report):
 def title(report):
     machine = report["machine"]
     level = level_of(machine)
-    return f"{level} on {machine['processor']}" + (" (RETORT_ISA)" if level != machine.get("best_level", level) else "")
+    name = report.get("called", machine["processor"])
+    return f"{level} on {name}" + (" (RETORT_ISA)" if level != (machine.get("best_level") or level) else "")
+
+
+def pages(kept):
+    """The pages with all figures of what is kept, one line for each."""
+    return "\n".join(f"- [{title(r)}](benchmarks/{file_name(r)}.md), {r['date'].partition(' ')[0]}, {' and '.join(r['engines'])}" for r in kept)
 
 
 def table(reports):
@@ -90,16 +98,19 @@ def exit_code(script, work):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("reports", nargs="+", metavar="REPORT")
-    ap.add_argument("--page", default="")
+    ap.add_argument("reports", nargs="*", metavar="REPORT")
+    ap.add_argument("--page", default=[], action="append")
+    ap.add_argument("--list", default="", metavar="PAGE", help="also write the list of pages between the marks of this page")
     a = ap.parse_intermixed_args()
 
     def write():
-        reports = [load(path, "report") for path in a.reports]
+        reports = [load(path, "report") for path in a.reports] or files()
         text = complete(lambda: table(reports))
         print(text)
-        if a.page:
-            write_between(a.page, BEGIN, END, text)
+        for page in a.page:
+            write_between(page, BEGIN, END, text)
+        if a.list:
+            write_between(a.list, *LIST_MARKS, pages(reports))
 
     return exit_code("levels.py", write)
 

@@ -45,7 +45,7 @@ def without_code(text, is_page=True):
 def prose_of(path, text):
     """The sentences of a file, every line where it was; None if they are not checked."""
     if path.endswith(".md"):
-        return None if path in pages.GENERATED | QUOTING else without_code(text)
+        return None if path in QUOTING or path.startswith(pages.GENERATED) else without_code(text)
     if path in EXEMPT or GENERATED_HEAD.search(text[:1000]):
         return None
     return without_code(sentences.sentences(path, text), is_page=False)

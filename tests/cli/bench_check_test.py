@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """bench/check.py: ratios of a report beside the expected ones; bench/levels.py: means by instruction level;
-bench/headlines.py: the figures of README.md."""
+bench/measured.py: the figures that are kept; bench/headlines.py: those of README.md."""
 import json
 import os
 import re
@@ -13,7 +13,6 @@ from tool import ROOT
 
 CHECK = os.path.join(ROOT, "bench", "check.py")
 LEVELS = os.path.join(ROOT, "bench", "levels.py")
-HEADLINES = os.path.join(ROOT, "bench", "headlines.py")
 
 
 class Check(Reports):
@@ -133,41 +132,71 @@ class Levels(Reports):
         self.assertIn("page.md has no lines <!-- levels: begin", err)
 
 
-class Headlines(Reports):
-    def headlines(self, *words):
-        done = subprocess.run([sys.executable, HEADLINES, *words], capture_output=True, encoding="utf-8")
+class Measured(Reports):
+    """The figures that measured.py keeps, and what levels.py and headlines.py make of them."""
+
+    def run_script(self, script, *words):
+        done = subprocess.run([sys.executable, os.path.join(ROOT, "bench", script), *words], capture_output=True, encoding="utf-8")
         return done.returncode, done.stdout, done.stderr
+
+    def keep(self, report, *words):
+        return self.run_script("measured.py", report, "--folder", self.path("kept"), *words)
+
+    def headlines(self, *words):
+        return self.run_script("headlines.py", "--measured", self.path("kept"), *words)
 
     def rows(self, *rows):
         with open(self.path("rows.tsv"), "w", encoding="utf-8") as f:
             f.write("# a comment\n" + "".join("\t".join(row) + "\n" for row in rows))
         return "--rows", self.path("rows.tsv")
 
-    def test_each_table_between_its_marks(self):
-        rows = self.rows(("float32", "A", "ratio", "a/1"), ("float32", "all {n}", "mean 1", "float32"), ("float32", "{of} of {n}", "slowest", "float32"),
-                         ("quantised", "Q", "ratio", "q/1"), ("bf16", "B; C", "ratio", "b/1 a/1"))
-        report = self.report([scenario("a/1", (1.5, 0.9)), scenario("b/1", (1.2, 1.1))])
+    def two_processors(self):
+        """Processor One has bf16 figures, too; Two is kept at its best level and at a lower one."""
         narrow = self.report([scenario("a/1", (2.5, 2.0)), scenario("b/1", (2.25, 2.125))], "bf16.json")
+        one = self.report([scenario("a/1", (1.5, 0.9)), scenario("b/1", (1.2, 1.1))], "one.json")
+        self.assertEqual(self.keep(one, "--bf16", narrow, "--called", "One"), (0, "one-avx2: 2 scenarios\n", ""))
+        for level in ("avx512", "avx2"):
+            two = self.report([scenario("a/1", (1.25, 1.0)), scenario("b/1", (1.0, 1.0), differs=True)], "two.json", processor="B", level=level, best_level="avx512")
+            self.assertEqual(self.keep(two, "--called", "Two, big"), (0, f"two_big-{level}: 1 scenarios\n", ""))
+
+    def test_a_processor_keeps_its_name(self):
+        report = self.report([scenario("a/1", (1.5, 0.9))])
+        code, _, err = self.keep(report)
+        self.assertEqual(code, 2)
+        self.assertIn("has no figures of this processor, 'A processor'; give its name", err)
+        self.assertEqual(self.keep(report, "--called", "One")[0], 0)
+        self.assertEqual(self.keep(self.report([scenario("a/1", (2.0, 2.0))]))[0], 0)
+        self.assertEqual(os.listdir(self.path("kept")), ["one-avx2.json"])
+        with open(self.path("kept/one-avx2.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["scenarios"][0]["report"][0], {"threads": 1, "ratio": 2.0})
+        self.assertEqual(self.keep(self.report([scenario("a/1", (2.0, 2.0))], isa=["avx2"]))[0], 2)  # another processor of that name
+        self.assertIn("measure with --against", self.keep(self.report([scenario("a/1", (1.0, 1.0), differs=True)]))[2])
+
+    def test_each_table_between_its_marks(self):
+        rows = self.rows(("float32", "A", "ratio", "a/1"), ("float32", "all {n}", "mean 1", "float32"), ("float32", "slowest of {n}", "slowest", "float32"),
+                         ("quantised", "Q", "ratio", "q/1"), ("bf16", "B; A", "ratio", "b/1 a/1"))
+        self.two_processors()
         marks = [f"<!-- {name}: begin (make bench-docs) -->\nold {name}\n<!-- {name}: end -->\n" for name in ("float32", "quantised", "bf16")]
         with open(self.path("page.md"), "w", encoding="utf-8") as f:
             f.write("before\n" + "between\n".join(marks) + "after\n")
-        code, out, err = self.headlines(report, "--bf16", narrow, *rows, "--page", self.path("page.md"))
+        code, out, err = self.headlines(*rows, "--page", self.path("page.md"))
         self.assertEqual((code, err), (0, ""))
-        head = "| ratio | | ratio |\n|---|---|---|---|\n"
-        wide = f"| float32 model {head}| A | 1.50 (0.90) | some/b1 of 7 | 0.90 (0.90) |\n| all 7 | 1.50 (1.50) | | |\n"
-        bf16 = f"| with `session.precision` = bf16 {head}| B; C | 2.25 (2.12); 2.50 (2.00) | | |\n"
+        wide = ("| float32 model | Two, big | One |\n|---|---|---|\n| A | 1.25 (1.00) | 1.50 (0.90) |\n| all 7 | 1.50 (1.50) | 1.50 (1.50) |\n"
+                "| slowest of 7 | 0.90 some/b1 (0.90 some/b1) | 0.90 some/b1 (0.90 some/b1) |\n")
+        bf16 = "| with `session.precision` = bf16 | One |\n|---|---|\n| B; A | 2.25 (2.12); 2.50 (2.00) |\n"
         self.assertEqual(out, wide + bf16)
         with open(self.path("page.md"), encoding="utf-8") as f:
             page = f.read()
         self.assertEqual(page, "before\n" + "between\n".join(marks).replace("old float32\n", wide).replace("old bf16\n", bf16) + "after\n")
 
-    def test_what_a_report_does_not_have(self):
-        report = self.report([scenario("a/1", (1.5, 0.9))])
-        for rows, words in (((("float32", "A", "ratio", "a/1"), ("float32", "B", "ratio", "b/1")), "no ratio of b/1"),
-                            ((("float32", "A", "ratio", "a/1"), ("float32", "M", "mean 2", "float32")), "no mean 2 of float32"),
-                            ((("float32", "B", "ratio", "b/1"),), "no figure of the tables"), ((("other", "A", "ratio", "a/1"),), "a row has a table of"),
+    def test_what_a_processor_does_not_have(self):
+        self.assertIn("has no figures", self.headlines(*self.rows(("float32", "A", "ratio", "a/1")))[2])
+        self.keep(self.report([scenario("a/1", (1.5, 0.9))]), "--called", "One")
+        for rows, words in (((("float32", "A", "ratio", "a/1"), ("float32", "B", "ratio", "b/1")), "One has no ratio of b/1"),
+                            ((("float32", "A", "ratio", "a/1"), ("float32", "M", "mean 2", "float32")), "One has no mean 2 of float32"),
+                            ((("float32", "B", "ratio", "b/1"),), "no processor has a figure"), ((("other", "A", "ratio", "a/1"),), "a row has a table of"),
                             ((("float32", "A", "ratio"),), "a row has a table of")):
-            code, _, err = self.headlines(report, *self.rows(*rows))
+            code, _, err = self.headlines(*self.rows(*rows))
             self.assertEqual(code, 2)
             self.assertIn(words, err)
 
@@ -185,8 +214,8 @@ class Headlines(Reports):
         with open(os.path.join(ROOT, "bench", "expected.json"), encoding="utf-8") as f:
             measured = {name for t in json.load(f)["tables"] for name in t["ratios"]}
         self.assertEqual({name for _, _, figure, what in rows if figure == "ratio" for name in what.split()} - measured, set())
-        with open(os.path.join(ROOT, "docs", "benchmarks.md"), encoding="utf-8") as f:
-            groups = set(re.findall(r"^\| ([^|]+) \| ONNX Runtime ", f.read(), re.MULTILINE))
+        with open(os.path.join(ROOT, "bench", "measured", "zen_5-avx512.json"), encoding="utf-8") as f:
+            groups = {group["name"] for group in json.load(f)["means"]}
         self.assertEqual({what for _, _, figure, what in rows if figure != "ratio"} - groups, set())
 
 
