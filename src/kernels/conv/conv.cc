@@ -122,52 +122,8 @@ void pack_bf16(const ConvShape& s, const float* w, float* packed, const Parallel
 
 }  // namespace
 
-bool is_pointwise(const ConvShape& s) {
-  return s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
-         s.out_h * s.stride_h < s.in_h + s.stride_h && s.out_w * s.stride_w < s.in_w + s.stride_w && !s.input_is_nchw &&
-         !s.scaled_input;
-}
-
-bool is_direct(const ConvShape& s) {
-  return is_pointwise(s) && s.stride_h * s.stride_w == 1 && s.out_h == s.in_h && s.out_w == s.in_w;
-}
-
 size_t group_packed_bytes(const ConvShape& s) {
   return gemm_packed_bytes(s.kernel_h * s.kernel_w * (s.in_c / s.groups), s.out_c / s.groups);
-}
-
-RowsPlan plan_rows(const ConvShape& s, bool bf16) {
-  // Gathering takes about 4 cycles per vector of a patch, multiplying it one cycle per vector of columns: with this
-  // many columns, a second gather of the same block by another worker costs little.
-  constexpr size_t kMinColumns = 128;
-  // Weights are read once for each block, so there should be few blocks.
-  constexpr size_t kFewPixels = 64, kMaxPixels = 240;
-  constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
-  RowsPlan p;
-  p.group_in = s.in_c / s.groups;
-  p.group_out = s.out_c / s.groups;
-  p.k = s.kernel_h * s.kernel_w * p.group_in;
-  p.bf16 = bf16;
-  // Rows that are scaled are gathered as floats and rounded in place.
-  p.row_stride = !bf16 ? spread_stride(p.k) : bf16_row_stride(s.scaled_input ? 2 * p.k : p.k);
-  if (bf16 && !s.scaled_input && !is_pointwise(s))
-    p.image_bytes = round_up(s.batch * s.in_h * s.in_w * bf16_pairs(s.in_c) * sizeof(float), 64);
-  const size_t pixels = std::max<size_t>(s.out_pixels(), 1);
-  const bool amx = bf16 && has_bf16_tiles();
-  // Processors with AMX have 2 MiB of second-level cache.
-  const size_t fitting = (amx ? 2 : 1) * kGatherBytes / sizeof(float) / std::max<size_t>(p.row_stride, 1);
-  const size_t wanted = ceil_div(wanted_tasks(pixels * p.k * s.out_c / (amx ? kTilesSpeed : 1)), s.groups);
-  p.blocks =
-      std::max(ceil_div(pixels, std::clamp(fitting, kFewPixels, kMaxPixels)), std::min(wanted, pixels / kFewPixels));
-  p.block_pixels = ceil_div(pixels, p.blocks);
-  p.blocks = ceil_div(pixels, p.block_pixels);
-  p.columns = group_columns(p.group_out, std::min(ceil_div(wanted, p.blocks), p.group_out / kMinColumns));
-  p.column_groups = ceil_div(p.group_out, p.columns);
-  p.direct = is_direct(s) && !bf16;
-  if (!p.direct) {
-    p.worker_bytes = round_up(sizeof(WorkerHead) + (p.block_pixels * p.row_stride + kSlack) * sizeof(float), 128);
-  }
-  return p;
 }
 
 }  // namespace conv_detail

@@ -100,6 +100,19 @@ inline bool is_near_image(const ConvShape& s) { return image_bytes(s) <= (size_t
 inline bool is_far_image(const ConvShape& s) { return image_bytes(s) > size_t(8) << 20; }
 inline constexpr size_t kMaxLanes = 16;  ///< floats of the widest vector; channel blocks are multiples of it
 
+/// Whether neighbouring output rows read mostly the same input rows, so that two of them are computed together.
+inline bool overlaps(const ConvShape& s) {
+  return s.stride_h * s.dilation_h * s.stride_w * s.dilation_w == 1 && s.kernel_h > 0;
+}
+/// A task is some rows of an image and a block of channels. It computes `near` channels of all its rows before the
+/// next, so that the window of a block stays in the first-level cache from row to row. Tasks have rows of their own,
+/// because the convolutions before and after are divided by rows too; small maps are divided by channels, as those are
+/// (rows_plan.cc).
+struct DepthwisePlan {
+  size_t rows = 0, row_blocks = 0, channels = 0, channel_blocks = 0, near = 0;
+};
+DepthwisePlan plan_depthwise(const ConvShape& shape);
+
 size_t depthwise_packed_bytes(const ConvShape& shape);
 void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
 

@@ -306,6 +306,16 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
   }
   large.groups = large.in_c;
   cases.push_back(large.with(ConvAlgorithm::depthwise));
+  // 1x1, divided by columns and by rows, with odd numbers of panels; scaled, so that rows are gathered
+  for (const size_t size : {7, 14}) {
+    ConvCase c{.in_c = 144, .out_c = 160, .in_h = size, .in_w = size};
+    cases.push_back(c.with(ConvAlgorithm::pointwise));
+    c.scaled_input = true;
+    cases.push_back(c.with(ConvAlgorithm::rows));
+    ConvCase each{.in_c = 240, .out_c = 240, .in_h = size, .in_w = size, .kernel_h = 5, .kernel_w = 5, .groups = 240};
+    each.pad_all(2);
+    cases.push_back(each.with(ConvAlgorithm::depthwise));
+  }
   for (const ConvCase& c : cases) {
     const ConvData data(c);
     const std::vector<float> once = data.run(Parallel());

@@ -314,9 +314,8 @@ void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail
 void depthwise_part(const ConvArgs& args, const conv_detail::DepthwisePart& part, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
   const Finish finish(args);
-  const bool overlaps = s.stride_h * s.dilation_h * s.stride_w * s.dilation_w == 1 && s.kernel_h > 0;
   const bool usual = s.kernel_w == 3 || s.kernel_w == 5 || s.kernel_w == 7;
-  const size_t most = overlaps && usual && !conv_detail::is_far_image(s) ? kMostRows : 1;
+  const size_t most = conv_detail::overlaps(s) && usual && !conv_detail::is_far_image(s) ? kMostRows : 1;
   for (size_t y = part.y0; y < part.y1 && !par.cancelled();) {
     const size_t rows = std::min(most, part.y1 - y);
     convolve_rows(args, finish, part, y, rows);
@@ -349,33 +348,17 @@ void depthwise_pack(const ConvShape& s, const float* weights, float* packed) noe
 }
 
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
-  // A task has rows of its own, because the next convolution is divided by rows too. It computes a block of channels of
-  // all its rows before the next block, so that the window of a block stays in the first-level cache from row to row.
-  // Only very wide windows, and maps with few rows, are divided by channels.
-  constexpr size_t kWindowBytes = 512 << 10, kNearBytes = 24 << 10;
-  constexpr size_t kFewChannels = 64;
   const ConvShape& s = args.shape;
-  const size_t window = ((s.kernel_h - 1) * s.dilation_h + 1) * s.in_w * sizeof(float);
-  const size_t fitting = std::max(kWindowBytes / std::max<size_t>(window, 1), kFewChannels);
-  const size_t wanted = wanted_tasks(s.out_pixels() * s.out_c * s.kernel_h * s.kernel_w);
-  const size_t row_blocks = std::clamp<size_t>(wanted / s.batch, 1, s.out_h);
-  const size_t column_cuts =
-      std::min(ceil_div(wanted, s.batch * row_blocks), std::max<size_t>(s.out_c / kFewChannels, 1));
-  const size_t channels = round_up(ceil_div(s.out_c, std::max(column_cuts, ceil_div(s.out_c, fitting))), kMaxLanes);
-  const size_t channel_blocks = ceil_div(s.out_c, channels);
-  const size_t rows = ceil_div(s.out_h, row_blocks);
-  // Large images are read in order, as memory needs it.
-  const size_t fits_near = kNearBytes / std::max<size_t>(window, 1) / kMaxLanes * kMaxLanes;
-  const size_t near = is_near_image(s) ? std::max(fits_near, kFewChannels) : channels;
+  const DepthwisePlan plan = plan_depthwise(s);
   const auto run = RETORT_SELECT(depthwise_part);
-  par.for_each(s.batch * row_blocks * channel_blocks, [&](size_t task, int) {
+  par.for_each(s.batch * plan.row_blocks * plan.channel_blocks, [&](size_t task, int) {
     DepthwisePart part;
-    part.image = task / (channel_blocks * row_blocks);
-    part.y0 = task / channel_blocks % row_blocks * rows;
-    part.y1 = std::min(part.y0 + rows, s.out_h);
-    const size_t first = task % channel_blocks * channels, end = std::min(first + channels, s.out_c);
+    part.image = task / (plan.channel_blocks * plan.row_blocks);
+    part.y0 = task / plan.channel_blocks % plan.row_blocks * plan.rows;
+    part.y1 = std::min(part.y0 + plan.rows, s.out_h);
+    const size_t first = task % plan.channel_blocks * plan.channels, end = std::min(first + plan.channels, s.out_c);
     for (part.c0 = first; part.c0 < end; part.c0 = part.c1) {
-      part.c1 = std::min(part.c0 + near, end);
+      part.c1 = std::min(part.c0 + plan.near, end);
       run(args, part, par);
     }
   });

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/grid_order.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/copy-inl.h"
 #include "kernels/conv/taps.h"
@@ -130,6 +131,26 @@ GemmArgs block_product(const ConvArgs& args, const RowsPlan& plan, size_t group,
   return g;
 }
 
+// The same for rows that are pixels of the input.
+GemmArgs in_place_product(const ConvArgs& args, const RowsPlan& plan, size_t group, size_t p0, size_t p1) {
+  GemmArgs g = block_product(args, plan, group, p0, p1);
+  g.a = args.input + p0 * args.shape.in_pixel_stride + group * plan.group_in;
+  g.a_stride = args.shape.in_pixel_stride;
+  return g;
+}
+
+void multiply_in_place(const ConvArgs& args, const RowsPlan& plan, const Parallel& par) {
+  const ConvShape& s = args.shape;
+  const GridOrder order(plan.blocks, plan.column_groups, par.workers());
+  par.for_each(order.tasks(), [&](size_t task, int) {
+    const auto [row, column] = order.at(task);
+    const size_t p0 = row * plan.block_pixels, n0 = column * plan.columns;
+    GemmArgs product = in_place_product(args, plan, 0, p0, std::min(p0 + plan.block_pixels, s.out_pixels()));
+    product.run = &par;
+    gemm_block(product, n0, std::min(n0 + plan.columns, s.out_c));
+  });
+}
+
 // Rounds the input to pairs of channels, without gaps.
 void round_image(const ConvArgs& args, const Parallel& par, float* pairs) {
   constexpr size_t kTaskFloats = 32 << 10;
@@ -181,12 +202,10 @@ void fill_rows(const ConvArgs& args, const RowsPlan& plan, const float* image, s
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
   const RowsPlan plan = plan_rows(s, args.algorithm == ConvAlgorithm::bf16_rows);
-  if (plan.direct && s.groups == 1) {
-    GemmArgs product = block_product(args, plan, 0, 0, s.out_pixels());
-    product.a = args.input;
-    product.a_stride = s.in_pixel_stride;
-    return gemm(product, par, args.algorithm == ConvAlgorithm::strassen ? scratch : nullptr);
+  if (args.algorithm == ConvAlgorithm::strassen) {
+    return gemm(in_place_product(args, plan, 0, 0, s.out_pixels()), par, scratch);
   }
+  if (plan.direct && s.groups == 1) return multiply_in_place(args, plan, par);
   float* const image = plan.image_bytes > 0 ? static_cast<float*>(scratch) : nullptr;
   void* const own = static_cast<char*>(scratch) + plan.image_bytes;
   if (image) round_image(args, par, image);
@@ -196,12 +215,9 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
     const size_t rows_id = task / plan.column_groups;
     const size_t group = rows_id / plan.blocks, p0 = rows_id % plan.blocks * plan.block_pixels;
     const size_t p1 = std::min(p0 + plan.block_pixels, s.out_pixels());
-    GemmArgs product = block_product(args, plan, group, p0, p1);
+    GemmArgs product = (plan.direct ? in_place_product : block_product)(args, plan, group, p0, p1);
     product.run = &par;
-    if (plan.direct) {
-      product.a = args.input + p0 * s.in_pixel_stride + group * plan.group_in;
-      product.a_stride = s.in_pixel_stride;
-    } else {
+    if (!plan.direct) {
       WorkerHead* head = worker_head(own, plan.worker_bytes, worker);
       float* rows = reinterpret_cast<float*>(head + 1);
       if (head->block != rows_id) fill_rows(args, plan, image, group, p0, p1, rows);
