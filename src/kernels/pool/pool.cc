@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "kernels/conv/lanes-inl.h"
 #include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
+#include "kernels/division.h"
 #include "kernels/pool/pool.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -239,12 +241,12 @@ HWY_INLINE void sum_channels(const float* in, size_t pixels, size_t pixel_stride
 }
 
 template <size_t kVectors>
-HWY_INLINE void average_channels(const GlobalAverageArgs& args, const float* in, size_t n, float* out) {
+HWY_INLINE void average_channels(const pool_detail::Pixels& of, const float* in, size_t n, float* out) {
   Float totals[kVectors];
-  sum_channels<kVectors>(in, args.pixels, args.in_pixel_stride, n, totals);
+  sum_channels<kVectors>(in, of.count, of.stride, n, totals);
 #pragma GCC unroll 4
   for (size_t v = 0; v < kVectors; ++v) {
-    store_first(Mean::finish(totals[v], args.pixels), out + v * kLanes, v + 1 == kVectors ? n : kLanes);
+    store_first(Mean::finish(totals[v], of.divisor), out + v * kLanes, v + 1 == kVectors ? n : kLanes);
   }
 }
 
@@ -258,14 +260,12 @@ void pool_rows(const PoolArgs& args, bool nchw, size_t row0, size_t row1) noexce
   for (size_t row = row0; row < row1; ++row) pool_row(args, row);
 }
 
-// Computes channels [c0, c1) of image b.
-void average_image(const GlobalAverageArgs& args, size_t b, size_t c0, size_t c1) noexcept {
-  const float* in = args.input + b * args.pixels * args.in_pixel_stride;
-  float* out = args.output + b * args.out_stride;
+// Computes channels [c0, c1) of the mean of some pixels.
+void average_pixels(const pool_detail::Pixels& of, size_t c0, size_t c1, float* out) noexcept {
   size_t c = c0;
-  for (; c + 4 * kLanes <= c1; c += 4 * kLanes) average_channels<4>(args, in + c, kLanes, out + c);
-  for (; c + kLanes <= c1; c += kLanes) average_channels<1>(args, in + c, kLanes, out + c);
-  if (c < c1) average_channels<1>(args, in + c, c1 - c, out + c);
+  for (; c + 4 * kLanes <= c1; c += 4 * kLanes) average_channels<4>(of, of.input + c, kLanes, out + c);
+  for (; c + kLanes <= c1; c += kLanes) average_channels<1>(of, of.input + c, kLanes, out + c);
+  if (c < c1) average_channels<1>(of, of.input + c, c1 - c, out + c);
 }
 
 float average_plane(const float* in, size_t pixels) noexcept {
@@ -311,16 +311,53 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
   pool_all(a, true, par);
 }
 
-void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept {
-  constexpr size_t kLine = 16;  // in floats: no two tasks write to one cache line
+namespace {
+
+// The division of the means of images: blocks of pixels, whose sums are added afterwards, or of channels.
+struct AveragePlan {
+  size_t pixels = 0, pixel_blocks = 1, channels = 0, channel_blocks = 1;
+};
+
+// As convolutions divide such an image (conv_plan.h): a worker reads the pixels that it has written. If it read channels
+// of all pixels, the next step would also find them in another processor's caches.
+AveragePlan plan_average(size_t batch, size_t pixels, size_t channels) {
+  // Elements that a task reads, about 2 µs of work. A block of channels is whole lines: no two tasks write to one.
+  constexpr size_t kElements = 16 << 10, kMostTasks = 16, kLine = 16, kFewPixels = 64;
+  const size_t tasks = std::clamp<size_t>(batch * pixels * channels / kElements, 1, kMostTasks);
+  const size_t most = ceil_div(std::bit_ceil(tasks), std::max<size_t>(batch, 1));
+  AveragePlan p;
+  p.pixels = pixels < kFewPixels ? pixels : even_block(pixels, batch, 1, most);
+  p.channels = pixels < kFewPixels ? even_block(ceil_div(channels, kLine), batch, 1, most) * kLine : channels;
+  p.pixel_blocks = ceil_div(pixels, p.pixels);
+  p.channel_blocks = ceil_div(channels, std::max<size_t>(p.channels, 1));
+  return p;
+}
+
+}  // namespace
+
+size_t global_average_scratch_bytes(size_t batch, size_t pixels, size_t channels) {
+  const AveragePlan plan = plan_average(batch, pixels, channels);
+  return plan.pixel_blocks == 1 ? 0 : batch * plan.pixel_blocks * round_up(channels, 16) * sizeof(float);
+}
+
+void global_average_nhwc(const GlobalAverageArgs& args, void* scratch, const Parallel& par) noexcept {
   if (args.batch * args.channels == 0) return;
-  const size_t channels = round_up(ceil_div(kTaskElements, args.pixels), kLine);
-  const size_t blocks = ceil_div(args.channels, channels);
-  const auto run = RETORT_SELECT(average_image);
-  par.for_each(args.batch * blocks, [&](size_t task, int) {
-    const size_t c0 = task % blocks * channels;
-    run(args, task / blocks, c0, std::min(c0 + channels, args.channels));
+  const AveragePlan plan = plan_average(args.batch, args.pixels, args.channels);
+  const size_t stride = round_up(args.channels, 16), parts = plan.pixel_blocks;
+  const bool at_once = parts == 1;
+  auto* const sums = static_cast<float*>(scratch);
+  const auto run = RETORT_SELECT(average_pixels);
+  par.for_each(args.batch * parts * plan.channel_blocks, [&](size_t task, int) {
+    const size_t c0 = task % plan.channel_blocks * plan.channels, part = task / plan.channel_blocks;
+    const size_t image = part / parts, p0 = part % parts * plan.pixels;
+    pool_detail::Pixels of{args.input + (image * args.pixels + p0) * args.in_pixel_stride,
+                           std::min(plan.pixels, args.pixels - p0), args.in_pixel_stride, at_once ? args.pixels : 1};
+    run(of, c0, std::min(c0 + plan.channels, args.channels),
+        at_once ? args.output + image * args.out_stride : sums + part * stride);
   });
+  for (size_t b = 0; !at_once && b < args.batch; ++b) {
+    run({sums + b * parts * stride, parts, stride, args.pixels}, 0, args.channels, args.output + b * args.out_stride);
+  }
 }
 
 void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output,

@@ -46,6 +46,16 @@ struct PoolArgs {
 void pool_nhwc(const PoolArgs& args, const Parallel& par) noexcept;
 void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept;
 
+namespace pool_detail {
+
+/// Pixels whose sums are divided by `divisor`.
+struct Pixels {
+  const float* input;
+  size_t count, stride, divisor;
+};
+
+}  // namespace pool_detail
+
 /// The mean of each channel of [batch, pixels, channels]; image b of the output starts at b · out_stride. pixels > 0.
 struct GlobalAverageArgs {
   size_t batch = 1, pixels = 1, channels = 1;
@@ -53,7 +63,9 @@ struct GlobalAverageArgs {
   const float* input = nullptr;
   float* output = nullptr;
 };
-void global_average_nhwc(const GlobalAverageArgs& args, const Parallel& par) noexcept;
+/// Bytes of scratch (64-byte aligned; if 0, scratch may be null) that global_average_nhwc needs.
+size_t global_average_scratch_bytes(size_t batch, size_t pixels, size_t channels);
+void global_average_nhwc(const GlobalAverageArgs& args, void* scratch, const Parallel& par) noexcept;
 /// The means of `planes` runs of `pixels` floats, one after the other.
 void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output, const Parallel& par) noexcept;
 

@@ -175,6 +175,12 @@ TEST(Pool, SameBitsForAnyNumberOfThreads) {
   }
 }
 
+void global_average(const GlobalAverageArgs& args, const Parallel& par) {
+  const size_t bytes = global_average_scratch_bytes(args.batch, args.pixels, args.channels);
+  std::vector<float> scratch(bytes / sizeof(float));
+  global_average_nhwc(args, scratch.data(), par);
+}
+
 TEST(GlobalAverage, ChannelsLast) {
   for (const size_t channels : {1, 3, 17, 24, 33, 64, 130}) {
     for (const size_t pixels : {1, 49, 63, 64, 65, 1000}) {
@@ -190,7 +196,7 @@ TEST(GlobalAverage, ChannelsLast) {
       for (int level = 0; level <= int(best_isa()); ++level) {
         const ScopedIsa isa{Isa(level)};
         std::fill(got.begin(), got.end(), kGuard);
-        global_average_nhwc(args, Parallel());
+        global_average(args, Parallel());
         expect_same(want, got, 1e-6f, cat("channels {} pixels {}", channels, pixels));
       }
     }
@@ -213,18 +219,35 @@ TEST(GlobalAverage, ChannelsFirst) {
 }
 
 TEST(GlobalAverage, SameBitsForAnyNumberOfThreads) {
-  GlobalAverageArgs args{.batch = 2, .pixels = 3000, .channels = 150, .in_pixel_stride = 150, .out_stride = 150};
-  const std::vector<float> input = random_floats(args.batch * args.pixels * args.channels, 5);
-  std::vector<float> once(args.batch * args.channels), again(once.size());
-  args.input = input.data();
-  args.output = once.data();
-  global_average_nhwc(args, Parallel());
-  args.output = again.data();
-  for (const int threads : {2, 3, 4, 7}) {
-    ThreadPool pool({.threads = threads});
-    global_average_nhwc(args, Parallel(&pool, nullptr));
-    EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
+  for (const size_t pixels : {49, 196, 3000}) {
+    GlobalAverageArgs args{.batch = 2, .pixels = pixels, .channels = 670, .in_pixel_stride = 670, .out_stride = 670};
+    const std::vector<float> input = random_floats(args.batch * args.pixels * args.channels, 5);
+    std::vector<float> once(args.batch * args.channels), again(once.size());
+    args.input = input.data();
+    args.output = once.data();
+    global_average(args, Parallel());
+    args.output = again.data();
+    for (const int threads : {2, 3, 4, 7}) {
+      ThreadPool pool({.threads = threads});
+      global_average(args, Parallel(&pool, nullptr));
+      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
+    }
   }
+}
+
+// Sums of blocks of pixels have no more error than one sum, and an infinity stays in its channel.
+TEST(GlobalAverage, BlocksOfPixels) {
+  GlobalAverageArgs args{.batch = 1, .pixels = 196, .channels = 700, .in_pixel_stride = 700, .out_stride = 700};
+  ASSERT_GT(global_average_scratch_bytes(1, 196, 700), 0u);
+  ASSERT_EQ(global_average_scratch_bytes(1, 49, 1152), 0u);  // divided by channels
+  std::vector<float> input = random_floats(args.pixels * args.channels, 6), want(700), got(700);
+  input[150 * 700 + 13] = std::numeric_limits<float>::infinity();
+  args.input = input.data();
+  args.output = want.data();
+  global_average_reference(args);
+  args.output = got.data();
+  global_average(args, Parallel());
+  expect_same(want, got, 1e-6f, "blocks of pixels");
 }
 
 }  // namespace

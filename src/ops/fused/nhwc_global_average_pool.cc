@@ -29,8 +29,12 @@ struct NhwcGlobalAveragePool {
     require(a.pixels > 0, ErrorCode::invalid_argument, "the mean of no pixels");
     return a;
   }
+  size_t scratch(const RunContext& c) const {
+    const kernels::GlobalAverageArgs a = arguments(c);
+    return kernels::global_average_scratch_bytes(a.batch, a.pixels, a.channels);
+  }
   void fast(RunContext& c, std::type_identity<float>) const {
-    kernels::global_average_nhwc(arguments(c), c.parallel());
+    kernels::global_average_nhwc(arguments(c), c.scratch(), c.parallel());
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
