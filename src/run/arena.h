@@ -18,8 +18,11 @@ struct ArenaLayout {
   size_t bytes = 0;
 };
 
-/// Best fit by size: larger requests choose first, and each takes the lowest gap among the requests that are alive at
-/// the same time. Reuses the memory of `out`. Requests may be in any order.
+/// Best fit by size: larger requests choose first. A large one lies in the middle of earlier ones that are not alive at
+/// the same time, if that is free and the whole needs no more memory: the halves of all values are then in the same
+/// places, so two workers that each compute one half of every value do not write to lines that are in the other's
+/// cache. Others take the lowest gap among the requests that are alive at the same time. Reuses the memory of `out`.
+/// Requests may be in any order.
 void plan_arena(const std::vector<ArenaRequest>& requests, ArenaLayout& out);
 
 }  // namespace retort
