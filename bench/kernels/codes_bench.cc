@@ -217,6 +217,7 @@ Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t strid
   s.stride_h = s.stride_w = stride, s.pad_top = s.pad_left = kernel / 2;
   s.out_h = s.out_w = (size + 2 * (kernel / 2) - kernel) / stride + 1;
   s.in_pixel_stride = in_c, s.out_pixel_stride = out_c;
+  s.input_signed = is_signed;
   const auto* image = filled<uint8_t>(size * size * in_c, 255);
   const auto* filters = filled_weights(out_c * in_c * kernel * kernel);
   auto* y = filled<uint8_t>(s.out_h * s.out_w * out_c, 0);
@@ -232,7 +233,7 @@ Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t strid
   std::snprintf(name, sizeof name, "conv %zux%zu/%zu %zu to %zu, %zux%zu%s", kernel, kernel, stride, in_c, out_c, size,
                 size, is_signed ? " signed" : "");
   return {name, double(s.out_h * s.out_w * out_c * in_c * kernel * kernel), [=, &par] {
-            ConvCodesArgs a{.shape = s, .input = image, .input_signed = is_signed};
+            ConvCodesArgs a{.shape = s, .input = image};
             a.packed = static_cast<const int8_t*>(weights->take());
             a.bias = bias, a.scale = scale, a.offset = offset, a.output = y;
             conv_codes(a, scratch, par);

@@ -65,7 +65,7 @@ HWY_INLINE void transform_tile(const uint8_t* const (&pixels)[kWinogradPlanes], 
 void transform_block(const ConvCodesArgs& a, const CodesWinograd& p, size_t t0, size_t t1, const uint8_t* outside,
                      int16_t* v) {
   const CodesConvShape& s = a.shape;
-  const Pairs flip = hn::Set(PairTag(), int16_t(a.input_signed ? 0x80 : 0));
+  const Pairs flip = hn::Set(PairTag(), int16_t(s.input_signed ? 0x80 : 0));
   for (size_t t = t0; t < t1; ++t, v += s.in_c) {
     const uint8_t* image = a.input + t / (p.tiles_h * p.tiles_w) * s.in_h * s.in_w * s.in_pixel_stride;
     // Coordinates left of or above the image wrap around, so they are larger than its size too.

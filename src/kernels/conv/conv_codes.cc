@@ -17,13 +17,12 @@ using codes_detail::DepthwiseBlock;
 using codes_detail::is_depthwise;
 using codes_detail::kLeastBlock;
 using codes_detail::Patch;
-using codes_detail::PixelForm;
 
 constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
 
 /// Where the rows of a product come from.
 enum class Rows {
-  pixels,   ///< the pixels of the image
+  pixels,   ///< the pixels of the image, or copies of signed ones
   strips,   ///< overlapping parts of padded copies of its lines
   patches,  ///< copies of the image under each window
 };
@@ -59,7 +58,8 @@ struct Tasks {
     const bool corrects = codes_detail::corrects_pairs(s);
     if (corrects && !strips) rows = whole_blocks(rows, extent);
     row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
-    const size_t least_columns = corrects ? kTransposedColumns : rows_of(s) == Rows::pixels ? 1 : kCopiedColumns;
+    const bool copies = rows_of(s) != Rows::pixels || s.input_signed;
+    const size_t least_columns = corrects ? kTransposedColumns : copies ? kCopiedColumns : 1;
     const size_t least = std::max<size_t>(1, least_columns / width);
     size_t most_groups = panels / least;
     // A single block of rows is divided evenly among two workers.
@@ -89,6 +89,12 @@ void copy_run(const uint8_t* from, size_t n, uint8_t* to) {
   }
   for (size_t i = 0; i + kStep <= n; i += kStep) std::memcpy(to + i, from + i, kStep);
   std::memcpy(to + n - kStep, from + n - kStep, kStep);
+}
+
+/// Makes signed codes unsigned: each is 128 more. `to` may be `from`. Products then need no form for signed pixels, which
+/// would take an instruction more for each quad.
+void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) {
+  for (size_t i = 0; i < n; ++i) to[i] = uint8_t(from[i] ^ 0x80);
 }
 
 /// Images whose patches are gathered.
@@ -184,16 +190,26 @@ size_t worker_bytes(const CodesConvShape& s) {
       const size_t joined = patch.joined ? round_up(checked_mul(rows, patch.depth(), "patches"), 128) : 0;
       return checked_add(Strip(s).size(s, Tasks(s).rows), joined, "lines");
     }
-    case Rows::patches:
-      return round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
     case Rows::pixels:
+      if (!s.input_signed) return 0;
+      [[fallthrough]];
+    case Rows::patches:
       break;
   }
-  return 0;
+  return round_up(checked_mul(Tasks(s).rows, Patch(s).depth(), "patches"), 128);
 }
 
-PixelForm form_of(const ConvCodesArgs& a) {
-  return {.flip = uint8_t(a.input_signed ? 0x80 : 0), .result_signed = a.output_signed, .result_zero = a.output_zero};
+/// Points to pixels from `pixel` on, or copies signed ones to `memory`.
+void set_pixels(const ConvCodesArgs& a, size_t pixel, uint8_t* memory, codes_detail::CodeLines& lines) {
+  const CodesConvShape& s = a.shape;
+  lines.data = a.input + pixel * s.in_pixel_stride;
+  lines.row_stride = s.in_pixel_stride;
+  if (!s.input_signed) return;
+  const bool dense = s.in_pixel_stride == s.in_c;
+  const size_t runs = dense ? 1 : lines.rows, run = dense ? lines.rows * s.in_c : s.in_c;
+  for (size_t i = 0; i < runs; ++i) copy_unsigned(lines.data + i * s.in_pixel_stride, run, memory + i * run);
+  lines.data = memory;
+  lines.row_stride = s.in_c;
 }
 
 /// Sets the rows of block `block`, and returns the first pixel of the result; `memory` is that of the worker.
@@ -205,22 +221,22 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
   lines.rows = std::min(tasks.rows, s.out_pixels() - std::min(pixel, s.out_pixels()));
   lines.depth = patch.depth();
   lines.data = memory;
-  lines.flip = p.form.flip;
   switch (rows_of(s)) {
     case Rows::pixels:
-      lines.data = a.input + pixel * s.in_pixel_stride;
-      lines.row_stride = s.in_pixel_stride;
+      set_pixels(a, pixel, memory, lines);
       break;
     case Rows::patches:
       lines.row_stride = lines.depth;
       for (size_t i = 0; i < lines.rows; ++i)
         gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * lines.depth);
+      if (s.input_signed) copy_unsigned(memory, lines.rows * lines.depth, memory);
       break;
     case Rows::strips: {
       const Strip strip(s);
       const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
       lines.lines = std::min(tasks.rows, s.out_h - first);
       copy_strip(a, strip, b, first, lines.lines, memory);
+      if (s.input_signed) copy_unsigned(memory, strip.lines(s, lines.lines) * strip.bytes, memory);
       pixel = (b * s.out_h + first) * s.out_w;
       if (patch.joined) {
         uint8_t* const rows = memory + strip.size(s, tasks.rows);
@@ -281,7 +297,9 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
   if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_in(s, a.packed);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
-    CodesProduct p{.form = form_of(a), .saturates = s.saturates(), .columns = std::min(tasks.columns, s.out_c - n)};
+    CodesProduct p{.form = {a.output_signed, a.output_zero},
+                   .saturates = s.saturates(),
+                   .columns = std::min(tasks.columns, s.out_c - n)};
     auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
     const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;
@@ -310,7 +328,9 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   par.for_each(s.batch * per_image, [&](size_t task, int worker) {
     const auto [channel, width] = codes_detail::depthwise_block_at(s.out_c, task % blocks);
     const size_t b = task / per_image;
-    CodesDepthwise w{.form = form_of(a), .shape = &s, .width = width, .channels = std::min(width, s.out_c - channel)};
+    CodesDepthwise w{.form = {a.output_signed, a.output_zero}, .shape = &s, .width = width};
+    w.flip = s.input_signed ? 0x80 : 0;
+    w.channels = std::min(width, s.out_c - channel);
     w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
     w.outside = a.input_zero;
     w.filters = a.packed + channel * filters;

@@ -17,6 +17,7 @@ namespace retort::kernels {
 /// unsigned side, and those outside the image count as their zero point. Depthwise sums are always exact.
 struct CodesConvShape : ConvShape {
   CodesSums sums = CodesSums::exact;
+  bool input_signed = false;  ///< packed filters do not depend on it
   bool saturates() const { return groups == 1 && sums != CodesSums::exact; }
 };
 
@@ -48,7 +49,6 @@ struct CodesResidual {
 struct ConvCodesArgs {
   CodesConvShape shape;
   const uint8_t* input = nullptr;
-  bool input_signed = false;
   uint8_t input_zero = 0;  ///< the byte of the zero point
   const int8_t* packed = nullptr;
   /// For each place: what is added to the sums, and the scales and offsets of the results.

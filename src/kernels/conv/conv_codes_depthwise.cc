@@ -101,7 +101,7 @@ HWY_INLINE void interleave_rows(const CodesDepthwise& w, const uint8_t* const (&
   using B = Block<kGroup>;
   const ByteTag d;
   const typename B::Tag part;
-  const Bytes flip = hn::Set(d, w.form.flip), outside = hn::Set(d, uint8_t(w.outside ^ w.form.flip));
+  const Bytes flip = hn::Set(d, w.flip), outside = hn::Set(d, uint8_t(w.outside ^ w.flip));
   const size_t step = w.shape->in_pixel_stride;
   for (size_t x = 0; x < count; x += kGroup, to += kGroup * B::kQuadBytes) {
     Bytes v[4];
@@ -141,7 +141,7 @@ void gather_quads(const CodesDepthwise& w, const Columns& of, size_t line, size_
     if (row < s.in_h && begin < end) rows[r] = w.image + (row * s.in_w + left + begin - s.pad_left) * s.in_pixel_stride;
   }
   const auto pad = [&](size_t from, size_t until) {
-    std::memset(to + from * kQuadBytes, w.outside ^ w.form.flip, (until - from) * kQuadBytes);
+    std::memset(to + from * kQuadBytes, w.outside ^ w.flip, (until - from) * kQuadBytes);
   };
   pad(0, begin);
   if (w.channels == Block<kGroup>::kWidth)
@@ -288,7 +288,7 @@ void convolve_run(const CodesDepthwise& w, const Columns& of, size_t line) {
   const ConvShape& s = *w.shape;
   // At most as many rows are used as the kernel has, and one more for a second line.
   const size_t rows = s.kernel_h + kLines - 1, stride = codes_detail::depthwise_columns(s, of.count) * kQuadBytes;
-  const Run r{w, CodeRange(w.form.result_zero, w.form.result_signed), ceil_div(s.kernel_h, size_t(4)), stride};
+  const Run r{w, CodeRange(w.form.zero, w.form.is_signed), ceil_div(s.kernel_h, size_t(4)), stride};
   for (size_t k = 0; k < r.sets; ++k) gather_quads<kGroup>(w, of, line, 4 * k, rows, w.quads + k * stride);
   uint8_t* y = w.y + (line * s.out_w + of.first) * s.out_pixel_stride;
   for (size_t x = 0; x < of.count; x += kDepthwiseColumns) {

@@ -26,12 +26,9 @@ struct Patch {
   size_t depth() const { return round_up(checked_mul(parts, padded, "patch"), 4); }
 };
 
-/// What both parts do with pixels and results. A pixel is made unsigned by `flip`, which inverts the sign bit or
-/// nothing.
-struct PixelForm {
-  uint8_t flip = 0;
-  bool result_signed = false;
-  int32_t result_zero = 0;
+struct ResultForm {
+  bool is_signed = false;
+  int32_t zero = 0;
 };
 
 /// Whether exact sums are those of pairs that cannot saturate, plus their excess: see codes_excess.h.
@@ -57,9 +54,9 @@ Excess excess_in(const CodesConvShape& shape, const int8_t* packed);
 /// Rows of codes times panels of filters: result [lines][rows][columns]. A row has parts that may be apart, so that the
 /// rows of neighbouring pixels can overlap.
 struct CodesProduct {
-  PixelForm form;
+  ResultForm form;
   bool saturates = false;  ///< see CodesSums::saturating
-  CodeLines a;             ///< depth is a multiple of 4; bits are inverted as for `form`
+  CodeLines a;             ///< unsigned codes; depth is a multiple of 4
   size_t columns = 0;
   const int8_t* filters = nullptr;  ///< [panel][part][depth / 4][codes_panel_width()][4]
   Excess excess;                    ///< of the pairs of all panels
@@ -106,7 +103,8 @@ inline constexpr size_t kDepthwiseColumns = 4, kDepthwiseRun = 64;
 
 /// Lines of the result of a depthwise convolution, one block of channels.
 struct CodesDepthwise {
-  PixelForm form;
+  ResultForm form;
+  uint8_t flip = 0;  ///< makes pixels unsigned: inverts the sign bit or nothing
   const ConvShape* shape = nullptr;
   const uint8_t* image = nullptr;   ///< the first channel of the block at pixel 0
   size_t width = 0;                 ///< of the block

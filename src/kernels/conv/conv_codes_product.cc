@@ -28,7 +28,7 @@ constexpr size_t kMostSaturatedRows = 4;  ///< a product takes a register more, 
 
 Columns columns_at(const CodesProduct& p, size_t n) {
   return {{load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
-          CodeRange(p.form.result_zero, p.form.result_signed),
+          CodeRange(p.form.zero, p.form.is_signed),
           p.columns - n};
 }
 
@@ -42,7 +42,7 @@ struct Tile {
 };
 
 /// A tile from row i of a line on.
-template <size_t kRows, CodesUnit kUnit, bool kFlip, bool kPlain>
+template <size_t kRows, CodesUnit kUnit, bool kPlain>
 void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexcept {
   const SumTag d;
   const size_t stride = t.p.a.row_stride, y_stride = t.p.y_stride,
@@ -53,7 +53,6 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
   const uint8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 5
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
-  const Sums flip = hn::Set(d, int32_t(0x01010101u * t.p.a.flip));
   Sums s[kRows][2];
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; ++r) {
@@ -67,9 +66,7 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
       const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
 #pragma GCC unroll 14
       for (size_t r = 0; r < kRows; ++r) {
-        Sums pixel = hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + k)));
-        if constexpr (kFlip) pixel = hn::Xor(pixel, flip);
-        const QuadB x(pixel);
+        const QuadB x(hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + k))));
         dot<kUnit>(w0, x, s[r][0]);
         dot<kUnit>(w1, x, s[r][1]);
       }
@@ -85,30 +82,29 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
 }
 
 using TileFn = void (*)(const Tile&, size_t, const uint8_t*, uint8_t*) noexcept;
-template <CodesUnit kUnit, bool kFlip, bool kPlain, size_t... kRows>
+template <CodesUnit kUnit, bool kPlain, size_t... kRows>
 constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows...>) {
-  return {&multiply_tile<kRows + 1, kUnit, kFlip, kPlain>...};
+  return {&multiply_tile<kRows + 1, kUnit, kPlain>...};
 }
 
 template <CodesUnit kUnit>
-const TileFn* tiles_for(bool flip, bool plain) {
+const TileFn* tiles_for(bool plain) {
   using Rows = std::make_index_sequence<kUnit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows>;
-  static constexpr std::array<TileFn, Rows::size()> forms[2][2] = {
-      {tiles<kUnit, false, false>(Rows()), tiles<kUnit, false, true>(Rows())},
-      {tiles<kUnit, true, false>(Rows()), tiles<kUnit, true, true>(Rows())}};
-  return forms[flip][plain].data();
+  static constexpr std::array<TileFn, Rows::size()> forms[2] = {tiles<kUnit, false>(Rows()),
+                                                                tiles<kUnit, true>(Rows())};
+  return forms[plain].data();
 }
 
 /// The forms of a tile by its number of rows less 1.
-const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, bool flip, const Columns& columns) {
+const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, const Columns& columns) {
   const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
-  if (unit == CodesUnit::saturating) return tiles_for<CodesUnit::saturating>(flip, plain);
+  if (unit == CodesUnit::saturating) return tiles_for<CodesUnit::saturating>(plain);
   if constexpr (HWY_ARCH_ARM_A64) {
-    if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(flip, plain);
+    if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(plain);
   }
   // At SSE4, nothing is left: exact sums are those of pairs, too.
   constexpr CodesUnit kExact = HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads;
-  return tiles_for<kExact>(flip, plain);
+  return tiles_for<kExact>(plain);
 }
 
 #if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
@@ -162,34 +158,12 @@ HWY_INLINE void finish_pairs(const Columns& c, size_t rows, size_t y_stride, siz
   }
 }
 
-/// The biases of a panel. With signed pixels, products lack 128 times the weights.
-void tile_biases(const CodesProduct& p, const int8_t* filters, const int32_t* bias, int32_t (&to)[kPanel]) {
-  const SumTag d;
-  Sums s[2] = {hn::LoadU(d, bias), hn::LoadU(d, bias + kSumLanes)};
-  if (p.form.flip != 0) {
-    const QuadB flip(hn::Set(d, int32_t(0x01010101u * p.form.flip)));
-    for (size_t i = 0; i < p.a.parts * p.a.depth; i += 4, filters += 4 * kPanel) {
-      dot<CodesUnit::quads>(QuadA(load_quads(filters)), flip, s[0]);
-      dot<CodesUnit::quads>(QuadA(load_quads(filters + HWY_MAX_BYTES)), flip, s[1]);
-    }
-  }
-  hn::Store(s[0], d, to);
-  hn::Store(s[1], d, to + kSumLanes);
-}
-
 /// A panel of the result. While a block of two tiles is multiplied, the sums of the one before are finished, and the
 /// next panel, which may come from far away, is requested.
 template <bool kPlain>
 void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& columns, size_t n) noexcept {
-  const auto multiply = [is_signed = p.form.flip != 0](const uint8_t* first, const uint8_t* second, size_t stride,
-                                                       const int8_t* w) {
-    is_signed ? codes_detail::multiply_tiles<TileSigns::signed_signed>(first, second, stride, w)
-              : codes_detail::multiply_tiles<TileSigns::unsigned_signed>(first, second, stride, w);
-  };
   const size_t panel = kPanel * p.a.parts * p.a.depth, per_part = p.a.depth / grid.step;
   const int8_t* const filters = p.filters + n / kPanel * panel;
-  alignas(64) int32_t biases[kPanel];
-  tile_biases(p, filters, p.bias + n, biases);
   constexpr size_t kMostAhead = 4;  ///< requests take time, and the processor itself requests what follows
   const size_t blocks = ceil_div(grid.count, size_t(2));
   const size_t lines_ahead = std::min(kMostAhead, ceil_div(panel / kLine, grid.steps * blocks));
@@ -206,12 +180,13 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
     const bool two = t + 1 < grid.count;
     TileSums &now = sums[at], &before = sums[at ^ 1];
     const uint8_t *a0 = tile_at(t, now.y[0]), *a1 = two ? tile_at(t + 1, now.y[1]) : nullptr;
-    codes_detail::fill_tiles(biases);
+    codes_detail::fill_tiles(p.bias + n);
     const int8_t* w = filters;
     for (size_t part = 0; part < p.a.parts; ++part) {
       for (size_t i = 0; i < per_part; ++i, w += grid.step * kPanel) {
         const size_t offset = part * p.a.part_stride + i * grid.step;
-        multiply(a0 + offset, two ? a1 + offset : nullptr, p.a.row_stride, w);
+        codes_detail::multiply_tiles<TileSigns::unsigned_signed>(a0 + offset, two ? a1 + offset : nullptr,
+                                                                 p.a.row_stride, w);
         for (size_t line = 0; line < lines_ahead; ++line, ahead += kLine) __builtin_prefetch(ahead, 0, 2);
         finish_pairs<kPlain>(columns, grid.rows, p.y_stride, at_once, before);
       }
@@ -255,7 +230,7 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   }
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
-    const TileFn* const tiles = choose_tiles(unit, p.a.flip != 0, columns);
+    const TileFn* const tiles = choose_tiles(unit, columns);
     Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, kPanel * k};
     const size_t panel = p.first_panel + n / kPanel;
     if (p.excess.any(panel, panel + 1)) {

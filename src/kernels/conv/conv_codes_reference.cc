@@ -29,9 +29,9 @@ struct Patch {
     const size_t x = p % s.out_w, y = p / s.out_w % s.out_h, b = p / s.out_w / s.out_h, tap = k / depth;
     const size_t row = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;  // wraps around outside
     const size_t column = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;
-    if (row >= s.in_h || column >= s.in_w) return code(a.input_zero, a.input_signed);
+    if (row >= s.in_h || column >= s.in_w) return code(a.input_zero, a.shape.input_signed);
     const size_t channel = o / (s.out_c / s.groups) * depth + k % depth;
-    return code(a.input[element(s, b, row, column, channel)], a.input_signed);
+    return code(a.input[element(s, b, row, column, channel)], a.shape.input_signed);
   }
   int32_t weight(size_t k) const {
     const size_t taps = a.shape.kernel_h * a.shape.kernel_w;
@@ -39,7 +39,7 @@ struct Patch {
   }
   /// The product of the codes, those of the pixel unsigned.
   int32_t unsigned_product(size_t k) const {
-    return k < count ? (pixel(k) + (a.input_signed ? 128 : 0)) * weight(k) : 0;
+    return k < count ? (pixel(k) + (a.shape.input_signed ? 128 : 0)) * weight(k) : 0;
   }
 };
 
@@ -58,14 +58,14 @@ int32_t sum_at(const ConvCodesArgs& a, size_t p, size_t o) {
   const CodesConvShape& s = a.shape;
   const size_t x = p % s.out_w, y = p / s.out_w % s.out_h, b = p / s.out_w / s.out_h;
   const size_t depth = s.in_c / s.groups, first = o / (s.out_c / s.groups) * depth;
-  const int32_t zero = code(a.input_zero, a.input_signed);
+  const int32_t zero = code(a.input_zero, a.shape.input_signed);
   uint32_t sum = uint32_t(a.bias[o]) + (s.saturates() ? saturation(Patch(a, p, o)) : 0);
   for (size_t tap = 0; tap < s.kernel_h * s.kernel_w; ++tap) {
     const size_t row = y * s.stride_h + tap / s.kernel_w * s.dilation_h - s.pad_top;  // wraps around outside
     const size_t column = x * s.stride_w + tap % s.kernel_w * s.dilation_w - s.pad_left;
     if (row >= s.in_h || column >= s.in_w) continue;
     for (size_t c = 0; c < depth; ++c) {
-      const int32_t in = code(a.input[element(s, b, row, column, first + c)], a.input_signed);
+      const int32_t in = code(a.input[element(s, b, row, column, first + c)], a.shape.input_signed);
       sum += uint32_t((in - zero) * a.packed[(o * depth + c) * s.kernel_h * s.kernel_w + tap]);
     }
   }

@@ -33,6 +33,7 @@ struct CodesCase {
     testing::Random random(s.in_c * 31 + s.out_c * 7 + s.kernel_h + s.in_w);
     s.in_pixel_stride = s.in_c + (s.input_is_nchw ? 0 : gap);
     s.out_pixel_stride = s.out_c + gap;
+    s.input_signed = in_signed;
     const size_t depth = s.in_c / s.groups * s.kernel_h * s.kernel_w;
     image =
         random.integers<uint8_t>(s.batch * s.in_h * s.in_w * s.in_pixel_stride - (s.input_is_nchw ? 0 : gap), 0, 255);
@@ -54,7 +55,7 @@ struct CodesCase {
   /// Everything but the filters, in the order of channels.
   ConvCodesArgs arguments(std::vector<uint8_t>& y) const {
     y.assign(s.out_pixels() * s.out_pixel_stride - gap, 77);
-    ConvCodesArgs a{.shape = s, .input = image.data(), .input_signed = in_signed, .input_zero = zero};
+    ConvCodesArgs a{.shape = s, .input = image.data(), .input_zero = zero};
     a.bias = bias.data();
     a.scale = scale.data();
     a.offset = offset.data();

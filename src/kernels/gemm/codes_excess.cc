@@ -55,9 +55,8 @@ HWY_INLINE void interleave(const Bytes (&from)[16], Bytes (&to)[16]) {
 
 /// Transposes `count` bytes of kRowsOfVector rows, which `row(i)` points to.
 template <typename F>
-HWY_INLINE void transpose_step(F&& row, size_t count, uint8_t flip, uint8_t* to) {
+HWY_INLINE void transpose_step(F&& row, size_t count, uint8_t* to) {
   const ByteTag d;
-  const Bytes flips = hn::Set(d, flip);
   Bytes a[16], b[16];
 #pragma GCC unroll 16
   for (size_t i = 0; i < 16; ++i) {
@@ -65,7 +64,6 @@ HWY_INLINE void transpose_step(F&& row, size_t count, uint8_t flip, uint8_t* to)
       a[i] = load_part(row(i), count);
     else
       a[i] = hn::Combine(d, load_part(row(i + 16), count), load_part(row(i), count));
-    a[i] = hn::Xor(a[i], flips);
   }
   interleave(a, b);
   interleave(b, a);
@@ -83,7 +81,7 @@ void transpose_rows(const CodeLines& l, const uint8_t* const (&rows)[kRowsOfVect
     for (size_t i = 0; i < l.depth; i += kStepBytes) {
       // The last bytes are transposed again if fewer remain.
       if (i > 0) i = std::min(i, l.depth - kStepBytes);
-      transpose_step([&](size_t r) { return rows[r] + offset + i; }, l.depth - i, l.flip, to + i * kExcessRows);
+      transpose_step([&](size_t r) { return rows[r] + offset + i; }, l.depth - i, to + i * kExcessRows);
     }
   }
 }
@@ -206,11 +204,9 @@ void multiply_blocks(const ExcessChain*, size_t, const int32_t*, const uint8_t*,
 
 /// Copies rows one after the other.
 void join_lines(const CodeLines& l, uint8_t* to) {
-  const auto flipped = [flip = l.flip](uint8_t code) { return uint8_t(code ^ flip); };
   for (size_t i = 0; i < l.count(); ++i) {
     const uint8_t* from = l.row(i);
-    for (size_t part = 0; part < l.parts; ++part, from += l.part_stride)
-      to = std::transform(from, from + l.depth, to, flipped);
+    for (size_t part = 0; part < l.parts; ++part, from += l.part_stride) to = std::copy_n(from, l.depth, to);
   }
 }
 

@@ -93,7 +93,6 @@ struct CodeLines {
   const uint8_t* data = nullptr;
   size_t lines = 1, rows = 0, line_stride = 0, row_stride = 0;
   size_t parts = 1, part_stride = 0, depth = 0;
-  uint8_t flip = 0;  ///< inverts bits
   size_t k() const { return parts * depth; }
   size_t count() const { return lines * rows; }
   /// Row i of all lines.

@@ -57,6 +57,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     const auto* packed = c.state<Packed>();
     kernels::CodesConvShape s{geometry(c.shape(kX), c.shape(kW), &c.out_shape()),
                               packed ? packed->sums : kernels::CodesSums::exact};
+    s.input_signed = c.dtype(kX) == DType::i8;
     if (!input_nchw) s.in_pixel_stride = c.row_step(kX);
     s.out_pixel_stride = c.out_row_step();
     return s;
@@ -67,7 +68,6 @@ struct NhwcQLinearConv : NhwcConvolution {
   void run(RunContext& c) const {
     kernels::ConvCodesArgs a{.shape = shape(c),
                              .input = static_cast<const uint8_t*>(c.data(kX)),
-                             .input_signed = c.dtype(kX) == DType::i8,
                              .input_zero = uint8_t(zero_points(c, kXZero, 1, "x_zero_point")[0])};
     a.output = static_cast<uint8_t*>(c.out_data());
     a.output_signed = c.dtype(kYZero) == DType::i8;
