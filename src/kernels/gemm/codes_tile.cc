@@ -36,11 +36,11 @@ constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
 constexpr size_t kLine = 64;  ///< bytes of the cache
 
 /// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel. The next panel, which may come from far away,
-/// is requested meanwhile, except by a single row, which waits for memory anyway. With few rows, an addition would wait
+/// is requested meanwhile, except by one or two rows, which wait for memory anyway. With few rows, an addition would wait
 /// for the one before it, so the sums of consecutive steps are separate where registers hold them.
 template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  constexpr size_t kMost = HWY_MAX_BYTES == 64 ? 4 : 2, kSets = kRows == 1 ? kMost : kRows <= 4 ? kMost / 2 : 1;
+  constexpr size_t kMost = HWY_MAX_BYTES == 64 ? 4 : 2, kSets = kRows <= 2 ? kMost : kRows <= 4 ? kMost / 2 : 1;
   const SumTag d;
   const int8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 4
@@ -53,7 +53,7 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
   }
   const size_t next = kHeader + depth * kPanel;
   const auto step = [&](size_t i, Sums(&to)[kRows][2]) HWY_ATTR {
-    for (size_t line = 0; kRows > 1 && line < 4 * kPanel; line += kLine) __builtin_prefetch(b + next + line, 0, 2);
+    for (size_t line = 0; kRows > 2 && line < 4 * kPanel; line += kLine) __builtin_prefetch(b + next + line, 0, 2);
     const QuadB b0(b), b1(b + HWY_MAX_BYTES);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
@@ -82,7 +82,7 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
 /// Computes at least as many rows as needed; the sums of surplus rows are ignored.
 template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  if (rows == 1) return sum_rows<1, kUnit>(a, depth, b, sums);
+  if (rows <= 2) return (rows == 1 ? sum_rows<1, kUnit> : sum_rows<2, kUnit>)(a, depth, b, sums);
   if (rows <= 4) return sum_rows<4, kUnit>(a, depth, b, sums);
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
@@ -91,7 +91,8 @@ void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, 
 constexpr size_t kSaturatedRows = 4;
 template <CodesUnit kUnit>
 void saturate_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
-  rows == 1 ? sum_rows<1, kUnit>(a, depth, b, sums) : sum_rows<kSaturatedRows, kUnit>(a, depth, b, sums);
+  const auto sum = rows == 1 ? sum_rows<1, kUnit> : rows == 2 ? sum_rows<2, kUnit> : sum_rows<kSaturatedRows, kUnit>;
+  sum(a, depth, b, sums);
 }
 
 /// The form of sum_few_rows.

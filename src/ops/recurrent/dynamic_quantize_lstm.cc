@@ -14,6 +14,7 @@ struct LstmCodes {
   DType type;
   size_t k, n, columns;  ///< rows; columns; number of scales (one per column, or 1)
   size_t parts;          ///< of the columns, packed one after the other
+  size_t excess = 0;     ///< bytes of the excess of each part, if sums are corrected
   float scale(size_t d, size_t j) const { return static_cast<const float*>(scales)[columns == 1 ? d : d * n + j]; }
   int32_t zero(size_t d, size_t j) const { return integer_code(zeros, type, columns == 1 ? d : d * n + j); }
   bool same_zero(size_t d) const {
@@ -31,6 +32,14 @@ struct LstmCodes {
     }
   }
 
+  /// Chooses corrected sums where they are faster: for constant weights, whose excess is counted once.
+  void correct(size_t directions) {
+    if (!kernels::corrects_code_pairs()) return;
+    for (size_t part = 0; part < directions * parts; ++part)
+      excess = std::max(excess, kernels::code_excess_bytes(part_codes(part / parts, part % parts), n, k, n / parts));
+    excess = round_up(excess, 64);
+  }
+
   /// Bytes of one packed matrix: its panels and its scales.
   size_t packed_bytes() const {
     return checked_add(checked_mul(parts, part_bytes(), "packed weights"),
@@ -46,23 +55,30 @@ struct LstmCodes {
             .scales = reinterpret_cast<const float*>(packed + parts * part_bytes()),
             .same_zero = same_zero(d),
             .parts = parts,
-            .part_bytes = part_bytes()};
+            .part_bytes = part_bytes(),
+            .excess_at = excess > 0 ? panels_bytes() : 0};
   }
 
  private:
-  size_t part_bytes() const { return round_up(kernels::codes_packed_bytes(k, n / parts), 64); }
+  size_t panels_bytes() const { return round_up(kernels::codes_packed_bytes(k, n / parts), 64); }
+  size_t part_bytes() const { return checked_add(panels_bytes(), excess, "packed weights"); }
+  kernels::Codes part_codes(size_t d, size_t part) const {
+    return {static_cast<const uint8_t*>(data) + d * k * n + part * (n / parts), type == DType::i8};
+  }
   void pack_part(size_t d, size_t part, char* to, const Parallel& parallel) const {
     const size_t wide = n / parts, first = part * wide;
     const bool is_signed = type == DType::i8;
-    const kernels::Codes all{static_cast<const uint8_t*>(data) + d * k * n + first, is_signed};
+    const kernels::Codes all = part_codes(d, part);
+    const kernels::CodesSums sums = excess > 0 ? kernels::CodesSums::corrected : kernels::CodesSums::exact;
     const size_t zero_at = columns == 1 ? d : d * n + first;
     const kernels::Codes own_zeros{static_cast<const uint8_t*>(zeros) + zero_at, is_signed, columns};
     const auto some = [&](size_t begin, size_t end) {
-      kernels::pack_code_panels(all, n, k, begin, end, own_zeros, to);
+      kernels::pack_code_panels(all, n, k, begin, end, own_zeros, to, sums);
     };
     const size_t width = kernels::codes_panel_width();
     kernels::for_chunks(parallel, wide, some,
                         width * std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k * width)));
+    if (excess > 0) kernels::split_code_excess(k, wide, to, to + panels_bytes());
   }
 };
 
@@ -128,8 +144,10 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
       if (!t || !s || !z) return std::nullopt;
       return codes(*t, *s, *z, i);
     };
-    const auto w = matrix(kW, kWScale), r = matrix(kR, kRScale);
+    auto w = matrix(kW, kWScale), r = matrix(kR, kRScale);
     if (!w || !r) return nullptr;
+    w->correct(directions());
+    r->correct(directions());
     auto packed = std::make_unique<PackedCells>();
     packed->owner = c.packed(PackedCells::bytes(directions(), *w, *r),
                              [&](void* to) { PackedCells::pack(directions(), *w, *r, to, c.parallel()); });
@@ -192,8 +210,11 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
           reinterpret_cast<float*>(parts.take<char>(checked_mul(s.directions, CellMemory<float>::bytes(s), "gates")));
       // X, or h of a step; both have rows of their own length.
       const size_t rows = checked_mul(s.steps, s.batch, "steps of all batches");
-      for (size_t d = 0; d < s.directions; ++d) left[d] = {std::max(rows, s.batch), std::max(s.input, s.hidden), parts};
-      if (c.state<PackedCells>()) return;
+      const auto* state = c.state<PackedCells>();
+      const bool corrected = state && state->matrices[0][0].excess_at > 0;
+      for (size_t d = 0; d < s.directions; ++d)
+        left[d] = {std::max(rows, s.batch), std::max(s.input, s.hidden), corrected, parts};
+      if (state) return;
       packed = parts.take<char>(PackedCells::bytes(s.directions, codes(c, kW, kWScale), codes(c, kR, kRScale)));
     }
   };

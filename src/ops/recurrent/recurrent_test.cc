@@ -161,6 +161,13 @@ Tensor weight_codes(Shape shape, uint32_t seed) {
   return t;
 }
 
+// Codes of the whole range, of which many pairs are larger than sums of 16 bits allow.
+Tensor any_codes(Shape shape, uint32_t seed) {
+  Tensor t(DType::u8, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t((i + seed) * 2654435761u >> 24);
+  return t;
+}
+
 // Every third item has one step, the others have `steps`.
 Tensor every_third_ends(int64_t items, int32_t steps) {
   std::vector<int32_t> lengths(size_t(items), steps);
@@ -226,6 +233,17 @@ const OpTest dynamic_quantize_lstm(
       .inputs = {random({2, 100, 3}, 1, -1, 1), weight_codes({1, 3, 36}, 1), weight_codes({1, 9, 36}, 2),
                  random({1, 72}, 3, -1, 1), every_third_ends(100, 2), random({1, 100, 9}, 4, -1, 1), kNone, kNone,
                  f32({1}, {0.01f}), u8({1}, {125}), f32({1}, {0.01f}), u8({1}, {129})},
+      .output_count = 3},
+     {.about = "large weights, one item in both directions",
+      .attributes = {{"direction", "bidirectional"}},
+      .inputs = {random({3, 1, 40}, 1, -1, 1), any_codes({2, 40, 148}, 1), any_codes({2, 37, 148}, 2), kNone, kNone,
+                 kNone, kNone, kNone, f32({2}, {0.001f, 0.002f}), u8({2}, {125, 3}), f32({2}, {0.002f, 0.001f}),
+                 u8({2}, {129, 250})},
+      .output_count = 3},
+     {.about = "large weights, several blocks of items",
+      .attributes = {{"hidden_size", int64_t(37)}},
+      .inputs = {random({3, 40, 40}, 1, -1, 1), any_codes({1, 40, 148}, 3), any_codes({1, 37, 148}, 4), kNone, kNone,
+                 kNone, kNone, kNone, f32({1}, {0.001f}), u8({1}, {125}), f32({1}, {0.002f}), u8({1}, {129})},
       .output_count = 3}},
     {.domain = "com.microsoft", .tolerance = 8});
 

@@ -16,12 +16,17 @@ struct CodeMatrix {
   bool same_zero = false;         ///< of the columns
   size_t parts = 1;
   size_t part_bytes = 0;
+  size_t excess_at = 0;  ///< of corrected sums: where the excess of a part begins; 0: sums are exact without it
+  kernels::CodesSums sums() const { return excess_at > 0 ? kernels::CodesSums::corrected : kernels::CodesSums::exact; }
   struct Left {
     int8_t* codes = nullptr;
     kernels::CodeRow* rows = nullptr;
+    uint8_t* transposed = nullptr;  ///< for corrected sums
     Left() = default;
-    Left(size_t m, size_t k, ScratchParts& parts)
-        : codes(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))), rows(parts.take<kernels::CodeRow>(m)) {}
+    Left(size_t m, size_t k, bool corrected, ScratchParts& parts)
+        : codes(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))),
+          rows(parts.take<kernels::CodeRow>(m)),
+          transposed(parts.take<uint8_t>(corrected ? kernels::codes_transposed_bytes(m, k) : 0)) {}
   } left;
 };
 
@@ -100,13 +105,17 @@ struct CodesMath {
   static kernels::GemmCodesArgs part_of(const CellProduct<float>& p, size_t part) {
     const CodeMatrix& w = *p.b.codes;
     const size_t n = p.b.n / w.parts, at = part * n;
+    const char* const panels = w.panels + part * w.part_bytes;
     return {.m = p.m,
             .n = n,
             .k = p.b.k,
             .a = w.left.codes,
             .rows = w.left.rows,
-            .packed_b = w.panels + part * w.part_bytes,
+            .packed_b = panels,
             .same_zero = w.same_zero,
+            .sums = w.sums(),
+            .excess = w.excess_at > 0 ? panels + w.excess_at : nullptr,
+            .transposed = w.left.transposed,
             .c = {.data = p.c + at,
                   .stride = p.c_stride,
                   .is_float = true,
@@ -122,15 +131,20 @@ struct CodesMath {
     const int32_t zero = codes.zero - 128;  // of signed codes
     const auto signed_zero = int8_t(zero);
     const size_t k = p.b.k, depth = kernels::codes_depth(k);
+    const kernels::CodesSums sums = p.b.codes->sums();
     const auto rows = [&](size_t begin, size_t end) {
       int8_t* const to = left.codes + begin * depth;
       for (size_t r = begin; r < end; ++r) {
         kernels::quantize(kernels::QuantizeRun<int8_t>{p.a + r * k, &codes.scale, &zero, 0, left.codes + r * depth, k});
       }
-      kernels::pack_code_rows({to, true}, depth, end - begin, k, {&signed_zero, true, 1}, to, left.rows + begin);
+      kernels::pack_code_rows({to, true}, depth, end - begin, k, {&signed_zero, true, 1}, to, left.rows + begin, sums);
       for (size_t r = begin; r < end; ++r) left.rows[r].scale = codes.scale;
     };
     kernels::for_chunks(parallel, p.m, rows, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k)));
+    if (sums != kernels::CodesSums::corrected) return;
+    parallel.for_each(ceil_div(p.m, kernels::kCodesBlockRows), [&](size_t block, int) {
+      kernels::transpose_code_rows(left.codes, p.m, k, block * kernels::kCodesBlockRows, left.transposed);
+    });
   }
 
   /// The codes of the rows whose items are not over.
