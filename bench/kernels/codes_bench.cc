@@ -244,7 +244,13 @@ Job nbits_job(size_t bits, size_t block, size_t m, size_t k, size_t n, bool cold
   const NBitForm form{.bits = bits, .n = n, .k = k, .block = block, .halves = true};
   const auto* codes = filled<uint8_t>(n * k * bits / 8, 255);
   auto* weights = new Weights(nbits_packed_bytes(form), cold, [&](void* to) {
-    nbits_pack(form, {codes, [](size_t, size_t) { return NBitParameters{0.5f, 0}; }}, to, Parallel());
+    const auto parameters = [](const NBitRun& run) {
+      for (size_t i = 0; i < run.count; ++i) {
+        run.scales[i * run.stride] = 0.5f;
+        run.zeros[i * run.stride] = 0;
+      }
+    };
+    nbits_pack(form, {codes, parameters}, to, Parallel());
   });
   const auto* a = filled<float>(m * k, 255);
   auto* c = filled<float>(m * n, 0);

@@ -81,14 +81,30 @@ bool saves_by_winograd_line(const ConvShape& s, double plain = 1) {
   return direct > kGain * winograd;
 }
 
-// Packs each panel of columns as the GEMM needs it, taps outermost: row (tap, channel).
+// Packs one panel as the GEMM needs it, taps outermost: row (tap, channel). The weights of a column are contiguous, taps
+// innermost: some channels at a time are transposed in the first-level cache.
+void pack_panel(const float* w, size_t channels, size_t taps, size_t columns, float* packed) {
+  constexpr size_t kFloats = 4096;
+  alignas(64) float rows[kFloats];
+  const size_t width = gemm_panel_width(), filter = taps * channels, most = kFloats / (taps * width);
+  for (size_t t = 0; t < taps && most == 0; ++t)
+    gemm_pack_b(w + t, taps, filter, channels, columns, packed + t * channels * width);
+  for (size_t c = 0; c < channels && most > 0; c += most) {
+    const size_t some = std::min(most, channels - c);
+    gemm_pack_b(w + c * taps, 1, filter, some * taps, columns, rows);
+    for (size_t i = 0; i < some * taps; ++i)
+      std::copy_n(rows + i * width, width, packed + (i % taps * channels + c + i / taps) * width);
+  }
+}
+
 void pack_taps_outermost(const float* w, const RowsPlan& plan, size_t taps, float* packed, const Parallel& run) {
-  const size_t channels = plan.group_in, columns = plan.group_out;
-  const size_t width = gemm_panel_width(), filter = taps * channels;
-  for (size_t n = 0; n < columns && !run.cancelled(); n += width) {
-    for (size_t t = 0; t < taps; ++t, packed += channels * width) {
-      gemm_pack_b(w + n * filter + t, taps, filter, channels, std::min(width, columns - n), packed);
-    }
+  const size_t width = gemm_panel_width(), filter = taps * plan.group_in;
+  for (size_t n = 0; n < plan.group_out && filter > 0 && !run.cancelled(); n += width, packed += filter * width) {
+    const size_t columns = std::min(width, plan.group_out - n);
+    if (taps == 1)
+      gemm_pack_b(w + n * filter, 1, filter, filter, columns, packed);
+    else
+      pack_panel(w + n * filter, plan.group_in, taps, columns, packed);
   }
 }
 

@@ -1,4 +1,6 @@
 // Packs filters for convolutions of codes.
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -37,6 +39,7 @@ Excess excess_in(const CodesConvShape& s, const int8_t* packed) {
 
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
 using codes_detail::DepthwiseBlock;
 using codes_detail::is_depthwise;
 using codes_detail::kLeastBlock;
@@ -122,19 +125,63 @@ codes_detail::FilterFacts facts_of(const CodesConvShape& s, const int8_t* filter
   return {1};
 }
 
+/// Moves quads of weights: tap t of four input channels, whose taps are contiguous, to `to` + t · step.
+void spread_quads(const int8_t* from, size_t taps, size_t step, int8_t* to) {
+  const hn::Full128<uint64_t> words;
+  const hn::Full128<uint8_t> bytes;
+  const hn::Full128<uint16_t> pairs;
+  const hn::Full128<uint32_t> quads;
+  const auto eight_taps = [&](const int8_t* p) {
+    uint64_t eight;
+    std::memcpy(&eight, p, sizeof eight);
+    return hn::BitCast(bytes, hn::Set(words, eight));
+  };
+  size_t tap = 0;
+  for (; tap + 8 <= taps; tap += 8, from += 8) {
+    const auto of01 = hn::BitCast(pairs, hn::InterleaveLower(bytes, eight_taps(from), eight_taps(from + taps)));
+    const auto of23 =
+        hn::BitCast(pairs, hn::InterleaveLower(bytes, eight_taps(from + 2 * taps), eight_taps(from + 3 * taps)));
+    alignas(16) uint32_t all[8];
+    hn::Store(hn::BitCast(quads, hn::InterleaveLower(pairs, of01, of23)), quads, all);
+    hn::Store(hn::BitCast(quads, hn::InterleaveUpper(pairs, of01, of23)), quads, all + 4);
+    for (size_t i = 0; i < 8; ++i, to += step) std::memcpy(to, &all[i], sizeof all[i]);
+  }
+  for (; tap < taps; ++tap, ++from, to += step) {
+    const int8_t quad[4] = {from[0], from[taps], from[2 * taps], from[3 * taps]};
+    std::memcpy(to, quad, sizeof quad);
+  }
+}
+
+/// Packs the weights [channel][in_c][tap] of one panel if its quads are of four input channels and one tap. The outer
+/// loop is over these channels, so that the quads which it writes fill whole cache lines.
+void pack_quads(const FilterOrder& order, const int8_t* filters, size_t channels, int8_t* to) {
+  const size_t line = 4 * codes_panel_width(), step = order.in_c / 4 * line, size = order.in_c * order.taps;
+  for (size_t c = 0; c < order.in_c; c += 4, to += line, filters += 4 * order.taps) {
+    for (size_t o = 0; o < channels && order.taps == 1; ++o) std::memcpy(to + 4 * o, filters + o * size, 4);
+    for (size_t o = 0; o < channels && order.taps > 1; ++o)
+      spread_quads(filters + o * size, order.taps, step, to + 4 * o);
+  }
+}
+
+/// The same for weights in any order, one channel.
+void pack_channel(const FilterOrder& order, const int8_t* filter, int8_t* to) {
+  const size_t width = codes_panel_width();
+  const auto place = [&](size_t k) { return k / 4 * 4 * width + k % 4; };
+  order.each_run(filter, [&](size_t k, const int8_t* weights, size_t n) {
+    size_t i = 0;
+    for (; k % 4 == 0 && i + 4 <= n; i += 4) std::memcpy(to + place(k + i), weights + i, 4);
+    for (; i < n; ++i) to[place(k + i)] = weights[i];
+  });
+}
+
 void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   const FilterOrder order(s);
-  const size_t width = codes_panel_width(), depth = order.patch.depth();
+  const size_t width = codes_panel_width(), depth = order.patch.depth(), size = s.in_c * order.taps;
   const auto column = [&](size_t o) { return to + o / width * width * depth + o % width * 4; };
   const auto place = [&](size_t k) { return k / 4 * 4 * width + k % 4; };
-  for (size_t o = 0; o < s.out_c; ++o) {
-    int8_t* const at = column(o);
-    order.each_run(filters + o * s.in_c * order.taps, [&](size_t k, const int8_t* weights, size_t n) {
-      size_t i = 0;
-      for (; k % 4 == 0 && i + 4 <= n; i += 4) std::memcpy(at + place(k + i), weights + i, 4);
-      for (; i < n; ++i) at[place(k + i)] = weights[i];
-    });
-  }
+  for (size_t o = 0; o < s.out_c && s.in_c % 4 == 0; o += width)
+    pack_quads(order, filters + o * size, std::min(width, s.out_c - o), column(o));
+  for (size_t o = 0; o < s.out_c && s.in_c % 4 != 0; ++o) pack_channel(order, filters + o * size, column(o));
   if (!codes_detail::corrects_pairs(s)) return;
   const size_t panels = conv_codes_places(s) / width;
   auto* const facts = reinterpret_cast<codes_detail::FilterFacts*>(to + codes_detail::panels_bytes(s));
@@ -144,7 +191,7 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   for (size_t o = 0; o < s.out_c; ++o) {
     codes_detail::ExcessSlots slots;
     int8_t* const weights = column(o);
-    order.each_excess(filters + o * s.in_c * order.taps, [&](size_t k, int32_t weight) {
+    order.each_excess(filters + o * size, [&](size_t k, int32_t weight) {
       weights[place(k)] = int8_t(weights[place(k)] - weight);
       slots.put(chain, o % width, k, weight);
     });

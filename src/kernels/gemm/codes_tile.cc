@@ -1,4 +1,4 @@
-// Sums of code products in registers, the conversion of sums to results, and the packing of B.
+// Sums of code products in registers, the conversion of sums to results, and the packing of A.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/codes_tile.cc"
 #include "kernels/gemm/codes_tile.h"
@@ -327,56 +327,27 @@ void finish_codes(const CodeRow& row, const CodesResult& c, const int32_t* sums,
   RETORT_SELECT_CODES(codes_line)(row, c, sums, n, at);
 }
 
+codes_detail::Interleave codes_detail::interleave() noexcept { return RETORT_SELECT_CODES(codes_interleave); }
 void interleave_codes(const Codes& like, const uint8_t* const (&runs)[4], size_t n, uint32_t* to) noexcept {
-  RETORT_SELECT_CODES(codes_interleave)(runs, like.is_signed ? 0x80 : 0, n, reinterpret_cast<uint8_t*>(to));
+  codes_detail::interleave()(runs, like.is_signed ? 0x80 : 0, n, reinterpret_cast<uint8_t*>(to));
 }
 
 void finish_code_panel(void* panel, size_t k, int32_t zero, bool sums) noexcept {
   std::fill_n(static_cast<int32_t*>(panel), codes_panel_width(), zero);
-  if (sums) RETORT_SELECT_CODES(codes_panel_sums)(panel, codes_depth(k));
+  if (sums) codes_detail::sum_panel(panel, codes_depth(k));
+}
+void codes_detail::sum_panel(void* panel, size_t depth) noexcept {
+  RETORT_SELECT_CODES(codes_panel_sums)(panel, depth);
 }
 
-namespace {
-
-/// The codes of rows [k, depth) of a panel; those of columns beyond the last one do not matter.
-void fill_below(uint8_t* codes, size_t k, size_t depth, uint8_t code) {
-  const size_t width = codes_panel_width();
-  for (size_t i = k; i < depth; ++i) {
-    for (size_t c = 0; c < width; ++c) codes[(i / 4 * width + c) * 4 + i % 4] = code;
-  }
-}
-
-/// Makes the codes and zero points of a complete panel signed; its sums stay the same.
-void make_signed(int32_t* zeros, uint8_t* codes, size_t depth) {
-  const size_t width = codes_panel_width();
-  for (size_t c = 0; c < width; ++c) zeros[c] -= 128;
-  for (size_t i = 0; i < depth * width; ++i) codes[i] ^= 0x80;
-}
-
-}  // namespace
-
-void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero, void* packed,
-                      CodesSums sums) noexcept {
-  const auto interleave = RETORT_SELECT_CODES(codes_interleave);
-  const auto sum = RETORT_SELECT_CODES(codes_panel_sums);
-  const size_t width = codes_panel_width(), depth = codes_depth(k);
-  for (size_t j = n0; j < n1; j += width) {
-    char* panel = static_cast<char*>(packed) + j / width * codes_panel_bytes(k);
-    auto* zeros = reinterpret_cast<int32_t*>(panel);
-    auto* const codes = reinterpret_cast<uint8_t*>(zeros + 2 * width);
-    uint8_t* to = codes;
-    const size_t columns = std::min(width, n1 - j);
-    for (size_t c = 0; c < width; ++c) zeros[c] = c < columns ? zero_of_a(b, zero[j + c]) + 128 : 0;
-    if (columns < width || depth > k) std::memset(to, 0, depth * width);
-    for (size_t i = 0; i < k; i += 4, to += 4 * width) {
-      const uint8_t* runs[4] = {};
-      for (size_t r = 0; r < std::min<size_t>(4, k - i); ++r) runs[r] = b.bytes((i + r) * stride + j);
-      interleave(runs, b.is_signed ? 0x80 : 0, columns, to);
-    }
-    if (sums >= CodesSums::turned) fill_below(codes, k, depth, 0x80);
-    sum(panel, depth);
-    if (sums >= CodesSums::turned) make_signed(zeros, codes, depth);
-  }
+int32_t sum_codes(const int8_t* codes, size_t n) noexcept {
+  constexpr size_t kPiece = 4096;
+  const auto copy = RETORT_SELECT_CODES(codes_row);
+  int8_t piece[kPiece];
+  uint32_t sum = 0;
+  for (size_t i = 0; i < n; i += kPiece)
+    sum += uint32_t(copy(reinterpret_cast<const uint8_t*>(codes) + i, 0, std::min(kPiece, n - i), piece));
+  return int32_t(sum);
 }
 
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,

@@ -28,6 +28,12 @@ struct Ahead {
 /// sums [16 · row_tiles][32] = A · B, where row_tiles is 1 or 2 and `b` points to the codes of a panel.
 void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b, Ahead ahead, int32_t* sums) noexcept;
 
+/// The function behind interleave_codes(); `flip` inverts the sign bit or nothing.
+using Interleave = void (*)(const uint8_t* const (&runs)[4], uint8_t flip, size_t n, uint8_t* to) noexcept;
+Interleave interleave() noexcept;
+/// Sets the sums of a panel whose zero points and codes are complete.
+void sum_panel(void* panel, size_t depth) noexcept;
+
 /// The form of a function for the instruction level and the unit: at 512 bits, it needs VNNI.
 template <typename F>
 F* select_codes(F* v2, F* avx2, F* avx512) {

@@ -59,6 +59,9 @@ bool corrects_code_pairs();
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
                     CodesSums sums = CodesSums::exact) noexcept;
 
+/// The sum of n codes, which wraps around.
+int32_t sum_codes(const int8_t* codes, size_t n) noexcept;
+
 /// Columns of a panel of B, equal to those of a tile. A panel is [zero points][sums of the codes minus the same number
 /// of zero points] int32_t, then the codes [depth / 4][column][4].
 size_t codes_panel_width();

@@ -210,6 +210,17 @@ TEST(GemmCodes, SameForAnyNumberOfThreads) {
   }
 }
 
+TEST(GemmCodes, AddsCodesOfAnyNumber) {
+  for_each_unit([] {
+    for (const size_t n : {size_t(0), size_t(1), size_t(63), size_t(200), size_t(4096), size_t(9001)}) {
+      std::vector<int8_t> codes(n);
+      int32_t sum = 0;
+      for (size_t i = 0; i < n; ++i) sum += codes[i] = int8_t(i * 37 % 251 - 128);
+      EXPECT_EQ(sum_codes(codes.data(), n), sum) << n;
+    }
+  });
+}
+
 TEST(GemmCodes, InterleavesRunsThatEndAnywhere) {
   for (const size_t n : {size_t(0), size_t(1), size_t(7), size_t(31), size_t(32), size_t(100)}) {
     std::vector<uint8_t> codes(3 * n);

@@ -64,23 +64,19 @@ struct Memory {
   }
 };
 
-float offset(const NBitParameters& p) { return float(double(p.zero) * double(p.scale)); }
-
-void store_number(const NBitForm& f, float x, uint8_t* numbers, size_t at) {
-  if (!f.halves) {
-    std::memcpy(numbers + at * sizeof x, &x, sizeof x);
-    return;
+/// Calls f(numbers) for the scales and zero points of some blocks after the other of panel `at`, until f returns false.
+template <typename F>
+void each_numbers(const NBitForm& f, const NBitSource& from, size_t at, F&& use) {
+  nbits_detail::PanelNumbers numbers;
+  const size_t lanes = nbits_detail::lanes(), n0 = at * lanes, columns = std::min(lanes, f.n - n0);
+  std::fill_n(numbers.scales, std::size(numbers.scales), 0.0f);
+  std::fill_n(numbers.zeros, std::size(numbers.zeros), 0.0f);
+  for (size_t& b = numbers.first; b < f.blocks(); b += numbers.count) {
+    numbers.count = std::min(numbers.kBlocks, f.blocks() - b);
+    for (size_t n = 0; n < columns; ++n)
+      from.parameters({n0 + n, b, numbers.count, lanes, numbers.scales + n, numbers.zeros + n});
+    if (!use(numbers)) return;
   }
-  const float16 half(x);
-  std::memcpy(numbers + at * sizeof half, &half, sizeof half);
-}
-
-void pack_parameters(const NBitForm& f, const Layout& l, const NBitParameters& p, size_t block, size_t column,
-                     uint8_t* panel) {
-  uint8_t* numbers = panel + block * l.block_bytes + l.codes_bytes;
-  store_number(f, p.scale, numbers, column);
-  if (f.zeros == NBitZeros::numbers) store_number(f, offset(p), numbers, l.lanes + column);
-  if (f.zeros == NBitZeros::codes) panel[l.blocks * l.block_bytes + block * l.lanes + column] = uint8_t(p.zero);
 }
 
 // A task takes at least some microseconds.
@@ -137,23 +133,21 @@ void nbits_pack(const NBitForm& f, const NBitSource& from, void* packed, const P
     auto* panel = static_cast<uint8_t*>(packed) + at * l.panel_bytes;
     const size_t n0 = at * l.lanes, columns = std::min(l.lanes, f.n - n0);
     nbits_detail::pack_codes(f, l, from.codes + n0 * row_bytes, row_bytes, columns, panel);
-    for (size_t n = 0; n < columns; ++n) {
-      for (size_t b = 0; b < l.blocks; ++b) pack_parameters(f, l, from.parameters(n0 + n, b), b, n, panel);
-    }
+    each_numbers(f, from, at, [&](const nbits_detail::PanelNumbers& numbers) {
+      nbits_detail::pack_numbers(f, l, numbers, panel);
+      return true;
+    });
   });
 }
 
 bool nbits_fit_halves(const NBitForm& f, const NBitSource& from, const Parallel& par) noexcept {
   if (!nbits_detail::converts_halves()) return false;
-  constexpr float kRounding = 1.0f / (1 << 22);  // of the division and the product by which an offset went
   std::atomic<bool> fit = true;
-  par.for_each(f.n, [&](size_t n, int) {
-    for (size_t b = 0; b < f.blocks() && fit.load(std::memory_order_relaxed); ++b) {
-      const NBitParameters p = from.parameters(n, b);
-      const float wanted = f.zeros == NBitZeros::numbers ? offset(p) : 0, half = float(float16(wanted));
-      if (float(float16(p.scale)) != p.scale || !(std::abs(half - wanted) <= kRounding * std::abs(wanted)))
-        fit.store(false, std::memory_order_relaxed);
-    }
+  par.for_each(ceil_div(f.n, nbits_detail::lanes()), [&](size_t at, int) {
+    each_numbers(f, from, at, [&](const nbits_detail::PanelNumbers& numbers) {
+      if (!nbits_detail::fit_halves(f, numbers)) fit.store(false, std::memory_order_relaxed);
+      return fit.load(std::memory_order_relaxed);
+    });
   });
   return fit;
 }
@@ -201,7 +195,8 @@ void gemm_nbits_reference(const NBitProduct& p, const NBitSource& from) {
   const auto product = [&](const float* x, size_t column, size_t b) {
     const size_t n = std::min(f.block, f.k - b * f.block);
     const uint8_t* codes = from.codes + column * row_bytes;
-    const NBitParameters parameters = from.parameters(column, b);
+    float scale = 1, zero = 0;
+    from.parameters({.column = column, .first = b, .scales = &scale, .zeros = &zero});
     float most = 0;
     for (size_t i = 0; i < n; ++i) most = std::max(most, std::abs(x[i]));
     const float factor = most > 0 ? 127 / most : 0;
@@ -209,10 +204,10 @@ void gemm_nbits_reference(const NBitProduct& p, const NBitSource& from) {
     for (size_t i = 0; i < n; ++i) {
       const size_t at = b * f.block + i;
       const int code = codes[at / per_byte] >> (at % per_byte * f.bits) & ((1 << f.bits) - 1);
-      const double weight = code - (f.zeros == NBitZeros::middle ? double(f.middle()) : double(parameters.zero));
+      const double weight = code - (f.zeros == NBitZeros::middle ? double(f.middle()) : double(zero));
       sum += (p.input == NBitInput::rounded ? double(std::nearbyint(x[i] * factor)) : double(x[i])) * weight;
     }
-    return sum * double(parameters.scale) * (p.input == NBitInput::rounded ? double(most / 127) : 1.0);
+    return sum * double(scale) * (p.input == NBitInput::rounded ? double(most / 127) : 1.0);
   };
   for (size_t i = 0; i < p.m; ++i) {
     for (size_t j = 0; j < f.n; ++j) {

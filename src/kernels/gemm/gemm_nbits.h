@@ -34,14 +34,17 @@ struct NBitForm {
 /// Whether there is a kernel: a block is a power of two from 16 to 256.
 bool nbits_supported(const NBitForm& form);
 
-struct NBitParameters {
-  float scale = 1;
-  float zero = 0;  ///< not used if all are half of the range
+/// Where the scales and zero points of blocks [first, first + count) of a column go, `stride` numbers apart. Zero points
+/// are not used if all are half of the range.
+struct NBitRun {
+  size_t column = 0, first = 0, count = 1;
+  size_t stride = 1;
+  float *scales = nullptr, *zeros = nullptr;
 };
 /// Weights as a model has them: for each column, blocks of whole bytes, the first code in the lowest bits.
 struct NBitSource {
-  const uint8_t* codes = nullptr;                                       ///< [n][blocks][block · bits / 8]
-  FunctionRef<NBitParameters(size_t column, size_t block)> parameters;  ///< called by many threads
+  const uint8_t* codes = nullptr;                ///< [n][blocks][block · bits / 8]
+  FunctionRef<void(const NBitRun&)> parameters;  ///< called by many threads
 };
 /// Columns of a panel.
 size_t nbits_panel_width();

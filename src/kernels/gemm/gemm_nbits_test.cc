@@ -43,15 +43,18 @@ struct Operands {
       if (form.zeros == NBitZeros::numbers) zeros[i] = float(float16(zeros[i] * scales[i])) / scales[i];
     }
   }
-  NBitParameters parameters(size_t column, size_t block) const {
-    const size_t at = column * form.blocks() + block;
-    return {scales[at], zeros[at]};
+  void parameters(const NBitRun& run) const {
+    for (size_t i = 0; i < run.count; ++i) {
+      const size_t at = run.column * form.blocks() + run.first + i;
+      run.scales[i * run.stride] = scales[at];
+      run.zeros[i * run.stride] = zeros[at];
+    }
   }
 };
 
 std::vector<float> multiply(const Operands& o, NBitInput input, bool plain, const Parallel& par = Parallel()) {
   std::vector<float> c(o.m * o.form.n, 77);
-  const auto parameters = [&o](size_t column, size_t block) { return o.parameters(column, block); };
+  const auto parameters = [&o](const NBitRun& run) { o.parameters(run); };
   const NBitSource source{o.codes.data(), parameters};
   NBitProduct p{.form = o.form, .m = o.m, .a = o.a.data(), .input = input, .c = c.data()};
   if (o.has_bias) p.bias = o.bias.data();
@@ -185,7 +188,7 @@ TEST_P(GemmNBits, RowsOfZerosGiveTheBias) {
 TEST_P(GemmNBits, FindsParametersThatFitHalves) {
   const bool converts = current_isa() != Isa::v2;
   const auto fit = [this](const Operands& o) {
-    const auto parameters = [&o](size_t column, size_t block) { return o.parameters(column, block); };
+    const auto parameters = [&o](const NBitRun& run) { o.parameters(run); };
     return nbits_fit_halves(o.form, {o.codes.data(), parameters}, three_threads());
   };
   for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {

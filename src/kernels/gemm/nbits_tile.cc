@@ -1,4 +1,4 @@
-// Sums of n-bit products in registers, the rounding of A, and the packing and decoding of panels.
+// Sums of n-bit products in registers, the rounding of A, and the decoding of panels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/nbits_tile.cc"
 #include "kernels/gemm/nbits_tile.h"
@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/codes_tile.h"
 #include "kernels/gemm/nbits_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -249,24 +250,6 @@ void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride)
   }
 }
 
-template <size_t kBits>
-void pack_panel(const Layout& l, const uint8_t* codes, size_t row_bytes, size_t columns, uint8_t* panel) {
-  constexpr uint32_t kMask = (1u << kBits) - 1;
-  for (size_t b = 0; b < l.blocks; ++b, panel += l.block_bytes) {
-    for (size_t v = 0; v < l.vectors; ++v, codes += sizeof(uint32_t)) {
-      uint32_t lanes[kLanes] = {};
-      for (size_t n = 0; n < columns; ++n) std::memcpy(&lanes[n], codes + n * row_bytes, sizeof(uint32_t));
-      for (size_t n = 0; n < kLanes; ++n) {
-        uint32_t to = 0;
-#pragma GCC unroll 16
-        for (size_t c = 0; c < 32 / kBits; ++c) to |= (lanes[n] >> (c * kBits) & kMask) << (c % 4 * 8 + c / 4 * kBits);
-        lanes[n] = to;
-      }
-      std::memcpy(panel + v * HWY_MAX_BYTES, lanes, HWY_MAX_BYTES);
-    }
-  }
-}
-
 /// Rounds a block of a row to codes; returns its scale, and the sum of the codes in `total`.
 HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* total) {
   const FloatTag d;
@@ -329,51 +312,23 @@ void nbits_decode(const Work& w, size_t at, float* to, size_t stride) noexcept {
   w.p.form.bits == 8 ? decode_panel<8>(w, panel, to, stride) : decode_panel<2>(w, panel, to, stride);
 }
 
-void nbits_pack_codes(const NBitForm& form, const Layout& l, const uint8_t* codes, size_t row_bytes, size_t columns,
-                      uint8_t* panel) noexcept {
-  if (form.bits == 4) return pack_panel<4>(l, codes, row_bytes, columns, panel);
-  form.bits == 8 ? pack_panel<8>(l, codes, row_bytes, columns, panel)
-                 : pack_panel<2>(l, codes, row_bytes, columns, panel);
-}
-
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels::nbits_detail {
-namespace {
-
-/// At 512 bits the kernel needs VNNI.
-template <typename F>
-F* select(F* v2, F* avx2, F* avx512) {
-  return select_isa(v2, avx2, codes_unit() == CodesUnit::pairs ? avx2 : avx512);
-}
-
-}  // namespace
-
-#if defined(__x86_64__)
-#define RETORT_SELECT_NBITS(fn) select(&N_SSE4::fn, &N_AVX2::fn, &N_AVX3::fn)
-#else
-#define RETORT_SELECT_NBITS(fn) (&HWY_NAMESPACE::fn)
-#endif
-
 size_t lanes() {
   if (current_isa() == Isa::v2) return 4;
   return current_isa() == Isa::avx2 || codes_unit() == CodesUnit::pairs ? 8 : 16;
 }
 bool converts_halves() { return current_isa() != Isa::v2; }
-void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_NBITS(nbits_round)(w, m0, m1); }
+void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_CODES(nbits_round)(w, m0, m1); }
 void multiply(const Work& w, const Part& part) noexcept {
   if (part.expanded) return multiply_expanded(w, part);
-  RETORT_SELECT_NBITS(nbits_multiply)(w, part, codes_unit());
+  RETORT_SELECT_CODES(nbits_multiply)(w, part, codes_unit());
 }
 void decode(const Work& w, size_t at, float* to, size_t stride) noexcept {
-  RETORT_SELECT_NBITS(nbits_decode)(w, at, to, stride);
+  RETORT_SELECT_CODES(nbits_decode)(w, at, to, stride);
 }
-void pack_codes(const NBitForm& form, const Layout& layout, const uint8_t* codes, size_t row_bytes, size_t columns,
-                uint8_t* panel) noexcept {
-  RETORT_SELECT_NBITS(nbits_pack_codes)(form, layout, codes, row_bytes, columns, panel);
-}
-
 }  // namespace retort::kernels::nbits_detail
 #endif

@@ -58,4 +58,15 @@ void decode(const Work& w, size_t at, float* to, size_t stride) noexcept;
 void pack_codes(const NBitForm& form, const Layout& layout, const uint8_t* codes, size_t row_bytes, size_t columns,
                 uint8_t* panel) noexcept;
 
+/// The scales and zero points of some blocks of a panel: [block][lanes]. Those of surplus columns are 0.
+struct PanelNumbers {
+  static constexpr size_t kBlocks = 64, kLanes = 16;  ///< at most
+  size_t first = 0, count = 0;                        ///< blocks
+  alignas(64) float scales[kBlocks * kLanes], zeros[kBlocks * kLanes];
+};
+/// Packs them, the first block of the panel being number 0.
+void pack_numbers(const NBitForm& form, const Layout& layout, const PanelNumbers& from, uint8_t* panel) noexcept;
+/// Whether float16 holds the scales exactly, and the offsets up to the rounding of floats.
+bool fit_halves(const NBitForm& form, const PanelNumbers& from) noexcept;
+
 }  // namespace retort::kernels::nbits_detail

@@ -142,8 +142,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     for (size_t place = 0; place < places; ++place) {
       const size_t o = kernels::conv_codes_channel(s, place);
       if (o >= s.out_c) continue;
-      uint32_t sum = 0;
-      for (size_t i = 0; i < size; ++i) sum += uint32_t(int32_t(filters[o * size + i]));
+      const auto sum = uint32_t(kernels::sum_codes(filters + o * size, size));
       to.bias[place] = int32_t(uint32_t(numbers.bias[o]) - sum * uint32_t(zero));
       to.scale[place] = numbers.scale[o];
       to.offset[place] = numbers.offset[o];

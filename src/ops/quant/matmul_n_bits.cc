@@ -59,9 +59,7 @@ struct MatMulNBits {
       form.zeros = numbers ? kernels::NBitZeros::numbers : kernels::NBitZeros::codes;
     }
     const CodeBlocks b = blocks(codes->data(), *scales, zeros);
-    const auto parameters = [&b](size_t row, size_t block) {
-      return kernels::NBitParameters{b.scale(row, block), b.zero(row, block)};
-    };
+    const auto parameters = [&b](const kernels::NBitRun& run) { b.parameters(run.column, run); };
     form.halves = kernels::nbits_fit_halves(form, {b.codes, parameters}, c.parallel());
     auto state = std::make_unique<Packed>();
     state->form = form;

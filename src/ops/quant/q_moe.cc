@@ -225,9 +225,14 @@ struct QMoE : ExpertAttributes {
     kernels::NBitForm& form = packed.form;
     const auto with_expert = [&](size_t expert, const auto& f) {
       const size_t first = expert * form.n;
-      const auto parameters = [&](size_t row, size_t block) {
-        const size_t own = block * form.block / all.block;
-        return kernels::NBitParameters{all.scale(first + row, own), all.zero(first + row, own)};
+      const auto parameters = [&](const kernels::NBitRun& run) {
+        const size_t row = first + run.column;
+        if (form.block == all.block) return all.parameters(row, run);
+        for (size_t i = 0; i < run.count; ++i) {
+          const size_t own = (run.first + i) * form.block / all.block;
+          run.scales[i * run.stride] = all.scale(row, own);
+          run.zeros[i * run.stride] = all.zero(row, own);
+        }
       };
       return f(kernels::NBitSource{all.codes + first * all.row_bytes, parameters});
     };

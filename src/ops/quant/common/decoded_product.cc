@@ -105,6 +105,19 @@ float CodeBlocks::zero(size_t row, size_t b) const {
   return zeros ? float(get_packed(zeros + row * zero_bytes, b, bits)) : float(1u << (bits - 1));
 }
 
+void CodeBlocks::parameters(size_t row, const kernels::NBitRun& run) const {
+  const size_t at = row * blocks + run.first;
+  const auto copy = [&](const void* from, DType type, float* to) {
+    if (type == DType::f32)
+      for (size_t i = 0; i < run.count; ++i) to[i * run.stride] = static_cast<const float*>(from)[at + i];
+    else
+      for (size_t i = 0; i < run.count; ++i) to[i * run.stride] = scale_number(from, type, at + i);
+  };
+  copy(scales, scale_type, run.scales);
+  if (real_zeros) return copy(real_zeros, real_zero_type, run.zeros);
+  for (size_t i = 0; i < run.count; ++i) run.zeros[i * run.stride] = zero(row, run.first + i);
+}
+
 void CodeBlocks::decode(size_t row, float* to) const {
   const uint8_t* from = codes + row * row_bytes;
   const size_t block_bytes = block * bits / 8;

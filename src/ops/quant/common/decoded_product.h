@@ -5,6 +5,7 @@
 
 #include "base/function_ref.h"
 #include "base/parallel.h"
+#include "kernels/gemm/gemm_nbits.h"
 #include "tensor/dtype.h"
 
 namespace retort::ops {
@@ -44,6 +45,8 @@ struct CodeBlocks {
   void decode(size_t row, float* to) const;
   float scale(size_t row, size_t block) const;
   float zero(size_t row, size_t block) const;
+  /// Those of the blocks of `run` in `row`, whatever the column of `run` is.
+  void parameters(size_t row, const kernels::NBitRun& run) const;
 };
 
 }  // namespace retort::ops
