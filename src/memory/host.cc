@@ -29,15 +29,44 @@ std::shared_ptr<void> allocate_zeros(size_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<void> allocate_block(size_t bytes) {
-  if (bytes < kHuge || kAccessIsChecked) return allocate_host(bytes);
-  const size_t wanted = checked_add(bytes, kHuge + 4095, "workspace size") / 4096 * 4096;
-  void* base = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) fail(ErrorCode::fail, "out of memory: {} bytes; free some, or give smaller inputs", bytes);
-  const size_t at = reinterpret_cast<size_t>(base);
-  void* aligned = static_cast<char*>(base) + (round_up(at, kHuge) - at);
-  madvise(aligned, wanted - kHuge, MADV_HUGEPAGE);  // only a hint: the block also works without huge pages
-  return {aligned, [base, wanted](void*) { munmap(base, wanted); }};
+namespace {
+
+/// Memory that the constants of one loading share.
+struct Chunk {
+  std::shared_ptr<void> memory;
+  size_t used = 0;
+};
+/// The type of the deleter is also a label, which shares_block() finds.
+struct FreeChunk {
+  void operator()(const Chunk* chunk) const { delete chunk; }
+};
+thread_local std::weak_ptr<Chunk> open_chunk;  // kept by its pieces
+
+std::shared_ptr<void> allocate_constant(size_t bytes) {
+  constexpr size_t kLeast = size_t(64) << 10;
+  if (bytes < kLeast || bytes >= kHuge / 2 || kAccessIsChecked) return allocate_block(bytes);
+  const size_t padded = pool_size(bytes);
+  std::shared_ptr<Chunk> chunk = open_chunk.lock();
+  if (!chunk || chunk->used + padded > kHuge) {
+    chunk = std::shared_ptr<Chunk>(new Chunk{allocate_block(kHuge), 0}, FreeChunk());
+    open_chunk = chunk;
+  }
+  char* const piece = static_cast<char*>(chunk->memory.get()) + chunk->used;
+  chunk->used += padded;
+  return {std::move(chunk), piece};
+}
+
+}  // namespace
+
+Tensor new_constant(DType dtype, const Shape& shape) {
+  if (dtype == DType::string) return Tensor(dtype, shape);
+  std::shared_ptr<void> memory = allocate_constant(dtype_bytes(dtype, element_count(shape)));
+  void* const data = memory.get();
+  return Tensor(dtype, shape, data, std::move(memory));
+}
+
+bool shares_block(const Tensor& constant) {
+  return constant.owner() && std::get_deleter<FreeChunk>(constant.owner()) && constant.owner().use_count() > 1;
 }
 
 void trim_heap() {
@@ -53,7 +82,9 @@ std::shared_ptr<void> BlockPool::allocate(size_t bytes) {
   auto room = std::find_if(open_.begin(), open_.end(), [&](const Room& r) { return padded <= r.size; });
   if (room == open_.end()) {
     const size_t grown = expected_ > total_ ? expected_ - total_ : total_ / 64;
-    const size_t size = std::clamp(round_up(std::max(grown, padded), kMinBlock), kMinBlock, kMaxBlock);
+    const size_t least = round_up(std::max(grown, padded), kMinBlock);
+    // A huge page takes less time than the small ones of more than half of it.
+    const size_t size = std::clamp(least > kHuge / 2 ? std::max(least, kHuge) : least, kMinBlock, kMaxBlock);
     room = open_.insert(room, {allocate_zeros(size), size, 0});
   }
   std::shared_ptr<void> piece = room->memory;

@@ -1,16 +1,20 @@
-// Blocks of host memory for workspaces and packed weights.
+// Blocks of host memory for constants and packed weights.
 #pragma once
 #include <cstddef>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "tensor/host_block.h"
+#include "tensor/tensor.h"
+
 namespace retort {
 
-/// 64-byte aligned memory, uninitialised. Blocks of 2 MiB and more are separate mappings, aligned to huge pages and
-/// marked for them, and are returned to the system with their last owner. Throws ErrorCode::fail if the allocation
-/// fails.
-std::shared_ptr<void> allocate_block(size_t bytes);
+/// A tensor for a constant that a pass of a loading makes, uninitialised. Those of 64 KiB to 1 MiB that a thread makes
+/// share huge pages, each of which is freed with the last of them.
+Tensor new_constant(DType dtype, const Shape& shape);
+/// Whether the memory of `constant` is freed only with that of other constants.
+bool shares_block(const Tensor& constant);
 
 /// Returns memory that malloc holds free to the system: after loading, which frees many small blocks. Takes up to a
 /// millisecond.

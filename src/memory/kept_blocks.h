@@ -15,7 +15,7 @@ class CountedMemory;
 class KeptBlocks {
  public:
   /// Smaller results come from malloc, which keeps their pages itself.
-  static constexpr size_t kLeast = size_t(2) << 20;
+  static constexpr size_t kLeast = size_t(1) << 20;
 
   /// `keeps`: whether blocks are kept at all; otherwise every result comes from malloc.
   explicit KeptBlocks(bool keeps = true);

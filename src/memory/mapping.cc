@@ -51,6 +51,16 @@ std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const vo
   return FileRange{mapping->file, uint64_t(static_cast<const char*>(data) - static_cast<char*>(owner.get())), length};
 }
 
+void fetch_pages(const Tensor& tensor) {
+  constexpr size_t kLeast = size_t(64) << 10, kMost = size_t(16) << 20;
+  constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, which older headers do not have
+  const size_t bytes = tensor.bytes(), page = size_t(sysconf(_SC_PAGESIZE));
+  if (bytes < kLeast || bytes > kMost || !mapping_of(tensor.owner())) return;
+  char* const mapping = static_cast<char*>(tensor.owner().get());
+  const size_t at = size_t(tensor.data<char>() - mapping), begin = at / page * page;
+  madvise(mapping + begin, at + bytes - begin, kPopulateRead);  // if it fails, page faults do the same
+}
+
 void release_pages(const Tensor& tensor) { release(tensor.owner(), tensor.data(), tensor.bytes()); }
 
 void release_mapping(const Tensor& tensor) {

@@ -41,6 +41,11 @@ std::shared_ptr<void> map_file(int descriptor, const FileIdentity& file);
 /// The file range of `length` bytes at `data` in a mapping by map_file; nullopt for other memory.
 std::optional<FileRange> file_range(const std::shared_ptr<void>& owner, const void* data, size_t length);
 
+/// Maps the pages of a tensor that is to be read as a whole in one call: page faults, of 16 pages each, would take
+/// longer. Does nothing for tensors above 16 MiB, of which a piece may be released before the next is read, for memory
+/// that is not a file mapped by map_file, or before Linux 5.14.
+void fetch_pages(const Tensor& tensor);
+
 /// Releases the pages that lie entirely in the tensor, if its memory is a file mapped by map_file; they are read from
 /// the file again when they are accessed. Does nothing for other memory.
 void release_pages(const Tensor& tensor);

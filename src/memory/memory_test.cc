@@ -61,6 +61,19 @@ TEST(Mapping, ReleasedPagesComeBackFromTheFile) {
   EXPECT_EQ(sum(all), kBytes);
 }
 
+TEST(Mapping, FetchedPagesAreThoseOfTheTensor) {
+  constexpr size_t kBytes = 4 << 20;
+  const std::shared_ptr<void> mapping = mapping_of(std::string(kBytes, 1));
+  ASSERT_TRUE(mapping);
+  const size_t page = size_t(sysconf(_SC_PAGESIZE));
+  const Tensor inner(DType::u8, {kBytes / 2}, static_cast<char*>(mapping.get()) + page + 1, mapping);
+  release_mapping(inner);
+  fetch_pages(inner);
+  EXPECT_EQ(sum(inner), kBytes / 2);
+  EXPECT_GE(resident_kib(mapping.get()), kBytes / 2 / 1024);
+  fetch_pages(Tensor(DType::u8, {kBytes}));  // no file
+}
+
 TEST(Mapping, AllPagesOfAMappingAreReleased) {
   constexpr size_t kBytes = 1 << 20;
   const std::shared_ptr<void> mapping = mapping_of(std::string(kBytes, 1));
@@ -97,6 +110,31 @@ TEST(Mapping, OtherMemoryKeepsItsContent) {
   release_pages(t);
   EXPECT_EQ(sum(t), t.bytes());
   EXPECT_FALSE(file_range(t.owner(), t.data(), t.bytes()));
+}
+
+TEST(Block, IsAlignedAndWritableUpToItsEnd) {
+  constexpr size_t kMiB = size_t(1) << 20;
+  for (const size_t bytes : {size_t(0), size_t(1), kMiB - 1, kMiB, kMiB + 1, 2 * kMiB, 3 * kMiB - 1, 5 * kMiB + 3}) {
+    const std::shared_ptr<void> block = allocate_block(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.get()) % 64, 0u);
+    std::memset(block.get(), 1, bytes);
+  }
+}
+
+TEST(Constants, OfMiddleSizeShareBlocks) {
+  constexpr int64_t kBytes = int64_t(300) << 10;
+  std::vector<Tensor> all;
+  for (uint8_t i = 0; i < 20; ++i) {
+    all.push_back(new_constant(DType::u8, {kBytes}));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(all.back().data()) % 64, 0u);
+    std::memset(all.back().mutable_data(), i, size_t(kBytes));
+  }
+  EXPECT_NE(shares_block(all.front()), kAccessIsChecked);
+  for (uint8_t i = 0; i < 20; ++i) EXPECT_EQ(sum(all[i]), size_t(kBytes) * i);
+  all.erase(all.begin(), all.begin() + 19);
+  EXPECT_EQ(sum(all.front()), size_t(kBytes) * 19);
+  EXPECT_FALSE(shares_block(new_constant(DType::u8, {1000})));
+  EXPECT_FALSE(shares_block(new_constant(DType::u8, {int64_t(8) << 20})));
 }
 
 TEST(BlockPool, PiecesAreAlignedAndApart) {

@@ -53,18 +53,11 @@ void infer(const Node& node, Slots& s) {
 
 bool is_static_tensor(const ValueType& t) { return t.is_tensor() && t.is_static(); }
 
-// Large tensors lie on huge pages: freeing 1 GiB of small ones takes 0.1 s, in which loading cannot be cancelled.
-Tensor new_tensor(const ValueType& type) {
-  if (type.dtype == DType::string) return Tensor(type.dtype, type.shape);
-  std::shared_ptr<void> memory = allocate_block(dtype_bytes(type.dtype, element_count(type.shape)));
-  void* const data = memory.get();
-  return Tensor(type.dtype, type.shape, data, std::move(memory));
-}
-
 void allocate_outputs(const Node& node, Slots& s) {
   for (Slot* slot : s.outputs) {
     if (!slot || node.op->has(kDynamicOutput) || !is_static_tensor(slot->type)) continue;
-    Tensor t = new_tensor(slot->type);
+    // Large tensors lie on huge pages: freeing 1 GiB of small ones takes 0.1 s, in which loading cannot be cancelled.
+    Tensor t = new_constant(slot->type.dtype, slot->type.shape);
     slot->data = t.mutable_data();
     slot->count = t.count();
     slot->boxed = std::move(t);

@@ -29,14 +29,17 @@ class Builder {
     if (!is_body_) plan_->input_spaces = options_.input_spaces;
     if (!is_body_) plan_->uploaded_outputs = options_.uploaded_outputs;
     if (is_body_ && spaces != options_.body_spaces.end()) plan_->input_spaces = spaces->second;
+    const auto order = ordered_nodes(graph_, options_.order);
+    plan_->steps.reserve(order.size());
+    plan_->values.reserve(2 * order.size());
     for (ValueId in : graph_.inputs) plan_->inputs.push_back(slot(in, Home::input));
-    for (const NodeId id : ordered_nodes(graph_, options_.order)) add_step(graph_.node(id));
+    for (const NodeId id : order) add_step(graph_.node(id));
     for (ValueId out : graph_.outputs) plan_->outputs.push_back(slot(out, Home::none));
     settle_lifetimes(*plan_);
     const std::vector<uint32_t> readers = prepare_steps(*plan_, {graph_, ids_}, options_, number_);
     share_late_outputs(*plan_);
     plan_->caches = find_caches(*plan_, readers);
-    keep_constants(*plan_, options_.shared);
+    keep_constants(*plan_, readers, options_.shared);
     trim_heap();
     return plan_;
   }

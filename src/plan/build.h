@@ -23,8 +23,9 @@ struct PlannedGraph {
 /// node if it has no kernel, model_load_canceled if loading was cancelled, and what the preparation of a step throws.
 std::vector<uint32_t> prepare_steps(Plan& plan, PlannedGraph graph, const PlanOptions& options, uint32_t number);
 
-/// Moves the constants that runs still read to where runs may read them: aligned, and in the memory that other sessions
-/// use too if `shared` is not null.
-void keep_constants(Plan& plan, SharedBlocks* shared);
+/// Moves the constants that runs still read to where runs may read them: aligned, unless only operators read them that
+/// take any address, and in the memory that other sessions use too if `shared` is not null. `readers` is the result of
+/// prepare_steps().
+void keep_constants(Plan& plan, std::span<const uint32_t> readers, SharedBlocks* shared);
 
 }  // namespace retort

@@ -12,11 +12,14 @@ namespace {
 
 class Keeper {
  public:
-  Keeper(Plan& plan, SharedBlocks* shared) : plan_(plan), shared_(shared) {}
+  Keeper(Plan& plan, std::span<const uint32_t> readers, SharedBlocks* shared)
+      : plan_(plan), readers_(readers), shared_(shared) {}
 
   void keep() {
+    const std::vector<uint32_t> gathers = count_gathers();
     for (PlanValue& v : plan_.values) {
       if (!v.constant.data()) continue;  // not a constant, or packed and dropped
+      any_address_ = gathers[v.root] == readers_[v.root];
       check_loading();
       const size_t bytes = v.constant.bytes();
       try {
@@ -30,6 +33,20 @@ class Keeper {
   }
 
  private:
+  // The number of steps that read each root's memory at any address: Gather copies bytes of its first input. The
+  // embeddings of a language model, a quarter of its file and more, then stay in the mapping.
+  std::vector<uint32_t> count_gathers() const {
+    std::vector<uint32_t> gathers(plan_.values.size(), 0);
+    for (const Step& s : plan_.steps) {
+      if (s.op->info.name == "Gather" && s.op->info.domain.empty() && s.inputs[0] != kNoSlot)
+        ++gathers[plan_.values[s.inputs[0]].root];
+    }
+    return gathers;
+  }
+  bool suits(const Tensor& constant, const void* data) const {
+    return any_address_ || is_aligned(constant.dtype(), data);
+  }
+
   // Returns the tensor that runs read in place of the constant: aligned, and in the memory that other sessions use too.
   Tensor kept(const Tensor& constant) {
     const size_t bytes = constant.bytes();
@@ -39,19 +56,20 @@ class Keeper {
       return Tensor(constant.dtype(), constant.shape(), data, std::move(memory));
     };
     if (!range) {
-      Tensor own = is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+      Tensor own = is_aligned(constant.dtype(), constant.data()) && !shares_block(constant) ? constant
+                                                                                            : move_from_file(constant);
       const bool lent = !own.owner() || own.dtype() == DType::string;
       return !shared_ || lent ? own : in(shared_->unify({own.owner(), const_cast<void*>(own.data())}, bytes));
     }
     std::shared_ptr<void> same = shared_ ? shared_->find(*range) : nullptr;
-    if (same && is_aligned(constant.dtype(), same.get())) return in(std::move(same));
+    if (same && suits(constant, same.get())) return in(std::move(same));
     Tensor own = copied(constant, in);
     if (shared_) shared_->keep(*range, {own.owner(), const_cast<void*>(own.data())});
     return own;
   }
 
-  // Copies constants that are not aligned in the file, and all small ones: reading a small one in the file brings up to
-  // 2 MiB of it into memory.
+  // Copies constants that are not aligned in the file though they must be, and all small ones: reading a small one in
+  // the file brings up to 2 MiB of it into memory.
   template <typename In>
   Tensor copied(const Tensor& constant, const In& in) {
     constexpr size_t kSmall = size_t(64) << 10;
@@ -61,17 +79,21 @@ class Keeper {
       release_mapping(constant);
       return in(std::move(copy));
     }
-    return is_aligned(constant.dtype(), constant.data()) ? constant : move_from_file(constant);
+    return suits(constant, constant.data()) ? constant : move_from_file(constant);
   }
 
   Plan& plan_;
+  const std::span<const uint32_t> readers_;  // see keep_constants()
   SharedBlocks* const shared_;
+  bool any_address_ = false;  // whether the current constant may have any address
   // For small constants; not the pool of packed weights, so that one shared with another model keeps no block of those.
   BlockPool small_;
 };
 
 }  // namespace
 
-void keep_constants(Plan& plan, SharedBlocks* shared) { Keeper(plan, shared).keep(); }
+void keep_constants(Plan& plan, std::span<const uint32_t> readers, SharedBlocks* shared) {
+  Keeper(plan, readers, shared).keep();
+}
 
 }  // namespace retort

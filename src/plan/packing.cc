@@ -184,6 +184,7 @@ class Packer {
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       types.push_back(s.inputs[i] == kNoSlot ? nullptr : &value(s.inputs[i]).type);
       constants.push_back(held[i] ? &held[i] : nullptr);
+      if (held[i]) fetch_pages(held[i]);
     }
     const PackedStore store{&memory_, options_.shared, options_.cache, number_, uint32_t(&s - plan_.steps.data())};
     PrepareContext context(types, constants, options_.parallel, options_.kernels, store);

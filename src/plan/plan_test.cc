@@ -3,9 +3,11 @@
 #include "plan/plan.h"
 
 #include <atomic>
+#include <cstdio>
 
 #include "base/error.h"
 #include "base/loading.h"
+#include "memory/mapping.h"
 #include "plan/model_nodes.h"
 #include "plan/plan_testing.h"
 
@@ -90,6 +92,39 @@ TEST_F(Planned, WeightsThatKernelsHavePackedAreDropped) {
   EXPECT_NE(value("both").constant.data(), nullptr);  // Add reads it
   EXPECT_NE(step("a").state, nullptr);
   EXPECT_EQ(plan->constant_bytes, 64u * 64 * 4);
+}
+
+/// A file with two rows of 64 KiB of floats from an odd address on.
+Tensor unaligned_rows() {
+  constexpr size_t kRow = size_t(16) << 10, kBytes = 2 * kRow * sizeof(float);
+  std::FILE* file = std::tmpfile();
+  if (!file) return {};
+  const std::string bytes(kBytes + 1, '\0');
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size() && std::fflush(file) == 0;
+  const std::shared_ptr<void> mapping = written ? map_file(fileno(file), {.size = bytes.size()}) : nullptr;
+  std::fclose(file);
+  if (!mapping) return {};
+  return {DType::f32, {2, int64_t(kRow)}, static_cast<char*>(mapping.get()) + 1, mapping};
+}
+
+TEST_F(Planned, ATableThatIsOnlyGatheredStaysInTheFile) {
+  const Tensor rows = unaligned_rows();
+  ASSERT_TRUE(rows);
+  const ValueId index = graph.input("index", {3}, DType::i64), table = graph.g.add_constant("table", rows);
+  graph.output(graph.add("y", "Gather", {table, index}));
+  make();
+  EXPECT_EQ(value("table").constant.data(), rows.data());
+}
+
+TEST_F(Planned, ATableThatOthersReadIsAligned) {
+  const Tensor rows = unaligned_rows();
+  ASSERT_TRUE(rows);
+  const ValueId index = graph.input("index", {3}, DType::i64), table = graph.g.add_constant("table", rows);
+  graph.output(graph.add("y", "Gather", {table, index}));
+  graph.output(graph.add("z", "Relu", {table}));
+  make();
+  EXPECT_NE(value("table").constant.data(), rows.data());
+  EXPECT_TRUE(is_aligned(DType::f32, value("table").constant.data()));
 }
 
 TEST_F(Planned, KernelsAreChosenByElementType) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "tensor/host_block.h"
 #include "tensor/tensor.h"
 
 namespace retort {
@@ -19,7 +20,7 @@ std::shared_ptr<GrownRows> GrownRows::make(DType dtype, const Shape& shape) {
   block->heads = size_t(shape[0]) * size_t(shape[1]);
   block->room = round_up(rows + std::max(rows / 4, kLeastRoom), 16);
   block->row_bytes = dtype_bytes(dtype, size_t(shape[3]));
-  block->memory = allocate_host(
+  block->memory = allocate_block(
       checked_mul(checked_mul(block->heads, block->room, "cache size"), block->row_bytes, "cache size in bytes"));
   block->filled = rows;
   return std::shared_ptr<GrownRows>(new GrownRows(std::move(block), rows));

@@ -40,7 +40,8 @@ std::optional<BadIndex> gather(const Mover& m, const GatherArgs& a, const void* 
   if (const auto bad = check(indices, a.count, a.extent)) return bad;
   if (a.outer * a.inner * a.count == 0) return std::nullopt;
   const Parallel allowed = m.allowed(par);
-  if (a.inner == 1 && a.out_step == 1) {
+  const bool is_aligned = m.may_throw || reinterpret_cast<uintptr_t>(x) % std::min<size_t>(m.size, 8) == 0;
+  if (a.inner == 1 && a.out_step == 1 && is_aligned) {
     const size_t pieces = ceil_div(a.count, kChunk);
     const auto task = [&](size_t begin, size_t end) {
       const size_t rows = pieces == 1 ? end - begin : 1;

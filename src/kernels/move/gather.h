@@ -11,7 +11,7 @@
 namespace retort::kernels {
 
 /// x: [outer, extent, inner] → y: [outer, count, inner], y[o, k] = x[o, indices[k]]. The elements of a y[o, k] are
-/// contiguous, and each y[o, k] begins out_step elements after the previous one.
+/// contiguous, and each y[o, k] begins out_step elements after the previous one. x may have any address.
 struct GatherArgs {
   size_t outer = 1;
   int64_t extent = 0;

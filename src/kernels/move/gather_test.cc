@@ -1,5 +1,7 @@
 #include "kernels/move/gather.h"
 
+#include <cstring>
+
 #include "kernels/move/move_testing.h"
 
 namespace retort::kernels {
@@ -30,6 +32,20 @@ TYPED_TEST(GatherKernel, GathersAlongAnAxis) {
       const size_t row = i / a.inner / a.count * size_t(a.extent) + size_t(k < 0 ? k + a.extent : k);
       ASSERT_EQ(y[i], x[row * a.inner + i % a.inner]);
     }
+  }
+}
+
+TEST(Gather, TakesDataAtAnyAddress) {
+  constexpr GatherArgs kSlices{2, 50, 33, 9}, kElements{3, 70, 1, 20};
+  for (const GatherArgs& a : {kSlices, kElements}) {
+    const std::vector<int32_t> x = numbered<int32_t>(a.outer * size_t(a.extent) * a.inner);
+    std::vector<char> moved(x.size() * sizeof(int32_t) + 1);
+    std::memcpy(moved.data() + 1, x.data(), x.size() * sizeof(int32_t));
+    const std::vector<int64_t> indices = Random(2).integers<int64_t>(a.count, -a.extent, a.extent - 1);
+    std::vector<int32_t> y(a.outer * a.count * a.inner), z(y.size());
+    EXPECT_FALSE(gather(byte_mover(4), a, x.data(), indices.data(), y.data(), Parallel()));
+    EXPECT_FALSE(gather(byte_mover(4), a, moved.data() + 1, indices.data(), z.data(), Parallel()));
+    EXPECT_EQ(y, z);
   }
 }
 

@@ -1,4 +1,4 @@
-// Gather: whole slices of the input along `axis`, chosen by indices of any shape.
+// Gather: whole slices of the input along `axis`, chosen by indices of any shape. The input may have any address.
 #include "kernels/move/gather.h"
 #include "ops/integers.h"
 #include "ops/op.h"
@@ -49,6 +49,7 @@ struct Gather {
   std::optional<Piece> piece(const RunContext& c, size_t) const {
     const Slot& index = c.in_slot(1);
     if (index.count != 1 || (!index.data && !index.has_known)) return std::nullopt;
+    if (!is_aligned(c.dtype(0), c.in_slot(0).data)) return std::nullopt;  // other operators would read the piece
     const Shape &x = c.shape(0), from = row_major_strides(x);
     const size_t along = normalize_axis(axis, x.rank());
     const int64_t extent = x[along], at = integer(c, 1);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "memory/host.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -40,12 +41,16 @@ Tensor scaled_weights(const Tensor& w, const ConvView& c, const std::vector<floa
   const Shape& s = w.shape();
   const size_t columns = size_t(s[1]), taps = size_t(extent_product(s, 2, s.rank()));
   const size_t run = c.transposed ? taps : taps * columns, rows_in_group = std::max<size_t>(size_t(s[0]) / c.group, 1);
-  Tensor result(DType::f32, s);
+  Tensor result = new_constant(DType::f32, s);
   float* values = result.mutable_data<float>();
-  if (w.count() != 0) std::memcpy(values, w.data(), w.bytes());  // data in a mapped file need not be aligned
-  for (size_t r = 0, i = 0; i < w.count(); ++r) {
+  const char* from = static_cast<const char*>(w.data());  // data in a mapped file need not be aligned
+  for (size_t r = 0; r * run < w.count(); ++r, values += run, from += run * sizeof(float)) {
     const float factor = scale[c.transposed ? r / columns / rows_in_group * columns + r % columns : r];
-    for (const size_t end = i + run; i < end; ++i) values[i] *= factor;
+    for (size_t i = 0; i < run; ++i) {
+      float weight;
+      std::memcpy(&weight, from + i * sizeof weight, sizeof weight);
+      values[i] = weight * factor;
+    }
   }
   return result;
 }

@@ -1,5 +1,6 @@
 // Replaces MatMul and Gemm with constant weights by retort.Linear, which keeps only the packed weights and takes bias,
 // residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
+#include "memory/host.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -32,7 +33,7 @@ Patch replaced(Patch p, const Node& linear, const Node& last, std::vector<ValueI
 }
 
 Tensor scaled(const Tensor& t, float factor) {
-  Tensor s(DType::f32, t.shape());
+  Tensor s = new_constant(DType::f32, t.shape());
   for (size_t i = 0; i < t.count(); ++i) s.mutable_data<float>()[i] = factor * t.at<float>(i);
   return s;
 }

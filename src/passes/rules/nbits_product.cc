@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/checked.h"
+#include "memory/host.h"
 #include "passes/codes.h"
 #include "passes/pass.h"
 
@@ -30,9 +31,6 @@ struct BlockCodes {
   uint8_t unsigned_code(const Tensor& t, size_t i) const {
     const auto* bytes = static_cast<const uint8_t*>(t.data());
     return uint8_t((bits() == 8 ? bytes[i] : bytes[i / 2] >> (i % 2 * 4) & 0xf) ^ flip());
-  }
-  uint8_t code(size_t row, size_t column) const {
-    return unsigned_code(*codes, turned ? column * k + row : row * n + column);
   }
   size_t parameter(size_t b, size_t column) const {
     if (!by_block) return scales->count() == 1 ? 0 : column;
@@ -70,15 +68,35 @@ std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned, ui
 }
 
 /// Sets code i of a row of codes.
-void put(uint8_t* row, size_t bits, size_t i, uint8_t code) {
+inline void put(uint8_t* row, size_t bits, size_t i, uint8_t code) {
   if (bits == 8)
     row[i] = code;
   else
     row[i / 2] = uint8_t(row[i / 2] | code << (i % 2 * 4));
 }
 
-Tensor zeroed(DType type, Shape shape) {
-  Tensor t(type, std::move(shape));
+/// Writes the codes of each column to a row, in blocks whose lines stay in the first-level cache.
+template <size_t kBits>
+void put_columns(const BlockCodes& b, uint8_t* to, size_t row_bytes) {
+  constexpr size_t kHeight = 16, kWidth = 64;
+  const auto* const from = static_cast<const uint8_t*>(b.codes->data());
+  const size_t step = b.turned ? 1 : b.n, column_step = b.turned ? b.k : 1;
+  const uint8_t flip = b.flip();
+  const auto block = [&](size_t i0, size_t j0) {
+    for (size_t j = j0; j < std::min(j0 + kWidth, b.n); ++j) {
+      for (size_t i = i0; i < std::min(i0 + kHeight, b.k); ++i) {
+        const size_t at = i * step + j * column_step;
+        const unsigned code = kBits == 8 ? from[at] : from[at / 2] >> (at % 2 * 4) & 0xf;
+        put(to + j * row_bytes, kBits, i, uint8_t(code ^ flip));
+      }
+    }
+  };
+  for (size_t j = 0; j < b.n; j += kWidth)
+    for (size_t i = 0; i < b.k; i += kHeight) block(i, j);
+}
+
+Tensor zeroed(DType type, const Shape& shape) {
+  Tensor t = new_constant(type, shape);
   std::fill_n(t.mutable_data<uint8_t>(), t.bytes(), uint8_t(0));
   return t;
 }
@@ -89,8 +107,8 @@ std::vector<Tensor> packed_weights(const BlockCodes& b) {
   const auto n = int64_t(b.n), blocks = int64_t(b.blocks());
   Tensor codes = zeroed(DType::u8, {n, blocks, int64_t(b.block * b.bits() / 8)});
   Tensor scales(DType::f32, {n, blocks}), zeros = zeroed(DType::u8, {n, int64_t(zero_bytes)});
+  (b.bits() == 8 ? put_columns<8> : put_columns<4>)(b, codes.mutable_data<uint8_t>(), row_bytes);
   for (size_t j = 0; j < b.n; ++j) {
-    for (size_t i = 0; i < b.k; ++i) put(codes.mutable_data<uint8_t>() + j * row_bytes, b.bits(), i, b.code(i, j));
     for (size_t i = 0; i < b.blocks(); ++i) {
       scales.mutable_data<float>()[j * b.blocks() + i] = b.scales->at<float>(b.parameter(i, j));
       put(zeros.mutable_data<uint8_t>() + j * zero_bytes, b.bits(), i, b.zero(i, j));

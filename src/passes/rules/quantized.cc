@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "memory/host.h"
 #include "passes/codes.h"
 #include "passes/pass.h"
 
@@ -164,12 +165,18 @@ std::optional<Columns> column_codes(const Graph& g, ValueId v, bool turned) {
   return Columns{{n->inputs[0], n->inputs[1], n->input(2), codes.dtype()}, turned};
 }
 
+// In blocks whose lines stay in the first-level cache, even if rows are apart by a power of two.
 Tensor turned(const Tensor& t) {
+  constexpr size_t kHeight = 16, kWidth = 64;
   const size_t rows = size_t(t.shape()[0]), columns = size_t(t.shape()[1]);
-  Tensor to(t.dtype(), {t.shape()[1], t.shape()[0]});
+  Tensor to = new_constant(t.dtype(), {t.shape()[1], t.shape()[0]});
   const auto* from = static_cast<const uint8_t*>(t.data());
-  for (size_t i = 0; i < rows; ++i) {
-    for (size_t j = 0; j < columns; ++j) to.mutable_data<uint8_t>()[j * rows + i] = from[i * columns + j];
+  auto* const at = to.mutable_data<uint8_t>();
+  for (size_t j0 = 0; j0 < columns; j0 += kWidth) {
+    for (size_t i0 = 0; i0 < rows; i0 += kHeight) {
+      for (size_t j = j0; j < std::min(j0 + kWidth, columns); ++j)
+        for (size_t i = i0; i < std::min(i0 + kHeight, rows); ++i) at[j * rows + i] = from[i * columns + j];
+    }
   }
   return to;
 }
