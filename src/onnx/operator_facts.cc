@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <mutex>
 #include <span>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "base/split.h"
@@ -45,40 +46,77 @@ void add_attribute(OperatorForm& form, std::string_view cell) {
   if (mark == ':') form.unset.push_back(name);
 }
 
-/// Indexed by "domain type"; the oldest form is first.
-using Forms = std::unordered_map<std::string, std::vector<OperatorForm>>;
+/// The lines of an operator in the text.
+struct OperatorLines {
+  std::string_view domain, type, lines;
+};
 
-Forms read_forms() {
-  Forms forms;
-  for (const std::string_view line : split(kFacts, '\n')) {
+std::string_view first_cell(std::string_view line) { return line.substr(0, line.find('\t')); }
+
+std::vector<OperatorLines> find_operators() {
+  std::vector<OperatorLines> all;
+  for (size_t begin = 0; begin < kFacts.size();) {
+    const size_t end = std::min(kFacts.find('\n', begin), kFacts.size());
+    const std::string_view line = kFacts.substr(begin, end - begin), domain = first_cell(line);
+    const std::string_view type = first_cell(line.substr(std::min(domain.size() + 1, line.size())));
+    if (!all.empty() && all.back().domain == domain && all.back().type == type)
+      all.back().lines = {all.back().lines.data(), size_t(line.data() + line.size() - all.back().lines.data())};
+    else
+      all.push_back({domain, type, line});
+    begin = end + 1;
+  }
+  return all;
+}
+
+/// The oldest form is first.
+std::vector<OperatorForm> read_forms(std::string_view lines) {
+  std::vector<OperatorForm> forms;
+  for (const std::string_view line : split(lines, '\n')) {
     const std::vector<std::string_view> cells = split(line, '\t');
     if (cells.size() < 4) continue;
-    std::vector<OperatorForm>& of = forms[cat("{} {}", cells[0], cells[1])];
-    OperatorForm form{.since = number<int>(cells[2]), .types = cells[3] == kSame ? of.back().types : cells[3]};
+    OperatorForm form{.since = number<int>(cells[2]), .types = cells[3] == kSame ? forms.back().types : cells[3]};
     if (cells.size() == 5 && cells[4] == kSame) {
-      form.defaults = of.back().defaults;
-      form.unset = of.back().unset;
-      form.attributes = of.back().attributes;
+      form.defaults = forms.back().defaults;
+      form.unset = forms.back().unset;
+      form.attributes = forms.back().attributes;
     } else {
       for (const std::string_view cell : std::span(cells).subspan(4)) add_attribute(form, cell);
     }
-    of.push_back(std::move(form));
+    forms.push_back(std::move(form));
   }
   return forms;
 }
 
+/// The forms of the operators that were asked for; a model has few of them all. Thread-safe; forms stay where they are.
+class Forms {
+ public:
+  const std::vector<OperatorForm>& of(std::string_view domain, std::string_view type) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(std::pair(domain, type)); known != known_.end()) return known->second;
+    for (const OperatorLines& own : operators_) {
+      if (own.domain == domain && own.type == type)
+        return known_.emplace(std::pair(own.domain, own.type), read_forms(own.lines)).first->second;
+    }
+    return none_;
+  }
+
+ private:
+  const std::vector<OperatorLines> operators_ = find_operators();
+  const std::vector<OperatorForm> none_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<OperatorForm>> known_;  // by domain and type
+};
+
 }  // namespace
 
 const OperatorForm* operator_form(std::string_view domain, std::string_view type, int version) {
-  static const auto* const kForms = new Forms(read_forms());
+  static auto* const kForms = new Forms;
   if (domain == "com.ms.internal.nhwc") {  // the same operators with channels last
     const OperatorForm* usual = operator_form("", type, version);
     return usual ? usual : operator_form("com.microsoft", type, 0);
   }
-  const auto found = kForms->find(cat("{} {}", domain, type));
-  if (found == kForms->end()) return nullptr;
   const OperatorForm* form = nullptr;
-  for (const OperatorForm& f : found->second) {
+  for (const OperatorForm& f : kForms->of(domain, type)) {
     if (version == 0 || f.since <= version) form = &f;
   }
   return form;

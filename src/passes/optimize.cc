@@ -99,11 +99,18 @@ class Pipeline {
       rewrite(graph, rules_of(stage.rules), context_);
     }
     resolve_new_nodes(graph, before);
-    if (context_.changed()) infer_types(graph);
+    if (changes_types(stage)) infer_types(graph);
 #ifdef RETORT_VERIFY
     verify(graph);
     require(context_.changed() || print(graph) == text, ErrorCode::fail, "a change was not counted");
 #endif
+  }
+
+  // Whether a value may have got another type. Nothing that is dropped matters, nor which of two equal constants is
+  // read.
+  bool changes_types(const Stage& stage) const {
+    if (stage.pass == &pass_dead_code || stage.pass == &pass_unused_outputs) return false;
+    return stage.pass == &pass_common_subexpressions ? context_.changed_more_than("constant") : context_.changed();
   }
 
   const PassOptions& options_;

@@ -26,6 +26,10 @@ class PassContext {
   }
   /// Whether anything has been counted since take_counts().
   bool changed() const { return !counts_.empty(); }
+  /// The same of anything but `what`.
+  bool changed_more_than(std::string_view what) const {
+    return counts_.size() > 1 || (changed() && counts_.begin()->first != what);
+  }
   /// Returns what was counted since the last call.
   std::map<std::string, size_t> take_counts() { return std::exchange(counts_, {}); }
 

@@ -15,11 +15,11 @@ struct Linear : ActivationAttributes {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kA));
     const Shape &a = c.shape(kA), &w = c.shape(kW);
-    require(w.rank() == 2 && a.rank() > 0, ErrorCode::invalid_argument, "shapes {} and {}", c.dims().text(a),
-            c.dims().text(w));
+    if (!(w.rank() == 2 && a.rank() > 0))
+      fail(ErrorCode::invalid_argument, "shapes {} and {}", c.dims().text(a), c.dims().text(w));
     const Dim k = w[trans_b ? 1 : 0];
-    require(!is_known(a.back()) || a.back() == k, ErrorCode::invalid_argument, "shapes {} and {} cannot be multiplied",
-            c.dims().text(a), c.dims().text(w));
+    if (!(!is_known(a.back()) || a.back() == k))
+      fail(ErrorCode::invalid_argument, "shapes {} and {} cannot be multiplied", c.dims().text(a), c.dims().text(w));
     Shape y = a;
     y[a.rank() - 1] = w[trans_b ? 0 : 1];
     c.set(0, c.dtype(kA), y);

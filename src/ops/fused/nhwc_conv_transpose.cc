@@ -29,9 +29,9 @@ struct NhwcConvTranspose : ActivationAttributes {
     const auto all_from = [](const std::vector<int64_t>& list, int64_t lowest) {
       return std::all_of(list.begin(), list.end(), [&](int64_t v) { return v >= lowest && v <= INT32_MAX; });
     };
-    require(all_from(dilations, 1) && all_from(strides, 1) && all_from(pads, 0) && all_from(output_padding, 0),
-            ErrorCode::invalid_argument, "dilations {}, strides {}, pads {}, output_padding {}", to_string(dilations),
-            to_string(strides), to_string(pads), to_string(output_padding));
+    if (!(all_from(dilations, 1) && all_from(strides, 1) && all_from(pads, 0) && all_from(output_padding, 0)))
+      fail(ErrorCode::invalid_argument, "dilations {}, strides {}, pads {}, output_padding {}", to_string(dilations),
+           to_string(strides), to_string(pads), to_string(output_padding));
   }
 
   static int64_t item(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
@@ -43,12 +43,13 @@ struct NhwcConvTranspose : ActivationAttributes {
     const Shape &x = c.shape(kX), &w = c.shape(kW);
     const size_t rank = x.rank(), spatial = rank - 2;
     const auto fits = [](const std::vector<int64_t>& v, size_t n) { return v.empty() || v.size() == n; };
-    require((rank == 3 || rank == 4) && w.rank() == rank && all_known(w) && fits(dilations, spatial) &&
-                fits(strides, spatial) && fits(output_padding, spatial) && fits(pads, 2 * spatial),
-            ErrorCode::invalid_argument, "shapes {} and {} do not match each other or the attributes", c.dims().text(x),
-            c.dims().text(w));
-    require((!is_known(x[rank - 1]) || x[rank - 1] == w[0]) && w[0] % group == 0, ErrorCode::invalid_argument,
-            "{} channels, weights {}, group {}", c.dims().text(x[rank - 1]), to_string(w), group);
+    if (!((rank == 3 || rank == 4) && w.rank() == rank && all_known(w) && fits(dilations, spatial) &&
+          fits(strides, spatial) && fits(output_padding, spatial) && fits(pads, 2 * spatial)))
+      fail(ErrorCode::invalid_argument, "shapes {} and {} do not match each other or the attributes", c.dims().text(x),
+           c.dims().text(w));
+    if (!((!is_known(x[rank - 1]) || x[rank - 1] == w[0]) && w[0] % group == 0))
+      fail(ErrorCode::invalid_argument, "{} channels, weights {}, group {}", c.dims().text(x[rank - 1]), to_string(w),
+           group);
     DimTable& dims = c.dims();
     Shape y = x;
     y[rank - 1] = w[1] * group;

@@ -23,9 +23,9 @@ struct BatchNormalization {
     const Dim channels = x.rank() > 1 ? x[1] : 1;
     for (size_t i = 1; i < 5; ++i) {
       if (!c.ranked(i)) continue;
-      require(c.rank(i) == 1 && (!is_known(channels) || !is_known(c.shape(i)[0]) || c.shape(i)[0] == channels),
-              ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i, c.dims().text(c.shape(i)),
-              c.dims().text(channels));
+      if (!(c.rank(i) == 1 && (!is_known(channels) || !is_known(c.shape(i)[0]) || c.shape(i)[0] == channels)))
+        fail(ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i, c.dims().text(c.shape(i)),
+             c.dims().text(channels));
     }
     c.set(0, c.dtype(0), x);
     for (size_t i : {1u, 2u}) c.set(i, statistics, {channels});

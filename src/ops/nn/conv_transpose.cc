@@ -36,15 +36,15 @@ struct ConvTranspose : WindowAttributes {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     const Shape &x = c.shape(0), &w = c.shape(1);
-    require(x.rank() > 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not match",
-            c.dims().text(x), c.dims().text(w));
-    require(!is_known(x[1]) || !is_known(w[0]) || (x[1] == w[0] && x[1] % group == 0), ErrorCode::invalid_argument,
-            "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
+    if (!(x.rank() > 2 && w.rank() == x.rank()))
+      fail(ErrorCode::invalid_argument, "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
+    if (!(!is_known(x[1]) || !is_known(w[0]) || (x[1] == w[0] && x[1] % group == 0)))
+      fail(ErrorCode::invalid_argument, "{} channels, weights {}, group {}", x[1], c.dims().text(w), group);
     check_ranks(x.rank() - 2);
     for (size_t d = 0; d < kernel_shape.size(); ++d)
-      require(may_equal(kernel_shape[d], w[d + 2]), ErrorCode::invalid_argument,
-              "kernel_shape is {}, but the weights have shape {}; leave out kernel_shape", to_string(kernel_shape),
-              c.dims().text(w));
+      if (!(may_equal(kernel_shape[d], w[d + 2])))
+        fail(ErrorCode::invalid_argument, "kernel_shape is {}, but the weights have shape {}; leave out kernel_shape",
+             to_string(kernel_shape), c.dims().text(w));
     Shape y = x;
     y[1] = c.dims().mul(w[1], group);
     expect_shape_if_given(c, 2, "B", {y[1]});
@@ -56,8 +56,8 @@ struct ConvTranspose : WindowAttributes {
                                        : c.dims().sub(full, pad);
     }
     for (size_t d = 2; d < x.rank(); ++d)
-      require(y[d] != 0 || x[d] == 0 || !is_known(x[d]), ErrorCode::invalid_argument,
-              "an output of shape {}: the pads leave nothing", c.dims().text(y));
+      if (!(y[d] != 0 || x[d] == 0 || !is_known(x[d])))
+        fail(ErrorCode::invalid_argument, "an output of shape {}: the pads leave nothing", c.dims().text(y));
     c.set(0, c.dtype(0), y);
   }
   Cost cost(const CostContext& c) const { return transposed_convolution_cost(c, c.has(2)); }

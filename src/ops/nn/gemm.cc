@@ -18,13 +18,15 @@ struct Gemm {
 
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
-    require(c.rank(0) == 2 && c.rank(1) == 2, ErrorCode::invalid_argument, "shapes {} and {} are not matrices",
-            c.dims().text(c.shape(0)), c.dims().text(c.shape(1)));
+    if (!(c.rank(0) == 2 && c.rank(1) == 2))
+      fail(ErrorCode::invalid_argument, "shapes {} and {} are not matrices", c.dims().text(c.shape(0)),
+           c.dims().text(c.shape(1)));
     const Shape y = infer_matmul(c.dims(), turned(c.shape(0), trans_a), turned(c.shape(1), trans_b));
     if (c.has(2) && c.ranked(2)) {
       const Shape with_c = broadcast_shapes(c.dims(), y, c.shape(2));
-      require(with_c.rank() == 2 && (!all_known(with_c) || !all_known(y) || with_c == y), ErrorCode::invalid_argument,
-              "C of shape {} does not broadcast to {}", c.dims().text(c.shape(2)), c.dims().text(y));
+      if (!(with_c.rank() == 2 && (!all_known(with_c) || !all_known(y) || with_c == y)))
+        fail(ErrorCode::invalid_argument, "C of shape {} does not broadcast to {}", c.dims().text(c.shape(2)),
+             c.dims().text(y));
     }
     c.set(0, c.dtype(0), y);
   }

@@ -21,12 +21,12 @@ struct NhwcConvolution : WindowAttributes {
   /// The shape of the result for image `x` and weights `w`. Throws invalid_argument if they do not match.
   Shape convolved_shape(InferContext& c, const Shape& x, const Shape& w) const {
     const size_t rank = x.rank();
-    require((rank == 3 || rank == 4) && w.rank() == rank && all_known(w), ErrorCode::invalid_argument,
-            "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
+    if (!((rank == 3 || rank == 4) && w.rank() == rank && all_known(w)))
+      fail(ErrorCode::invalid_argument, "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
     const Dim channels = x[input_nchw ? 1 : rank - 1];
-    require((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} need {}", c.dims().text(channels), to_string(w),
-            group, w[1] * group);
+    if (!((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0))
+      fail(ErrorCode::invalid_argument, "an input of {} channels, but weights {} with group {} need {}",
+           c.dims().text(channels), to_string(w), group, w[1] * group);
     Shape y = x;
     y[rank - 1] = w[0];
     for (size_t d = 0; d + 2 < rank; ++d) y[d + 1] = window_extent(c.dims(), *this, d, spatial(x, d), w[d + 2], false);

@@ -12,8 +12,8 @@ inline void infer_group_norm(InferContext& c) {
   require(x.rank() >= 2, ErrorCode::invalid_argument, "input of rank {}", x.rank());
   for (size_t i : {1u, 2u}) {
     if (c.ranked(i) && all_known(c.shape(i)) && is_known(x[1]))
-      require(c.shape(i) == Shape{x[1]}, ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i,
-              to_string(c.shape(i)), x[1]);
+      if (!(c.shape(i) == Shape{x[1]}))
+        fail(ErrorCode::invalid_argument, "input {} has shape {} for {} channels", i, to_string(c.shape(i)), x[1]);
   }
   c.set(0, c.dtype(0), x);
 }

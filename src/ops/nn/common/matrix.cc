@@ -112,8 +112,8 @@ MatMulShape matmul_shape(const Shape& a, const Shape& b) {
 Shape infer_matmul(DimTable& dims, const Shape& a, const Shape& b) {
   require(a.rank() > 0 && b.rank() > 0, ErrorCode::invalid_argument, "a scalar cannot be multiplied as a matrix");
   const Dim inner = b.rank() > 1 ? b[b.rank() - 2] : b[0];
-  require(!is_known(a.back()) || !is_known(inner) || a.back() == inner, ErrorCode::invalid_argument,
-          "shapes {} and {} cannot be multiplied", dims.text(a), dims.text(b));
+  if (!(!is_known(a.back()) || !is_known(inner) || a.back() == inner))
+    fail(ErrorCode::invalid_argument, "shapes {} and {} cannot be multiplied", dims.text(a), dims.text(b));
   Shape c = broadcast_shapes(dims, without_matrix(a), without_matrix(b));
   if (a.rank() > 1) c.push_back(a[a.rank() - 2]);
   if (b.rank() > 1) c.push_back(b.back());

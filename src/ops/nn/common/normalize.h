@@ -49,16 +49,17 @@ inline void check_parameter(InferContext& c, size_t i) {
   if (!c.has(i) || !c.ranked(i)) return;
   const Shape& x = c.shape(0);
   const Shape both = c.broadcast({0, i});
-  require(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x), ErrorCode::invalid_argument,
-          "a parameter has shape {}, which does not broadcast to {}", c.dims().text(c.shape(i)), c.dims().text(x));
+  if (!(both.rank() == x.rank() && (!all_known(both) || !all_known(x) || both == x)))
+    fail(ErrorCode::invalid_argument, "a parameter has shape {}, which does not broadcast to {}",
+         c.dims().text(c.shape(i)), c.dims().text(x));
 }
 /// Throws unless parameter `i` is a vector as long as the last axis of input 0.
 inline void check_row_parameter(InferContext& c, size_t i) {
   if (!c.has(i) || !c.ranked(i)) return;
   const Shape &x = c.shape(0), &p = c.shape(i);
-  require(p.rank() == 1 && !x.empty() && (!is_known(p[0]) || !is_known(x.back()) || p[0] == x.back()),
-          ErrorCode::invalid_argument, "a parameter has shape {}, but rows have {} elements", c.dims().text(p),
-          c.dims().text(x));
+  if (!(p.rank() == 1 && !x.empty() && (!is_known(p[0]) || !is_known(x.back()) || p[0] == x.back())))
+    fail(ErrorCode::invalid_argument, "a parameter has shape {}, but rows have {} elements", c.dims().text(p),
+         c.dims().text(x));
 }
 /// Whether a parameter that broadcasts to `shape` is the same for all rows [axis, rank).
 inline bool is_one_row(const Shape& parameter, const Shape& shape, int64_t axis) {

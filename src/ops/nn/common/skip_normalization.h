@@ -25,9 +25,9 @@ struct SkipNormalization {
     check_parameter(c, kSkip);
     if (c.ranked(kSkip)) {
       const Shape& skip = c.shape(kSkip);
-      require(skip.rank() >= 2 && may_equal(skip.back(), x.back()) && may_equal(skip[skip.rank() - 2], x[x.rank() - 2]),
-              ErrorCode::invalid_argument, "skip has shape {}, but the input has {}; their last two axes must be equal",
-              c.dims().text(skip), c.dims().text(x));
+      if (!(skip.rank() >= 2 && may_equal(skip.back(), x.back()) && may_equal(skip[skip.rank() - 2], x[x.rank() - 2])))
+        fail(ErrorCode::invalid_argument, "skip has shape {}, but the input has {}; their last two axes must be equal",
+             c.dims().text(skip), c.dims().text(x));
     }
     for (size_t i = kGamma; i <= kBias; ++i) check_row_parameter(c, i);
   }

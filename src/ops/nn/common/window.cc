@@ -85,23 +85,24 @@ Shape pooled_shape(InferContext& c, const WindowAttributes& a, bool ceil) {
 
 Shape convolved_shape(InferContext& c, const WindowAttributes& a, int64_t group, size_t weights) {
   const Shape &x = c.shape(0), &w = c.shape(weights);
-  require(x.rank() >= 2 && w.rank() == x.rank(), ErrorCode::invalid_argument, "shapes {} and {} do not match",
-          c.dims().text(x), c.dims().text(w));
+  if (!(x.rank() >= 2 && w.rank() == x.rank()))
+    fail(ErrorCode::invalid_argument, "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
   check_ranks(a, x.rank() - 2);
   if (is_known(x[1]) && is_known(w[1]) && is_known(w[0])) {
     const int64_t taken = checked_mul(w[1], group, "the channels of all groups");
-    require(x[1] == taken && w[0] % group == 0, ErrorCode::invalid_argument,
-            "an input of {} channels, but weights {} with group {} need {}", x[1], c.dims().text(w), group, taken);
+    if (!(x[1] == taken && w[0] % group == 0))
+      fail(ErrorCode::invalid_argument, "an input of {} channels, but weights {} with group {} need {}", x[1],
+           c.dims().text(w), group, taken);
   }
   Shape y = x;
   y[1] = w[0];
   for (size_t i = 2; i < x.rank(); ++i) {
-    require(w[i] != 0, ErrorCode::invalid_argument, "weights of shape {} have windows without elements",
-            c.dims().text(w));
+    if (w[i] == 0)
+      fail(ErrorCode::invalid_argument, "weights of shape {} have windows without elements", c.dims().text(w));
     y[i] = window_extent(c.dims(), a, i - 2, x[i], w[i], false);
-    require(y[i] != 0 || x[i] == 0 || !is_known(x[i]), ErrorCode::invalid_argument,
-            "windows of weights {} do not fit into an image of shape {} with its pads", c.dims().text(w),
-            c.dims().text(x));
+    if (!(y[i] != 0 || x[i] == 0 || !is_known(x[i])))
+      fail(ErrorCode::invalid_argument, "windows of weights {} do not fit into an image of shape {} with its pads",
+           c.dims().text(w), c.dims().text(x));
   }
   return y;
 }
@@ -112,9 +113,9 @@ Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, st
   require(in.size() == kernel.size(), ErrorCode::invalid_argument, "the kernel has {} axes for {} spatial axes",
           kernel.size(), in.size());
   check_ranks(a, in.size());
-  require(a.kernel_shape.empty() || std::ranges::equal(a.kernel_shape, kernel), ErrorCode::invalid_argument,
-          "kernel_shape is {}, but the weights have {}; leave out kernel_shape", to_string(a.kernel_shape),
-          to_string(kernel));
+  if (!(a.kernel_shape.empty() || std::ranges::equal(a.kernel_shape, kernel)))
+    fail(ErrorCode::invalid_argument, "kernel_shape is {}, but the weights have {}; leave out kernel_shape",
+         to_string(a.kernel_shape), to_string(kernel));
   Window w;
   w.rank = in.size();
   for (size_t i = 0; i < w.rank; ++i) {

@@ -47,15 +47,16 @@ void QuantizationAttributes::check_shapes(const InferContext& c) const {
   } else {
     fits = scale.rank() <= 1;
   }
-  require(fits, ErrorCode::invalid_argument, "scale has shape {}, X {}; axis {}, block_size {}", c.dims().text(scale),
-          c.dims().text(x), axis, block_size);
+  if (!fits)
+    fail(ErrorCode::invalid_argument, "scale has shape {}, X {}; axis {}, block_size {}", c.dims().text(scale),
+         c.dims().text(x), axis, block_size);
   if (!c.has(kZeroPoint) || !c.ranked(kZeroPoint)) return;
   const Shape& zero = c.shape(kZeroPoint);
   bool same = zero.rank() == scale.rank();
   for (size_t d = 0; same && d < zero.rank(); ++d) same = may_equal(zero[d], scale[d]);
   const auto one = [](const Shape& s) { return s.rank() == 0 || (s.rank() == 1 && may_equal(s[0], 1)); };
-  require(same || (one(zero) && one(scale)), ErrorCode::invalid_argument, "zero point has shape {}, scale {}",
-          c.dims().text(zero), c.dims().text(scale));
+  if (!(same || (one(zero) && one(scale))))
+    fail(ErrorCode::invalid_argument, "zero point has shape {}, scale {}", c.dims().text(zero), c.dims().text(scale));
 }
 
 void QuantizationAttributes::for_each_run(const RunContext& c, const Parallel& parallel,
