@@ -23,7 +23,9 @@ void tell_precision(const SessionOptions& options, const Logger& logger) {
   if (options.config_on("session.disable_prepacking")) {
     logger.warn("session.precision is bf16, but session.disable_prepacking is 1: everything is computed in float32");
   } else if (multiplies_bf16()) {
-    logger.info("session.precision is bf16: products with constant matrices and filters are computed in bfloat16");
+    logger.info(
+        "session.precision is bf16: products with constant matrices and filters, and attention by AMX, are computed in "
+        "bfloat16");
   } else {
     logger.warn(
         "session.precision is bf16, but this processor has no bfloat16 arithmetic (AVX-512 BF16), or RETORT_ISA "

@@ -82,6 +82,7 @@ struct StridedAttention {
     s.y = y_split ? split_heads(s.q_len, s.q_heads, s.v_head_size) : packed_heads(s.q_len, s.q_heads, s.v_head_size);
     if (c.has(kPastK)) s.past_len = size_t(c.shape(kPastK)[2]);
     s.rooms = cache_rooms(c, kPastK, kPastV, kPresentK, kPresentV);
+    s.rounds = rounds_attention(c);
     require(k.rows == v.rows && c.has(kPastK) == c.has(kPastV) && c.shape(kK)[0] == c.shape(kQ)[0] &&
                 c.shape(kV)[0] == c.shape(kQ)[0] && past_fits(c, kPastK, s, head_size) &&
                 past_fits(c, kPastV, s, v_head_size),
@@ -112,6 +113,7 @@ struct StridedAttention {
     return r;
   }
 
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_attention(c); }
   size_t scratch(const RunContext& c) const {
     return attention_scratch(shape(c), c.wants(kPresentK), c.wants(kPresentV), c.parallel().workers());
   }

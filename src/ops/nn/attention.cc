@@ -84,6 +84,7 @@ struct Attention {
     s.y = lay(s.q_len, s.q_heads, s.v_head_size);
     if (c.has(kPastK)) s.past_len = size_t(c.shape(kPastK)[2]);
     s.rooms = cache_rooms(c, kPastK, kPastV, kPresentK, kPresentV);
+    s.rounds = rounds_attention(c);
     check_shapes(c, s);
     return s;
   }
@@ -138,6 +139,7 @@ struct Attention {
     const AttentionShape s = shape(c);
     attention_reference(s, data<T>(c), rule(c, s), c.parallel());
   }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_attention(c); }
   size_t scratch(const RunContext& c) const {
     if (c.dtype(kQ) != DType::f32 || c.wants(kScores)) return 0;
     return attention_scratch(shape(c), c.wants(kPresentK), c.wants(kPresentV), c.parallel().workers());

@@ -192,8 +192,9 @@ struct GroupQueryAttention : GroupedQuery {
     return bias;
   }
 
-  static AttentionShape shape(const GroupedHeads& e, size_t queries, size_t keys) {
+  static AttentionShape shape(const RunContext& c, const GroupedHeads& e, size_t queries, size_t keys) {
     AttentionShape s;
+    s.rounds = rounds_attention(c);
     s.batch = 1;
     s.q_heads = e.heads;
     s.kv_heads = e.kv_heads;
@@ -215,7 +216,7 @@ struct GroupQueryAttention : GroupedQuery {
     const ScoreOperand bias = r.bias;
     for (size_t b = 0; b < e.batch && !c.parallel().cancelled(); ++b) {
       const KvEntry& entry = m.entries[b];
-      const AttentionShape s = shape(e, entry.queries, entry.rows());
+      const AttentionShape s = shape(c, e, entry.queries, entry.rows());
       const auto keys = int64_t(entry.rows());
       r.valid = entry.before + entry.queries == entry.total ? &keys : nullptr;  // otherwise a prompt from row 0 on
       r.bias = bias_of(bias, b, entry.first);
@@ -264,10 +265,11 @@ struct GroupQueryAttention : GroupedQuery {
     std::vector<std::byte> memory(call(c, nullptr).parts.bytes());
     with_reference(c, call(c, memory.data()));
   }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_attention(c); }
   size_t scratch(const RunContext& c) const {
     const Call m = call(c, nullptr);
     const auto attention = [&](size_t queries) {
-      return attention_scratch(shape(m.e, queries, m.e.work), false, false, c.parallel().workers());
+      return attention_scratch(shape(c, m.e, queries, m.e.work), false, false, c.parallel().workers());
     };
     // The form of the computation depends on the number of queries, which only a run knows.
     size_t most = attention(m.e.rows);

@@ -39,6 +39,7 @@ struct MultiHeadAttention {
   }
   void infer(InferContext& c) const { attention().infer(c); }
   Cost cost(const CostContext& c) const { return attention().cost(c); }
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_attention(c); }
   size_t scratch(const RunContext& c) const { return attention().scratch(c); }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {

@@ -70,12 +70,14 @@ struct PackedMultiHeadAttention {
   /// The extents of a run.
   struct Sizes {
     size_t tokens, length, size, v_size;  // `length`: the longest that a sequence may be
+    bool rounds;
   };
   Sizes sizes(const RunContext& c) const {
     const Shape& q = c.shape(kQ);
     const auto heads = size_t(num_heads);
     const size_t size = c.has(kK) ? size_t(q[1]) / heads : size_t(q[3]);
-    return {size_t(q[0]), size_t(c.shape(kOffsets)[1]), size, c.has(kV) ? size_t(c.shape(kV)[1]) / heads : size};
+    return {size_t(q[0]), size_t(c.shape(kOffsets)[1]), size, c.has(kV) ? size_t(c.shape(kV)[1]) / heads : size,
+            rounds_attention(c)};
   }
   /// One sequence of `rows` tokens, each of whose tensors is packed.
   AttentionShape sequence(const Sizes& s, size_t rows) const {
@@ -85,6 +87,7 @@ struct PackedMultiHeadAttention {
     a.q_len = a.new_len = rows;
     a.head_size = s.size;
     a.v_head_size = s.v_size;
+    a.rounds = s.rounds;
     a.q = a.k = packed_heads(rows, a.q_heads, s.size);
     a.v = a.y = packed_heads(rows, a.q_heads, s.v_size);
     return a;
@@ -199,6 +202,7 @@ struct PackedMultiHeadAttention {
     }
   }
 
+  std::unique_ptr<State> prepare(PrepareContext& c) const { return prepare_attention(c); }
   size_t scratch(const RunContext& c) const {
     const Sizes s = sizes(c);
     const int workers = c.parallel().workers();

@@ -34,6 +34,7 @@ struct AttentionShape {
   size_t head_size = 0, v_head_size = 0;
   HeadStrides q, k, v, y;  ///< of the given tensors
   CacheRooms rooms;
+  bool rounds = false;  ///< attention_fast() multiplies blocks of queries in bfloat16 arithmetic
   size_t total() const { return past_len + new_len; }
   HeadStrides past_k() const { return cache(rooms.past_k, past_len, head_size); }
   HeadStrides past_v() const { return cache(rooms.past_v, past_len, v_head_size); }
@@ -111,7 +112,14 @@ template <typename T>
 void attention_reference(const AttentionShape& s, const AttentionData<T>& d, const ScoreRule& rule,
                          const Parallel& run = {});
 
-/// Uses GEMM for blocks of queries, and dot products for a few queries. d.scores must be null.
+/// The state of an operator whose shapes `rounds`: not null if the session and the processor multiply in bfloat16
+/// arithmetic by AMX. Vectors are not twice as fast with bfloat16 everywhere.
+std::unique_ptr<State> prepare_attention(const PrepareContext& c);
+inline bool rounds_attention(const RunContext& c) { return c.state<State>() != nullptr; }
+
+/// Uses GEMM for blocks of queries, and dot products for a few queries. d.scores must be null. In bfloat16 arithmetic,
+/// queries, keys, values and the weights of the softmax, up to a factor of each query, are rounded; all sums and the
+/// softmax are in float32.
 void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,
                     const Parallel& parallel);
 /// Bytes of scratch for attention_fast; the flags say whether d will have present_k and present_v.

@@ -2,6 +2,7 @@
 #include "kernels/attention/rows.h"
 #include "kernels/attention/scores.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_bf16.h"
 #include "kernels/move/copy.h"
 #include "ops/nn/common/attention.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 // Query rows of one task: a multiple of the GEMM's tile rows; the scores of that many stay in the second-level cache.
 constexpr size_t kBlockRows = 48;
+// The same in bfloat16 arithmetic: two tiles of AMX registers, which share the keys that a tile reads.
+constexpr size_t kRoundedRows = 64;
 // If fewer rows than this share a key head, packing keys costs more than it saves.
 constexpr size_t kFewRows = 8;
 // If past rows of at least this many bytes are copied, they are written past the caches: until the next step reads them,
@@ -20,26 +23,39 @@ constexpr size_t kStreamed = size_t(2) << 20;
 size_t aligned(size_t bytes) { return round_up(bytes, 64); }
 
 /// The division of scratch for one call: joined keys and values (if no present outputs hold them), packed keys and
-/// values of every head, and the scores of each worker.
+/// values of every head, and for each worker the scores of a block of queries and, in bfloat16 arithmetic, these queries.
 struct Layout {
-  bool few;  ///< uses dot products instead of GEMM
+  bool few, rounds;  ///< uses dot products instead of GEMM; multiplies in bfloat16 arithmetic
   size_t block, blocks;
   size_t join_k = 0, join_v = 0, pack_k = 0, pack_v = 0;  ///< bytes for each head of K and V
-  size_t scores;                                          ///< bytes for each worker
+  size_t score_stride;                                    ///< floats from one row of scores to the next
+  size_t scores, queries = 0;                             ///< bytes for each worker
 
   Layout(const AttentionShape& s, bool present_k, bool present_v) {
     few = s.q_len * s.group() <= kFewRows;
-    block = few ? s.q_len : std::min(kBlockRows, s.q_len);
-    blocks = few ? 1 : ceil_div(s.q_len, std::max<size_t>(block, 1));
+    rounds = s.rounds && !few;
+    const size_t most = rounds ? kRoundedRows : kBlockRows;
+    blocks = few ? 1 : ceil_div(s.q_len, most);
+    block = few ? s.q_len : rounds ? ceil_div(s.q_len, std::max<size_t>(blocks, 1)) : std::min(most, s.q_len);
     if (s.past_len > 0 && !present_k) join_k = aligned(s.total() * s.head_size * sizeof(float));
     if (s.past_len > 0 && !present_v) join_v = aligned(s.total() * s.v_head_size * sizeof(float));
-    if (!few) {
+    score_stride = s.total();
+    // The memory for a block depends on no division into equal blocks: fewer queries must not need more.
+    const size_t rows = few ? s.group() : std::min(most, s.q_len);
+    if (rounds) {
+      pack_k = aligned(kernels::bf16_packed_bytes(s.head_size, s.total()));
+      pack_v = aligned(kernels::bf16_packed_bytes(s.total(), s.v_head_size));
+      // Whole panels are written, and rows are rounded in place.
+      score_stride = kernels::bf16_row_stride(2 * round_up(s.total(), kernels::gemm_panel_width()));
+      queries = aligned(rows * kernels::bf16_row_stride(s.head_size) * sizeof(float));
+    } else if (!few) {
       pack_k = aligned(kernels::gemm_packed_bytes(s.head_size, s.total()));
       pack_v = aligned(kernels::gemm_packed_bytes(s.total(), s.v_head_size));
     }
-    scores = aligned((few ? s.group() : block) * s.total() * sizeof(float));
+    scores = aligned(rows * score_stride * sizeof(float));
   }
   size_t per_head() const { return join_k + join_v + pack_k + pack_v; }
+  size_t per_worker() const { return scores + queries; }
 };
 
 class Runner {
@@ -68,7 +84,7 @@ class Runner {
   char* head_memory(size_t kv) const { return scratch_ + kv * layout_.per_head(); }
   float* scores(int worker) const {
     const size_t heads = s_.batch * s_.kv_heads * layout_.per_head();
-    return reinterpret_cast<float*>(scratch_ + heads + size_t(worker) * layout_.scores);
+    return reinterpret_cast<float*>(scratch_ + heads + size_t(worker) * layout_.per_worker());
   }
   const float* packed_k(size_t kv) const {
     return reinterpret_cast<float*>(head_memory(kv) + layout_.join_k + layout_.join_v);
@@ -132,14 +148,20 @@ class Runner {
   void pack(size_t kv) const {
     const Matrix k = rows(kv / s_.kv_heads, kv % s_.kv_heads, true);
     const Matrix v = rows(kv / s_.kv_heads, kv % s_.kv_heads, false);
-    kernels::gemm_pack_b(k.data, 1, k.row, s_.head_size, s_.total(), const_cast<float*>(packed_k(kv)));
-    kernels::gemm_pack_b(v.data, v.row, 1, s_.total(), s_.v_head_size, const_cast<float*>(packed_v(kv)));
+    if (layout_.rounds) {
+      kernels::bf16_pack_b(k.data, 1, k.row, s_.head_size, s_.total(), const_cast<float*>(packed_k(kv)));
+      kernels::bf16_pack_b(v.data, v.row, 1, s_.total(), s_.v_head_size, const_cast<float*>(packed_v(kv)));
+    } else {
+      kernels::gemm_pack_b(k.data, 1, k.row, s_.head_size, s_.total(), const_cast<float*>(packed_k(kv)));
+      kernels::gemm_pack_b(v.data, v.row, 1, s_.total(), s_.v_head_size, const_cast<float*>(packed_v(kv)));
+    }
   }
 
   void block(size_t b, size_t h, size_t first, float* scores, const Parallel& parallel) const {
     const size_t kv = b * s_.kv_heads + s_.kv_head(h), rows = std::min(layout_.block, s_.q_len - first);
     size_t keys = 0;  // no query of the block sees a later key
     for (size_t i = 0; i < rows; ++i) keys = std::max(keys, rule_.visible(s_, b, first + i).second);
+    if (layout_.rounds) keys = std::min(round_up(keys, size_t(2)), s_.total());  // values are packed in pairs
     kernels::GemmArgs g;
     g.m = rows;
     g.n = keys;
@@ -149,22 +171,36 @@ class Runner {
     g.a_stride = s_.q.row;
     g.packed_b = packed_k(kv);
     g.c = scores;
-    g.c_stride = s_.total();
-    if (keys > 0) kernels::gemm_block(g, 0, keys);
-    float factors[kBlockRows];
-    for (size_t i = 0; i < rows; ++i) factors[i] = finish_row(scores + i * s_.total(), keys, b, h, first + i);
+    g.c_stride = layout_.score_stride;
+    if (layout_.rounds) round_queries(g, reinterpret_cast<float*>(reinterpret_cast<char*>(scores) + layout_.scores));
+    if (keys > 0) kernels::gemm_block(g, 0, g.n);
+    float factors[std::max(kBlockRows, kRoundedRows)];
+    for (size_t i = 0; i < rows; ++i) factors[i] = finish_row(scores + i * layout_.score_stride, keys, b, h, first + i);
     g.k = keys;
     g.a = scores;
-    g.a_stride = s_.total();
+    g.a_stride = layout_.score_stride;
     g.c_stride = s_.y.row;
+    if (layout_.rounds) round_rows(g, scores, layout_.score_stride);
     const size_t width = kernels::gemm_panel_width();  // one panel at a time, since panels are packed for all keys
+    const size_t steps = layout_.rounds ? kernels::bf16_pairs(s_.total()) : s_.total();
     for (size_t n = 0; n < s_.v_head_size; n += width) {
       g.n = std::min(width, s_.v_head_size - n);
-      g.packed_b = packed_v(kv) + n * s_.total();
+      g.packed_b.data = packed_v(kv) + n * steps;
       g.c = d_.y + s_.y.at(b, h, first) + n;
       kernels::gemm_block(g, 0, g.n);
     }
     for (size_t i = 0; i < rows; ++i) scale_result(b, h, first + i, factors[i]);
+  }
+  // Rounds the rows on the left of a product to `to`.
+  static void round_rows(kernels::GemmArgs& g, float* to, size_t stride) {
+    kernels::bf16_round_rows(g.a, g.a_stride, g.m, g.k, to, stride);
+    g = kernels::bf16_block(g, to, stride);
+  }
+  // Makes the product of queries and keys one in bfloat16 arithmetic, whose last panel is whole.
+  void round_queries(kernels::GemmArgs& g, float* to) const {
+    round_rows(g, to, kernels::bf16_row_stride(s_.head_size));
+    g.n = round_up(g.n, kernels::gemm_panel_width());
+    g.packed_b.type = kernels::PackedType::bf16_pairs;
   }
 
   void few_rows(size_t kv, float* scores) const {
@@ -252,9 +288,14 @@ class Runner {
 
 }  // namespace
 
+std::unique_ptr<State> prepare_attention(const PrepareContext& c) {
+  if (!c.options().bf16_products || !kernels::has_bf16_tiles()) return nullptr;
+  return std::make_unique<State>();
+}
+
 size_t attention_scratch(const AttentionShape& s, bool present_k, bool present_v, int workers) {
   const Layout l(s, present_k, present_v);
-  return s.batch * s.kv_heads * l.per_head() + size_t(workers) * l.scores;
+  return s.batch * s.kv_heads * l.per_head() + size_t(workers) * l.per_worker();
 }
 
 void attention_fast(const AttentionShape& s, const AttentionData<float>& d, const ScoreRule& rule, void* scratch,

@@ -88,6 +88,7 @@ AttentionShape shape_of(const RunContext& c, const HeadAttention& a, const Exten
   s.past_len = e.past;
   s.head_size = e.size;
   s.v_head_size = e.v_size;
+  s.rounds = rounds_attention(c);
   const size_t n = e.hidden();
   if (e.form == Form::triples) {
     s.q = s.k = s.v = {e.rows * 3 * n, 3 * e.size, 3 * n};
