@@ -59,7 +59,12 @@ void nbits_pack(const NBitForm& form, const NBitSource& from, void* packed, cons
 enum class NBitInput : uint8_t {
   exact,    ///< as float
   rounded,  ///< in codes from -127 to 127 with a scale per row and block of k: much faster for more than a few rows
+  bf16,     ///< as bfloat16 numbers, to which the weights are rounded, too
 };
+/// What a product with m rows really uses if its input is `wanted`. By AMX, many rows are rounded to bfloat16 in place of
+/// codes, which have larger errors, if blocks are small: scaling the sums of each block takes longer than products in
+/// bfloat16. Without AMX, and for a few rows, bf16 is exact.
+NBitInput nbits_input(const NBitForm& form, NBitInput wanted, size_t m);
 struct NBitProduct {
   NBitForm form;
   const void* packed = nullptr;
@@ -71,7 +76,7 @@ struct NBitProduct {
 };
 /// Bytes of scratch for products with up to m rows, `workers` being Parallel::workers() of its call.
 size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers);
-/// `scratch` is 64-byte aligned. A rounded row with an element that is not finite gives NaN.
+/// `scratch` is 64-byte aligned. A row in codes with an element that is not finite gives NaN.
 void gemm_nbits(const NBitProduct& p, void* scratch, const Parallel& par) noexcept;
 /// The reference: plain loops over the weights as the model has them, with sums in double precision. p.packed is not
 /// used.

@@ -5,16 +5,19 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "base/half.h"
 #include "kernels/elementwise/kernel_testing.h"
 #include "kernels/gemm/gemm_codes.h"
+#include "kernels/gemm/without_tiles.h"
 
 namespace retort::kernels {
 namespace {
 
+constexpr NBitInput kInputs[] = {NBitInput::exact, NBitInput::rounded, NBitInput::bf16};
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// Weights and rows from a seed.
@@ -71,13 +74,14 @@ std::vector<float> multiply(const Operands& o, NBitInput input, bool plain, cons
 }
 
 void expect_near(const Operands& o, NBitInput input, const Parallel& par = Parallel()) {
-  const std::vector<float> want = multiply(o, input, true), own = multiply(o, input, false, par);
+  const std::vector<float> want = multiply(o, nbits_input(o.form, input, o.m), true),
+                           own = multiply(o, input, false, par);
   // The sum of the sizes of products is at most k · 2 · the largest code.
   const double tolerance = 1e-6 * double(o.form.k + 1) * double(size_t(2) << o.form.bits);
   for (size_t i = 0; i < want.size(); ++i) {
     ASSERT_NEAR(want[i], own[i], tolerance)
-        << cat("element {} of {}x{}x{}, {} bits, block {}, zeros {}, rounded {}, unit {}", i, o.m, o.form.n, o.form.k,
-               o.form.bits, o.form.block, int(o.form.zeros), input == NBitInput::rounded, int(codes_unit()));
+        << cat("element {} of {}x{}x{}, {} bits, block {}, zeros {}, input {}, unit {}", i, o.m, o.form.n, o.form.k,
+               o.form.bits, o.form.block, int(o.form.zeros), int(input), int(codes_unit()));
   }
 }
 
@@ -102,7 +106,7 @@ TEST_P(GemmNBits, EqualsThePlainLoop) {
           for (const bool halves : {false, true}) {
             const NBitForm form{.bits = bits, .n = 37, .k = 300, .block = block, .zeros = zeros, .halves = halves};
             const Operands few(form, 5, zeros == NBitZeros::codes), many(form, 19, zeros == NBitZeros::codes);
-            for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) {
+            for (const NBitInput input : kInputs) {
               expect_near(few, input);
               expect_near(many, input);
             }
@@ -114,7 +118,7 @@ TEST_P(GemmNBits, EqualsThePlainLoop) {
 }
 
 TEST_P(GemmNBits, SizesAroundTilesAndPanels) {
-  for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) {
+  for (const NBitInput input : kInputs) {
     for (size_t m = 0; m <= 27; ++m) expect_near(Operands({.n = 33, .k = 64}, m), input);
     for (size_t n = 0; n <= 67; n += 3)
       expect_near(Operands({.n = n, .k = 32, .zeros = NBitZeros::codes}, 3, true), input);
@@ -135,7 +139,7 @@ TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
         std::fill(o.codes.begin(), o.codes.end(), uint8_t(255));
         std::fill(o.zeros.begin(), o.zeros.end(), 0.0f);
         std::fill(o.a.begin(), o.a.end(), x);
-        for (const NBitInput input : {NBitInput::exact, NBitInput::rounded}) expect_near(o, input);
+        for (const NBitInput input : kInputs) expect_near(o, input);
       }
     }
   });
@@ -143,14 +147,54 @@ TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
 
 TEST_P(GemmNBits, SameBitsForAnyNumberOfThreads) {
   const Operands o({.n = 1000, .k = 256, .zeros = NBitZeros::codes}, 70, true);
-  for (const NBitInput input : {NBitInput::exact, NBitInput::rounded})
+  for (const NBitInput input : kInputs)
     EXPECT_EQ(multiply(o, input, false), multiply(o, input, false, three_threads()));
 }
 
-// Numbers of rows and blocks around those of tiles, which are used for 12 rows and more and blocks of 32 and more.
+// Many rows by AMX, and by the instructions that processors without it have.
+TEST_P(GemmNBits, ManyRows) {
+  for (const bool tiles : {false, true}) {
+    std::optional<testing::WithoutTiles> without;
+    if (!tiles) without.emplace();
+    if (tiles && !has_bf16_tiles()) break;
+    for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
+      for (const size_t block : {size_t(16), size_t(32), size_t(256)}) {
+        for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
+          for (const size_t m : {size_t(23), size_t(24), size_t(41)}) {
+            const Operands o({.bits = bits, .n = 53, .k = block + 45, .block = block, .zeros = zeros}, m, true);
+            for (const NBitInput input : {NBitInput::rounded, NBitInput::bf16}) expect_near(o, input);
+          }
+        }
+      }
+    }
+    for (const NBitInput input : {NBitInput::rounded, NBitInput::bf16}) {
+      for (size_t n = 1; n <= 67; n += 3) expect_near(Operands({.n = n, .k = 64}, 25), input);
+      for (size_t k = 0; k <= 70; k += 5) expect_near(Operands({.n = 40, .k = k, .block = 16}, 25, true), input);
+      // Several blocks of rows and of steps.
+      expect_near(Operands({.n = 5, .k = 4100, .block = 256}, 150, true), input, three_threads());
+    }
+  }
+}
+
+TEST_P(GemmNBits, ManyRowsAndSmallBlocksAreRoundedToHalfOfTheBits) {
+  const bool tiles = has_bf16_tiles() && nbits_panel_width() == 16;
+  const NBitForm small{.block = 64}, large{.block = 128};
+  EXPECT_EQ(nbits_input(small, NBitInput::rounded, 24) == NBitInput::bf16, tiles);
+  for (const NBitForm& form : {small, large}) {
+    EXPECT_EQ(nbits_input(form, NBitInput::bf16, 24), tiles ? NBitInput::bf16 : NBitInput::exact);
+    EXPECT_EQ(nbits_input(form, NBitInput::rounded, 23), NBitInput::rounded);
+    EXPECT_EQ(nbits_input(form, NBitInput::bf16, 23), NBitInput::exact);
+    EXPECT_EQ(nbits_input(form, NBitInput::exact, 1000), NBitInput::exact);
+  }
+  EXPECT_EQ(nbits_input(large, NBitInput::rounded, 1000), NBitInput::rounded);
+}
+
+// Numbers of rows and blocks around those of tiles, which are used for 12 rows and more and blocks of 32 and
+// more; by those of bfloat16, many rows would be no codes.
 TEST_P(GemmNBits, TilesGiveTheBitsOfQuads) {
   limit_codes_unit(CodesUnit::tiles);
   if (codes_unit() != CodesUnit::tiles) GTEST_SKIP() << "no AMX at this level";
+  const testing::WithoutTiles without;
   for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
     for (const size_t block : {size_t(32), size_t(64), size_t(256)}) {
       for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::codes, NBitZeros::numbers}) {
@@ -175,6 +219,10 @@ TEST_P(GemmNBits, NotFiniteNumbersStayInTheirRows) {
     for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i / o.form.n == 1) << i;
     const std::vector<float> exact = multiply(o, NBitInput::exact, false);
     for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isfinite(exact[i]), i / o.form.n != 1) << i;
+    Operands many({.n = 20, .k = 64}, 40);
+    many.a[17 * many.form.k + 5] = x;
+    const std::vector<float> rows = multiply(many, NBitInput::bf16, false);
+    for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(std::isfinite(rows[i]), i / many.form.n != 17) << i;
   }
 }
 

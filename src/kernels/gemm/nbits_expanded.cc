@@ -1,4 +1,5 @@
-// Products of many rounded rows with n-bit weights: a pair of panels is expanded to 8 bits, then multiplied by all rows.
+// Products of many rows with n-bit weights: a pair of panels is expanded to 8 bits, or rounded to bfloat16 for products
+// by AMX, then multiplied by all rows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/nbits_expanded.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -256,7 +257,49 @@ bool suits_tiles(const Work&, CodesUnit) { return false; }
 void multiply_pairs_in_tiles(const Work&, const Part&) {}
 #endif
 
+/// The numbers of two steps of k, `first` in the low halves, rounded to the nearest bfloat16. The caller has checked that
+/// the processor has the instruction.
+HWY_INLINE Words round_pair(Float first, Float second) {
+  alignas(64) static constexpr uint16_t kTurns[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  __m512i both;  // all of `first`, then all of `second`
+  asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(first.raw), "v"(second.raw));
+  return Words{_mm512_permutexvar_epi16(_mm512_load_si512(kTurns), both)};
+}
+
+template <size_t kBits, size_t kPair = 0>
+HWY_INLINE void round_vector(Words packed, Float scale, Float offset, float* to) {
+  const auto weight = [&](Float code) HWY_ATTR { return hn::MulSub(code, scale, offset); };
+  const Words both = round_pair(weight(number_of<kBits, false, 2 * kPair>(packed)),
+                                weight(number_of<kBits, false, 2 * kPair + 1>(packed)));
+  hn::Store(hn::BitCast(FloatTag(), both), FloatTag(), to + 2 * kPair * kLanes);
+  if constexpr (kPair + 1 < 16 / kBits) round_vector<kBits, kPair + 1>(packed, scale, offset, to);
+}
+
+/// The weights of panel `at`, rounded: half of the columns of pairs, which `to` points to.
+template <size_t kBits>
+void round_panel(const Work& w, size_t at, float* to) {
+  const Layout& l = w.layout;
+  const uint8_t* panel = static_cast<const uint8_t*>(w.p.packed) + at * l.panel_bytes;
+  for (size_t b = 0; b < l.blocks; ++b) {
+    const Parameters p = parameters_of(w, panel, b);
+    const Float offset = w.p.form.zeros == NBitZeros::numbers ? p.zero : hn::Mul(p.zero, p.scale);
+    const uint8_t* codes = panel + b * l.block_bytes;
+    for (size_t v = 0; v < l.vectors; ++v, codes += kVector, to += 16 / kBits * 2 * kLanes) {
+      __builtin_prefetch(codes + 4096, 0, 2);
+      round_vector<kBits>(hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes)), p.scale, offset, to);
+    }
+  }
+}
+
 }  // namespace
+
+void nbits_round_panels(const Work& w, size_t at, float* pairs) noexcept {
+  const size_t bits = w.p.form.bits, panels = ceil_div(w.p.form.n, kLanes);
+  const auto round = bits == 4 ? &round_panel<4> : bits == 8 ? &round_panel<8> : &round_panel<2>;
+  round(w, at, pairs);
+  round(w, std::min(at + 1, panels - 1), pairs + kLanes);  // without a second panel, its results are dropped
+}
 
 void nbits_multiply_expanded(const Work& w, const Part& part, CodesUnit unit) noexcept {
   if (suits_tiles(w, unit)) return multiply_pairs_in_tiles(w, part);
@@ -296,9 +339,11 @@ size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m) {
 void multiply_expanded(const Work& w, const Part& part) noexcept {
   N_AVX3::nbits_multiply_expanded(w, part, codes_unit());
 }
+void round_panels(const Work& w, size_t at, float* pairs) noexcept { N_AVX3::nbits_round_panels(w, at, pairs); }
 #else
 size_t expanded_bytes(const Layout&, const NBitForm&, size_t) { return 0; }
 void multiply_expanded(const Work&, const Part&) noexcept {}
+void round_panels(const Work&, size_t, float*) noexcept {}
 #endif
 
 }  // namespace retort::kernels::nbits_detail

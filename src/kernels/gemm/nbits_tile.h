@@ -50,6 +50,9 @@ void round_rows(const Work& w, size_t m0, size_t m1) noexcept;
 size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m);
 /// Computes a part of C from rounded rows, and from pairs of panels; panel0 is even.
 void multiply_expanded(const Work& w, const Part& part) noexcept;
+/// Rounds panels `at`, which is even, and `at` + 1 to a panel of pairs of bfloat16 numbers (gemm_bf16.h) for w.depth
+/// steps. Only for processors whose panels of floats are as wide as two of codes.
+void round_panels(const Work& w, size_t at, float* pairs) noexcept;
 /// Computes a part of C from rounded rows, or from a few exact ones.
 void multiply(const Work& w, const Part& part) noexcept;
 /// Decodes panel `at` to columns of `to`, whose rows of k are `stride` floats apart.

@@ -1,12 +1,13 @@
 // com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. With
-// accuracy_level 4, A is rounded to 8 bits, as ONNX Runtime does; with all others, the product is computed in float,
-// since the level is a lower limit of the accuracy.
+// accuracy_level 4, A is rounded to 8 bits, as ONNX Runtime does, or by AMX, which is more accurate, to bfloat16; with all
+// others, the product is computed in float, since the level is a lower limit of the accuracy.
 #include <bit>
 
 #include "kernels/gemm/gemm_nbits.h"
 #include "ops/nn/common/matrix.h"
 #include "ops/quant/common/decoded_product.h"
 #include "ops/quant/common/float_scratch.h"
+#include "ops/quant/common/nbits_input.h"
 
 namespace retort::ops {
 namespace {
@@ -63,7 +64,7 @@ struct MatMulNBits {
     form.halves = kernels::nbits_fit_halves(form, {b.codes, parameters}, c.parallel());
     auto state = std::make_unique<Packed>();
     state->form = form;
-    state->input = accuracy_level == 4 && !c.options().strict ? kernels::NBitInput::rounded : kernels::NBitInput::exact;
+    state->input = nbits_input(accuracy_level, c.options());
     state->memory = c.packed(kernels::nbits_packed_bytes(form), [&](void* to) {
       kernels::nbits_pack(form, {b.codes, parameters}, to, c.parallel());
     });

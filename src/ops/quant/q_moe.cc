@@ -7,6 +7,7 @@
 #include "ops/expect_shape.h"
 #include "ops/nn/common/experts.h"
 #include "ops/quant/common/decoded_product.h"
+#include "ops/quant/common/nbits_input.h"
 
 namespace retort::ops {
 namespace {
@@ -210,8 +211,7 @@ struct QMoE : ExpertAttributes {
     if (zero_points) form.zeros = kernels::NBitZeros::codes;
     const CodeBlocks all =
         blocks(s, layer, weights->data(), scales->data(), scales->dtype(), zero_points ? zero_points->data() : nullptr);
-    packed->input =
-        accuracy_level == 4 && !c.options().strict ? kernels::NBitInput::rounded : kernels::NBitInput::exact;
+    packed->input = nbits_input(accuracy_level, c.options());
     pack_experts(c, all, experts, *packed);
     return packed;
   }
