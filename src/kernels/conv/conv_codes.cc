@@ -91,12 +91,6 @@ void copy_run(const uint8_t* from, size_t n, uint8_t* to) {
   std::memcpy(to + n - kStep, from + n - kStep, kStep);
 }
 
-/// Makes signed codes unsigned: each is 128 more. `to` may be `from`. Products then need no form for signed pixels, which
-/// would take an instruction more for each quad.
-void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) {
-  for (size_t i = 0; i < n; ++i) to[i] = uint8_t(from[i] ^ 0x80);
-}
-
 /// Images whose patches are gathered.
 struct Images {
   const uint8_t* data;
@@ -207,7 +201,8 @@ void set_pixels(const ConvCodesArgs& a, size_t pixel, uint8_t* memory, codes_det
   if (!s.input_signed) return;
   const bool dense = s.in_pixel_stride == s.in_c;
   const size_t runs = dense ? 1 : lines.rows, run = dense ? lines.rows * s.in_c : s.in_c;
-  for (size_t i = 0; i < runs; ++i) copy_unsigned(lines.data + i * s.in_pixel_stride, run, memory + i * run);
+  for (size_t i = 0; i < runs; ++i)
+    codes_detail::copy_unsigned(lines.data + i * s.in_pixel_stride, run, memory + i * run);
   lines.data = memory;
   lines.row_stride = s.in_c;
 }
@@ -229,14 +224,14 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
       lines.row_stride = lines.depth;
       for (size_t i = 0; i < lines.rows; ++i)
         gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * lines.depth);
-      if (s.input_signed) copy_unsigned(memory, lines.rows * lines.depth, memory);
+      if (s.input_signed) codes_detail::copy_unsigned(memory, lines.rows * lines.depth, memory);
       break;
     case Rows::strips: {
       const Strip strip(s);
       const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
       lines.lines = std::min(tasks.rows, s.out_h - first);
       copy_strip(a, strip, b, first, lines.lines, memory);
-      if (s.input_signed) copy_unsigned(memory, strip.lines(s, lines.lines) * strip.bytes, memory);
+      if (s.input_signed) codes_detail::copy_unsigned(memory, strip.lines(s, lines.lines) * strip.bytes, memory);
       pixel = (b * s.out_h + first) * s.out_w;
       if (patch.joined) {
         uint8_t* const rows = memory + strip.size(s, tasks.rows);

@@ -339,6 +339,14 @@ void codes_depthwise(const CodesDepthwise& w, [[maybe_unused]] CodesUnit unit) n
   convolve_by<CodesUnit::quads>(w);
 }
 
+void codes_to_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept {
+  const ByteTag d;
+  size_t i = 0;
+  for (; i + HWY_MAX_BYTES <= n; i += HWY_MAX_BYTES)
+    hn::StoreU(hn::Xor(hn::LoadU(d, from + i), hn::Set(d, 0x80)), d, to + i);
+  for (; i < n; ++i) to[i] = uint8_t(from[i] ^ 0x80);
+}
+
 void planes_to_pixels(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
   const hn::CappedTag<uint8_t, HWY_MAX_BYTES> d;
   const size_t lanes = hn::Lanes(d);
@@ -362,6 +370,9 @@ namespace retort::kernels::codes_detail {
 
 void convolve_code_lines(const CodesDepthwise& lines) noexcept {
   RETORT_SELECT_CODES(codes_depthwise)(lines, codes_unit());
+}
+void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept {
+  RETORT_SELECT(codes_to_unsigned)(from, n, to);
 }
 void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
   RETORT_SELECT(planes_to_pixels)(planes, plane, count, n, to);

@@ -131,6 +131,10 @@ inline bool depthwise_takes_two_lines(const ConvShape& s) {
 }
 void convolve_code_lines(const CodesDepthwise& lines) noexcept;
 
+/// Copies n signed codes and makes them unsigned: each is 128 more. `to` may be `from`. Products then need no form for
+/// signed pixels, which would take an instruction more for each quad.
+void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept;
+
 /// Interleaves n bytes of each of 1 to 4 planes, which are `plane` bytes apart.
 void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept;
 

@@ -27,12 +27,12 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
+using codes_detail::Ahead;
 using codes_detail::kTileRows;
 using codes_detail::Part;
 using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  // a byte for each column of a panel
 constexpr size_t kPanel = 2 * kSumLanes;                                      ///< columns
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
-
 constexpr size_t kLine = 64;  ///< bytes of the cache
 
 /// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel. The next panel, which may come from far away,
@@ -147,7 +147,7 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
 /// What a block of rows, one of `blocks`, requests of a panel that is needed soon. Weights come from memory: products of
 /// 128 rows with all weights of BERT-base, one after the other, take 0.73 of the time that they take without, those of
 /// 32 rows 0.66 (one thread).
-codes_detail::Ahead share_of(const char* panel, size_t depth, size_t block, size_t blocks) {
+Ahead share_of(const char* panel, size_t depth, size_t block, size_t blocks) {
   constexpr size_t kStep = codes_detail::kTileDepth * kPanel;
   const size_t lines = ceil_div(kStep / kLine, blocks), first = block * lines * kLine;
   return {panel + first * (depth / codes_detail::kTileDepth), first < kStep ? lines : 0};
@@ -158,7 +158,7 @@ codes_detail::Ahead share_of(const char* panel, size_t depth, size_t block, size
 void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
   const bool tiles = unit == CodesUnit::tiles, saturates = g.sums != CodesSums::exact;
   const auto sum_few = sums_by(unit);
-  constexpr size_t kFewRows = 4;  // too few for a tile of sixteen
+  const size_t few = g.near ? 1 : 4;  // rows that a tile of sixteen does not make faster
   const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce, most = tiles ? 2 * kTileRows : at_once;
   alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
   const size_t depth = codes_depth(g.k), bytes = kHeader + depth * kPanel;
@@ -167,9 +167,9 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * bytes;
     const Header header{reinterpret_cast<const int32_t*>(panel), g.same_zero, saturates ? 0 : kTurn};
     const auto* codes = reinterpret_cast<const uint8_t*>(panel + kHeader);
-    if (tiles && part.m1 - i > kFewRows)
+    if (tiles && part.m1 - i > few)
       codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes,
-                              share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
+                              g.near ? Ahead() : share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
       sum_few(rows, g.a + i * depth, depth, codes, sums);
     const int32_t* added = nullptr;

@@ -105,6 +105,7 @@ struct GemmCodesArgs {
   const CodeRow* rows = nullptr;
   const void* packed_b = nullptr;
   bool same_zero = false;  ///< all columns of B have the same zero point
+  bool near = false;       ///< B is in the second-level cache, so that it need not be requested ahead of time
   CodesSums sums = CodesSums::exact;
   const void* excess = nullptr;         ///< of corrected sums
   const uint8_t* transposed = nullptr;  ///< A, for the excess

@@ -56,6 +56,8 @@ struct CodesMath {
   }
 
  private:
+  /// Weights of h that stay in the second-level cache from step to step, where processors have AMX.
+  static constexpr size_t kNearBytes = 3 << 19;
   /// Rows, and units of all parts.
   struct Block {
     size_t m0, m1, n0, n1;
@@ -113,6 +115,7 @@ struct CodesMath {
             .rows = w.left.rows,
             .packed_b = panels,
             .same_zero = w.same_zero,
+            .near = w.parts > 1 && w.parts * w.part_bytes <= kNearBytes,
             .sums = w.sums(),
             .excess = w.excess_at > 0 ? panels + w.excess_at : nullptr,
             .transposed = w.left.transposed,
