@@ -6,8 +6,8 @@
 // that begin with # do not count. Cold shapes of the default list, and a shape that is given, are also measured with
 // 16-bit B. "dots" are products in bfloat16 arithmetic, beside the peak of that arithmetic.
 //
-// All shapes are measured in turn, many times, and the fastest time of each counts, as the machine may be shared.
-// "cold" products use another matrix B each time, from a set that is larger than every cache. The last column says how
+// All shapes are measured in turn, many times. The peak is measured before and after each turn, for about as long, and
+// the median of the ratios counts: on a shared machine both change from one moment to the next. "cold" products use another matrix B each time, from a set that is larger than every cache. The last column says how
 // many times as fast Strassen's method is, where it is used.
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -32,6 +32,7 @@
 #include "base/isa_choice.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/amx.h"
+#include "kernels/gemm/gather.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_bf16.h"
 
@@ -88,10 +89,9 @@ RETORT_PEAK(peak_v2, "sse4.1", __m128, _mm_set1_ps, RETORT_MULADD128)
 RETORT_PEAK(peak_neon, "+simd", float32x4_t, vdupq_n_f32, RETORT_FMA)
 #endif
 
-/// A low quantile of the times: fast, but not the luckiest.
-double fast(std::vector<double>& times) {
-  const auto at = times.begin() + ptrdiff_t(times.size() / 20);
-  std::nth_element(times.begin(), at, times.end());
+double median(std::vector<double>& values) {
+  const auto at = values.begin() + ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), at, values.end());
   return *at;
 }
 
@@ -141,6 +141,13 @@ double peak_dots() {
 #else
   return 0;
 #endif
+}
+
+/// The mean of a peak over some time.
+double peak_during(double seconds, double (*peak_now)()) {
+  double inverses = 0, count = 0;  // of blocks with the same number of operations
+  for (const double end = now() + seconds; count == 0 || now() < end; ++count) inverses += 1 / peak_now();
+  return count / inverses;
 }
 
 /// Floats in 2 MiB pages, like the weights of a session.
@@ -229,35 +236,44 @@ class Product {
         own_b_(s.cold ? 0 : packed_floats(s)),
         a_(s.m * s.k),
         c_(s.m * s.n),
-        scratch_(scratch_bytes() / sizeof(float)),
+        scratch_(std::max(scratch_bytes(), gather_bytes()) / sizeof(float)),
         fit_(gemm_fit_bytes(s.k, s.n), 1) {}
 
-  /// Times the product as it is, and with fewer multiplications if that pays.
+  /// Times the product as it is, beside the peak, and with fewer multiplications if that pays.
   void measure() {
-    measure(nullptr, times_);
+    double (*const peak_now)() = is_dots() ? peak_dots : peak;
+    const double before = peak_during(length_, peak_now);
+    const double rate = measure(gather_bytes() > 0 ? scratch_.get() : nullptr, times_);
+    const double after = peak_during(length_, peak_now);
+    shares_.push_back(rate / ((before + after) / 2));
     if (saves()) measure(scratch_.get(), saving_times_);
   }
 
-  double seconds() { return fast(times_); }
+  double seconds() { return median(times_); }
+  double share_of_peak() { return median(shares_); }
   bool saves() const { return !is_dots() && scratch_bytes() > 0; }
-  double saving_seconds() { return fast(saving_times_); }
+  double saving_seconds() { return median(saving_times_); }
 
   Shape shape;
 
  private:
-  /// Times single products (or several small ones) for about a millisecond.
-  void measure(float* scratch, std::vector<double>& times) {
+  /// Times single products (or several small ones) for about a millisecond. Returns the operations per second.
+  double measure(float* scratch, std::vector<double>& times) {
     constexpr double kTurn = 1e-3, kShortest = 50e-6;
     const double flops = 2.0 * double(shape.m) * double(shape.n) * double(shape.k);
     const size_t together = shape.cold ? 1 : size_t(kShortest * 1e11 / flops) + 1;
     if (!shape.cold) multiply(scratch);  // the other shapes have emptied the caches
-    double end = now();
-    for (const double turn_end = end + kTurn; end < turn_end;) {
+    const double begin = now();
+    double end = begin, done = 0;
+    while (end < begin + kTurn) {
       const double start = end;
       for (size_t i = 0; i < together; ++i) multiply(scratch);
       end = now();
+      done += flops * double(together);
       times.push_back((end - start) / double(together));
     }
+    length_ = end - begin;
+    return done / length_;
   }
 
   void multiply(float* scratch) {
@@ -266,7 +282,8 @@ class Product {
     g.a = a_.get(), g.a_stride = shape.k;
     g.packed_b = {shape.cold ? cold_.take(packed_floats(shape)) : own_b_.get(), shape.type, fit_.data()};
     g.c = c_.get(), g.c_stride = shape.n;
-    is_dots() ? bf16_gemm(g, par_, scratch_.get()) : gemm(g, par_, scratch);
+    if (is_dots()) return bf16_gemm(g, par_, scratch_.get());
+    scratch&& gather_bytes() > 0 ? gemm_gathered(g, par_, scratch) : gemm(g, par_, scratch);
   }
 
   bool is_dots() const { return shape.type == PackedType::bf16_pairs; }
@@ -275,11 +292,17 @@ class Product {
                      : gemm_scratch_bytes(shape.m, shape.n, shape.k, par_.workers());
   }
 
+  /// Products that save multiplications have scratch for nothing else.
+  size_t gather_bytes() const {
+    return shape.type == PackedType::f32 ? gemm_gather_bytes(shape.m, shape.n, shape.k) : 0;
+  }
+
   ColdWeights& cold_;
   const Parallel& par_;
   Floats own_b_, a_, c_, scratch_;
   std::vector<uint8_t> fit_;  // all columns
-  std::vector<double> times_, saving_times_;
+  std::vector<double> times_, saving_times_, shares_;
+  double length_ = 1e-3;  // of the last turn
 };
 
 std::vector<Shape> read_shapes(const char* path) {
@@ -328,17 +351,13 @@ std::vector<Shape> chosen_shapes(int argc, char** argv) {
   return with_narrow({{size_t(std::atol(argv[3])), size_t(std::atol(argv[4])), size_t(std::atol(argv[5])), cold}});
 }
 
-struct Limits {
-  double peak, peak_dots, read;  // operations and bytes per second
-};
-
-void print(Product& product, const Limits& limits, int threads) {
+/// `read`: bytes per second.
+void print(Product& product, double read, int threads) {
   const Shape& s = product.shape;
   const double time = product.seconds(), flops = 2.0 * double(s.m) * double(s.n) * double(s.k) / time;
   const double bytes = double(packed_floats(s)) * sizeof(float) / time;
-  const double peak = s.type == PackedType::bf16_pairs ? limits.peak_dots : limits.peak;
   std::printf("%5zu %5zu %5zu %4s %8.1f %8.1f %7.1f%% %8.1f %7.1f%% %s", s.m, s.k, s.n, name_of(s.type), time * 1e6,
-              flops * 1e-9, 100 * flops / peak / threads, bytes * 1e-9, 100 * bytes / limits.read,
+              flops * 1e-9, 100 * product.share_of_peak() / threads, bytes * 1e-9, 100 * bytes / read,
               s.cold ? "cold" : "");
   if (product.saves()) std::printf("%*.3f", s.cold ? 8 : 12, time / product.saving_seconds());
   std::printf("\n");
@@ -361,20 +380,17 @@ int main(int argc, char** argv) try {
   for (const Shape& s : shapes) products.push_back(std::make_unique<Product>(s, weights, par));
   constexpr size_t kStreamFloats = 12 << 20;
   const Floats stream(kStreamFloats);
-  std::vector<double> flop_times, dots_times, byte_times;
+  std::vector<double> peaks, reads;
   for (const double end = now() + seconds; now() < end;) {
-    byte_times.push_back(1 / read_bandwidth(stream, kStreamFloats));
-    for (const auto& p : products) {
-      flop_times.push_back(1 / peak());
-      dots_times.push_back(1 / peak_dots());
-      p->measure();
-    }
+    reads.push_back(read_bandwidth(stream, kStreamFloats));
+    peaks.push_back(peak_during(1e-3, peak));
+    for (const auto& p : products) p->measure();
   }
-  const Limits limits{1 / fast(flop_times), 1 / fast(dots_times), 1 / fast(byte_times)};
+  const double read = median(reads);
   std::printf("%s, %d threads, one core: %.1f GFLOP/s, reads %.1f GB/s\n", isa_name(current_isa()), threads,
-              limits.peak * 1e-9, limits.read * 1e-9);
+              median(peaks) * 1e-9, read * 1e-9);
   std::printf("    m     k     n    B       us  GFLOP/s  of peak  GB/s of B  of reads        Strassen\n");
-  for (const auto& p : products) print(*p, limits, threads);
+  for (const auto& p : products) print(*p, read, threads);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "%s\n", e.what());
   return 2;

@@ -61,6 +61,7 @@ size_t kind_of(const PanelTask& task) {
 
 void run_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
   if (task.amx.count() > 0) return amx_tile(t, task.amx, tile_rows);
+  if (task.gathered) return gathered_tile_of(tile_rows)(t);
   const TileFunction tile = t.other_b                               ? full_tile<SumReader>(task.stored, tile_rows)
                             : task.stored == PackedType::f32        ? kTiles[kind_of(task)][tile_rows - 1]
                             : task.stored == PackedType::bf16_pairs ? pairs_tile(tile_rows)
@@ -76,6 +77,7 @@ constexpr size_t kFewRows = 7;
 
 size_t most_rows(const PanelTask& task) {
   if (task.amx.count() > 0) return kAmxRows;
+  if (task.gathered) return gemm_detail::kMostGathered;
   const size_t fitting = max_rows(kind_of(task));
   return rows_collide(task.tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
 }
@@ -102,9 +104,8 @@ void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows)
 void run_panel(const PanelTask& whole) noexcept {
   PanelTask task = whole;
   const TileArgs& tile = whole.tile;
-  const size_t tiles = ceil_div(task.rows, most_rows(task));
+  const auto [tiles, base, longer] = gemm_detail::RowTiles(task.rows, most_rows(task));
   HWY_ALIGN float last_b[kAmxStep * kWidth];
-  const size_t base = task.rows / tiles, longer = task.rows % tiles;
   // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
   // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
   // prefetch the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
@@ -211,6 +212,11 @@ PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const Blo
   t.a_stride = g.a_stride;
   t.b = order.data(block);
   t.k = block.k1 - block.k0;
+  if (part.gathered && task.columns == kWidth) {
+    task.gathered = true;
+    t.a = part.gathered + block.k0 * task.rows;
+    t.a_stride = round_up(t.k, kGatheredSteps);
+  }
   t.c = g.c + part.m0 * g.c_stride + block.n;
   t.c_stride = g.c_stride;
   if (block.k0 > 0) {
@@ -236,7 +242,7 @@ void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const Bloc
     std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
     t.bias = bias;
   }
-  task.fetches_rows = block.n == part.n0 && g.a_stride == t.k;
+  task.fetches_rows = block.n == part.n0 && g.a_stride == t.k && !task.gathered;
   task.is_first = i == 0 && !g.b_is_near;
   if (i + 1 < order.count()) {
     task.next_b = order.data(order.at(i + 1));

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/gemm/gather.h"
+#include "kernels/gemm/gemm_plan.h"
 #include "kernels/gemm/gemm_testing.h"
 
 namespace retort::kernels {
@@ -47,6 +49,40 @@ TEST(Gemm, ShortSums) {
       }
     }
   }
+}
+
+// Gathered rows, of which some tiles, blocks of k and panels are not full, give the bits of plain ones.
+TEST(Gemm, GatheredRows) {
+  const std::vector<Case> cases = {
+      {.m = 48, .n = 256, .k = 683},
+      {.m = 49, .n = 700, .k = 257, .a_gap = 3, .c_gap = 2, .bias = true, .activation = {Kind::leaky_relu, 0.1f}},
+      {.m = 131, .n = 1030, .k = 1024, .residual = Residual::in_place, .activation = {Kind::relu}},
+      {.m = 250, .n = 288, .k = 130, .bias = true, .residual = Residual::separate},
+      {.m = 603, .n = 256, .k = 128, .poison = std::numeric_limits<float>::quiet_NaN()},
+  };
+  ThreadPool pool({.threads = 2});
+  for (const Case& c : cases) {
+    const Data data(c);
+    const std::vector<float> want = data.reference();
+    for (int level = 0; level <= int(best_isa()); ++level) {
+      const ScopedIsa isa{Isa(level)};
+      const size_t bytes = gemm_gather_bytes(c.m, c.n, c.k);
+      EXPECT_EQ(bytes > 0, Isa(level) == Isa::avx512 && gemm_scratch_bytes(c.m, c.n, c.k, 1) == 0) << c.name();
+      if (bytes == 0) continue;
+      const std::vector<float> plain = data.run();
+      for (const Parallel& par : {Parallel(), Parallel(&pool, nullptr)}) {
+        Lines scratch(bytes);
+        const auto got = data.run_with([&](const GemmArgs& args) { gemm_gathered(args, par, scratch.floats()); });
+        expect_equal(want, got, "gathered " + c.name());
+        EXPECT_EQ(std::memcmp(got.data(), plain.data(), got.size() * sizeof(float)), 0) << c.name();
+      }
+    }
+  }
+}
+
+TEST(Gemm, WhichRowsAreGathered) {
+  for (const size_t rows : {9, 12, 18, 24, 27, 48, 49, 61, 240}) EXPECT_TRUE(gemm_detail::is_gathered(rows)) << rows;
+  for (const size_t rows : {1, 8, 13, 17, 25, 26}) EXPECT_FALSE(gemm_detail::is_gathered(rows)) << rows;
 }
 
 // A column has the same bits in a panel of any width.

@@ -6,6 +6,9 @@
 
 namespace retort::kernels::gemm_detail {
 
+/// Steps of a row that are neighbours in gathered rows (gemm_plan.h), and the rows of a tile that can be gathered.
+inline constexpr size_t kGatheredSteps = 4, kFewestGathered = 9, kMostGathered = 12;
+
 /// C = clamp(A · B + bias + addend); null pointers count as zero.
 struct TileArgs {
   const float* a = nullptr;
@@ -40,6 +43,7 @@ struct AmxRows {
 struct PanelTask {
   TileArgs tile;  ///< of the first rows
   PackedType stored = PackedType::f32;
+  bool gathered = false;  ///< whether A is in the order of gather_rows()
   size_t rows = 0, columns = 0;
   AmxRows amx;
   Activation activation;  ///< applied to stored tiles

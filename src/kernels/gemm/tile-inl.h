@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "kernels/gemm/panel.h"
+#include "kernels/gemm/rows-inl.h"
 #include "kernels/gemm/stored-inl.h"
 #include "kernels/simd_math.h"
 
@@ -135,8 +136,7 @@ struct SumReader {
   }
 };
 
-/// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector. One pointer addresses three rows of A,
-/// because twelve pointers would not fit the general registers.
+/// The accumulators of kRows rows by kFull vectors and, if kHalf, half a vector.
 template <size_t kRows, size_t kFull, bool kHalf>
 struct Accumulators {
   static constexpr size_t kRowCount = kRows;
@@ -163,17 +163,16 @@ struct Accumulators {
     }
   }
 
-  /// Uses step i of A and the step that is `ahead` of the reader's position in the panel.
-  template <bool kReadsTwice, class Reader>
-  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const Reader& panel,
-                       size_t ahead) {
+  /// Uses the step that is `ahead` of the positions in A and in the panel.
+  template <bool kReadsTwice, class Rows, class Reader>
+  HWY_INLINE void step(const Rows& a, const Reader& panel, size_t ahead) {
     Float bv[kFull + 1];
     HalfFloat bh;
     panel.template load<kFull>(ahead, bv);
     if constexpr (kHalf) bh = hn::Load(HalfTag(), panel.b + ahead * kWidth + kFull * kLanes);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
-      const float& x = a[r / 3][r % 3 * a_stride + i];
+      const float& x = a.at(r, ahead);
       if constexpr (kFull == 2) {
         static_assert(!kHalf);
         if (kReadsTwice && is_read_twice(r)) {
@@ -181,6 +180,10 @@ struct Accumulators {
           Reader::Products::add_from(x, bv[1], full[r][1]);
           continue;
         }
+      }
+      if constexpr (kLanes == 16 && kFull == 1 && !kHalf) {
+        Reader::Products::add_from(x, bv[0], full[r][0]);
+        continue;
       }
 #pragma GCC unroll 2
       for (size_t v = 0; v < kFull; ++v) Reader::Products::add(hn::Set(FloatTag(), x), bv[v], full[r][v]);
@@ -213,16 +216,15 @@ struct PairedHalves {
   }
 
   /// See Accumulators.
-  template <bool kReadsTwice, class Reader>
-  HWY_INLINE void step(const float* const (&a)[(kRows + 2) / 3], size_t a_stride, size_t i, const Reader& panel,
-                       size_t ahead) {
+  template <bool kReadsTwice, class Rows, class Reader>
+  HWY_INLINE void step(const Rows& a, const Reader& panel, size_t ahead) {
     const FloatTag d;
     const float* const b = panel.b + ahead * kWidth;
     const Float first = hn::Load(d, b), half = load_half_twice(b + kLanes);
 #pragma GCC unroll 16
     for (size_t p = 0; p < kPairs; ++p) {
       const size_t r = 2 * p, s = std::min(r + 1, kRows - 1);
-      const Float x = hn::Set(d, a[r / 3][r % 3 * a_stride + i]), y = hn::Set(d, a[s / 3][s % 3 * a_stride + i]);
+      const Float x = hn::Set(d, a.at(r, ahead)), y = hn::Set(d, a.at(s, ahead));
       add_product(x, first, full[r]);
       if (s > r) add_product(y, first, full[s]);
       add_product(s > r ? hn::ConcatUpperLower(d, y, x) : x, half, pair[p]);
@@ -252,14 +254,10 @@ struct PairedHalves {
 
 /// acc += a[kRows, k] · b[k, …]. Few rows make few chains of dependent additions; kSets sets of accumulators take the
 /// steps of k in turn, so that there are at least eight chains.
-template <class Reader, size_t kSets, bool kReadsTwice, class Sums>
+template <class Reader, size_t kSets, bool kReadsTwice, class Sums, class Rows = PlainRows<Sums::kRowCount>>
 HWY_INLINE void multiply(const TileArgs& t, Sums& acc) {
-  // Read once, because the compiler assumes that a reader's stores may change them.
-  const size_t k = t.k, a_stride = t.a_stride;
-  constexpr size_t kPointers = (Sums::kRowCount + 2) / 3;
-  const float* a[kPointers];
-#pragma GCC unroll 4
-  for (size_t g = 0; g < kPointers; ++g) a[g] = t.a + g * 3 * a_stride;
+  const size_t k = t.k;  // read once, because the compiler assumes that a reader's stores may change it
+  Rows a(t);
   Sums more[kSets];  // the first set is `acc` itself
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) more[s].zero();
@@ -269,17 +267,17 @@ HWY_INLINE void multiply(const TileArgs& t, Sums& acc) {
   const bool own = t.prefetch_own;
   const size_t apart = k / 4 * 64;  // so that each line of the memory is prefetched once
   size_t i = 0;
-  for (; i + 4 <= k; i += 4, panel.advance(4), ahead += 64) {
+  for (; i + 4 <= k; i += 4, a.advance(4), panel.advance(4), ahead += 64) {
     if (own)
       prefetch_block_ahead<panel_lines(sizeof(*panel.b))>(panel.b);
     else
       prefetch_some(ahead, lines, apart);
 #pragma GCC unroll 4
     for (size_t s = 0; s < 4; ++s) {
-      (s % kSets == 0 ? acc : more[s % kSets]).template step<kReadsTwice>(a, a_stride, i + s, panel, s);
+      (s % kSets == 0 ? acc : more[s % kSets]).template step<kReadsTwice>(a, panel, s);
     }
   }
-  for (; i < k; ++i, panel.advance(1)) acc.template step<kReadsTwice>(a, a_stride, i, panel, 0);
+  for (; i < k; ++i, a.advance(1), panel.advance(1)) acc.template step<kReadsTwice>(a, panel, 0);
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }
@@ -324,6 +322,16 @@ void tile(const TileArgs& t) noexcept {
   finish(t, acc);
 }
 
+/// The tile of gathered rows and a full panel.
+template <size_t kRows>
+void gathered_tile(const TileArgs& t) noexcept {
+  using Sums = Accumulators<kRows, 2, false>;
+  Sums acc;
+  acc.zero();
+  multiply<PanelReader<StoredF32>, 1, true, Sums, GatheredRows<kRows>>(t, acc);
+  finish(t, acc);
+}
+
 using TileFunction = void (*)(const TileArgs&) noexcept;
 
 template <class Reader, size_t kKind, size_t... kRow>
@@ -345,6 +353,17 @@ constexpr auto kTiles = all_tiles(std::make_index_sequence<kColumnKinds>());
 template <class Reader>
 constexpr auto kFullTiles =
     tiles_of_kind<Reader, kColumnKinds - 1>(std::make_index_sequence<max_rows(kColumnKinds - 1)>());
+
+/// Only the highest level gathers rows (gathers_rows()).
+inline TileFunction gathered_tile_of(size_t rows) {
+  static_assert(gemm_detail::kFewestGathered == 9 && kMaxRows == 12);
+#if HWY_TARGET <= HWY_AVX3
+  constexpr TileFunction kGathered[] = {&gathered_tile<9>, &gathered_tile<10>, &gathered_tile<11>, &gathered_tile<12>};
+  return kGathered[rows - gemm_detail::kFewestGathered];
+#else
+  return kTiles[kColumnKinds - 1][rows - 1];
+#endif
+}
 
 template <template <class> class Reader>
 TileFunction full_tile(PackedType type, size_t rows) {
