@@ -1,5 +1,7 @@
 #include "kernels/gemm/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -101,6 +103,15 @@ void gather_parts(const GemmArgs& g, const Grid& grid, const Parallel& par, floa
 
 }  // namespace
 }  // namespace gemm_detail
+
+bool gemm_gathers() noexcept {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const bool has_room = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;
+  return has_room;
+#else
+  return false;
+#endif
+}
 
 size_t gemm_gather_bytes(size_t m, size_t n, size_t k) {
   return gemm_detail::gathers_rows(m, n, k) ? m * round_up(k, gemm_detail::kGatheredSteps) * sizeof(float) : 0;

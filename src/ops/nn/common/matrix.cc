@@ -166,17 +166,22 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   return packed;
 }
 
+namespace {
+bool may_gather(const PackedMatrices& packed) {
+  return packed.type == kernels::PackedType::f32 && kernels::gemm_gathers();
+}
+}  // namespace
+
 size_t product_scratch(size_t m, size_t n, size_t k, const PackedMatrices& packed, int workers) {
   if (packed.rounds()) return kernels::bf16_scratch_bytes(m, k);
   const size_t saving = packed.strict ? 0 : kernels::gemm_scratch_bytes(m, n, k, workers);
-  return saving > 0 || packed.type != kernels::PackedType::f32 ? saving : kernels::gemm_gather_bytes(m, n, k);
+  return saving > 0 || !may_gather(packed) ? saving : kernels::gemm_gather_bytes(m, n, k);
 }
 
 void multiply_packed(const kernels::GemmArgs& args, const PackedMatrices& packed, const Parallel& parallel,
                      void* scratch) {
   if (packed.rounds()) return kernels::bf16_gemm(args, parallel, scratch);
-  const bool gathers = scratch && packed.type == kernels::PackedType::f32;
-  if (gathers && kernels::gemm_gather_bytes(args.m, args.n, args.k) > 0)
+  if (scratch && may_gather(packed) && kernels::gemm_gather_bytes(args.m, args.n, args.k) > 0)
     return kernels::gemm_gathered(args, parallel, scratch);
   kernels::gemm(args, parallel, packed.strict ? nullptr : scratch);
 }
