@@ -47,8 +47,8 @@ struct RowTiles {
 
 /// Whether a product first copies A so that a tile reads it from one place: its rows four steps of k at a time, for each
 /// tile and each block of k. A tile of plain rows reads twelve places, and rows that are a multiple of 4 KiB apart share
-/// few lines of the first-level cache. Whole models are 1.02 to 1.09 times as fast on Sapphire Rapids while another
-/// thread uses the same core (bench/kernels/README.md).
+/// few lines of the first-level cache. Whole models are 1.02 to 1.09 times as fast on Sapphire Rapids, where probably
+/// another thread uses the same core (bench/kernels/README.md).
 bool gathers_rows(size_t m, size_t n, size_t k);
 /// Whether all tiles of a part of that many rows have a function for gathered rows.
 bool is_gathered(size_t part_rows);
