@@ -27,10 +27,6 @@ std::shared_ptr<void> allocate_zeros(size_t bytes) {
   return block;
 }
 
-}  // namespace
-
-namespace {
-
 /// Memory that the constants of one loading share.
 struct Chunk {
   std::shared_ptr<void> memory;
