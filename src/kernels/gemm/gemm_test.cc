@@ -55,7 +55,7 @@ TEST(Gemm, ShortSums) {
 TEST(Gemm, GatheredRows) {
   const std::vector<Case> cases = {
       {.m = 48, .n = 256, .k = 683},
-      {.m = 49, .n = 700, .k = 257, .a_gap = 3, .c_gap = 2, .bias = true, .activation = {Kind::leaky_relu, 0.1f}},
+      {.m = 59, .n = 700, .k = 257, .a_gap = 3, .c_gap = 2, .bias = true, .activation = {Kind::leaky_relu, 0.1f}},
       {.m = 131, .n = 1030, .k = 1024, .residual = Residual::in_place, .activation = {Kind::relu}},
       {.m = 250, .n = 288, .k = 130, .bias = true, .residual = Residual::separate},
       {.m = 603, .n = 256, .k = 128, .poison = std::numeric_limits<float>::quiet_NaN()},
@@ -81,8 +81,9 @@ TEST(Gemm, GatheredRows) {
 }
 
 TEST(Gemm, WhichRowsAreGathered) {
-  for (const size_t rows : {9, 12, 18, 24, 27, 48, 49, 61, 240}) EXPECT_TRUE(gemm_detail::is_gathered(rows)) << rows;
-  for (const size_t rows : {1, 8, 13, 17, 25, 26}) EXPECT_FALSE(gemm_detail::is_gathered(rows)) << rows;
+  for (const size_t rows : {11, 12, 22, 24, 33, 48, 66, 128, 131, 240, 250, 603})
+    EXPECT_TRUE(gemm_detail::is_gathered(rows)) << rows;
+  for (const size_t rows : {1, 10, 13, 21, 25, 49, 61, 109}) EXPECT_FALSE(gemm_detail::is_gathered(rows)) << rows;
 }
 
 // A column has the same bits in a panel of any width.

@@ -7,7 +7,7 @@
 namespace retort::kernels::gemm_detail {
 
 /// Steps of a row that are neighbours in gathered rows (gemm_plan.h), and the rows of a tile that can be gathered.
-inline constexpr size_t kGatheredSteps = 4, kFewestGathered = 9, kMostGathered = 12;
+inline constexpr size_t kGatheredSteps = 4, kFewestGathered = 11, kMostGathered = 12;
 
 /// C = clamp(A · B + bias + addend); null pointers count as zero.
 struct TileArgs {

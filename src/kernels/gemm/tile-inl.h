@@ -356,9 +356,9 @@ constexpr auto kFullTiles =
 
 /// Only the highest level gathers rows (gathers_rows()).
 inline TileFunction gathered_tile_of(size_t rows) {
-  static_assert(gemm_detail::kFewestGathered == 9 && kMaxRows == 12);
+  static_assert(gemm_detail::kFewestGathered == 11 && kMaxRows == 12);
 #if HWY_TARGET <= HWY_AVX3
-  constexpr TileFunction kGathered[] = {&gathered_tile<9>, &gathered_tile<10>, &gathered_tile<11>, &gathered_tile<12>};
+  constexpr TileFunction kGathered[] = {&gathered_tile<11>, &gathered_tile<12>};
   return kGathered[rows - gemm_detail::kFewestGathered];
 #else
   return kTiles[kColumnKinds - 1][rows - 1];
