@@ -204,6 +204,8 @@ def _():
 NOT_RUN["MatMulInteger, QLinearMatMul, QLinearConv and com.microsoft's forms of them",
         "processors with AVX2 and without VNNI; both codes of 8 bits"] = "it depends on the processor; src/session/engine_tests/quantized_sums_test.cc"
 NOT_RUN["DynamicQuantizeLSTM", "processors with AVX2 and without VNNI; both codes of 8 bits"] = "it depends on the processor"
+NOT_RUN["com.microsoft.MatMulNBits", "accuracy_level 4, blocks of up to 64, 24 rows and more, a processor with AMX"] = \
+    "it depends on the processor; src/kernels/gemm/gemm_nbits_test.cc"
 
 
 @row("MatMul, Gemm", "the second matrix comes from DequantizeLinear of constant codes, the first one has floats")
