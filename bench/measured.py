@@ -37,10 +37,10 @@ def files(folder=FOLDER):
     return sorted(kept, key=lambda r: (LEVELS.index(level_of(r["machine"])), r["called"]))
 
 
-def ratios(report):
-    """The ratios of the scenarios that ran and agreed."""
+def ratios(report, rounds=False):
+    """The ratios of the scenarios that ran and agreed. If Retort rounds to bfloat16, outputs differ."""
     return [{"name": s["name"], "precision": s.get("precision", ""), "report": [{"threads": r["threads"], "ratio": round(r["ratio"], 3)} for r in s["report"]]}
-            for s in report["scenarios"] if "error" not in s and not s.get("differs") and all("ratio" in r for r in s["report"])]
+            for s in report["scenarios"] if "error" not in s and (rounds or not s.get("differs")) and all("ratio" in r for r in s["report"])]
 
 
 def name_of(report, folder, called):
@@ -55,7 +55,7 @@ def name_of(report, folder, called):
 def keep(report, bf16, called):
     machine = {key: report["machine"].get(key) for key in ("processor", "isa", "best_level")}
     return {"called": called, "date": report["date"], "engines": report["engines"], "machine": {**machine, "level": level_of(report["machine"])},
-            "means": report["means"], "scenarios": ratios(report), "bf16": ratios(bf16) if bf16 else []}
+            "means": report["means"], "scenarios": ratios(report), "bf16": ratios(bf16, rounds=True) if bf16 else []}
 
 
 def file_name(kept):
