@@ -82,7 +82,7 @@ def table(reports, rows, title):
         return None
     lines = [f"| {title} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for k, (_, words, _, _) in enumerate(rows):
-        cells = [column[k] for column in columns.values()]
+        cells = [of_processor[k] for of_processor in columns.values()]
         n = cells[0][1]
         lines.append(f"| {words.format(n=n)} | " + " | ".join(cell + (f", of {own}" if own != n else "") for cell, own in cells) + " |")
     return "\n".join(lines)

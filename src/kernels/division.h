@@ -13,15 +13,13 @@ namespace retort::kernels {
 /// with the fewest blocks.
 inline size_t even_block(size_t units, size_t cuts, size_t least, size_t most) {
   if (units == 0) return 1;
-  size_t best = 0;
-  double best_delay = 0;
+  size_t best = 0, best_delay = 0;
   most = std::clamp<size_t>(most, 1, units);
   for (size_t n = std::clamp<size_t>(least, 1, most); n <= most; ++n) {
     const size_t size = ceil_div(units, n), tasks = ceil_div(units, size) * cuts;
-    double delay = 0;  // how much longer the longest part is than its share: half of the weight is for two workers
+    size_t delay = 0;  // how much longer the longest part is than its share: half of the weight is for two workers
     for (size_t workers = 2; workers <= 8; workers *= 2) {
-      const size_t longest = std::min(ceil_div(tasks, workers) * size, units * cuts);
-      delay += double(longest);  // shares are inversely proportional to workers
+      delay += std::min(ceil_div(tasks, workers) * size, units * cuts);  // shares are inversely proportional to workers
     }
     if (best == 0 || delay < best_delay) best = size, best_delay = delay;
   }

@@ -71,6 +71,7 @@ enum Traits : uint32_t {
   kConverts = 4096,     ///< its element types are part of its meaning: another type must not replace them
   kCountsOutputs =
       8192,  ///< which optional outputs a node has decides what it accepts or computes, so unused ones stay
+  kAnyAddress = 16384,  ///< input 0 may have any address: the kernel copies its bytes
 };
 
 /// The place of a tensor in a larger dense one, in elements. If `row_stride` is 0, the tensor is contiguous.

@@ -16,10 +16,10 @@ class Keeper {
       : plan_(plan), readers_(readers), shared_(shared) {}
 
   void keep() {
-    const std::vector<uint32_t> gathers = count_gathers();
+    const std::vector<uint32_t> copies = count_copies();
     for (PlanValue& v : plan_.values) {
       if (!v.constant.data()) continue;  // not a constant, or packed and dropped
-      any_address_ = gathers[v.root] == readers_[v.root];
+      any_address_ = copies[v.root] == readers_[v.root];
       check_loading();
       const size_t bytes = v.constant.bytes();
       try {
@@ -33,15 +33,14 @@ class Keeper {
   }
 
  private:
-  // The number of steps that read each root's memory at any address: Gather copies bytes of its first input. The
-  // embeddings of a language model, a quarter of its file and more, then stay in the mapping.
-  std::vector<uint32_t> count_gathers() const {
-    std::vector<uint32_t> gathers(plan_.values.size(), 0);
+  // The number of steps that read each root's memory at any address. The embeddings of a language model, a quarter of
+  // its file and more, then stay in the mapping.
+  std::vector<uint32_t> count_copies() const {
+    std::vector<uint32_t> copies(plan_.values.size(), 0);
     for (const Step& s : plan_.steps) {
-      if (s.op->info.name == "Gather" && s.op->info.domain.empty() && s.inputs[0] != kNoSlot)
-        ++gathers[plan_.values[s.inputs[0]].root];
+      if (s.op->has(kAnyAddress) && s.inputs[0] != kNoSlot) ++copies[plan_.values[s.inputs[0]].root];
     }
-    return gathers;
+    return copies;
   }
   bool suits(const Tensor& constant, const void* data) const {
     return any_address_ || is_aligned(constant.dtype(), data);

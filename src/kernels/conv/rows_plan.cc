@@ -9,11 +9,13 @@
 namespace retort::kernels::conv_detail {
 namespace {
 
+constexpr size_t kFewPixels = 48, kMaxPixels = 240;  // of a block: weights are read once for each, so there are few
+
 // Divides a product whose rows are in place.
 void divide_in_place(size_t pixels, RowsPlan& p) {
   // A task takes at least about 5 µs: this many multiply-adds, or this many bytes of weights.
   constexpr size_t kMacs = 256 << 10, kBytes = 64 << 10;
-  constexpr size_t kFewPixels = 48, kMaxPixels = 240, kNearSteps = 256;
+  constexpr size_t kNearSteps = 256;
   const size_t weights = p.k * p.group_out, width = gemm_panel_width();
   const size_t wanted =
       std::clamp<size_t>(std::max(pixels * weights / kMacs, weights * sizeof(float) / kBytes), 1, kWantedTasks);
@@ -29,8 +31,6 @@ void divide_in_place(size_t pixels, RowsPlan& p) {
 
 // Divides a product whose rows are gathered, block by block.
 void divide_gathered(size_t pixels, size_t fitting, size_t wanted, RowsPlan& p) {
-  // Weights are read once for each block, so there should be few blocks.
-  constexpr size_t kFewPixels = 48, kMaxPixels = 240;
   // Gathering takes about 4 cycles per vector of a patch, multiplying it 16 cycles per panel: a worker that has few
   // panels of a block still gains.
   constexpr size_t kFewPanels = 2;

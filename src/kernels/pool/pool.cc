@@ -313,6 +313,8 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
 
 namespace {
 
+constexpr size_t kLine = 16;  // floats of a cache line
+
 // The division of the means of images: blocks of pixels, whose sums are added afterwards, or of channels.
 struct AveragePlan {
   size_t pixels = 0, pixel_blocks = 1, channels = 0, channel_blocks = 1;
@@ -322,7 +324,7 @@ struct AveragePlan {
 // of all pixels, the next step would also find them in another processor's caches.
 AveragePlan plan_average(size_t batch, size_t pixels, size_t channels) {
   // Elements that a task reads, about 2 µs of work. A block of channels is whole lines: no two tasks write to one.
-  constexpr size_t kElements = 16 << 10, kMostTasks = 16, kLine = 16, kFewPixels = 64;
+  constexpr size_t kElements = 16 << 10, kMostTasks = 16, kFewPixels = 64;
   const size_t tasks = std::clamp<size_t>(batch * pixels * channels / kElements, 1, kMostTasks);
   const size_t most = ceil_div(std::bit_ceil(tasks), std::max<size_t>(batch, 1));
   AveragePlan p;
@@ -337,13 +339,13 @@ AveragePlan plan_average(size_t batch, size_t pixels, size_t channels) {
 
 size_t global_average_scratch_bytes(size_t batch, size_t pixels, size_t channels) {
   const AveragePlan plan = plan_average(batch, pixels, channels);
-  return plan.pixel_blocks == 1 ? 0 : batch * plan.pixel_blocks * round_up(channels, 16) * sizeof(float);
+  return plan.pixel_blocks == 1 ? 0 : batch * plan.pixel_blocks * round_up(channels, kLine) * sizeof(float);
 }
 
 void global_average_nhwc(const GlobalAverageArgs& args, void* scratch, const Parallel& par) noexcept {
   if (args.batch * args.channels == 0) return;
   const AveragePlan plan = plan_average(args.batch, args.pixels, args.channels);
-  const size_t stride = round_up(args.channels, 16), parts = plan.pixel_blocks;
+  const size_t stride = round_up(args.channels, kLine), parts = plan.pixel_blocks;
   const bool at_once = parts == 1;
   auto* const sums = static_cast<float*>(scratch);
   const auto run = RETORT_SELECT(average_pixels);

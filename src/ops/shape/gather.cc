@@ -86,6 +86,7 @@ constinit const OpDef op_gather = define<Gather>({
     .since = {1, 11, 13},
     .inputs = {"data: T", "indices: Tind"},
     .outputs = {"output: T"},
+    .traits = kAnyAddress,
 });
 
 }  // namespace retort::ops
