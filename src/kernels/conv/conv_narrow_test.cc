@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
+#include "kernels/conv/conv_plan.h"
 #include "kernels/conv/conv_testing.h"
 #include "kernels/gemm/gemm.h"
 
@@ -23,6 +25,33 @@ TEST(ConvNarrow, FewOutputs) {
       check_plain_sums(c);
     }
   }
+}
+
+// Sums of few outputs are dot products of runs, whose last vector reaches into other pixels.
+TEST(ConvNarrow, DotProducts) {
+  for (const size_t in_c : {1, 3, 40, 67}) {
+    for (const size_t out_c : {1, 2, 3, 4}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 6, .in_w = 19, .batch = 2, .kernel_h = 3, .kernel_w = 5};
+      c.pad_all(2);
+      c.algorithm = ConvAlgorithm::lines;
+      if (in_c >= 40 && out_c <= 2) {  // at every level
+        EXPECT_TRUE(conv_detail::plan_lines(c.shape()).dots) << c.name();
+        EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::lines) << c.name();
+      }
+      check_conv(c);
+      c.activation.kind = Activation::Kind::silu;
+      c.residual = Residual::in_place;
+      check_conv(c);
+      c.poison = std::numeric_limits<float>::quiet_NaN();
+      c.activation.kind = Activation::Kind::relu;
+      c.stride_w = 2;
+      check_conv(c);
+    }
+  }
+  ConvCase one{.in_c = 1, .out_c = 1, .in_w = 700, .kernel_w = 256};
+  one.algorithm = ConvAlgorithm::lines;
+  EXPECT_TRUE(conv_detail::plan_lines(one.shape()).dots);
+  check_conv(one);
 }
 
 // The same data, the same packed weights, the same sums.

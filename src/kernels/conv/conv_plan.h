@@ -66,10 +66,14 @@ StripsPlan plan_strips(const ConvShape& shape);
 
 /// The division of a convolution of an image with few channels, or to few: lines of padded input, each of which gives
 /// runs of `run` inputs to a pixel; the runs of neighbouring pixels are `step` floats apart. Packed weights are those
-/// of conv_rows. A task is some rows of the output.
+/// of conv_rows: the weights of a step of the sum are `width` floats apart. A task is some rows of the output.
 struct LinesPlan {
   size_t lines = 0, run = 0, step = 0;
+  size_t width = 0, lanes = 0;  // floats of a panel and of a vector
   size_t line_floats = 0;
+  bool dots = false;  // sums are dot products of runs, `outputs` (1, 2 or 4) of a pixel at a time
+  size_t outputs = 0;
+  size_t weight_floats = 0;  // of the weights in the order of dot products, before the lines of a worker
   size_t worker_bytes = 0;
 };
 inline constexpr size_t kMostTilePixels = 14;

@@ -1,6 +1,7 @@
 // Direct convolution of an image with few channels, the first of a network, or to few channels. Gathering patches would
 // cost as much as multiplying them. Instead, the input lines of one output row are copied with their padding, and each
-// step of the sum reads its inputs from there, at a fixed distance from pixel to pixel.
+// step of the sum reads its inputs from there, at a fixed distance from pixel to pixel. A vector has the sums of a
+// pixel's channels, or if these are very few, parts of one sum (LinesPlan::dots).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/lines.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -17,9 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
-// Pixels of a tile: with two vectors of channels each, as many sums as the registers hold.
-constexpr size_t kTilePixels = kLanes == 16 ? 14 : kAccumulators / 2;
-static_assert(conv_detail::kMostTilePixels >= kTilePixels);
+// Pixels of a tile: with two vectors of channels each, as many sums as the registers hold; with one, enough sums that
+// multiply-adds do not wait for each other.
+template <size_t kVectors>
+constexpr size_t kTilePixels = kLanes == 16 ? 14 : kAccumulators / kVectors;
+static_assert(conv_detail::kMostTilePixels >= kTilePixels<1>);
 
 // Copies the padded input lines of output row `row` of the batch, plan.line_floats apart.
 void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) {
@@ -36,27 +39,27 @@ void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t
   }
 }
 
-// kTilePixels pixels, kVectors vectors of channels, of which tile.channels exist; `lines` is the first input of the
-// first pixel.
+// kVectors vectors of channels, of which tile.channels exist; `lines` is the first input of the first pixel.
 template <size_t kVectors>
 HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
                               const Finish& finish, const OutputTile& tile) {
+  constexpr size_t kPixels = kTilePixels<kVectors>;
   const FloatTag d;
-  Float sums[kVectors][kTilePixels];
+  Float sums[kVectors][kPixels];
 #pragma GCC unroll 32
-  for (size_t i = 0; i < kVectors * kTilePixels; ++i) sums[i / kTilePixels][i % kTilePixels] = hn::Zero(d);
-  constexpr size_t kPointers = (kTilePixels + 2) / 3;  // one for three pixels: more would not fit the general registers
+  for (size_t i = 0; i < kVectors * kPixels; ++i) sums[i / kPixels][i % kPixels] = hn::Zero(d);
+  constexpr size_t kPointers = (kPixels + 2) / 3;  // one for three pixels: more would not fit the general registers
   const size_t step = plan.step;
   const float* in[kPointers];
 #pragma GCC unroll 32
   for (size_t i = 0; i < kPointers; ++i) in[i] = lines + i * 3 * step;
   for (size_t l = 0; l < plan.lines; ++l) {
-    for (size_t k = 0; k < plan.run; ++k, weights += 2 * kLanes) {
+    for (size_t k = 0; k < plan.run; ++k, weights += plan.width) {
       Float w[kVectors];
 #pragma GCC unroll 32
       for (size_t v = 0; v < kVectors; ++v) w[v] = hn::Load(d, weights + v * kLanes);
 #pragma GCC unroll 32
-      for (size_t p = 0; p < kTilePixels; ++p) {
+      for (size_t p = 0; p < kPixels; ++p) {
         const Float x = hn::Set(d, in[p / 3][p % 3 * step + k]);
 #pragma GCC unroll 32
         for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(x, w[v], sums[v][p]);
@@ -70,29 +73,133 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
     OutputTile part = tile;
     part.channel += v * kLanes;
     part.channels = std::min(kLanes, tile.channels - v * kLanes);
-    finish.store<1, kTilePixels>(sums[v], part);
+    finish.store<1, kPixels>(sums[v], part);
+  }
+}
+
+// One output row, some vectors of channels from channel c on.
+template <size_t kVectors>
+void convolve_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, size_t c, const float* lines) {
+  const ConvShape& s = args.shape;
+  const Finish finish(args);
+  const float* weights = args.packed + c * plan.lines * plan.run;
+  for (size_t x = 0; x < s.out_w; x += kTilePixels<kVectors>) {
+    const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
+    convolve_tile<kVectors>(plan, lines + x * plan.step, weights, finish, tile);
+  }
+}
+
+using FourTag = hn::CappedTag<float, 4>;
+using Four = hn::Vec<FourTag>;
+
+template <class D>
+HWY_INLINE Four sum_of_blocks(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(d) <= 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums of the lanes of four vectors.
+HWY_INLINE Four sums_of_lanes(const Float* v) {
+  const FloatTag d;
+  const hn::RepartitionToWide<FloatTag> pairs;
+  const auto ab = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1])));
+  const auto ce = hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3])));
+  const Float low = hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce));
+  return sum_of_blocks(d, hn::Add(low, hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce))));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> widen(D d, Four v) {
+  if constexpr (hn::MaxLanes(d) <= 4) {
+    return v;
+  } else {
+    return hn::ZeroExtendVector(d, widen(hn::Half<D>(), v));
+  }
+}
+
+// Four sums, kOutputs of each pixel, as the first lanes of a vector for each pixel.
+template <size_t kOutputs>
+HWY_INLINE void spread_sums(Four sums, Float* pixels) {
+  const FloatTag d;
+  pixels[0] = widen(d, sums);
+  if constexpr (kOutputs == 2) pixels[1] = widen(d, hn::Shuffle1032(sums));
+  if constexpr (kOutputs == 1) {
+    pixels[1] = widen(d, hn::Broadcast<1>(sums));
+    pixels[2] = widen(d, hn::Broadcast<2>(sums));
+    pixels[3] = widen(d, hn::Broadcast<3>(sums));
+  }
+}
+
+// kOutputs channels of a tile as dot products of runs; `weights` are those of dot_weights.
+template <size_t kOutputs>
+HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
+                         const Finish& finish, const OutputTile& tile) {
+  constexpr size_t kPixels = kOutputs == 1 ? 8 : kLanes == 16 || kOutputs == 2 ? 4 : 2, kSums = kPixels * kOutputs;
+  const FloatTag d;
+  const auto within = hn::FirstN(d, plan.run % kLanes);
+  Float sums[kSums];
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kSums; ++i) sums[i] = hn::Zero(d);
+  const auto add = [&](const float* in, auto load) HWY_ATTR {
+    Float w[kOutputs];
+#pragma GCC unroll 4
+    for (size_t o = 0; o < kOutputs; ++o) w[o] = hn::Load(d, weights + o * kLanes);
+    weights += kOutputs * kLanes;
+#pragma GCC unroll 8
+    for (size_t p = 0; p < kPixels; ++p) {
+      const Float x = load(in + p * plan.step);
+#pragma GCC unroll 4
+      for (size_t o = 0; o < kOutputs; ++o) sums[p * kOutputs + o] = hn::MulAdd(x, w[o], sums[p * kOutputs + o]);
+    }
+  };
+  for (size_t l = 0; l < plan.lines; ++l, lines += plan.line_floats) {
+    size_t k = 0;
+    for (; k + kLanes <= plan.run; k += kLanes)
+      add(lines + k, [&](const float* in) HWY_ATTR { return hn::LoadU(d, in); });
+    // The floats after a run belong to other pixels, and may be NaN.
+    if (k < plan.run)
+      add(lines + k, [&](const float* in) HWY_ATTR { return hn::IfThenElseZero(within, hn::LoadU(d, in)); });
+  }
+  Float pixels[kPixels];
+#pragma GCC unroll 4
+  for (size_t i = 0; i < kSums; i += 4) spread_sums<kOutputs>(sums_of_lanes(sums + i), pixels + i / kOutputs);
+  finish.store<1, kPixels>(pixels, tile);
+}
+
+template <size_t kOutputs>
+void dot_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, const float* lines,
+             const float* weights) {
+  constexpr size_t kPixels = kOutputs == 1 ? 8 : kLanes == 16 || kOutputs == 2 ? 4 : 2;
+  const ConvShape& s = args.shape;
+  const Finish finish(args);
+  for (size_t x = 0; x < s.out_w; x += kPixels) {
+    const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, 0, s.out_c};
+    dot_tile<kOutputs>(plan, lines + x * plan.step, weights, finish, tile);
   }
 }
 
 }  // namespace
 
-// Computes one output row of the batch.
+// Computes one output row of the batch; `lines` is scratch.
 void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) noexcept {
   const ConvShape& s = args.shape;
-  const Finish finish(args);
   copy_lines(args, plan, row, lines);
-  for (size_t c = 0; c < s.out_c; c += 2 * kLanes) {
-    const float* weights = args.packed + c * plan.lines * plan.run;
-    for (size_t x = 0; x < s.out_w; x += kTilePixels) {
-      const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
-      if (tile.channels > kLanes) {
-        convolve_tile<2>(plan, lines + x * plan.step, weights, finish, tile);
-      } else {
-        convolve_tile<1>(plan, lines + x * plan.step, weights, finish, tile);
-      }
-    }
-  }
-  finish.activate(row * s.out_w, s.out_w, 0, s.out_c);
+  for (size_t c = 0; c < s.out_c; c += plan.width)
+    (s.out_c - c > kLanes ? convolve_row<2> : convolve_row<1>)(args, plan, row, c, lines);
+  Finish(args).activate(row * s.out_w, s.out_w, 0, s.out_c);
+}
+
+// The same by dot products.
+void dot_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines,
+               const float* weights) noexcept {
+  const ConvShape& s = args.shape;
+  copy_lines(args, plan, row, lines);
+  (plan.outputs == 1 ? dot_row<1> : plan.outputs == 2 ? dot_row<2> : dot_row<4>)(args, plan, row, lines, weights);
+  Finish(args).activate(row * s.out_w, s.out_w, 0, s.out_c);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -104,14 +211,42 @@ namespace retort::kernels::conv_detail {
 namespace {
 
 // Whether multiplying a patch takes about as long as gathering it, and neighbouring patches overlap by at least a half,
-// so that most inputs of a gathered one would be copies. On Sapphire Rapids, one thread, 3x3 from 8 channels to 8 takes 0.47 times as long as
-// gathered at AVX-512, 0.43 to 0.52 at AVX2, 0.65 at x86-64-v2; from 8 to 16 0.39, 0.53, 0.64; from 32 to 8 0.84, 0.67,
-// 0.67.
+// so that most inputs of a gathered one would be copies. On Sapphire Rapids, one thread, 3x3 from 8 channels to 8 takes
+// 0.47 times as long as gathered at AVX-512, 0.43 to 0.52 at AVX2, 0.65 at x86-64-v2; from 8 to 16 0.39, 0.53, 0.64;
+// from 32 to 8 0.84, 0.67, 0.67.
 bool has_few_outputs(const ConvShape& s) {
   constexpr size_t kMostChannels = 32;  // the most that were measured
   constexpr size_t kWinograd = 16;      // channels from which on Winograd saves more
-  return s.out_c <= gemm_panel_width() && (s.out_c < kWinograd || s.in_c < kWinograd) && s.in_c <= kMostChannels &&
-         2 * s.stride_w <= s.kernel_w && !s.input_is_nchw;
+  return s.out_c <= gemm_panel_width() && (s.out_c < kWinograd || s.in_c < kWinograd) && s.in_c <= kMostChannels;
+}
+
+// Whether dot products take fewer steps than sums of a pixel's channels, of which all but out_c lanes are empty.
+bool suits_dots(const ConvShape& s, const LinesPlan& p) {
+  constexpr size_t kMostOutputs = 4;
+  constexpr size_t kLast = 6;  // steps to add the lanes of a sum, and to store it
+  return s.out_c > 0 && s.out_c <= kMostOutputs &&
+         5 * p.outputs * (p.lines * ceil_div(p.run, p.lanes) + kLast) < 4 * p.lines * p.run;
+}
+
+// Weights of dot products: for each line and each vector of its run, a vector for each output, filled up with zeros.
+void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float* to) {
+  for (size_t l = 0; l < p.lines; ++l, packed += p.run * p.width) {
+    for (size_t k = 0; k < p.run; k += p.lanes) {
+      for (size_t o = 0; o < p.outputs; ++o, to += p.lanes) {
+        const size_t n = o < outputs ? std::min(p.lanes, p.run - k) : 0;
+        for (size_t i = 0; i < n; ++i) to[i] = packed[(k + i) * p.width + o];
+        std::fill(to + n, to + p.lanes, 0.0f);
+      }
+    }
+  }
+}
+
+// With up to eight channels, vectors of 512 bits would be half empty, and many processors multiply twice as many of 256.
+auto convolve_for(size_t channels) {
+#if defined(__x86_64__)
+  if (channels <= 8 && current_isa() == Isa::avx512) return &N_AVX2::convolve_lines;
+#endif
+  return RETORT_SELECT(convolve_lines);
 }
 
 }  // namespace
@@ -123,17 +258,23 @@ bool suits_lines(const ConvShape& s) {
   if (s.pad_left >= s.kernel_w) return false;  // also if the first tap is after the first input
   if (s.groups > 1 || s.dilation_w > 1 || s.scaled_input || (!s.input_is_nchw && s.in_pixel_stride != s.in_c))
     return false;
-  return (s.in_c <= kFewChannels && step <= kLongStep) || has_few_outputs(s);
+  if (s.in_c <= kFewChannels && step <= kLongStep) return true;
+  return !s.input_is_nchw && 2 * s.stride_w <= s.kernel_w && (has_few_outputs(s) || plan_lines(s).dots);
 }
 
 LinesPlan plan_lines(const ConvShape& s) {
   const size_t channels = s.input_is_nchw ? 1 : s.in_c;
   LinesPlan p;
+  p.width = gemm_panel_width();
+  p.lanes = p.width / 2;
   p.lines = s.kernel_h * (s.input_is_nchw ? s.in_c : 1);
   p.run = s.kernel_w * channels;
   p.step = s.stride_w * channels;
   p.line_floats = spread_stride((s.out_w + kMostTilePixels) * p.step + std::max(p.run, s.pad_left * channels));
-  p.worker_bytes = round_up(p.lines * p.line_floats * sizeof(float), 128);
+  p.outputs = s.out_c <= 2 ? s.out_c : 4;
+  p.dots = suits_dots(s, p);
+  p.weight_floats = p.dots ? p.lines * ceil_div(p.run, p.lanes) * p.outputs * p.lanes : 0;
+  p.worker_bytes = round_up((p.weight_floats + p.lines * p.line_floats) * sizeof(float), 128);
   return p;
 }
 
@@ -142,11 +283,20 @@ void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexce
   const LinesPlan plan = plan_lines(s);
   const size_t rows = s.batch * s.out_h;
   const size_t task_rows = ceil_div(rows, wanted_tasks(s.out_pixels() * s.out_c * plan.lines * plan.run));
-  const auto convolve = RETORT_SELECT(convolve_lines);
+  const auto convolve = convolve_for(s.out_c);
+  const auto dot = RETORT_SELECT(dot_lines);
   par.for_each(ceil_div(rows, task_rows), [&](size_t task, int worker) {
-    float* lines = static_cast<float*>(scratch) + size_t(worker) * plan.worker_bytes / sizeof(float);
+    float* const weights = static_cast<float*>(scratch) + size_t(worker) * plan.worker_bytes / sizeof(float);
+    float* const lines = weights + plan.weight_floats;
+    if (plan.dots) dot_weights(plan, args.packed, s.out_c, weights);
     const size_t end = std::min((task + 1) * task_rows, rows);
-    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row) convolve(args, plan, row, lines);
+    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row) {
+      if (plan.dots) {
+        dot(args, plan, row, lines, weights);
+      } else {
+        convolve(args, plan, row, lines);
+      }
+    }
   });
 }
 
