@@ -125,15 +125,17 @@ void copy_repeated(const Mover& m, StridedCopy outer, void* to, const void* from
 
 /// The innermost dimension is contiguous in the destination, dimension j in the source.
 void copy_transposed(const Mover& m, StridedCopy outer, size_t j, void* to, const void* from, const Parallel& par) {
-  constexpr size_t kRows = 64;
+  constexpr size_t kRows = 64, kSide = 16;  // whole tiles of transpose_fn
   const Dim column = take(outer, outer.rank - 1), row = take(outer, j);
   const TransposeFn transpose = transpose_fn(m.size);
-  const size_t pieces = ceil_div(row.extent, kRows);
-  for_pieces(outer, pieces, std::min(row.extent, kRows) * column.extent, par,
+  const size_t rows = std::min(row.extent, kRows), columns = std::min(round_up(kChunk / rows, kSide), column.extent);
+  const size_t across = ceil_div(column.extent, columns);
+  for_pieces(outer, ceil_div(row.extent, rows) * across, rows * columns, par,
              [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
-               const size_t first = piece * kRows;
-               transpose({m.at(to, t + ptrdiff_t(first) * row.to), row.to, m.at(from, f + ptrdiff_t(first)),
-                          column.from, std::min(kRows, row.extent - first), column.extent});
+               const size_t r = piece / across * rows, c = piece % across * columns;
+               transpose({m.at(to, t + ptrdiff_t(r) * row.to + ptrdiff_t(c)), row.to,
+                          m.at(from, f + ptrdiff_t(r) + ptrdiff_t(c) * column.from), column.from,
+                          std::min(rows, row.extent - r), std::min(columns, column.extent - c)});
              });
 }
 

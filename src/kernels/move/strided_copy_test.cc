@@ -45,7 +45,8 @@ TYPED_TEST_SUITE(StridedCopyKernel, testing::ElementTypes);
 
 TYPED_TEST(StridedCopyKernel, Transposes) {
   for (const Dims& shape :
-       {Dims{1, 1}, Dims{3, 5}, Dims{16, 16}, Dims{33, 70}, Dims{130, 257}, Dims{5, 0}, Dims{300, 3}, Dims{3, 300}}) {
+       {Dims{1, 1}, Dims{3, 5}, Dims{16, 16}, Dims{33, 70}, Dims{130, 257}, Dims{5, 0}, Dims{300, 3}, Dims{3, 300},
+        Dims{2, 37}, Dims{37, 2}, Dims{4, 9}, Dims{9, 4}, Dims{7, 33}, Dims{33, 7}, Dims{12, 1500}, Dims{1500, 12}}) {
     this->check_transpose(shape, {1, 0});
     this->check_transpose(shape, {0, 1});
   }
