@@ -137,7 +137,8 @@ constexpr bool hot() {
 CastBlock cast_block(DType from, DType to) {
   return with_type(from, [to]<typename From>(std::type_identity<From>) {
     return with_type(to, []<typename To>(std::type_identity<To>) -> CastBlock {
-      if constexpr (hot<From, To>()) return &block<From, To>;
+      constexpr bool kOtherThanBool = std::is_same_v<From, bool> && !std::is_same_v<To, bool>;
+      if constexpr (hot<From, To>() && !kOtherThanBool) return &block<From, To>;
       return nullptr;
     });
   });
@@ -152,6 +153,7 @@ namespace retort::kernels {
 bool can_cast(DType type) noexcept { return HWY_NAMESPACE::cast_block(type, type) != nullptr; }
 
 void cast(const void* x, DType from, void* y, DType to, size_t n, const Parallel& par) noexcept {
+  if (from == DType::boolean && to != DType::boolean) from = DType::u8;  // bytes 0 and 1, whose loops become vectors
   CastBlock block = RETORT_SELECT(cast_block)(from, to);
   if (!block) block = HWY_NAMESPACE::cast_block(from, to);
   const size_t from_bytes = dtype_bits(from) / 8, to_bytes = dtype_bits(to) / 8;

@@ -1,6 +1,7 @@
 #include "kernels/move/strided_copy.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
@@ -96,11 +97,25 @@ const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
   return byte_mover(bytes);
 }
 
+/// For 16 bytes or more: a call of memcpy would take longer than a short copy itself.
+void copy_short(void* to, const void* from, size_t bytes) {
+  constexpr size_t kStep = 16;
+  auto* const y = static_cast<std::byte*>(to);
+  const auto* const x = static_cast<const std::byte*>(from);
+  for (size_t i = 0; i + kStep < bytes; i += kStep) std::memcpy(y + i, x + i, kStep);
+  std::memcpy(y + bytes - kStep, x + bytes - kStep, kStep);
+}
+
 /// Copies along the innermost dimension, divided into pieces of at most kChunk elements.
 void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
   const Dim run = take(outer, outer.rank - 1);
   const size_t pieces = ceil_div(run.extent, kChunk);
   const bool contiguous = run.to == 1 && run.from == 1;
+  const size_t bytes = run.extent * m.size;
+  if (contiguous && !m.may_throw && bytes >= 16 && bytes <= 256) {
+    return for_pieces(outer, 1, run.extent, par,
+                      [&](ptrdiff_t t, ptrdiff_t f, size_t) { copy_short(m.at(to, t), m.at(from, f), bytes); });
+  }
   for_pieces(outer, pieces, std::min(run.extent, kChunk), par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
     const ptrdiff_t first = ptrdiff_t(piece * kChunk);
     const size_t n = std::min(kChunk, run.extent - size_t(first));

@@ -224,7 +224,9 @@ struct Block16 {
 /// Blocks of 16x16 keep the lines of both sides in the first-level cache.
 template <typename T>
 void transpose_blocks(const TransposeTile& t) {
-  constexpr size_t kBlock = 16;
+  constexpr size_t kBlock = 16, kFewRows = 4;
+  for (size_t j = 0; j < t.rows && t.rows <= kFewRows; ++j) transpose_part<T>(t, j, j + 1, 0, t.columns);
+  if (t.rows <= kFewRows) return;
   for (size_t j = 0; j < t.rows; j += kBlock) {
     for (size_t l = 0; l < t.columns; l += kBlock) {
       transpose_part<T>(t, j, std::min(t.rows, j + kBlock), l, std::min(t.columns, l + kBlock));

@@ -1,4 +1,5 @@
 // ConstantOfShape: a tensor of the given shape whose elements all have the given value (default: float 0).
+#include "ops/integers.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 
