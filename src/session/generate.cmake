@@ -7,5 +7,4 @@ add_custom_command(OUTPUT ${config_table}
 list(APPEND sources ${config_table})
 
 # Sessions run the examples of optimizer rules, too, which are in the tests of the rules.
-file(GLOB rule_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/passes/rules/*_test.cc)
-list(APPEND tests ${rule_tests})
+set(shared_tests rule_tests)

@@ -27,12 +27,10 @@ function(retort_recipes)
 
   # The tests that run what examples register, and the examples of all other rules: one test wants that each pass has
   # one. Their objects are linked alone, so they are compiled alone.
-  set(generic)
-  file(GLOB rules RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/passes/rules/*_test.cc)
-  list(TRANSFORM rules PREPEND session_test/)
+  set(generic $<TARGET_OBJECTS:rule_tests>)
   foreach(test IN ITEMS ops_test/src/ops/generic_test.cc ops_test/src/ops/op_test.cc passes_test/src/passes/rule_examples_test.cc
                         passes_test/src/passes/rule_order_test.cc session_test/src/session/engine_tests/optimizer_test.cc
-                        session_test/src/session/engine_tests/optimizer_examples_test.cc ${rules})
+                        session_test/src/session/engine_tests/optimizer_examples_test.cc)
     string(REGEX MATCH "^([a-z_]+)/(.*)\\.cc$" all ${test})
     list(APPEND generic "$<FILTER:$<TARGET_OBJECTS:${CMAKE_MATCH_1}>,INCLUDE,/${CMAKE_MATCH_2}\\.cc>")
     set_source_files_properties(${CMAKE_SOURCE_DIR}/${CMAKE_MATCH_2}.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
