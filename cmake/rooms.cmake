@@ -1,5 +1,5 @@
-# Options of a target with tests. They are compiled more often than they run; those of kernels and operators (ALONE)
-# compute enough for -O1 to pay, and are compiled one by one.
+# Options of a target with tests. They are compiled more often than they run; those of kernels (ALONE) compute enough for
+# -O1 to pay, and are compiled one by one.
 function(retort_test_options target alone)
   set(optimised -O0)
   set(parses_headers base_test)  # the target with the same options whose precompiled headers are used
@@ -7,7 +7,7 @@ function(retort_test_options target alone)
     set(optimised -O1)
     set(parses_headers kernels_test)
   elseif(RETORT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${optimised}>)
   if(RETORT_SANITIZE)  # g++ 12 warns of uninitialised members in std::regex without cause (GCC bug 105562)
@@ -22,7 +22,7 @@ endfunction()
 
 # retort_room(NAME [LOADS] [TOGETHER n] [TESTS_ALONE] USES room...): one static library per folder of src/, one test
 # program for its *_test.cc files. Files spend most of their time in headers and in the same templates of the library:
-# TOGETHER compiles n as one, and eight tests are compiled as one without TESTS_ALONE, so that their names must differ.
+# TOGETHER compiles n as one, and twelve tests are compiled as one without TESTS_ALONE, so that their names must differ.
 # LOADS: the code runs once per session; -Os halves it, and loading less code saves more time than slower code costs.
 # A room that RETORT_READY names is not compiled: its archive is taken from another build (cmake/sanitized.cmake).
 function(retort_room name)

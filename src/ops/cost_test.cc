@@ -54,7 +54,7 @@ std::vector<Row> pools() {
   };
 }
 
-std::vector<Row> windows() {
+std::vector<Row> of_windows() {
   const Tensor linear = f32({4}, {1, 1, 2, 2}), smaller = f32({4}, {1, 1, 0.5, 1});
   const auto mode = [](const char* m) { return Attributes{{"mode", std::string(m)}}; };
   Attributes antialias = mode("linear");
@@ -216,8 +216,8 @@ std::vector<Row> others() {
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (std::vector<Row> some :
-       {products(), linear_models(), packed_products(), convolutions(), recurrences(), attentions(), pools(), windows(),
-        rows_of_reductions(), normalisations(), heads_and_gates(), others()})
+       {products(), linear_models(), packed_products(), convolutions(), recurrences(), attentions(), pools(),
+        of_windows(), rows_of_reductions(), normalisations(), heads_and_gates(), others()})
     rows.insert(rows.end(), some.begin(), some.end());
   return rows;
 }

@@ -17,6 +17,7 @@
 // extents_test.cc runs every example again with extents of 0 and 1 in place of its own.
 // An operator without any example fails; one that cannot be run alone (bodies, random numbers) names its own test.
 #pragma once
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ class OpTest {
   OpTestOptions options_;
 };
 
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+inline const Tensor kNone;  ///< stands for an omitted input
 inline Tensor f32(Shape shape, const std::vector<float>& values) { return Tensor::of(std::move(shape), values); }
 inline Tensor f64(Shape shape, const std::vector<double>& values) { return Tensor::of(std::move(shape), values); }
 inline Tensor i64(Shape shape, const std::vector<int64_t>& values) { return Tensor::of(std::move(shape), values); }

@@ -13,31 +13,30 @@ Attributes text(const std::string& name, std::string value, Attributes more = {}
   more.set(name, std::move(value));
   return more;
 }
-const float kNaN = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
 // 1 2 3 / 4 5 6
-const Tensor kImage = f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+const Tensor kImageFile = f32({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
 
 const OpTest grid_sample(
     "GridSample", {{.about = "corners of the image, between pixels, outside",
                     .attributes = {{"align_corners", int64_t(1)}},
-                    .inputs = {kImage, f32({1, 1, 4, 2}, {-1, -1, 1, 1, 0, 0, 2, -1})},
+                    .inputs = {kImageFile, f32({1, 1, 4, 2}, {-1, -1, 1, 1, 0, 0, 2, -1})},
                     .outputs = {f32({1, 1, 1, 4}, {1, 6, 3.5f, 0})},
                     .fixed_types = true},
                    {.about = "-1 and 1 are the outer edges; half of the weight falls outside",
-                    .inputs = {kImage, f32({1, 1, 2, 2}, {-1, -0.5f, 0, 0})},
+                    .inputs = {kImageFile, f32({1, 1, 2, 2}, {-1, -0.5f, 0, 0})},
                     .outputs = {f32({1, 1, 1, 2}, {0.5f, 3.5f})}},
                    {.about = "nearest, border",
                     .attributes = text("mode", "nearest", {{"padding_mode", std::string("border")}}),
-                    .inputs = {kImage, f32({1, 2, 2, 2}, {-5, -5, 5, 5, 0, -1, -0.75f, 1})},
+                    .inputs = {kImageFile, f32({1, 2, 2, 2}, {-5, -5, 5, 5, 0, -1, -0.75f, 1})},
                     .outputs = {f32({1, 1, 2, 2}, {1, 6, 2, 4})}},
                    {.about = "reflection",
                     .attributes = text("padding_mode", "reflection",
                                        {{"mode", std::string("nearest")}, {"align_corners", int64_t(1)}}),
-                    .inputs = {kImage, f32({1, 1, 2, 2}, {2, -1, -2, 1})},
+                    .inputs = {kImageFile, f32({1, 1, 2, 2}, {2, -1, -2, 1})},
                     .outputs = {f32({1, 1, 1, 2}, {2, 5})}},
                    {.about = "cubic at pixels",
                     .attributes = text("mode", "cubic", {{"align_corners", int64_t(1)}}),
-                    .inputs = {kImage, f32({1, 1, 2, 2}, {0, -1, 1, 1})},
+                    .inputs = {kImageFile, f32({1, 1, 2, 2}, {0, -1, 1, 1})},
                     .outputs = {f32({1, 1, 1, 2}, {2, 6})}},
                    {.about = "one axis, two channels, two images",
                     .attributes = {{"align_corners", int64_t(1)}},
@@ -60,12 +59,12 @@ const OpTest grid_sample(
                     .inputs = {random({2, 2, 4, 5, 3}), random({2, 3, 4, 5, 3}, 2, -2, 2)},
                     .fixed_types = true},
                    {.about = "NaN positions, and far away",
-                    .inputs = {kImage, f32({1, 1, 5, 2}, {kNaN, 0, 0, -kInf, kInf, 0, 1e30f, -1e30f, 3e9f, 0})},
+                    .inputs = {kImageFile, f32({1, 1, 5, 2}, {kNaN, 0, 0, -kInf, kInf, 0, 1e30f, -1e30f, 3e9f, 0})},
                     .outputs = {f32({1, 1, 1, 5}, {0, 0, 0, 0, 0})},
                     .fixed_types = true},
                    {.about = "far away at the border",
                     .attributes = {{"padding_mode", std::string("border")}},
-                    .inputs = {kImage, f32({1, 1, 4, 2}, {kInf, 1, -1e30f, -1, kNaN, -1, 3e9f, 3e9f})},
+                    .inputs = {kImageFile, f32({1, 1, 4, 2}, {kInf, 1, -1e30f, -1, kNaN, -1, 3e9f, 3e9f})},
                     .outputs = {f32({1, 1, 1, 4}, {6, 1, 1, 6})},
                     .fixed_types = true},
                    {.about = "NaN only affects its neighbours",

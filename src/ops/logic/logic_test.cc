@@ -5,8 +5,6 @@
 namespace retort::ops {
 namespace {
 
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 const Tensor kA = booleans({4}, {false, false, true, true}), kB = booleans({4}, {false, true, false, true});
 const OpTest conjunction(
     "And", {{.about = "table", .inputs = {kA, kB}, .outputs = {booleans({4}, {false, false, false, true})}},

@@ -8,9 +8,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 const OpTest add_test("Add", {{.about = "broadcasts",
                                .inputs = {f32({2, 1}, {1, 2}), f32({3}, {10, 20, 30})},
                                .outputs = {f32({2, 3}, {11, 21, 31, 12, 22, 32})}},

@@ -10,9 +10,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 Attributes to(DType type) { return {{"to", int64_t(type)}}; }
 Tensor codes(DType type, Shape shape, const std::vector<uint8_t>& bytes) {
   Tensor t(type, std::move(shape));

@@ -7,9 +7,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::numeric_limits<float>::quiet_NaN();
-
 // The cases that all reductions share: one axis, several, none given, and larger inputs that only compare kernels.
 std::vector<OpCase> forms(std::vector<OpCase> own) {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});

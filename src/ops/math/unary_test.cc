@@ -6,9 +6,7 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kMax = std::numeric_limits<float>::max();
-const float kNaN = std::nanf("");
 
 const OpTest abs_test("Abs", {{.about = "clears the sign",
                                .inputs = {f32({4}, {-2, 0, 3, -0.5f})},

@@ -18,7 +18,7 @@ Attributes without(Attributes a, std::string_view name) {
   return a;
 }
 
-const Tensor kRows = f32({2, 2}, {1, 2, -3, 1});
+const Tensor kSvmRows = f32({2, 2}, {1, 2, -3, 1});
 const Floats kParams = {0.5f, 0.1f, 3};
 
 const Attributes kRegressor = {{"n_supports", int64_t(2)},
@@ -29,11 +29,11 @@ const Attributes kRegressor = {{"n_supports", int64_t(2)},
 OpCase regress(const char* kernel, const Floats& y) {
   return {.about = kernel,
           .attributes = with(kRegressor, {{"kernel_type", std::string(kernel)}}),
-          .inputs = {kRows},
+          .inputs = {kSvmRows},
           .outputs = {f32({2, 1}, y)}};
 }
 
-const OpTest regressor(
+const OpTest svm_regressor(
     "SVMRegressor",
     {regress("LINEAR", {-16.5f, 9.5f}),
      regress("POLY", {-333.156006f, 28.0840034f}),
@@ -41,7 +41,7 @@ const OpTest regressor(
      regress("SIGMOID", {-0.5109179f, 2.0874009f}),
      {.about = "of one class; post_transform changes nothing",
       .attributes = with(kRegressor, {{"one_class", int64_t(1)}, {"post_transform", std::string("LOGISTIC")}}),
-      .inputs = {kRows},
+      .inputs = {kSvmRows},
       .outputs = {f32({2, 1}, {-1, 1})}},
      {.about = "without support vectors it is linear",
       .attributes = {{"coefficients", Floats{1, -2}}, {"rho", Floats{0.5f}}, {"kernel_type", std::string("RBF")}},
@@ -73,15 +73,17 @@ const Attributes kLinear = {
 const Attributes kProbabilities = with(kThree, {{"prob_a", Floats{-1, -0.5f, -2}}, {"prob_b", Floats{0.2f, 0, 0.1f}}});
 
 OpCase classify(const char* about, const Attributes& attributes, Tensor labels, Tensor scores) {
-  return {
-      .about = about, .attributes = attributes, .inputs = {kRows}, .outputs = {std::move(labels), std::move(scores)}};
+  return {.about = about,
+          .attributes = attributes,
+          .inputs = {kSvmRows},
+          .outputs = {std::move(labels), std::move(scores)}};
 }
 Attributes of(const Attributes& attributes, const char* transform) {
   return with(attributes, {{"post_transform", std::string(transform)}});
 }
 const Tensor kFirst = i64({2}, {5, 5}), kSecond = i64({2}, {7, 5});
 
-const OpTest classifier(
+const OpTest svm_classifier(
     "SVMClassifier",
     {classify("two classes", kPair, kFirst, f32({2, 2}, {-1.46336877f, 1.46336877f, -0.50020349f, 0.50020349f})),
      classify("two classes, LINEAR, the second chosen", with(kPair, {{"kernel_type", std::string("LINEAR")}}), kSecond,

@@ -26,9 +26,9 @@ Attributes two_trees(const Items& own) {
                {"nodes_values", Floats{0, 0, 2, 0, 0, 0}}},
               own);
 }
-const Tensor kRows = f32({4, 2}, {-1, 0, 1, 1, 1, 2, NAN, NAN});
+const Tensor kTreeRows = f32({4, 2}, {-1, 0, 1, 1, 1, 2, NAN, NAN});
 
-Attributes regressor(const Items& own) {
+Attributes tree_regressor(const Items& own) {
   return with(two_trees({{"n_targets", int64_t(2)},
                          {"target_treeids", Ints{0, 0, 0, 0, 1}},
                          {"target_nodeids", Ints{1, 3, 3, 4, 0}},
@@ -39,40 +39,40 @@ Attributes regressor(const Items& own) {
 const OpTest tree_ensemble_regressor(
     "TreeEnsembleRegressor",
     {{.about = "sum; NaN takes the other side",
-      .attributes = regressor({}),
-      .inputs = {kRows},
+      .attributes = tree_regressor({}),
+      .inputs = {kTreeRows},
       .outputs = {f32({4, 2}, {0.75f, 0, 1.25f, -1, 0.25f, 2, 0.25f, 2})},
       .fixed_types = true},
      {.about = "average, integers",
-      .attributes = regressor({{"aggregate_function", std::string("AVERAGE")}}),
+      .attributes = tree_regressor({{"aggregate_function", std::string("AVERAGE")}}),
       .inputs = {i64({1, 2}, {1, 1})},
       .outputs = {f32({1, 2}, {0.625f, -0.5f})},
       .fixed_types = true},
      {.about = "minimum of the weights",
-      .attributes = regressor({{"aggregate_function", std::string("MIN")}}),
+      .attributes = tree_regressor({{"aggregate_function", std::string("MIN")}}),
       .inputs = {f64({2, 2}, {-1, 0, 1, 1})},
       .outputs = {f32({2, 2}, {0.25f, 0, 0.25f, -1})},
       .fixed_types = true},
      {.about = "maximum, base values, one row without a batch",
-      .attributes = regressor({{"aggregate_function", std::string("MAX")}, {"base_values", Floats{1, 10}}}),
+      .attributes = tree_regressor({{"aggregate_function", std::string("MAX")}, {"base_values", Floats{1, 10}}}),
       .inputs = {f32({2}, {1, 1})},
       .outputs = {f32({1, 2}, {2, 9})},
       .fixed_types = true},
      {.about = "missing values tracked",
-      .attributes = regressor({{"nodes_missing_value_tracks_true", Ints{1, 0, 0, 0, 0, 0}}}),
-      .inputs = {kRows},
+      .attributes = tree_regressor({{"nodes_missing_value_tracks_true", Ints{1, 0, 0, 0, 0, 0}}}),
+      .inputs = {kTreeRows},
       .outputs = {f32({4, 2}, {0.75f, 0, 1.25f, -1, 0.25f, 2, 0.75f, 0})},
       .fixed_types = true},
      {.about = "logistic",
-      .attributes = regressor({{"post_transform", std::string("LOGISTIC")}}),
+      .attributes = tree_regressor({{"post_transform", std::string("LOGISTIC")}}),
       .inputs = {f32({1, 2}, {1, 1})},
       .outputs = {f32({1, 2}, {0.777299861f, 0.268941421f})},
       .fixed_types = true},
-     {.about = "no rows", .attributes = regressor({}), .inputs = {f32({0, 2}, {})}, .outputs = {f32({0, 2}, {})}}},
+     {.about = "no rows", .attributes = tree_regressor({}), .inputs = {f32({0, 2}, {})}, .outputs = {f32({0, 2}, {})}}},
     {.domain = "ai.onnx.ml"});
 
 // Leaves 1, 3 and 4 each vote for a class; the single leaf votes for class 0.
-Attributes classifier(const Ints& classes, const Floats& weights, const Items& own) {
+Attributes tree_classifier(const Ints& classes, const Floats& weights, const Items& own) {
   return with(two_trees({{"class_treeids", Ints{0, 0, 0, 1}},
                          {"class_nodeids", Ints{1, 3, 4, 0}},
                          {"class_ids", classes},
@@ -85,27 +85,28 @@ Items labels_and(std::string transform) { return {kLabels[0], {"post_transform",
 const OpTest tree_ensemble_classifier(
     "TreeEnsembleClassifier",
     {{.about = "three classes",
-      .attributes = classifier({0, 1, 2, 0}, {0.5f, 1, 2, 0.25f}, {{"classlabels_strings", Strings{"a", "b", "c"}}}),
+      .attributes = tree_classifier({0, 1, 2, 0}, {0.5f, 1, 2, 0.25f},
+                                    {{"classlabels_strings", Strings{"a", "b", "c"}}}),
       .inputs = {f32({3, 2}, {-1, 0, 1, 1, 1, 2})},
       .outputs = {strings({3}, {"a", "b", "c"}), f32({3, 3}, {0.75f, 0, 0, 0.25f, 1, 0, 0.25f, 0, 2})},
       .fixed_types = true},
      {.about = "two classes from the scores of one: probabilities",
-      .attributes = classifier({0, 0, 0, 0}, {0.125f, 0.5f, 0.25f, 0.125f}, kLabels),
+      .attributes = tree_classifier({0, 0, 0, 0}, {0.125f, 0.5f, 0.25f, 0.125f}, kLabels),
       .inputs = {f32({3, 2}, {-1, 0, 1, 1, 1, 2})},
       .outputs = {i64({3}, {7, 8, 7}), f32({3, 2}, {0.75f, 0.25f, 0.375f, 0.625f, 0.625f, 0.375f})},
       .fixed_types = true},
      {.about = "weights below zero: scores for and against",
-      .attributes = classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, kLabels),
+      .attributes = tree_classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, kLabels),
       .inputs = {f32({2, 2}, {-1, 0, 1, 1})},
       .outputs = {i64({2}, {7, 8}), f32({2, 2}, {0.25f, -0.25f, -0.75f, 0.75f})},
       .fixed_types = true},
      {.about = "logistic of one score",
-      .attributes = classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, labels_and("LOGISTIC")),
+      .attributes = tree_classifier({0, 0, 0, 0}, {-0.5f, 0.5f, 0.25f, 0.25f}, labels_and("LOGISTIC")),
       .inputs = {f32({2, 2}, {-1, 0, 1, 1})},
       .outputs = {i64({2}, {7, 8}), f32({2, 2}, {0.562176501f, 0.437823499f, 0.320821301f, 0.679178699f})},
       .fixed_types = true},
      {.about = "two classes with scores of their own",
-      .attributes = classifier({0, 1, 1, 0}, {0.5f, 0.75f, 0.5f, 0.25f}, labels_and("SOFTMAX")),
+      .attributes = tree_classifier({0, 1, 1, 0}, {0.5f, 0.75f, 0.5f, 0.25f}, labels_and("SOFTMAX")),
       .inputs = {f32({1, 2}, {1, 1})},
       .outputs = {i64({1}, {8}), f32({1, 2}, {0.377540669f, 0.622459331f})},
       .fixed_types = true}},
@@ -213,7 +214,7 @@ TEST(TreeEnsemble, WalksAsItsNodesSay) {
 
 void expect_refused(const Attributes& attributes, std::string_view word) {
   try {
-    OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", attributes, {kRows}, 1);
+    OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", attributes, {kTreeRows}, 1);
     run.run();
     FAIL() << "accepted; expected an error with " << word;
   } catch (const Error& e) {
@@ -222,14 +223,14 @@ void expect_refused(const Attributes& attributes, std::string_view word) {
 }
 
 TEST(TreeEnsemble, RejectsInvalidTrees) {
-  expect_refused(regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
-  expect_refused(regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
-  expect_refused(regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");
-  expect_refused(regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");
-  expect_refused(regressor({{"target_ids", Ints{0, 0, 2, 1, 0}}}), "target 2");
-  expect_refused(regressor({{"nodes_featureids", Ints{0, 0, 2, 0, 0, 0}}}), "3 features");
-  expect_refused(regressor({{"nodes_featureids", Ints{0, 0, -1, 0, 0, 0}}}), "feature -1");
-  expect_refused(regressor({{"nodes_modes", Strings{"?", "LEAF", "LEAF", "LEAF", "LEAF", "LEAF"}}}), "\"?\"");
+  expect_refused(tree_regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
+  expect_refused(tree_regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
+  expect_refused(tree_regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");
+  expect_refused(tree_regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");
+  expect_refused(tree_regressor({{"target_ids", Ints{0, 0, 2, 1, 0}}}), "target 2");
+  expect_refused(tree_regressor({{"nodes_featureids", Ints{0, 0, 2, 0, 0, 0}}}), "3 features");
+  expect_refused(tree_regressor({{"nodes_featureids", Ints{0, 0, -1, 0, 0, 0}}}), "feature -1");
+  expect_refused(tree_regressor({{"nodes_modes", Strings{"?", "LEAF", "LEAF", "LEAF", "LEAF", "LEAF"}}}), "\"?\"");
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 Tensor q() { return f32({1, 1, 2, 2}, {1, 0, 0, 2}); }
 Tensor k() { return f32({1, 1, 3, 2}, {1, 1, 0, 1, 2, 0}); }
 Tensor v() { return f32({1, 1, 3, 2}, {1, 2, 3, 4, 5, -6}); }
@@ -29,7 +27,7 @@ OpCase scores(int64_t mode, Attributes attributes, const std::vector<float>& exp
   return c;
 }
 
-const std::vector<float> kPlain{3.58395987f, -2.32774427f, 2.32515036f, 2.02454893f};
+const std::vector<float> kPlainResult{3.58395987f, -2.32774427f, 2.32515036f, 2.02454893f};
 const std::vector<float> kCausal{1.53788284f, 2.53788284f, 2.19013681f, 2.42958956f};
 
 // Batch 2, 6 heads of Q for 2 of K, and sizes that are not multiples of a vector.
@@ -47,11 +45,13 @@ OpCase large(const char* about, Attributes attributes, int64_t rows, int64_t key
   c.output_count = past ? 3 : 1;
   return c;
 }
-Tensor flags(Shape shape) { return cast_to(cast_to(random(std::move(shape), 9, 0, 1.5), DType::i32), DType::boolean); }
+Tensor mask_flags(Shape shape) {
+  return cast_to(cast_to(random(std::move(shape), 9, 0, 1.5), DType::i32), DType::boolean);
+}
 
-const OpTest attention(
+const OpTest attention_examples(
     "Attention",
-    {small("the scale follows from the size of a head", {}, kPlain),
+    {small("the scale follows from the size of a head", {}, kPlainResult),
      small("a given scale", {{"scale", 1.0f}}, {3.84102497f, -3.1418665f, 2.19013681f, 2.42958956f}),
      small("a scale of zero: the mean of the values", {{"scale", 0.0f}}, {3, 0, 3, 0}),
      small("a bias on the scores", {{"scale", 1.0f}}, {4.79875141f, -5.55923806f, 3, -1.06782558f},
@@ -98,9 +98,9 @@ const OpTest attention(
      large("a bias for each key", {}, 2, 33, 0, {random({2, 1, 1, 33}, 8)}),
      large("a bias for each query", {}, 21, 33, 0, {random({1, 6, 21, 1}, 8)}),
      large("a bias in half precision", {}, 21, 33, 0, {cast_to(random({21, 33}, 8), DType::f16)}),
-     large("flags", {}, 21, 33, 0, {flags({2, 1, 21, 33})}),
+     large("flags", {}, 21, 33, 0, {mask_flags({2, 1, 21, 33})}),
      large("a past that is copied past the caches", {{"is_causal", int64_t(1)}}, 2, 2, 3463),
-     large("flags and a past", {}, 2, 3, 30, {flags({2, 33})}),
+     large("flags and a past", {}, 2, 3, 30, {mask_flags({2, 33})}),
      large("padded", {}, 21, 33, 0, {{}, i64({2}, {7, 33})})},
     {.tolerance = 8});
 

@@ -8,7 +8,6 @@ namespace retort::ops {
 namespace {
 
 using Ints = std::vector<int64_t>;
-const float kNaN = std::nanf("");
 
 OpCase compared(const char* about, Attributes attributes, Shape x, Shape w, int64_t bias = 0) {
   OpCase c{
@@ -17,7 +16,7 @@ OpCase compared(const char* about, Attributes attributes, Shape x, Shape w, int6
   return c;
 }
 
-const OpTest conv(
+const OpTest conv_examples(
     "Conv",
     {{.about = "one tap after the other",
       .inputs = {f32({1, 1, 4}, {1, 2, 3, 4}), f32({1, 1, 2}, {1, -2}), f32({1}, {10})},
@@ -56,7 +55,7 @@ const OpTest conv(
      compared("many pixels", {{"pads", Ints{1, 1}}}, {1, 3, 5000}, {5, 3, 3})},
     {.tolerance = 8});
 
-const OpTest conv_transpose(
+const OpTest conv_transpose_examples(
     "ConvTranspose",
     {{.about = "every pixel adds its weights",
       .inputs = {f32({1, 1, 3}, {1, 2, 3}), f32({1, 1, 2}, {1, 10}), f32({1}, {100})},

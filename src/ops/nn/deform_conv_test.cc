@@ -9,10 +9,8 @@ namespace retort::ops {
 namespace {
 
 using Ints = std::vector<int64_t>;
-const float kNaN = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
-const Tensor kNone;
 // 0 1 2 / 3 4 5 / 6 7 8
-const Tensor kImage = f32({1, 1, 3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+const Tensor kDeformed = f32({1, 1, 3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
 
 OpCase compared(const char* about, Attributes attributes, Shape x, Shape w, Shape offset, int64_t bias = 0,
                 Shape mask = {}) {
@@ -27,12 +25,12 @@ OpCase compared(const char* about, Attributes attributes, Shape x, Shape w, Shap
 const OpTest deform_conv(
     "DeformConv",
     {{.about = "taps at pixels, between them, half and wholly outside",
-      .inputs = {kImage, f32({1, 1, 1, 1}, {2}),
+      .inputs = {kDeformed, f32({1, 1, 1, 1}, {2}),
                  f32({1, 2, 3, 3}, {0, 0, 0, 0.5f, 0.5f, -1, -1, 1, 0.5f, 0, 0.5f, 1, 0, 0.25f, 0, 0, 0, 0})},
       .outputs = {f32({1, 1, 3, 3}, {0, 3, 0, 9, 11.5f, 4, 6, 0, 8})}},
      {.about = "a mask and a bias, one row of two taps",
-      .inputs = {kImage, f32({1, 1, 1, 2}, {1, 10}), f32({1, 4, 3, 2}, std::vector<float>(24, 0.0f)), f32({1}, {100}),
-                 f32({1, 2, 3, 2}, {1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0.5f})},
+      .inputs = {kDeformed, f32({1, 1, 1, 2}, {1, 10}), f32({1, 4, 3, 2}, std::vector<float>(24, 0.0f)),
+                 f32({1}, {100}), f32({1, 2, 3, 2}, {1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 0.5f})},
       .outputs = {f32({1, 1, 3, 2}, {100, 121, 143, 154, 176, 140})}},
      {.about = "groups of channels share offsets",
       .attributes = {{"group", int64_t(2)}, {"offset_group", int64_t(2)}},
@@ -84,18 +82,18 @@ std::string refusal(const Attributes& attributes, std::vector<Tensor> inputs) {
 
 TEST(DeformConv, ShapesThatDoNotFitAreNamed) {
   const Tensor w = f32({1, 1, 1, 1}, {1}), offset = f32({1, 2, 3, 3}, std::vector<float>(18, 0.0f));
-  EXPECT_EQ(refusal({}, {kImage, w, offset}), "none");
-  EXPECT_EQ(refusal({}, {kImage, w, f32({1, 1, 3, 3}, std::vector<float>(9, 0.0f))}),
+  EXPECT_EQ(refusal({}, {kDeformed, w, offset}), "none");
+  EXPECT_EQ(refusal({}, {kDeformed, w, f32({1, 1, 3, 3}, std::vector<float>(9, 0.0f))}),
             "offset of shape [1,1,3,3], expected [1,2,3,3]");
-  EXPECT_EQ(refusal({}, {kImage, w, offset, kNone, f32({1, 1, 3, 2}, std::vector<float>(6, 0.0f))}),
+  EXPECT_EQ(refusal({}, {kDeformed, w, offset, kNone, f32({1, 1, 3, 2}, std::vector<float>(6, 0.0f))}),
             "mask of shape [1,1,3,2], expected [1,1,3,3]");
-  EXPECT_EQ(refusal({}, {kImage, w, offset, f32({2}, {1, 2})}), "a bias of shape [2] for 1 outputs");
-  EXPECT_EQ(refusal({{"offset_group", int64_t(2)}}, {kImage, w, offset}),
+  EXPECT_EQ(refusal({}, {kDeformed, w, offset, f32({2}, {1, 2})}), "a bias of shape [2] for 1 outputs");
+  EXPECT_EQ(refusal({{"offset_group", int64_t(2)}}, {kDeformed, w, offset}),
             "1 channels cannot be divided into 2 offset groups");
-  EXPECT_EQ(refusal({{"kernel_shape", Ints{2, 1}}}, {kImage, w, offset}),
+  EXPECT_EQ(refusal({{"kernel_shape", Ints{2, 1}}}, {kDeformed, w, offset}),
             "kernel_shape is [2,1], but the weights have shape [1,1,1,1]");
-  EXPECT_EQ(refusal({{"strides", Ints{1}}}, {kImage, w, offset}), "attribute 'strides' has 1 entries, not 2");
-  EXPECT_NE(refusal({{"group", int64_t(1) << 62}}, {kImage, w, offset}), "none");
+  EXPECT_EQ(refusal({{"strides", Ints{1}}}, {kDeformed, w, offset}), "attribute 'strides' has 1 entries, not 2");
+  EXPECT_NE(refusal({{"group", int64_t(1) << 62}}, {kDeformed, w, offset}), "none");
 }
 
 // Without elements, extents may have any size.

@@ -6,7 +6,6 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
 const OpTestOptions kMicrosoft{.domain = "com.microsoft", .tolerance = 4};
 
 const OpTest gated_add("GatedAdd",

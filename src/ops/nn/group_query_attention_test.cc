@@ -10,7 +10,6 @@ Attributes heads(int64_t q, int64_t kv, Attributes more = {}) {
   more.set("kv_num_heads", kv);
   return more;
 }
-const Tensor kNone;
 Attributes codes(const char* type, int64_t bits) {
   return {{"k_quant_type", std::string(type)}, {"v_quant_type", std::string(type)}, {"kv_cache_bit_width", bits}};
 }

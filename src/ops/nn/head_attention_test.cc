@@ -5,8 +5,7 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
-const OpTestOptions kMicrosoft{.domain = "com.microsoft", .tolerance = 4};
+const OpTestOptions kHeadOptions{.domain = "com.microsoft", .tolerance = 4};
 
 Attributes heads(int64_t count, Attributes more = {}) {
   more.set("num_heads", count);
@@ -87,7 +86,7 @@ const OpTest multi_head_attention(
       .inputs = {random({2, 2, 48}, 1, -1, 1), random({2, 2, 48}, 2, -1, 1), random({2, 2, 48}, 3), kNone, kNone, kNone,
                  random({2, 3, 40, 16}, 5, -1, 1), random({2, 3, 40, 16}, 6)},
       .output_count = 3}},
-    kMicrosoft);
+    kHeadOptions);
 
 const OpTest decoder_masked_multi_head_attention(
     "DecoderMaskedMultiHeadAttention",
@@ -112,7 +111,7 @@ const OpTest decoder_masked_multi_head_attention(
       .inputs = {f32({1, 1, 2}, {0, 0}), f32({1, 2, 2, 1}, {0, 0, 0, 0}), f32({1, 2, 2, 1}, {4, 8, 1, 3}),
                  i32({1, 2}, {0, 1})},
       .outputs = {f32({1, 1, 2}, {8, 3})}}},
-    kMicrosoft);
+    kHeadOptions);
 
 const OpTest rotary_embedding(
     "RotaryEmbedding",
@@ -126,7 +125,7 @@ const OpTest rotary_embedding(
       .attributes = {{"num_heads", int64_t(1)}, {"rotary_embedding_dim", int64_t(2)}, {"interleaved", int64_t(1)}},
       .inputs = {f32({1, 1, 3}, {1, 2, 3}), i64({1, 1}, {0}), f32({1, 1}, {0}), f32({1, 1}, {1})},
       .outputs = {f32({1, 1, 3}, {-2, 1, 3})}}},
-    kMicrosoft);
+    kHeadOptions);
 
 const OpTest m_rotary_embedding(
     "MRotaryEmbedding",
@@ -140,7 +139,7 @@ const OpTest m_rotary_embedding(
       .inputs = {f32({1, 1, 1, 4}, {1, 2, 3, 4}), i64({3, 1, 1}, {0, 1, 0}), f32({2, 2}, {1, 1, 0, 0}),
                  f32({2, 2}, {0, 0, 1, 1})},
       .outputs = {f32({1, 1, 1, 4}, {2, -8, 6, 4})}}},
-    kMicrosoft);
+    kHeadOptions);
 
 }  // namespace
 }  // namespace retort::ops

@@ -5,7 +5,6 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
 const float kLog2 = std::log(2.0f);
 
 Attributes heads(int64_t q, int64_t kv, std::string rule, Attributes more = {}) {

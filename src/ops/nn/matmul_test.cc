@@ -9,9 +9,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::nanf("");
-
 Tensor a23() { return f32({2, 3}, {1, 2, 3, 4, 5, 6}); }
 Tensor b32() { return f32({3, 2}, {1, 0, 2, -1, 0, 1}); }
 const std::vector<float> kProduct{5, 1, 14, 1};  // a23 · b32

@@ -8,8 +8,6 @@
 namespace retort::ops {
 namespace {
 
-const float kNaN = std::nanf("");
-
 Tensor rows() { return f32({2, 3}, {1, 2, 4, -1, 0, 1}); }
 Tensor gamma() { return f32({3}, {1, 2, -1}); }
 Tensor beta() { return f32({3}, {0, 1, 0.5f}); }

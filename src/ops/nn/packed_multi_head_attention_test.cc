@@ -8,7 +8,6 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
 const Attributes kOneHead{{"num_heads", int64_t(1)}}, kThreeHeads{{"num_heads", int64_t(3)}};
 
 // The offsets of tokens of these sequences, then those of padding, as [sequences, length]; and where sequences begin.

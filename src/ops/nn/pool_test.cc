@@ -8,7 +8,6 @@ namespace retort::ops {
 namespace {
 
 using Ints = std::vector<int64_t>;
-const float kNaN = std::nanf("");
 
 Tensor nine() { return f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}); }
 
@@ -47,7 +46,7 @@ std::vector<OpCase> windows(std::vector<OpCase> own) {
   return own;
 }
 
-const OpTest max_pool(
+const OpTest max_pool_examples(
     "MaxPool",
     windows({{.about = "with indices",
               .attributes = {{"kernel_shape", Ints{2, 2}}},
@@ -75,7 +74,7 @@ const OpTest max_pool(
               .outputs = {u8({1, 1, 2}, {200, 255})},
               .fixed_types = true}}));
 
-const OpTest average_pool(
+const OpTest average_pool_examples(
     "AveragePool",
     windows(
         {{.about = "padding does not count",
@@ -144,7 +143,7 @@ std::vector<OpCase> over_all(std::vector<OpCase> own) {
   return own;
 }
 Tensor two_planes() { return f32({1, 2, 2, 2}, {1, 2, 3, 6, -4, -3, 0, 0}); }
-const OpTest global_average(
+const OpTest global_average_examples(
     "GlobalAveragePool",
     over_all({{.about = "means", .inputs = {two_planes()}, .outputs = {f32({1, 2, 1, 1}, {3, -1.75f})}},
               {.about = "NaN affects only its plane",

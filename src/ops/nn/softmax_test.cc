@@ -8,9 +8,6 @@
 namespace retort::ops {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-const float kNaN = std::nanf("");
-
 // Cases with axes in every position: contiguous and strided lines, tails of vectors, and empty tensors.
 std::vector<OpCase> along_axes(std::vector<OpCase> own) {
   own.push_back({.about = "long rows", .inputs = {random({5, 1027})}});

@@ -9,7 +9,6 @@ Attributes heads(int64_t q, int64_t kv, int64_t block, Attributes more = {}) {
   more.set("sparse_block_size", block);
   return more;
 }
-const Tensor kNone;
 
 // Queries and keys of 0: the result is the mean of the values that a query sees.
 const OpTest sparse_attention(

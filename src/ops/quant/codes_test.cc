@@ -11,7 +11,7 @@
 namespace retort::ops {
 namespace {
 
-Tensor codes(DType type, Shape shape, uint32_t seed) {
+Tensor codes_of(DType type, Shape shape, uint32_t seed) {
   Tensor t(type, std::move(shape));
   std::mt19937 random(seed);
   for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t(random());
@@ -41,9 +41,9 @@ struct Depthwise {
     return y;
   }
   void expect_equal() const {
-    const Tensor x = codes(image, {2, channels, height, width}, 1);
-    const Tensor w = codes(filters, {channels, 1, rows, columns}, 2);
-    const Tensor zero = codes(image, {}, 3);
+    const Tensor x = codes_of(image, {2, channels, height, width}, 1);
+    const Tensor w = codes_of(filters, {channels, 1, rows, columns}, 2);
+    const Tensor zero = codes_of(image, {}, 3);
     OpRun run(
         "", "ConvInteger",
         {{"group", channels}, {"pads", std::vector<int64_t>(4, pad)}, {"strides", std::vector<int64_t>(2, stride)}},
@@ -122,8 +122,8 @@ Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tens
 }
 
 void expect_bits_of_float_operators(DType a_type, DType y_type, int64_t n) {
-  const Tensor a = codes(a_type, {n}, 1), b = codes(DType::u8, {n}, 2);
-  const Tensor a_zero = codes(a_type, {}, 3), b_zero = codes(DType::u8, {}, 4), y_zero = codes(y_type, {}, 5);
+  const Tensor a = codes_of(a_type, {n}, 1), b = codes_of(DType::u8, {n}, 2);
+  const Tensor a_zero = codes_of(a_type, {}, 3), b_zero = codes_of(DType::u8, {}, 4), y_zero = codes_of(y_type, {}, 5);
   // With these scales many quotients lie in the middle between two codes.
   for (const float scale : {0.25f, 0.1f, 3e-5f, 1e30f}) {
     const Tensor one = f32({}, {scale}), two = f32({}, {scale * 1.5f}), y_scale = f32({}, {scale * 2});
@@ -158,7 +158,7 @@ TEST(MaxPool, CodesLikeItsReference) {
                      {"dilations", std::vector<int64_t>(2, dilation)},
                      {"pads", std::vector<int64_t>(4, pad)},
                      {"ceil_mode", int64_t(stride % 2)}},
-                    {codes(type, {2, 3, 13, 41}, 7)}, 1);
+                    {codes_of(type, {2, 3, 13, 41}, 7)}, 1);
           EXPECT_EQ(difference(run.run()[0], run.run({.reference = true})[0], 0), "")
               << cat("kernel {} stride {} dilation {}", kernel, stride, dilation);
         }

@@ -22,7 +22,7 @@ std::vector<double> numbers(const std::string& op, const Attributes& attributes,
   const Tensor wide = cast_to(t, DType::f64);
   return {wide.data<double>(), wide.data<double>() + wide.count()};
 }
-double mean(const std::vector<double>& x, double power = 1) {
+double mean_of(const std::vector<double>& x, double power = 1) {
   double sum = 0;
   for (const double v : x) sum += std::pow(v, power);
   return sum / double(x.size());
@@ -35,10 +35,10 @@ TEST(Random, NormalNumbersHaveTheirMeanAndVariance) {
   for (const DType type : {DType::f32, DType::f64, DType::f16}) {
     shaped.set("dtype", int64_t(type));
     const auto x = numbers("RandomNormal", shaped, {});
-    EXPECT_NEAR(mean(x), 5, 0.05);
-    EXPECT_NEAR(mean(x, 2) - 25, 4, 0.4);
+    EXPECT_NEAR(mean_of(x), 5, 0.05);
+    EXPECT_NEAR(mean_of(x, 2) - 25, 4, 0.4);
   }
-  EXPECT_NEAR(mean(numbers("RandomNormalLike", a, {Tensor(DType::f64, {kMany})})), 5, 0.05);
+  EXPECT_NEAR(mean_of(numbers("RandomNormalLike", a, {Tensor(DType::f64, {kMany})})), 5, 0.05);
 }
 
 TEST(Random, NormalFloatsOfPairsDependOnNothing) {
@@ -70,8 +70,8 @@ TEST(Random, UniformNumbersFillTheirRange) {
   shaped.set("shape", std::vector<int64_t>{kMany});
   for (const auto& x :
        {numbers("RandomUniform", shaped, {}), numbers("RandomUniformLike", a, {Tensor(DType::f32, {kMany})})}) {
-    EXPECT_NEAR(mean(x), 1, 0.05);
-    EXPECT_NEAR(mean(x, 2), 7.0 / 3, 0.1);
+    EXPECT_NEAR(mean_of(x), 1, 0.05);
+    EXPECT_NEAR(mean_of(x, 2), 7.0 / 3, 0.1);
     EXPECT_GE(*std::min_element(x.begin(), x.end()), -1);
     EXPECT_LT(*std::max_element(x.begin(), x.end()), 3);
   }
@@ -95,7 +95,7 @@ TEST(Random, BernoulliDrawsByProbability) {
   }
   const auto x = numbers("Bernoulli", {{"seed", 1.0f}, {"dtype", int64_t(DType::i32)}}, {p});
   const auto row = [&](size_t r) {
-    return mean({x.begin() + ptrdiff_t(r * kMany), x.begin() + ptrdiff_t((r + 1) * kMany)});
+    return mean_of({x.begin() + ptrdiff_t(r * kMany), x.begin() + ptrdiff_t((r + 1) * kMany)});
   };
   EXPECT_EQ(row(0), 0);
   EXPECT_NEAR(row(1), 0.3, 0.02);
@@ -105,8 +105,8 @@ TEST(Random, BernoulliDrawsByProbability) {
 TEST(Random, MultinomialDrawsByLogarithms) {
   const Tensor logs = f32({2, 3}, {0, std::log(3.0f), -INFINITY, 1000, 1000, 1000});
   const auto x = numbers("Multinomial", {{"seed", 1.0f}, {"sample_size", kMany}}, {logs});
-  EXPECT_NEAR(mean({x.begin(), x.begin() + kMany}), 0.75, 0.02);
-  EXPECT_NEAR(mean({x.begin() + kMany, x.end()}), 1, 0.03);
+  EXPECT_NEAR(mean_of({x.begin(), x.begin() + kMany}), 0.75, 0.02);
+  EXPECT_NEAR(mean_of({x.begin() + kMany, x.end()}), 1, 0.03);
 }
 
 TEST(Random, DropoutKeepsTheMean) {
@@ -114,10 +114,10 @@ TEST(Random, DropoutKeepsTheMean) {
   std::fill_n(x.mutable_data<float>(), kMany, 3.0f);
   *training.mutable_data<bool>() = true;
   const auto y = numbers("Dropout", {{"seed", int64_t(1)}}, {x, ratio, training}, 2);
-  EXPECT_NEAR(mean(y), 3, 0.06);
+  EXPECT_NEAR(mean_of(y), 3, 0.06);
   EXPECT_NEAR(double(std::count(y.begin(), y.end(), 0.0)) / double(kMany), 0.25, 0.02);
   *training.mutable_data<bool>() = false;
-  EXPECT_EQ(mean(numbers("Dropout", {}, {x, ratio, training}, 2)), 3);
+  EXPECT_EQ(mean_of(numbers("Dropout", {}, {x, ratio, training}, 2)), 3);
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
 // With weights of 0 but those of the attention and Relu in place of all functions, i = o = f = bias.
-Attributes relu(const char* direction = "forward") {
+Attributes relu_activations(const char* direction = "forward") {
   return {{"hidden_size", int64_t(1)},
           {"direction", std::string(direction)},
           {"activations", std::vector<std::string>{"Relu", "Relu", "Relu"}}};
@@ -16,13 +15,13 @@ const Tensor kOnes = f32({1, 8}, {1, 1, 1, 0, 0, 0, 0, 0});  // i, o and f are 1
 const OpTest attention_lstm(
     "AttnLSTM",
     {{.about = "the mean of the memory is part of the next input",
-      .attributes = relu(),
+      .attributes = relu_activations(),
       .inputs = {f32({3, 1, 1}, {5, 1, 0}), f32({1, 4, 2}, {0, 0, 0, 0, 0, 0, 1, 1}), f32({1, 4, 1}, {0, 0, 0, 0}),
                  kOnes, kNone, kNone, kNone, kNone, f32({1, 1, 1}, {0}), f32({1, 1, 1}, {0}), f32({1, 1}, {0}),
                  f32({1, 2, 1}, {1, 3})},
       .outputs = {f32({3, 1, 1, 1}, {5, 8, 10}), f32({1, 1, 1}, {10}), f32({1, 1, 1}, {10})}},
      {.about = "lengths of sequence and memory, a layer, backwards",
-      .attributes = relu("reverse"),
+      .attributes = relu_activations("reverse"),
       .inputs = {f32({3, 1, 1}, {1, 5, 7}), f32({1, 4, 2}, {0, 0, 0, 0, 0, 0, 1, 1}), f32({1, 4, 1}, {0, 0, 0, 0}),
                  kOnes, i32({1}, {2}), kNone, f32({1, 1, 1}, {1}), kNone, f32({1, 1, 1}, {0}), f32({1, 1, 1}, {0}),
                  f32({1, 1}, {0}), f32({1, 2, 1}, {2, 100}), i32({1}, {1}), f32({1, 2, 1}, {0.5, 3})},

@@ -3,8 +3,6 @@
 namespace retort::ops {
 namespace {
 
-const Tensor kNone;
-
 // Cases with weights of `gates` blocks for every form that the operators have in common: shapes with tails, all
 // options.
 std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {

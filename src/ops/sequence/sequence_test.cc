@@ -4,11 +4,12 @@ namespace retort::ops {
 namespace {
 
 // Sequences and optionals are not tensors, and OpRun compares only tensors.
-const OpTestOptions kOwn{.own_test = "Sequence and Optional in session/engine_tests/sequence_test.cc"};
-const OpTest construct("SequenceConstruct", {}, kOwn), empty("SequenceEmpty", {}, kOwn), at("SequenceAt", {}, kOwn),
-    insert("SequenceInsert", {}, kOwn), erase("SequenceErase", {}, kOwn), length("SequenceLength", {}, kOwn),
-    concat("ConcatFromSequence", {}, kOwn), split("SplitToSequence", {}, kOwn), optional("Optional", {}, kOwn),
-    has_element("OptionalHasElement", {}, kOwn), get_element("OptionalGetElement", {}, kOwn);
+const OpTestOptions kOwnTest{.own_test = "Sequence and Optional in session/engine_tests/sequence_test.cc"};
+const OpTest construct("SequenceConstruct", {}, kOwnTest), empty("SequenceEmpty", {}, kOwnTest),
+    at("SequenceAt", {}, kOwnTest), insert("SequenceInsert", {}, kOwnTest), erase("SequenceErase", {}, kOwnTest),
+    length("SequenceLength", {}, kOwnTest), concat("ConcatFromSequence", {}, kOwnTest),
+    split("SplitToSequence", {}, kOwnTest), optional("Optional", {}, kOwnTest),
+    has_element("OptionalHasElement", {}, kOwnTest), get_element("OptionalGetElement", {}, kOwnTest);
 
 }  // namespace
 }  // namespace retort::ops

@@ -9,7 +9,6 @@
 namespace retort::ops {
 namespace {
 
-const float kNaN = std::nanf(""), kInf = std::numeric_limits<float>::infinity();
 const Tensor kSix = f32({2, 3}, {1, 2, 3, 4, 5, 6});
 Attributes one(const char* name, int64_t v) { return {{name, v}}; }
 Attributes text(const char* name, const char* v) { return {{name, std::string(v)}}; }
@@ -109,19 +108,19 @@ const OpTest compress("Compress", {{.about = "rows",
                                     .attributes = one("axis", -1),
                                     .inputs = {kSix, booleans({2}, {false, true})},
                                     .outputs = {f32({2, 1}, {2, 5})}}});
-const OpTest one_hot("OneHot", {{.about = "last axis",
-                                 .inputs = {i64({3}, {0, 2, -1}), i64({}, {3}), f32({2}, {0, 1})},
-                                 .outputs = {f32({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1})},
-                                 .fixed_types = true},
-                                {.about = "first axis",
-                                 .attributes = one("axis", 0),
-                                 .inputs = {i32({2}, {1, 0}), i64({1}, {2}), i64({2}, {5, 7})},
-                                 .outputs = {i64({2, 2}, {5, 7, 7, 5})},
-                                 .fixed_types = true},
-                                {.about = "outside",
-                                 .inputs = {f32({2}, {9, -9}), f32({}, {2}), strings({2}, {"off", "on"})},
-                                 .outputs = {strings({2, 2}, {"off", "off", "off", "off"})},
-                                 .fixed_types = true}});
+const OpTest one_hot_examples("OneHot", {{.about = "last axis",
+                                          .inputs = {i64({3}, {0, 2, -1}), i64({}, {3}), f32({2}, {0, 1})},
+                                          .outputs = {f32({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1})},
+                                          .fixed_types = true},
+                                         {.about = "first axis",
+                                          .attributes = one("axis", 0),
+                                          .inputs = {i32({2}, {1, 0}), i64({1}, {2}), i64({2}, {5, 7})},
+                                          .outputs = {i64({2, 2}, {5, 7, 7, 5})},
+                                          .fixed_types = true},
+                                         {.about = "outside",
+                                          .inputs = {f32({2}, {9, -9}), f32({}, {2}), strings({2}, {"off", "on"})},
+                                          .outputs = {strings({2, 2}, {"off", "off", "off", "off"})},
+                                          .fixed_types = true}});
 const OpTest unique(
     "Unique", {{.about = "sorted",
                 .inputs = {f32({6}, {2, 1, 1, 3, 4, 3})},

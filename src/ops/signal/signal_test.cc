@@ -25,7 +25,7 @@ const OpTest blackman("BlackmanWindow",
                       {{.about = "periodic", .inputs = {i64({}, {4})}, .outputs = {f32({4}, {0, 0.34f, 1, 0.34f})}}},
                       {.weights = {0}});
 
-const Tensor kNone, kStep = f32({1, 4, 1}, {1, 1, 0, 0});
+const Tensor kStep = f32({1, 4, 1}, {1, 1, 0, 0});
 const OpTest dft(
     "DFT",
     {{.about = "of real numbers", .inputs = {kStep}, .outputs = {f32({1, 4, 2}, {2, 0, 1, -1, 0, 0, 1, 1})}},

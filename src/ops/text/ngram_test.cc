@@ -5,8 +5,6 @@
 namespace retort::ops {
 namespace {
 
-const float kInf = INFINITY;
-const Tensor kNone;
 Attributes sizes(int64_t most, int64_t heads, int64_t pad, int64_t reset = 0) {
   return {{"max_ngram_size", most}, {"n_head_per_ngram", heads}, {"pad_id", pad}, {"reset_on_eos", reset}};
 }

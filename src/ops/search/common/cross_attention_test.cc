@@ -10,15 +10,15 @@ namespace {
 using Heads = std::vector<CrossAttention::Head>;
 
 /// The products of one layer of one head and two frames, of two rows.
-Value layer(float a, float b) { return Tensor::of<float>({2, 1, 1, 2}, {a, a + 0.5f, b, b + 0.5f}); }
+Value layer_cache(float a, float b) { return Tensor::of<float>({2, 1, 1, 2}, {a, a + 0.5f, b, b + 0.5f}); }
 
 // Two beams begin with two tokens. After the first run, both go on from row 1; the second run reads those.
 struct Followed : CrossAttention {
   explicit Followed(Heads heads) : CrossAttention(std::move(heads), 2) {
     follow(std::vector<uint32_t>{0, 0});
-    keep(std::vector<Value>{layer(1, 2), layer(10, 20)});
+    keep(std::vector<Value>{layer_cache(1, 2), layer_cache(10, 20)});
     follow(std::vector<uint32_t>{1, 1});
-    keep(std::vector<Value>{layer(3, 4), layer(30, 40)});
+    keep(std::vector<Value>{layer_cache(3, 4), layer_cache(30, 40)});
     follow(std::vector<uint32_t>{1, 0});
   }
   std::vector<float> of(const End& end) const {
@@ -47,7 +47,7 @@ TEST(CrossAttention, WhatDoesNotFitIsAnError) {
   EXPECT_THROW(Followed({{2, 0}}), Error);
   EXPECT_THROW(Followed({{0, 1}}), Error);
   CrossAttention one({}, 1);
-  EXPECT_THROW(one.keep(std::vector<Value>{layer(1, 2), Value(Tensor::of<float>({2, 1, 1, 1}, {1, 2}))}), Error);
+  EXPECT_THROW(one.keep(std::vector<Value>{layer_cache(1, 2), Value(Tensor::of<float>({2, 1, 1, 1}, {1, 2}))}), Error);
   EXPECT_THROW(one.keep(std::vector<Value>{Value(Tensor::of<int32_t>({1, 1, 1, 1}, {1}))}), Error);
 }
 
