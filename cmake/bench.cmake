@@ -21,11 +21,13 @@ add_executable(llm_worker ${CMAKE_SOURCE_DIR}/bench/llm/worker.cc ${CMAKE_SOURCE
 target_include_directories(llm_worker PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/examples/chat)
 target_compile_definitions(llm_worker PRIVATE RETORT_API_DLOPEN)
 target_link_libraries(llm_worker PRIVATE nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+retort_together(llm_worker)
 find_package(ICU COMPONENTS i18n uc)
 if(ICU_FOUND)
   add_executable(llm_tokenize ${CMAKE_SOURCE_DIR}/bench/llm/tokenize.cc ${CMAKE_SOURCE_DIR}/examples/chat/tokenizer.cc)
   target_include_directories(llm_tokenize PRIVATE ${CMAKE_SOURCE_DIR}/examples/chat)
   target_link_libraries(llm_tokenize PRIVATE nlohmann_json::nlohmann_json ICU::i18n ICU::uc)
+  retort_together(llm_tokenize)
 endif()
 
 # Measurements of kernels, compared with the limits of the processor.

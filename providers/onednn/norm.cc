@@ -7,7 +7,7 @@ namespace onednn {
 namespace {
 
 using Flags = dnnl::normalization_flags;
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
+constexpr auto kNormInference = dnnl::prop_kind::forward_inference;
 
 class LayerNorm : public Operation {
  public:
@@ -20,7 +20,7 @@ class LayerNorm : public Operation {
     Tensor rows = b.reshaped(b.plain_of(x, DataType::f32), {outer, inner});
     const bool shifts = in.size() > 2 && in[2] >= 0;
     const Flags flags = shifts ? Flags::use_scale | Flags::use_shift : Flags::use_scale;
-    const dnnl::layer_normalization_forward::desc desc(kInference, rows.desc, epsilon_, flags);
+    const dnnl::layer_normalization_forward::desc desc(kNormInference, rows.desc, epsilon_, flags);
     Tensor to = b.fresh(rows.dims, rows.desc);
     const auto parameter = [&](size_t i) {
       Tensor t = b.plain_of(b.value(in[i]));
@@ -68,7 +68,7 @@ class Softmax : public Operation {
     const Tensor from = b.plain_of(x, DataType::f32);
     const bool over = from.block != x.block || b.dies(x);
     const Tensor to = over ? from : b.fresh(from.dims, from.desc);
-    const dnnl::softmax_v2_forward::desc desc(kInference, function_, from.desc, to.desc, int(from.dims.size()) - 1);
+    const dnnl::softmax_v2_forward::desc desc(kNormInference, function_, from.desc, to.desc, int(from.dims.size()) - 1);
     b.step_of(dnnl::softmax_v2_forward::primitive_desc(desc, attributes(), engine()),
               {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}});
     return to;
@@ -85,21 +85,21 @@ bool claims_batch_norm(const Node& node) {
          node.integer("training_mode", 0) == 0 && node.integer("spatial", 1) == 1 && node.since >= 7;
 }
 
-int64_t axis_of(const Node& node, int64_t otherwise) {
+int64_t norm_axis(const Node& node, int64_t otherwise) {
   const auto rank = int64_t(node.in[0]->rank());
   const int64_t axis = node.integer("axis", otherwise);
   return axis < 0 ? axis + rank : axis;
 }
 
 bool has_axis(const Node& node, int64_t otherwise) {
-  const int64_t axis = axis_of(node, otherwise);
+  const int64_t axis = norm_axis(node, otherwise);
   return axis >= 0 && axis < int64_t(node.in[0]->rank());
 }
 
 bool claims_layer_norm(const Node& node) {
   if (!floats(node) || !has_axis(node, -1) || node.integer("stash_type", 1) != 1) return false;
   const Dims& x = node.in[0]->dims;
-  const Dims inner(x.begin() + ptrdiff_t(axis_of(node, -1)), x.end());
+  const Dims inner(x.begin() + ptrdiff_t(norm_axis(node, -1)), x.end());
   const auto fits = [&](const Value* v) { return v && v->fixed() && v->dims == inner; };
   return fits(node.input(1)) && (!node.input(2) || fits(node.in[2])) && count_of(inner) > 0;
 }
@@ -109,7 +109,7 @@ bool claims_softmax(const Node& node) { return floats(node, 1, 5) && has_axis(no
 std::unique_ptr<Operation> make_softmax(const Node& node) {
   const bool log = node.type == "LogSoftmax", flat = node.since < 13;
   return std::make_unique<Softmax>(log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate,
-                                   size_t(axis_of(node, flat ? 1 : -1)), flat);
+                                   size_t(norm_axis(node, flat ? 1 : -1)), flat);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ std::unique_ptr<Operation> make_softmax(const Node& node) {
 void BatchNorm::build(Builder& b) const {
   const Tensor& x = b.value(in[0]);
   if (b.empty(*this, x.dims)) return;
-  const dnnl::batch_normalization_forward::desc desc(kInference, x.desc, epsilon,
+  const dnnl::batch_normalization_forward::desc desc(kNormInference, x.desc, epsilon,
                                                      Flags::use_global_stats | Flags::use_scale | Flags::use_shift);
   const Tensor to = b.fresh(x.dims, x.desc);
   for (size_t i = 1; i < 5; ++i) {
@@ -141,7 +141,7 @@ void add_norms(Rules& rules) {
                      return std::make_unique<BatchNorm>(n.number("epsilon", 1e-5f));
                    }});
   rules.push_back({"LayerNormalization", 17, claims_layer_norm, [](const Node& n) -> std::unique_ptr<Operation> {
-                     return std::make_unique<LayerNorm>(size_t(axis_of(n, -1)), n.number("epsilon", 1e-5f));
+                     return std::make_unique<LayerNorm>(size_t(norm_axis(n, -1)), n.number("epsilon", 1e-5f));
                    }});
   for (const char* type : {"Softmax", "LogSoftmax"}) rules.push_back({type, 1, claims_softmax, make_softmax});
 }

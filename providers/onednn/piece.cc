@@ -74,7 +74,7 @@ int64_t axis_of(const Node& node) {
   return axis < 0 ? axis + int64_t(node.in[0]->rank()) : axis;
 }
 
-bool one_float(const Node& node) {
+bool is_one_float(const Node& node) {
   const Value& x = *node.in[0];
   return x.type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT && x.has_rank && x.rank() <= 5;
 }
@@ -82,7 +82,7 @@ bool one_float(const Node& node) {
 Dims split_sizes(const Node& node) { return node.input(1) ? Dims(constant_integers(node, 1)) : node.integers("split"); }
 
 bool claims_split(const Node& node) {
-  if (!one_float(node) || axis_of(node) < 0 || axis_of(node) >= int64_t(node.in[0]->rank())) return false;
+  if (!is_one_float(node) || axis_of(node) < 0 || axis_of(node) >= int64_t(node.in[0]->rank())) return false;
   if (node.input(1) && !is_constant(node, 1)) return false;
   const Dims sizes = split_sizes(node);
   // Before version 18, pieces without sizes are equal; otherwise the model is invalid, which the CPU provider reports.
@@ -123,7 +123,7 @@ Range range_of(const Node& node) {
 
 // Pieces of size 0 are not claimed: they need no primitive.
 bool claims_slice(const Node& node) {
-  if (!one_float(node) || (node.since >= 10 && node.in.size() < 3)) return false;
+  if (!is_one_float(node) || (node.since >= 10 && node.in.size() < 3)) return false;
   const Dims& y = node.out[0]->dims;
   return !range_of(node).axes.empty() && node.out[0]->fixed() && count_of(y) > 0;
 }

@@ -10,12 +10,12 @@ namespace {
 using providers::Error;
 using providers::shape_text;
 using providers::text;
-constexpr auto kInference = dnnl::prop_kind::forward_inference;
+constexpr auto kPoolInference = dnnl::prop_kind::forward_inference;
 
 // The window: strides, sizes, dilations, and padding before and after.
 Tensor pool(Builder& b, const Tensor& x, dnnl::algorithm f, const Dims& y, const Dims (&window)[5]) {
   const Desc any(y, x.type(), dnnl::memory::format_tag::any);
-  const dnnl::pooling_v2_forward::desc desc(kInference, f, x.desc, any, window[0], window[1], window[2], window[3],
+  const dnnl::pooling_v2_forward::desc desc(kPoolInference, f, x.desc, any, window[0], window[1], window[2], window[3],
                                             window[4]);
   const dnnl::pooling_v2_forward::primitive_desc pd(desc, attributes(), engine());
   const Tensor to = b.fresh(y, pd.dst_desc());

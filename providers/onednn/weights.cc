@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-int64_t count_of(const Dims& dims) {
+int64_t elements_of(const Dims& dims) {
   int64_t n = 1;
   for (const int64_t d : dims) n *= d;
   return n;
@@ -101,7 +101,7 @@ Bytes Weights::in(const Desc& form, const Desc& view) {
 std::vector<float> Weights::values() {
   const Bytes memory = in(plain(dims_, DataType::f32), plain(dims_, type_));
   const float* first = reinterpret_cast<const float*>(memory.get());
-  return {first, first + count_of(dims_)};
+  return {first, first + elements_of(dims_)};
 }
 
 }  // namespace onednn

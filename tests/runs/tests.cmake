@@ -4,3 +4,4 @@ add_executable(steady_runs ${CMAKE_SOURCE_DIR}/tests/runs/steady_runs.cc ${retor
                ${conformance}/value.cc ${conformance}/value_pb.cc)
 target_include_directories(steady_runs PRIVATE ${CMAKE_SOURCE_DIR}/include ${conformance} ${retort_tool})
 target_link_libraries(steady_runs PRIVATE ${CMAKE_DL_LIBS})
+retort_together(steady_runs)
