@@ -4,6 +4,8 @@ add_compile_options(-Wall -Wextra -Werror -Wno-psabi -Wno-missing-field-initiali
 # g++ 12 warns of overlaps and overflows in std::string that do not exist (GCC bug 105651).
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-gnu-unique>)
+# Without this, g++ collects garbage from 128 MB on, which takes 6 to 10 % of the time of a file and frees little.
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=500000>)
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-march=x86-64-v2)
 endif()

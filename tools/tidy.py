@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GCC_ONLY = {"-fno-gnu-unique", "-fvect-cost-model=dynamic"}
+GCC_ONLY = {"-fno-gnu-unique", "--param=ggc-min-heapsize=500000", "-fvect-cost-model=dynamic"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
