@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "kernels/gemm/panel.h"
+#include "kernels/gemm/prefetch-inl.h"
 #include "kernels/gemm/rows-inl.h"
 #include "kernels/gemm/stored-inl.h"
 #include "kernels/simd_math.h"
@@ -40,37 +41,6 @@ constexpr size_t kMaxRows = 12;
 constexpr size_t max_rows(size_t column_kind) {
   const size_t vectors = kHalves ? (column_kind + 2) / 2 : column_kind + 1;
   return kAccumulators / vectors < kMaxRows ? kAccumulators / vectors : kMaxRows;
-}
-
-/// Lines of a panel that four steps of k read.
-constexpr size_t panel_lines(size_t element_bytes) { return 4 * kWidth * element_bytes / 64; }
-
-HWY_INLINE void prefetch_line(const char* p) { __builtin_prefetch(p, 0, 2); }
-
-/// Prefetches lines that are `apart` from each other.
-HWY_INLINE void prefetch_some(const char* p, size_t lines, size_t apart) {
-  if (lines == 0) return;
-  prefetch_line(p);
-  if (lines < 2) return;
-  prefetch_line(p + apart);
-  if (lines < 4) return;
-  prefetch_line(p + 2 * apart);
-  prefetch_line(p + 3 * apart);
-  if (lines < 8) return;
-  for (size_t i = 4; i < 8; ++i) prefetch_line(p + i * apart);
-}
-
-/// Prefetches a block ahead of `b`, which kLines lines are read from next: lines of each part of the block in turn. On
-/// Zen 5, a single row reads 42 GB/s from memory with lines of two pages at once, 39 with those of one, 37 with those of
-/// four, and 25 with those of eight.
-template <size_t kLines>
-HWY_INLINE void prefetch_block_ahead(const void* b) {
-  constexpr size_t kPart = 4096, kParts = 2, kBlock = kParts * kPart;
-  const size_t inside = reinterpret_cast<uintptr_t>(b) % kBlock;
-  const char* p = static_cast<const char*>(b) - inside + kBlock + inside / kParts;
-  const size_t part = kLines < kParts ? inside / 64 : 0;  // few lines: the other parts follow in the next calls
-#pragma GCC unroll 8
-  for (size_t i = 0; i < kLines; ++i) prefetch_line(p + (part + i) % kParts * kPart + i / kParts * 64);
 }
 
 /// Whether both multiply-adds of a row read its element of A from memory, which costs one more load, instead of one
@@ -269,7 +239,7 @@ HWY_INLINE void multiply(const TileArgs& t, Sums& acc) {
   size_t i = 0;
   for (; i + 4 <= k; i += 4, a.advance(4), panel.advance(4), ahead += 64) {
     if (own)
-      prefetch_block_ahead<panel_lines(sizeof(*panel.b))>(panel.b);
+      prefetch_panel<typename Reader::Element, Sums::kRowCount>(panel.b);
     else
       prefetch_some(ahead, lines, apart);
 #pragma GCC unroll 4
