@@ -82,6 +82,14 @@ size_t most_rows(const PanelTask& task) {
   return rows_collide(task.tile.a_stride) ? std::min(kFewRows, fitting) : fitting;
 }
 
+/// Whether a panel comes from memory faster if nothing prefetches it: with a load per line, and so few instructions for
+/// it that the processor has many lines under way: on Zen 4, 31 and 33 GB/s of floats for a row, 21 and 30 for 4, 17 and
+/// 25 for 8, and of 16 bits 23 and 31 for a row; two rows of those read 28 and 23. Others use prefetch_panel().
+bool processor_reads_ahead(PackedType stored, size_t rows) {
+  if (kLanes < 16 || (bytes_of(stored) < sizeof(float) && rows > 1)) return false;
+  return gemm_detail::reads_ahead();
+}
+
 /// Columns that do not fill vectors are computed in a buffer, because memory after them must not be accessed.
 template <size_t kMost>
 void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows) {
@@ -110,6 +118,7 @@ void run_panel(const PanelTask& whole) noexcept {
   // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
   // prefetch the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
+  const bool reads_ahead = processor_reads_ahead(task.stored, tiles == 1 ? task.rows : base);
   const size_t all_lines = panel_lines(bytes_of(task.next_stored));
   size_t lines = all_lines;
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
@@ -117,14 +126,15 @@ void run_panel(const PanelTask& whole) noexcept {
   TileArgs t = tile;
   if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.last_b = copy_last_steps(tile, last_b);
   for (size_t i = 0; i < tiles; ++i) {
-    t.prefetch_own = i < first;
-    if (!t.prefetch_own) {
+    const bool is_first = i < first;
+    t.prefetch_own = is_first && !reads_ahead;
+    if (!is_first) {
       const size_t done = (i - first) * stretch;
       t.prefetch_lines = task.next_b && done < panel ? lines : 0;
       t.prefetch = t.prefetch_lines == 0 ? nullptr : task.next_b + done;
     }
     const size_t tile_rows = base + (i < longer ? 1 : 0);
-    if (task.fetches_rows && !t.prefetch_own && t.prefetch_lines == 0) {
+    if (task.fetches_rows && !is_first && t.prefetch_lines == 0) {
       t.prefetch = reinterpret_cast<const char*>(t.a + tile_rows * t.a_stride);
       t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is used for k steps
     }

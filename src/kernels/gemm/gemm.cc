@@ -54,6 +54,15 @@ Grid make_grid(size_t m, size_t n, size_t k, size_t speed) {
   return g;
 }
 
+bool reads_ahead() noexcept {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  static const bool small_cache = sysconf(_SC_LEVEL1_DCACHE_SIZE) == 32 << 10;
+  return small_cache && has_bf16_products();
+#else
+  return false;
+#endif
+}
+
 bool gathers_rows(size_t m, size_t n, size_t k) {
   // A copied element takes about a quarter of a cycle, a product a 32nd. With fewer products, threads that wait for the
   // copy lose what it gains.

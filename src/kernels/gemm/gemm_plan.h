@@ -55,6 +55,10 @@ bool is_gathered(size_t part_rows);
 /// Gathers the rows of a part for one block of k. A part's blocks follow each other.
 void gather_rows(const float* a, size_t a_stride, size_t rows, size_t steps, float* to);
 
+/// Whether the processor reads a panel ahead by itself, as fast as the memory can, and prefetching only disturbs it.
+/// Only known of Zen 4, which tells by its first-level cache: others with bfloat16 products have one of 48 KiB.
+bool reads_ahead() noexcept;
+
 /// The function that computes a part at the current instruction level.
 using PartFunction = void (*)(const GemmArgs&, const Part&) noexcept;
 PartFunction select_gemm_part();
