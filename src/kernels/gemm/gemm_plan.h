@@ -31,9 +31,6 @@ struct Grid {
 /// `speed`: how many times as fast as by the processor's vectors the product is computed.
 Grid make_grid(size_t m, size_t n, size_t k, size_t speed);
 
-/// Largest block of k. That part of a panel (128 bytes per step at 512 bits, 32 KiB) stays near the first-level cache
-/// while all rows of A are multiplied.
-inline constexpr size_t kMaxKBlock = 256;
 /// Divides k into equal blocks that are multiples of a cache line. It is not divided if one tile has all rows, since no
 /// panel is read twice then.
 size_t k_block_of(size_t m, size_t k);
