@@ -162,6 +162,19 @@ HWY_INLINE void dot(const QuadA& a, const QuadB& b, Sums& sum) {
 }
 #endif
 
+/// Codes of A as magnitudes, at most 128, and masks of the negative ones. Products of a pair are at most 2 · 128 · 128,
+/// so that none saturates. Inverting all bits of a code makes it -1 - code: what a sum then lacks, the magnitudes of all
+/// negative codes of a row, is part of the bias of that row.
+struct SplitA {
+  Sums magnitudes, negative;
+  HWY_INLINE SplitA(int32_t quad, int32_t mask)
+      : magnitudes(hn::Set(SumTag(), quad)), negative(hn::Set(SumTag(), mask)) {}
+};
+template <CodesUnit>
+HWY_INLINE void dot(const SplitA& a, const QuadB& b, Sums& sum) {
+  add_saturated(a.magnitudes, hn::Xor(b.codes(), a.negative), sum);
+}
+
 /// sum += x · weight, both of at most 16 bits; the upper half of the weight is ignored.
 HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
 #if HWY_TARGET <= HWY_AVX3

@@ -25,6 +25,17 @@ void make_signed(int32_t* zeros, uint8_t* codes, size_t depth) {
 
 }  // namespace
 
+int32_t codes_detail::split_row(int8_t* codes, size_t depth) noexcept {
+  uint32_t sum = 0;
+  for (size_t i = 0; i < depth; ++i) {
+    const int32_t negative = codes[i] < 0 ? codes[i] : 0;
+    sum += uint32_t(-negative);
+    codes[depth + i] = int8_t(codes[i] >> 7);
+    codes[i] = int8_t(codes[i] - 2 * negative);
+  }
+  return int32_t(sum);
+}
+
 void pack_code_panels(const Codes& b, size_t stride, size_t k, size_t n0, size_t n1, const Codes& zero, void* packed,
                       CodesSums sums) noexcept {
   const codes_detail::Interleave interleave = codes_detail::interleave();

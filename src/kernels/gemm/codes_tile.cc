@@ -35,6 +35,15 @@ constexpr size_t kPanel = 2 * kSumLanes;                                      //
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
 constexpr size_t kLine = 64;  ///< bytes of the cache
 
+/// The quad of a row at p.
+template <CodesUnit kUnit>
+HWY_INLINE auto load_a(const int8_t* p, [[maybe_unused]] size_t depth) {
+  if constexpr (kUnit == CodesUnit::magnitudes)
+    return SplitA(load_quad(p), load_quad(p + depth));
+  else
+    return QuadA(load_quad(p));
+}
+
 /// sums [kRows][kPanel] = A · B, where `b` points to the codes of a panel. The next panel, which may come from far away,
 /// is requested meanwhile, except by one or two rows, which wait for memory anyway. With few rows, an addition would wait
 /// for the one before it, so the sums of consecutive steps are separate where registers hold them.
@@ -42,9 +51,10 @@ template <size_t kRows, CodesUnit kUnit>
 void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   constexpr size_t kMost = HWY_MAX_BYTES == 64 ? 4 : 2, kSets = kRows <= 2 ? kMost : kRows <= 4 ? kMost / 2 : 1;
   const SumTag d;
+  const size_t stride = kUnit == CodesUnit::magnitudes ? 2 * depth : depth;
   const int8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 4
-  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * depth;
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
   Sums s[kSets][kRows][2];
 #pragma GCC unroll 4
   for (size_t set = 0; set < kSets; ++set) {
@@ -57,7 +67,7 @@ void sum_rows(const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) no
     const QuadB b0(b), b1(b + HWY_MAX_BYTES);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
-      const QuadA x(load_quad(rows[r / 3] + r % 3 * depth + i));
+      const auto x = load_a<kUnit>(rows[r / 3] + r % 3 * stride + i, depth);
       dot<kUnit>(x, b0, to[r][0]);
       dot<kUnit>(x, b1, to[r][1]);
     }
@@ -99,6 +109,9 @@ void saturate_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t
 HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
   if (unit == CodesUnit::saturating) return &saturate_few_rows<CodesUnit::saturating>;
   if (unit == CodesUnit::turned) return &saturate_few_rows<CodesUnit::turned>;
+  if constexpr (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) {
+    if (unit == CodesUnit::magnitudes) return &saturate_few_rows<CodesUnit::magnitudes>;
+  }
   if constexpr (kTwoUnits) {
     if (unit == CodesUnit::pairs) return &sum_few_rows<CodesUnit::pairs>;
   }
@@ -161,7 +174,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
   const size_t few = g.near ? 1 : 4;  // rows that a tile of sixteen does not make faster
   const size_t at_once = saturates ? kSaturatedRows : kRowsAtOnce, most = tiles ? 2 * kTileRows : at_once;
   alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
-  const size_t depth = codes_depth(g.k), bytes = kHeader + depth * kPanel;
+  const size_t depth = codes_depth(g.k), bytes = kHeader + depth * kPanel, a_row = codes_row_bytes(g.k, g.sums);
   const size_t next = ceil_div(part.n1 - part.n0, kPanel) * bytes, blocks = ceil_div(part.m1 - part.m0, most);
   const auto multiply = [&](size_t i, size_t rows, size_t n0) {
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * bytes;
@@ -171,7 +184,7 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
       codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes,
                               g.near ? Ahead() : share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
-      sum_few(rows, g.a + i * depth, depth, codes, sums);
+      sum_few(rows, g.a + i * a_row, depth, codes, sums);
     const int32_t* added = nullptr;
     if (g.excess) added = codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
     finish_rows(g, i, rows, n0, header, {sums, added});
@@ -316,6 +329,7 @@ size_t codes_panel_width() {
 void gemm_codes_block(const GemmCodesArgs& args, size_t m0, size_t m1, size_t n0, size_t n1) noexcept {
   const CodesUnit unit = args.sums == CodesSums::exact        ? codes_unit()
                          : args.sums == CodesSums::saturating ? CodesUnit::saturating
+                         : args.sums == CodesSums::magnitudes ? CodesUnit::magnitudes
                                                               : CodesUnit::turned;
   RETORT_SELECT_CODES(codes_part)(args, {m0, m1, n0, n1}, unit);
 }
@@ -353,17 +367,18 @@ int32_t sum_codes(const int8_t* codes, size_t n) noexcept {
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
                     CodesSums sums) noexcept {
   const auto pack = RETORT_SELECT_CODES(codes_row);
-  const size_t depth = codes_depth(k);
-  for (size_t i = 0; i < m; ++i, to += depth) {
+  const size_t depth = codes_depth(k), bytes = codes_row_bytes(k, sums);
+  for (size_t i = 0; i < m; ++i, to += bytes) {
     rows[i] = {.zero = zero_of_a(a, zero[i])};
     uint32_t sum = uint32_t(pack(a.bytes(i * stride), a.is_signed ? 0 : 0x80, k, to));
-    if (sums >= CodesSums::turned) {  // unsigned: 128 more
+    if (sums == CodesSums::turned || sums == CodesSums::corrected) {  // unsigned: 128 more
       for (size_t j = 0; j < k; ++j) to[j] = int8_t(to[j] ^ 0x80);
       rows[i].zero += 128;
       sum += 128 * uint32_t(k);
     }
     rows[i].sum = int32_t(sum + uint32_t(rows[i].zero) * uint32_t(depth - k));
     std::memset(to + k, rows[i].zero, depth - k);
+    if (sums == CodesSums::magnitudes) rows[i].bias = codes_detail::split_row(to, depth);
   }
 }
 

@@ -31,6 +31,9 @@ void sum_tiles(const int8_t* a, size_t depth, size_t row_tiles, const uint8_t* b
 /// The function behind interleave_codes(); `flip` inverts the sign bit or nothing.
 using Interleave = void (*)(const uint8_t* const (&runs)[4], uint8_t flip, size_t n, uint8_t* to) noexcept;
 Interleave interleave() noexcept;
+/// Replaces the codes of a row of A by their magnitudes and masks (CodesSums::magnitudes); returns the sum of the
+/// magnitudes of negative ones.
+int32_t split_row(int8_t* codes, size_t depth) noexcept;
 /// Sets the sums of a panel whose zero points and codes are complete.
 void sum_panel(void* panel, size_t depth) noexcept;
 

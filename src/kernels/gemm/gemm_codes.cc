@@ -12,8 +12,11 @@ namespace retort::kernels {
 size_t codes_depth(size_t k) {
   return round_up(k, codes_unit() == CodesUnit::tiles ? codes_detail::kTileDepth : size_t(4));
 }
-size_t codes_rows_bytes(size_t m, size_t k) {
-  return checked_mul(checked_add(m, codes_detail::kTileRows - 1, "rows of codes"), codes_depth(k), "codes");
+size_t codes_row_bytes(size_t k, CodesSums sums) {
+  return checked_mul(codes_depth(k), size_t(sums == CodesSums::magnitudes ? 2 : 1), "codes");
+}
+size_t codes_rows_bytes(size_t m, size_t k, CodesSums sums) {
+  return checked_mul(checked_add(m, codes_detail::kTileRows - 1, "rows of codes"), codes_row_bytes(k, sums), "codes");
 }
 size_t codes_panel_bytes(size_t k) { return (codes_depth(k) + 2 * sizeof(int32_t)) * codes_panel_width(); }
 size_t codes_packed_bytes(size_t k, size_t n) {

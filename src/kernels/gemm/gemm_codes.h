@@ -40,8 +40,6 @@ struct CodeRow {
 
 /// Bytes of a row of A: k and padding.
 size_t codes_depth(size_t k);
-/// Bytes of A: `m` rows, and some more bytes that the kernel may read.
-size_t codes_rows_bytes(size_t m, size_t k);
 /// The sums of a product. With saturating ones, elements 2i and 2i + 1 of k are a pair, whose products are added first,
 /// in 16 bits that stop at their limits: what `vpmaddubsw` computes. No other sum saturates. Unsigned codes are
 /// multiplied by signed ones, so that the pairs of a matrix product depend on which of its sides is unsigned.
@@ -50,12 +48,18 @@ enum class CodesSums : uint8_t {
   saturating,  ///< the same forms; pairs saturate
   turned,      ///< A unsigned, B signed; pairs saturate
   corrected,   ///< the same forms; exact: pairs of B that would saturate have an excess, which is added apart
+  magnitudes,  ///< both signed; exact: no pair of magnitudes of A and codes of B saturates
 };
-/// Whether corrected sums are supported and faster than exact ones, at the current instruction level.
+/// Whether corrected sums, and those of magnitudes, are supported and faster than exact ones, at the current instruction
+/// level. Magnitudes take an instruction more for each vector, but no time for an excess.
 bool corrects_code_pairs();
+/// Bytes of a packed row of A: for magnitudes, those of all elements, then bytes of set bits for the negative ones.
+size_t codes_row_bytes(size_t k, CodesSums sums = CodesSums::exact);
+/// Bytes of A: `m` rows, and some more bytes that the kernel may read.
+size_t codes_rows_bytes(size_t m, size_t k, CodesSums sums = CodesSums::exact);
 
 /// Packs rows [m, k] of codes, `stride` bytes apart, in the form of A; `zero` gives a zero point per row.
-/// The rows may be packed where they are, codes_depth(k) bytes apart.
+/// The rows may be packed where they are, codes_row_bytes(k, sums) bytes apart.
 void pack_code_rows(const Codes& a, size_t stride, size_t m, size_t k, const Codes& zero, int8_t* to, CodeRow* rows,
                     CodesSums sums = CodesSums::exact) noexcept;
 
@@ -158,6 +162,7 @@ enum class CodesUnit : uint8_t {
   tiles,       ///< AMX
   saturating,  ///< for CodesSums::saturating
   turned,      ///< for CodesSums::turned
+  magnitudes,  ///< for CodesSums::magnitudes
 };
 /// One of the first three: saturating sums are the same ones at every level.
 CodesUnit codes_unit();

@@ -74,13 +74,13 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, CodesSu
   c.column_scale = o.column_scale.data();
   if (c.is_float) c.column_bias = o.column_bias.data();
   std::vector<CodeRow> rows(s.m);
-  testing::Lines a(codes_rows_bytes(s.m, s.k)), b(codes_packed_bytes(s.k, s.n));
+  testing::Lines a(codes_rows_bytes(s.m, s.k, sums)), b(codes_packed_bytes(s.k, s.n));
   auto* to = reinterpret_cast<int8_t*>(a.data());
   const Codes a_zero = o.zero(o.a_zero, o.a_signed), b_zero = o.zero(o.b_zero, o.b_signed);
   pack_code_rows(o.a_codes(), s.k, s.m, s.k, a_zero, to, rows.data(), sums);
   pack_code_panels(o.b_codes(), s.n, s.k, 0, s.n, b_zero, b.data(), sums);
   for (size_t i = 0; i < s.m; ++i) {
-    rows[i].bias = o.bias[i];
+    rows[i].bias = int32_t(uint32_t(o.bias[i]) + uint32_t(plain ? 0 : rows[i].bias));
     rows[i].scale = o.row_scale[i];
     rows[i].offset = float(i % 5) * 0.3f;
   }
@@ -124,10 +124,11 @@ void expect_equal(const Operands& o) {
                                 : kind == 2 ? -7
                                             : 0,
                         .residual = kind == 4 ? o.residual.data() : nullptr};
-    for (const CodesSums sums : {CodesSums::exact, CodesSums::saturating, CodesSums::turned, CodesSums::corrected}) {
+    for (const CodesSums sums :
+         {CodesSums::exact, CodesSums::saturating, CodesSums::turned, CodesSums::corrected, CodesSums::magnitudes}) {
       const std::vector<char> want = multiply(o, c, true, sums);
       for_each_unit([&] {
-        if (sums == CodesSums::corrected && !corrects_code_pairs()) return;
+        if (sums >= CodesSums::corrected && !corrects_code_pairs()) return;
         EXPECT_EQ(want, multiply(o, c, false, sums))
             << cat("{}x{}x{} signed {} {} zeros {} result {} sums {} {} unit {}", o.s.m, o.s.n, o.s.k, o.a_signed,
                    o.b_signed, int(o.zeros), kind, int(sums), isa_name(current_isa()), int(codes_unit()));

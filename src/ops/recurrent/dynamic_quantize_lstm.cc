@@ -14,7 +14,8 @@ struct LstmCodes {
   DType type;
   size_t k, n, columns;  ///< rows; columns; number of scales (one per column, or 1)
   size_t parts;          ///< of the columns, packed one after the other
-  size_t excess = 0;     ///< bytes of the excess of each part, if sums are corrected
+  kernels::CodesSums sums = kernels::CodesSums::exact;
+  size_t excess = 0;  ///< bytes of the excess of each part, if sums are corrected
   float scale(size_t d, size_t j) const { return static_cast<const float*>(scales)[columns == 1 ? d : d * n + j]; }
   int32_t zero(size_t d, size_t j) const { return integer_code(zeros, type, columns == 1 ? d : d * n + j); }
   bool same_zero(size_t d) const {
@@ -32,12 +33,17 @@ struct LstmCodes {
     }
   }
 
-  /// Chooses corrected sums where they are faster: for constant weights, whose excess is counted once.
-  void correct(size_t directions) {
+  /// Chooses the sums that are fastest for constant weights, whose excess is counted once. That of few rows, h of a step,
+  /// takes longer than the masks of magnitudes if it is more than a twentieth of the weights.
+  void choose_sums(size_t directions, bool few_rows) {
     if (!kernels::corrects_code_pairs()) return;
+    sums = kernels::CodesSums::corrected;
     for (size_t part = 0; part < directions * parts; ++part)
       excess = std::max(excess, kernels::code_excess_bytes(part_codes(part / parts, part % parts), n, k, n / parts));
     excess = round_up(excess, 64);
+    if (!few_rows || excess <= k * (n / parts) / 20) return;
+    sums = kernels::CodesSums::magnitudes;
+    excess = 0;
   }
 
   /// Bytes of one packed matrix: its panels and its scales.
@@ -56,6 +62,7 @@ struct LstmCodes {
             .same_zero = same_zero(d),
             .parts = parts,
             .part_bytes = part_bytes(),
+            .sums = sums,
             .excess_at = excess > 0 ? panels_bytes() : 0};
   }
 
@@ -69,7 +76,6 @@ struct LstmCodes {
     const size_t wide = n / parts, first = part * wide;
     const bool is_signed = type == DType::i8;
     const kernels::Codes all = part_codes(d, part);
-    const kernels::CodesSums sums = excess > 0 ? kernels::CodesSums::corrected : kernels::CodesSums::exact;
     const size_t zero_at = columns == 1 ? d : d * n + first;
     const kernels::Codes own_zeros{static_cast<const uint8_t*>(zeros) + zero_at, is_signed, columns};
     const auto some = [&](size_t begin, size_t end) {
@@ -146,8 +152,8 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     };
     auto w = matrix(kW, kWScale), r = matrix(kR, kRScale);
     if (!w || !r) return nullptr;
-    w->correct(directions());
-    r->correct(directions());
+    w->choose_sums(directions(), false);
+    r->choose_sums(directions(), true);
     auto packed = std::make_unique<PackedCells>();
     packed->owner = c.packed(PackedCells::bytes(directions(), *w, *r),
                              [&](void* to) { PackedCells::pack(directions(), *w, *r, to, c.parallel()); });
@@ -212,8 +218,11 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
       const size_t rows = checked_mul(s.steps, s.batch, "steps of all batches");
       const auto* state = c.state<PackedCells>();
       const bool corrected = state && state->matrices[0][0].excess_at > 0;
-      for (size_t d = 0; d < s.directions; ++d)
-        left[d] = {std::max(rows, s.batch), std::max(s.input, s.hidden), corrected, parts};
+      const size_t most = std::max(rows, s.batch), depth = std::max(s.input, s.hidden);
+      const auto of_h = state ? state->matrices[0][1].sums : kernels::CodesSums::exact;
+      const size_t bytes =
+          std::max(kernels::codes_rows_bytes(most, depth), kernels::codes_rows_bytes(s.batch, depth, of_h));
+      for (size_t d = 0; d < s.directions; ++d) left[d] = {most, depth, bytes, corrected, parts};
       if (state) return;
       packed = parts.take<char>(PackedCells::bytes(s.directions, codes(c, kW, kWScale), codes(c, kR, kRScale)));
     }

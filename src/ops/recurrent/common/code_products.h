@@ -16,15 +16,15 @@ struct CodeMatrix {
   bool same_zero = false;         ///< of the columns
   size_t parts = 1;
   size_t part_bytes = 0;
-  size_t excess_at = 0;  ///< of corrected sums: where the excess of a part begins; 0: sums are exact without it
-  kernels::CodesSums sums() const { return excess_at > 0 ? kernels::CodesSums::corrected : kernels::CodesSums::exact; }
+  kernels::CodesSums sums = kernels::CodesSums::exact;
+  size_t excess_at = 0;  ///< of corrected sums: where the excess of a part begins
   struct Left {
     int8_t* codes = nullptr;
     kernels::CodeRow* rows = nullptr;
     uint8_t* transposed = nullptr;  ///< for corrected sums
     Left() = default;
-    Left(size_t m, size_t k, bool corrected, ScratchParts& parts)
-        : codes(parts.take<int8_t>(kernels::codes_rows_bytes(m, k))),
+    Left(size_t m, size_t k, size_t bytes, bool corrected, ScratchParts& parts)
+        : codes(parts.take<int8_t>(bytes)),
           rows(parts.take<kernels::CodeRow>(m)),
           transposed(parts.take<uint8_t>(corrected ? kernels::codes_transposed_bytes(m, k) : 0)) {}
   } left;
@@ -116,7 +116,7 @@ struct CodesMath {
             .packed_b = panels,
             .same_zero = w.same_zero,
             .near = w.parts > 1 && w.parts * w.part_bytes <= kNearBytes,
-            .sums = w.sums(),
+            .sums = w.sums,
             .excess = w.excess_at > 0 ? panels + w.excess_at : nullptr,
             .transposed = w.left.transposed,
             .c = {.data = p.c + at,
@@ -133,14 +133,14 @@ struct CodesMath {
     const DynamicCodes codes = p.steps.lengths ? running_codes(p) : dynamic_codes(p.a, p.m * p.b.k, parallel);
     const int32_t zero = codes.zero - 128;  // of signed codes
     const auto signed_zero = int8_t(zero);
-    const size_t k = p.b.k, depth = kernels::codes_depth(k);
-    const kernels::CodesSums sums = p.b.codes->sums();
+    const kernels::CodesSums sums = p.b.codes->sums;
+    const size_t k = p.b.k, row = kernels::codes_row_bytes(k, sums);
     const auto rows = [&](size_t begin, size_t end) {
-      int8_t* const to = left.codes + begin * depth;
+      int8_t* const to = left.codes + begin * row;
       for (size_t r = begin; r < end; ++r) {
-        kernels::quantize(kernels::QuantizeRun<int8_t>{p.a + r * k, &codes.scale, &zero, 0, left.codes + r * depth, k});
+        kernels::quantize(kernels::QuantizeRun<int8_t>{p.a + r * k, &codes.scale, &zero, 0, left.codes + r * row, k});
       }
-      kernels::pack_code_rows({to, true}, depth, end - begin, k, {&signed_zero, true, 1}, to, left.rows + begin, sums);
+      kernels::pack_code_rows({to, true}, row, end - begin, k, {&signed_zero, true, 1}, to, left.rows + begin, sums);
       for (size_t r = begin; r < end; ++r) left.rows[r].scale = codes.scale;
     };
     kernels::for_chunks(parallel, p.m, rows, std::max<size_t>(1, kernels::kChunk / std::max<size_t>(1, k)));
