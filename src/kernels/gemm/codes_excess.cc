@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <utility>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/codes_store-inl.h"
@@ -164,11 +165,14 @@ void codes_excess(const ExcessChain* chains, size_t count, const int32_t* bias, 
   for (size_t block = 0; block < blocks * kVectors; ++block, sums += kRowsOfVector * kPanel) {
     const uint8_t* x = transposed + block / kVectors * k * kExcessRows + block % kVectors * kRowsOfVector;
     Sums columns[kPanel][4];
+    const ExcessChain *chain = chains, *const end = chains + count;
     for (size_t c = 0; c < kPanel; ++c) {
+      const Sums first = hn::Set(SumTag(), bias[c]);
+      Sums of[4] = {first, first, first, first};
+      for (; chain < end && chain->column == c; ++chain) add_chain(*chain, x, of);
 #pragma GCC unroll 4
-      for (size_t v = 0; v < 4; ++v) columns[c][v] = hn::Set(SumTag(), bias[c]);
+      for (size_t v = 0; v < 4; ++v) columns[c][v] = of[v];
     }
-    for (size_t i = 0; i < count; ++i) add_chain(chains[i], x, columns[chains[i].column]);
     for (size_t c = 0; c < kPanel; c += 4) {
 #pragma GCC unroll 4
       for (size_t v = 0; v < 4; ++v) {
@@ -269,6 +273,23 @@ void each_excess(int8_t* codes, size_t k, size_t columns, F&& f) {
   }
 }
 
+/// Moves each chain to one of the places of its column, in place.
+void sort_by_column(ExcessChain* chains, const ExcessChain* end) {
+  uint32_t next[kMostColumns + 1] = {}, ends[kMostColumns];
+  for (const ExcessChain* chain = chains; chain < end; ++chain) ++next[chain->column + 1];
+  for (size_t c = 0; c < kMostColumns; ++c) ends[c] = next[c + 1] += next[c];
+  for (size_t c = 0; c < kMostColumns; ++c) {
+    while (next[c] < ends[c]) {
+      ExcessChain& chain = chains[next[c]];
+      const size_t column = chain.column;
+      if (column == c)
+        ++next[c];
+      else
+        std::swap(chain, chains[next[column]++]);
+    }
+  }
+}
+
 }  // namespace
 
 size_t code_excess_bytes(const Codes& b, size_t stride, size_t k, size_t n) {
@@ -305,6 +326,7 @@ void split_code_excess(size_t k, size_t n, void* packed, void* excess) noexcept 
       slots[c].put(end, c, at_k, weight);
       code = int8_t(code - weight);
     });
+    sort_by_column(chains + first[panel], end);
     first[panel + 1] = uint32_t(end - chains);
   }
 }

@@ -67,7 +67,8 @@ class ExcessSlots {
   ExcessChain* last_ = nullptr;
 };
 
-/// Packed excess of several panels: the first chain of each panel and the end of the last one, then all chains.
+/// Packed excess of several panels: the first chain of each panel and the end of the last one, then all chains. Those of
+/// a panel are ordered by their columns, so that the sums of a column stay in registers.
 class Excess {
  public:
   Excess() = default;
