@@ -15,6 +15,11 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
+
+/// Applies the activation to channels [c0, c1) of a run of pixels (finish.cc: the loops of ten activations in each file
+/// that stores results, or even in each place, would be too much code).
+void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) noexcept;
+
 namespace {
 
 /// A tile of output pixels, of which the first `rows` x `columns` exist, and up to a vector of their channels.
@@ -24,24 +29,6 @@ struct OutputTile {
   size_t rows, columns;
   size_t channel, channels;  ///< the first channel, and their number
 };
-
-// Applies the activation to channels [c0, c1) of a run of pixels. Not inlined: the loops of ten activations in each
-// place that stores a result would be too much code.
-HWY_NOINLINE void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) {
-  const FloatTag d;
-  const size_t stride = args.shape.out_pixel_stride;
-  float* run = args.output + pixel * stride + c0;
-  float* const end = run + pixels * stride;
-  size_t n = c1 - c0;
-  if (n == stride) n *= pixels;  // without gaps, so it is one run
-  VisitActivation(args.epilogue.activation, [&](auto op) HWY_ATTR {
-    for (; run < end; run += std::max(n, stride)) {
-      size_t i = 0;
-      for (; i + kLanes <= n; i += kLanes) hn::StoreU(op(d, hn::LoadU(d, run + i)), d, run + i);
-      if (i < n) store_first(op(d, load_first(run + i, n - i)), run + i, n - i);
-    }
-  });
-}
 
 /// The epilogue of a convolution, prepared for vectors; copied into the loops so that its members stay in registers.
 /// Bias, residual and bounds are applied in registers; other activations are applied to stored results, by `activate`.
