@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
+#include "kernels/conv/groups.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm_bf16.h"
 
@@ -160,7 +161,7 @@ ConvShape lay_down(ConvShape s) {
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
-  if (s.groups > 1) return ConvAlgorithm::grouped;
+  if (s.groups > 1) return suits_groups(s) ? ConvAlgorithm::groups : ConvAlgorithm::grouped;
   if (suits_lines(s)) return ConvAlgorithm::lines;
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
@@ -196,15 +197,15 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
 }
 
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
-  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",      "strips",
-                                           "lines",     "winograd4", "winograd2", "winograd_line",
-                                           "depthwise", "grouped",   "bf16_rows"};
+  static constexpr const char* kNames[] = {"pointwise", "strassen",      "rows",      "strips",  "lines",  "winograd4",
+                                           "winograd2", "winograd_line", "depthwise", "grouped", "groups", "bf16_rows"};
   static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
+  if (algorithm == ConvAlgorithm::groups) return groups_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
@@ -213,6 +214,7 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
                const Parallel& run) noexcept {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::groups) return groups_pack(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
   pack_rows(s, weights, packed, run);
@@ -226,6 +228,8 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
   switch (algorithm) {
     case ConvAlgorithm::depthwise:
       return 0;
+    case ConvAlgorithm::groups:
+      return plan_groups(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::strassen:
       return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
     case ConvAlgorithm::winograd4:
@@ -258,6 +262,8 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
+    case ConvAlgorithm::groups:
+      return conv_groups(args, scratch, par);
     case ConvAlgorithm::lines:
       return conv_lines(args, scratch, par);
     case ConvAlgorithm::strips:
