@@ -213,7 +213,8 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
 
 void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights, float* packed,
                const Parallel& run) noexcept {
-  if (algorithm == ConvAlgorithm::depthwise) return depthwise_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::depthwise)
+    return depthwise_pack(s, {weights, s.kernel_h * s.kernel_w, 0, s.kernel_w, 1}, packed);
   if (algorithm == ConvAlgorithm::groups) return groups_pack(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);

@@ -117,8 +117,14 @@ struct DepthwisePlan {
 };
 DepthwisePlan plan_depthwise(const ConvShape& shape);
 
+/// Where the taps of a depthwise convolution are: floats from one filter, row or tap to the next; modulo 2^64, since
+/// those of a transposed convolution run backwards.
+struct DepthwiseWeights {
+  const float* data;
+  size_t filter, first, row, tap;
+};
 size_t depthwise_packed_bytes(const ConvShape& shape);
-void depthwise_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+void depthwise_pack(const ConvShape& shape, const DepthwiseWeights& weights, float* packed) noexcept;
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 /// bf16_rows of the first convolution of a network, whose image has few channels (bf16_lines.cc).

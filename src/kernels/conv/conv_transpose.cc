@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "kernels/conv/conv_plan.h"
 
 namespace retort::kernels {
 namespace {
@@ -79,7 +80,8 @@ ConvShape of_one_line(ConvShape row) {
 
 // The weights of every phase are packed for the plain order of sums.
 ConvAlgorithm algorithm_of(const ConvShape& row) {
-  return row.groups == 1 ? choose_conv(row, true) : ConvAlgorithm::grouped;
+  const ConvAlgorithm chosen = choose_conv(row, true);
+  return row.groups == 1 || chosen == ConvAlgorithm::depthwise ? chosen : ConvAlgorithm::grouped;
 }
 
 // Computes row y of one phase of one image.
@@ -109,6 +111,12 @@ void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weigh
   const size_t width = gemm_panel_width();
   const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups;
   const size_t filter = s.kernel_h * s.kernel_w;
+  const ConvShape row = phase_shape(s, p, 0);
+  if (algorithm_of(row) == ConvAlgorithm::depthwise) {
+    const size_t first = p.y.last_tap * s.kernel_w + p.x.last_tap;
+    const size_t down = size_t(0) - p.y.tap_step * s.kernel_w, across = size_t(0) - p.x.tap_step;
+    return conv_detail::depthwise_pack(row, {weights, filter, first, down, across}, packed);
+  }
   for (size_t panel = 0; panel < s.groups * ceil_div(group_out, width) && !run.cancelled(); ++panel) {
     const size_t group = panel / ceil_div(group_out, width), n = panel % ceil_div(group_out, width) * width;
     const float* from = weights + (group * group_in * group_out + n) * filter;

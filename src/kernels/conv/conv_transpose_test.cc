@@ -120,6 +120,23 @@ TEST(ConvTranspose, Groups) {
   check_transpose(with_out_size(s));
 }
 
+// Each channel has its own filter; kernels smaller than the stride leave phases without taps.
+TEST(ConvTranspose, Depthwise) {
+  for (const size_t channels : {2, 16, 19, 40}) {
+    for (const size_t kernel : {1, 2, 3, 4, 6}) {
+      for (const size_t stride : {1, 2, 3}) {
+        for (const size_t dilation : {1, 2}) {
+          ConvTransposeShape s{.batch = 2, .in_h = 5, .in_w = 11, .in_c = channels, .out_c = channels};
+          s.kernel_h = kernel, s.kernel_w = kernel + 1, s.stride_h = stride, s.stride_w = stride;
+          s.dilation_h = dilation, s.dilation_w = dilation, s.groups = channels;
+          s.pad_top = kernel > 2 ? 1 : 0, s.pad_left = 1;
+          check_transpose(with_out_size(s));
+        }
+      }
+    }
+  }
+}
+
 TEST(ConvTranspose, EmptyBatch) {
   ConvTransposeShape s{.batch = 0, .in_h = 5, .in_w = 4, .in_c = 6, .out_c = 9, .kernel_h = 3, .kernel_w = 3};
   check_transpose(with_out_size(s));

@@ -238,25 +238,33 @@ HWY_INLINE void convolve_strided(size_t stride, const Run& run, const Finish& fi
                 : convolve_run<kKernel, 1, kMostRows>(run, finish, c0, c1);
 }
 
-// For any kernel width, stride and dilation: one tap of one pixel at a time. x is the input column of the first tap of
-// the first pixel.
+// For any kernel width, stride and dilation: one tap at a time. x is the input column of the first tap of the first
+// pixel.
 void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Finish& finish, size_t c0, size_t c1) {
   const FloatTag d;
+  const ptrdiff_t step = ptrdiff_t(s.stride_w) * run.step, tap = ptrdiff_t(s.dilation_w) * run.step;
+  const ptrdiff_t last = ptrdiff_t((kPixels - 1) * s.stride_w);
   for (size_t c = c0; c < c1; c += kLanes) {
     const size_t n = std::min(kLanes, c1 - c);
     Float sums[kPixels];
 #pragma GCC unroll 32
     for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::Zero(d);
     const float* weights = run.weights + c * run.vector_weights + run.inside.first * s.kernel_w * kLanes;
-    for (size_t tap = 0; tap < run.inside.count() * s.kernel_w; ++tap) {
-      const ptrdiff_t across = ptrdiff_t(tap % s.kernel_w * s.dilation_w);
-      const float* in = run.input + ptrdiff_t(tap / s.kernel_w) * run.line + across * run.step + ptrdiff_t(c);
-      const Float w = hn::LoadU(d, weights + tap * kLanes);
+    for (size_t i = 0; i < run.inside.count(); ++i) {
+      const float* in = run.input + ptrdiff_t(i) * run.line + ptrdiff_t(c);
+      ptrdiff_t column = x;  // of the tap of the first pixel
+      for (size_t j = 0; j < s.kernel_w; ++j, in += tap, column += ptrdiff_t(s.dilation_w), weights += kLanes) {
+        const Float w = hn::LoadU(d, weights);
+        if (column >= 0 && size_t(column + last) < s.in_w && n == kLanes) {
 #pragma GCC unroll 32
-      for (size_t q = 0; q < kPixels; ++q) {
-        const ptrdiff_t column = ptrdiff_t(q * s.stride_w);
-        if (size_t(x + across + column) >= s.in_w) continue;
-        sums[q] = hn::MulAdd(w, load_first(in + column * run.step, n), sums[q]);
+          for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::MulAdd(w, hn::LoadU(d, in + ptrdiff_t(q) * step), sums[q]);
+          continue;
+        }
+#pragma GCC unroll 32
+        for (size_t q = 0; q < kPixels; ++q) {
+          if (size_t(column + ptrdiff_t(q * s.stride_w)) >= s.in_w) continue;
+          sums[q] = hn::MulAdd(w, load_first(in + ptrdiff_t(q) * step, n), sums[q]);
+        }
       }
     }
     finish.store_rarely<1, kPixels>(sums, {run.pixel, 0, 1, run.columns, c, n});
@@ -324,12 +332,16 @@ void depthwise_part(const ConvArgs& args, const conv_detail::DepthwisePart& part
 }
 
 // Packs weights as [channel vector][tap][lane]; the lanes after the last channel are zero.
-void depthwise_pack_lanes(const ConvShape& s, const float* weights, float* packed) noexcept {
+void depthwise_pack_lanes(const ConvShape& s, const conv_detail::DepthwiseWeights& weights, float* packed) noexcept {
   const size_t taps = s.kernel_h * s.kernel_w;
   std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
   for (size_t c = 0; c < s.out_c; ++c) {
     float* lane = packed + c / kLanes * kLanes * taps + c % kLanes;
-    for (size_t t = 0; t < taps; ++t) lane[t * kLanes] = load_unaligned(weights, c * taps + t);
+    for (size_t t = 0; t < taps; ++t) {
+      const size_t at =
+          c * weights.filter + weights.first + t / s.kernel_w * weights.row + t % s.kernel_w * weights.tap;
+      lane[t * kLanes] = load_unaligned(weights.data, at);
+    }
   }
 }
 
@@ -343,7 +355,7 @@ size_t depthwise_packed_bytes(const ConvShape& s) {
   return round_up(s.out_c, kMaxLanes) * s.kernel_h * s.kernel_w * sizeof(float);
 }
 
-void depthwise_pack(const ConvShape& s, const float* weights, float* packed) noexcept {
+void depthwise_pack(const ConvShape& s, const DepthwiseWeights& weights, float* packed) noexcept {
   RETORT_SELECT(depthwise_pack_lanes)(s, weights, packed);
 }
 

@@ -74,6 +74,23 @@ TEST(Depthwise, ShapesOfKernels) {
   }
 }
 
+// Long lines with long kernels, as in models of speech; NaN reaches no output of another channel.
+TEST(Depthwise, LongKernels) {
+  for (const size_t channels : {5, 16, 40}) {
+    for (const size_t kernel : {4, 15, 31}) {
+      for (const size_t stride : {1, 2, 3}) {
+        for (const size_t dilation : {1, 2}) {
+          ConvCase c = depthwise_case(channels, 1, 61, 1, kernel);
+          c.pad_left = kernel / 2 * dilation, c.pad_right = kernel, c.stride_w = stride, c.dilation_w = dilation;
+          check_conv(c);
+          c.poison = std::numeric_limits<float>::quiet_NaN();
+          check_conv(c);
+        }
+      }
+    }
+  }
+}
+
 // Gaps between pixels are neither added nor written; the residual may be the output itself.
 TEST(Depthwise, GapsAndResiduals) {
   for (const size_t channels : {7, 16, 40, 51}) {
