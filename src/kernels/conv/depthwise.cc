@@ -238,36 +238,39 @@ HWY_INLINE void convolve_strided(size_t stride, const Run& run, const Finish& fi
                 : convolve_run<kKernel, 1, kMostRows>(run, finish, c0, c1);
 }
 
-// For any kernel width, stride and dilation: one tap at a time. x is the input column of the first tap of the first
-// pixel.
+// For any kernel width, stride and dilation: where all inputs exist, several taps at a time if they touch; elsewhere one.
+// x is the input column of the first tap of the first pixel.
 void convolve_run_any(const ConvShape& s, const Run& run, ptrdiff_t x, const Finish& finish, size_t c0, size_t c1) {
+  constexpr size_t kTaps = 4;
   const FloatTag d;
   const ptrdiff_t step = ptrdiff_t(s.stride_w) * run.step, tap = ptrdiff_t(s.dilation_w) * run.step;
-  const ptrdiff_t last = ptrdiff_t((kPixels - 1) * s.stride_w);
+  const bool touch = s.stride_w * s.dilation_w == 1;
   for (size_t c = c0; c < c1; c += kLanes) {
     const size_t n = std::min(kLanes, c1 - c);
-    Float sums[kPixels];
+    Tile<kTaps, 1, 1> tile;
 #pragma GCC unroll 32
-    for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::Zero(d);
+    for (Float& sum : tile.sums) sum = hn::Zero(d);
     const float* weights = run.weights + c * run.vector_weights + run.inside.first * s.kernel_w * kLanes;
     for (size_t i = 0; i < run.inside.count(); ++i) {
       const float* in = run.input + ptrdiff_t(i) * run.line + ptrdiff_t(c);
       ptrdiff_t column = x;  // of the tap of the first pixel
-      for (size_t j = 0; j < s.kernel_w; ++j, in += tap, column += ptrdiff_t(s.dilation_w), weights += kLanes) {
-        const Float w = hn::LoadU(d, weights);
-        if (column >= 0 && size_t(column + last) < s.in_w && n == kLanes) {
-#pragma GCC unroll 32
-          for (size_t q = 0; q < kPixels; ++q) sums[q] = hn::MulAdd(w, hn::LoadU(d, in + ptrdiff_t(q) * step), sums[q]);
+      size_t j = 0;
+      while (j < s.kernel_w) {
+        if (touch && n == kLanes && j + kTaps <= s.kernel_w && column >= 0 && size_t(column) + tile.kInputs <= s.in_w) {
+          tile.template add_row<0, 1>(in, run.step, weights, InnerColumns());
+          in += ptrdiff_t(kTaps) * tap, column += ptrdiff_t(kTaps), weights += kTaps * kLanes, j += kTaps;
           continue;
         }
+        const Float w = hn::LoadU(d, weights);
 #pragma GCC unroll 32
         for (size_t q = 0; q < kPixels; ++q) {
           if (size_t(column + ptrdiff_t(q * s.stride_w)) >= s.in_w) continue;
-          sums[q] = hn::MulAdd(w, load_first(in + ptrdiff_t(q) * step, n), sums[q]);
+          tile.sums[q] = hn::MulAdd(w, load_first(in + ptrdiff_t(q) * step, n), tile.sums[q]);
         }
+        in += tap, column += ptrdiff_t(s.dilation_w), weights += kLanes, ++j;
       }
     }
-    finish.store_rarely<1, kPixels>(sums, {run.pixel, 0, 1, run.columns, c, n});
+    finish.store_rarely<1, kPixels>(tile.sums, {run.pixel, 0, 1, run.columns, c, n});
   }
 }
 
