@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "kernels/dispatch.h"
 #include "kernels/reduce/walk.h"
 #include "kernels/simd_math.h"
@@ -80,54 +81,91 @@ double run(const float* p, size_t n, float shift) {
   return total;
 }
 
-/// Folds kVectors vectors of columns, starting with column `at`; with kVectors = 1, `width` may be less than Lanes.
-/// There are two levels: 256 rows are folded before they are added to the result, so that long sums stay accurate.
-template <Fold kFold, size_t kVectors>
-HWY_INLINE void columns(const FoldColumns& c, size_t at, size_t width) {
-  constexpr size_t kLevel = 64;
+// Vectors of columns that are folded together: enough for four cache lines of each row.
+constexpr size_t kVectors = std::max<size_t>(8, 256 / HWY_MAX_BYTES);
+constexpr size_t kLevel = 64;  // rows that are folded before they are added to the result: long sums stay accurate
+
+/// `rows` rows of some columns.
+struct Rows {
+  const float* p;
+  size_t rows, stride;
+  const float* shift;
+};
+
+/// Folds kCount vectors of each row into a, starting with vector `at`; the last vector has n lanes.
+template <Fold kFold, size_t kCount>
+HWY_INLINE void fold_rows(const Rows& r, size_t at, size_t n, V* a) {
   const D d;
   const size_t lanes = hn::Lanes(d);
+  V sums[kCount];  // not in memory, where each row would wait for the one before to be stored
+#pragma GCC unroll 8
+  for (size_t v = 0; v < kCount; ++v) sums[v] = a[at + v];
+  const float* p = r.p + at * lanes;
+  for (size_t k = 0; k < r.rows; ++k, p += r.stride) {
+#pragma GCC unroll 8
+    for (size_t v = 0; v < kCount; ++v) {
+      const V x = kCount > 1 || n == lanes ? hn::LoadU(d, p + v * lanes) : LoadFirst(d, p, n);
+      sums[v] = step<kFold>(sums[v], x, hn::LoadU(d, r.shift + (at + v) * lanes));
+    }
+  }
+#pragma GCC unroll 8
+  for (size_t v = 0; v < kCount; ++v) a[at + v] = sums[v];
+}
+
+/// Folds `width` columns, at most kVectors vectors, into a.
+template <Fold kFold>
+void fold_block(const Rows& r, size_t width, V* a) {
+  const size_t lanes = hn::Lanes(D());
+  size_t v = 0;
+  if constexpr (kFold != Fold::sum_exp) {  // whose own work is long enough
+    for (; (v + 8) * lanes <= width; v += 8) fold_rows<kFold, 8>(r, v, lanes, a);
+    for (; (v + 4) * lanes <= width; v += 4) fold_rows<kFold, 4>(r, v, lanes, a);
+  }
+  for (; v * lanes < width; ++v) fold_rows<kFold, 1>(r, v, std::min(lanes, width - v * lanes), a);
+}
+
+/// Folds `width` columns, at most kVectors vectors, starting with column `at`.
+template <Fold kFold>
+HWY_INLINE void columns(const FoldColumns& c, size_t at, size_t width) {
+  const D d;
+  const size_t lanes = hn::Lanes(d), vectors = ceil_div(width, lanes);
   const InnerRun run = inner_run(*c.plan);
   const V start = hn::Set(d, float(fold_start(kFold)));
-  V shift[kVectors], a[kVectors], result[kVectors];
-  for (size_t v = 0; v < kVectors; ++v) {
-    shift[v] = hn::LoadU(d, c.shift + at + v * lanes);
-    a[v] = result[v] = start;
-  }
+  V a[kVectors], result[kVectors];
+#pragma GCC unroll 1
+  for (size_t v = 0; v < vectors; ++v) a[v] = start;
   size_t pending = 0;
+  bool first = true;  // nothing is in the result
   for_reduced(*c.plan, c.first + at, [&](size_t offset) HWY_ATTR {
-    const float* p = c.x + offset;
-    for (size_t k = 0; k < run.extent; ++k, p += run.stride) {
-      if (pending++ == kLevel) {
-        for (size_t v = 0; v < kVectors; ++v) {
-          result[v] = merge<kFold>(result[v], a[v]);
-          a[v] = start;
-        }
-        pending = 1;
+    for (size_t k = 0; k < run.extent;) {
+      if (pending == kLevel) {
+#pragma GCC unroll 1
+        for (size_t v = 0; v < vectors; ++v) result[v] = first ? a[v] : merge<kFold>(result[v], a[v]), a[v] = start;
+        pending = 0;
+        first = false;
       }
-      if (kVectors == 1 && width < lanes) {
-        a[0] = step<kFold>(a[0], LoadFirst(d, p, width), shift[0]);
-      } else {
-        for (size_t v = 0; v < kVectors; ++v) a[v] = step<kFold>(a[v], hn::LoadU(d, p + v * lanes), shift[v]);
-      }
+      const size_t rows = std::min(kLevel - pending, run.extent - k);
+      fold_block<kFold>({c.x + offset + k * run.stride, rows, run.stride, c.shift + at}, width, a);
+      pending += rows;
+      k += rows;
     }
   });
-  for (size_t v = 0; v < kVectors; ++v) {
-    const V y = merge<kFold>(result[v], a[v]);
-    if (kVectors == 1 && width < lanes) {
-      StoreFirst(d, y, c.y + at, width);
+#pragma GCC unroll 1
+  for (size_t v = 0; v < vectors; ++v) {
+    const V y = first ? a[v] : merge<kFold>(result[v], a[v]);
+    float* const to = c.y + at + v * lanes;
+    if (width - v * lanes < lanes) {
+      StoreFirst(d, y, to, width - v * lanes);
     } else {
-      hn::StoreU(y, d, c.y + at + v * lanes);
+      hn::StoreU(y, d, to);
     }
   }
 }
 
 template <Fold kFold>
 void tile(const FoldColumns& c) {
-  const size_t lanes = hn::Lanes(D());
-  size_t at = 0;
-  for (; at + 4 * lanes <= c.width; at += 4 * lanes) columns<kFold, 4>(c, at, 4 * lanes);
-  for (; at < c.width; at += lanes) columns<kFold, 1>(c, at, std::min(lanes, c.width - at));
+  const size_t step = kVectors * hn::Lanes(D());
+  for (size_t at = 0; at < c.width; at += step) columns<kFold>(c, at, std::min(step, c.width - at));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ inline double fold_merge(Fold fold, double a, double b) {
 }
 
 /// Number of columns reduced together: a multiple of every vector length, and whole cache lines.
-inline constexpr size_t kFoldColumns = 64;
+inline constexpr size_t kFoldColumns = 128;
 
 /// Folds n contiguous floats.
 using FoldRun = double (*)(Fold fold, const float* x, size_t n, float shift);
