@@ -70,7 +70,7 @@ enum Traits : uint32_t {
   kReduces = 2048,      ///< input 1 names the axes of input 0 that it reduces
   kConverts = 4096,     ///< its element types are part of its meaning: another type must not replace them
   kCountsOutputs =
-      8192,  ///< which optional outputs a node has decides what it accepts or computes, so unused ones stay
+      8192,             ///< which optional outputs a node has decides what it accepts or computes, so unused ones stay
   kAnyAddress = 16384,  ///< input 0 may have any address: the kernel copies its bytes
 };
 

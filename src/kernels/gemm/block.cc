@@ -84,10 +84,17 @@ size_t most_rows(const PanelTask& task) {
 
 /// Whether a panel comes from memory faster if nothing prefetches it: with a load per line, and so few instructions for
 /// it that the processor has many lines under way: on Zen 4, 31 and 33 GB/s of floats for a row, 21 and 30 for 4, 17 and
-/// 25 for 8, and of 16 bits 23 and 31 for a row; two rows of those read 28 and 23. Others use prefetch_panel().
+/// 25 for 8, and of 16 bits 23 and 31 for a row; two rows of float16 read 28 and 23. Others use prefetch_panel().
 bool processor_reads_ahead(PackedType stored, size_t rows) {
   if (kLanes < 16 || (bytes_of(stored) < sizeof(float) && rows > 1)) return false;
   return gemm_detail::reads_ahead();
+}
+
+/// Goes on to the rows after the first `rows`.
+void step_down(TileArgs& t, size_t rows) {
+  t.a += rows * t.a_stride;
+  t.c += rows * t.c_stride;
+  if (t.addend) t.addend += rows * t.addend_stride;
 }
 
 /// Columns that do not fill vectors are computed in a buffer, because memory after them must not be accessed.
@@ -118,7 +125,7 @@ void run_panel(const PanelTask& whole) noexcept {
   // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
   // prefetch the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
-  const bool reads_ahead = processor_reads_ahead(task.stored, tiles == 1 ? task.rows : base);
+  const bool reads_ahead = processor_reads_ahead(task.stored, base);
   const size_t all_lines = panel_lines(bytes_of(task.next_stored));
   size_t lines = all_lines;
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
@@ -157,9 +164,7 @@ void run_panel(const PanelTask& whole) noexcept {
       t.other_b = nullptr;
       task.stored = PackedType::f32;
     }
-    t.a += tile_rows * t.a_stride;
-    t.c += tile_rows * t.c_stride;
-    if (t.addend) t.addend += tile_rows * t.addend_stride;
+    step_down(t, tile_rows);
   }
 }
 
@@ -272,9 +277,7 @@ void multiply_wide_block(const GemmArgs& g, const gemm_detail::Part& part, const
     (rows == kWideRows ? wide_tile<kWideRows> : wide_tile<1>)(t, g.k * kWidth);
     if (task.activation.kind != Activation::Kind::none) activate(task.activation, rows, kWideColumns, t.c, t.c_stride);
     left -= rows;
-    t.a += rows * t.a_stride;
-    t.c += rows * t.c_stride;
-    if (t.addend) t.addend += rows * t.addend_stride;
+    step_down(t, rows);
   }
 }
 

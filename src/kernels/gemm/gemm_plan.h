@@ -53,7 +53,7 @@ bool is_gathered(size_t part_rows);
 void gather_rows(const float* a, size_t a_stride, size_t rows, size_t steps, float* to);
 
 /// Whether the processor reads a panel ahead by itself, as fast as the memory can, and prefetching only disturbs it.
-/// Only known of Zen 4, which tells by its first-level cache: others with bfloat16 products have one of 48 KiB.
+/// Only measured on Zen 4, which tells by its first-level cache of 32 KiB: most others with bfloat16 products have 48.
 bool reads_ahead() noexcept;
 
 /// The function that computes a part at the current instruction level.

@@ -58,7 +58,7 @@ HWY_INLINE void prefetch_ahead(const void* b) {
 /// Prefetches a panel that `kRows` rows read from memory. At AVX2 two loads read each line, and lines that come from
 /// two pages in turn do not suit the processor's own prefetching: on Zen 4, a row reads 19 GB/s of floats that way and
 /// 30 if they come in order and to the first-level cache, 4 rows 17 and 24, 6 rows 16 and 18. With 16 bits, a single row
-/// reads 26 and 31 GB/s if they come in order a little ahead; more rows are 1.3 to 1.5 times as fast with two pages.
+/// reads 26 and 31 GB/s if they come in order a little ahead; more rows are 1.2 to 1.4 times as fast with two pages.
 template <class Element, size_t kRows>
 HWY_INLINE void prefetch_panel(const Element* b) {
   constexpr size_t kLines = panel_lines(sizeof(Element));
