@@ -228,7 +228,7 @@ bool suits_dots(const ConvShape& s, const LinesPlan& p) {
          5 * p.outputs * (p.lines * ceil_div(p.run, p.lanes) + kLast) < 4 * p.lines * p.run;
 }
 
-// Weights of dot products: for each line and each vector of its run, a vector for each output, filled up with zeros.
+// Weights of dot products: for each line and each vector of its run, a vector for each output, padded with zeros.
 void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float* to) {
   for (size_t l = 0; l < p.lines; ++l, packed += p.run * p.width) {
     for (size_t k = 0; k < p.run; k += p.lanes) {
