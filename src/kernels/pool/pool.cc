@@ -4,7 +4,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <utility>
 
@@ -128,125 +127,167 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
   }
 }
 
-// Loads kLanes floats, `stride` apart; reads kLanes * stride floats.
-HWY_INLINE Float load_every(const float* p, size_t stride) {
-  const FloatTag d;
-  if (stride == 1) return hn::LoadU(d, p);
-  if (stride == 2) {
-    Float even, odd;
-    hn::LoadInterleaved2(d, p, even, odd);
-    return even;
-  }
-  const hn::RebindToSigned<FloatTag> di;
-  return hn::GatherIndex(d, p, hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(stride))));
-}
-
-// Floats of a line of input, including padding, that are pooled at once.
+// Floats of lines of input, including padding, that are pooled at once: several short lines, or part of a long one.
 constexpr size_t kLineFloats = 2048;
 constexpr size_t kFewPixels = 3;  // a row of fewer pixels fills too little of a vector
 
-// Reduces the rows of a window over `count` columns, starting with `column`, to one line; some columns may be outside
-// the image.
+// Combines n floats of a and b. Writes whole vectors; `to` may be a.
+template <class Op>
+HWY_NOINLINE void combine(const float* a, const float* b, size_t n, float* to) {
+  const FloatTag d;
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(Op::add(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, to + i);
+  if (i == n) return;
+  // What has just been stored as a whole vector is loaded as one: a part would wait for the cache.
+  const Float left = a == to ? hn::LoadU(d, a + i) : LoadFirst(d, a + i, n - i);
+  hn::StoreU(Op::add(left, LoadFirst(d, b + i, n - i)), d, to + i);
+}
+
+// Combines the rows of a window over `count` columns, starting with `column`, to one line; some columns may be outside
+// the image. Writes up to kLanes floats after the line.
 template <class Op>
 void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, float* line) {
-  for (size_t i = 0; i < count; i += kLanes) hn::StoreU(hn::Set(FloatTag(), Op::kStart), FloatTag(), line + i);
-  const ptrdiff_t begin = std::max<ptrdiff_t>(-column, 0), end = std::min(ptrdiff_t(in_w) - column, ptrdiff_t(count));
-  for (ptrdiff_t i = begin; i < end; i += ptrdiff_t(kLanes)) {
-    const size_t n = std::min(kLanes, size_t(end - i));
-    Float sum = hn::Set(FloatTag(), Op::kStart);
-    for (size_t z = 0; z < w.slices; ++z) {
-      const float* in = w.input + z * w.slice + column + i;
-      for (size_t r = 0; r < w.rows; ++r) sum = Op::add(sum, load_first(in + r * w.line, n));
-    }
-    store_first(sum, line + i, n);
+  const ptrdiff_t most = ptrdiff_t(count), begin = std::clamp<ptrdiff_t>(-column, 0, most);
+  const ptrdiff_t end = std::clamp(ptrdiff_t(in_w) - column, begin, most);
+  const size_t taps = w.slices * w.rows, n = size_t(end - begin);
+  const auto tap = [&](size_t i) { return w.input + i / w.rows * w.slice + i % w.rows * w.line + column + begin; };
+  std::fill_n(line, taps > 0 ? begin : most, Op::kStart);
+  if (taps == 0) return;
+  if (taps == 1) std::copy_n(tap(0), n, line + begin);
+  for (size_t i = 1; i < taps; ++i) combine<Op>(i == 1 ? tap(0) : line + begin, tap(i), n, line + begin);
+  std::fill(line + end, line + most, Op::kStart);
+}
+
+// to[p][i] = from[i * stride + p] for the first `phases` of p and i < floats / stride; to[p + 1] is `phase` after to[p].
+void split_phases(const float* from, size_t floats, size_t stride, size_t phases, size_t phase, float* to) {
+  const FloatTag d;
+  const size_t n = floats / stride;
+  for (size_t i = 0; stride == 2 && i < n; i += kLanes) {
+    Float even, odd;
+    hn::LoadInterleaved2(d, from + 2 * i, even, odd);
+    hn::StoreU(even, d, to + i);
+    hn::StoreU(odd, d, to + phase + i);
+  }
+  for (size_t p = 0; stride > 2 && p < phases; ++p, to += phase) {
+    for (size_t i = 0; i < n; ++i) to[i] = from[i * stride + p];
+    std::fill(to + n, to + phase, 0.0f);
   }
 }
 
+// The numbers of taps that kLanes windows of a row, starting with x, have inside the image, or the padded image.
+HWY_INLINE Float taps_of_windows(const PoolAxis& a, size_t x, bool padded) {
+  const hn::RebindToSigned<FloatTag> di;
+  const auto at = ptrdiff_t(x * a.stride) - ptrdiff_t(padded ? 0 : a.pad_begin);
+  const auto limit = [](ptrdiff_t v) { return int32_t(std::clamp<ptrdiff_t>(v, 0, kLineFloats)); };
+  const auto begin = hn::Set(di, limit(-at)), end = hn::Set(di, limit(ptrdiff_t(padded ? a.padded() : a.in) - at));
+  const auto step = hn::Set(di, int32_t(a.dilation));
+  auto tap = hn::Mul(hn::Iota(di, 0), hn::Set(di, int32_t(a.stride))), count = hn::Zero(di);
+  for (size_t j = 0; j < a.kernel; ++j, tap = hn::Add(tap, step)) {
+    count = hn::Sub(count, hn::VecFromMask(di, hn::AndNot(hn::Lt(tap, begin), hn::Lt(tap, end))));
+  }
+  return hn::ConvertTo(FloatTag(), count);
+}
+
 // Means of `n` output pixels of a row, starting with x. Windows that cross no edge of the image share one divisor.
-HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n, size_t reach) {
+HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n) {
+  const FloatTag d;
   const PoolAxis& width = args.shape.width;
-  if (x * width.stride >= width.pad_begin && (x + n - 1) * width.stride + reach <= width.in + width.pad_begin)
+  if (x * width.stride >= width.pad_begin && (x + n - 1) * width.stride + width.reach() <= width.in + width.pad_begin)
     return Mean::finish(sums, rows * width.kernel);
-  HWY_ALIGN float divisors[kLanes];
-  for (size_t i = 0; i < kLanes; ++i)
-    divisors[i] = i < n ? float(std::max<size_t>(rows * divisor_columns(args, x + i), 1)) : 1.0f;
-  return hn::Div(sums, hn::Load(FloatTag(), divisors));
+  const Float taps = taps_of_windows(width, x, args.kind == PoolKind::average_include_pad);
+  return hn::Div(sums, hn::Max(hn::Mul(taps, hn::Set(d, float(rows))), hn::Set(d, 1.0f)));
+}
+
+// A window of an output row of a plane, without its columns; the divisor lacks the factor for these.
+HWY_INLINE Window window_of_row(const PoolArgs& args, size_t row) {
+  const PoolShape& s = args.shape;
+  const size_t y = row % s.height.out, image = row / s.height.out, in = s.height.in * s.width.in;
+  const TapRange down = taps_of(s.height, y);
+  Window w{args.input + image / s.depth.out * s.depth.in * in, down.count(), 0, s.height.dilation * s.width.in, 0, 0};
+  if (w.rows > 0) w.input += first_pixel(s.height, y, down) * s.width.in;
+  w.divisor = divisor_rows(args, y, w.rows) * add_slices(args, image % s.depth.out, w);
+  return w;
 }
 
 // For windows or strides that are too wide for a line, or too few pixels per line.
 template <class Op>
-void pool_pixel_nchw(const PoolArgs& args, const float* plane, size_t z, size_t y, size_t x, float* out) {
-  Window w = window_at(args, plane, 1, y, x);
-  w.divisor *= add_slices(args, z, w);
+void pool_pixel_nchw(const PoolArgs& args, size_t row, size_t x) {
+  const PoolAxis& width = args.shape.width;
+  const TapRange across = taps_of(width, x);
+  Window w = window_of_row(args, row);
+  w.columns = across.count();
+  w.divisor *= divisor_columns(args, x);
+  if (w.columns > 0) w.input += first_pixel(width, x, across);
   Float sum = hn::Set(FloatTag(), Op::kStart);
   for (size_t i = 0; i < w.slices * w.rows; ++i) {
     const float* in = w.input + i / w.rows * w.slice + i % w.rows * w.line;
-    for (size_t j = 0; j < w.columns; ++j) sum = Op::add(sum, hn::Set(FloatTag(), in[j * w.step]));
+    for (size_t j = 0; j < w.columns; ++j) sum = Op::add(sum, hn::Set(FloatTag(), in[j * width.dilation]));
   }
-  *out = hn::GetLane(Op::finish(sum, w.divisor));
+  args.output[row * width.out + x] = hn::GetLane(Op::finish(sum, w.divisor));
 }
 
-// Computes one output row of a plane: combines the rows of its windows to a line, then the line's columns.
+// Lines of kLineFloats for some rows, and what combining their columns needs.
+struct Lines {
+  // After the lines, up to a vector of each phase is read or written.
+  HWY_ALIGN float rows[kLineFloats + 2 * kLanes], phases[2 * kLineFloats + kLanes], sums[kLineFloats + kLanes];
+};
+
+// Combines the columns of n windows that follow each other in lines.rows.
 template <class Op>
-void pool_row_nchw(const PoolArgs& args, size_t row) {
+const float* combine_columns(const PoolAxis& width, size_t n, size_t floats, Lines& lines) {
+  const size_t stride = width.stride, phase = round_up(ceil_div(floats, stride), kLanes);
+  const float* const from = stride == 1 ? lines.rows : lines.phases;
+  if (stride > 1) split_phases(lines.rows, floats, stride, std::min(stride, width.reach()), phase, lines.phases);
+  const auto tap = [&](size_t j) { return from + j * width.dilation % stride * phase + j * width.dilation / stride; };
+  for (size_t j = 1; j < width.kernel; ++j)
+    combine<Op>(j == 1 ? tap(0) : lines.sums, tap(j), round_up(n, kLanes), lines.sums);
+  return width.kernel == 1 ? tap(0) : lines.sums;
+}
+
+// Writes n pixels of a row, starting with x, whose windows are combined.
+template <class Op>
+HWY_INLINE void finish_row(const PoolArgs& args, const float* sums, size_t divisor, size_t x, size_t n, float* out) {
+  for (size_t i = 0; i < n; i += kLanes) {
+    const size_t pixels = std::min(kLanes, n - i);
+    Float sum = hn::LoadU(FloatTag(), sums + i);
+    if constexpr (Op::kDivides) sum = means(args, sum, divisor, x + i, pixels);
+    store_first(sum, out + i, pixels);
+  }
+}
+
+// Computes output rows of planes: combines the rows of their windows to lines, then the lines' columns, in passes whose
+// loops have nothing else to do. Several rows at once: their lines are in the cache before columns are read from them,
+// and the passes over columns are long.
+template <class Op>
+void pool_rows_nchw(const PoolArgs& args, size_t row0, size_t row1) {
+  constexpr size_t kMostRows = 8, kGroupFloats = 1024;
   const PoolShape& s = args.shape;
-  const float* plane = args.input + row / s.height.out / s.depth.out * s.depth.in * s.height.in * s.width.in;
-  float* out = args.output + row * s.width.out;
-  const size_t y = row % s.height.out, z = row / s.height.out % s.depth.out, reach = s.width.reach(),
-               step = kLanes * s.width.stride;
-  if (step + reach > kLineFloats || s.width.out < kFewPixels) {
-    for (size_t x = 0; x < s.width.out; ++x) pool_pixel_nchw<Op>(args, plane, z, y, x, out + x);
+  const size_t reach = s.width.reach(), stride = s.width.stride, out = s.width.out;
+  if (kLanes * stride + reach > kLineFloats || out < kFewPixels) {
+    for (size_t i = row0 * out; i < row1 * out; ++i) pool_pixel_nchw<Op>(args, i / out, i % out);
     return;
   }
-  const TapRange down = taps_of(s.height, y);
-  Window w{plane, down.count(), 0, s.height.dilation * s.width.in, 0, 0};
-  if (w.rows > 0) w.input += first_pixel(s.height, y, down) * s.width.in;
-  const size_t divisors = divisor_rows(args, y, w.rows) * add_slices(args, z, w);
-  HWY_ALIGN float line[kLineFloats + kLanes];
-  const size_t most = (kLineFloats - reach) / step * kLanes;
-  for (size_t x0 = 0; x0 < s.width.out; x0 += most) {
-    const size_t x1 = std::min(x0 + most, s.width.out), count = ceil_div(x1 - x0, kLanes) * step + reach;
-    combine_rows<Op>(w, s.width.in, ptrdiff_t(x0 * s.width.stride) - ptrdiff_t(s.width.pad_begin), count, line);
-    for (size_t x = x0; x < x1; x += kLanes) {
-      const float* in = line + (x - x0) * s.width.stride;
-      Float sum = hn::Set(FloatTag(), Op::kStart);
-      for (size_t j = 0; j < s.width.kernel; ++j)
-        sum = Op::add(sum, load_every(in + j * s.width.dilation, s.width.stride));
-      const size_t n = std::min(kLanes, x1 - x);
-      if constexpr (Op::kDivides) sum = means(args, sum, divisors, x, n, reach);
-      store_first(sum, out + x, n);
+  Lines lines;
+  size_t divisors[kMostRows];
+  const size_t most = std::min((kLineFloats - reach) / stride, out),
+               line = ceil_div((most - 1) * stride + reach, stride) * stride;
+  const size_t group = std::clamp<size_t>(kGroupFloats / line, 1, kMostRows);
+  for (size_t row = row0; row < row1; row += group) {
+    const size_t rows = std::min(group, row1 - row);
+    for (size_t x = 0; x < out; x += most) {
+      const ptrdiff_t column = ptrdiff_t(x * stride) - ptrdiff_t(s.width.pad_begin);
+      for (size_t r = 0; r < rows; ++r) {
+        const Window w = window_of_row(args, row + r);
+        divisors[r] = w.divisor;
+        combine_rows<Op>(w, s.width.in, column, line, lines.rows + r * line);
+      }
+      std::fill_n(lines.rows + rows * line, 2 * kLanes, Op::kStart);
+      const float* const sums = combine_columns<Op>(s.width, (rows - 1) * (line / stride) + most, rows * line, lines);
+      for (size_t r = 0; r < rows; ++r) {
+        finish_row<Op>(args, sums + r * (line / stride), divisors[r], x, std::min(most, out - x),
+                       args.output + (row + r) * out + x);
+      }
     }
-  }
-}
-
-// Sums of kVectors vectors of channels over `pixels` pixels. A long chain of additions loses accuracy, so runs of
-// pixels are summed first.
-template <size_t kVectors>
-HWY_INLINE void sum_channels(const float* in, size_t pixels, size_t pixel_stride, size_t n, Float (&totals)[kVectors]) {
-  constexpr size_t kRun = 64;
-  const auto width = [n](size_t v) { return v + 1 == kVectors ? n : kLanes; };
-#pragma GCC unroll 4
-  for (size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(FloatTag());
-  for (size_t p0 = 0; p0 < pixels; p0 += kRun) {
-    Float sums[kVectors];
-#pragma GCC unroll 4
-    for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(FloatTag());
-    for (size_t p = p0; p < std::min(p0 + kRun, pixels); ++p, in += pixel_stride) {
-#pragma GCC unroll 4
-      for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], load_first(in + v * kLanes, width(v)));
-    }
-#pragma GCC unroll 4
-    for (size_t v = 0; v < kVectors; ++v) totals[v] = hn::Add(totals[v], sums[v]);
-  }
-}
-
-template <size_t kVectors>
-HWY_INLINE void average_channels(const pool_detail::Pixels& of, const float* in, size_t n, float* out) {
-  Float totals[kVectors];
-  sum_channels<kVectors>(in, of.count, of.stride, n, totals);
-#pragma GCC unroll 4
-  for (size_t v = 0; v < kVectors; ++v) {
-    store_first(Mean::finish(totals[v], of.divisor), out + v * kLanes, v + 1 == kVectors ? n : kLanes);
   }
 }
 
@@ -255,26 +296,9 @@ HWY_INLINE void average_channels(const pool_detail::Pixels& of, const float* in,
 // Computes output rows [row0, row1) of the batch, or of all planes.
 void pool_rows(const PoolArgs& args, bool nchw, size_t row0, size_t row1) noexcept {
   const bool max = args.kind == PoolKind::max;
-  const auto pool_row = nchw ? (max ? pool_row_nchw<Largest> : pool_row_nchw<Mean>)
-                             : (max ? pool_row_nhwc<Largest> : pool_row_nhwc<Mean>);
+  if (nchw) return max ? pool_rows_nchw<Largest>(args, row0, row1) : pool_rows_nchw<Mean>(args, row0, row1);
+  const auto pool_row = max ? pool_row_nhwc<Largest> : pool_row_nhwc<Mean>;
   for (size_t row = row0; row < row1; ++row) pool_row(args, row);
-}
-
-// Computes channels [c0, c1) of the mean of some pixels.
-void average_pixels(const pool_detail::Pixels& of, size_t c0, size_t c1, float* out) noexcept {
-  size_t c = c0;
-  for (; c + 4 * kLanes <= c1; c += 4 * kLanes) average_channels<4>(of, of.input + c, kLanes, out + c);
-  for (; c + kLanes <= c1; c += kLanes) average_channels<1>(of, of.input + c, kLanes, out + c);
-  if (c < c1) average_channels<1>(of, of.input + c, c1 - c, out + c);
-}
-
-float average_plane(const float* in, size_t pixels) noexcept {
-  const size_t whole = pixels / kLanes;  // read as this many pixels of a vector of channels
-  Float sums[1];
-  sum_channels<1>(in, whole, kLanes, kLanes, sums);
-  float sum = hn::GetLane(hn::SumOfLanes(FloatTag(), sums[0]));
-  for (size_t p = whole * kLanes; p < pixels; ++p) sum += in[p];
-  return sum / float(pixels);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -309,67 +333,6 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
     std::swap(s.width, s.height);
   }
   pool_all(a, true, par);
-}
-
-namespace {
-
-constexpr size_t kLine = 16;  // floats of a cache line
-
-// The division of the means of images: blocks of pixels, whose sums are added afterwards, or of channels.
-struct AveragePlan {
-  size_t pixels = 0, pixel_blocks = 1, channels = 0, channel_blocks = 1;
-};
-
-// As convolutions divide such an image (conv_plan.h): a worker reads the pixels that it has written. If it read channels
-// of all pixels, the next step would also find them in another processor's caches.
-AveragePlan plan_average(size_t batch, size_t pixels, size_t channels) {
-  // Elements that a task reads, about 2 µs of work. A block of channels is whole lines: no two tasks write to one.
-  constexpr size_t kElements = 16 << 10, kMostTasks = 16, kFewPixels = 64;
-  const size_t tasks = std::clamp<size_t>(batch * pixels * channels / kElements, 1, kMostTasks);
-  const size_t most = ceil_div(std::bit_ceil(tasks), std::max<size_t>(batch, 1));
-  AveragePlan p;
-  p.pixels = pixels < kFewPixels ? pixels : even_block(pixels, batch, 1, most);
-  p.channels = pixels < kFewPixels ? even_block(ceil_div(channels, kLine), batch, 1, most) * kLine : channels;
-  p.pixel_blocks = ceil_div(pixels, p.pixels);
-  p.channel_blocks = ceil_div(channels, std::max<size_t>(p.channels, 1));
-  return p;
-}
-
-}  // namespace
-
-size_t global_average_scratch_bytes(size_t batch, size_t pixels, size_t channels) {
-  const AveragePlan plan = plan_average(batch, pixels, channels);
-  return plan.pixel_blocks == 1 ? 0 : batch * plan.pixel_blocks * round_up(channels, kLine) * sizeof(float);
-}
-
-void global_average_nhwc(const GlobalAverageArgs& args, void* scratch, const Parallel& par) noexcept {
-  if (args.batch * args.channels == 0) return;
-  const AveragePlan plan = plan_average(args.batch, args.pixels, args.channels);
-  const size_t stride = round_up(args.channels, kLine), parts = plan.pixel_blocks;
-  const bool at_once = parts == 1;
-  auto* const sums = static_cast<float*>(scratch);
-  const auto run = RETORT_SELECT(average_pixels);
-  par.for_each(args.batch * parts * plan.channel_blocks, [&](size_t task, int) {
-    const size_t c0 = task % plan.channel_blocks * plan.channels, part = task / plan.channel_blocks;
-    const size_t image = part / parts, p0 = part % parts * plan.pixels;
-    pool_detail::Pixels of{args.input + (image * args.pixels + p0) * args.in_pixel_stride,
-                           std::min(plan.pixels, args.pixels - p0), args.in_pixel_stride, at_once ? args.pixels : 1};
-    run(of, c0, std::min(c0 + plan.channels, args.channels),
-        at_once ? args.output + image * args.out_stride : sums + part * stride);
-  });
-  for (size_t b = 0; !at_once && b < args.batch; ++b) {
-    run({sums + b * parts * stride, parts, stride, args.pixels}, 0, args.channels, args.output + b * args.out_stride);
-  }
-}
-
-void global_average_nchw(const float* input, size_t planes, size_t pixels, float* output,
-                         const Parallel& par) noexcept {
-  const size_t task_planes = ceil_div(kTaskElements, std::max<size_t>(pixels, 1));
-  const auto run = RETORT_SELECT(average_plane);
-  par.for_each(ceil_div(planes, task_planes), [&](size_t task, int) {
-    const size_t end = std::min((task + 1) * task_planes, planes);
-    for (size_t p = task * task_planes; p < end; ++p) output[p] = run(input + p * pixels, pixels);
-  });
 }
 
 }  // namespace retort::kernels
