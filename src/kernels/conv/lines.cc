@@ -134,11 +134,17 @@ HWY_INLINE void spread_sums(Four sums, Float* pixels) {
   }
 }
 
+// Pixels of a tile of dot products.
+constexpr size_t dot_pixels(size_t outputs) {
+  if (outputs == 1) return 8;
+  return kLanes == 16 || outputs == 2 ? 4 : 2;
+}
+
 // kOutputs channels of a tile as dot products of runs; `weights` are those of dot_weights.
 template <size_t kOutputs>
 HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
                          const Finish& finish, const OutputTile& tile) {
-  constexpr size_t kPixels = kOutputs == 1 ? 8 : kLanes == 16 || kOutputs == 2 ? 4 : 2, kSums = kPixels * kOutputs;
+  constexpr size_t kPixels = dot_pixels(kOutputs), kSums = kPixels * kOutputs;
   const FloatTag d;
   const auto within = hn::FirstN(d, plan.run % kLanes);
   Float sums[kSums];
@@ -173,7 +179,7 @@ HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines,
 template <size_t kOutputs>
 void dot_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, const float* lines,
              const float* weights) {
-  constexpr size_t kPixels = kOutputs == 1 ? 8 : kLanes == 16 || kOutputs == 2 ? 4 : 2;
+  constexpr size_t kPixels = dot_pixels(kOutputs);
   const ConvShape& s = args.shape;
   const Finish finish(args);
   for (size_t x = 0; x < s.out_w; x += kPixels) {
@@ -241,7 +247,8 @@ void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float*
   }
 }
 
-// With up to eight channels, vectors of 512 bits would be half empty, and many processors multiply twice as many of 256.
+// With up to eight channels, half of a vector of 512 bits would be empty. Zen 4 computes it as two of 256 bits, of which
+// it then computes one; other processors compute as many vectors of 256 bits as of 512.
 auto convolve_for(size_t channels) {
 #if defined(__x86_64__)
   if (channels <= 8 && current_isa() == Isa::avx512) return &N_AVX2::convolve_lines;
@@ -270,7 +277,8 @@ LinesPlan plan_lines(const ConvShape& s) {
   p.lines = s.kernel_h * (s.input_is_nchw ? s.in_c : 1);
   p.run = s.kernel_w * channels;
   p.step = s.stride_w * channels;
-  p.line_floats = spread_stride((s.out_w + kMostTilePixels) * p.step + std::max(p.run, s.pad_left * channels));
+  const size_t vectors = round_up(p.run, p.lanes);  // those of the last pixel of a tile are read
+  p.line_floats = spread_stride((s.out_w + kMostTilePixels) * p.step + std::max(vectors, s.pad_left * channels));
   p.outputs = s.out_c <= 2 ? s.out_c : 4;
   p.dots = suits_dots(s, p);
   p.weight_floats = p.dots ? p.lines * ceil_div(p.run, p.lanes) * p.outputs * p.lanes : 0;
