@@ -21,8 +21,8 @@ namespace {
 // Pixels of a tile: with two vectors of channels each, as many sums as the registers hold; with one, enough sums that
 // multiply-adds do not wait for each other.
 template <size_t kVectors>
-constexpr size_t kTilePixels = kLanes == 16 ? 14 : kAccumulators / kVectors;
-static_assert(conv_detail::kMostTilePixels >= kTilePixels<1>);
+constexpr size_t kTilePixels = kLanes == 16 ? conv_detail::kMostTilePixels
+                                            : std::min(conv_detail::kMostTilePixels, kAccumulators / kVectors);
 
 // Copies the padded input lines of output row `row` of the batch, plan.line_floats apart.
 void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) {
@@ -249,7 +249,7 @@ void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float*
 
 // With up to eight channels, half of a vector of 512 bits would be empty. Zen 4 computes it as two of 256 bits, of which
 // it then computes one; other processors compute as many vectors of 256 bits as of 512.
-auto convolve_for(size_t channels) {
+auto convolve_for([[maybe_unused]] size_t channels) {
 #if defined(__x86_64__)
   if (channels <= 8 && current_isa() == Isa::avx512) return &N_AVX2::convolve_lines;
 #endif
