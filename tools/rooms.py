@@ -33,7 +33,7 @@ DECLARED = re.compile(rf"^{NAMESPACES}(?:template\s*<[^;{{}}]*>\s*)?{KIND}\s+(\w
 
 def read_rooms(text):
     """{room: set of rooms that it may include, with itself}, from the text of the root CMakeLists.txt"""
-    rows = re.findall(r"^retort_room\((\w+)(?:\s+LOADS)?(?:\s+TOGETHER \d+)?(?:\s+TESTS_ALONE)?(?:\s+USES\s+([\w\s]+))?\)", text, re.M)
+    rows = re.findall(r"^retort_room\((\w+)(?:\s+(?:LOADS|SMALL))?(?:\s+TOGETHER \d+)?(?:\s+TESTS_ALONE)?(?:\s+USES\s+([\w\s]+))?\)", text, re.M)
     return {name: {name, *uses.split()} for name, uses in rows}
 
 

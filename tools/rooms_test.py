@@ -5,7 +5,7 @@ import unittest
 
 import rooms
 
-ROOMS = rooms.read_rooms("retort_room(base)\nretort_room(ir LOADS TOGETHER 8 USES base)\nretort_room(ops USES ir base)\n")
+ROOMS = rooms.read_rooms("retort_room(base)\nretort_room(ir LOADS TOGETHER 8 USES base)\nretort_room(ops SMALL USES ir base)\n")
 
 
 class Rooms(unittest.TestCase):

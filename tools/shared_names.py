@@ -8,7 +8,7 @@ import re
 
 import rooms
 
-ROOM = re.compile(r"^retort_room\((\w+)(?:\s+LOADS)?(\s+TOGETHER \d+)?(\s+TESTS_ALONE)?", re.M)
+ROOM = re.compile(r"^retort_room\((\w+)(?:\s+(?:LOADS|SMALL))?(\s+TOGETHER \d+)?(\s+TESTS_ALONE)?", re.M)
 APPS = "apps/retort/"  # cmake/apps.cmake compiles these together
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.M)
 TYPE = re.compile(rf"^(?:template\s*<.*?>\s*)?{rooms.KIND}\s+(\w+)", re.S)
