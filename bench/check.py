@@ -123,10 +123,11 @@ def table_text(table):
 def update(path, about, ratios, expected, tolerance):
     """Scenarios that the report lacks keep their ratios, and other levels and processors their tables."""
     old = find_table(expected, about)
-    same = old is not None and old["processor"] == about["processor"]
+    # Processors of one name may have other instructions: an EPYC may be Zen 4 or Zen 5.
+    same = old is not None and (old["processor"], old["isa"]) == (about["processor"], about["isa"])
     new = {**about, "tolerances": old["tolerances"] if same else {}, "ratios": {**(old["ratios"] if same else {}), **ratios}}
     tables = [t for t in expected["tables"] if not (same and t is old)] + [new]
-    tables.sort(key=lambda t: (t["level"], t["processor"]))
+    tables.sort(key=lambda t: (t["level"], t["processor"], t["isa"]))
     head = json.dumps(tolerance or expected["tolerance"])
     with open(path, "w", encoding="utf-8") as f:
         f.write('{\n "tolerance": ' + head + ',\n "tables": [\n' + ",\n".join(map(table_text, tables)) + "\n ]\n}\n")
