@@ -59,6 +59,13 @@ class Check(Reports):
         self.assertEqual([(t["level"], t["processor"], t["ratios"]["a/1"]["1"], len(t["ratios"])) for t in tables],
                          [("avx2", "A processor", 2.0, 2), ("avx2", "Another", 3.0, 1), ("v2", "A processor", 4.0, 1)])
 
+    def test_processors_of_one_name_have_tables_of_their_own(self):
+        for isa, ratio in ((["avx2", "fma"], 1.0), (["avx2", "avx_vnni", "fma"], 2.0), (["avx2", "fma"], 3.0)):
+            self.check(self.report([scenario("a/1", (ratio, ratio))], isa=isa), "--update")
+        with open(self.path("expected.json"), encoding="utf-8") as f:
+            tables = json.load(f)["tables"]
+        self.assertEqual([(t["isa"], t["ratios"]["a/1"]["1"]) for t in tables], [(["avx2", "avx_vnni", "fma"], 2.0), (["avx2", "fma"], 3.0)])
+
     def test_the_table_of_the_level_is_compared(self):
         for level, ratio in (("avx512", 2.0), ("avx2", 1.0)):
             self.check(self.report([scenario("a/1", (ratio, ratio))], level=level), "--update")

@@ -60,7 +60,7 @@ enum class ConvAlgorithm : uint8_t {
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c
   grouped,        ///< any convolution: `rows` for each group
-  groups,         ///< groups of few channels: direct sums over padded copies of the input lines
+  groups,         ///< groups of few channels (suits_groups()): direct sums over padded copies of the input lines
   bf16_rows,      ///< `rows` in bfloat16 arithmetic (gemm/gemm_bf16.h), for an even number of input channels
 };
 /// As the enumerator is called.
@@ -78,9 +78,9 @@ ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise`, `groups` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes, strides, dilations, padding
-/// or pixel strides: it serves whatever choose_conv returns for the shapes of a run. `weights` need not be aligned.
-/// Packing returns early once `run` is cancelled.
+/// except `depthwise`, `groups` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes,
+/// strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the shapes of a run.
+/// `weights` need not be aligned. Packing returns early once `run` is cancelled.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,
                const Parallel& run = {}) noexcept;

@@ -316,16 +316,7 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
     each.pad_all(2);
     cases.push_back(each.with(ConvAlgorithm::depthwise));
   }
-  for (const ConvCase& c : cases) {
-    const ConvData data(c);
-    const std::vector<float> once = data.run(Parallel());
-    for (const int threads : {2, 3, 4, 7}) {
-      ThreadPool pool({.threads = threads});
-      const std::vector<float> again = data.run(Parallel(&pool, nullptr));
-      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0)
-          << c.name() << " threads " << threads;
-    }
-  }
+  for (const ConvCase& c : cases) check_threads(c);
 }
 
 TEST(Conv, Choice) {

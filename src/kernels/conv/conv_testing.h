@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/half.h"
+#include "base/thread_pool.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/elementwise/kernel_testing.h"
@@ -182,6 +184,18 @@ inline void check_conv(const ConvCase& c, const std::vector<ConvAlgorithm>& algo
 }
 
 inline void check_conv(const ConvCase& c) { check_conv(c, {c.algorithm}); }
+
+/// Checks that conv() gives the same bits for any number of threads.
+inline void check_threads(const ConvCase& c) {
+  const ConvData data(c);
+  const std::vector<float> once = data.run(Parallel());
+  for (const int threads : {2, 3, 4, 5, 7}) {
+    ThreadPool pool({.threads = threads});
+    const std::vector<float> again = data.run(Parallel(&pool, nullptr));
+    EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0)
+        << c.name() << " threads " << threads;
+  }
+}
 
 /// Checks the algorithms that add all products one by one, as far as they suit the shape.
 inline void check_plain_sums(const ConvCase& c) {

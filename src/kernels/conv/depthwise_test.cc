@@ -1,8 +1,6 @@
 // Tests depthwise convolution against the plain loop, at every instruction level.
-#include <cstring>
 #include <limits>
 
-#include "base/thread_pool.h"
 #include "kernels/conv/conv_testing.h"
 
 namespace retort::kernels {
@@ -115,13 +113,7 @@ TEST(Depthwise, BlocksOfChannels) {
     c.pad_all(kernel / 2);
     c.activation.kind = Activation::Kind::silu;
     check_conv(c);
-    const ConvData data(c);
-    const std::vector<float> once = data.run(Parallel());
-    for (const int threads : {2, 3, 5}) {
-      ThreadPool pool({.threads = threads});
-      const std::vector<float> again = data.run(Parallel(&pool, nullptr));
-      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0) << c.name();
-    }
+    check_threads(c);
   }
 }
 

@@ -1,10 +1,8 @@
 // Tests convolution of groups of few channels against the plain loop, at every instruction level.
 #include "kernels/conv/groups.h"
 
-#include <cstring>
 #include <limits>
 
-#include "base/thread_pool.h"
 #include "kernels/conv/conv_testing.h"
 
 namespace retort::kernels {
@@ -95,14 +93,7 @@ TEST(ConvGroups, NotFinite) {
 
 TEST(ConvGroups, SameBitsForAnyNumberOfThreads) {
   for (const size_t group : {4, 12, 16}) {
-    const ConvCase c = groups_case(9, group, group, 40, 61, 3);
-    const ConvData data(c);
-    const std::vector<float> once = data.run(Parallel());
-    for (const int threads : {2, 3, 5}) {
-      ThreadPool pool({.threads = threads});
-      const std::vector<float> again = data.run(Parallel(&pool, nullptr));
-      EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0) << c.name();
-    }
+    check_threads(groups_case(9, group, group, 40, 61, 3));
   }
 }
 

@@ -226,7 +226,7 @@ bool has_few_outputs(const ConvShape& s) {
   return s.out_c <= gemm_panel_width() && (s.out_c < kWinograd || s.in_c < kWinograd) && s.in_c <= kMostChannels;
 }
 
-// Whether dot products take fewer steps than sums of a pixel's channels, of which all but out_c lanes are empty.
+// Whether dot products take fewer steps, by a fifth, than sums of a pixel's channels, whose lanes after out_c are empty.
 bool suits_dots(const ConvShape& s, const LinesPlan& p) {
   constexpr size_t kMostOutputs = 4;
   constexpr size_t kLast = 6;  // steps to add the lanes of a sum, and to store it

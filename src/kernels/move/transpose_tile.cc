@@ -39,10 +39,9 @@ using V = hn::Vec<D>;
 constexpr size_t kSide = 16;  // tiles of 16x16: whole cache lines on both sides, read and written once
 
 /// 4x4 transposes within the 128-bit blocks of four vectors: block b of result k holds element k of block b of v0 … v3.
-template <class D>
-HWY_INLINE void transpose_within_blocks(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3,
-                                        hn::Vec<D> (&out)[4]) {
-  const hn::RepartitionToWide<D> dw;
+template <class Tag, class Vec = hn::Vec<Tag>>
+HWY_INLINE void transpose_within_blocks(Tag d, Vec v0, Vec v1, Vec v2, Vec v3, Vec (&out)[4]) {
+  const hn::RepartitionToWide<Tag> dw;
   const auto a = hn::BitCast(dw, hn::InterleaveLower(d, v0, v1)), b = hn::BitCast(dw, hn::InterleaveLower(d, v2, v3));
   const auto e = hn::BitCast(dw, hn::InterleaveUpper(d, v0, v1)), f = hn::BitCast(dw, hn::InterleaveUpper(d, v2, v3));
   out[0] = hn::BitCast(d, hn::InterleaveLower(dw, a, b));
@@ -124,8 +123,8 @@ HWY_INLINE void transpose_tile(const uint32_t* from, ptrdiff_t from_row, uint32_
 
 #endif
 
-/// Calls f(first) for strips of `width` that cover [begin, end), where begin + width may be beyond end if end >= width:
-/// then the last strip begins earlier, and moves some elements twice.
+/// Calls f(first) for strips of `width` that cover [begin, end); end >= width. The last strip ends at `end`, so that it
+/// may move some elements again.
 template <typename F>
 HWY_INLINE void for_strips(size_t begin, size_t end, size_t width, const F& f) {
   for (size_t i = begin; i < end; i += width) f(std::min(i, end - width));
@@ -225,8 +224,10 @@ struct Block16 {
 template <typename T>
 void transpose_blocks(const TransposeTile& t) {
   constexpr size_t kBlock = 16, kFewRows = 4;
-  for (size_t j = 0; j < t.rows && t.rows <= kFewRows; ++j) transpose_part<T>(t, j, j + 1, 0, t.columns);
-  if (t.rows <= kFewRows) return;
+  if (t.rows <= kFewRows) {
+    for (size_t j = 0; j < t.rows; ++j) transpose_part<T>(t, j, j + 1, 0, t.columns);
+    return;
+  }
   for (size_t j = 0; j < t.rows; j += kBlock) {
     for (size_t l = 0; l < t.columns; l += kBlock) {
       transpose_part<T>(t, j, std::min(t.rows, j + kBlock), l, std::min(t.columns, l + kBlock));
