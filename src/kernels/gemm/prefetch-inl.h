@@ -56,13 +56,14 @@ HWY_INLINE void prefetch_ahead(const void* b) {
 }
 
 /// Prefetches a panel that `kRows` rows read from memory. At AVX2 two loads read each line, and lines that come from
-/// two pages in turn do not suit the processor's own prefetching: on Zen 4, a row reads 19 GB/s of floats that way and
-/// 30 if they come in order and to the first-level cache, 4 rows 17 and 24, 6 rows 16 and 18. With 16 bits, a single row
-/// reads 26 and 31 GB/s if they come in order a little ahead; more rows are 1.2 to 1.4 times as fast with two pages.
+/// two pages in turn do not suit the processor's own prefetching: on Zen 4, a row reads 18 GB/s of floats that way and
+/// 31 if they come in order and to the first-level cache, three rows 18 and 27; but 4 rows 25 and 25, 6 rows 27 and 22.
+/// With 16 bits, a single row reads 26 and 31 GB/s if they come in order a little ahead; more rows are 1.2 to 1.4 times
+/// as fast with two pages.
 template <class Element, size_t kRows>
 HWY_INLINE void prefetch_panel(const Element* b) {
   constexpr size_t kLines = panel_lines(sizeof(Element));
-  if constexpr (HWY_TARGET == HWY_AVX2 && sizeof(Element) == sizeof(float)) {
+  if constexpr (HWY_TARGET == HWY_AVX2 && sizeof(Element) == sizeof(float) && kRows <= 3) {
     prefetch_ahead<kLines, 4096, 3>(b);
   } else if constexpr (HWY_TARGET == HWY_AVX2 && kRows == 1) {
     prefetch_ahead<kLines, 512, 2>(b);
