@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the rows of operator_differences.tsv on both engines: each row of difference_rows_*.py has models
-of one operator, and says what Retort and official ONNX Runtime do with them. A row that is not there is named in
+of one operator, and says what Retort and official ONNX Runtime do with them. A row that does not exist is named in
 NOT_RUN with a reason.
 
     difference_rows.py LIBRARY OFFICIAL [WORD ...]     only the rows whose operators or condition contain a WORD
