@@ -135,11 +135,13 @@ TEST_P(GemmNBits, LargestCodesDoNotOverflow) {
   for_each_unit([&] {
     for (const size_t bits : {size_t(2), size_t(4), size_t(8)}) {
       for (const float x : {1.0f, -1.0f}) {
-        Operands o({.bits = bits, .n = 20, .k = 512, .block = 256, .zeros = NBitZeros::codes}, 4);
-        std::fill(o.codes.begin(), o.codes.end(), uint8_t(255));
-        std::fill(o.zeros.begin(), o.zeros.end(), 0.0f);
-        std::fill(o.a.begin(), o.a.end(), x);
-        for (const NBitInput input : kInputs) expect_near(o, input);
+        for (const size_t rows : {size_t(4), size_t(14)}) {
+          Operands o({.bits = bits, .n = 20, .k = 512, .block = 256, .zeros = NBitZeros::codes}, rows);
+          std::fill(o.codes.begin(), o.codes.end(), uint8_t(255));
+          std::fill(o.zeros.begin(), o.zeros.end(), 0.0f);
+          std::fill(o.a.begin(), o.a.end(), x);
+          for (const NBitInput input : kInputs) expect_near(o, input);
+        }
       }
     }
   });

@@ -324,7 +324,7 @@ size_t lanes() {
 bool converts_halves() { return current_isa() != Isa::v2; }
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept { RETORT_SELECT_CODES(nbits_round)(w, m0, m1); }
 void multiply(const Work& w, const Part& part) noexcept {
-  if (part.expanded) return multiply_expanded(w, part);
+  if (part.expanded) return codes_unit() == CodesUnit::pairs ? multiply_pairs(w, part) : multiply_expanded(w, part);
   RETORT_SELECT_CODES(nbits_multiply)(w, part, codes_unit());
 }
 void decode(const Work& w, size_t at, float* to, size_t stride) noexcept {

@@ -48,8 +48,9 @@ bool converts_halves();
 void round_rows(const Work& w, size_t m0, size_t m1) noexcept;
 /// Bytes for a pair of panels in 8 bits, from which a product with m rounded rows is faster; 0: it is not.
 size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m);
-/// Computes a part of C from rounded rows, and from pairs of panels; panel0 is even.
+/// Computes a part of C from rounded rows, and from pairs of panels; panel0 is even. With VNNI or AMX, and without.
 void multiply_expanded(const Work& w, const Part& part) noexcept;
+void multiply_pairs(const Work& w, const Part& part) noexcept;
 /// Rounds panels `at`, which is even, and `at` + 1 to a panel of pairs of bfloat16 numbers (gemm_bf16.h) for w.depth
 /// steps. Only for processors whose panels of floats are as wide as two of codes.
 void round_panels(const Work& w, size_t at, float* pairs) noexcept;

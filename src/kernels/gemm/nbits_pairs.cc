@@ -1,0 +1,127 @@
+// Products of many rows with weights of 2 and 4 bits on x86 without VNNI: a pair of panels is expanded to 8 bits and then
+// multiplied by all rows, in sums of 16 bits.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/nbits_pairs.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include "kernels/dispatch.h"
+#include "kernels/gemm/codes_tile.h"
+#include "kernels/gemm/nbits_expand-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+namespace {
+
+/// Rows of a tile: eight sums stay in registers, beside two vectors of codes, one of A and one of products.
+constexpr size_t kRows = 4;
+
+/// sum += pairs of products. The compiler would multiply by all codes first, and keep a sum in memory for it.
+HWY_INLINE void add_products(Sums codes, Sums quad, Pairs& sum) {
+  auto v = sum.raw, products = v;
+#if HWY_TARGET == HWY_AVX2
+  asm("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(v), "=&x"(products) : "x"(codes.raw), "x"(quad.raw));
+#else
+  asm("movdqa %2, %1\n\tpmaddubsw %3, %1\n\tpaddw %1, %0" : "+x"(v), "=&x"(products) : "x"(codes.raw), "x"(quad.raw));
+#endif
+  sum.raw = v;
+}
+
+template <NBitZeros kZeros>
+void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* pair, Ahead ahead) noexcept {
+  const FloatTag d;
+  const SumTag whole;
+  const size_t blocks = w.layout.blocks, block = w.p.form.block;
+  // A lane adds two products of each quad: eight of 15 · 127 and 32 of 3 · 127, twice, fit 16 bits.
+  const size_t steps = std::min(block, size_t(w.p.form.bits == 2 ? 128 : 32));
+  const auto& [all_codes, scales, code_sums, starts] = w.rounded;
+  const CodeRows<kRows> a(all_codes + m0 * w.depth, w.depth);
+  alignas(kVector) float totals[2][kRows][kLanes] = {};  // there are no registers for them
+  size_t row = m0 * blocks, k = 0;
+  for (size_t b = 0; b < blocks; ++b, ++row) {
+    Sums sums[2][kRows];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r) sums[0][r] = sums[1][r] = hn::Set(whole, starts[row + r * blocks]);
+    for (size_t i = 0; i < block; i += steps) {
+      Pairs pairs[2][kRows];
+#pragma GCC unroll 4
+      for (size_t r = 0; r < kRows; ++r) pairs[0][r] = pairs[1][r] = hn::Zero(PairTag());
+      for (const size_t end = k + steps; k < end; k += 4, pair += 2 * kVector) {
+        const Sums b0 = load_quads(pair), b1 = load_quads(pair + kVector);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < kRows; ++r) {
+          const Sums x = hn::Set(whole, a.quad(r, k));
+          add_products(b0, x, pairs[0][r]);
+          add_products(b1, x, pairs[1][r]);
+        }
+      }
+#pragma GCC unroll 8
+      for (size_t j = 0; j < 2 * kRows; ++j)
+        sums[j % 2][j / 2] = add_pairs(pairs[j % 2][j / 2], hn::Set(PairTag(), 1), sums[j % 2][j / 2]);
+    }
+    ahead.request();
+    const auto* numbers = reinterpret_cast<const float*>(pair);
+    pair += 4 * kVector;
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) {
+      const Float scale = hn::Load(d, numbers + v * kLanes), zero = hn::Load(d, numbers + (2 + v) * kLanes);
+#pragma GCC unroll 4
+      for (size_t r = 0; r < kRows; ++r) {
+        const size_t at = row + r * blocks;
+        Float x = hn::ConvertTo(d, sums[v][r]);
+        if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), x);
+        if constexpr (kZeros == NBitZeros::numbers)
+          x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), hn::Mul(x, scale));
+        else
+          x = hn::Mul(x, scale);
+        hn::Store(hn::MulAdd(x, hn::Set(d, scales[at]), hn::Load(d, totals[v][r])), d, totals[v][r]);
+      }
+    }
+  }
+  for (size_t v = 0; v < 2 && n0 + v * kLanes < w.p.form.n; ++v) {
+    Float column[kRows];
+    for (size_t r = 0; r < kRows; ++r) column[r] = hn::Load(d, totals[v][r]);
+    store_tile(w, m0, m1, n0 + v * kLanes, column);
+  }
+}
+
+}  // namespace
+
+void nbits_multiply_pairs(const Work& w, const Part& part) noexcept {
+  const NBitZeros zeros = w.p.form.zeros;
+  multiply_panels<kRows>(w, part,
+                         zeros == NBitZeros::middle  ? &pairs_tile<NBitZeros::middle>
+                         : zeros == NBitZeros::codes ? &pairs_tile<NBitZeros::codes>
+                                                     : &pairs_tile<NBitZeros::numbers>);
+}
+#else
+void nbits_multiply_pairs(const Work&, const Part&) noexcept {}
+#endif
+
+size_t nbits_expanded_bytes(const Layout& layout, size_t block) noexcept {
+  return layout.blocks * Expanded(block).block;
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::nbits_detail {
+
+#if defined(__x86_64__)
+size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m) {
+  constexpr size_t kFewest = 12;  // rows: with fewer, the expansion takes longer than it saves
+  const bool pairs = codes_unit() == CodesUnit::pairs;
+  const bool has_form = pairs ? form.bits <= 4 : current_isa() == Isa::avx512;
+  if (!has_form || m < kFewest) return 0;
+  return round_up(RETORT_SELECT_CODES(nbits_expanded_bytes)(layout, form.block), size_t(64));
+}
+void multiply_pairs(const Work& w, const Part& part) noexcept { RETORT_SELECT_CODES(nbits_multiply_pairs)(w, part); }
+#else
+size_t expanded_bytes(const Layout&, const NBitForm&, size_t) { return 0; }
+void multiply_pairs(const Work&, const Part&) noexcept {}
+#endif
+
+}  // namespace retort::kernels::nbits_detail
+#endif
