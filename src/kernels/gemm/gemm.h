@@ -112,6 +112,20 @@ struct GemvArgs {
 /// y[j] = sum over i of x[i] · b[j, i], where B is [n, k]: dot products with rows, such as the scores of one query.
 void gemv_rows(const GemvArgs& args) noexcept;
 
+/// A few rows times a matrix B that changes with every call: to pack it takes longer than to multiply. Serial; nothing
+/// needs alignment.
+struct FewRowsArgs {
+  size_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;  ///< rows of k elements, a_stride from each other
+  size_t a_stride = 0;
+  const float* b = nullptr;  ///< [k, n], row stride b_stride
+  size_t b_stride = 0;
+  float* c = nullptr;  ///< [m, n], row stride c_stride; may not overlap A or B
+  size_t c_stride = 0;
+};
+/// C = A · B. An element is the sum of its products in order, whatever m and n are.
+void gemm_few_rows(const FewRowsArgs& args) noexcept;
+
 /// A product with m = 1, B in float32 and no activation. Serial; it neither divides the work nor prefetches B, which
 /// takes gemm() longer than the product itself if B is small and in the caches.
 void gemv_packed(const GemmArgs& args) noexcept;

@@ -215,6 +215,39 @@ TEST(Gemv, EveryTail) {
   }
 }
 
+/// Compares gemm_few_rows of one size with gemm_reference, and with the same product in two calls; rows have gaps.
+void check_few_rows(size_t m, size_t n, size_t k) {
+  std::mt19937 random(unsigned(m * 57 + n * 31 + k));
+  std::normal_distribution<float> normal;
+  const auto fill = [&](size_t rows, size_t columns, size_t gap) {
+    return testing::drawn(normal, random, rows == 0 ? 0 : (rows - 1) * (columns + gap) + columns);
+  };
+  const size_t a_stride = k + 3, b_stride = n + 2, c_stride = n + 1;
+  const std::vector<float> a = fill(m, k, 3), b = fill(k, n, 2), c = fill(m, n, 1);
+  std::vector<float> want = c;
+  gemm_reference(m, n, k, a.data(), a_stride, b.data(), b_stride, 1, want.data(), c_stride, {});
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    std::vector<float> got = c, parts = c;
+    const FewRowsArgs args{m, n, k, a.data(), a_stride, b.data(), b_stride, got.data(), c_stride};
+    gemm_few_rows(args);
+    expect_equal(want, got, cat("m {} n {} k {} {}", m, n, k, isa_name(current_isa())));
+    const size_t n0 = n / 3;
+    gemm_few_rows({m, n0, k, a.data(), a_stride, b.data(), b_stride, parts.data(), c_stride});
+    gemm_few_rows({m, n - n0, k, a.data(), a_stride, b.data() + n0, b_stride, parts.data() + n0, c_stride});
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), parts.begin()));
+  }
+}
+
+TEST(FewRows, EveryTail) {
+  for (const size_t m : {0, 1, 2, 3, 4, 5, 7, 8, 17}) {
+    for (const size_t n : {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 100}) {
+      for (const size_t k : {0, 1, 2, 3, 4, 5, 31, 32, 33, 70}) check_few_rows(m, n, k);
+    }
+  }
+  for (const size_t m : {1, 3, 6}) check_few_rows(m, 4099, 37);
+}
+
 /// Compares gemv_packed of one size with gemm_reference.
 void check_packed_row(size_t n, size_t k, bool bias, bool residual) {
   std::mt19937 random(unsigned(n * 31 + k));

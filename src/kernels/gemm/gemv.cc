@@ -151,6 +151,77 @@ void row_times_packed(const GemmArgs& g) noexcept {
   row_times_panels<1>(g, n0);
 }
 
+namespace {
+
+/// Adds kSteps rows of B, times the elements of kRows rows of A, to `columns` elements of C, or sets C to that sum. So B
+/// is read once, in order, and C stays in the first-level cache.
+template <size_t kRows, size_t kSteps>
+HWY_INLINE void add_rows(const FewRowsArgs& g, const float* a, const float* b, float* c, size_t columns, bool sets) {
+  const FloatTag d;
+  Float x[kRows][kSteps];
+#pragma GCC unroll 4
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (size_t s = 0; s < kSteps; ++s) x[r][s] = hn::Set(d, a[r * g.a_stride + s]);
+  }
+  const auto columns_at = [&](auto load, auto store, size_t j) HWY_ATTR {
+    Float sum[kRows];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r) sum[r] = sets ? hn::Zero(d) : load(c + r * g.c_stride + j);
+#pragma GCC unroll 8
+    for (size_t s = 0; s < kSteps; ++s) {
+      const Float v = load(b + s * g.b_stride + j);
+#pragma GCC unroll 4
+      for (size_t r = 0; r < kRows; ++r) sum[r] = hn::MulAdd(x[r][s], v, sum[r]);
+    }
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r) store(sum[r], c + r * g.c_stride + j);
+  };
+  size_t j = 0;
+  for (; j + kLanes <= columns; j += kLanes) {
+    columns_at([](const float* p) HWY_ATTR { return hn::LoadU(FloatTag(), p); },
+               [](Float v, float* p) HWY_ATTR { hn::StoreU(v, FloatTag(), p); }, j);
+  }
+  if (j == columns) return;
+  const size_t left = columns - j;
+  columns_at([left](const float* p) HWY_ATTR { return LoadFirst(FloatTag(), p, left); },
+             [left](Float v, float* p) HWY_ATTR { StoreFirst(FloatTag(), v, p, left); }, j);
+}
+
+/// Columns [n0, n0 + columns), steps [k0, k1). The elements of kSteps steps of A stay in registers.
+template <size_t kRows>
+void add_steps(const FewRowsArgs& g, size_t n0, size_t columns, size_t k0, size_t k1) {
+  constexpr size_t kSteps = std::min<size_t>((kLanes == 16 ? 16 : 8) / kRows, 4);
+  size_t i = k0;
+  for (; i + kSteps <= k1; i += kSteps)
+    add_rows<kRows, kSteps>(g, g.a + i, g.b + i * g.b_stride + n0, g.c + n0, columns, i == 0);
+  for (; i < k1; ++i) add_rows<kRows, 1>(g, g.a + i, g.b + i * g.b_stride + n0, g.c + n0, columns, i == 0);
+}
+
+}  // namespace
+
+void few_rows_times_matrix(const FewRowsArgs& whole) noexcept {
+  // A block of B stays in the second-level cache for all rows. It is as wide as C in the first-level cache allows,
+  // because neighbouring memory is read fastest.
+  constexpr size_t kMostRows = 4, kColumns = 2048, kDepth = 32;
+  constexpr void (*kBySize[])(const FewRowsArgs&, size_t, size_t, size_t, size_t) = {&add_steps<1>, &add_steps<2>,
+                                                                                     &add_steps<3>, &add_steps<4>};
+  for (size_t r = 0; whole.k == 0 && r < whole.m; ++r) std::fill_n(whole.c + r * whole.c_stride, whole.n, 0.0f);
+  const size_t depth = whole.m <= kMostRows ? whole.k : kDepth;
+  for (size_t n0 = 0; n0 < whole.n; n0 += kColumns) {
+    for (size_t k0 = 0; k0 < whole.k; k0 += depth) {
+      FewRowsArgs g = whole;
+      while (g.m > 0) {
+        const size_t rows = std::min(g.m, kMostRows);
+        kBySize[rows - 1](g, n0, std::min(kColumns, g.n - n0), k0, std::min(k0 + depth, g.k));
+        g.a += rows * g.a_stride;
+        g.c += rows * g.c_stride;
+        g.m -= rows;
+      }
+    }
+  }
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -158,6 +229,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels {
 
 void gemv_rows(const GemvArgs& args) noexcept { RETORT_SELECT(rows_times_vector)(args); }
+void gemm_few_rows(const FewRowsArgs& args) noexcept { RETORT_SELECT(few_rows_times_matrix)(args); }
 void gemv_packed(const GemmArgs& args) noexcept { RETORT_SELECT(row_times_packed)(args); }
 
 }  // namespace retort::kernels
