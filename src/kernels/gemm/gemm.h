@@ -129,6 +129,16 @@ void gemm_few_rows(const FewRowsArgs& args) noexcept;
 /// A product with m = 1, B in float32 and no activation. Serial; it neither divides the work nor prefetches B, which
 /// takes gemm() longer than the product itself if B is small and in the caches.
 void gemv_packed(const GemmArgs& args) noexcept;
+/// Columns [n0, n1) of each of `count` groups of equal length, which divide the n columns of a product. All three are
+/// multiples of the panel width.
+struct ColumnGroups {
+  size_t count = 1, n0 = 0, n1 = 0;
+  bool backwards = false;  ///< in which direction B is read
+};
+/// gemv_packed() for some columns of a matrix such as those of a recurrent layer, which has a group for each gate.
+void gemv_packed_groups(const GemmArgs& args, const ColumnGroups& groups) noexcept;
+/// Whether gemv_packed() reads a matrix of that many bytes as fast as gemm() if it is multiplied again and again.
+bool gemv_packed_pays(size_t bytes) noexcept;
 
 /// The reference of gemm(): a plain loop.
 void gemm_reference(size_t m, size_t n, size_t k, const float* a, size_t a_stride, const float* b, size_t b_row_stride,

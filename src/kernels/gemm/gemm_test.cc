@@ -282,6 +282,37 @@ TEST(Gemv, PackedInEveryNumberOfPanels) {
   }
 }
 
+/// Multiplies some columns of each group, in either direction, and compares them with gemv_packed().
+void check_groups(size_t count, bool backwards) {
+  const size_t width = gemm_panel_width(), group = 5 * width, n = count * group, k = 37, n0 = width, n1 = 4 * width;
+  std::mt19937 random{unsigned(count)};
+  std::normal_distribution<float> normal;
+  const auto fill = [&](size_t size) { return testing::drawn(normal, random, size); };
+  const std::vector<float> x = fill(k), b = fill(n * k), bias = fill(n), residual = fill(n);
+  testing::Lines packed(gemm_packed_bytes(k, n));
+  gemm_pack_b(b.data(), 1, k, k, n, packed.floats());
+  std::vector<float> want(n), got(n, 77.0f);
+  GemmArgs args{.m = 1, .n = n, .k = k, .a = x.data(), .packed_b = packed.floats(), .c = want.data()};
+  args.epilogue = {.bias = bias.data(), .residual = residual.data()};
+  gemv_packed(args);
+  args.c = got.data();
+  gemv_packed_groups(args, {count, n0, n1, backwards});
+  for (size_t i = 0; i < n; ++i) {
+    const bool among = i % group >= n0 && i % group < n1;
+    EXPECT_EQ(got[i], among ? want[i] : 77.0f) << "column " << i << " of " << count << " groups";
+  }
+}
+
+TEST(Gemv, SomeColumnsOfGroups) {
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const size_t count : {1, 2, 3, 4, 5}) {
+      check_groups(count, false);
+      check_groups(count, true);
+    }
+  }
+}
+
 TEST(Gemm, SameBitsForAnyNumberOfThreads) {
   const Case cases[] = {{.m = 1, .n = 4000, .k = 700},
                         {.m = 4, .n = 2000, .k = 700, .bias = true},

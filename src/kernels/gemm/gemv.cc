@@ -105,13 +105,15 @@ void rows_times_vector(const GemvArgs& g) noexcept {
 
 namespace {
 
-/// Columns of kPanels neighbouring panels, from n0: as many chains of additions as hide the latency of one.
+constexpr size_t kPanelWidth = 2 * kLanes;
+
+/// Columns of kPanels panels that are `apart` columns from each other, from n0: as many chains of additions as hide the
+/// latency of one.
 template <size_t kPanels>
-HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0) {
-  constexpr size_t kWidth = 2 * kLanes;
+HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0, size_t apart = kPanelWidth) {
   const FloatTag d;
   const float* const b = static_cast<const float*>(g.packed_b.data) + n0 * g.k;
-  const size_t panel = kWidth * g.k;
+  const size_t panel = apart * g.k;
   Float sum[2 * kPanels];
 #pragma GCC unroll 8
   for (Float& s : sum) s = hn::Zero(d);
@@ -119,13 +121,13 @@ HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0) {
     const Float a = hn::Set(d, g.a[i]);
 #pragma GCC unroll 8
     for (size_t v = 0; v < 2 * kPanels; ++v) {
-      sum[v] = hn::MulAdd(a, hn::Load(d, b + v / 2 * panel + i * kWidth + v % 2 * kLanes), sum[v]);
+      sum[v] = hn::MulAdd(a, hn::Load(d, b + v / 2 * panel + i * kPanelWidth + v % 2 * kLanes), sum[v]);
     }
   }
   const float *const bias = g.epilogue.bias, *const residual = g.epilogue.residual;
 #pragma GCC unroll 8
   for (size_t v = 0; v < 2 * kPanels; ++v) {
-    const size_t at = n0 + v * kLanes;
+    const size_t at = n0 + v / 2 * apart + v % 2 * kLanes;
     if (at + kLanes <= g.n) {
       if (bias) sum[v] = hn::Add(sum[v], hn::LoadU(d, bias + at));
       if (residual) sum[v] = hn::Add(sum[v], hn::LoadU(d, residual + at));
@@ -142,13 +144,32 @@ HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0) {
 }  // namespace
 
 void row_times_packed(const GemmArgs& g) noexcept {
-  constexpr size_t kWidth = 2 * kLanes, kStep = 4 * kWidth;
+  constexpr size_t kStep = 4 * kPanelWidth;
   size_t n0 = 0;
-  for (; n0 + 3 * kWidth < g.n; n0 += kStep) row_times_panels<4>(g, n0);
+  for (; n0 + 3 * kPanelWidth < g.n; n0 += kStep) row_times_panels<4>(g, n0);
   if (n0 >= g.n) return;
-  if (n0 + 2 * kWidth < g.n) return row_times_panels<3>(g, n0);
-  if (n0 + kWidth < g.n) return row_times_panels<2>(g, n0);
+  if (n0 + 2 * kPanelWidth < g.n) return row_times_panels<3>(g, n0);
+  if (n0 + kPanelWidth < g.n) return row_times_panels<2>(g, n0);
   row_times_panels<1>(g, n0);
+}
+
+void row_times_groups(const GemmArgs& g, const ColumnGroups& c) noexcept {
+  const size_t group = g.n / c.count;
+  for (size_t i = c.n0; i < c.n1; i += kPanelWidth) {
+    const size_t n0 = c.backwards ? c.n0 + c.n1 - kPanelWidth - i : i;
+    if (c.count == 4) {
+      row_times_panels<4>(g, n0, group);
+    } else if (c.count == 3) {
+      row_times_panels<3>(g, n0, group);
+    } else {
+      for (size_t p = 0; p < c.count; p += 2) {
+        if (p + 2 <= c.count)
+          row_times_panels<2>(g, n0 + p * group, group);
+        else
+          row_times_panels<1>(g, n0 + p * group);
+      }
+    }
+  }
 }
 
 namespace {
@@ -230,6 +251,9 @@ namespace retort::kernels {
 
 void gemv_rows(const GemvArgs& args) noexcept { RETORT_SELECT(rows_times_vector)(args); }
 void gemm_few_rows(const FewRowsArgs& args) noexcept { RETORT_SELECT(few_rows_times_matrix)(args); }
+void gemv_packed_groups(const GemmArgs& args, const ColumnGroups& groups) noexcept {
+  RETORT_SELECT(row_times_groups)(args, groups);
+}
 void gemv_packed(const GemmArgs& args) noexcept { RETORT_SELECT(row_times_packed)(args); }
 
 }  // namespace retort::kernels

@@ -53,8 +53,8 @@ void lstm_step(const LstmCell& cell) noexcept {
 void gru_step(const GruCell& cell) noexcept {
   const float *const x = cell.x, *const gates = cell.gates;
   float* const h = cell.h;
-  const size_t n = cell.hidden;
-  for_vectors(n, [=](auto load, auto store, size_t i) HWY_ATTR {
+  const size_t n = cell.stride();
+  for_vectors(cell.hidden, [=](auto load, auto store, size_t i) HWY_ATTR {
     const D d;
     const V z = Sigmoid(d, hn::Add(load(x + i), load(gates + i)));
     const V r = Sigmoid(d, hn::Add(load(x + n + i), load(gates + n + i)));
@@ -88,8 +88,8 @@ void lstm_cell_reference(const LstmCell& cell) noexcept {
 }
 
 void gru_cell_reference(const GruCell& cell) noexcept {
-  const size_t n = cell.hidden;
-  for (size_t i = 0; i < n; ++i) {
+  const size_t n = cell.stride();
+  for (size_t i = 0; i < cell.hidden; ++i) {
     const double z = sigmoid(double(cell.x[i]) + cell.gates[i]), r = sigmoid(double(cell.x[n + i]) + cell.gates[n + i]);
     const double candidate = std::tanh(cell.x[2 * n + i] + r * cell.gates[2 * n + i]);
     cell.h[i] = float((1 - z) * candidate + z * cell.h[i]);

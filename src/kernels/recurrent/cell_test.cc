@@ -48,6 +48,20 @@ TEST_P(RecurrentCell, SomeUnitsOfALayerHaveTheBitsOfAll) {
   }
 }
 
+TEST_P(RecurrentCell, SomeUnitsOfAGruHaveTheBitsOfAll) {
+  constexpr size_t kUnits = 70, kFirst = 16, kSome = 33;
+  testing::Random random(2);
+  const auto x = random.floats(3 * kUnits, -4, 4), gates = random.floats(3 * kUnits, -4, 4);
+  const auto before = random.floats(kUnits, -1, 1);
+  auto all = before, some = before;
+  gru_cell({kUnits, x.data(), gates.data(), all.data()});
+  gru_cell({kSome, x.data() + kFirst, gates.data() + kFirst, some.data() + kFirst, kUnits});
+  for (size_t i = 0; i < kUnits; ++i) {
+    const bool among = i >= kFirst && i < kFirst + kSome;
+    EXPECT_EQ(some[i], among ? all[i] : before[i]) << i;
+  }
+}
+
 TEST_P(RecurrentCell, GruIsTheReference) {
   for (const size_t n : kSizes) {
     testing::Random random(n);

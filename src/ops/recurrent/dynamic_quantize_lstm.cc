@@ -163,14 +163,6 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
     return packed;
   }
 
-  template <class Math, typename T>
-  void step(const CellStep<T>& s) const {
-    if constexpr (std::same_as<Math, CodesMath>) {
-      if (has_default_cell(s, input_forget != 0)) return CodesMath::lstm_step(product(s), s);
-    }
-    LstmCell::template step<Math>(s);
-  }
-
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }
   void fast(RunContext& c, std::type_identity<float>) const {
     const RecurrentShape s = sizes(c, false);

@@ -32,57 +32,67 @@ struct Gru : Recurrent<Gru> {
     s.limit(v, n);
     Math::apply(f, v, n);
   }
-  // Computes the new state of one row from the activated z and the candidate before its function.
+  // Computes the new state of n units from the activated z and the candidate before its function.
   template <class Math, typename T>
-  static void finish(const CellStep<T>& s, const T* z, T* n, T* h) {
-    gate<Math>(s, s.functions[1], n, s.s.hidden);
-    for (size_t i = 0; i < s.s.hidden; ++i) h[i] = (T(1) - z[i]) * n[i] + z[i] * h[i];
+  static void finish(const CellStep<T>& s, const T* z, T* candidate, T* h, size_t n) {
+    gate<Math>(s, s.functions[1], candidate, n);
+    for (size_t i = 0; i < n; ++i) h[i] = (T(1) - z[i]) * candidate[i] + z[i] * h[i];
   }
 
   template <class Math, typename T>
   void reset_after(const CellStep<T>& s) const {
-    const size_t hidden = s.s.hidden, width = 3 * hidden;
-    Math::multiply({.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = width, .bias = s.bias},
-                   s.parallel);
-    for (size_t b = 0; b < s.s.batch; ++b) {
-      if (s.ended(b)) continue;
-      T *z = s.gates + b * width, *r = z + hidden, *n = r + hidden;
-      const T* x = s.x + b * width;
-      if constexpr (Math::kCells) {
-        if (s.applies({CellFunction::Kind::sigmoid, CellFunction::Kind::tanh})) {
-          kernels::gru_cell({hidden, x, z, s.h + b * hidden});
-          continue;
-        }
-      }
-      for (size_t i = 0; i < 2 * hidden; ++i) z[i] += x[i];
-      gate<Math>(s, s.functions[0], z, 2 * hidden);
-      for (size_t i = 0; i < hidden; ++i) n[i] = x[2 * hidden + i] + r[i] * n[i];
-      finish<Math>(s, z, n, s.h + b * hidden);
+    const size_t width = 3 * s.s.hidden;
+    Math::in_blocks(
+        CellProduct<T>{.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = width, .bias = s.bias}, s,
+        [&](const UnitBlock& block) {
+          for (size_t b = block.m0; b < block.m1; ++b)
+            if (!s.ended(b)) reset_after<Math>(s, b, block);
+        });
+  }
+  // The units of one row.
+  template <class Math, typename T>
+  static void reset_after(const CellStep<T>& s, size_t b, const UnitBlock& block) {
+    const size_t hidden = s.s.hidden, width = 3 * hidden, units = block.units();
+    T *z = s.gates + b * width + block.n0, *r = z + hidden, *n = r + hidden, *h = s.h + b * hidden + block.n0;
+    const T* x = s.x + b * width + block.n0;
+    if constexpr (Math::kCells) {
+      if (s.applies({CellFunction::Kind::sigmoid, CellFunction::Kind::tanh}))
+        return kernels::gru_cell({units, x, z, h, hidden});
     }
+    for (T* v : {z, r}) {
+      for (size_t i = 0; i < units; ++i) v[i] += x[v - z + i];
+      gate<Math>(s, s.functions[0], v, units);
+    }
+    for (size_t i = 0; i < units; ++i) n[i] = x[2 * hidden + i] + r[i] * n[i];
+    finish<Math>(s, z, n, h, units);
   }
 
   template <class Math, typename T>
   void reset_before(const CellStep<T>& s) const {
     const size_t hidden = s.s.hidden, width = 3 * hidden;
     T* reset = s.c;  // r·h: [batch, hidden]
-    Math::multiply({.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = width, .residual = s.x},
-                   s.parallel);
-    for (size_t b = 0; b < s.s.batch; ++b) {
-      T *z = s.gates + b * width, *r = z + hidden;
-      gate<Math>(s, s.functions[0], z, 2 * hidden);
-      for (size_t i = 0; i < hidden; ++i) reset[b * hidden + i] = r[i] * s.h[b * hidden + i];
-    }
-    Math::multiply({.m = s.s.batch,
-                    .a = reset,
-                    .b = s.r[1],
-                    .c = s.gates + 2 * hidden,
-                    .c_stride = width,
-                    .residual = s.x + 2 * hidden},
-                   s.parallel);
-    for (size_t b = 0; b < s.s.batch; ++b) {
-      T* z = s.gates + b * width;
-      if (!s.ended(b)) finish<Math>(s, z, z + 2 * hidden, s.h + b * hidden);
-    }
+    Math::in_blocks(
+        CellProduct<T>{.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = width, .residual = s.x}, s,
+        [&](const UnitBlock& block) {
+          for (size_t b = block.m0; b < block.m1; ++b) {
+            const size_t at = b * hidden + block.n0;
+            T *z = s.gates + b * width + block.n0, *r = z + hidden;
+            for (T* v : {z, r}) gate<Math>(s, s.functions[0], v, block.units());
+            for (size_t i = 0; i < block.units(); ++i) reset[at + i] = r[i] * s.h[at + i];
+          }
+        });
+    Math::in_blocks(CellProduct<T>{.m = s.s.batch,
+                                   .a = reset,
+                                   .b = s.r[1],
+                                   .c = s.gates + 2 * hidden,
+                                   .c_stride = width,
+                                   .residual = s.x + 2 * hidden},
+                    s, [&](const UnitBlock& block) {
+                      for (size_t b = block.m0; b < block.m1; ++b) {
+                        T* z = s.gates + b * width + block.n0;
+                        if (!s.ended(b)) finish<Math>(s, z, z + 2 * hidden, s.h + b * hidden + block.n0, block.units());
+                      }
+                    });
   }
 };
 

@@ -39,6 +39,30 @@ std::vector<OpCase> forms(int64_t gates, bool cell, std::vector<OpCase> own) {
   return own;
 }
 
+// Cases whose steps have several tasks (unit_tasks.h): a batch, one item, and items that end early.
+std::vector<OpCase> large(int64_t gates, bool cell, int64_t hidden, const Attributes& attributes) {
+  const int64_t width = gates * hidden;
+  std::vector<OpCase> cases;
+  for (const int64_t batch : {1, 3}) {
+    std::vector<Tensor> inputs{random({4, batch, 5}, 1, -1, 1), random({1, width, 5}, 2, -0.5, 0.5),
+                               random({1, width, hidden}, 3, -0.25, 0.25), random({1, 2 * width}, 4, -0.5, 0.5)};
+    if (batch == 3) inputs.push_back(i32({3}, {4, 0, 2}));
+    cases.push_back({.about = cat("several tasks, {} items", batch),
+                     .attributes = attributes,
+                     .inputs = std::move(inputs),
+                     .output_count = size_t(cell ? 3 : 2),
+                     .fixed_types = true});
+  }
+  return cases;
+}
+
+const OpTest large_rnn("RNN", large(1, false, 384, {}));
+const OpTest large_gru("GRU", large(3, false, 288, {}));
+const OpTest large_gru_reset_after("GRU", large(3, false, 288, {{"linear_before_reset", int64_t(1)}}));
+const OpTest large_gru_clipped("GRU", large(3, false, 288, {{"linear_before_reset", int64_t(1)}, {"clip", 0.25f}}));
+const OpTest large_lstm("LSTM", large(4, true, 224, {}));
+const OpTest large_lstm_backwards("LSTM", large(4, true, 224, {{"direction", "reverse"}}));
+
 const OpTest rnn("RNN",
                  forms(1, false,
                        {{.about = "only weights, the schema's two functions for one direction",

@@ -12,14 +12,17 @@ struct Rnn : Recurrent<Rnn> {
   template <class Math, typename T>
   void step(const CellStep<T>& s) const {
     const size_t hidden = s.s.hidden;
-    Math::multiply({.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = hidden, .residual = s.x},
-                   s.parallel);
-    for (size_t b = 0; b < s.s.batch; ++b) {
-      if (s.ended(b)) continue;
-      T* h = std::copy_n(s.gates + b * hidden, hidden, s.h + b * hidden) - hidden;
-      s.limit(h, hidden);
-      Math::apply(s.functions[0], h, hidden);
-    }
+    Math::in_blocks(
+        CellProduct<T>{.m = s.s.batch, .a = s.h, .b = s.r[0], .c = s.gates, .c_stride = hidden, .residual = s.x}, s,
+        [&](const UnitBlock& block) {
+          for (size_t b = block.m0; b < block.m1; ++b) {
+            if (s.ended(b)) continue;
+            T* h = s.h + b * hidden + block.n0;
+            std::copy_n(s.gates + b * hidden + block.n0, block.units(), h);
+            s.limit(h, block.units());
+            Math::apply(s.functions[0], h, block.units());
+          }
+        });
   }
 };
 

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 #include "ops/recurrent/common/recurrent.h"
+#include "ops/recurrent/common/unit_tasks.h"
 
 namespace retort::ops {
 
@@ -71,6 +72,9 @@ struct CellProduct {
   const T* left() const { return rounded ? rounded_to_codes(a, m, b.k, steps, rounded) : a; }
 };
 
+template <typename T>
+struct CellStep;
+
 /// The reference: plain loops.
 template <typename T>
 struct PlainMath {
@@ -86,32 +90,16 @@ struct PlainMath {
       }
     }
   }
+  /// The product of a step; `after` is called for each block of units when their sums are complete, and may change the
+  /// left-hand side of the product.
+  template <class After>
+  static void in_blocks(const CellProduct<T>& p, const CellStep<T>& s, const After& after) {
+    multiply(p, s.parallel);
+    after({0, p.m, 0, s.s.hidden});
+  }
   static void apply(const CellFunction& f, T* x, size_t n) {
     for (size_t i = 0; i < n; ++i) x[i] = T(f(double(x[i])));
   }
-};
-
-/// The production form: packed weights, vector kernels.
-struct FastMath {
-  static constexpr bool kCells = true;  ///< whether a kernel computes a cell with the default functions
-  /// Below this, gemm() makes one task of a product with one row.
-  static constexpr size_t kOneTaskBytes = 512 << 10;
-
-  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
-    kernels::GemmArgs g{.m = p.m,
-                        .n = p.b.n,
-                        .k = p.b.k,
-                        .a = p.left(),
-                        .a_stride = p.b.k,
-                        .packed_b = p.b.packed,
-                        .c = p.c,
-                        .c_stride = p.c_stride};
-    g.epilogue.bias = p.bias;
-    g.epilogue.residual = p.residual;
-    g.epilogue.residual_stride = p.c_stride;
-    g.m == 1 && g.n* g.k * sizeof(float) < kOneTaskBytes ? kernels::gemv_packed(g) : kernels::gemm(g, parallel);
-  }
-  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
 };
 
 /// The memory of one direction. h and c, [batch, hidden], are kept from step to step.
@@ -122,11 +110,12 @@ struct CellMemory {
   T* gates = nullptr;  ///< for the cell: [batch, width]
   T* bias = nullptr;   ///< [width]
   T *h = nullptr, *c = nullptr;
+  T* before = nullptr;   ///< a copy of h while tasks change it
   T* rounded = nullptr;  ///< the left-hand side of a product, where those are rounded
 
   static size_t bytes(const RecurrentShape& s) {
     const size_t rows = checked_add(checked_mul(s.steps, s.batch, "steps of all batches"), 2 * s.batch + 1, "gates");
-    const size_t states = checked_mul(2 * s.batch, s.hidden, "hidden states");
+    const size_t states = checked_mul(3 * s.batch, s.hidden, "hidden states");
     const size_t sums = checked_add(checked_mul(rows, s.width(), "gates"), states, "gates");
     const size_t elements = checked_add(sums, s.rounds ? left_elements(s) : 0, "gates");
     return round_up(checked_mul(elements, sizeof(T), "gates"), 64);
@@ -138,7 +127,8 @@ struct CellMemory {
     bias = gates + s.batch * s.width();
     h = bias + s.width();
     c = h + s.batch * s.hidden;
-    if (s.rounds) rounded = c + s.batch * s.hidden;
+    before = c + s.batch * s.hidden;
+    if (s.rounds) rounded = before + s.batch * s.hidden;
   }
 
  private:
@@ -161,7 +151,8 @@ struct CellStep {
   const T* x = nullptr;  ///< X·Wᵀ and bias of this step: [batch, width]
   T* gates = nullptr;    ///< working memory: [batch, width]
   T* h = nullptr;  ///< [batch, hidden]: the state before the step, and after it for batch items that have not ended
-  T* c = nullptr;  ///< the cell state, likewise; working memory for operators without one
+  T* before = nullptr;   ///< CellMemory::before
+  T* c = nullptr;        ///< the cell state, likewise; working memory for operators without one
   T* rounded = nullptr;  ///< CellMemory::rounded
   /// Whether products that are rounded leave out items that are over. As in ONNX Runtime, they do if output Y exists:
   /// its rows of the last step, which are 0 after the end, are multiplied.
@@ -176,6 +167,76 @@ struct CellStep {
   void limit(T* v, size_t n) const {
     if (!clip) return;
     for (size_t i = 0; i < n; ++i) v[i] = v[i] < T(-*clip) ? T(-*clip) : v[i] > T(*clip) ? T(*clip) : v[i];
+  }
+};
+
+/// The production form: packed weights, vector kernels.
+struct FastMath {
+  static constexpr bool kCells = true;  ///< whether a kernel computes a cell with the default functions
+  /// Below this, gemm() makes one task of a product with one row.
+  static constexpr size_t kOneTaskBytes = 512 << 10;
+
+  static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
+    const kernels::GemmArgs g = arguments(p);
+    g.m == 1 && g.n* g.k * sizeof(float) < kOneTaskBytes ? kernels::gemv_packed(g) : kernels::gemm(g, parallel);
+  }
+  /// As PlainMath::in_blocks().
+  template <class After>
+  static void in_blocks(CellProduct<float> p, const CellStep<float>& s, const After& after) {
+    constexpr double kMacs = 640 << 10;  // about 10 µs, as those of gemm()
+    const size_t hidden = s.s.hidden, width = kernels::gemm_panel_width(), weights = p.b.n * p.b.k;
+    if (p.m == 0 || hidden == 0) return;
+    const UnitTasks tasks(p.m, hidden, width, weights * sizeof(float), double(weights), kMacs);
+    // Units of all gates are whole panels only if a gate is.
+    if (tasks.count() == 1 || hidden % width != 0) {
+      multiply(p, s.parallel);
+      return after({0, p.m, 0, hidden});
+    }
+    if (p.a == s.h) p.a = std::copy_n(s.h, p.m * hidden, s.before) - p.m * hidden;
+    const bool backwards = s.index % 2 == 1;
+    s.parallel.for_each(tasks.count(), [&](size_t task, int) {
+      const UnitBlock block = tasks.at(backwards ? tasks.mirrored(task, s.parallel.workers()) : task);
+      multiply_block(p, hidden, block, backwards);
+      after(block);
+    });
+  }
+  static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
+
+ private:
+  static kernels::GemmArgs arguments(const CellProduct<float>& p) {
+    kernels::GemmArgs g{.m = p.m,
+                        .n = p.b.n,
+                        .k = p.b.k,
+                        .a = p.left(),
+                        .a_stride = p.b.k,
+                        .packed_b = p.b.packed,
+                        .c = p.c,
+                        .c_stride = p.c_stride};
+    g.epilogue.bias = p.bias;
+    g.epilogue.residual = p.residual;
+    g.epilogue.residual_stride = p.c_stride;
+    return g;
+  }
+
+  /// The product of some rows and the weights of some units, those of all gates.
+  static void multiply_block(const CellProduct<float>& p, size_t hidden, const UnitBlock& block, bool backwards) {
+    const size_t gates = p.b.n / hidden;
+    kernels::GemmArgs g = arguments(p);
+    if (gates > 1 && by_vector(p)) return kernels::gemv_packed_groups(g, {gates, block.n0, block.n1, backwards});
+    g.m = block.m1 - block.m0;
+    g.n = block.units();
+    g.a += block.m0 * g.a_stride;
+    for (size_t i = 0; i < gates; ++i) {
+      const size_t at = (backwards ? gates - 1 - i : i) * hidden + block.n0, to = block.m0 * g.c_stride + at;
+      g.packed_b = p.b.packed + at * g.k;
+      g.c = p.c + to;
+      if (p.bias) g.epilogue.bias = p.bias + at;
+      if (p.residual) g.epilogue.residual = p.residual + to;
+      by_vector(p) ? kernels::gemv_packed(g) : kernels::gemm_block(g, 0, g.n);
+    }
+  }
+  static bool by_vector(const CellProduct<float>& p) {
+    return p.m == 1 && kernels::gemv_packed_pays(p.b.n * p.b.k * sizeof(float));
   }
 };
 

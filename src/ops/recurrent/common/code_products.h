@@ -37,64 +37,30 @@ struct CodesMath {
   static void multiply(const CellProduct<float>& p, const Parallel& parallel) {
     round_left(p, parallel);
     if (p.b.codes->parts == 1) return kernels::gemm_codes(part_of(p, 0), parallel);
-    in_blocks(p, parallel, false, [](const Block&) {});
+    in_blocks(p, parallel, false, [](const UnitBlock&) {});
   }
   static void apply(const CellFunction& f, float* x, size_t n) { f.apply(x, n); }
 
-  /// The product of a step and its cells, whose functions are the default ones. A task computes some units of all gates
-  /// and then their cells, while the sums are in the cache; a step therefore takes one loop over the pool.
-  static void lstm_step(const CellProduct<float>& p, const CellStep<float>& s) {
-    const size_t hidden = s.s.hidden;
+  /// The product of a step; `after` is called for each block of units when their sums are complete.
+  template <class After>
+  static void in_blocks(const CellProduct<float>& p, const CellStep<float>& s, const After& after) {
     round_left(p, s.parallel);
-    in_blocks(p, s.parallel, s.index % 2 == 1, [&](const Block& block) {
-      for (size_t b = block.m0; b < block.m1; ++b) {
-        const size_t at = b * hidden + block.n0;
-        if (s.ended(b)) continue;
-        kernels::lstm_cell({block.n1 - block.n0, p.c + b * p.c_stride + block.n0, s.c + at, s.h + at, hidden});
-      }
-    });
+    in_blocks(p, s.parallel, s.index % 2 == 1, after);
   }
 
  private:
   /// Weights of h that stay in the second-level cache from step to step, where processors have AMX.
   static constexpr size_t kNearBytes = 3 << 19;
-  /// Rows, and units of all parts.
-  struct Block {
-    size_t m0, m1, n0, n1;
-  };
-  /// Blocks of rows, and of units: whole panels.
-  struct Tasks {
-    // Tasks like those of gemm_codes(): 10 µs of products, or 256 KiB of weights, which a processor keeps in its
-    // second-level cache from step to step.
-    static constexpr size_t kRows = 96, kMacs = 2 << 20, kBytes = 256 << 10;
-    size_t m, n, units;
-    /// At least one row and one unit; `weights` in bytes.
-    Tasks(size_t rows, size_t hidden, size_t weights) : m(rows), n(hidden) {
-      const size_t width = kernels::codes_panel_width(), panels = ceil_div(n, width);
-      const size_t wanted = std::max(weights / kBytes, m * weights / kMacs) / ceil_div(m, kRows);
-      units = ceil_div(panels, std::clamp<size_t>(wanted, 1, panels)) * width;
-    }
-    size_t count() const { return ceil_div(m, kRows) * ceil_div(n, units); }
-    /// The task that a worker does in place of this one if it does those of its part in the opposite order. In every
-    /// other step, a worker thus begins with the weights that it has used last, which are still in its cache.
-    size_t mirrored(size_t task, int workers) const {
-      const size_t all = count(), parts = std::min(size_t(workers), all), part = ((task + 1) * parts - 1) / all;
-      return all * part / parts + all * (part + 1) / parts - 1 - task;
-    }
-    Block at(size_t task) const {
-      const size_t across = ceil_div(n, units), m0 = task / across * kRows, n0 = task % across * units;
-      return {m0, std::min(m0 + kRows, m), n0, std::min(n0 + units, n)};
-    }
-  };
-
   /// Multiplies by all parts of a matrix, and calls after(block) when the sums of a block are complete.
   template <class After>
   static void in_blocks(const CellProduct<float>& p, const Parallel& parallel, bool backwards, const After& after) {
     const size_t parts = p.b.codes->parts, units = p.b.n / parts;
     if (p.m == 0 || units == 0) return;
-    const Tasks tasks(p.m, units, p.b.n * kernels::codes_depth(p.b.k));
+    constexpr double kMacs = 2 << 20;  // about 10 µs, as those of gemm_codes()
+    const size_t weights = p.b.n * kernels::codes_depth(p.b.k);
+    const UnitTasks tasks(p.m, units, kernels::codes_panel_width(), weights, double(weights), kMacs);
     parallel.for_each(tasks.count(), [&](size_t task, int) {
-      const Block block = tasks.at(backwards ? tasks.mirrored(task, parallel.workers()) : task);
+      const UnitBlock block = tasks.at(backwards ? tasks.mirrored(task, parallel.workers()) : task);
       for (size_t i = 0; i < parts; ++i) {
         const size_t part = backwards ? parts - 1 - i : i;
         kernels::gemm_codes_block(part_of(p, part), block.m0, block.m1, block.n0, block.n1);

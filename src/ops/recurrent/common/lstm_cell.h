@@ -19,6 +19,16 @@ struct LstmCell : Recurrent<Op> {
   template <class Math, typename T>
   void step(const CellStep<T>& s) const {
     const size_t hidden = s.s.hidden, width = 4 * hidden;
+    if constexpr (Math::kCells) {
+      if (has_default_cell(s, input_forget != 0))
+        return Math::in_blocks(product(s), s, [&](const UnitBlock& block) {
+          for (size_t b = block.m0; b < block.m1; ++b) {
+            const size_t at = b * hidden + block.n0;
+            if (!s.ended(b))
+              kernels::lstm_cell({block.units(), s.gates + b * width + block.n0, s.c + at, s.h + at, hidden});
+          }
+        });
+    }
     Math::multiply(product(s), s.parallel);
     for (size_t b = 0; b < s.s.batch; ++b)
       if (!s.ended(b)) lstm_row<Math>(s, input_forget != 0, s.gates + b * width, s.h + b * hidden, s.c + b * hidden);

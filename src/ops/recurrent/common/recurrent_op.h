@@ -80,6 +80,7 @@ struct Recurrent : RecurrentAttributes {
                        .lengths = lengths,
                        .gates = space.gates,
                        .h = space.h,
+                       .before = space.before,
                        .c = space.c,
                        .rounded = space.rounded,
                        .rounds_running_only = c.wants(0)};
