@@ -8,6 +8,7 @@
 
 #include "memory/access.h"
 #include "memory/spare.h"
+#include "tensor/host_block.h"
 
 namespace retort {
 namespace {
@@ -38,6 +39,16 @@ TEST_F(KeptBlocksTest, the_next_result_gets_the_memory) {
   EXPECT_EQ(blocks_.bytes(), 4 * kMiB);
   EXPECT_EQ(run_once(blocks_, 4 * kMiB), first);
   EXPECT_EQ(run_once(blocks_, 3 * kMiB), first) << "a smaller result";
+}
+
+// A part of a huge page would lose it, and small pages cost more to give and to write again than they are worth.
+TEST(HostBlock, is_marked_for_whole_huge_pages) {
+  if (kAccessIsChecked) GTEST_SKIP() << "AddressSanitizer checks each block; none is a mapping";
+  EXPECT_EQ(huge_bytes(kMiB - 1), 0u);
+  EXPECT_EQ(huge_bytes(kMiB), 2 * kMiB);
+  EXPECT_EQ(huge_bytes(2 * kMiB), 2 * kMiB);
+  EXPECT_EQ(huge_bytes(3 * kMiB - 1), 2 * kMiB);
+  EXPECT_EQ(huge_bytes(3 * kMiB), 4 * kMiB);
 }
 
 TEST_F(KeptBlocksTest, small_results_are_left_to_malloc) {

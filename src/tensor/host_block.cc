@@ -16,12 +16,18 @@ constexpr bool kUsesMalloc = true;  // it detects accesses beyond the end
 constexpr bool kUsesMalloc = false;
 #endif
 
+/// A small page takes about four microseconds when it is first written, a huge one as long as 40 of them.
+bool ends_with_huge_page(size_t bytes) { return bytes % kHuge >= kHuge / 2; }
+
 }  // namespace
+
+size_t huge_bytes(size_t bytes) {
+  return bytes < kHuge / 2 || kUsesMalloc ? 0 : (bytes / kHuge + ends_with_huge_page(bytes)) * kHuge;
+}
 
 std::shared_ptr<void> allocate_block(size_t bytes) {
   if (bytes < kHuge / 2 || kUsesMalloc) return allocate_host(bytes);
-  // A small page takes about four microseconds when it is first written, a huge one as long as 40 of them.
-  const size_t unit = bytes % kHuge >= kHuge / 2 ? kHuge : kPage;
+  const size_t unit = ends_with_huge_page(bytes) ? kHuge : kPage;
   const size_t used = checked_add(bytes, unit - 1, "workspace size") / unit * unit;
   const size_t wanted = checked_add(used, kHuge, "workspace size");
   void* base = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -10,4 +10,7 @@ namespace retort {
 /// Throws ErrorCode::fail if the allocation fails.
 std::shared_ptr<void> allocate_block(size_t bytes);
 
+/// The first bytes of a block of `bytes` that are marked for huge pages: whole ones, so perhaps more than `bytes`.
+size_t huge_bytes(size_t bytes);
+
 }  // namespace retort
