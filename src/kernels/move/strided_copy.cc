@@ -97,6 +97,20 @@ const Mover& widen(const Mover& mover, StridedCopy& copy, uintptr_t address) {
   return byte_mover(bytes);
 }
 
+/// Dimensions in the order of the destination, if that makes the innermost one contiguous there: then rows are written
+/// as such, or transposed.
+StridedCopy in_order(const StridedCopy& copy) {
+  const auto contiguous = [](const Dim& d) { return d.to == 1; };
+  const Dim* const end = copy.dims.data() + copy.rank;
+  if (copy.rank < 2 || contiguous(end[-1]) || std::none_of(copy.dims.data(), end, contiguous)) return copy;
+  StridedCopy sorted = copy;
+  std::sort(sorted.dims.begin(), sorted.dims.begin() + ptrdiff_t(copy.rank),
+            [](const Dim& a, const Dim& b) { return a.to > b.to; });
+  StridedCopy merged;
+  for (size_t d = 0; d < copy.rank; ++d) merged.append(sorted.dims[d].extent, sorted.dims[d].to, sorted.dims[d].from);
+  return merged;
+}
+
 /// For 16 bytes or more: a call of memcpy would take longer than a short copy itself.
 void copy_short(void* to, const void* from, size_t bytes) {
   constexpr size_t kStep = 16;
@@ -226,7 +240,7 @@ std::optional<StridedCopy> StridedCopy::tile(std::span<const int64_t> shape,
 
 void strided_copy(const Mover& mover, const StridedCopy& copy, void* to, const void* from, const Parallel& par) {
   if (copy.count == 0) return;
-  StridedCopy plan = copy;
+  StridedCopy plan = in_order(copy);
   from = mover.at(from, copy.from_offset);
   const Mover& m = widen(mover, plan, reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from));
   if (plan.rank == 0) return m.copy(to, from, 1);

@@ -61,6 +61,21 @@ TYPED_TEST(StridedCopyKernel, Transposes) {
   this->check_transpose({4, 3, 5, 2, 6}, {4, 2, 0, 3, 1});
 }
 
+// The dimensions of the source's order: no dimension of the destination is contiguous until they are sorted by it.
+TYPED_TEST(StridedCopyKernel, DimensionsInTheOrderOfTheSource) {
+  for (const Dims& e : {Dims{2, 3, 4, 5}, Dims{3, 1, 33, 2}, Dims{1, 7, 16, 3}, Dims{2, 2, 70, 4}}) {
+    const Dims shape{e[0] * e[1] * e[2] * e[3]}, out{e[3], e[1], e[0], e[2]};
+    StridedCopy plan;
+    const ptrdiff_t a = e[2], b = e[0] * a, c = e[1] * b;  // strides of `out`
+    plan.append(size_t(e[0]), a, e[1] * e[2] * e[3]);
+    plan.append(size_t(e[1]), b, e[2] * e[3]);
+    plan.append(size_t(e[2]), 1, e[3]);
+    plan.append(size_t(e[3]), c, 1);
+    this->check(plan, shape, out,
+                [&](const Dims& at) { return Dims{((at[2] * e[1] + at[1]) * e[2] + at[3]) * e[3] + at[0]}; });
+  }
+}
+
 TYPED_TEST(StridedCopyKernel, EveryPermutationOfRankFour) {
   Dims perm{0, 1, 2, 3};
   do {
@@ -155,18 +170,33 @@ TYPED_TEST(StridedCopyKernel, ConcatAndSplitAreInverse) {
 // Tests the vectorised tile at each level, at every corner of a block and at unaligned addresses.
 class TransposeLevels : public testing::PerIsa {};
 
+template <typename T>
+void check_transpose_tile(int64_t rows, int64_t columns) {
+  const auto x = numbered<T>(size_t(rows * columns) + 1);
+  std::vector<T> y(size_t(rows * columns) + 2, T(7));
+  const Dims shape{rows, columns}, perm{1, 0};
+  strided_copy(byte_mover(sizeof(T)), *StridedCopy::transpose(shape, perm), y.data() + 1, x.data() + 1, Parallel());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c)
+      ASSERT_EQ(y[size_t(c * rows + r) + 1], x[size_t(r * columns + c) + 1]) << rows << " by " << columns;
+  }
+  ASSERT_EQ(y.front(), T(7));
+  ASSERT_EQ(y.back(), T(7));
+}
+
 TEST_P(TransposeLevels, AllSizesUpToTwoVectors) {
-  const auto x = numbered<uint32_t>(70 * 70 + 1);
   for (int64_t rows = 1; rows <= 37; ++rows) {
-    for (int64_t columns = 1; columns <= 37; ++columns) {
-      std::vector<uint32_t> y(size_t(rows * columns) + 2, 7);
-      const Dims shape{rows, columns}, perm{1, 0};
-      strided_copy(byte_mover(4), *StridedCopy::transpose(shape, perm), y.data() + 1, x.data() + 1, one_thread());
-      for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < columns; ++c) ASSERT_EQ(y[size_t(c * rows + r) + 1], x[size_t(r * columns + c) + 1]);
-      }
-      ASSERT_EQ(y.front(), 7u);
-      ASSERT_EQ(y.back(), 7u);
+    for (int64_t columns = 1; columns <= 37; ++columns) check_transpose_tile<uint32_t>(rows, columns);
+  }
+}
+
+TEST_P(TransposeLevels, EverySizeOfElements) {
+  const Dims extents{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 70, 129};
+  for (const int64_t rows : extents) {
+    for (const int64_t columns : extents) {
+      check_transpose_tile<uint8_t>(rows, columns);
+      check_transpose_tile<uint16_t>(rows, columns);
+      check_transpose_tile<uint64_t>(rows, columns);
     }
   }
 }

@@ -14,7 +14,7 @@ struct TransposeTile {
 };
 using TransposeFn = void (*)(const TransposeTile& tile);
 
-/// For elements of 1, 2, 4, 8 or 16 bytes; those of 4 bytes use vectors of the current level.
+/// For elements of 1, 2, 4, 8 or 16 bytes; those of up to 8 bytes use vectors of the current level.
 TransposeFn transpose_fn(size_t element_size) noexcept;
 
 }  // namespace retort::kernels
