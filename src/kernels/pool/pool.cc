@@ -23,6 +23,7 @@ struct Largest {
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
   static HWY_INLINE Float add(Float sum, Float v) { return hn::IfThenElse(hn::IsNaN(sum), sum, MaxKeepNaN(sum, v)); }
   static HWY_INLINE Float finish(Float sum, size_t) { return sum; }
+  static HWY_INLINE Float finish(Float sum, Float, size_t) { return sum; }
 };
 
 struct Mean {
@@ -31,6 +32,10 @@ struct Mean {
   static HWY_INLINE Float add(Float sum, Float v) { return hn::Add(sum, v); }
   static HWY_INLINE Float finish(Float sum, size_t count) {
     return count ? hn::Div(sum, hn::Set(FloatTag(), float(count))) : hn::Zero(FloatTag());
+  }
+  static HWY_INLINE Float finish(Float sum, Float columns, size_t rows) {
+    const FloatTag d;
+    return hn::Div(sum, hn::Max(hn::Mul(columns, hn::Set(d, float(rows))), hn::Set(d, 1.0f)));
   }
 };
 
@@ -85,6 +90,7 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
 // Adds the slices of output slice z to a window of its plane; returns their contribution to the divisor.
 size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
   const PoolAxis& depth = args.shape.depth;
+  if (depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.pad_begin == 0) return 1;
   const size_t plane = args.shape.height.in * args.shape.width.in;
   const TapRange deep = taps_of(depth, z);
   w.slices = deep.count();
@@ -131,37 +137,39 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
 constexpr size_t kLineFloats = 2048;
 constexpr size_t kFewPixels = 3;  // a row of fewer pixels fills too little of a vector
 
-// Combines n floats of a and b. Writes whole vectors; `to` may be a.
-template <class Op>
-HWY_NOINLINE void combine(const float* a, const float* b, size_t n, float* to) {
+// Combines the taps of a window's rows over kVectors vectors of columns, starting with i, the last of them n wide.
+template <class Op, size_t kVectors>
+HWY_INLINE void combine_block(const Window& w, size_t i, size_t n, float* line) {
+  constexpr size_t kLast = (kVectors - 1) * kLanes;
   const FloatTag d;
+  Float a = hn::Set(d, Op::kStart), b = a;
+  for (size_t z = 0; z < w.slices; ++z) {
+    const float* p = w.input + z * w.slice + i;
+    for (size_t y = 0; y < w.rows; ++y, p += w.line) {
+      if constexpr (kVectors > 1) a = Op::add(a, hn::LoadU(d, p));
+      b = Op::add(b, load_first(p + kLast, n));
+    }
+  }
+  if constexpr (kVectors > 1) hn::StoreU(a, d, line + i);
+  store_first(b, line + i + kLast, n);
+}
+
+// Combines n columns of the rows of a window to a line.
+template <class Op>
+HWY_INLINE void combine_rows(const Window& w, size_t n, float* line) {
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(Op::add(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, to + i);
-  if (i == n) return;
-  // What has just been stored as a whole vector is loaded as one: a part would wait for the cache.
-  const Float left = a == to ? hn::LoadU(d, a + i) : LoadFirst(d, a + i, n - i);
-  hn::StoreU(Op::add(left, LoadFirst(d, b + i, n - i)), d, to + i);
+  for (; n - i > kLanes; i += std::min(n - i, 2 * kLanes))
+    combine_block<Op, 2>(w, i, std::min(n - i, 2 * kLanes) - kLanes, line);
+  if (i < n) combine_block<Op, 1>(w, i, n - i, line);
 }
 
-// Combines the rows of a window over `count` columns, starting with `column`, to one line; some columns may be outside
-// the image. Writes up to kLanes floats after the line.
-template <class Op>
-void combine_rows(const Window& w, size_t in_w, ptrdiff_t column, size_t count, float* line) {
-  const ptrdiff_t most = ptrdiff_t(count), begin = std::clamp<ptrdiff_t>(-column, 0, most);
-  const ptrdiff_t end = std::clamp(ptrdiff_t(in_w) - column, begin, most);
-  const size_t taps = w.slices * w.rows, n = size_t(end - begin);
-  const auto tap = [&](size_t i) { return w.input + i / w.rows * w.slice + i % w.rows * w.line + column + begin; };
-  std::fill_n(line, taps > 0 ? begin : most, Op::kStart);
-  if (taps == 0) return;
-  if (taps == 1) std::copy_n(tap(0), n, line + begin);
-  for (size_t i = 1; i < taps; ++i) combine<Op>(i == 1 ? tap(0) : line + begin, tap(i), n, line + begin);
-  std::fill(line + end, line + most, Op::kStart);
-}
+// Floats from one phase of lines to the next: whole vectors. All phases fit twice kLineFloats.
+constexpr size_t phase_floats(size_t stride) { return stride == 1 ? 0 : round_up(kLineFloats / stride, kLanes); }
 
-// to[p][i] = from[i * stride + p] for the first `phases` of p and i < floats / stride; to[p + 1] is `phase` after to[p].
-void split_phases(const float* from, size_t floats, size_t stride, size_t phases, size_t phase, float* to) {
+// to[p * phase_floats + i] = from[i * stride + p] for the first `phases` of p and i < floats / stride.
+void split_phases(const float* from, size_t floats, size_t stride, size_t phases, float* to) {
   const FloatTag d;
-  const size_t n = floats / stride;
+  const size_t n = floats / stride, phase = phase_floats(stride);
   for (size_t i = 0; stride == 2 && i < n; i += kLanes) {
     Float even, odd;
     hn::LoadInterleaved2(d, from + 2 * i, even, odd);
@@ -170,7 +178,6 @@ void split_phases(const float* from, size_t floats, size_t stride, size_t phases
   }
   for (size_t p = 0; stride > 2 && p < phases; ++p, to += phase) {
     for (size_t i = 0; i < n; ++i) to[i] = from[i * stride + p];
-    std::fill(to + n, to + phase, 0.0f);
   }
 }
 
@@ -188,24 +195,34 @@ HWY_INLINE Float taps_of_windows(const PoolAxis& a, size_t x, bool padded) {
   return hn::ConvertTo(FloatTag(), count);
 }
 
-// Means of `n` output pixels of a row, starting with x. Windows that cross no edge of the image share one divisor.
-HWY_INLINE Float means(const PoolArgs& args, Float sums, size_t rows, size_t x, size_t n) {
-  const FloatTag d;
-  const PoolAxis& width = args.shape.width;
-  if (x * width.stride >= width.pad_begin && (x + n - 1) * width.stride + width.reach() <= width.in + width.pad_begin)
-    return Mean::finish(sums, rows * width.kernel);
-  const Float taps = taps_of_windows(width, x, args.kind == PoolKind::average_include_pad);
-  return hn::Div(sums, hn::Max(hn::Mul(taps, hn::Set(d, float(rows))), hn::Set(d, 1.0f)));
-}
+// The place of an output row: its plane or, in three dimensions, its volume and the slice in it, and the row in these.
+struct RowAt {
+  RowAt(const PoolShape& s, size_t row) : height(s.height.out), depth(s.depth.out) {
+    y = row % height;
+    z = row / height % depth;
+    plane = row / height / depth;
+  }
+  void next() {
+    if (++y < height) return;
+    y = 0;
+    if (++z < depth) return;
+    z = 0;
+    ++plane;
+  }
+  size_t plane, z, y;
+
+ private:
+  size_t height, depth;
+};
 
 // A window of an output row of a plane, without its columns; the divisor lacks the factor for these.
-HWY_INLINE Window window_of_row(const PoolArgs& args, size_t row) {
+HWY_INLINE Window window_of_row(const PoolArgs& args, const RowAt& row) {
   const PoolShape& s = args.shape;
-  const size_t y = row % s.height.out, image = row / s.height.out, in = s.height.in * s.width.in;
-  const TapRange down = taps_of(s.height, y);
-  Window w{args.input + image / s.depth.out * s.depth.in * in, down.count(), 0, s.height.dilation * s.width.in, 0, 0};
-  if (w.rows > 0) w.input += first_pixel(s.height, y, down) * s.width.in;
-  w.divisor = divisor_rows(args, y, w.rows) * add_slices(args, image % s.depth.out, w);
+  const size_t in = s.height.in * s.width.in;
+  const TapRange down = taps_of(s.height, row.y);
+  Window w{args.input + row.plane * s.depth.in * in, down.count(), 0, s.height.dilation * s.width.in, 0, 0};
+  if (w.rows > 0) w.input += first_pixel(s.height, row.y, down) * s.width.in;
+  w.divisor = divisor_rows(args, row.y, w.rows) * add_slices(args, row.z, w);
   return w;
 }
 
@@ -214,7 +231,7 @@ template <class Op>
 void pool_pixel_nchw(const PoolArgs& args, size_t row, size_t x) {
   const PoolAxis& width = args.shape.width;
   const TapRange across = taps_of(width, x);
-  Window w = window_of_row(args, row);
+  Window w = window_of_row(args, RowAt(args.shape, row));
   w.columns = across.count();
   w.divisor *= divisor_columns(args, x);
   if (w.columns > 0) w.input += first_pixel(width, x, across);
@@ -228,67 +245,91 @@ void pool_pixel_nchw(const PoolArgs& args, size_t row, size_t x) {
 
 // Lines of kLineFloats for some rows, and what combining their columns needs.
 struct Lines {
-  // After the lines, up to a vector of each phase is read or written.
-  HWY_ALIGN float rows[kLineFloats + 2 * kLanes], phases[2 * kLineFloats + kLanes], sums[kLineFloats + kLanes];
+  // After the lines, up to two vectors of each phase are read or written.
+  HWY_ALIGN float rows[kLineFloats + 2 * kLanes], phases[2 * kLineFloats + 2 * kLanes];
+  HWY_ALIGN float counts[kLineFloats + kLanes];  // of the columns of windows, for means
+  uint32_t taps[kLineFloats];                    // where the columns of a row's first window begin
 };
 
-// Combines the columns of n windows that follow each other in lines.rows.
-template <class Op>
-const float* combine_columns(const PoolAxis& width, size_t n, size_t floats, Lines& lines) {
-  const size_t stride = width.stride, phase = round_up(ceil_div(floats, stride), kLanes);
-  const float* const from = stride == 1 ? lines.rows : lines.phases;
-  if (stride > 1) split_phases(lines.rows, floats, stride, std::min(stride, width.reach()), phase, lines.phases);
-  const auto tap = [&](size_t j) { return from + j * width.dilation % stride * phase + j * width.dilation / stride; };
-  for (size_t j = 1; j < width.kernel; ++j)
-    combine<Op>(j == 1 ? tap(0) : lines.sums, tap(j), round_up(n, kLanes), lines.sums);
-  return width.kernel == 1 ? tap(0) : lines.sums;
+// Combines the columns of kVectors vectors of windows, starting with window i of a line; the last is n wide.
+template <class Op, size_t kVectors>
+HWY_INLINE void finish_block(const Lines& lines, const float* line, size_t kernel, size_t divisor, size_t i, size_t n,
+                             float* out) {
+  constexpr size_t kLast = (kVectors - 1) * kLanes;
+  const FloatTag d;
+  Float a = hn::Set(d, Op::kStart), b = a;
+  for (size_t j = 0; j < kernel; ++j) {
+    const float* const p = line + lines.taps[j] + i;
+    if constexpr (kVectors > 1) a = Op::add(a, hn::LoadU(d, p));
+    b = Op::add(b, hn::LoadU(d, p + kLast));
+  }
+  if constexpr (kVectors > 1) hn::StoreU(Op::finish(a, hn::LoadU(d, lines.counts + i), divisor), d, out + i);
+  store_first(Op::finish(b, hn::LoadU(d, lines.counts + i + kLast), divisor), out + i + kLast, n);
 }
 
-// Writes n pixels of a row, starting with x, whose windows are combined.
+// Writes n pixels of a row whose windows' rows are combined.
 template <class Op>
-HWY_INLINE void finish_row(const PoolArgs& args, const float* sums, size_t divisor, size_t x, size_t n, float* out) {
-  for (size_t i = 0; i < n; i += kLanes) {
-    const size_t pixels = std::min(kLanes, n - i);
-    Float sum = hn::LoadU(FloatTag(), sums + i);
-    if constexpr (Op::kDivides) sum = means(args, sum, divisor, x + i, pixels);
-    store_first(sum, out + i, pixels);
+HWY_INLINE void finish_row(const Lines& lines, const float* line, size_t kernel, size_t divisor, size_t n, float* out) {
+  size_t i = 0;
+  for (; n - i > kLanes; i += std::min(n - i, 2 * kLanes))
+    finish_block<Op, 2>(lines, line, kernel, divisor, i, std::min(n - i, 2 * kLanes) - kLanes, out);
+  if (i < n) finish_block<Op, 1>(lines, line, kernel, divisor, i, n - i, out);
+}
+
+// Some rows of planes: `most` pixels at a time, whose lines have `line` floats each.
+struct Strip {
+  size_t row0, row1, most, line;
+};
+
+// Computes pixels [x, x + most) of output rows of planes: combines the rows of their windows to lines, then the lines'
+// columns. Several rows at once: their lines are in the cache before columns are read from them.
+template <class Op>
+void pool_strip(const PoolArgs& args, const Strip& strip, size_t x, Lines& lines) {
+  constexpr size_t kMostRows = 8, kGroupFloats = 1024;
+  const PoolAxis& width = args.shape.width;
+  const size_t stride = width.stride, line = strip.line, n = std::min(strip.most, width.out - x);
+  const size_t group = std::clamp<size_t>(kGroupFloats / line, 1, kMostRows);
+  const ptrdiff_t column = ptrdiff_t(x * stride) - ptrdiff_t(width.pad_begin), end = ptrdiff_t(width.in) - column;
+  const size_t begin = std::min(size_t(std::max<ptrdiff_t>(-column, 0)), line);
+  const size_t pixels = std::clamp(end, ptrdiff_t(begin), ptrdiff_t(line)) - begin;
+  std::fill_n(lines.rows, group * line + 2 * kLanes, Op::kStart);  // the padding stays
+  const bool padded = args.kind == PoolKind::average_include_pad;
+  for (size_t i = 0; Op::kDivides && i < n; i += kLanes)
+    hn::StoreU(taps_of_windows(width, x + i, padded), FloatTag(), lines.counts + i);
+  size_t divisors[kMostRows];
+  RowAt at(args.shape, strip.row0);
+  for (size_t row = strip.row0; row < strip.row1; row += group) {
+    const size_t rows = std::min(group, strip.row1 - row);
+    for (size_t r = 0; r < rows; ++r, at.next()) {
+      Window w = window_of_row(args, at);
+      divisors[r] = w.divisor;
+      w.input += column + ptrdiff_t(begin);
+      combine_rows<Op>(w, pixels, lines.rows + r * line + begin);
+    }
+    const float* const from = stride == 1 ? lines.rows : lines.phases;
+    if (stride > 1) split_phases(lines.rows, rows * line, stride, std::min(stride, width.reach()), lines.phases);
+    for (size_t r = 0; r < rows; ++r)
+      finish_row<Op>(lines, from + r * (line / stride), width.kernel, divisors[r], n,
+                     args.output + (row + r) * width.out + x);
   }
 }
 
-// Computes output rows of planes: combines the rows of their windows to lines, then the lines' columns, in passes whose
-// loops have nothing else to do. Several rows at once: their lines are in the cache before columns are read from them,
-// and the passes over columns are long.
+// Computes output rows of planes.
 template <class Op>
 void pool_rows_nchw(const PoolArgs& args, size_t row0, size_t row1) {
-  constexpr size_t kMostRows = 8, kGroupFloats = 1024;
-  const PoolShape& s = args.shape;
-  const size_t reach = s.width.reach(), stride = s.width.stride, out = s.width.out;
+  const PoolAxis& width = args.shape.width;
+  const size_t reach = width.reach(), stride = width.stride, out = width.out;
   if (kLanes * stride + reach > kLineFloats || out < kFewPixels) {
     for (size_t i = row0 * out; i < row1 * out; ++i) pool_pixel_nchw<Op>(args, i / out, i % out);
     return;
   }
   Lines lines;
-  size_t divisors[kMostRows];
-  const size_t most = std::min((kLineFloats - reach) / stride, out),
-               line = ceil_div((most - 1) * stride + reach, stride) * stride;
-  const size_t group = std::clamp<size_t>(kGroupFloats / line, 1, kMostRows);
-  for (size_t row = row0; row < row1; row += group) {
-    const size_t rows = std::min(group, row1 - row);
-    for (size_t x = 0; x < out; x += most) {
-      const ptrdiff_t column = ptrdiff_t(x * stride) - ptrdiff_t(s.width.pad_begin);
-      for (size_t r = 0; r < rows; ++r) {
-        const Window w = window_of_row(args, row + r);
-        divisors[r] = w.divisor;
-        combine_rows<Op>(w, s.width.in, column, line, lines.rows + r * line);
-      }
-      std::fill_n(lines.rows + rows * line, 2 * kLanes, Op::kStart);
-      const float* const sums = combine_columns<Op>(s.width, (rows - 1) * (line / stride) + most, rows * line, lines);
-      for (size_t r = 0; r < rows; ++r) {
-        finish_row<Op>(args, sums + r * (line / stride), divisors[r], x, std::min(most, out - x),
-                       args.output + (row + r) * out + x);
-      }
-    }
-  }
+  const size_t most = std::min((kLineFloats - reach) / stride, out);
+  const Strip strip{row0, row1, most, ceil_div((most - 1) * stride + reach, stride) * stride};
+  const size_t phase = phase_floats(stride);
+  for (size_t j = 0; j < width.kernel; ++j)
+    lines.taps[j] = uint32_t(j * width.dilation % stride * phase + j * width.dilation / stride);
+  for (size_t x = 0; x < out; x += most) pool_strip<Op>(args, strip, x, lines);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void check_pool(PoolShape s, bool ceiling = false, float poison = 0) {
   if (poison != 0 && !input.empty()) input[s.height.in * s.width.in / 2 * s.in_pixel_stride] = poison;
   for (const PoolKind kind : kKinds) {
     for (const bool nchw : {false, true}) {
-      if (!nchw && s.depth.in > 1) continue;
+      if (!nchw && s.depth.padded() > 1) continue;
       std::vector<float> want(s.batch * s.depth.out * s.height.out * s.width.out * s.out_pixel_stride + 32, kGuard);
       pool_reference({s, kind, input.data(), want.data()}, nchw);
       for (int level = 0; level <= int(best_isa()); ++level) {
@@ -130,6 +130,25 @@ TEST(Pool, Columns) {
     s.width.in = 2;
     check_pool(s);
   }
+}
+
+// Rows that end in every place of one or two vectors, and axes of one element between padding.
+TEST(Pool, EveryWidth) {
+  for (size_t width = 1; width <= 70; ++width) {
+    for (const size_t stride : {1, 2}) {
+      PoolShape s{.batch = 1, .channels = 2, .height = {.in = 3, .kernel = 3, .pad_begin = 1, .pad_end = 1}};
+      s.width = {.in = width, .kernel = 4, .stride = stride, .pad_begin = 2, .pad_end = 1};
+      check_pool(s);
+    }
+  }
+}
+
+TEST(Pool, DepthOfOneBetweenPadding) {
+  PoolShape s{.batch = 1, .channels = 2, .height = {.in = 5, .kernel = 2}, .width = {.in = 9, .kernel = 2}};
+  s.depth = {.in = 1, .kernel = 1, .pad_begin = 1, .pad_end = 1};
+  check_pool(s);
+  s.depth.stride = 3;
+  check_pool(s);
 }
 
 // Lines that are pooled in parts, and windows wider than a part.
