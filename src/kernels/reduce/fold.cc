@@ -20,7 +20,7 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 /// Folds one more vector; max and min keep NaN.
-template <Fold kFold>
+template <Fold kFold, class V>
 HWY_INLINE V step(V a, V v, V shift) {
   if constexpr (kFold == Fold::sum) return hn::Add(a, v);
   if constexpr (kFold == Fold::sum_abs) return hn::Add(a, hn::Abs(v));
@@ -37,25 +37,25 @@ constexpr bool is_sum() {
 }
 
 /// Folds two partial results.
-template <Fold kFold>
+template <Fold kFold, class V>
 HWY_INLINE V merge(V a, V b) {
   return step < is_sum<kFold>() ? Fold::sum : kFold > (a, b, a);
 }
 
-template <Fold kFold>
-HWY_INLINE double merge_lanes(V v) {
-  const D d;
-  if constexpr (is_sum<kFold>()) return double(hn::GetLane(hn::SumOfLanes(d, v)));
-  alignas(64) float lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  double a = double(lanes[0]);
-  for (size_t i = 1; i < hn::Lanes(d); ++i) a = fold_merge(kFold, a, double(lanes[i]));
-  return a;
+template <Fold kFold, class Tag>
+HWY_INLINE float merge_lanes(Tag d, hn::Vec<Tag> v) {
+  if constexpr (hn::MaxLanes(d) > 4) {
+    const hn::Half<Tag> half;
+    return merge_lanes<kFold>(half, merge<kFold>(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    v = merge<kFold>(v, hn::Shuffle1032(v));
+    return hn::GetLane(merge<kFold>(v, hn::Shuffle2301(v)));
+  }
 }
 
 /// Folds blocks of 1024 in four chains; the results of the blocks are merged in double.
 template <Fold kFold>
-double run(const float* p, size_t n, float shift) {
+HWY_INLINE double run(const float* p, size_t n, float shift) {
   constexpr size_t kBlock = 1024;
   const D d;
   const size_t lanes = hn::Lanes(d);
@@ -76,7 +76,8 @@ double run(const float* p, size_t n, float shift) {
       a1 = hn::IfThenElse(hn::FirstN(d, rest), step<kFold>(a1, LoadFirst(d, p + i, rest), s), a1);
       i = end;
     }
-    total = fold_merge(kFold, total, merge_lanes<kFold>(merge<kFold>(merge<kFold>(a0, a1), merge<kFold>(a2, a3))));
+    const V all = merge<kFold>(merge<kFold>(a0, a1), merge<kFold>(a2, a3));
+    total = fold_merge(kFold, total, double(merge_lanes<kFold>(d, all)));
   }
   return total;
 }
@@ -170,24 +171,26 @@ void tile(const FoldColumns& c) {
 
 }  // namespace
 
-double fold_run(Fold fold, const float* x, size_t n, float shift) {
+void fold_rows(Fold fold, const FoldRows& r) {
+  const auto each = [&r](const auto& run) {
+    for (size_t i = 0; i < r.rows; ++i) r.y[i] = run(r.x + i * r.stride, r.n, r.shift[i]);
+  };
   switch (fold) {
     case Fold::sum:
-      return run<Fold::sum>(x, n, shift);
+      return each(run<Fold::sum>);
     case Fold::sum_abs:
-      return run<Fold::sum_abs>(x, n, shift);
+      return each(run<Fold::sum_abs>);
     case Fold::sum_square:
-      return run<Fold::sum_square>(x, n, shift);
+      return each(run<Fold::sum_square>);
     case Fold::sum_exp:
-      return run<Fold::sum_exp>(x, n, shift);
+      return each(run<Fold::sum_exp>);
     case Fold::product:
-      return run<Fold::product>(x, n, shift);
+      return each(run<Fold::product>);
     case Fold::max:
-      return run<Fold::max>(x, n, shift);
+      return each(run<Fold::max>);
     case Fold::min:
-      return run<Fold::min>(x, n, shift);
+      return each(run<Fold::min>);
   }
-  return 0;
 }
 
 void fold_tile(Fold fold, const FoldColumns& c) {
@@ -215,7 +218,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels {
 
-FoldRun fold_run() { return RETORT_SELECT(fold_run); }
+FoldRowsFn fold_rows() { return RETORT_SELECT(fold_rows); }
 FoldTile fold_tile() { return RETORT_SELECT(fold_tile); }
 
 }  // namespace retort::kernels

@@ -53,9 +53,15 @@ inline double fold_merge(Fold fold, double a, double b) {
 /// Number of columns reduced together: a multiple of every vector length, and whole cache lines.
 inline constexpr size_t kFoldColumns = 128;
 
-/// Folds n contiguous floats.
-using FoldRun = double (*)(Fold fold, const float* x, size_t n, float shift);
-FoldRun fold_run();
+/// Rows of n contiguous floats, `stride` from one to the next.
+struct FoldRows {
+  const float* x;
+  size_t rows, n, stride;
+  const float* shift;  ///< [rows]
+  double* y;           ///< [rows]
+};
+using FoldRowsFn = void (*)(Fold fold, const FoldRows& rows);
+FoldRowsFn fold_rows();
 
 struct FoldColumns {
   const float* x;          ///< the whole input

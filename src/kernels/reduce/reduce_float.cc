@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
+#include "kernels/move/transpose_tile.h"
 #include "kernels/reduce/fold.h"
 #include "kernels/reduce/walk.h"
 
@@ -48,15 +49,73 @@ float reduce_one(Reduce op, size_t count, const F& fold) {
   return y;
 }
 
+constexpr size_t kRowBlock = 128;
+
+/// Folds rows of n floats to one number, in order.
+double fold_all(Fold fold, const FoldRows& all) {
+  float shift[kRowBlock];
+  double y[kRowBlock], total = fold_start(fold);
+  std::fill_n(shift, std::min(kRowBlock, all.rows), *all.shift);
+  for (size_t i = 0, rows; i < all.rows; i += rows) {
+    rows = std::min(kRowBlock, all.rows - i);
+    fold_rows()(fold, {all.x + i * all.stride, rows, all.n, all.stride, shift, y});
+    for (size_t k = 0; k < rows; ++k) total = fold_merge(fold, total, y[k]);
+  }
+  return total;
+}
+
+/// Folds up to kRowBlock rows of n floats that follow each other.
+void fold_block(Fold fold, const float* x, size_t rows, size_t n, const float* shift, float* y) {
+  constexpr size_t kFewFloats = 16;
+  if (n >= kFewFloats) {
+    double wide[kRowBlock];
+    fold_rows()(fold, {x, rows, n, n, shift, wide});
+    std::transform(wide, wide + rows, y, [](double v) { return float(v); });
+    return;
+  }
+  // Rows that fill no vector become columns.
+  float columns[kFewFloats * kRowBlock];
+  transpose_fn(sizeof(float))({columns, kRowBlock, x, ptrdiff_t(n), n, rows});
+  ReducePlan plan;
+  plan.reduced.rank = 1;
+  plan.reduced.extents[0] = plan.count = n;
+  plan.reduced.strides[0] = kRowBlock;
+  fold_tile()(fold, {columns, &plan, 0, rows, shift, y});
+}
+
+/// The outputs are those of rows that follow each other.
+void reduce_dense_rows(const Reduction& r, const Parallel& par) {
+  static_assert(kRowBlock <= kFoldColumns);
+  const size_t n = r.plan.count;
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t i = begin, rows; i < end; i += rows) {
+      rows = std::min(kRowBlock, end - i);
+      const float* const x = r.x + i * n;
+      float shift[kRowBlock] = {};
+      if (r.op == Reduce::log_sum_exp) {
+        fold_block(Fold::max, x, rows, n, shift, r.y + i);
+        for (size_t k = 0; k < rows; ++k) shift[k] = shift_for(r.y[i + k]);
+      }
+      fold_block(fold_of(r.op), x, rows, n, shift, r.y + i);
+      finish(r.op, r.y + i, rows, n, shift);
+    }
+  };
+  for_chunks(par, r.plan.outputs, task, std::max<size_t>(1, kChunk / n));
+}
+
 void reduce_rows(const Reduction& r, const Parallel& par) {
-  const FoldRun run = fold_run();
   const size_t n = inner_run(r.plan).extent;
+  ReducePlan outer = r.plan;  // without the innermost dimension, unless it is the only one
+  if (outer.reduced.rank > 1) --outer.reduced.rank;
+  const InnerRun runs = r.plan.reduced.rank > 1 ? inner_run(outer) : InnerRun{1, n};
   const auto task = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t first = r.plan.offset(i);
       r.y[i] = reduce_one(r.op, r.plan.count, [&](Fold fold, float shift) {
         double total = fold_start(fold);
-        for_reduced(r.plan, first, [&](size_t at) { total = fold_merge(fold, total, run(fold, r.x + at, n, shift)); });
+        for_reduced(outer, first, [&](size_t at) {
+          total = fold_merge(fold, total, fold_all(fold, {r.x + at, runs.extent, n, runs.stride, &shift, nullptr}));
+        });
         return total;
       });
     }
@@ -67,14 +126,13 @@ void reduce_rows(const Reduction& r, const Parallel& par) {
 /// Folds a long contiguous run to one number: at most 64 parts, merged in order.
 void reduce_whole(const Reduction& r, const Parallel& par) {
   constexpr size_t kParts = 64;
-  const FoldRun run = fold_run();
   const size_t n = r.plan.count;
   const size_t part = std::max(kChunk, ceil_div(n, kParts));
   r.y[0] = reduce_one(r.op, n, [&](Fold fold, float shift) {
     std::array<double, kParts> partial;
     partial.fill(fold_start(fold));
     const auto task = [&](size_t begin, size_t end) {
-      partial[begin / part] = run(fold, r.x + begin, end - begin, shift);
+      partial[begin / part] = fold_all(fold, {r.x + begin, 1, end - begin, 0, &shift, nullptr});
     };
     for_chunks(par, n, task, part);
     double total = fold_start(fold);
@@ -134,6 +192,7 @@ void reduce(Reduce op, const float* x, float* y, const ReducePlan& plan, const P
   const Reduction r{op, x, y, plan};
   if (!plan.rows) return reduce_columns(r, par);
   if (plan.outputs == 1 && plan.reduced.rank == 1) return reduce_whole(r, par);
+  if (plan.reduced.rank == 1 && plan.kept.rank == 1 && plan.count > 0) return reduce_dense_rows(r, par);
   reduce_rows(r, par);
 }
 

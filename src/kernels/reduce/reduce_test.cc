@@ -180,6 +180,28 @@ TEST_P(ReduceKernel, NaNAndInfinities) {
   }
 }
 
+// Rows that fill no vector or a few, in more than one block of rows; NaN in every place of a vector.
+TEST_P(ReduceKernel, ShortRows) {
+  constexpr int64_t kRows = 131;
+  Random random(4);
+  for (int64_t n = 1; n <= 70; ++n) {
+    auto x = random.floats(size_t(kRows * n), 0.9f, 1.1f);
+    for (const Reduce op : {Reduce::max, Reduce::min, Reduce::mean, Reduce::prod, Reduce::l2, Reduce::log_sum_exp}) {
+      const auto members = groups(x, {kRows, n}, {1});
+      const auto y = run(op, x, {kRows, n}, {1});
+      for (size_t i = 0; i < members.size(); ++i) {
+        const double want = reference(op, members[i]);
+        ASSERT_NEAR(y[i], want, 2e-6 * std::max(1.0, std::abs(want))) << "operation " << int(op) << " n " << n;
+      }
+    }
+    for (const Reduce op : {Reduce::max, Reduce::min}) {
+      for (int64_t i = 0; i < n; ++i) x[size_t((i + 1) * n + i)] = NAN;
+      const auto y = run(op, x, {kRows, n}, {1});
+      for (int64_t i = 0; i < kRows; ++i) ASSERT_EQ(std::isnan(y[size_t(i)]), i > 0 && i <= n) << "n " << n;
+    }
+  }
+}
+
 template <typename T>
 void check_integers(const Parallel& par, int64_t low, int64_t high) {
   Random random(3);
