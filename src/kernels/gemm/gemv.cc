@@ -108,9 +108,9 @@ namespace {
 constexpr size_t kPanelWidth = 2 * kLanes;
 
 /// Columns of kPanels panels that are `apart` columns from each other, from n0: as many chains of additions as hide the
-/// latency of one.
+/// latency of one. Not inlined, because two functions use it.
 template <size_t kPanels>
-HWY_INLINE void row_times_panels(const GemmArgs& g, size_t n0, size_t apart = kPanelWidth) {
+HWY_NOINLINE void row_times_panels(const GemmArgs& g, size_t n0, size_t apart = kPanelWidth) {
   const FloatTag d;
   const float* const b = static_cast<const float*>(g.packed_b.data) + n0 * g.k;
   const size_t panel = apart * g.k;
