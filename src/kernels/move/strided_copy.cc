@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
@@ -104,8 +105,10 @@ StridedCopy in_order(const StridedCopy& copy) {
   const Dim* const end = copy.dims.data() + copy.rank;
   if (copy.rank < 2 || contiguous(end[-1]) || std::none_of(copy.dims.data(), end, contiguous)) return copy;
   StridedCopy sorted = copy;
-  std::sort(sorted.dims.begin(), sorted.dims.begin() + ptrdiff_t(copy.rank),
-            [](const Dim& a, const Dim& b) { return a.to > b.to; });
+  for (size_t d = 1; d < copy.rank; ++d) {
+    for (size_t i = d; i > 0 && sorted.dims[i - 1].to < sorted.dims[i].to; --i)
+      std::swap(sorted.dims[i - 1], sorted.dims[i]);
+  }
   StridedCopy merged;
   for (size_t d = 0; d < copy.rank; ++d) merged.append(sorted.dims[d].extent, sorted.dims[d].to, sorted.dims[d].from);
   return merged;

@@ -164,28 +164,25 @@ HWY_INLINE void for_strips(size_t begin, size_t end, size_t width, const F& f) {
 template <typename T>
 using Alternating = hn::CappedTag<T, sizeof(T) < 4 ? kBlock<T> : kSide<T>>;
 
-/// Moves two to four rows whose elements alternate in the source, such as the channels of an image.
+/// Moves two or three rows whose elements alternate in the source, such as the channels of an image.
 template <typename T>
 void part_rows(const TransposeTile& tile) {
   const Alternating<T> d;
   const Typed<T> t{tile};
   for_strips(0, tile.columns, hn::Lanes(d), [&](size_t l) HWY_ATTR {
-    hn::Vec<decltype(d)> v[4];
+    hn::Vec<decltype(d)> v[3];
     const T* const from = t.from(0, l);
     if (tile.rows == 2)
       hn::LoadInterleaved2(d, from, v[0], v[1]);
-    else if (tile.rows == 3)
-      hn::LoadInterleaved3(d, from, v[0], v[1], v[2]);
     else
-      hn::LoadInterleaved4(d, from, v[0], v[1], v[2], v[3]);
+      hn::LoadInterleaved3(d, from, v[0], v[1], v[2]);
     hn::StoreU(v[0], d, t.to(0, l));
     hn::StoreU(v[1], d, t.to(1, l));
     if (tile.rows > 2) hn::StoreU(v[2], d, t.to(2, l));
-    if (tile.rows > 3) hn::StoreU(v[3], d, t.to(3, l));
   });
 }
 
-/// The inverse: two to four columns.
+/// The inverse: two or three columns.
 template <typename T>
 void join_columns(const TransposeTile& tile) {
   const Alternating<T> d;
@@ -193,9 +190,7 @@ void join_columns(const TransposeTile& tile) {
   for_strips(0, tile.rows, hn::Lanes(d), [&](size_t j) HWY_ATTR {
     const auto a = hn::LoadU(d, t.from(j, 0)), b = hn::LoadU(d, t.from(j, 1));
     if (tile.columns == 2) return hn::StoreInterleaved2(a, b, d, t.to(j, 0));
-    const auto c = hn::LoadU(d, t.from(j, 2));
-    if (tile.columns == 3) return hn::StoreInterleaved3(a, b, c, d, t.to(j, 0));
-    hn::StoreInterleaved4(a, b, c, hn::LoadU(d, t.from(j, 3)), d, t.to(j, 0));
+    hn::StoreInterleaved3(a, b, hn::LoadU(d, t.from(j, 2)), d, t.to(j, 0));
   });
 }
 
@@ -225,11 +220,12 @@ void transpose_last_columns(const TransposeTile& tile, size_t first, size_t rows
 
 template <typename T>
 HWY_INLINE void transpose(const TransposeTile& t) {
-  const size_t lanes = hn::Lanes(Alternating<T>());
-  // Four elements of 32 bits or more fill a block, and are moved as such.
-  const auto few = [](size_t n) { return n == 2 || n == 3 || (n == 4 && sizeof(T) < 4); };
-  if (few(t.rows) && t.from_row == ptrdiff_t(t.rows) && t.columns >= lanes) return part_rows<T>(t);
-  if (few(t.columns) && t.to_row == ptrdiff_t(t.columns) && t.rows >= lanes) return join_columns<T>(t);
+  [[maybe_unused]] const size_t lanes = hn::Lanes(Alternating<T>());
+  const auto few = [](size_t n) { return n == 2 || n == 3; };
+  if constexpr (sizeof(T) < 8) {  // of which two fill a block
+    if (few(t.rows) && t.from_row == ptrdiff_t(t.rows) && t.columns >= lanes) return part_rows<T>(t);
+    if (few(t.columns) && t.to_row == ptrdiff_t(t.columns) && t.rows >= lanes) return join_columns<T>(t);
+  }
   // Few columns are no tiles: their strips would write every row again.
   const size_t columns = t.columns & ~(kSide<T> - 1), rows = columns > 0 ? t.rows & ~(kSide<T> - 1) : t.rows;
   const Typed<T> typed{t};

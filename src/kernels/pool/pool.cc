@@ -137,30 +137,53 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
 constexpr size_t kLineFloats = 2048;
 constexpr size_t kFewPixels = 3;  // a row of fewer pixels fills too little of a vector
 
-// Combines the taps of a window's rows over kVectors vectors of columns, starting with i, the last of them n wide.
-template <class Op, size_t kVectors>
-HWY_INLINE void combine_block(const Window& w, size_t i, size_t n, float* line) {
-  constexpr size_t kLast = (kVectors - 1) * kLanes;
-  const FloatTag d;
-  Float a = hn::Set(d, Op::kStart), b = a;
-  for (size_t z = 0; z < w.slices; ++z) {
-    const float* p = w.input + z * w.slice + i;
-    for (size_t y = 0; y < w.rows; ++y, p += w.line) {
-      if constexpr (kVectors > 1) a = Op::add(a, hn::LoadU(d, p));
-      b = Op::add(b, load_first(p + kLast, n));
-    }
+// Columns of a line: two whole vectors, at `at` and `gap` later, or with kPart the first n < kLanes columns.
+template <bool kPart>
+struct Columns {
+  size_t at, gap, n;
+};
+
+// Calls f(columns) for blocks of `count` columns. The last two vectors may contain columns of those before them, which
+// costs less than a part of a vector.
+template <class F>
+HWY_INLINE void for_columns(size_t count, const F& f) {
+  if (count < kLanes) {
+    if (count > 0) f(Columns<true>{0, 0, count});
+    return;
   }
-  if constexpr (kVectors > 1) hn::StoreU(a, d, line + i);
-  store_first(b, line + i + kLast, n);
+  const size_t gap = std::min(count - kLanes, kLanes), last = count - kLanes - gap;
+  for (size_t i = 0;; i += 2 * kLanes) {
+    f(Columns<false>{std::min(i, last), gap, kLanes});
+    if (i >= last) return;
+  }
+}
+
+// Combines taps [first, last) with the vectors of `c`.
+template <class Op, bool kPart, class Tap>
+HWY_INLINE void add_taps(const Columns<kPart>& c, size_t first, size_t last, const Tap& tap, Float& a, Float& b) {
+#pragma GCC unroll 3
+  for (size_t i = first; i < last; ++i) {
+    const float* const p = tap(i) + c.at;
+    a = Op::add(a, load_first(p, c.n));
+    if constexpr (!kPart) b = Op::add(b, hn::LoadU(FloatTag(), p + c.gap));
+  }
 }
 
 // Combines n columns of the rows of a window to a line.
 template <class Op>
 HWY_INLINE void combine_rows(const Window& w, size_t n, float* line) {
-  size_t i = 0;
-  for (; n - i > kLanes; i += std::min(n - i, 2 * kLanes))
-    combine_block<Op, 2>(w, i, std::min(n - i, 2 * kLanes) - kLanes, line);
-  if (i < n) combine_block<Op, 1>(w, i, n - i, line);
+  const size_t taps = w.slices * w.rows;
+  if (taps == 0) return void(std::fill_n(line, n, Op::kStart));
+  if (taps == 1) return void(std::copy_n(w.input, n, line));
+  for_columns(n, [&]<bool kPart>(const Columns<kPart>& c) HWY_ATTR {
+    const float* const p = w.input + c.at;
+    Float a = load_first(p, c.n), b = kPart ? a : hn::LoadU(FloatTag(), p + c.gap);
+    for (size_t z = 0; z < w.slices; ++z)
+      add_taps<Op>(
+          c, z == 0, w.rows, [&](size_t i) { return w.input + z * w.slice + i * w.line; }, a, b);
+    store_first(a, line + c.at, c.n);
+    if constexpr (!kPart) hn::StoreU(b, FloatTag(), line + c.at + c.gap);
+  });
 }
 
 // Floats from one phase of lines to the next: whole vectors. All phases fit twice kLineFloats.
@@ -251,29 +274,33 @@ struct Lines {
   uint32_t taps[kLineFloats];                    // where the columns of a row's first window begin
 };
 
-// Combines the columns of kVectors vectors of windows, starting with window i of a line; the last is n wide.
-template <class Op, size_t kVectors>
-HWY_INLINE void finish_block(const Lines& lines, const float* line, size_t kernel, size_t divisor, size_t i, size_t n,
-                             float* out) {
-  constexpr size_t kLast = (kVectors - 1) * kLanes;
+// Writes n pixels of a row whose windows' rows are combined. kKernel is 0, or the number of columns of a window.
+template <class Op, size_t kKernel>
+HWY_INLINE void finish_some_columns(const Lines& lines, const float* line, size_t kernel, size_t divisor, size_t n,
+                                    float* out) {
   const FloatTag d;
-  Float a = hn::Set(d, Op::kStart), b = a;
-  for (size_t j = 0; j < kernel; ++j) {
-    const float* const p = line + lines.taps[j] + i;
-    if constexpr (kVectors > 1) a = Op::add(a, hn::LoadU(d, p));
-    b = Op::add(b, hn::LoadU(d, p + kLast));
-  }
-  if constexpr (kVectors > 1) hn::StoreU(Op::finish(a, hn::LoadU(d, lines.counts + i), divisor), d, out + i);
-  store_first(Op::finish(b, hn::LoadU(d, lines.counts + i + kLast), divisor), out + i + kLast, n);
+  const float* taps[kKernel + 1] = {line};
+  for (size_t j = 1; j < kKernel; ++j) taps[j] = line + lines.taps[j];
+  for_columns(n, [&]<bool kPart>(Columns<kPart> c) HWY_ATTR {
+    const size_t pixels = std::exchange(c.n, kLanes);  // lines have space for a whole vector
+    Float a = hn::LoadU(d, line + c.at), b = kPart ? a : hn::LoadU(d, line + c.at + c.gap);
+    if constexpr (kKernel > 0)
+      add_taps<Op>(
+          c, 1, kKernel, [&](size_t j) { return taps[j]; }, a, b);
+    else
+      add_taps<Op>(
+          c, 1, kernel, [&](size_t j) { return line + lines.taps[j]; }, a, b);
+    const float* const counts = lines.counts + c.at;
+    store_first(Op::finish(a, hn::LoadU(d, counts), divisor), out + c.at, pixels);
+    if constexpr (!kPart) hn::StoreU(Op::finish(b, hn::LoadU(d, counts + c.gap), divisor), d, out + c.at + c.gap);
+  });
 }
 
-// Writes n pixels of a row whose windows' rows are combined.
 template <class Op>
 HWY_INLINE void finish_row(const Lines& lines, const float* line, size_t kernel, size_t divisor, size_t n, float* out) {
-  size_t i = 0;
-  for (; n - i > kLanes; i += std::min(n - i, 2 * kLanes))
-    finish_block<Op, 2>(lines, line, kernel, divisor, i, std::min(n - i, 2 * kLanes) - kLanes, out);
-  if (i < n) finish_block<Op, 1>(lines, line, kernel, divisor, i, n - i, out);
+  if (kernel == 2) return finish_some_columns<Op, 2>(lines, line, kernel, divisor, n, out);  // the most common ones
+  if (kernel == 3) return finish_some_columns<Op, 3>(lines, line, kernel, divisor, n, out);
+  finish_some_columns<Op, 0>(lines, line, kernel, divisor, n, out);
 }
 
 // Some rows of planes: `most` pixels at a time, whose lines have `line` floats each.
