@@ -320,13 +320,25 @@ struct Resize {
 
   template <typename T>
   void gather(RunContext& c, const std::vector<AxisTable>& all) const {
-    const T* x = c.input<T>(0).data();
+    const Shape &in = c.shape(0), &out = c.out_shape();
+    if (in.rank() == 0) return void(std::copy_n(c.input<T>(0).data(), 1, c.output<T>().data()));
+    const size_t last = in.rank() - 1, width = size_t(out[last]);
+    std::vector<size_t> columns(width);
+    for (size_t i = 0; i < width; ++i) columns[i] = all[last].identity ? i : size_t(all[last].index[i]);
+    Shape rows;
+    for (size_t d = 0; d < last; ++d) rows.push_back(out[d]);
     T* y = c.output<T>().data();
-    for_each_output(c.out_shape(), [&](size_t i, const Shape& at) {
-      int64_t from = 0;
-      for (size_t d = 0; d < all.size(); ++d)
-        from = from * c.shape(0)[d] + (all[d].identity ? at[d] : all[d].index[size_t(at[d])]);
-      y[i] = x[from];
+    const T* previous = nullptr;  // rows that are copies of one input row follow each other
+    for_each_output(rows, [&](size_t, const Shape& at) {
+      int64_t row = 0;
+      for (size_t d = 0; d < last; ++d) row = row * in[d] + (all[d].identity ? at[d] : all[d].index[size_t(at[d])]);
+      const T* const x = c.input<T>(0).data() + row * in[last];
+      if (x == previous)
+        std::copy_n(y - width, width, y);
+      else
+        for (size_t i = 0; i < width; ++i) y[i] = x[columns[i]];
+      previous = x;
+      y += width;
     });
   }
 
