@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <cmath>
+#include <concepts>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -118,39 +120,64 @@ T int_pow(T base, T exponent) {
   return T(result);
 }
 
-template <Binary kOp, typename T>
-T compute_int(T a, T b) {
+template <Binary kOp>
+double compute_one(double a, double b) {
+  using enum Binary;
+  if constexpr (kOp == add) return a + b;
+  if constexpr (kOp == sub) return a - b;
+  if constexpr (kOp == mul) return a * b;
+  if constexpr (kOp == div) return a / b;
+  if constexpr (kOp == min) return a != a ? a : a < b ? a : b;
+  if constexpr (kOp == max) return a != a ? a : a > b ? a : b;
+  if constexpr (kOp == prelu) return a < 0 ? a * b : a;
+  return std::pow(a, b);
+}
+
+// 32-bit integers have an exact quotient in double, which vectors divide.
+template <typename T>
+T divide(T a, T b) {
+  using U = std::make_unsigned_t<T>;
+  if constexpr (sizeof(T) == 4) {
+    const T safe = b == 0 || b == -1 ? 1 : b;
+    const T quotient = T(double(a) / double(safe));
+    return b == 0 ? 0 : b == -1 ? T(U(0) - U(a)) : quotient;
+  }
+  return b == 0 ? 0 : b == -1 ? T(U(0) - U(a)) : a / b;
+}
+
+template <Binary kOp, std::integral T>
+T compute_one(T a, T b) {
   using U = std::make_unsigned_t<T>;
   using enum Binary;
   if constexpr (kOp == add) return T(U(a) + U(b));
   if constexpr (kOp == sub) return T(U(a) - U(b));
   if constexpr (kOp == mul) return T(U(a) * U(b));
-  if constexpr (kOp == div) return b == 0 ? 0 : b == -1 ? T(U(0) - U(a)) : a / b;
+  if constexpr (kOp == div) return divide(a, b);
   if constexpr (kOp == min) return b < a ? b : a;
   if constexpr (kOp == max) return a < b ? b : a;
   if constexpr (kOp == pow) return int_pow(a, b);
   if constexpr (kOp == prelu) return a < 0 ? T(U(a) * U(b)) : a;
 }
 
-// Plain loops: the compiler vectorises them at each level.
+// Plain loops: the compiler vectorises them at each level. The run is a copy, which results of 64 bits do not alias.
 template <Binary kOp, typename T>
-void run_int(const PairRun<T>& r) {
+void run_plain(PairRun<T> r) {
   if (r.a_step && r.b_step) {
-    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_int<kOp>(r.a[i], r.b[i]);
+    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_one<kOp>(r.a[i], r.b[i]);
   } else if (r.b_step) {
     const T scalar = *r.a;
-    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_int<kOp>(scalar, r.b[i]);
+    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_one<kOp>(scalar, r.b[i]);
   } else {
     const T scalar = *r.b;
-    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_int<kOp>(r.a[i], scalar);
+    for (size_t i = 0; i < r.n; ++i) r.y[i] = compute_one<kOp>(r.a[i], scalar);
   }
 }
 
 using AllOps = std::make_index_sequence<size_t(Binary::prelu) + 1>;
 
 template <typename T, size_t... I>
-void select_int(Binary op, const PairRun<T>& r, std::index_sequence<I...>) {
-  constexpr std::array kRuns{&run_int<Binary(I), T>...};
+void select_plain(Binary op, const PairRun<T>& r, std::index_sequence<I...>) {
+  constexpr std::array kRuns{&run_plain<Binary(I), T>...};
   kRuns[size_t(op)](r);
 }
 template <size_t... I>
@@ -162,8 +189,9 @@ void select(Binary op, const PairRun<float>& r, std::index_sequence<I...>) {
 }  // namespace
 
 void binary_run_f32(Binary op, const PairRun<float>& r) { select(op, r, AllOps()); }
-void binary_run_i32(Binary op, const PairRun<int32_t>& r) { select_int(op, r, AllOps()); }
-void binary_run_i64(Binary op, const PairRun<int64_t>& r) { select_int(op, r, AllOps()); }
+void binary_run_f64(Binary op, const PairRun<double>& r) { select_plain(op, r, AllOps()); }
+void binary_run_i32(Binary op, const PairRun<int32_t>& r) { select_plain(op, r, AllOps()); }
+void binary_run_i64(Binary op, const PairRun<int64_t>& r) { select_plain(op, r, AllOps()); }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -174,6 +202,10 @@ namespace retort::kernels {
 void binary(Binary op, const float* a, const float* b, float* y, const BroadcastPlan<2>& plan,
             const Parallel& par) noexcept {
   spread_pairs(RETORT_SELECT(binary_run_f32), op, {a, 1, b, 1, y, plan.count}, plan, par);
+}
+void binary(Binary op, const double* a, const double* b, double* y, const BroadcastPlan<2>& plan,
+            const Parallel& par) noexcept {
+  spread_pairs(RETORT_SELECT(binary_run_f64), op, {a, 1, b, 1, y, plan.count}, plan, par);
 }
 void binary(Binary op, const int32_t* a, const int32_t* b, int32_t* y, const BroadcastPlan<2>& plan,
             const Parallel& par) noexcept {

@@ -22,6 +22,8 @@ enum class Binary : uint8_t {
 /// `plan` is that of the shapes of a and b. Integers wrap around.
 void binary(Binary op, const float* a, const float* b, float* y, const BroadcastPlan<2>& plan,
             const Parallel& par) noexcept;
+void binary(Binary op, const double* a, const double* b, double* y, const BroadcastPlan<2>& plan,
+            const Parallel& par) noexcept;
 void binary(Binary op, const int32_t* a, const int32_t* b, int32_t* y, const BroadcastPlan<2>& plan,
             const Parallel& par) noexcept;
 void binary(Binary op, const int64_t* a, const int64_t* b, int64_t* y, const BroadcastPlan<2>& plan,

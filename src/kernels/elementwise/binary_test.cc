@@ -101,6 +101,44 @@ TEST_P(BinaryKernel, EveryOperationAndShape) {
   }
 }
 
+TEST_P(BinaryKernel, DoublesHaveEveryDigit) {
+  Random random(2);
+  for (const Shapes& s : kShapes) {
+    const auto plan = BroadcastPlan<2>::make({s.a, s.b});
+    const std::vector<float> some = random.floats(count(s.a), -3, 3), others = random.floats(count(s.b), -3, 3);
+    std::vector<double> a(some.begin(), some.end()), b(others.begin(), others.end());
+    for (double& x : a) x *= 1.0 / 3;
+    if (!a.empty()) a[a.size() / 2] = NAN;
+    if (!b.empty()) b[b.size() / 3] = NAN;
+    for (int op = 0; op < kOps; ++op) {
+      std::vector<double> y(plan->count + 1, 77.0);
+      binary(Binary(op), a.data(), b.data(), y.data(), *plan, three_threads());
+      EXPECT_EQ(y[plan->count], 77.0);
+      for (size_t i = 0; i < plan->count; ++i) {
+        const double want = reference(Binary(op), a[offset(s.a, s.y, i)], b[offset(s.b, s.y, i)]);
+        ASSERT_TRUE(y[i] == want || (std::isnan(y[i]) && std::isnan(want))) << "operation " << op << " element " << i;
+      }
+    }
+  }
+}
+
+TEST_P(BinaryKernel, QuotientsOfIntegersAreExact) {
+  std::vector<int32_t> a, b;
+  for (const int32_t x : {0, 1, -1, 7, -7, 46341, INT32_MAX, INT32_MAX - 1, INT32_MIN, INT32_MIN + 1}) {
+    for (const int32_t y : {0, 1, -1, 2, -2, 7, 46340, INT32_MAX, INT32_MAX - 1, INT32_MIN, INT32_MIN + 1}) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const Dims d{int64_t(a.size())};
+  std::vector<int32_t> y(a.size());
+  binary(Binary::div, a.data(), b.data(), y.data(), *BroadcastPlan<2>::make({d, d}), one_thread());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const int64_t want = b[i] == 0 ? 0 : int64_t(a[i]) / b[i];
+    EXPECT_EQ(y[i], int32_t(want)) << a[i] << " / " << b[i];
+  }
+}
+
 TEST_P(BinaryKernel, NaNWinsInMinAndMax) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> a{nan, 1, nan, 1, -2}, b{1, nan, nan, 2, -1};

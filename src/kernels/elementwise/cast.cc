@@ -5,6 +5,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -123,6 +125,12 @@ CastBlock with_type(DType t, const F& f) {
   }
 }
 
+template <typename From, typename To>
+constexpr bool through_float() {
+  constexpr bool kOneIsFloat = std::is_same_v<From, float> || std::is_same_v<To, float>;
+  return (kIsHalf<From> || kIsHalf<To>)&&!kOneIsFloat && !std::is_same_v<From, To>;
+}
+
 // Conversions that are compiled for every level; all pairs at every level would be 0.3 MB of code.
 template <typename From, typename To>
 constexpr bool hot() {
@@ -133,12 +141,12 @@ constexpr bool hot() {
 
 }  // namespace
 
-/// Null if only the lowest level has the pair, or it is not supported at all.
+/// Null if only the lowest level has the pair, if it goes through float, or if it is not supported at all.
 CastBlock cast_block(DType from, DType to) {
   return with_type(from, [to]<typename From>(std::type_identity<From>) {
     return with_type(to, []<typename To>(std::type_identity<To>) -> CastBlock {
       constexpr bool kOtherThanBool = std::is_same_v<From, bool> && !std::is_same_v<To, bool>;
-      if constexpr (hot<From, To>() && !kOtherThanBool) return &block<From, To>;
+      if constexpr (hot<From, To>() && !kOtherThanBool && !through_float<From, To>()) return &block<From, To>;
       return nullptr;
     });
   });
@@ -149,17 +157,39 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels {
+namespace {
+
+CastBlock block_of(DType from, DType to) {
+  const CastBlock block = RETORT_SELECT(cast_block)(from, to);
+  return block ? block : HWY_NAMESPACE::cast_block(from, to);
+}
+
+// 16-bit floats are converted to and from other types than float in two steps, as convert() does.
+void cast_through_float(CastBlock widen, CastBlock narrow, const std::byte* x, size_t from_bytes, std::byte* y,
+                        size_t to_bytes, size_t n) {
+  constexpr size_t kPart = 1024;
+  float part[kPart];
+  for (size_t i = 0; i < n; i += kPart) {
+    const size_t count = std::min(kPart, n - i);
+    widen(x + i * from_bytes, part, count);
+    narrow(part, y + i * to_bytes, count);
+  }
+}
+
+}  // namespace
 
 bool can_cast(DType type) noexcept { return HWY_NAMESPACE::cast_block(type, type) != nullptr; }
 
 void cast(const void* x, DType from, void* y, DType to, size_t n, const Parallel& par) noexcept {
   if (from == DType::boolean && to != DType::boolean) from = DType::u8;  // bytes 0 and 1, whose loops become vectors
-  CastBlock block = RETORT_SELECT(cast_block)(from, to);
-  if (!block) block = HWY_NAMESPACE::cast_block(from, to);
+  const CastBlock block = block_of(from, to);
+  const CastBlock widen = block ? block : block_of(from, DType::f32), narrow = block ? block : block_of(DType::f32, to);
   const size_t from_bytes = dtype_bits(from) / 8, to_bytes = dtype_bits(to) / 8;
   for_chunks(par, n, [&](size_t begin, size_t end) {
-    block(static_cast<const std::byte*>(x) + begin * from_bytes, static_cast<std::byte*>(y) + begin * to_bytes,
-          end - begin);
+    const std::byte* const first = static_cast<const std::byte*>(x) + begin * from_bytes;
+    std::byte* const to_first = static_cast<std::byte*>(y) + begin * to_bytes;
+    if (block) return block(first, to_first, end - begin);
+    cast_through_float(widen, narrow, first, from_bytes, to_first, to_bytes, end - begin);
   });
 }
 

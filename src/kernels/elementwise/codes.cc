@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/conv/codes_finish-inl.h"
 #include "kernels/dispatch.h"
@@ -46,29 +47,39 @@ HWY_INLINE hn::Vec<IntTag> codes(Float quotient, Float zero) {
 }
 
 /// Four vectors of codes of the same scale and zero point, as rounded_quotient() and codes() make them one by one.
-template <typename T>
-HWY_INLINE void quantize_four(const float* x, Float scale, Float factor, Float zero, T* y) {
-  const FloatTag d;
-  const hn::Rebind<T, FloatTag> narrow;
-  const Float low = hn::Set(d, float(std::numeric_limits<T>::lowest()));
-  const Float high = hn::Set(d, float(std::numeric_limits<T>::max()));
-  Float whole[4];
-  auto far = hn::Eq(low, low);
-#pragma GCC unroll 4
-  for (size_t v = 0; v < 4; ++v) {
-    const Float product = hn::Mul(hn::LoadU(d, x + v * kLanes), factor);
-    whole[v] = hn::Round(product);
-    far = hn::And(far, hn::Le(hn::Abs(hn::Sub(product, whole[v])), hn::Set(d, 0.5f - 0x1p-12f)));
+class FourVectors {
+ public:
+  FourVectors(float scale, int32_t zero, bool is_signed)
+      : scale_(hn::Set(FloatTag(), scale)), factor_(hn::Set(FloatTag(), 1 / scale)), range_(zero, is_signed) {
+    for (size_t i = 0; i < kLanes; ++i) order_[i] = uint32_t(i % (kLanes / 4) * 4 + i / (kLanes / 4));
   }
-  const bool certain = hn::AllTrue(d, far);  // so no number is NaN or infinite
+  HWY_INLINE Bytes operator()(const float* x) const {
+    const FloatTag d;
+    const Float far = hn::Set(d, 0.5f - 0x1p-12f);
+    Sums code[4];
+    auto certain = hn::Eq(far, far);
 #pragma GCC unroll 4
-  for (size_t v = 0; v < 4; ++v) {
-    const auto code = HWY_LIKELY(certain)
-                          ? hn::ConvertTo(IntTag(), hn::Min(hn::Max(hn::Add(whole[v], zero), low), high))
-                          : codes<T>(hn::Round(hn::Div(hn::LoadU(d, x + v * kLanes), scale)), zero);
-    hn::StoreU(hn::DemoteTo(narrow, code), narrow, y + v * kLanes);
+    for (size_t v = 0; v < 4; ++v) {
+      const Float product = hn::Mul(hn::LoadU(d, x + v * kLanes), factor_);
+      certain = hn::And(certain, hn::Le(hn::Abs(hn::Sub(product, hn::Round(product))), far));
+      code[v] = nearest(product);
+    }
+    if (HWY_UNLIKELY(!hn::AllTrue(d, certain))) {  // also if a number is NaN or infinite
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; ++v) code[v] = nearest(hn::Div(hn::LoadU(d, x + v * kLanes), scale_));
+    }
+    const Bytes packed = pack_bytes(pack_pairs(code[0], code[1], range_), pack_pairs(code[2], code[3], range_), range_);
+    if constexpr (kLanes == 4) return packed;  // in order
+    const hn::Repartition<uint32_t, ByteTag> fours;
+    const auto order = hn::SetTableIndices(fours, order_);
+    return hn::BitCast(ByteTag(), hn::TableLookupLanes(hn::BitCast(fours, packed), order));
   }
-}
+
+ private:
+  Float scale_, factor_;
+  CodeRange range_;
+  uint32_t order_[kLanes];  ///< of the groups of four codes, which pack_bytes() makes within each 128 bits
+};
 
 template <typename T>
 void quantize_run(const QuantizeRun<T>& r) {
@@ -81,7 +92,9 @@ void quantize_run(const QuantizeRun<T>& r) {
   size_t i = 0;
   if (r.step == 0) {
     const Float one = hn::Set(d, *r.scale), factor = hn::Set(d, 1 / *r.scale), to = zero(0);
-    for (; i + 4 * kLanes <= r.n; i += 4 * kLanes) quantize_four(r.x + i, one, factor, to, r.y + i);
+    const FourVectors four(*r.scale, *r.zero, std::is_signed_v<T>);
+    for (; i + 4 * kLanes <= r.n; i += 4 * kLanes)
+      hn::StoreU(four(r.x + i), ByteTag(), reinterpret_cast<uint8_t*>(r.y + i));
     for (; i + kLanes <= r.n; i += kLanes) {
       const Float quotient = rounded_quotient(hn::LoadU(d, r.x + i), one, factor);
       hn::StoreU(hn::DemoteTo(narrow, codes<T>(quotient, to)), narrow, r.y + i);

@@ -68,10 +68,9 @@ struct Logical {
   }
   /// The condition advances; a and b may both be repeated.
   static void where(const bool* condition, const PairRun<T>& r) {
-    const auto select = [&](auto a, auto b) HWY_ATTR {
+    const auto select = [condition, y = r.y, n = r.n](auto a, auto b) HWY_ATTR {
       const auto* bytes = reinterpret_cast<const uint8_t*>(condition);
-      T* const y = r.y;
-      for (size_t i = 0; i < r.n; ++i) {  // no branch, because conditions are often random
+      for (size_t i = 0; i < n; ++i) {  // no branch, because conditions are often random
         const T mask = T(0) - T(bytes[i] != 0);
         y[i] = T((a(i) & mask) | (b(i) & T(~mask)));
       }
@@ -92,7 +91,7 @@ void logic_run(Logic op, const PairRun<uint8_t>& run) {
     std::swap(r.a, r.b);
     std::swap(r.a_step, r.b_step);
   }
-  const auto loop = [&](auto f) HWY_ATTR {
+  const auto loop = [r](auto f) HWY_ATTR {
     if (r.b_step) {
       for (size_t i = 0; i < r.n; ++i) r.y[i] = f(r.a[i], r.b[i]);
     } else {

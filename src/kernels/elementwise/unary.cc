@@ -73,7 +73,7 @@ HWY_INLINE V sign(D d, V x) {
 
 template <Unary::Kind kKind>
 struct Function {
-  float a;
+  float a, b;
   HWY_INLINE V operator()(D d, V x) const {
     using enum Unary::Kind;
     if constexpr (kKind == neg) return hn::Neg(x);
@@ -92,8 +92,11 @@ struct Function {
     if constexpr (kKind == ceil) return hn::Ceil(x);
     if constexpr (kKind == round) return hn::Round(x);
     if constexpr (kKind == Unary::Kind::sign) return HWY_NAMESPACE::sign(d, x);
-    if constexpr (kKind == elu) {
-      return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(hn::Set(d, a), expm1_of_negative(d, x)));
+    if constexpr (kKind == elu || kKind == celu || kKind == selu) {
+      const V scale = hn::Set(d, a);
+      const V below = hn::Mul(scale, expm1_of_negative(d, kKind == celu ? hn::Div(x, scale) : x));
+      const V y = hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, below);
+      return kKind == selu ? hn::Mul(hn::Set(d, b), y) : y;
     }
     if constexpr (kKind == Unary::Kind::softplus) return HWY_NAMESPACE::softplus(d, x);
     if constexpr (kKind == Unary::Kind::mish) return HWY_NAMESPACE::mish(d, x);
@@ -102,8 +105,8 @@ struct Function {
 };
 
 template <Unary::Kind kKind>
-void run(float a, const float* x, float* y, size_t n) {
-  apply(Function<kKind>{a}, x, y, n);
+void run(const Unary& f, const float* x, float* y, size_t n) {
+  apply(Function<kKind>{f.a, f.b}, x, y, n);
 }
 
 }  // namespace
@@ -111,7 +114,7 @@ void run(float a, const float* x, float* y, size_t n) {
 void unary_block(const Unary& f, const float* x, float* y, size_t n) {
   constexpr auto kFunctions = []<size_t... I>(std::index_sequence<I...>) { return std::array{&run<Unary::Kind(I)>...}; }
   (std::make_index_sequence<size_t(Unary::Kind::scaled_silu) + 1>());
-  kFunctions[size_t(f.kind)](f.a, x, y, n);
+  kFunctions[size_t(f.kind)](f, x, y, n);
 }
 
 void activate_block(const Activation& activation, const float* x, float* y, size_t n) {

@@ -29,12 +29,15 @@ struct Unary {
     round,  ///< half to even
     sign,   ///< -1, 0, 1; +0 for -0
     elu,
+    celu,  ///< below zero a·(e^(x/a) - 1)
+    selu,  ///< b·elu
     softplus,
     mish,
     scaled_silu,  ///< x·sigmoid(a·x)
   };
   Kind kind;
   float a = 1;
+  float b = 1;
 };
 
 /// x.size() == y.size().

@@ -50,6 +50,10 @@ double reference(const Unary& f, double x) {
       return std::isnan(x) ? x : double(x > 0) - double(x < 0);
     case elu:
       return x > 0 ? x : double(f.a) * std::expm1(x);
+    case celu:
+      return x > 0 ? x : double(f.a) * std::expm1(x / double(f.a));
+    case selu:
+      return double(f.b) * (x > 0 ? x : double(f.a) * std::expm1(x));
     case softplus:
       return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
     case mish:
@@ -67,7 +71,7 @@ class UnaryKernel : public testing::PerIsa {};
 TEST_P(UnaryKernel, EveryFunctionAtEverySize) {
   Random random(1);
   for (int kind = 0; kind < kKinds; ++kind) {
-    const Unary f{Unary::Kind(kind), 1.25f};
+    const Unary f{Unary::Kind(kind), 1.25f, 0.75f};
     for (const size_t n : testing::test_sizes()) {
       const std::vector<float> x = random.floats(n + 1, -9.5f, 9.5f);
       std::vector<float> y(n + 1, 77.0f);
