@@ -78,11 +78,14 @@ bool ends_with_constraint_t(std::string_view formal) {
          (formal.size() == colon + 3 || formal[colon + 3] == '?' || formal[colon + 3] == '.');
 }
 
-// Whether parameter i has constraint T; a variadic last formal stands for all later parameters.
-bool is_t(std::span<const Formal> formals, size_t i) {
+}  // namespace
+
+bool has_constraint_t(std::span<const Formal> formals, size_t i) {
   const auto all = given(formals);
   return !all.empty() && ends_with_constraint_t(all[std::min(i, all.size() - 1)].text());
 }
+
+namespace {
 
 struct Converted {
   std::vector<Slot> slots;
@@ -96,7 +99,7 @@ Converted copy_slots(std::span<Slot* const> from, std::span<const Formal> formal
     c.pointers.push_back(from[i] ? &c.slots[i] : nullptr);
     if (!from[i]) continue;
     c.slots[i] = *from[i];
-    if (is_t(formals, i) && from[i]->type.dtype == dtype && dtype != carrier) {
+    if (has_constraint_t(formals, i) && from[i]->type.dtype == dtype && dtype != carrier) {
       Tensor t(carrier, from[i]->type.shape);
       c.slots[i].type.dtype = carrier;
       c.slots[i].data = t.mutable_data();
@@ -120,10 +123,10 @@ Kernel find_kernel(const OpDef& op, DType dtype) {
 
 DType dispatch_type(const OpDef& op, std::span<Slot* const> inputs, std::span<Slot* const> outputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] && is_t(op.info.inputs, i)) return inputs[i]->type.dtype;
+    if (inputs[i] && has_constraint_t(op.info.inputs, i)) return inputs[i]->type.dtype;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] && is_t(op.info.outputs, i)) return outputs[i]->type.dtype;
+    if (outputs[i] && has_constraint_t(op.info.outputs, i)) return outputs[i]->type.dtype;
   }
   return DType::undefined;
 }

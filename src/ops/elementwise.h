@@ -42,9 +42,9 @@ using Carrier = typename CarrierOf<T>::type;
 
 template <typename T, typename... List>
 concept OneOf = (std::same_as<T, List> || ...);
-/// Types that are not carriers; they are computed element by element in their carrier.
+/// Types whose elements operators compute themselves; those of 8 and 16 bits are converted (ops/carried.h).
 template <typename T>
-concept Narrow = !std::same_as<T, Carrier<T>>;
+concept Wide = OneOf<T, float, double, int32_t, uint32_t, int64_t, uint64_t>;
 
 /// Calls f(begin, end) for consecutive ranges of output elements, from several threads.
 void for_output_chunks(const RunContext& c, FunctionRef<void(size_t begin, size_t end)> f);
@@ -57,24 +57,23 @@ struct PairRun {
 /// Calls f for runs that cover the broadcast of inputs 0 and 1, from several threads.
 void for_pair_runs(const RunContext& c, FunctionRef<void(const PairRun&)> f);
 
-/// y[i] = f(carrier of x[i]) without a temporary copy.
-template <typename T, typename R = T, typename F>
+/// y[i] = f(x[i]).
+template <Wide T, typename R = T, typename F>
 void map_elements(RunContext& c, const F& f) {
   const T* x = c.input<T>(0).data();
   R* y = c.output<R>().data();
   for_output_chunks(c, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) y[i] = R(f(Carrier<T>(x[i])));
+    for (size_t i = begin; i < end; ++i) y[i] = R(f(x[i]));
   });
 }
 
-/// y[i] = f(carrier of a, carrier of b) under broadcasting, without temporary copies.
+/// y[i] = f(a, b) under broadcasting.
 template <typename T, typename R = T, typename F>
 void map_broadcast(RunContext& c, const F& f) {
   const T *a = c.input<T>(0).data(), *b = c.input<T>(1).data();
   R* y = c.output<R>().data();
   for_pair_runs(c, [&](const PairRun& r) {
-    for (size_t i = 0; i < r.n; ++i)
-      y[r.out + i] = R(f(Carrier<T>(a[r.a + i * r.a_step]), Carrier<T>(b[r.b + i * r.b_step])));
+    for (size_t i = 0; i < r.n; ++i) y[r.out + i] = R(f(a[r.a + i * r.a_step], b[r.b + i * r.b_step]));
   });
 }
 

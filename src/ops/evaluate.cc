@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "memory/host.h"
+#include "ops/carried.h"
 
 namespace retort {
 namespace {
@@ -101,11 +102,12 @@ void run(const Node& node, Slots& s, const Parallel& parallel, EvaluateMode mode
   const size_t bytes = op.scratch ? op.scratch(node.params.get(), before) : 0;
   const std::shared_ptr<void> scratch = bytes ? allocate_host(bytes) : nullptr;
   RunContext context(s.inputs, s.outputs, state.get(), scratch.get(), parallel);
-  if (kernel.carried || (mode == EvaluateMode::reference && has_reference(op) && contains(kNumeric | kBool, dtype))) {
+  if (mode == EvaluateMode::reference && has_reference(op) && contains(kNumeric | kBool, dtype))
     run_reference(op, node.params.get(), context, dtype);
-  } else {
+  else if (kernel.carried)
+    run_carried(op, node.params.get(), context, dtype);
+  else
     kernel.fn(node.params.get(), context);
-  }
 }
 
 }  // namespace

@@ -154,9 +154,11 @@ struct OpDef {
 /// none.
 struct Kernel {
   KernelFn fn = nullptr;
-  const OpDef* carried = nullptr;  ///< if set: call run_reference(*carried, …) instead of fn
+  const OpDef* carried = nullptr;  ///< if set: call run_carried(*carried, …) (ops/carried.h) instead of fn
 };
 Kernel find_kernel(const OpDef& op, DType dtype);
+/// Whether parameter i has constraint T; a variadic last formal stands for all later parameters.
+bool has_constraint_t(std::span<const Formal> formals, size_t i);
 /// Runs the reference for T = dtype, converting parameters of constraint T to the carrier and back if they differ.
 /// Allocates.
 void run_reference(const OpDef& op, const void* params, RunContext& context, DType dtype);

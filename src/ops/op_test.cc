@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/elementwise/cast.h"
+#include "ops/carried.h"
 
 namespace retort::ops {
 namespace {
@@ -171,8 +172,10 @@ std::vector<Tensor> OpRun::run(const RunMode& mode) {
   const DType dtype = dispatch_type(op, in_pointers, out_pointers);
   const Kernel kernel = find_kernel(op, dtype);
   require(kernel.fn || kernel.carried, ErrorCode::not_implemented, "no kernel for {}", dtype_name(dtype));
-  if (kernel.carried || (mode.reference && has_reference(op) && contains(kNumeric | kBool, dtype)))
+  if (mode.reference && has_reference(op) && contains(kNumeric | kBool, dtype))
     run_reference(op, node.params.get(), context, dtype);
+  else if (kernel.carried)
+    run_carried(op, node.params.get(), context, dtype);
   else
     kernel.fn(node.params.get(), context);
   std::vector<Tensor> results;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "memory/access.h"
+#include "ops/carried.h"
 #include "plan/in_step.h"
 #include "run/overlaps.h"
 
@@ -91,7 +92,7 @@ void Frame::run_step(const RunRequest& request, Active& active) {
     table_.with_inputs(active.step, [&] {
       try {
         active.fn ? active.fn(step.params.get(), active.context)
-                  : run_reference(*step.op, step.params.get(), active.context, step.dtype);
+                  : run_carried(*step.op, step.params.get(), active.context, step.dtype);
       } catch (NotYetKnown) {
         fail(ErrorCode::fail, "a shape is not known");
       }

@@ -40,9 +40,8 @@ struct Compare {
   void fast(RunContext& c, std::type_identity<T>) const {
     run_compare<T>(Op::kernel, c);
   }
-  template <typename T>
-  requires(!OneOf<T, float, double, int32_t, int64_t, uint8_t, bool>) void fast(RunContext& c,
-                                                                                std::type_identity<T>) const {
+  template <OneOf<uint32_t, uint64_t, std::string> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
     using C = Carrier<T>;
     map_broadcast<T, bool>(c, [](const C& a, const C& b) { return Op::template apply<C>(a, b); });
   }

@@ -1,5 +1,6 @@
 // Scalar arithmetic that is defined for every operand: signed integers wrap around, division by zero gives 0.
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -37,10 +38,10 @@ T wrap_mul(T a, T b) {
 template <typename T>
 void check_divisors(std::span<const T> divisors) {
   if constexpr (std::integral<T>) {
-    size_t i = 0;
-    while (i < divisors.size() && divisors[i] != 0) ++i;
-    require(i == divisors.size(), ErrorCode::invalid_argument, "integer division by zero: element {} of input B is 0",
-            i);
+    T zeros = 0;
+    for (const T d : divisors) zeros |= T(d == 0);  // a vector loop, which has no exit
+    require(zeros == 0, ErrorCode::invalid_argument, "integer division by zero: element {} of input B is 0",
+            std::find(divisors.begin(), divisors.end(), T(0)) - divisors.begin());
   }
 }
 

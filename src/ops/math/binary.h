@@ -1,7 +1,7 @@
 // The family c = f(a, b) with numpy broadcasting. An operator is a struct `Op : Binary<Op>` with
 //   template <typename T> static T apply(T a, T b);                      T a carrier
 //   static std::optional<Dim> symbolic(DimTable&, Dim a, Dim b);         optional: content that is not numbers
-//   static constexpr kernels::Binary kernel = …;                        optional: the kernel of float, int32, int64
+//   static constexpr kernels::Binary kernel = …;                        optional: the kernel of float, double, int32, int64
 //   static constexpr bool divides = true;                               optional: B must not be the integer 0
 #pragma once
 #include "base/function_ref.h"
@@ -20,7 +20,7 @@ void infer_binary(InferContext& c, DType out, FoldContent fold);
 /// Converts `number` to an element of int64, int32 or bool.
 Dim wrap_content(DType dtype, Dim number);
 
-/// Runs the kernel on inputs 0 and 1. Defined for float, int32_t and int64_t.
+/// Runs the kernel on inputs 0 and 1. Defined for float, double, int32_t and int64_t.
 template <typename T>
 void run_binary(kernels::Binary op, RunContext& c);
 
@@ -49,21 +49,20 @@ struct Binary {
                        [&](size_t i, size_t ia, size_t ib) { y[i] = Op::template apply<T>(a[ia], b[ib]); });
   }
 
-  template <OneOf<float, int32_t, int64_t> T>
+  template <OneOf<float, double, int32_t, int64_t> T>
   requires requires { Op::kernel; }
   void fast(RunContext& c, std::type_identity<T>) const {
     if constexpr (kDivides) check_divisors(c.input<T>(1));
     run_binary<T>(Op::kernel, c);
   }
 
-  template <typename T>
-  requires(!(OneOf<T, float, int32_t, int64_t> && requires { Op::kernel; }) && !OneOf<T, std::string, bool>) &&
-      requires(Carrier<T> x) {
-    Op::template apply<Carrier<T>>(x, x);
+  template <Wide T>
+  requires(!(OneOf<T, float, double, int32_t, int64_t> && requires { Op::kernel; })) && requires(T x) {
+    Op::template apply<T>(x, x);
   }
   void fast(RunContext& c, std::type_identity<T>) const {
     if constexpr (kDivides) check_divisors(c.input<T>(1));
-    map_broadcast<T>(c, [](Carrier<T> a, Carrier<T> b) { return Op::template apply<Carrier<T>>(a, b); });
+    map_broadcast<T>(c, [](T a, T b) { return Op::template apply<T>(a, b); });
   }
 };
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -8,21 +9,27 @@
 namespace retort::ops {
 namespace {
 
-const OpTest add_test("Add", {{.about = "broadcasts",
-                               .inputs = {f32({2, 1}, {1, 2}), f32({3}, {10, 20, 30})},
-                               .outputs = {f32({2, 3}, {11, 21, 31, 12, 22, 32})}},
-                              {.about = "wraps",
-                               .inputs = {i32({1}, {INT32_MAX}), i32({1}, {1})},
-                               .outputs = {i32({1}, {INT32_MIN})},
-                               .fixed_types = true},
-                              {.about = "wraps in 64 bits",
-                               .inputs = {i64({1}, {INT64_MAX}), i64({1}, {1})},
-                               .outputs = {i64({1}, {INT64_MIN})},
-                               .fixed_types = true},
-                              {.about = "wraps in 8 bits",
-                               .inputs = {u8({1}, {200}), u8({1}, {100})},
-                               .outputs = {u8({1}, {44})},
-                               .fixed_types = true}});
+const OpTest add_test("Add",
+                      {{.about = "broadcasts",
+                        .inputs = {f32({2, 1}, {1, 2}), f32({3}, {10, 20, 30})},
+                        .outputs = {f32({2, 3}, {11, 21, 31, 12, 22, 32})}},
+                       {.about = "long rows, repeated over an axis in between",
+                        .inputs = {random({2, 1, 4101}), random({2, 3, 1}, 2)}},
+                       {.about = "rows of a few elements", .inputs = {random({3, 701, 1, 3}), random({701, 2, 1}, 2)}},
+                       {.about = "a table of two lists", .inputs = {random({211, 1}), random({1, 97}, 2)}},
+                       {.about = "a number first", .inputs = {random({}), random({9001}, 2)}},
+                       {.about = "wraps",
+                        .inputs = {i32({1}, {INT32_MAX}), i32({1}, {1})},
+                        .outputs = {i32({1}, {INT32_MIN})},
+                        .fixed_types = true},
+                       {.about = "wraps in 64 bits",
+                        .inputs = {i64({1}, {INT64_MAX}), i64({1}, {1})},
+                        .outputs = {i64({1}, {INT64_MIN})},
+                        .fixed_types = true},
+                       {.about = "wraps in 8 bits",
+                        .inputs = {u8({1}, {200}), u8({1}, {100})},
+                        .outputs = {u8({1}, {44})},
+                        .fixed_types = true}});
 const OpTest sub_test(
     "Sub", {{.about = "scalars", .inputs = {f32({3}, {5, 6, 7}), f32({}, {2})}, .outputs = {f32({3}, {3, 4, 5})}},
             {.about = "wraps",
@@ -96,6 +103,16 @@ const OpTest mod_test(
       .outputs = {i32({4}, {0, 1, INT32_MAX - 1, -7})},
       .fixed_types = true},
      {.about = "by infinity", .inputs = {f32({2}, {2, -2}), f32({1}, {kInf})}, .outputs = {f32({2}, {2, kInf})}},
+     {.about = "large and small quotients, as fmod()",
+      .attributes = {{"fmod", int64_t(1)}},
+      .inputs = {f32({9}, {16777215, -16777215, 1e30f, 268435440, 3e38f, 1e-40f, -0.0f, 6, -6}),
+                 f32({9}, {0.1f, 0.1f, 7, 1, 1e-40f, 3e-41f, 3, 3, 3})},
+      .outputs = {f32({9}, {std::fmod(16777215.0f, 0.1f), -std::fmod(16777215.0f, 0.1f), std::fmod(1e30f, 7.0f), 0,
+                            std::fmod(3e38f, 1e-40f), std::fmod(1e-40f, 3e-41f), -0.0f, 0, -0.0f})},
+      .fixed_types = true},
+     {.about = "no remainder",
+      .inputs = {f32({4}, {1, kInf, kNaN, 0}), f32({4}, {0, 2, 2, kNaN})},
+      .outputs = {f32({4}, {kNaN, kNaN, kNaN, kNaN})}},
      {.about = "unsigned",
       .inputs = {u8({2}, {200, 7}), u8({1}, {9})},
       .outputs = {u8({2}, {2, 7})},

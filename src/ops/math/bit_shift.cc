@@ -32,9 +32,10 @@ struct BitShift {
                        [&](size_t i, size_t ix, size_t iy) { y[i] = shift(x[ix], by[iy], left); });
   }
   template <std::integral T>
-  requires(!std::same_as<T, bool>) void fast(RunContext& c, std::type_identity<T>) const {
+  requires Wide<T>
+  void fast(RunContext& c, std::type_identity<T>) const {
     const bool left = direction == "LEFT";
-    map_broadcast<T>(c, [left](Carrier<T> x, Carrier<T> by) { return shift(x, by, left); });
+    map_broadcast<T>(c, [left](T x, T by) { return shift(x, by, left); });
   }
 };
 

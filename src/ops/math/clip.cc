@@ -1,7 +1,10 @@
 // Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and if low is above high, high wins. A bound that is
 // not given is the lowest or highest finite number of the type, so infinities become these.
+#include <algorithm>
+#include <array>
 #include <bit>
 
+#include "kernels/elementwise/cast.h"
 #include "ops/math/unary.h"
 
 namespace retort::ops {
@@ -51,9 +54,25 @@ struct Clip : UnaryElementwise {
     kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, c.input<float>(0), c.output<float>(),
                       c.parallel());
   }
-  template <typename T>
-  requires(!OneOf<T, float, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
-    map_elements<T>(c, bounds<Carrier<T>, T>(c));
+  // Not left to the pass that widens values to float32, where a bound that is absent would be that of float32.
+  template <OneOf<float16, bfloat16> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    const Bounds<float> b = bounds<float, T>(c);
+    const T* x = c.input<T>(0).data();
+    T* y = c.output<T>().data();
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      std::array<float, 1024> part;
+      for (size_t i = begin; i < end; i += part.size()) {
+        const std::span<float> some = std::span(part).first(std::min(part.size(), end - i));
+        kernels::cast(x + i, dtype_of<T>, some.data(), DType::f32, some.size(), {});
+        kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, some, some, {});
+        kernels::cast(some.data(), DType::f32, y + i, dtype_of<T>, some.size(), {});
+      }
+    });
+  }
+  template <Wide T>
+  requires(!std::same_as<T, float>) void fast(RunContext& c, std::type_identity<T>) const {
+    map_elements<T>(c, bounds<T>(c));
   }
 };
 

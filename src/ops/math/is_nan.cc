@@ -5,7 +5,10 @@ namespace retort::ops {
 namespace {
 
 struct IsNaN : Predicate<IsNaN> {
-  bool test(double x) const { return std::isnan(x); }
+  template <typename T>
+  bool test(T x) const {
+    return x != x;
+  }
 };
 
 }  // namespace

@@ -17,11 +17,23 @@ struct Mod {
       const T rest = safe_rem(a, b);
       return !fmod && rest != 0 && (rest < 0) != (b < 0) ? T(rest + b) : rest;
     } else {
-      const T rest = std::fmod(a, b);
+      const T rest = remainder_of(a, b);
       if (fmod || b == 0 || std::isnan(rest)) return rest;
       if (rest == 0) return std::copysign(T(0), b);
       return (rest < 0) != (b < 0) ? rest + b : rest;
     }
+  }
+
+  // fmod(). In double, products of a float and a number of up to 28 bits are exact, and a quotient below 2^28 rounds to
+  // a whole number only if it is one.
+  template <std::floating_point T>
+  static T remainder_of(T a, T b) {
+    if constexpr (std::same_as<T, float>) {
+      const double quotient = double(a) / double(b), whole = std::trunc(quotient);
+      if (whole == 0) return a;
+      if (std::abs(quotient) < 0x1p28) return std::copysign(float(double(a) - whole * double(b)), a);
+    }
+    return std::fmod(a, b);
   }
 
   void infer(InferContext& c) const {
@@ -40,13 +52,10 @@ struct Mod {
     for_each_broadcast(c.out_shape(), c.shape(0), c.shape(1),
                        [&](size_t i, size_t ia, size_t ib) { y[i] = apply<T>(a[ia], b[ib]); });
   }
-  template <typename T>
-  requires(!OneOf<T, std::string, bool>) void fast(RunContext& c, std::type_identity<T>) const {
+  template <Wide T>
+  void fast(RunContext& c, std::type_identity<T>) const {
     check_divisors(c.input<T>(1));
-    // Numbers of up to 32 bits are divided in 32 bits, which is faster.
-    using Divided = std::conditional_t<!std::integral<T> || sizeof(T) == 8, Carrier<T>,
-                                       std::conditional_t<std::signed_integral<T>, int32_t, uint32_t>>;
-    map_broadcast<T>(c, [&](Carrier<T> a, Carrier<T> b) { return apply(Divided(a), Divided(b)); });
+    map_broadcast<T>(c, [&](T a, T b) { return apply(a, b); });
   }
 };
 

@@ -1,5 +1,6 @@
 // Pow: z = x to the power of y, of x's type; y may be of any other numeric type.
 #include <cmath>
+#include <vector>
 
 #include "kernels/elementwise/cast.h"
 #include "ops/math/binary.h"
@@ -48,19 +49,38 @@ struct Pow {
                        [&](size_t i, size_t ix, size_t iy) { z[i] = compute<T>(c, x[ix], iy); });
   }
 
-  template <OneOf<float, int32_t, int64_t> T>
+  template <OneOf<int32_t, int64_t> T>
   void fast(RunContext& c, std::type_identity<T>) const {
     if (c.dtype(1) == dtype_of<T>)
       run_binary<T>(kernels::Binary::pow, c);
     else
       compute_mixed<T>(c);
   }
-  template <OneOf<double, float16, bfloat16> T>
-  void fast(RunContext& c, std::type_identity<T>) const {
-    compute_mixed<T>(c);
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const auto plan = kernels::BroadcastPlan<2>::make({c.shape(0), c.shape(1)});
+    if (c.dtype(1) == DType::f32) return run_binary<float>(kernels::Binary::pow, c);
+    if (!plan || !has_float_exponents(c)) return compute_mixed<float>(c);
+    std::vector<float> exponents(c.count(1));
+    kernels::cast(c.data(1), c.dtype(1), exponents.data(), DType::f32, exponents.size(), c.parallel());
+    kernels::binary(kernels::Binary::pow, c.input<float>(0).data(), exponents.data(), c.output<float>().data(), *plan,
+                    c.parallel());
+  }
+  void fast(RunContext& c, std::type_identity<double>) const {
+    double exponent = 0;
+    if (c.count(1) == 1) kernels::cast(c.data(1), c.dtype(1), &exponent, DType::f64, 1, {});
+    if (exponent != 2) return compute_mixed<double>(c);
+    map_elements<double>(c, [](double x) { return x * x; });
   }
 
  private:
+  static bool has_float_exponents(const RunContext& c) {
+    if (holds<float>(c.dtype(1))) return true;
+    if (c.count(1) != 1) return false;
+    double exponent;
+    kernels::cast(c.data(1), c.dtype(1), &exponent, DType::f64, 1, {});
+    return double(float(exponent)) == exponent;
+  }
+
   template <typename T>
   static void compute_mixed(RunContext& c) {
     const T* x = c.input<T>(0).data();

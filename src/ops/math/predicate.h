@@ -1,8 +1,11 @@
 // The family of predicates on floats, float8 included. An operator is a struct `Op : Predicate<Op>` with
-//   bool test(double x) const;
+//   template <typename T> bool test(T x) const;  T is float or double
 #pragma once
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
 #include "ops/math/common/small_float.h"
 
@@ -26,15 +29,31 @@ struct Predicate {
         return map<bfloat16>(c);
       default:
         for (size_t i = 0; i < c.count(0); ++i)
-          c.output<bool>()[i] = self().test(decode_small_float(c.dtype(0), c.input<uint8_t>(0)[i]));
+          c.output<bool>()[i] = self().test(double(decode_small_float(c.dtype(0), c.input<uint8_t>(0)[i])));
     }
   }
 
  private:
   const Op& self() const { return static_cast<const Op&>(*this); }
   template <typename T>
+  void test_all(const T* x, bool* y, size_t n) const {
+    const Op op = self();
+    auto* const bytes = reinterpret_cast<uint8_t*>(y);
+    for (size_t i = 0; i < n; ++i) bytes[i] = op.test(x[i]);
+  }
+  template <typename T>
   void map(RunContext& c) const {
-    map_elements<T, bool>(c, [this](Carrier<T> x) { return self().test(double(x)); });
+    const T* x = c.input<T>(0).data();
+    bool* y = c.output<bool>().data();
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      if constexpr (sizeof(T) > 2) return test_all(x + begin, y + begin, end - begin);
+      float part[1024];
+      for (size_t i = begin; i < end; i += std::size(part)) {
+        const size_t n = std::min(end - i, std::size(part));
+        kernels::cast(x + i, dtype_of<T>, part, DType::f32, n, {});
+        test_all(part, y + i, n);
+      }
+    });
   }
 };
 

@@ -36,13 +36,10 @@ struct Unary {
   void fast(RunContext& c, std::type_identity<float>) const requires requires { Op::kernel; }
   { kernels::unary(Op::kernel, c.input<float>(0), c.output<float>(), c.parallel()); }
 
-  template <typename T>
-  requires(!(std::same_as<T, float> && requires { Op::kernel; }) && !OneOf<T, std::string, bool>) &&
-      requires(Carrier<T> x) {
-    Op::template apply<Carrier<T>>(x);
-  }
+  template <Wide T>
+  requires(!(std::same_as<T, float> && requires { Op::kernel; })) && requires(T x) { Op::template apply<T>(x); }
   void fast(RunContext& c, std::type_identity<T>) const {
-    map_elements<T>(c, [](Carrier<T> x) { return Op::template apply<Carrier<T>>(x); });
+    map_elements<T>(c, [](T x) { return Op::template apply<T>(x); });
   }
 };
 

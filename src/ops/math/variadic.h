@@ -2,7 +2,7 @@
 // `Op : Variadic<Op>` with
 //   template <typename T> static T combine(T a, T b);             T a carrier
 //   template <typename T> static T finish(T y, size_t count);     optional
-//   static constexpr kernels::Binary kernel = …;                 the kernel of float, int32 and int64
+//   static constexpr kernels::Binary kernel = …;                 the kernel of float, double, int32 and int64
 //   static Dim symbolic(DimTable&, Dim a, Dim b);                 optional
 #pragma once
 #include "ops/math/binary.h"
@@ -39,7 +39,7 @@ struct Variadic {
     finish<T>(c);
   }
 
-  template <OneOf<float, int32_t, int64_t> T>
+  template <OneOf<float, double, int32_t, int64_t> T>
   requires requires(T x) { Op::template combine<T>(x, x); }
   void fast(RunContext& c, std::type_identity<T>) const {
     run_variadic<T>(Op::kernel, c);

@@ -34,7 +34,7 @@ const OpTest selu("Selu",
                   {at_sample({-1.67056873f, -1.11133074f, -0.388890199f, 0, 0.525350511f, 1.05070102f, 4.20280409f}),
                    extremes(-1.75809934f, kInf), compared_values({{"alpha", 2.0f}, {"gamma", -3.0f}})});
 const OpTest celu("Celu", {at_sample({-1.55373968f, -0.786938681f, -0.235006195f, 0, 0.5f, 1, 4}, {{"alpha", 2.0f}}),
-                           extremes(-1, kInf)});
+                           extremes(-1, kInf), compared_values({{"alpha", -0.5f}})});
 const OpTest hard_sigmoid("HardSigmoid", {at_sample({0, 0.3f, 0.45f, 0.5f, 0.6f, 0.7f, 1}), extremes(0, 1),
                                           compared_values({{"alpha", -0.5f}, {"beta", 0.25f}})});
 const OpTest hard_swish("HardSwish", {at_sample({0, -0.333333333f, -0.114583333f, 0, 0.291666667f, 0.666666667f, 4}),

@@ -1,7 +1,9 @@
 // BatchNormalization over axis 1. In training mode the statistics are those of the batch, and the running ones are
 // updated.
+#include <algorithm>
 #include <cmath>
 
+#include "ops/elementwise.h"
 #include "ops/nn/common/load.h"
 
 namespace retort::ops {
@@ -32,6 +34,32 @@ struct BatchNormalization {
   }
   Cost cost(const CostContext& c) const { return {.operations = 5 * c.count(0)}; }
 
+  template <OneOf<float, double> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
+    const Shape& shape = c.shape(0);
+    const size_t channels = shape.rank() > 1 ? size_t(shape[1]) : 1;
+    const size_t pixels = size_t(extent_product(shape, 2, shape.rank()));
+    if (training_mode || channels == 0 || pixels == 0) return reference<T>(c);
+    const auto scale = load_floats(c, 1), bias = load_floats(c, 2), mean = load_floats(c, 3),
+               variance = load_floats(c, 4);
+    std::vector<T> factor(channels), shift(channels);
+    for (size_t ch = 0; ch < channels; ++ch) {
+      const double f = scale[ch] / std::sqrt(variance[ch] + double(epsilon));
+      factor[ch] = T(f);
+      shift[ch] = T(bias[ch] - mean[ch] * f);
+    }
+    const T* x = c.input<T>(0).data();
+    T* y = c.output<T>().data();
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      if (pixels == 1) return scale_columns(x, y, begin, end, factor, shift);
+      for (size_t i = begin; i < end;) {
+        const size_t ch = i / pixels % channels, n = std::min(end, (i / pixels + 1) * pixels);
+        const T f = factor[ch], s = shift[ch];
+        for (; i < n; ++i) y[i] = x[i] * f + s;
+      }
+    });
+  }
+
   template <std::floating_point T>
   void reference(RunContext& c) const {
     const Shape& shape = c.shape(0);
@@ -50,6 +78,18 @@ struct BatchNormalization {
   }
 
  private:
+  // The elements from `begin` to `end` of rows of one element per channel.
+  template <typename T>
+  static void scale_columns(const T* x, T* y, size_t begin, size_t end, const std::vector<T>& factor,
+                            const std::vector<T>& shift) {
+    const size_t columns = factor.size();
+    for (size_t i = begin; i < end;) {
+      const size_t ch = i % columns, n = std::min(columns - ch, end - i);
+      for (size_t k = 0; k < n; ++k) y[i + k] = x[i + k] * factor[ch + k] + shift[ch + k];
+      i += n;
+    }
+  }
+
   template <typename T>
   void update_statistics(RunContext& c, std::vector<double>& mean, std::vector<double>& variance, size_t batch,
                          size_t pixels) const {

@@ -11,6 +11,10 @@ struct Celu : ActivationOp<Celu> {
   T apply(T x) const {
     return x > T(0) ? x : T(alpha) * std::expm1(x / T(alpha));
   }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    if (alpha > 0) return kernels::unary({kernels::Unary::Kind::celu, alpha}, x, y, par);
+    for (size_t i = 0; i < x.size(); ++i) y[i] = apply(x[i]);  // the exponent may be above zero
+  }
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ struct Relu : UnaryElementwise {
   void fast(RunContext& c, std::type_identity<float>) const {
     kernels::activate({kernels::Activation::Kind::relu}, c.input<float>(0), c.output<float>(), c.parallel());
   }
-  template <OneOf<float16, bfloat16, double, int8_t, int16_t, int32_t, int64_t> T>
+  template <OneOf<double, int32_t, int64_t> T>
   void fast(RunContext& c, std::type_identity<T>) const {
-    map_elements<T>(c, [](Carrier<T> x) { return x < 0 ? Carrier<T>(0) : x; });
+    map_elements<T>(c, [](T x) { return x < 0 ? T(0) : x; });
   }
 };
 

@@ -12,6 +12,9 @@ struct Selu : ActivationOp<Selu> {
   T apply(T x) const {
     return T(gamma) * (x > T(0) ? x : T(alpha) * std::expm1(x));
   }
+  void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
+    kernels::unary({kernels::Unary::Kind::selu, alpha, gamma}, x, y, par);
+  }
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ void run_binary(kernels::Binary op, RunContext& c) {
   });
 }
 template void run_binary<float>(kernels::Binary, RunContext&);
+template void run_binary<double>(kernels::Binary, RunContext&);
 template void run_binary<int32_t>(kernels::Binary, RunContext&);
 template void run_binary<int64_t>(kernels::Binary, RunContext&);
 

@@ -60,6 +60,7 @@ void run_variadic(kernels::Binary op, RunContext& c) {
   for (; next < c.input_count(); ++next) combine(y, out, c.input<T>(next).data(), c.shape(next));
 }
 template void run_variadic<float>(kernels::Binary, RunContext&);
+template void run_variadic<double>(kernels::Binary, RunContext&);
 template void run_variadic<int32_t>(kernels::Binary, RunContext&);
 template void run_variadic<int64_t>(kernels::Binary, RunContext&);
 

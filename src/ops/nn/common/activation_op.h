@@ -17,13 +17,13 @@ struct ActivationOp : UnaryElementwise {
     const auto y = c.output<T>();
     for (size_t i = 0; i < x.size(); ++i) y[i] = self().apply(x[i]);
   }
-  template <OneOf<float, double, float16, bfloat16> T>
+  template <OneOf<float, double> T>
   void fast(RunContext& c, std::type_identity<T>) const {
     if constexpr (std::same_as<T, float> &&
                   requires(const Op& op, std::span<float> y) { op.kernel(y, y, c.parallel()); }) {
       self().kernel(c.input<float>(0), c.output<float>(), c.parallel());
     } else {
-      map_elements<T>(c, [this](Carrier<T> x) { return self().apply(x); });
+      map_elements<T>(c, [this](T x) { return self().apply(x); });
     }
   }
 
