@@ -27,6 +27,19 @@ TEST(ConvNarrow, FewOutputs) {
   }
 }
 
+// Rows share the lines that they have copied, and tiles end anywhere.
+TEST(ConvNarrow, LinesOfSeveralRows) {
+  for (size_t width = 3; width < 72; width += width < 36 ? 1 : 5) {
+    for (const size_t out_c : {9, 16, 17, 33}) {
+      ConvCase c{.in_c = 3, .out_c = out_c, .in_h = 9, .in_w = width, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+      c.pad_all(2), c.input_is_nchw = width % 2 == 0, c.algorithm = ConvAlgorithm::lines;
+      check_conv(c);
+      c.stride_h = 1 + width % 4, c.dilation_h = 1 + width % 3 / 2, c.stride_w = 2;
+      check_conv(c);
+    }
+  }
+}
+
 // Sums of few outputs are dot products of runs, whose last vector reaches into other pixels.
 TEST(ConvNarrow, DotProducts) {
   for (const size_t in_c : {1, 3, 40, 67}) {

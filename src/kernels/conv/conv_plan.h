@@ -73,10 +73,18 @@ struct LinesPlan {
   size_t line_floats = 0;
   bool dots = false;  // sums are dot products of runs, `outputs` (1, 2 or 4) of a pixel at a time
   size_t outputs = 0;
-  size_t weight_floats = 0;  // of the weights in the order of dot products, before the lines of a worker
+  size_t weight_floats = 0;  // of the weights in the order of dot products
+  size_t head_bytes = 0;     // of LinesMemory::lines and held
   size_t worker_bytes = 0;
 };
-inline constexpr size_t kMostTilePixels = 14;
+/// What a worker has in its scratch. Neighbouring rows of the output share lines, which are copied once: line i of the
+/// kernel's is in one of kernel_h places, the same one in all planes.
+struct LinesMemory {
+  const float** lines;  ///< the lines of an output row, in the order of the sum
+  size_t* held;         ///< for each place, which line it has
+  float *weights, *copies;
+};
+inline constexpr size_t kMostTilePixels = 28;
 /// Whether ConvAlgorithm::lines can convolve the shape, and not slower than rows.
 bool suits_lines(const ConvShape& shape);
 LinesPlan plan_lines(const ConvShape& shape);

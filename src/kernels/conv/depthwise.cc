@@ -9,14 +9,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/finish-inl.h"
 #include "kernels/conv/taps.h"
 #include "kernels/dispatch.h"
-#include "kernels/unaligned.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -279,30 +277,24 @@ uint32_t columns_inside(ptrdiff_t x, size_t width) {
   return uint32_t((uint64_t(1) << inside.last) - (uint64_t(1) << inside.first));
 }
 
-// Computes `rows` output rows from y on: one, or up to kMostRows if neighbours overlap.
-void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail::DepthwisePart& part, size_t y,
-                   size_t rows) {
-  const ConvShape& s = args.shape;
+// Whether a kernel's columns have functions of their own.
+bool is_usual(const ConvShape& s, const conv_detail::DepthwisePart& part) {
   const bool copies = !kFastMasks && (part.c1 - part.c0) % kLanes != 0;
-  const bool usual = s.dilation_w == 1 && s.stride_w <= 2 && !(copies && s.kernel_h > kMostTailRows);
-  Run run;
-  run.rows = rows;
-  run.prefetches = !conv_detail::is_near_image(s);
-  run.out_line = s.out_w;
-  run.step = ptrdiff_t(s.in_pixel_stride);
-  run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.step;
-  run.weights = args.packed;
-  run.vector_weights = s.kernel_h * s.kernel_w;
-  const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
-  run.inside = taps_inside(in_y, s.in_h, s.kernel_h + rows - 1, s.dilation_h);
-  const ptrdiff_t row = ptrdiff_t(part.image * s.in_h) + in_y + ptrdiff_t(run.inside.first * s.dilation_h);
+  return s.dilation_w == 1 && s.stride_w <= 2 && !(copies && s.kernel_h > kMostTailRows);
+}
+
+// Computes the outputs of one or more rows, of which `run` has what all columns share. `input` is column 0 of the first
+// input row.
+void convolve_columns(const ConvShape& s, Run run, const float* input, const Finish& finish,
+                      const conv_detail::DepthwisePart& part) {
+  const size_t kernel = is_usual(s, part) ? s.kernel_w : 0, first = run.pixel;
   for (size_t x = 0; x < s.out_w; x += kPixels) {
     const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
-    run.input = args.input + (row * ptrdiff_t(s.in_w) + in_x) * run.step;
+    run.input = input + in_x * run.step;
     run.columns_inside = columns_inside(in_x, s.in_w);
-    run.pixel = (part.image * s.out_h + y) * s.out_w + x;
+    run.pixel = first + x;
     run.columns = s.out_w - x;
-    switch (usual ? s.kernel_w : 0) {
+    switch (kernel) {
       case 3:
         convolve_strided<3>(s.stride_w, run, finish, part.c0, part.c1);
         break;
@@ -317,6 +309,45 @@ void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail
         break;
     }
   }
+}
+
+// Outputs that are as far apart as the taps share inputs: each such phase of a row is one without dilation.
+void convolve_phases(const ConvShape& s, Run run, const float* input, const Finish& finish,
+                     const conv_detail::DepthwisePart& part) {
+  const size_t apart = s.dilation_w, row = run.pixel;
+  ConvShape phase = s;
+  phase.dilation_w = 1;
+  run.step *= ptrdiff_t(apart);
+  run.pixel = 0;
+  for (size_t x = 0; x < std::min(apart, s.out_w); ++x) {
+    const ptrdiff_t start = ptrdiff_t(x) - ptrdiff_t(s.pad_left), period = ptrdiff_t(apart);
+    const ptrdiff_t column = (start % period + period) % period;  // the first input of the phase
+    phase.pad_left = size_t((column - start) / period);
+    phase.in_w = size_t(column) < s.in_w ? ceil_div(s.in_w - size_t(column), apart) : 0;
+    phase.out_w = ceil_div(s.out_w - x, apart);
+    convolve_columns(phase, run, input + column * ptrdiff_t(s.in_pixel_stride), finish.every(apart, row + x), part);
+  }
+}
+
+// Computes `rows` output rows from y on: one, or up to kMostRows if neighbours overlap.
+void convolve_rows(const ConvArgs& args, const Finish& finish, const conv_detail::DepthwisePart& part, size_t y,
+                   size_t rows) {
+  const ConvShape& s = args.shape;
+  Run run;
+  run.rows = rows;
+  run.prefetches = !conv_detail::is_near_image(s);
+  run.out_line = s.out_w;
+  run.step = ptrdiff_t(s.in_pixel_stride);
+  run.line = ptrdiff_t(s.dilation_h * s.in_w) * run.step;
+  run.weights = args.packed;
+  run.vector_weights = s.kernel_h * s.kernel_w;
+  const ptrdiff_t in_y = ptrdiff_t(y * s.stride_h) - ptrdiff_t(s.pad_top);
+  run.inside = taps_inside(in_y, s.in_h, s.kernel_h + rows - 1, s.dilation_h);
+  const ptrdiff_t row = ptrdiff_t(part.image * s.in_h) + in_y + ptrdiff_t(run.inside.first * s.dilation_h);
+  const float* const input = args.input + row * ptrdiff_t(s.in_w) * run.step;
+  run.pixel = (part.image * s.out_h + y) * s.out_w;
+  const bool is_phased = s.dilation_w > 1 && s.stride_w == 1 && s.kernel_w > 1;
+  (is_phased ? convolve_phases : convolve_columns)(s, run, input, finish, part);
   finish.activate((part.image * s.out_h + y) * s.out_w, rows * s.out_w, part.c0, part.c1);
 }
 
@@ -334,33 +365,11 @@ void depthwise_part(const ConvArgs& args, const conv_detail::DepthwisePart& part
   }
 }
 
-// Packs weights as [channel vector][tap][lane]; the lanes after the last channel are zero.
-void depthwise_pack_lanes(const ConvShape& s, const conv_detail::DepthwiseWeights& weights, float* packed) noexcept {
-  const size_t taps = s.kernel_h * s.kernel_w;
-  std::memset(packed, 0, conv_detail::depthwise_packed_bytes(s));
-  for (size_t c = 0; c < s.out_c; ++c) {
-    float* lane = packed + c / kLanes * kLanes * taps + c % kLanes;
-    for (size_t t = 0; t < taps; ++t) {
-      const size_t at =
-          c * weights.filter + weights.first + t / s.kernel_w * weights.row + t % s.kernel_w * weights.tap;
-      lane[t * kLanes] = load_unaligned(weights.data, at);
-    }
-  }
-}
-
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace retort::kernels::conv_detail {
-
-size_t depthwise_packed_bytes(const ConvShape& s) {
-  return round_up(s.out_c, kMaxLanes) * s.kernel_h * s.kernel_w * sizeof(float);
-}
-
-void depthwise_pack(const ConvShape& s, const DepthwiseWeights& weights, float* packed) noexcept {
-  RETORT_SELECT(depthwise_pack_lanes)(s, weights, packed);
-}
 
 void conv_depthwise(const ConvArgs& args, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;

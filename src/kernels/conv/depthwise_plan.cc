@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/division.h"
+#include "kernels/unaligned.h"
 
 namespace retort::kernels::conv_detail {
 
@@ -34,6 +35,24 @@ DepthwisePlan plan_depthwise(const ConvShape& s) {
   const size_t fits_near = kNearBytes / std::max<size_t>(window, 1) / kMaxLanes * kMaxLanes;
   p.near = is_near_image(s) ? std::max(fits_near, kFewChannels) : p.channels;
   return p;
+}
+
+size_t depthwise_packed_bytes(const ConvShape& s) {
+  return round_up(s.out_c, kMaxLanes) * s.kernel_h * s.kernel_w * sizeof(float);
+}
+
+// Packs weights as [channel vector][tap][lane]; the lanes after the last channel are zero.
+void depthwise_pack(const ConvShape& s, const DepthwiseWeights& weights, float* packed) noexcept {
+  const size_t taps = s.kernel_h * s.kernel_w, lanes = gemm_panel_width() / 2;
+  std::fill_n(packed, depthwise_packed_bytes(s) / sizeof(float), 0.0f);
+  for (size_t c = 0; c < s.out_c; ++c) {
+    float* lane = packed + c / lanes * lanes * taps + c % lanes;
+    for (size_t t = 0; t < taps; ++t) {
+      const size_t at =
+          c * weights.filter + weights.first + t / s.kernel_w * weights.row + t % s.kernel_w * weights.tap;
+      lane[t * lanes] = load_unaligned(weights.data, at);
+    }
+  }
 }
 
 }  // namespace retort::kernels::conv_detail

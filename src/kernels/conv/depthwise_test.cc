@@ -89,6 +89,30 @@ TEST(Depthwise, LongKernels) {
   }
 }
 
+// Columns that are a dilation apart are convolved together: phases without inputs, without padding, and of one output.
+TEST(Depthwise, Dilations) {
+  for (const size_t dilation : {2, 3, 12}) {
+    for (size_t width = 1; width < 40; width += 3) {
+      for (const size_t kernel : {3, 4, 5}) {
+        for (const size_t before : {size_t(0), size_t(1), dilation, 2 * dilation + 1}) {
+          ConvCase c = depthwise_case(23, 5, width, 3, kernel);
+          c.batch = 2, c.dilation_h = c.dilation_w = dilation, c.pad_top = c.pad_bottom = dilation;
+          c.pad_left = before, c.pad_right = (kernel - 1) * dilation, c.in_gap = 2, c.out_gap = 1;
+          c.residual = width % 2 == 0 ? Residual::in_place : Residual::separate;
+          c.activation.kind = kernel == 4 ? Activation::Kind::silu : Activation::Kind::relu;
+          check_conv(c);
+        }
+      }
+    }
+  }
+  ConvCase c = depthwise_case(130, 13, 33, 3, 3);
+  c.dilation_h = c.dilation_w = 2;
+  c.pad_all(2);
+  check_threads(c);
+  c.poison = std::numeric_limits<float>::quiet_NaN();
+  check_conv(c);
+}
+
 // Gaps between pixels are neither added nor written; the residual may be the output itself.
 TEST(Depthwise, GapsAndResiduals) {
   for (const size_t channels : {7, 16, 40, 51}) {

@@ -49,6 +49,16 @@ class Finish {
     high_ = clip ? a.b : kInf;
   }
 
+  /// For tiles whose pixels are in truth every `apart`-th one from `first` on.
+  HWY_INLINE Finish every(size_t apart, size_t first) const {
+    Finish f = *this;
+    f.output_ += first * pixel_stride_;
+    if (residual_) f.residual_ += first * residual_stride_;
+    f.pixel_stride_ *= apart;
+    f.residual_stride_ *= apart;
+    return f;
+  }
+
   /// Stores the sums of a tile, row by row. `activate` must follow once all channels of a run of pixels are stored.
   template <size_t kRows, size_t kColumns>
   HWY_INLINE void store(const Float (&sums)[kRows * kColumns], const OutputTile& at) const {

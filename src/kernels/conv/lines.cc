@@ -21,52 +21,82 @@ namespace {
 // Pixels of a tile: with two vectors of channels each, as many sums as the registers hold; with one, enough sums that
 // multiply-adds do not wait for each other.
 template <size_t kVectors>
-constexpr size_t kTilePixels = kLanes == 16 ? conv_detail::kMostTilePixels
-                                            : std::min(conv_detail::kMostTilePixels, kAccumulators / kVectors);
+constexpr size_t kTilePixels = kLanes == 16 ? conv_detail::kMostTilePixels / kVectors
+                                            : std::min(conv_detail::kMostTilePixels / 2, kAccumulators / kVectors);
 
-// Copies the padded input lines of output row `row` of the batch, plan.line_floats apart.
-void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) {
+// Copies those padded input lines of output row `row` of the batch that no row before has copied.
+void copy_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row,
+                const conv_detail::LinesMemory& memory) {
   const ConvShape& s = args.shape;
   const size_t b = row / s.out_h, y = row % s.out_h * s.stride_h;
   const size_t channels = s.input_is_nchw ? 1 : s.in_c;  // of one element of a line
-  const size_t before = s.pad_left * channels;
+  const size_t before = s.pad_left * channels, planes = s.input_is_nchw ? s.in_c : 1;
   const size_t copied = std::min(s.in_w * channels, plan.line_floats - before);
-  for (size_t l = 0; l < plan.lines; ++l, lines += plan.line_floats) {
-    const size_t in_y = y + l % s.kernel_h * s.dilation_h - s.pad_top;  // wraps around above the image
-    const size_t plane = s.input_is_nchw ? b * s.in_c + l / s.kernel_h : b;
-    std::fill_n(lines, plan.line_floats, 0.0f);
-    if (in_y < s.in_h) std::copy_n(args.input + (plane * s.in_h + in_y) * s.in_w * channels, copied, lines + before);
+  for (size_t i = 0; i < s.kernel_h; ++i) {
+    const size_t padded_y = y + i * s.dilation_h, in_y = padded_y - s.pad_top;  // wraps around above the image
+    const size_t place = s.dilation_h == 1 ? padded_y % s.kernel_h : i;
+    const size_t line = b * (s.out_h * s.stride_h + s.kernel_h * s.dilation_h) + padded_y;
+    const bool is_held = memory.held[place] == line;
+    memory.held[place] = line;
+    for (size_t plane = 0; plane < planes; ++plane) {
+      float* const to = memory.copies + (plane * s.kernel_h + place) * plan.line_floats;
+      memory.lines[plane * s.kernel_h + i] = to;
+      if (is_held) continue;
+      if (in_y < s.in_h) {
+        std::copy_n(args.input + ((b * planes + plane) * s.in_h + in_y) * s.in_w * channels, copied, to + before);
+      } else {
+        std::fill_n(to + before, copied, 0.0f);
+      }
+    }
   }
 }
 
-// kVectors vectors of channels, of which tile.channels exist; `lines` is the first input of the first pixel.
-template <size_t kVectors>
-HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
-                              const Finish& finish, const OutputTile& tile) {
-  constexpr size_t kPixels = kTilePixels<kVectors>;
+// Pixels that share a pointer to the first one's input: general registers are few.
+constexpr size_t kNearPixels = 7;
+
+// The distances of such pixels, in bytes.
+struct Steps {
+  size_t one, three, five;
+  // The addresses of instructions multiply a register by 1, 2, 4 or 8.
+  HWY_INLINE const float* from(const char* first, size_t pixel) const {
+    const char* const at = pixel == 0   ? first
+                           : pixel == 3 ? first + three
+                           : pixel == 5 ? first + five
+                           : pixel == 6 ? first + 2 * three
+                                        : first + pixel * one;
+    return reinterpret_cast<const float*>(at);
+  }
+};
+
+// kVectors vectors of channels, of which tile.channels exist; `first` is where in the lines the first pixel begins.
+template <size_t kVectors, size_t kPixels>
+HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* const* lines, size_t first,
+                              const float* weights, const Finish& finish, const OutputTile& tile) {
   const FloatTag d;
   Float sums[kVectors][kPixels];
 #pragma GCC unroll 32
   for (size_t i = 0; i < kVectors * kPixels; ++i) sums[i / kPixels][i % kPixels] = hn::Zero(d);
-  constexpr size_t kPointers = (kPixels + 2) / 3;  // one for three pixels: more would not fit the general registers
-  const size_t step = plan.step;
-  const float* in[kPointers];
-#pragma GCC unroll 32
-  for (size_t i = 0; i < kPointers; ++i) in[i] = lines + i * 3 * step;
+  constexpr size_t kPointers = (kPixels + kNearPixels - 1) / kNearPixels;
+  const size_t step = plan.step * sizeof(float);
+  const Steps steps{step, 3 * step, 5 * step};
   for (size_t l = 0; l < plan.lines; ++l) {
+    const char* in[kPointers];
+#pragma GCC unroll 32
+    for (size_t i = 0; i < kPointers; ++i)
+      in[i] = reinterpret_cast<const char*>(lines[l] + first) + i * kNearPixels * step;
     for (size_t k = 0; k < plan.run; ++k, weights += plan.width) {
       Float w[kVectors];
 #pragma GCC unroll 32
       for (size_t v = 0; v < kVectors; ++v) w[v] = hn::Load(d, weights + v * kLanes);
 #pragma GCC unroll 32
       for (size_t p = 0; p < kPixels; ++p) {
-        const Float x = hn::Set(d, in[p / 3][p % 3 * step + k]);
+        const Float x = hn::Set(d, *steps.from(in[p / kNearPixels], p % kNearPixels));
 #pragma GCC unroll 32
         for (size_t v = 0; v < kVectors; ++v) sums[v][p] = hn::MulAdd(x, w[v], sums[v][p]);
       }
-    }
 #pragma GCC unroll 32
-    for (size_t i = 0; i < kPointers; ++i) in[i] += plan.line_floats;
+      for (size_t i = 0; i < kPointers; ++i) in[i] += sizeof(float);
+    }
   }
 #pragma GCC unroll 32
   for (size_t v = 0; v < kVectors; ++v) {
@@ -79,13 +109,21 @@ HWY_INLINE void convolve_tile(const conv_detail::LinesPlan& plan, const float* l
 
 // One output row, some vectors of channels from channel c on.
 template <size_t kVectors>
-void convolve_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, size_t c, const float* lines) {
+void convolve_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, size_t c,
+                  const float* const* lines) {
   const ConvShape& s = args.shape;
   const Finish finish(args);
   const float* weights = args.packed + c * plan.lines * plan.run;
-  for (size_t x = 0; x < s.out_w; x += kTilePixels<kVectors>) {
+  constexpr size_t kMany = kTilePixels<kVectors>, kFew = kLanes == 16 && kVectors == 1 ? kMany / 2 : kMany;
+  for (size_t x = 0; x < s.out_w;) {
     const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
-    convolve_tile<kVectors>(plan, lines + x * plan.step, weights, finish, tile);
+    if (tile.columns > kFew) {
+      convolve_tile<kVectors, kMany>(plan, lines, x * plan.step, weights, finish, tile);
+      x += kMany;
+    } else {
+      convolve_tile<kVectors, kFew>(plan, lines, x * plan.step, weights, finish, tile);
+      x += kFew;
+    }
   }
 }
 
@@ -142,8 +180,8 @@ constexpr size_t dot_pixels(size_t outputs) {
 
 // kOutputs channels of a tile as dot products of runs; `weights` are those of dot_weights.
 template <size_t kOutputs>
-HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines, const float* weights,
-                         const Finish& finish, const OutputTile& tile) {
+HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* const* lines, size_t first,
+                         const float* weights, const Finish& finish, const OutputTile& tile) {
   constexpr size_t kPixels = dot_pixels(kOutputs), kSums = kPixels * kOutputs;
   const FloatTag d;
   const auto within = hn::FirstN(d, plan.run % kLanes);
@@ -162,13 +200,14 @@ HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines,
       for (size_t o = 0; o < kOutputs; ++o) sums[p * kOutputs + o] = hn::MulAdd(x, w[o], sums[p * kOutputs + o]);
     }
   };
-  for (size_t l = 0; l < plan.lines; ++l, lines += plan.line_floats) {
+  for (size_t l = 0; l < plan.lines; ++l) {
+    const float* const line = lines[l] + first;
     size_t k = 0;
     for (; k + kLanes <= plan.run; k += kLanes)
-      add(lines + k, [&](const float* in) HWY_ATTR { return hn::LoadU(d, in); });
+      add(line + k, [&](const float* in) HWY_ATTR { return hn::LoadU(d, in); });
     // The floats after a run belong to other pixels, and may be NaN.
     if (k < plan.run)
-      add(lines + k, [&](const float* in) HWY_ATTR { return hn::IfThenElseZero(within, hn::LoadU(d, in)); });
+      add(line + k, [&](const float* in) HWY_ATTR { return hn::IfThenElseZero(within, hn::LoadU(d, in)); });
   }
   Float pixels[kPixels];
 #pragma GCC unroll 4
@@ -177,34 +216,36 @@ HWY_INLINE void dot_tile(const conv_detail::LinesPlan& plan, const float* lines,
 }
 
 template <size_t kOutputs>
-void dot_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, const float* lines,
+void dot_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, const float* const* lines,
              const float* weights) {
   constexpr size_t kPixels = dot_pixels(kOutputs);
   const ConvShape& s = args.shape;
   const Finish finish(args);
   for (size_t x = 0; x < s.out_w; x += kPixels) {
     const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, 0, s.out_c};
-    dot_tile<kOutputs>(plan, lines + x * plan.step, weights, finish, tile);
+    dot_tile<kOutputs>(plan, lines, x * plan.step, weights, finish, tile);
   }
 }
 
 }  // namespace
 
-// Computes one output row of the batch; `lines` is scratch.
-void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines) noexcept {
+// Computes one output row of the batch.
+void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row,
+                    const conv_detail::LinesMemory& memory) noexcept {
   const ConvShape& s = args.shape;
-  copy_lines(args, plan, row, lines);
+  copy_lines(args, plan, row, memory);
   for (size_t c = 0; c < s.out_c; c += plan.width)
-    (s.out_c - c > kLanes ? convolve_row<2> : convolve_row<1>)(args, plan, row, c, lines);
+    (s.out_c - c > kLanes ? convolve_row<2> : convolve_row<1>)(args, plan, row, c, memory.lines);
   Finish(args).activate(row * s.out_w, s.out_w, 0, s.out_c);
 }
 
 // The same by dot products.
-void dot_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row, float* lines,
-               const float* weights) noexcept {
+void dot_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row,
+               const conv_detail::LinesMemory& memory) noexcept {
   const ConvShape& s = args.shape;
-  copy_lines(args, plan, row, lines);
-  (plan.outputs == 1 ? dot_row<1> : plan.outputs == 2 ? dot_row<2> : dot_row<4>)(args, plan, row, lines, weights);
+  copy_lines(args, plan, row, memory);
+  const auto dot = plan.outputs == 1 ? dot_row<1> : plan.outputs == 2 ? dot_row<2> : dot_row<4>;
+  dot(args, plan, row, memory.lines, memory.weights);
   Finish(args).activate(row * s.out_w, s.out_w, 0, s.out_c);
 }
 
@@ -247,6 +288,23 @@ void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float*
   }
 }
 
+LinesMemory memory_of_lines(const LinesPlan& plan, void* scratch, int worker) {
+  char* const own = static_cast<char*>(scratch) + size_t(worker) * plan.worker_bytes;
+  LinesMemory m;
+  m.lines = reinterpret_cast<const float**>(own);
+  m.held = reinterpret_cast<size_t*>(m.lines + plan.lines);
+  m.weights = reinterpret_cast<float*>(own + plan.head_bytes);
+  m.copies = m.weights + plan.weight_floats;
+  return m;
+}
+
+// Prepares for the rows of a task. The padding stays zero from one line to the next.
+void begin_lines(const ConvArgs& args, const LinesPlan& plan, const LinesMemory& memory) {
+  if (plan.dots) dot_weights(plan, args.packed, args.shape.out_c, memory.weights);
+  std::fill_n(memory.held, args.shape.kernel_h, kNoBlock);
+  std::fill_n(memory.copies, plan.lines * plan.line_floats, 0.0f);
+}
+
 // With up to eight channels, half of a vector of 512 bits would be empty. Zen 4 computes it as two of 256 bits, of which
 // it then computes one; other processors compute as many vectors of 256 bits as of 512.
 auto convolve_for([[maybe_unused]] size_t channels) {
@@ -282,7 +340,8 @@ LinesPlan plan_lines(const ConvShape& s) {
   p.outputs = s.out_c <= 2 ? s.out_c : 4;
   p.dots = suits_dots(s, p);
   p.weight_floats = p.dots ? p.lines * ceil_div(p.run, p.lanes) * p.outputs * p.lanes : 0;
-  p.worker_bytes = round_up((p.weight_floats + p.lines * p.line_floats) * sizeof(float), 128);
+  p.head_bytes = round_up(p.lines * sizeof(float*) + s.kernel_h * sizeof(size_t), 64);
+  p.worker_bytes = round_up(p.head_bytes + (p.weight_floats + p.lines * p.line_floats) * sizeof(float), 128);
   return p;
 }
 
@@ -291,20 +350,12 @@ void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexce
   const LinesPlan plan = plan_lines(s);
   const size_t rows = s.batch * s.out_h;
   const size_t task_rows = ceil_div(rows, wanted_tasks(s.out_pixels() * s.out_c * plan.lines * plan.run));
-  const auto convolve = convolve_for(s.out_c);
-  const auto dot = RETORT_SELECT(dot_lines);
+  const auto convolve = plan.dots ? RETORT_SELECT(dot_lines) : convolve_for(s.out_c);
   par.for_each(ceil_div(rows, task_rows), [&](size_t task, int worker) {
-    float* const weights = static_cast<float*>(scratch) + size_t(worker) * plan.worker_bytes / sizeof(float);
-    float* const lines = weights + plan.weight_floats;
-    if (plan.dots) dot_weights(plan, args.packed, s.out_c, weights);
+    const LinesMemory memory = memory_of_lines(plan, scratch, worker);
+    begin_lines(args, plan, memory);
     const size_t end = std::min((task + 1) * task_rows, rows);
-    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row) {
-      if (plan.dots) {
-        dot(args, plan, row, lines, weights);
-      } else {
-        convolve(args, plan, row, lines);
-      }
-    }
+    for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row) convolve(args, plan, row, memory);
   });
 }
 
