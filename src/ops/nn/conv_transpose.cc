@@ -4,10 +4,16 @@
 
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/move/strided_copy.h"
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
 namespace {
+
+// Constant weights in the order of the product.
+struct TurnedWeights : State {
+  std::shared_ptr<const void> memory;  // [group, out · tap, in]
+};
 
 struct ConvTranspose : WindowAttributes {
   int64_t group = 1;
@@ -104,6 +110,29 @@ struct ConvTranspose : WindowAttributes {
     }
   }
 
+  // [group, in, out · tap] to [group, out · tap, in]
+  void turn_weights(const float* from, const Shape& w, float* to, const Parallel& par) const {
+    const size_t group_in = size_t(w[0] / group), rows = size_t(extent_product(w, 1, w.rank()));
+    kernels::StridedCopy copy;
+    copy.append(size_t(group), ptrdiff_t(group_in * rows), ptrdiff_t(group_in * rows));
+    copy.append(rows, ptrdiff_t(group_in), 1);
+    copy.append(group_in, 1, ptrdiff_t(rows));
+    kernels::strided_copy(kernels::byte_mover(sizeof(float)), copy, to, from, par);
+  }
+
+  std::unique_ptr<State> prepare(PrepareContext& c) const {
+    const Tensor* w = c.constant(1);
+    if (!w || w->dtype() != DType::f32 || w->shape().rank() < 3 || w->count() == 0 || w->shape()[0] % group != 0 ||
+        size_t(extent_product(w->shape(), 2, w->shape().rank())) > kMostTaps)
+      return nullptr;
+    auto state = std::make_unique<TurnedWeights>();
+    state->memory = c.packed(w->count() * sizeof(float), [&](void* to) {
+      turn_weights(w->data<float>(), w->shape(), static_cast<float*>(to), c.parallel());
+    });
+    c.release(1);
+    return state;
+  }
+
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have a kernel of any size
     const Plan p = plan(c, window(c));
@@ -117,20 +146,16 @@ struct ConvTranspose : WindowAttributes {
     if (c.out_count() == 0) return;
     const Window win = window(c);
     const Plan p = plan(c, win);
-    const float *w = c.input<float>(1).data(), *bias = c.optional<float>(2);
+    const float* bias = c.optional<float>(2);
     if (p.taps > kMostTaps) return reference<float>(c);
     require(!bias || c.count(2) == p.group_out * size_t(group), ErrorCode::invalid_argument, "{} biases for {} outputs",
             c.count(2), p.group_out * size_t(group));
     char* memory = static_cast<char*>(c.scratch());
-    auto* weights = reinterpret_cast<float*>(memory);  // [group, out · tap, in]
     auto* packed = reinterpret_cast<float*>(memory + p.weights);
-    const size_t rows = p.group_out * p.taps, width = kernels::gemm_panel_width();
-    for (size_t g = 0; g < size_t(group); ++g) {
-      for (size_t i = 0; i < p.group_in * rows; ++i) {
-        const size_t in = i / rows, row = i - in * rows;
-        weights[(g * rows + row) * p.group_in + in] = *w++;
-      }
-    }
+    const auto* state = c.state<TurnedWeights>();
+    const auto* weights = static_cast<const float*>(state ? state->memory.get() : memory);
+    if (!state) turn_weights(c.input<float>(1).data(), c.shape(1), reinterpret_cast<float*>(memory), c.parallel());
+    const size_t width = kernels::gemm_panel_width();
     for (size_t image = 0; image < size_t(c.shape(0)[0] * group) && p.pixels > 0; ++image) {
       const float* x = c.input<float>(0).data() + image * p.group_in * p.pixels;
       c.parallel().for_each(ceil_div(p.pixels, width), [&](size_t panel, int) {
@@ -150,7 +175,10 @@ struct ConvTranspose : WindowAttributes {
         add_block(c, win, p, block, to);
       });
     }
-    if (p.pixels == 0) reference<float>(c);  // no terms: only the bias
+    for (size_t i = 0; i < size_t(c.shape(0)[0]) * p.group_out * size_t(group) && p.pixels == 0; ++i) {
+      const size_t plane = size_t(win.in_pixels());  // no terms: only the bias
+      std::fill_n(c.output<float>().data() + i * plane, plane, bias ? bias[i % (p.group_out * size_t(group))] : 0.0f);
+    }
   }
 
  private:
@@ -174,7 +202,7 @@ struct ConvTranspose : WindowAttributes {
     const size_t taps = std::clamp<size_t>(p.taps, 1, kMostTaps), width = kernels::gemm_panel_width();
     p.block_outputs = std::clamp<size_t>(kRows / taps, 1, std::max<size_t>(p.group_out, 1));
     p.block_pixels = std::clamp<size_t>(kFloats / (p.block_outputs * taps * width), 1, 32) * width;
-    p.weights = round_up(c.count(1) * sizeof(float), 128);
+    p.weights = c.state<TurnedWeights>() ? 0 : round_up(c.count(1) * sizeof(float), 128);
     p.packed = round_up(kernels::gemm_packed_bytes(p.group_in, p.pixels), 128);
     p.columns = round_up(p.block_outputs * taps * p.block_pixels * sizeof(float), 128);
     p.tiles = std::ranges::all_of(win.spatial(), [](const WindowAxis& a) {
