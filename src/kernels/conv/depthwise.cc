@@ -285,8 +285,8 @@ bool is_usual(const ConvShape& s, const conv_detail::DepthwisePart& part) {
 
 // Computes the outputs of one or more rows, of which `run` has what all columns share. `input` is column 0 of the first
 // input row.
-void convolve_columns(const ConvShape& s, Run run, const float* input, const Finish& finish,
-                      const conv_detail::DepthwisePart& part) {
+HWY_NOINLINE void convolve_columns(const ConvShape& s, Run run, const float* input, const Finish& finish,
+                                   const conv_detail::DepthwisePart& part) {
   const size_t kernel = is_usual(s, part) ? s.kernel_w : 0, first = run.pixel;
   for (size_t x = 0; x < s.out_w; x += kPixels) {
     const ptrdiff_t in_x = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);

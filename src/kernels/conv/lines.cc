@@ -117,13 +117,12 @@ void convolve_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size
   constexpr size_t kMany = kTilePixels<kVectors>, kFew = kLanes == 16 && kVectors == 1 ? kMany / 2 : kMany;
   for (size_t x = 0; x < s.out_w;) {
     const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
-    if (tile.columns > kFew) {
-      convolve_tile<kVectors, kMany>(plan, lines, x * plan.step, weights, finish, tile);
-      x += kMany;
-    } else {
+    if (kFew < kMany && tile.columns <= kFew) {  // the last ones
       convolve_tile<kVectors, kFew>(plan, lines, x * plan.step, weights, finish, tile);
-      x += kFew;
+      break;
     }
+    convolve_tile<kVectors, kMany>(plan, lines, x * plan.step, weights, finish, tile);
+    x += kMany;
   }
 }
 
