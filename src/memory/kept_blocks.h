@@ -10,7 +10,7 @@ class CountedMemory;
 
 /// The blocks that one session keeps. It keeps at most as many bytes as the results of runs that were under way at the
 /// same time needed, and frees what no run used since the trim before the last; every 32nd run trims (kRunsPerTrim).
-/// The system may take the pages of kept blocks whenever it is short of memory. Thread-safe. Blocks that are in use may
+/// The system may take pages of those beyond 16 MiB when it is short of memory. Thread-safe. Blocks that are in use may
 /// outlive it; they are then freed with their last owner.
 class KeptBlocks {
  public:
