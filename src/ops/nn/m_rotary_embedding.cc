@@ -59,14 +59,9 @@ struct MRotaryEmbedding : RotaryOp {
     }
     const Rotation<T> rotation{
         .cos = cos.data(), .sin = sin.data(), .half = half, .size = l.size, .interleaved = interleaved};
-    const T* x = c.input<T>(kX).data();
-    T* y = c.output<T>().data();
-    c.parallel().for_each(rows, [&](size_t row, int) {
-      for (size_t h = 0; h < l.heads; ++h) {
-        const size_t head = l.strides.at(row / l.rows, h, row % l.rows);
-        rotation.apply(row, x + head, y + head);
-      }
-    });
+    rotate_heads(
+        rotation, {l.batch, l.rows, l.heads, c.shape(kX).rank() == 4}, c.input<T>(kX).data(), c.output<T>().data(),
+        [](size_t row) { return row; }, c.parallel());
   }
 };
 

@@ -35,14 +35,9 @@ struct MicrosoftRotaryEmbedding : RotaryOp {
       checked_position(c, positions[offset ? 0 : i]);
       at[i] = checked_position(c, offset ? positions[0] + int64_t(i % l.rows) : positions[i]);
     }
-    const T* x = c.input<T>(kX).data();
-    T* y = c.output<T>().data();
-    c.parallel().for_each(at.size(), [&](size_t row, int) {
-      for (size_t h = 0; h < l.heads; ++h) {
-        const size_t head = l.strides.at(row / l.rows, h, row % l.rows);
-        rotation.apply(at[row], x + head, y + head);
-      }
-    });
+    rotate_heads(
+        rotation, {l.batch, l.rows, l.heads, c.shape(kX).rank() == 4}, c.input<T>(kX).data(), c.output<T>().data(),
+        [&](size_t row) { return at[row]; }, c.parallel());
   }
 };
 

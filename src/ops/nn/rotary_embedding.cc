@@ -1,6 +1,5 @@
 // RotaryEmbedding: rotates pairs of elements of every head by the angle of the position (arXiv 2104.09864). A pair is
 // (i, i + n/2), or (2i, 2i + 1) if interleaved; elements from rotary_embedding_dim on are unchanged.
-#include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"
 
 namespace retort::ops {
@@ -32,7 +31,6 @@ struct RotaryEmbedding {
 
   struct Layout {
     size_t batch, rows, heads, size, turned;
-    HeadStrides strides;
   };
   Layout layout(const RunContext& c) const {
     const Shape& x = c.shape(0);
@@ -44,7 +42,6 @@ struct RotaryEmbedding {
     require(!packed || x[2] % num_heads == 0, ErrorCode::invalid_argument, "{} elements in {} heads", x[2], num_heads);
     l.size = packed ? size_t(x[2]) / l.heads : size_t(x[3]);
     l.turned = rotary_embedding_dim ? size_t(rotary_embedding_dim) : l.size;
-    l.strides = packed ? packed_heads(l.rows, l.heads, l.size) : split_heads(l.rows, l.heads, l.size);
     const Shape& cos = c.shape(1);
     require(l.turned <= l.size && l.turned % 2 == 0 && c.shape(2) == cos && cos.rank() >= 2 &&
                 size_t(cos.back()) == l.turned / 2,
@@ -55,10 +52,10 @@ struct RotaryEmbedding {
     return l;
   }
 
-  // The row of the caches for row s of batch b.
-  static size_t position(const RunContext& c, const Layout& l, size_t b, size_t s) {
-    if (!c.has(3)) return b * l.rows + s;
-    const int64_t p = c.input<int64_t>(3)[b * l.rows + s];
+  // The row of the caches for a row of all batches.
+  static size_t position(const RunContext& c, size_t row) {
+    if (!c.has(3)) return row;
+    const int64_t p = c.input<int64_t>(3)[row];
     require(p >= 0 && p < c.shape(1)[0], ErrorCode::invalid_argument, "position {} is outside [0, {})", p,
             c.shape(1)[0]);
     return size_t(p);
@@ -76,13 +73,9 @@ struct RotaryEmbedding {
                                .half = half,
                                .size = l.size,
                                .interleaved = interleaved};
-    for (size_t row = 0; row < l.batch * l.rows; ++row) {
-      const size_t b = row / l.rows, s = row % l.rows, at = half ? position(c, l, b, s) : 0;
-      for (size_t h = 0; h < l.heads; ++h) {
-        const size_t head = l.strides.at(b, h, s);
-        rotation.apply(at, x.data() + head, y.data() + head);
-      }
-    }
+    rotate_heads(
+        rotation, {l.batch, l.rows, l.heads, c.shape(0).rank() == 4}, x.data(), y.data(),
+        [&](size_t row) { return half ? position(c, row) : 0; }, c.parallel());
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/attention/rotate.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -17,6 +18,7 @@ struct Rotation {
 
   void apply(size_t position, const T* x, T* y) const {
     const T *c = cos + position * half, *s = sin + position * half;
+    if constexpr (std::same_as<T, float>) return kernels::rotate({c, s, half, size, interleaved}, x, y);
     const size_t step = interleaved ? 2 : 1, mate = interleaved ? 1 : half;
     for (size_t i = 0; i < half; ++i) {
       const T re = x[i * step], im = x[i * step + mate];
@@ -26,5 +28,25 @@ struct Rotation {
     std::copy_n(x + 2 * half, size - 2 * half, y + 2 * half);
   }
 };
+
+/// The extents of a tensor of heads, and whether rows of one head follow one another.
+struct RotatedHeads {
+  size_t batch = 0, rows = 0, heads = 0;
+  bool split = false;
+};
+/// Rotates all heads of [batch, rows, heads, size] or, `split`, of [batch, heads, rows, size], in the order of memory;
+/// position(i) is that of row i of batch · rows.
+template <typename T, typename Position>
+void rotate_heads(const Rotation<T>& r, const RotatedHeads& s, const T* x, T* y, const Position& position,
+                  const Parallel& par) {
+  const size_t outer = s.split ? s.heads : s.rows, inner = s.split ? s.rows : s.heads;
+  par.for_each(s.batch * outer, [&](size_t task, int) {
+    const size_t first = task * inner;
+    for (size_t i = 0; i < inner; ++i) {
+      const size_t row = s.split ? task / s.heads * s.rows + i : task;
+      r.apply(position(row), x + (first + i) * r.size, y + (first + i) * r.size);
+    }
+  });
+}
 
 }  // namespace retort::ops

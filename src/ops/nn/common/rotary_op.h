@@ -1,7 +1,6 @@
 // The rotary embeddings of com.microsoft: RotaryEmbedding, and MRotaryEmbedding, whose caches are read at three
 // positions.
 #pragma once
-#include "ops/nn/common/attention.h"
 #include "ops/nn/common/rotary.h"
 #include "ops/nn/common/rounded.h"
 
@@ -34,7 +33,6 @@ struct RotaryOp {
 
   struct Layout {
     size_t batch, rows, heads, size;
-    HeadStrides strides;
   };
   Layout layout(const RunContext& c) const {
     const Shape &x = c.shape(kX), &cos = c.shape(kCos);
@@ -56,7 +54,6 @@ struct RotaryOp {
             "the caches have shape {}, but heads have {} elements, of which {} are rotated", cos, l.size, turned);
     require(rows <= cos[0], ErrorCode::invalid_argument, "there are {} rows, but the caches have only {} positions",
             rows, cos[0]);
-    l.strides = packed ? packed_heads(l.rows, l.heads, l.size) : split_heads(l.rows, l.heads, l.size);
     return l;
   }
   size_t checked_position(const RunContext& c, int64_t p) const {
