@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/checked.h"
+#include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/chunks.h"
 #include "ops/integers.h"
 #include "ops/math/common/small_float.h"
@@ -159,16 +160,37 @@ struct GatherBlockQuantized {
   static void decode_line(const RunContext& c, const Layout& l, const Line& line) {
     const bool along = l.blocked + 1 == l.extents.rank();
     const auto step = size_t(l.strides[l.extents.rank() - 1]);
-    const auto write = [&]<typename Y>(Y* y) {
-      for (size_t i = 0; i < line.n; ++i) {
-        const size_t column = line.column + i, k = line.scale + (along ? column / l.block : column) * step;
-        const float scale = scale_number(c.data(kScales), c.dtype(kScales), k);
-        y[line.to + i] = Y((code(c.data(kData), l, line.from + i) - zero(c, l, k)) * scale);
+    const DType type = c.out_dtype();
+    constexpr size_t kMost = 256;
+    float part[kMost];
+    for (size_t i = 0, n; i < line.n; i += n) {
+      const size_t column = line.column + i, k = line.scale + (along ? column / l.block : column) * step;
+      n = std::min(line.n - i, along ? std::min(kMost, l.block - column % l.block) : size_t(1));
+      float* const y = type == DType::f32 ? c.output<float>().data() + line.to + i : part;
+      const float scale = scale_number(c.data(kScales), c.dtype(kScales), k);
+      decode_codes(c.data(kData), l, line.from + i, {zero(c, l, k), scale}, {y, n});
+      if (y == part) kernels::cast(part, DType::f32, row_of(c, line.to + i), type, n, {});
+    }
+  }
+  struct Block {
+    float zero, scale;
+  };
+  // Codes of one block, which are bytes, pairs in bytes or others.
+  static void decode_codes(const void* data, const Layout& l, size_t from, const Block& b, std::span<float> to) {
+    const auto* bytes = static_cast<const uint8_t*>(data);
+    float* const __restrict y = to.data();
+    const size_t n = to.size();
+    if (l.type == DType::u8 && l.bits == 8) {
+      for (size_t i = 0; i < n; ++i) y[i] = (float(bytes[from + i]) - b.zero) * b.scale;
+    } else if (l.type == DType::u8 && l.bits == 4 && from % 2 == 0 && n % 2 == 0) {
+      for (size_t i = 0; i < n / 2; ++i) {
+        const unsigned pair = bytes[from / 2 + i];
+        y[2 * i] = (float(int(pair & 15)) - b.zero) * b.scale;
+        y[2 * i + 1] = (float(int(pair >> 4)) - b.zero) * b.scale;
       }
-    };
-    if (c.out_dtype() == DType::f16) return write(c.output<float16>().data());
-    if (c.out_dtype() == DType::bf16) return write(c.output<bfloat16>().data());
-    write(c.output<float>().data());
+    } else {
+      for (size_t i = 0; i < n; ++i) y[i] = (code(data, l, from + i) - b.zero) * b.scale;
+    }
   }
   static float code(const void* data, const Layout& l, size_t i) {
     const auto* bytes = static_cast<const uint8_t*>(data);

@@ -121,6 +121,33 @@ Tensor packed4(DType type, Shape shape, const std::vector<uint8_t>& bytes) {
 Attributes blocked(int64_t block, int64_t bits = 4, int64_t quantized = 1) {
   return {{"bits", bits}, {"block_size", block}, {"quantize_axis", quantized}};
 }
+// Rows of three blocks of 16 codes, of which the last is short; with zero points or without.
+OpCase many_blocks(int64_t bits, bool zeros, const std::vector<int64_t>& rows) {
+  const size_t width = 40, blocks = 3, per_byte = size_t(8 / bits), height = 5;
+  std::vector<uint8_t> codes(height * width / per_byte), zero(height * ((blocks + per_byte - 1) / per_byte));
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = uint8_t(i * 37 + 11);
+  for (size_t i = 0; i < zero.size(); ++i) zero[i] = uint8_t(i * 53 + 7);
+  std::vector<float> scales(height * blocks), y;
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] = float(i % 4 + 1) / 8;
+  const auto code = [&](const std::vector<uint8_t>& of, size_t row, size_t line, size_t i) {
+    const unsigned byte = of[row * line + i / per_byte];
+    return int(byte >> (i % per_byte * size_t(bits)) & ((1u << bits) - 1));
+  };
+  for (const int64_t row : rows) {
+    for (size_t i = 0; i < width; ++i) {
+      const size_t r = size_t(row), middle = size_t(1) << (bits - 1);
+      const int from = zeros ? code(zero, r, zero.size() / height, i / 16) : int(middle);
+      y.push_back(float(code(codes, r, width / per_byte, i) - from) * scales[r * blocks + i / 16]);
+    }
+  }
+  const auto n = int64_t(rows.size());
+  OpCase c{.about = cat("{} bits{}", bits, zeros ? " and zero points" : ""),
+           .attributes = blocked(16, bits),
+           .inputs = {u8({5, int64_t(width / per_byte)}, codes), i64({n}, rows), f32({5, 3}, scales)},
+           .outputs = {f32({n, int64_t(width)}, y)}};
+  if (zeros) c.inputs.push_back(u8({5, int64_t(zero.size() / height)}, zero));
+  return c;
+}
 const OpTest gather_block_quantized(
     "GatherBlockQuantized",
     {{.about = "bytes of two codes; an index from the end and one outside",
@@ -138,6 +165,11 @@ const OpTest gather_block_quantized(
       .inputs = {u8({1, 2}, {0, 255}), i32({1}, {0}), f32({1, 1}, {1})},
       .outputs = {f32({1, 2}, {-128, 127})},
       .fixed_types = true},
+     many_blocks(2, false, {3, 0}),
+     many_blocks(4, false, {1, 4, 4}),
+     many_blocks(4, true, {2}),
+     many_blocks(8, false, {0, 3}),
+     many_blocks(8, true, {4, 1}),
      {.about = "signed codes, scales along the first axis, gathered along the last",
       .attributes = {{"block_size", int64_t(16)}, {"quantize_axis", int64_t(0)}, {"gather_axis", int64_t(1)}},
       .inputs = {packed4(DType::i4, {2, 2}, {0xf1, 0x87}), i64({1}, {1}), f32({1, 2}, {1, 2})},
