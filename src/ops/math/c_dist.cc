@@ -2,6 +2,10 @@
 // they are, so that rows that lie close together and far from the origin keep their digits.
 #include <cmath>
 
+#include "kernels/distance/distance.h"
+#include "kernels/elementwise/chunks.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/gemm/gemm.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -41,6 +45,31 @@ struct CDist {
         y[j] = metric == "euclidean" ? std::sqrt(sum) : sum;
       }
     });
+  }
+
+  size_t scratch(const RunContext& c) const {
+    if (c.dtype(0) != DType::f32) return 0;
+    return std::max<size_t>(kernels::gemm_packed_bytes(size_t(c.shape(1)[1]), size_t(c.shape(1)[0])), 64);
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const size_t width = size_t(c.shape(0)[1]), columns = size_t(c.shape(1)[0]);
+    auto* const packed = static_cast<float*>(c.scratch());
+    kernels::gemm_pack_b(c.input<float>(1).data(), 1, width, width, columns, packed);
+    // Parts of A take long enough to be claimed one by one, and are whole tiles of four rows.
+    const size_t part = std::max<size_t>(4, kernels::kChunk / std::max<size_t>(columns * width, 1) / 4 * 4);
+    const auto some = [&](size_t row, size_t end) {
+      const size_t rows = end - row;
+      float* const y = c.output<float>().data() + row * columns;
+      kernels::squared_distances({.m = rows,
+                                  .n = columns,
+                                  .k = width,
+                                  .a = c.input<float>(0).data() + row * width,
+                                  .packed_b = packed,
+                                  .c = y});
+      const std::span<float> all(y, rows * columns);
+      if (metric == "euclidean") kernels::unary({kernels::Unary::Kind::sqrt}, all, all, {});
+    };
+    kernels::for_chunks(c.parallel(), size_t(c.shape(0)[0]), some, part);
   }
 };
 

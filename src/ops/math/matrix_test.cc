@@ -21,7 +21,12 @@ const OpTest cdist("CDist",
                     {.about = "close rows far from the origin",
                      .inputs = {f32({1, 1}, {16384}), f32({1, 1}, {16384.001953125})},
                      .outputs = {f32({1, 1}, {3.814697265625e-6})},
-                     .fixed_types = true}},
+                     .fixed_types = true},
+                    {.about = "many", .inputs = {random({19, 33}, 1), random({37, 33}, 2)}},
+                    {.about = "roots of many in several parts",
+                     .attributes = {{"metric", std::string("euclidean")}},
+                     .inputs = {random({71, 40}, 3), random({133, 40}, 4)}},
+                    {.about = "none", .inputs = {f32({3, 2}, {0, 0, 1, 1, 2, 2}), f32({0, 2}, {})}}},
                    {.domain = "com.microsoft"});
 
 }  // namespace

@@ -1,6 +1,6 @@
 // com.microsoft.EmbedLayerNormalization: the sum of the embeddings of words, positions and segments, normalised. Output
 // 1 is the number of words that the mask does not hide, output 2 is the sum.
-#include "ops/nn/common/normalize.h"
+#include "kernels/norm/row_norm.h"
 #include "ops/nn/common/rounded.h"
 
 namespace retort::ops {
@@ -44,6 +44,15 @@ struct EmbedLayerNormalization {
   }
   Cost cost(const CostContext& c) const { return {.operations = 8 * c.out_count()}; }
 
+  template <std::same_as<float> T>
+  void reference(RunContext& c) const {
+    for_each_word(c, [&](const kernels::RowNorm& word) { kernels::row_norm_reference(word); });
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    for_each_word(c, [&](const kernels::RowNorm& word) { kernels::row_norm(word, {}); });
+  }
+
+ private:
   static void check_indices(const RunContext& c, size_t indices, size_t table, std::string_view name) {
     if (!c.has(indices)) return;
     const int64_t rows = c.shape(table)[0];
@@ -51,12 +60,11 @@ struct EmbedLayerNormalization {
       require(i >= 0 && i < rows, ErrorCode::invalid_argument, "{} has {}, which is outside [0, {})", name, i, rows);
   }
 
-  template <std::same_as<float> T>
-  void reference(RunContext& c) const {
+  // Calls normalize() with the rows of each word, from several threads.
+  template <class F>
+  void for_each_word(RunContext& c, const F& normalize) const {
     const Shape& ids = c.shape(kIds);
     const auto batch = size_t(ids[0]), length = size_t(ids[1]), width = size_t(c.shape(kWords)[1]);
-    const auto gamma = c.input<T>(kGamma), beta = c.input<T>(kBeta);
-    const auto y = c.output<T>(0);
     const auto words = c.input<int32_t>(kIds);
     const int32_t *segments = c.optional<int32_t>(kSegments), *places = c.optional<int32_t>(kPositions);
     const size_t period = c.count(kPositions) == length ? length : batch * length;
@@ -67,18 +75,20 @@ struct EmbedLayerNormalization {
             ErrorCode::invalid_argument, "segment_embedding has no rows, but segment 0 is read");
     require(places || batch == 0 || int64_t(length) <= c.shape(kPlaces)[0], ErrorCode::invalid_argument,
             "{} positions, position_embedding has {}", length, c.shape(kPlaces)[0]);
-    const auto row = [&](size_t table, int64_t index) { return c.input<T>(table).data() + size_t(index) * width; };
+    const auto row = [&](size_t table, int64_t index) { return c.input<float>(table).data() + size_t(index) * width; };
     c.parallel().for_each(batch * length, [&](size_t task, int) {
       const int64_t place = places ? places[task % period] : int64_t(task % length);
-      const T* word = row(kWords, words[task]);
-      const T* position = row(kPlaces, place);
-      const T* segment = c.has(kSegmentTable) ? row(kSegmentTable, segments ? segments[task] : 0) : nullptr;
-      T* sum = y.data() + task * width;
-      for (size_t i = 0; i < width; ++i) sum[i] = word[i] + position[i] + (segment ? segment[i] : T(0));
-      if (c.wants(2)) std::copy_n(sum, width, c.output<T>(2).data() + task * width);
-      const Moments m = moments(std::span<const T>(sum, width), epsilon);
-      for (size_t i = 0; i < width; ++i)
-        sum[i] = T((double(sum[i]) - m.mean) * m.inverse_deviation * double(gamma[i]) + double(beta[i]));
+      normalize({.rows = 1,
+                 .width = width,
+                 .x = row(kWords, words[task]),
+                 .skip = row(kPlaces, place),
+                 .skip_rows = 1,
+                 .bias = c.has(kSegmentTable) ? row(kSegmentTable, segments ? segments[task] : 0) : nullptr,
+                 .gamma = c.input<float>(kGamma).data(),
+                 .beta = c.input<float>(kBeta).data(),
+                 .epsilon = epsilon,
+                 .y = c.output<float>(0).data() + task * width,
+                 .sum = c.wants(2) ? c.output<float>(2).data() + task * width : nullptr});
     });
     if (c.wants(1)) count_words(c, batch, length);
   }
