@@ -170,15 +170,16 @@ void part_rows(const TransposeTile& tile) {
   const Alternating<T> d;
   const Typed<T> t{tile};
   for_strips(0, tile.columns, hn::Lanes(d), [&](size_t l) HWY_ATTR {
-    hn::Vec<decltype(d)> v[3];
     const T* const from = t.from(0, l);
-    if (tile.rows == 2)
-      hn::LoadInterleaved2(d, from, v[0], v[1]);
-    else
-      hn::LoadInterleaved3(d, from, v[0], v[1], v[2]);
-    hn::StoreU(v[0], d, t.to(0, l));
-    hn::StoreU(v[1], d, t.to(1, l));
-    if (tile.rows > 2) hn::StoreU(v[2], d, t.to(2, l));
+    hn::Vec<decltype(d)> a, b, c;
+    if (tile.rows == 2) {
+      hn::LoadInterleaved2(d, from, a, b);
+    } else {
+      hn::LoadInterleaved3(d, from, a, b, c);
+      hn::StoreU(c, d, t.to(2, l));
+    }
+    hn::StoreU(a, d, t.to(0, l));
+    hn::StoreU(b, d, t.to(1, l));
   });
 }
 
