@@ -100,10 +100,9 @@ KeptBlocks::Block KeptBlocks::State::take(size_t bytes) {
 }
 
 void KeptBlocks::State::keep(Block block) noexcept {
-  // Only a hint: pages stay until the system needs memory. On huge pages this takes 0.04 ms for 100 MiB; a hint for a
-  // part of one would divide it into small pages, for which the hint and the next writes take 0.024 ms per MiB, twice
-  // as long as writing a MiB otherwise. If another thread works, the processors must also agree on it, which takes
-  // another 0.02 ms: little memory is not worth that.
+  // The system may take pages of a session that keeps more than 16 MiB. It is only a hint: pages stay until the system
+  // needs memory. On huge pages a hint takes 0.04 ms for 100 MiB, and 0.02 ms more if another thread works. A hint for
+  // a part of a huge page would divide it into small ones, whose next writes take twice as long.
   constexpr size_t kWorthHint = size_t(16) << 20;
   const size_t huge = huge_bytes(block.capacity);
   if (huge > 0 && kept.load(std::memory_order_relaxed) + block.capacity > kWorthHint)

@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "kernels/elementwise/cast.h"
+#include "ops/math/arithmetic.h"
 #include "ops/op.h"
 
 namespace retort {
@@ -174,6 +175,12 @@ class PieceRunner {
   std::unique_ptr<std::byte[]> buffers_;
 };
 
+// All divisors are checked before an output is written; the error then has the index in the whole input.
+void check_narrow_divisors(const RunContext& c, DType dtype) {
+  if (dtype == DType::i8 || dtype == DType::u8) ops::check_divisors(c.input<uint8_t>(1));
+  if (dtype == DType::i16 || dtype == DType::u16) ops::check_divisors(c.input<uint16_t>(1));
+}
+
 }  // namespace
 
 bool runs_in_pieces(const OpDef& op, DType dtype) {
@@ -181,6 +188,7 @@ bool runs_in_pieces(const OpDef& op, DType dtype) {
 }
 
 void run_in_pieces(const OpDef& op, const void* params, RunContext& context, DType dtype) {
+  if (op.has(kDividesIntegers)) check_narrow_divisors(context, dtype);
   if (context.out_count() == 0) return;
   const Pieces pieces(context.out_shape());
   const size_t count = pieces.count();

@@ -72,6 +72,7 @@ enum Traits : uint32_t {
   kCountsOutputs =
       8192,             ///< which optional outputs a node has decides what it accepts or computes, so unused ones stay
   kAnyAddress = 16384,  ///< input 0 may have any address: the kernel copies its bytes
+  kDividesIntegers = 32768,  ///< by input 1, which has no 0 if it is of integers
 };
 
 /// The place of a tensor in a larger dense one, in elements. If `row_stride` is 0, the tensor is contiguous.

@@ -33,7 +33,8 @@ void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* p
   const FloatTag d;
   const SumTag whole;
   const size_t blocks = w.layout.blocks, block = w.p.form.block;
-  // A lane adds two products of each quad: eight of 15 · 127 and 32 of 3 · 127, twice, fit 16 bits.
+  // A lane of 16 bits adds two products of each quad: 2 · 8 · 15 · 127 = 30480 after 32 steps by codes of 4 bits, and
+  // 2 · 32 · 3 · 127 = 24384 after 128 by codes of 2 bits.
   const size_t steps = std::min(block, size_t(w.p.form.bits == 2 ? 128 : 32));
   const auto& [all_codes, scales, code_sums, starts] = w.rounded;
   const CodeRows<kRows> a(all_codes + m0 * w.depth, w.depth);

@@ -223,7 +223,7 @@ template <typename T>
 HWY_INLINE void transpose(const TransposeTile& t) {
   [[maybe_unused]] const size_t lanes = hn::Lanes(Alternating<T>());
   const auto few = [](size_t n) { return n == 2 || n == 3; };
-  if constexpr (sizeof(T) < 8) {  // of which two fill a block
+  if constexpr (sizeof(T) < 8) {  // two of 8 bytes fill a block of 128 bits
     if (few(t.rows) && t.from_row == ptrdiff_t(t.rows) && t.columns >= lanes) return part_rows<T>(t);
     if (few(t.columns) && t.to_row == ptrdiff_t(t.columns) && t.rows >= lanes) return join_columns<T>(t);
   }

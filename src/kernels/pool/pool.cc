@@ -186,7 +186,7 @@ void pool_pixel_nchw(const PoolArgs& args, size_t row, size_t x) {
 struct Lines {
   // After the lines, up to two vectors of each phase are read or written.
   HWY_ALIGN float rows[kLineFloats + 2 * kLanes], phases[2 * kLineFloats + 2 * kLanes];
-  HWY_ALIGN float counts[kLineFloats + kLanes];  // of the columns of windows, for means
+  HWY_ALIGN float counts[kLineFloats + kLanes];  // for means: how many columns of each window count
   uint32_t taps[kLineFloats];                    // where the columns of a row's first window begin
 };
 

@@ -43,13 +43,19 @@ HWY_INLINE V merge(V a, V b) {
 }
 
 template <Fold kFold, class Tag>
-HWY_INLINE float merge_lanes(Tag d, hn::Vec<Tag> v) {
-  if constexpr (hn::MaxLanes(d) > 4) {
+HWY_INLINE double merge_lanes(Tag d, hn::Vec<Tag> v) {
+  if constexpr (kFold == Fold::product) {  // in double: a part may be infinite or 0 where the whole product is neither
+    alignas(64) float lanes[hn::MaxLanes(d)];
+    hn::Store(v, d, lanes);
+    double all = 1;
+    for (const float x : lanes) all *= double(x);
+    return all;
+  } else if constexpr (hn::MaxLanes(d) > 4) {
     const hn::Half<Tag> half;
     return merge_lanes<kFold>(half, merge<kFold>(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   } else {
     v = merge<kFold>(v, hn::Shuffle1032(v));
-    return hn::GetLane(merge<kFold>(v, hn::Shuffle2301(v)));
+    return double(hn::GetLane(merge<kFold>(v, hn::Shuffle2301(v))));
   }
 }
 
@@ -77,7 +83,7 @@ HWY_INLINE double run(const float* p, size_t n, float shift) {
       i = end;
     }
     const V all = merge<kFold>(merge<kFold>(a0, a1), merge<kFold>(a2, a3));
-    total = fold_merge(kFold, total, double(merge_lanes<kFold>(d, all)));
+    total = fold_merge(kFold, total, merge_lanes<kFold>(d, all));
   }
   return total;
 }

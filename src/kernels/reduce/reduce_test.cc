@@ -153,6 +153,19 @@ TEST_P(ReduceKernel, LongSumsKeepTheirDigits) {
   EXPECT_NEAR(run(Reduce::mean, x, {int64_t(n / 3), 3}, {0})[1] / double(0.1f), 1, 3e-6);
 }
 
+// Lanes are multiplied in double: products of some of them are infinite, or 0, in float.
+TEST_P(ReduceKernel, ProductsOfLargeAndSmallLanes) {
+  for (const int64_t n : {2, 3, 4}) {  // no more than a vector has at any level
+    std::vector<float> x(size_t(3 * n));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = i % 2 ? 1e-30f : 1e30f;
+    const std::vector<float> y = run(Reduce::prod, x, {3, n}, {1});
+    for (int64_t i = 0; i < 3; ++i) {
+      const float first = x[size_t(i * n)];
+      EXPECT_NEAR(y[size_t(i)] / (n % 2 ? first : 1), 1, 1e-5) << n;
+    }
+  }
+}
+
 TEST_P(ReduceKernel, NaNAndInfinities) {
   auto x = Random(2).floats(4 * 40, -1, 1);
   x[5] = NAN;

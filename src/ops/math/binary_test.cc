@@ -171,6 +171,16 @@ TEST(Division, IntegersByZeroAreAnError) {
     EXPECT_THROW(OpRun("", op, {}, {i32({2}, {7, 0}), i32({1}, {0})}, 1).run(), Error) << op;
     EXPECT_THROW(OpRun("", op, {}, {u8({2}, {7, 1}), u8({2}, {2, 0})}, 1).run(), Error) << op;
     OpRun("", op, {}, {i64({0}, {}), i64({1}, {1})}, 1).run();
+    // Narrow integers are divided in pieces; the index is that of the whole input.
+    std::vector<uint8_t> divisors(20000, 3);
+    divisors[15000] = 0;
+    OpRun pieces("", op, {}, {Tensor::of<uint8_t>({20000}, divisors), Tensor::of<uint8_t>({20000}, divisors)}, 1);
+    try {
+      pieces.run();
+      FAIL() << op;
+    } catch (const Error& e) {
+      EXPECT_NE(e.message().find("element 15000 of input B is 0"), std::string::npos) << e.message();
+    }
   }
 }
 

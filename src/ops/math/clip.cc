@@ -54,7 +54,7 @@ struct Clip : UnaryElementwise {
     kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, c.input<float>(0), c.output<float>(),
                       c.parallel());
   }
-  // Not left to the pass that widens values to float32, where a bound that is absent would be that of float32.
+  // The pass widen_half leaves these alone: after it, a bound that is absent would be that of float32.
   template <OneOf<float16, bfloat16> T>
   void fast(RunContext& c, std::type_identity<T>) const {
     const Bounds<float> b = bounds<float, T>(c);

@@ -27,7 +27,7 @@ constinit const OpDef op_div = define<Div>({
     .inputs = {"A: T", "B: T"},
     .outputs = {"C: T"},
     .types = kNumeric,
-    .traits = kElementwise | kMayAliasInput0,
+    .traits = kElementwise | kMayAliasInput0 | kDividesIntegers,
 });
 
 }  // namespace retort::ops

@@ -68,7 +68,7 @@ constinit const OpDef op_mod = define<Mod>({
     .inputs = {"A: T", "B: T"},
     .outputs = {"C: T"},
     .types = kNumeric,
-    .traits = kElementwise | kMayAliasInput0,
+    .traits = kElementwise | kMayAliasInput0 | kDividesIntegers,
 });
 
 }  // namespace retort::ops

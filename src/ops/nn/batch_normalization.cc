@@ -40,22 +40,18 @@ struct BatchNormalization {
     const size_t channels = shape.rank() > 1 ? size_t(shape[1]) : 1;
     const size_t pixels = size_t(extent_product(shape, 2, shape.rank()));
     if (training_mode || channels == 0 || pixels == 0) return reference<T>(c);
-    const auto scale = load_floats(c, 1), bias = load_floats(c, 2), mean = load_floats(c, 3),
+    const auto scale = load_floats(c, 1), bias = load_floats(c, 2), means = load_floats(c, 3),
                variance = load_floats(c, 4);
-    std::vector<T> factor(channels), shift(channels);
-    for (size_t ch = 0; ch < channels; ++ch) {
-      const double f = scale[ch] / std::sqrt(variance[ch] + double(epsilon));
-      factor[ch] = T(f);
-      shift[ch] = T(bias[ch] - mean[ch] * f);
-    }
+    std::vector<Channel<T>> of(channels);  // a mean that is part of the bias would cost digits
+    for (size_t ch = 0; ch < channels; ++ch)
+      of[ch] = {T(means[ch]), T(scale[ch] / std::sqrt(variance[ch] + double(epsilon))), T(bias[ch])};
     const T* x = c.input<T>(0).data();
     T* y = c.output<T>().data();
     for_output_chunks(c, [&](size_t begin, size_t end) {
-      if (pixels == 1) return scale_columns(x, y, begin, end, factor, shift);
+      if (pixels == 1) return scale_columns(x, y, begin, end, of);
       for (size_t i = begin; i < end;) {
         const size_t ch = i / pixels % channels, n = std::min(end, (i / pixels + 1) * pixels);
-        const T f = factor[ch], s = shift[ch];
-        for (; i < n; ++i) y[i] = x[i] * f + s;
+        for (const Channel<T> one = of[ch]; i < n; ++i) y[i] = one(x[i]);
       }
     });
   }
@@ -78,14 +74,18 @@ struct BatchNormalization {
   }
 
  private:
+  template <typename T>
+  struct Channel {
+    T mean, factor, bias;
+    T operator()(T x) const { return (x - mean) * factor + bias; }
+  };
   // The elements from `begin` to `end` of rows of one element per channel.
   template <typename T>
-  static void scale_columns(const T* x, T* y, size_t begin, size_t end, const std::vector<T>& factor,
-                            const std::vector<T>& shift) {
-    const size_t columns = factor.size();
+  static void scale_columns(const T* x, T* y, size_t begin, size_t end, const std::vector<Channel<T>>& of) {
+    const size_t columns = of.size();
     for (size_t i = begin; i < end;) {
       const size_t ch = i % columns, n = std::min(columns - ch, end - i);
-      for (size_t k = 0; k < n; ++k) y[i + k] = x[i + k] * factor[ch + k] + shift[ch + k];
+      for (size_t k = 0; k < n; ++k) y[i + k] = of[ch + k](x[i + k]);
       i += n;
     }
   }

@@ -46,7 +46,7 @@ struct MatMul {
     const auto* packed = c.state<PackedMatrices>();
     if (is_wide(c.dtype(0))) return wide_scratch(c.dtype(0), matmul_shape(c.shape(0), c.shape(1)), packed != nullptr);
     if (c.dtype(0) != DType::f32) return 0;
-    return multiply_scratch(matmul_shape(c.shape(0), c.shape(1)), packed, c.parallel().workers());
+    return multiply_scratch(matmul_shape(c.shape(0), c.shape(1)), packed, c.parallel().workers(), true);
   }
   void fast(RunContext& c, std::type_identity<float>) const {
     const MatMulShape s = matmul_shape(c.shape(0), c.shape(1));

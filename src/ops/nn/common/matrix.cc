@@ -188,22 +188,19 @@ void multiply_packed(const kernels::GemmArgs& args, const PackedMatrices& packed
 
 namespace {
 
-/// Whether a product reads B as it is, and packs nothing, however B is stored: a third to a half of the time for one or
-/// two rows, a quarter for one column (Zen 4).
-bool always_reads_plain(const MatMulShape& s) { return s.m <= 2 || s.n == 1; }
-
-/// The same for B as it is stored. With as many rows as a vector has floats, packing takes about as long as it saves:
-/// on Zen 4, products of 4 rows take 0.4 to 0.6 of the time without, those of 16 rows at AVX-512 0.8 and 8 at AVX2 0.75.
-bool reads_plain(const Product& p) {
-  return always_reads_plain(p.shape) || (p.b_strides.column == 1 && p.shape.m <= kernels::gemm_panel_width() / 2);
+/// Whether a product reads B as it is and packs nothing. However B is stored, one or two rows then take a third to a half
+/// of the time, and one column a quarter (Zen 4). Where columns of B touch, so do as many rows as half of a panel has
+/// columns: 4 rows take 0.4 to 0.6 of the time, 16 rows at AVX-512 0.8, 8 at AVX2 0.75.
+bool reads_plain(const MatMulShape& s, bool columns_touch) {
+  return s.m <= 2 || s.n == 1 || (columns_touch && s.m <= kernels::gemm_panel_width() / 2);
 }
 
-/// Adds bias and residual to columns [n0, n1) of all rows.
-void add_epilogue(const Product& p, size_t n0, size_t n1) {
+/// Adds bias and residual to columns [n0, n1) of all rows of product i.
+void add_epilogue(const Product& p, size_t i, size_t n0, size_t n1) {
   const kernels::Epilogue& e = p.epilogue;
   if (!e.bias && !e.residual) return;
   for (size_t r = 0; r < p.shape.m; ++r) {
-    float* const c = p.c + r * p.shape.n;
+    float* const c = p.c + (i * p.shape.m + r) * p.shape.n;
     for (size_t j = n0; j < n1; ++j) {
       if (e.bias) c[j] += e.bias[j];
       if (e.residual) c[j] += e.residual[r * e.residual_stride + j];
@@ -253,16 +250,16 @@ void multiply_plain(const Product& p, const Parallel& parallel) {
     const size_t first = task / across * products, n0 = task % across * columns, n1 = std::min(n0 + columns, n);
     for (size_t i = first; i < std::min(first + products, s.batch); ++i) {
       multiply_plain_part(p, i, n0, n1);
-      if (s.n > 1) add_epilogue(p, n0, n1);
+      if (s.n > 1) add_epilogue(p, i, n0, n1);
     }
   });
-  if (s.n == 1) add_epilogue(p, 0, 1);
+  for (size_t i = 0; i < s.batch && s.n == 1; ++i) add_epilogue(p, i, 0, 1);
 }
 
 }  // namespace
 
-size_t multiply_scratch(const MatMulShape& s, const PackedMatrices* packed, int workers) {
-  if (!packed && always_reads_plain(s)) return 0;
+size_t multiply_scratch(const MatMulShape& s, const PackedMatrices* packed, int workers, bool columns_touch) {
+  if (!packed && reads_plain(s, columns_touch)) return 0;
   const size_t one = packed_stride(s.k, s.n);
   if (packed) return s.batch > 1 ? 0 : product_scratch(s.m, s.n, s.k, *packed, workers);
   return s.batch == 1 ? one : one * size_t(workers);
@@ -271,7 +268,7 @@ size_t multiply_scratch(const MatMulShape& s, const PackedMatrices* packed, int 
 void multiply(const Product& p, void* scratch, const Parallel& parallel) {
   const MatMulShape& s = p.shape;
   if (s.m * s.n == 0) return;
-  if (!p.packed && reads_plain(p)) return multiply_plain(p, parallel);
+  if (!p.packed && reads_plain(s, p.b_strides.column == 1)) return multiply_plain(p, parallel);
   const size_t stride = packed_stride(s.k, s.n) / sizeof(float);
   float* space = static_cast<float*>(scratch);
   if (s.batch == 1) {

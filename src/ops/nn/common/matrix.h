@@ -70,7 +70,9 @@ struct Product {
   kernels::Epilogue epilogue = {};  ///< only the bias, and the residual if batch is 1
 };
 void multiply(const Product& p, void* scratch, const Parallel& parallel);
-size_t multiply_scratch(const MatMulShape& shape, const PackedMatrices* packed, int workers);
+/// `columns_touch`: whether b_strides.column will be 1; more products then need no scratch.
+size_t multiply_scratch(const MatMulShape& shape, const PackedMatrices* packed, int workers,
+                        bool columns_touch = false);
 
 /// The same for double and for 32- and 64-bit integers.
 struct WideProduct {
