@@ -1,9 +1,11 @@
 // LabelEncoder: replaces each element that is among the keys by the matching value, and any other by the default. Of
 // equal keys the first counts; NaN equals NaN.
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <unordered_map>
 
+#include "base/checked.h"
+#include "ops/ml/common/key_table.h"
 #include "ops/op.h"
 #include "ops/shape/common/element.h"
 
@@ -11,9 +13,8 @@ namespace retort::ops {
 namespace {
 
 struct Labels : State {
-  std::unordered_map<std::string, size_t> text;
-  std::unordered_map<uint64_t, size_t> numbers;  // keys are made by number_key()
-  Tensor values, otherwise;
+  KeyTable keys;  // numbers are made by number_key()
+  Tensor values;  // with the default as one more value at the end
 };
 
 // Equal for equal numbers, whatever their type.
@@ -102,13 +103,17 @@ struct LabelEncoder {
 
   std::unique_ptr<Labels> labels() const {
     auto labels = std::make_unique<Labels>();
-    const Tensor k = keys();
-    labels->values = values();
-    labels->otherwise = otherwise(labels->values.dtype());
+    const Tensor k = keys(), v = values();
+    const size_t n = k.count();
+    require(n < KeyTable::kNone, ErrorCode::not_implemented, "{} keys are too many", n);
+    labels->values = Tensor(v.dtype(), {int64_t(n + 1)});
+    auto* const to = static_cast<char*>(labels->values.mutable_data());
+    copy(v.dtype(), v.data(), to, n);
+    copy(v.dtype(), otherwise(v.dtype()).data(), to + dtype_bytes(v.dtype(), n), 1);
     if (k.dtype() == DType::string) {
-      for (size_t i = 0; i < k.count(); ++i) labels->text.emplace(k.data<std::string>()[i], i);
+      for (size_t i = 0; i < n; ++i) labels->keys.add(k.data<std::string>()[i], uint32_t(i));
     } else {
-      each_number(k.dtype(), k.data(), k.count(), [&](size_t i, uint64_t key) { labels->numbers.emplace(key, i); });
+      each_number(k.dtype(), k.data(), n, [&](size_t i, uint64_t key) { labels->keys.add(key, uint32_t(i)); });
     }
     return labels;
   }
@@ -121,18 +126,36 @@ struct LabelEncoder {
 
  private:
   static void look_up(RunContext& c, const Labels& labels) {
-    const size_t size = dtype_bits(c.out_dtype()) / 8;
-    const auto put = [&](size_t i, const auto& map, const auto& key) {
-      const auto found = map.find(key);
-      const auto* from = static_cast<const char*>(found == map.end() ? labels.otherwise.data() : labels.values.data());
-      copy(c.out_dtype(), from + (found == map.end() ? 0 : found->second * size),
-           static_cast<char*>(c.out_data()) + i * size, 1);
+    constexpr size_t kBlock = 512;
+    const size_t n = c.out_count(), size = dtype_bits(c.out_dtype()) / 8;
+    c.parallel().for_each(ceil_div(n, kBlock), [&](size_t block, int) {
+      uint32_t at[kBlock];  // indices of values
+      const size_t first = block * kBlock, count = std::min(kBlock, n - first);
+      const uint32_t unknown = uint32_t(labels.values.count() - 1);
+      if (c.dtype(0) == DType::string) {
+        const std::string* x = c.input<std::string>(0).data() + first;
+        for (size_t i = 0; i < count; ++i) at[i] = std::min(labels.keys.find(x[i]), unknown);
+      } else {
+        const auto* x = static_cast<const char*>(c.data(0)) + dtype_bytes(c.dtype(0), first);
+        each_number(c.dtype(0), x, count,
+                    [&](size_t i, uint64_t key) { at[i] = std::min(labels.keys.find(key), unknown); });
+      }
+      take(c.out_dtype(), labels.values.data(), at, count, static_cast<char*>(c.out_data()) + first * size);
+    });
+  }
+  // Elements that are no strings are copied as bits.
+  static void take(DType type, const void* values, const uint32_t* at, size_t count, void* y) {
+    const auto all = [&]<typename T>(std::type_identity<T>) {
+      for (size_t i = 0; i < count; ++i) static_cast<T*>(y)[i] = static_cast<const T*>(values)[at[i]];
     };
-    if (c.dtype(0) == DType::string) {
-      const auto x = c.input<std::string>(0);
-      for (size_t i = 0; i < x.size(); ++i) put(i, labels.text, x[i]);
-    } else {
-      each_number(c.dtype(0), c.data(0), c.count(0), [&](size_t i, uint64_t key) { put(i, labels.numbers, key); });
+    if (type == DType::string) return all(std::type_identity<std::string>{});
+    switch (dtype_bits(type)) {
+      case 16:
+        return all(std::type_identity<uint16_t>{});
+      case 32:
+        return all(std::type_identity<uint32_t>{});
+      default:
+        return all(std::type_identity<uint64_t>{});
     }
   }
 };

@@ -3,11 +3,14 @@
 //
 // As in ONNX Runtime, the last of equal categories counts, X may have any rank, and elements of another kind than the
 // categories have no category.
+#include <algorithm>
+#include <cstring>
 #include <string>
-#include <unordered_map>
 
+#include "base/checked.h"
 #include "kernels/elementwise/convert.h"
 #include "ops/ml/common/features.h"
+#include "ops/ml/common/key_table.h"
 
 namespace retort::ops {
 namespace {
@@ -34,22 +37,20 @@ struct OneHotEncoder {
   }
 
   struct Categories : State {
-    explicit Categories(const OneHotEncoder& op) {
-      for (size_t i = 0; i < op.ints.size(); ++i) ints[op.ints[i]] = i;
-      for (size_t i = 0; i < op.strings.size(); ++i) strings[op.strings[i]] = i;
+    explicit Categories(const OneHotEncoder& op) : text(!op.strings.empty()) {
+      for (size_t i = 0; i < op.ints.size(); ++i) table.add(uint64_t(op.ints[i]), 0) = uint32_t(i);
+      for (size_t i = 0; i < op.strings.size(); ++i) table.add(op.strings[i], 0) = uint32_t(i);
     }
-    std::unordered_map<int64_t, size_t> ints;
-    std::unordered_map<std::string, size_t> strings;
+    KeyTable table;
+    bool text = false;
 
-    /// The index of the category of x, or null.
+    /// The index of the category of x, or KeyTable::kNone.
     template <typename T>
-    const size_t* find(const T& x) const {
+    uint32_t find(const T& x) const {
       if constexpr (std::same_as<T, std::string>) {
-        const auto found = strings.find(x);
-        return found == strings.end() ? nullptr : &found->second;
+        return text ? table.find(x) : KeyTable::kNone;
       } else {
-        const auto found = ints.find(kernels::convert<int64_t>(x));
-        return found == ints.end() ? nullptr : &found->second;
+        return text ? KeyTable::kNone : table.find(uint64_t(kernels::convert<int64_t>(x)));
       }
     }
   };
@@ -65,17 +66,20 @@ struct OneHotEncoder {
  private:
   template <typename T>
   void encode(RunContext& c, const Categories& categories) const {
+    constexpr size_t kBlock = 256;
     const auto x = c.input<T>(0);
-    const auto y = c.output<float>();
-    for (size_t i = 0; !zeros && i < x.size(); ++i) {
-      require(categories.find(x[i]) != nullptr, ErrorCode::fail,
-              "element {} of X is {}, which is not a category, and zeros is 0", i, x[i]);
-    }
-    const size_t n = y.size() / std::max<size_t>(x.size(), 1);
-    std::ranges::fill(y, 0.0f);
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (const size_t* at = categories.find(x[i])) y[i * n + *at] = 1;
-    }
+    const size_t n = this->categories();
+    c.parallel().for_each(ceil_div(x.size(), kBlock), [&](size_t block, int) {
+      const size_t end = std::min(x.size(), (block + 1) * kBlock);
+      for (size_t i = block * kBlock; i < end; ++i) {
+        float* y = c.output<float>().data() + i * n;
+        std::memset(y, 0, n * sizeof(float));
+        const uint32_t at = categories.find(x[i]);
+        require(zeros || at != KeyTable::kNone, ErrorCode::fail,
+                "element {} of X is {}, which is not a category, and zeros is 0", i, x[i]);
+        if (at != KeyTable::kNone) y[at] = 1;
+      }
+    });
   }
 };
 

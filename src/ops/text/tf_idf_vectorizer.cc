@@ -1,8 +1,10 @@
 // TfIdfVectorizer: counts how often the n-grams of a pool occur in each row, with neighbours up to max_skip_count
 // elements apart. `pool` holds the n-grams by length; ngram_counts[i] is the index of the first one of length i + 1.
 #include <algorithm>
-#include <unordered_map>
+#include <cstring>
 
+#include "base/checked.h"
+#include "ops/ml/common/key_table.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -10,16 +12,13 @@ namespace {
 
 // A trie of element numbers: each distinct element of the pool has a number.
 struct Grams : State {
-  std::unordered_map<std::string, uint32_t> text;
-  std::unordered_map<int64_t, uint32_t> numbers;
-  std::unordered_map<uint64_t, uint32_t> next;  // edge(node, element) → node; 0 is the root
-  std::vector<int64_t> column{-1};              // per node: the column of the n-gram that ends here, or -1
-  std::vector<float> weight{1};
+  KeyTable elements;                // numbers or strings → their numbers
+  KeyTable next;                    // edge(node, element) → node; 0 is the root
+  std::vector<int64_t> column{-1};  // per node: the column of the n-gram that ends here, or -1
+  std::vector<float> weight{1};     // per node: what an n-gram that ends here adds, or is
 
   static uint64_t edge(uint32_t node, uint32_t element) { return uint64_t(node) << 32 | element; }
 };
-
-constexpr uint32_t kNoElement = UINT32_MAX;  // an element that is not in the pool
 
 struct TfIdfVectorizer {
   int64_t max_length = 1, min_length = 1, max_skip = 0;
@@ -95,65 +94,63 @@ struct TfIdfVectorizer {
   void add(Grams& grams, size_t at, size_t length, size_t gram) const {
     uint32_t node = 0;
     for (size_t i = at; i < at + length; ++i) {
-      const uint32_t element = pool_ints.empty()
-                                   ? grams.text.emplace(pool_strings[i], uint32_t(grams.text.size())).first->second
-                                   : grams.numbers.emplace(pool_ints[i], uint32_t(grams.numbers.size())).first->second;
-      const auto [next, is_new] = grams.next.emplace(Grams::edge(node, element), uint32_t(grams.column.size()));
-      if (is_new) {
-        grams.column.push_back(-1);
-        grams.weight.push_back(1);
-      }
-      node = next->second;
+      const uint32_t fresh = uint32_t(grams.elements.size());
+      const uint32_t element = pool_ints.empty() ? grams.elements.add(pool_strings[i], fresh)
+                                                 : grams.elements.add(uint64_t(pool_ints[i]), fresh);
+      const size_t nodes = grams.column.size();
+      node = grams.next.add(Grams::edge(node, element), uint32_t(nodes));
+      if (node < nodes) continue;
+      grams.column.push_back(-1);
+      grams.weight.push_back(1);
     }
     grams.column[node] = columns[gram];
-    if (!weights.empty()) grams.weight[node] = weights[gram];
+    if (!weights.empty() && mode != "TF") grams.weight[node] = weights[gram];
   }
 
-  // Numbers of the elements of X; kNoElement for those that are not in the pool.
-  static std::vector<uint32_t> identities(const RunContext& c, const Grams& grams) {
-    std::vector<uint32_t> ids(c.count(0), kNoElement);
-    const auto each = [&](const auto& x, const auto& map) {
-      for (size_t i = 0; i < x.size(); ++i)
-        if (const auto found = map.find(x[i]); found != map.end()) ids[i] = found->second;
+  // Sets ids to the numbers of elements of X, KeyTable::kNone for those that are not in the pool.
+  static void identify(const RunContext& c, const Grams& grams, size_t first, std::span<uint32_t> ids) {
+    const auto each = [&]<typename T, typename Key>(const T* x, std::type_identity<Key>) {
+      for (size_t i = 0; i < ids.size(); ++i) ids[i] = grams.elements.find(Key(x[first + i]));
     };
     if (c.dtype(0) == DType::string)
-      each(c.input<std::string>(0), grams.text);
+      each(c.input<std::string>(0).data(), std::type_identity<std::string_view>{});
     else if (c.dtype(0) == DType::i64)
-      each(c.input<int64_t>(0), grams.numbers);
+      each(c.input<int64_t>(0).data(), std::type_identity<uint64_t>{});
     else
-      each(c.input<int32_t>(0), grams.numbers);
-    return ids;
+      each(c.input<int32_t>(0).data(), std::type_identity<uint64_t>{});
   }
 
   void count(RunContext& c, const Grams& grams) const {
+    constexpr size_t kRows = 8;
     const Shape& x = c.shape(0);
     const size_t rows = x.rank() == 1 ? 1 : size_t(x[0]), length = size_t(x.back()), n = size_t(width());
-    const std::vector<uint32_t> ids = identities(c, grams);
-    const auto y = c.output<float>();
-    std::ranges::fill(y, 0.0f);
-    for (size_t r = 0; r < rows; ++r)
-      for (size_t skip = 0; skip <= size_t(max_skip) && skip < std::max<size_t>(length, 1); ++skip)
-        for (size_t start = 0; start < length; ++start)
-          follow(grams, {ids.data() + r * length, length}, start, skip + 1, y.data() + r * n);
+    const size_t skips = std::min(size_t(max_skip), std::max<size_t>(length, 1) - 1);
+    c.parallel().for_each(ceil_div(rows, kRows), [&](size_t block, int) {
+      std::vector<uint32_t> ids(length);
+      for (size_t r = block * kRows; r < std::min(rows, (block + 1) * kRows); ++r) {
+        float* const y = c.output<float>().data() + r * n;
+        std::memset(y, 0, n * sizeof(float));
+        identify(c, grams, r * length, ids);
+        for (size_t skip = 0; skip <= skips; ++skip)
+          for (size_t start = 0; start < length; ++start) follow(grams, ids, start, skip + 1, y);
+      }
+    });
   }
 
   // Counts all n-grams that begin at `start` with elements `step` apart. Single elements count once, not once per step.
   void follow(const Grams& grams, std::span<const uint32_t> row, size_t start, size_t step, float* y) const {
     uint32_t node = 0;
     size_t length = 0;
-    for (size_t i = start; i < row.size() && length < size_t(max_length) && row[i] != kNoElement; i += step) {
-      const auto next = grams.next.find(Grams::edge(node, row[i]));
-      if (next == grams.next.end()) return;
-      node = next->second;
+    for (size_t i = start; i < row.size() && length < size_t(max_length) && row[i] != KeyTable::kNone; i += step) {
+      node = grams.next.find(Grams::edge(node, row[i]));
+      if (node == KeyTable::kNone) return;
       ++length;
       if (grams.column[node] < 0 || (length == 1 && step > 1)) continue;
       float& to = y[grams.column[node]];
-      if (mode == "TF")
-        to += 1;
-      else if (mode == "TFIDF")
-        to += grams.weight[node];
-      else
+      if (mode == "IDF")
         to = grams.weight[node];
+      else
+        to += grams.weight[node];
     }
   }
 };
