@@ -40,7 +40,12 @@ struct Normalizer {
     if (count == 0) return;
     c.parallel().for_each(ceil_div(count, block), [&](size_t i, int) {
       const size_t first = i * block;
-      normalize(c.input<T>(0).data() + first, c.output<float>().data() + first, std::min(block, count - first), n);
+      const T* const x = c.input<T>(0).data() + first;
+      float* const y = c.output<float>().data() + first;
+      if constexpr (std::same_as<T, float>)
+        normalize_floats(x, y, std::min(block, count - first), n);
+      else
+        normalize(x, y, std::min(block, count - first), n);
     });
   }
 
@@ -65,6 +70,46 @@ struct Normalizer {
     }
     for (size_t k = 0; k < n; ++k) sum += double(x[k]) * double(x[k]);
     return std::sqrt(sum);
+  }
+
+  // With the divisor in eight parts. A sum may be outside the range of floats; other divisors divide floats.
+  void normalize_floats(const float* x, float* y, size_t count, size_t features) const {
+    const auto rows = [&](const auto& divisor) {
+      for (size_t i = 0; i < count; i += features) {
+        const double by = divisor(x + i);
+        const float rounded = float(by);
+        if (std::isnormal(rounded)) {
+          for (size_t k = i; k < i + features; ++k) y[k] = x[k] / rounded;
+        } else {
+          for (size_t k = i; k < i + features; ++k) y[k] = by == 0 ? x[k] : float(double(x[k]) / by);
+        }
+      }
+    };
+    const size_t n = features;
+    if (norm == "MAX") {
+      // The comparison is false for NaN, which is so ignored.
+      const auto larger = [](float a, float b) { return a < b ? b : a; };
+      return rows([&](const float* row) { return fold(row, n, std::numeric_limits<float>::lowest(), larger, larger); });
+    }
+    const auto sum = [](double a, double b) { return a + b; };
+    const auto l1 = [](double a, float e) { return a + std::abs(double(e)); };
+    const auto l2 = [](double a, float e) { return a + double(e) * double(e); };
+    if (norm == "L1") return rows([&](const float* row) { return fold(row, n, 0.0, l1, sum); });
+    rows([&](const float* row) { return std::sqrt(fold(row, n, 0.0, l2, sum)); });
+  }
+  template <typename S, class Step, class Join>
+  static S fold(const float* x, size_t n, S start, const Step& step, const Join& join) {
+    S parts[8];
+    std::ranges::fill(parts, start);
+    S rest = start;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      for (size_t l = 0; l < 8; ++l) parts[l] = step(parts[l], x[i + l]);
+    }
+    for (; i < n; ++i) rest = step(rest, x[i]);
+    const S even = join(join(parts[0], parts[4]), join(parts[2], parts[6]));
+    const S odd = join(join(parts[1], parts[5]), join(parts[3], parts[7]));
+    return join(join(even, odd), rest);
   }
 };
 
