@@ -70,14 +70,14 @@ struct OneHotEncoder {
     const auto x = c.input<T>(0);
     const size_t n = this->categories();
     c.parallel().for_each(ceil_div(x.size(), kBlock), [&](size_t block, int) {
-      const size_t end = std::min(x.size(), (block + 1) * kBlock);
-      for (size_t i = block * kBlock; i < end; ++i) {
-        float* y = c.output<float>().data() + i * n;
-        std::memset(y, 0, n * sizeof(float));
+      const size_t first = block * kBlock, end = std::min(x.size(), first + kBlock);
+      float* const y = c.output<float>().data();
+      std::memset(y + first * n, 0, (end - first) * n * sizeof(float));
+      for (size_t i = first; i < end; ++i) {
         const uint32_t at = categories.find(x[i]);
         require(zeros || at != KeyTable::kNone, ErrorCode::fail,
                 "element {} of X is {}, which is not a category, and zeros is 0", i, x[i]);
-        if (at != KeyTable::kNone) y[at] = 1;
+        if (at != KeyTable::kNone) y[i * n + at] = 1;
       }
     });
   }
