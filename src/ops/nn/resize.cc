@@ -5,11 +5,15 @@
 
 #include "base/checked.h"
 #include "kernels/elementwise/convert.h"
+#include "kernels/resize/nearest.h"
 #include "kernels/resize/planes.h"
 #include "ops/complex_parts.h"
 #include "ops/nn/common/resample.h"
 
 namespace retort::ops {
+
+extern const OpDef op_resize;
+
 namespace {
 
 struct Resize {
@@ -172,11 +176,7 @@ struct Resize {
   void reference(RunContext& c) const {
     if (c.out_count() == 0) return;
     const auto all = tables(c);
-    if (mode == "nearest") {
-      gather<T>(c, all);
-    } else {
-      interpolate<T>(c, all);
-    }
+    mode == "nearest" ? gather<T>(c, all) : interpolate<T>(c, all);
     if (crops()) extrapolate<T>(c, all);
   }
 
@@ -214,7 +214,7 @@ struct Resize {
     if (!p || !p->innermost(c)) return bytes;
     const AxisExtents& columns = p->axes[p->count - 1];
     bytes = checked_add(bytes, padded_bytes(columns), "the tables of axes");
-    return bytes + line_floats(columns) * sizeof(float) * size_t(c.parallel().workers());
+    return bytes + kernels::plane_line_floats(0, size_t(columns.in)) * sizeof(float) * size_t(c.parallel().workers());
   }
 
   // Rows of the last axis are supported if they are the channels of a pixel.
@@ -224,9 +224,11 @@ struct Resize {
   }
   bool reads_rows(const RunContext& c, size_t i) const { return i == 0 && writes_rows(c); }
 
+  template <typename T>
+  requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const { carry_or_move(c); }
   void fast(RunContext& c, std::type_identity<float>) const {
     const auto p = plane(c);
-    if (!p) return reference<float>(c);
+    if (!p) return carry_or_move(c);
     static constexpr int32_t kFirst = 0;
     static constexpr float kWhole = 1;
     const bool copies = mode == "nearest";
@@ -257,10 +259,24 @@ struct Resize {
   }
 
  private:
+  void carry_or_move(RunContext& c) const {
+    if (mode != "nearest" || crops()) return run_reference(op_resize, this, c, c.dtype(0));
+    if (c.out_count() != 0) move_nearest(c, tables(c));
+  }
+
   // For planes without channels after them: resizes columns tap by tap, then the lines of each worker.
   void resize_planes(RunContext& c, const Plane& p, std::span<const kernels::ResizeAxis> axes, char* memory) const {
     const AxisExtents& extents = p.axes[p.count - 1];
     const kernels::ResizeAxis& from = axes[1];
+    const Shape& x = c.shape(0);
+    const size_t planes = size_t(extent_product(x, 0, p.first)), in_h = p.count == 2 ? size_t(x[p.first]) : 1;
+    const std::span columns(from.index, from.size);
+    if (!from.weight && kernels::doubles(columns, size_t(extents.in))) {
+      const std::span rows(axes[0].index, axes[0].size);
+      return kernels::resize_nearest({planes, in_h, size_t(extents.in), rows, columns, sizeof(float),
+                                      c.input<float>(0).data(), c.output<float>().data()},
+                                     c.parallel());
+    }
     const size_t stride = round_up(from.size, kernels::kPlaneColumns), entries = from.taps * stride;
     auto* index = reinterpret_cast<int32_t*>(memory);
     auto* weight = reinterpret_cast<float*>(index + entries);
@@ -272,9 +288,8 @@ struct Resize {
       ascending =
           ascending && (i % stride == 0 || index[i - 1] <= index[i]) && (tap == 0 || index[i - stride] <= index[i]);
     }
-    const Shape& x = c.shape(0);
-    kernels::PlaneResize args{.planes = size_t(extent_product(x, 0, p.first)), .in_w = size_t(extents.in)};
-    args.in_stride = args.in_w * (p.count == 2 ? size_t(x[p.first]) : 1);
+    kernels::PlaneResize args{.planes = planes, .in_w = size_t(extents.in)};
+    args.in_stride = args.in_w * in_h;
     args.out_stride = axes[0].size * from.size;
     args.rows = axes[0];
     args.columns = {from.size, from.taps, stride, index, from.weight ? weight : nullptr, 0, args.in_w, ascending};
@@ -287,7 +302,6 @@ struct Resize {
     const size_t stride = round_up(size_t(columns.out), kernels::kPlaneColumns);
     return checked_mul(stride, taps_of(how(), columns) * (sizeof(int32_t) + sizeof(float)), "the table of an axis");
   }
-  static size_t line_floats(const AxisExtents& columns) { return kernels::plane_line_floats(0, size_t(columns.in)); }
   size_t table_bytes(const AxisExtents& axis) const {
     return checked_mul(size_t(axis.out), taps_of(how(), axis) * (sizeof(int32_t) + sizeof(float)),
                        "the table of an axis");
@@ -320,25 +334,13 @@ struct Resize {
 
   template <typename T>
   void gather(RunContext& c, const std::vector<AxisTable>& all) const {
-    const Shape &in = c.shape(0), &out = c.out_shape();
-    if (in.rank() == 0) return void(std::copy_n(c.input<T>(0).data(), 1, c.output<T>().data()));
-    const size_t last = in.rank() - 1, width = size_t(out[last]);
-    std::vector<size_t> columns(width);
-    for (size_t i = 0; i < width; ++i) columns[i] = all[last].identity ? i : size_t(all[last].index[i]);
-    Shape rows;
-    for (size_t d = 0; d < last; ++d) rows.push_back(out[d]);
+    const auto x = c.input<T>(0);
     T* y = c.output<T>().data();
-    const T* previous = nullptr;  // rows that are copies of one input row follow each other
-    for_each_output(rows, [&](size_t, const Shape& at) {
-      int64_t row = 0;
-      for (size_t d = 0; d < last; ++d) row = row * in[d] + (all[d].identity ? at[d] : all[d].index[size_t(at[d])]);
-      const T* const x = c.input<T>(0).data() + row * in[last];
-      if (x == previous)
-        std::copy_n(y - width, width, y);
-      else
-        for (size_t i = 0; i < width; ++i) y[i] = x[columns[i]];
-      previous = x;
-      y += width;
+    for_each_output(c.out_shape(), [&](size_t i, const Shape& at) {
+      int64_t from = 0;
+      for (size_t d = 0; d < all.size(); ++d)
+        from = from * c.shape(0)[d] + (all[d].identity ? at[d] : all[d].index[size_t(at[d])]);
+      y[i] = x[size_t(from)];
     });
   }
 
@@ -381,7 +383,6 @@ struct Resize {
 
 }  // namespace
 
-extern const OpDef op_resize;
 constinit const OpDef op_resize = with_complex<Resize>(define<Resize>({
     .name = "Resize",
     .since = {10, 11, 13, 18, 19},

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+
+#include "kernels/resize/nearest.h"
 
 namespace retort::ops {
 namespace {
@@ -138,6 +141,32 @@ AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
     t.outside.push_back(x < 0 || x > double(axis.in - 1));
   }
   return t;
+}
+
+// Axes before the first that changes are planes, those after the last one are parts of an element.
+void move_nearest(RunContext& c, std::span<const AxisTable> all) {
+  const size_t bytes = dtype_bits(c.dtype(0)) / 8;
+  const Shape &in = c.shape(0), &out = c.out_shape();
+  size_t first = 0, last = in.rank();
+  while (last > 0 && all[last - 1].identity) --last;
+  while (first < last && all[first].identity) ++first;
+  if (last == 0) return void(std::memcpy(c.out_data(), c.data(0), element_count(in) * bytes));
+  // The axes from the first to the one before the last as one, of whose positions each has an input row.
+  std::vector<int32_t> rows(size_t(extent_product(out, first, last - 1)));
+  const int64_t in_rows = extent_product(in, first, last - 1);
+  require(in_rows <= INT32_MAX, ErrorCode::not_implemented, "{} rows of an image", in_rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    int64_t rest = int64_t(i), row = 0, stride = 1;
+    for (size_t d = last - 1; d-- > first; rest /= out[d], stride *= in[d]) {
+      const int64_t at = rest % out[d];
+      row += stride * (all[d].identity ? at : all[d].index[size_t(at)]);
+    }
+    rows[i] = int32_t(row);
+  }
+  kernels::resize_nearest(
+      {size_t(extent_product(in, 0, first)), size_t(in_rows), size_t(in[last - 1]), rows, all[last - 1].index,
+       bytes * size_t(extent_product(in, last, in.rank())), c.data(0), c.out_data()},
+      c.parallel());
 }
 
 }  // namespace retort::ops

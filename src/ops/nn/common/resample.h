@@ -60,4 +60,7 @@ struct AxisTable {
 };
 AxisTable make_table(const Resampling& how, const AxisExtents& axis);
 
+/// Output 0 = input 0 at the positions of these tables of one tap, one for each axis; elements have whole bytes. Allocates.
+void move_nearest(RunContext& c, std::span<const AxisTable> all);
+
 }  // namespace retort::ops
