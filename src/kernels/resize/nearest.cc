@@ -81,14 +81,20 @@ void pick_columns(const NearestResize& args, const std::byte* from, std::byte* t
 // Output rows [row0, row1) of all planes. Rows that are copies of one input row follow each other.
 void make_rows(const NearestResize& args, bool doubled, size_t row0, size_t row1) {
   const size_t height = args.rows.size(), line = args.columns.size() * args.bytes;
-  for (size_t r = row0, done = 0; r < row1; r += done) {
-    const size_t plane = r / height, y = r % height, most = std::min(row1 - r, height - y);
+  const auto double_row = RETORT_SELECT(double_elements);
+  size_t plane = row0 / height, y = row0 % height;
+  for (size_t r = row0, done = 0; r < row1; r += done, y += done) {
+    if (y == height) {
+      y = 0;
+      ++plane;
+    }
+    const size_t most = std::min(row1 - r, height - y);
     const size_t input_row = plane * args.in_h + size_t(args.rows[y]);
     const auto* const from = static_cast<const std::byte*>(args.input) + input_row * args.in_w * args.bytes;
     auto* const to = static_cast<std::byte*>(args.output) + r * line;
     const bool again = most > 1 && args.rows[y + 1] == args.rows[y];
     if (doubled) {
-      RETORT_SELECT(double_elements)(from, to, again ? to + line : to, args.in_w, args.bytes);
+      double_row(from, to, again ? to + line : to, args.in_w, args.bytes);
       done = again ? 2 : 1;
     } else {
       pick_columns(args, from, to);
