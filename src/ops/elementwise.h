@@ -1,6 +1,11 @@
 // Shared by elementwise operators.
 #pragma once
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "base/function_ref.h"
+#include "kernels/elementwise/cast.h"
 #include "ops/op.h"
 
 namespace retort::ops {
@@ -48,6 +53,18 @@ concept Wide = OneOf<T, float, double, int32_t, uint32_t, int64_t, uint64_t>;
 
 /// Calls f(begin, end) for consecutive ranges of output elements, from several threads.
 void for_output_chunks(const RunContext& c, FunctionRef<void(size_t begin, size_t end)> f);
+
+/// Calls f(part, i) for elements [begin, end) of 16-bit floats, some at a time: `part` is a span of those from i on as
+/// floats, which f may change.
+template <OneOf<float16, bfloat16> T, typename F>
+void in_float_parts(const T* x, size_t begin, size_t end, const F& f) {
+  std::array<float, 1024> memory;
+  for (size_t i = begin; i < end; i += memory.size()) {
+    const std::span<float> part = std::span(memory).first(std::min(memory.size(), end - i));
+    kernels::cast(x + i, dtype_of<T>, part.data(), DType::f32, part.size(), {});
+    f(part, i);
+  }
+}
 
 /// n output elements, starting with `out`; the elements of inputs 0 and 1 start at `a` and `b` and advance by `a_step`,
 /// `b_step`.

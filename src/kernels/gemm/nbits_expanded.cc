@@ -47,17 +47,11 @@ void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t
     const auto* numbers = reinterpret_cast<const float*>(pair);
     pair += 4 * kVector;
     for (size_t v = 0; v < 2; ++v) {
-      const Float scale = hn::Load(d, numbers + v * kLanes), zero = hn::Load(d, numbers + (2 + v) * kLanes);
+      const Parameters p{hn::Load(d, numbers + v * kLanes), hn::Load(d, numbers + (2 + v) * kLanes)};
 #pragma GCC unroll 6
       for (size_t r = 0; r < kRows; ++r) {
         const size_t at = row + r * blocks;
-        Float x = hn::ConvertTo(d, sums[r][v]);
-        if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), x);
-        if constexpr (kZeros == NBitZeros::numbers)
-          x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), hn::Mul(x, scale));
-        else
-          x = hn::Mul(x, scale);
-        totals[r][v] = hn::MulAdd(x, hn::Set(d, scales[at]), totals[r][v]);
+        totals[r][v] = add_scaled<kZeros>(totals[r][v], sums[r][v], p, scales[at], code_sums[at]);
       }
     }
   }
@@ -110,17 +104,11 @@ void add_sums(const Work& w, size_t row, size_t tile, size_t at, size_t first, s
     const auto* p = reinterpret_cast<const float*>(numbers);
 #pragma GCC unroll 8
     for (size_t r = 0; r < kPiece; ++r) {
-      const Float row_scale = hn::Set(d, scales[r * blocks]);
 #pragma GCC unroll 2
       for (size_t v = 0; v < 2; ++v) {
-        const Float scale = hn::Load(d, p + v * kLanes), zero = hn::Load(d, p + (2 + v) * kLanes);
-        Float x = hn::ConvertTo(d, hn::Load(SumTag(), sums[b].at[tile][at + r] + v * kLanes));
-        if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(zero, hn::Set(d, code_sums[r * blocks]), x);
-        if constexpr (kZeros == NBitZeros::numbers)
-          x = hn::NegMulAdd(zero, hn::Set(d, code_sums[r * blocks]), hn::Mul(x, scale));
-        else
-          x = hn::Mul(x, scale);
-        t[r][v] = hn::MulAdd(x, row_scale, t[r][v]);
+        const Parameters block{hn::Load(d, p + v * kLanes), hn::Load(d, p + (2 + v) * kLanes)};
+        const Sums sum = hn::Load(SumTag(), sums[b].at[tile][at + r] + v * kLanes);
+        t[r][v] = add_scaled<kZeros>(t[r][v], sum, block, scales[r * blocks], code_sums[r * blocks]);
       }
     }
   }

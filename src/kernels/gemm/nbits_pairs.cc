@@ -66,17 +66,12 @@ void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* p
     pair += 4 * kVector;
 #pragma GCC unroll 2
     for (size_t v = 0; v < 2; ++v) {
-      const Float scale = hn::Load(d, numbers + v * kLanes), zero = hn::Load(d, numbers + (2 + v) * kLanes);
+      const Parameters p{hn::Load(d, numbers + v * kLanes), hn::Load(d, numbers + (2 + v) * kLanes)};
 #pragma GCC unroll 4
       for (size_t r = 0; r < kRows; ++r) {
         const size_t at = row + r * blocks;
-        Float x = hn::ConvertTo(d, sums[v][r]);
-        if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), x);
-        if constexpr (kZeros == NBitZeros::numbers)
-          x = hn::NegMulAdd(zero, hn::Set(d, code_sums[at]), hn::Mul(x, scale));
-        else
-          x = hn::Mul(x, scale);
-        hn::Store(hn::MulAdd(x, hn::Set(d, scales[at]), hn::Load(d, totals[v][r])), d, totals[v][r]);
+        const Float total = hn::Load(d, totals[v][r]);
+        hn::Store(add_scaled<kZeros>(total, sums[v][r], p, scales[at], code_sums[at]), d, totals[v][r]);
       }
     }
   }

@@ -89,6 +89,18 @@ HWY_INLINE Parameters parameters_of(const Work& w, const uint8_t* panel, size_t 
   return {scale, hn::Set(FloatTag(), float(w.p.form.middle()))};
 }
 
+/// total + the sum of a block with its scales, that of the weights and that of the row of A; `code_sum` is the sum of the
+/// row's codes.
+template <NBitZeros kZeros>
+HWY_INLINE Float add_scaled(Float total, Sums sum, const Parameters& p, const float& row_scale, const float& code_sum) {
+  const FloatTag d;
+  Float x = hn::ConvertTo(d, sum);
+  if constexpr (kZeros == NBitZeros::codes) x = hn::NegMulAdd(p.zero, hn::Set(d, code_sum), x);
+  x = hn::Mul(x, p.scale);
+  if constexpr (kZeros == NBitZeros::numbers) x = hn::NegMulAdd(p.zero, hn::Set(d, code_sum), x);
+  return hn::MulAdd(x, hn::Set(d, row_scale), total);
+}
+
 /// Stores the totals of a tile. Surplus rows are dropped.
 template <size_t kRows>
 HWY_INLINE void store_tile(const Work& w, size_t m0, size_t m1, size_t n0, const Float (&totals)[kRows]) {

@@ -53,7 +53,7 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
 constexpr size_t kLineFloats = 2048;
 constexpr size_t kFewPixels = 3;  // a row of fewer pixels fills too little of a vector
 
-// Columns of a line: two whole vectors, at `at` and `gap` later, or with kPart the first n < kLanes columns.
+// Columns of a line: two whole vectors, which begin with columns `at` and `at + gap`; with kPart, the first n < kLanes.
 template <bool kPart>
 struct Columns {
   size_t at, gap, n;

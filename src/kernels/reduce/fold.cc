@@ -20,8 +20,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 /// Folds one more vector; max and min keep NaN.
-template <Fold kFold, class V>
-HWY_INLINE V step(V a, V v, V shift) {
+template <Fold kFold, class Vector>
+HWY_INLINE Vector step(Vector a, Vector v, Vector shift) {
   if constexpr (kFold == Fold::sum) return hn::Add(a, v);
   if constexpr (kFold == Fold::sum_abs) return hn::Add(a, hn::Abs(v));
   if constexpr (kFold == Fold::sum_square) return hn::MulAdd(v, v, a);
@@ -37,8 +37,8 @@ constexpr bool is_sum() {
 }
 
 /// Folds two partial results.
-template <Fold kFold, class V>
-HWY_INLINE V merge(V a, V b) {
+template <Fold kFold, class Vector>
+HWY_INLINE Vector merge(Vector a, Vector b) {
   return step < is_sum<kFold>() ? Fold::sum : kFold > (a, b, a);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Images mostly become larger along both axes, so two equal rows are written at once; they may be the same.
+// Images mostly become larger along both axes, so a row is written to two places, which may be one.
 template <typename D, typename T>
 HWY_INLINE void double_vector(D d, const T* x, T* y, T* z) {
   const auto v = hn::LoadU(d, x);

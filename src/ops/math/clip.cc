@@ -1,10 +1,8 @@
 // Clip: min(max(x, low), high) with scalar bounds; NaN stays NaN, and if low is above high, high wins. A bound that is
 // not given is the lowest or highest finite number of the type, so infinities become these.
 #include <algorithm>
-#include <array>
 #include <bit>
 
-#include "kernels/elementwise/cast.h"
 #include "ops/math/unary.h"
 
 namespace retort::ops {
@@ -61,13 +59,10 @@ struct Clip : UnaryElementwise {
     const T* x = c.input<T>(0).data();
     T* y = c.output<T>().data();
     for_output_chunks(c, [&](size_t begin, size_t end) {
-      std::array<float, 1024> part;
-      for (size_t i = begin; i < end; i += part.size()) {
-        const std::span<float> some = std::span(part).first(std::min(part.size(), end - i));
-        kernels::cast(x + i, dtype_of<T>, some.data(), DType::f32, some.size(), {});
-        kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, some, some, {});
-        kernels::cast(some.data(), DType::f32, y + i, dtype_of<T>, some.size(), {});
-      }
+      in_float_parts(x, begin, end, [&](std::span<float> part, size_t i) {
+        kernels::activate({kernels::Activation::Kind::clip, b.low, b.high}, part, part, {});
+        kernels::cast(part.data(), DType::f32, y + i, dtype_of<T>, part.size(), {});
+      });
     });
   }
   template <Wide T>

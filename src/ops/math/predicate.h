@@ -1,11 +1,8 @@
 // The family of predicates on floats, float8 included. An operator is a struct `Op : Predicate<Op>` with
 //   template <typename T> bool test(T x) const;  T is float or double
 #pragma once
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 
-#include "kernels/elementwise/cast.h"
 #include "ops/elementwise.h"
 #include "ops/math/common/small_float.h"
 
@@ -46,12 +43,11 @@ struct Predicate {
     const T* x = c.input<T>(0).data();
     bool* y = c.output<bool>().data();
     for_output_chunks(c, [&](size_t begin, size_t end) {
-      if constexpr (sizeof(T) > 2) return test_all(x + begin, y + begin, end - begin);
-      float part[1024];
-      for (size_t i = begin; i < end; i += std::size(part)) {
-        const size_t n = std::min(end - i, std::size(part));
-        kernels::cast(x + i, dtype_of<T>, part, DType::f32, n, {});
-        test_all(part, y + i, n);
+      if constexpr (sizeof(T) > 2) {
+        test_all(x + begin, y + begin, end - begin);
+      } else {
+        in_float_parts(x, begin, end,
+                       [&](std::span<float> part, size_t i) { test_all(part.data(), y + i, part.size()); });
       }
     });
   }

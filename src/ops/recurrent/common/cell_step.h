@@ -192,6 +192,8 @@ struct FastMath {
       multiply(p, s.parallel);
       return after({0, p.m, 0, hidden});
     }
+    p.a = p.left();  // once, not in each task
+    p.rounded = nullptr;
     if (p.a == s.h) p.a = std::copy_n(s.h, p.m * hidden, s.before) - p.m * hidden;
     const bool backwards = s.index % 2 == 1;
     s.parallel.for_each(tasks.count(), [&](size_t task, int) {
