@@ -244,7 +244,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     case ConvAlgorithm::pointwise:
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
-      return plan_rows(s).worker_bytes * size_t(workers);
+      return scales_weights(s) ? group_packed_bytes(s) : plan_rows(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::bf16_rows: {
       if (suits_bf16_lines(s)) return bf16_lines_scratch_bytes(s);
       const RowsPlan plan = plan_rows(s, true);

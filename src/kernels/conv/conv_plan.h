@@ -41,6 +41,9 @@ RowsPlan plan_rows(const ConvShape& shape, bool bf16 = false);
 bool is_pointwise(const ConvShape& shape);
 /// Whether they are also in place, one after the other.
 bool is_direct(const ConvShape& shape);
+/// Whether the factors of the input are multiplied into the weights, image by image, since these are fewer, and must be
+/// both read and written for it. The pixels then stay in place.
+bool scales_weights(const ConvShape& shape);
 /// For the packed weights of one group.
 size_t group_packed_bytes(const ConvShape& shape);
 

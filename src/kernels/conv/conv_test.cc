@@ -23,6 +23,10 @@ TEST(Conv, Pointwise) {
       ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 5, .in_w = 9, .batch = 2};
       check_conv(c.with(ConvAlgorithm::pointwise));
       check_plain_sums(c);
+      ConvCase scaled = c;  // by weights of each image, or gathered
+      scaled.scaled_input = true;
+      EXPECT_EQ(conv_detail::scales_weights(scaled.shape()), out_c <= 22);
+      check_conv(scaled.with(ConvAlgorithm::pointwise));
       c.stride_h = c.stride_w = 2;
       check_conv(c.with(ConvAlgorithm::pointwise));
       c.scaled_input = true;
@@ -239,14 +243,16 @@ std::vector<ConvCase> one_of_each() {
   ConvCase line{.in_c = 20, .out_c = 37, .in_h = 3, .in_w = 30, .batch = 2, .kernel_w = 3};
   ConvCase scaled = point, grouped = full, depthwise = full, few = full;
   scaled.scaled_input = true;
+  ConvCase scaled_weights = scaled;
+  scaled.in_h = 7;  // too few pixels
   grouped.groups = 2, grouped.out_c = 38;
   depthwise.groups = depthwise.out_c = 20;
   few.in_c = 3, few.input_is_nchw = true;
-  return {full.with(ConvAlgorithm::rows),          full.with(ConvAlgorithm::winograd4),
-          few.with(ConvAlgorithm::lines),          line.with(ConvAlgorithm::strips),
-          full.with(ConvAlgorithm::winograd2),     point.with(ConvAlgorithm::pointwise),
-          scaled.with(ConvAlgorithm::pointwise),   grouped.with(ConvAlgorithm::grouped),
-          depthwise.with(ConvAlgorithm::depthwise)};
+  return {full.with(ConvAlgorithm::rows),        full.with(ConvAlgorithm::winograd4),
+          few.with(ConvAlgorithm::lines),        line.with(ConvAlgorithm::strips),
+          full.with(ConvAlgorithm::winograd2),   point.with(ConvAlgorithm::pointwise),
+          scaled.with(ConvAlgorithm::pointwise), scaled_weights.with(ConvAlgorithm::pointwise),
+          grouped.with(ConvAlgorithm::grouped),  depthwise.with(ConvAlgorithm::depthwise)};
 }
 
 TEST(Conv, EveryEpilogue) {
@@ -306,12 +312,14 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
   }
   large.groups = large.in_c;
   cases.push_back(large.with(ConvAlgorithm::depthwise));
-  // 1x1, divided by columns and by rows, with odd numbers of panels; scaled, so that rows are gathered
+  // 1x1, divided by columns and by rows, with odd numbers of panels; scaled, by gathered rows or by weights
   for (const size_t size : {7, 14}) {
     ConvCase c{.in_c = 144, .out_c = 160, .in_h = size, .in_w = size};
     cases.push_back(c.with(ConvAlgorithm::pointwise));
     c.scaled_input = true;
     cases.push_back(c.with(ConvAlgorithm::rows));
+    c.out_c = 72, c.batch = 3;
+    cases.push_back(c.with(ConvAlgorithm::pointwise));
     ConvCase each{.in_c = 240, .out_c = 240, .in_h = size, .in_w = size, .kernel_h = 5, .kernel_w = 5, .groups = 240};
     each.pad_all(2);
     cases.push_back(each.with(ConvAlgorithm::depthwise));

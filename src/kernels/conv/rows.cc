@@ -103,6 +103,19 @@ void gather_rows(const ConvArgs& args, const conv_detail::RowsPlan& plan, size_t
   }
 }
 
+// Multiplies steps [first, last) of packed weights, counted through the panels, by the factors of their channels.
+void scale_weights(const float* packed, const float* scale, size_t k, size_t first, size_t last, float* to) noexcept {
+  const FloatTag d;
+  for (size_t i = first; i < last; ++i) {
+    const Float factor = hn::Set(d, scale[i % k]);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) {
+      const size_t at = (2 * i + v) * kLanes;
+      hn::Store(hn::Mul(hn::Load(d, packed + at), factor), d, to + at);
+    }
+  }
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -149,6 +162,28 @@ void multiply_in_place(const ConvArgs& args, const RowsPlan& plan, const Paralle
     product.run = &par;
     gemm_block(product, n0, std::min(n0 + plan.columns, s.out_c));
   });
+}
+
+// Multiplies the pixels of each image by weights of its own, which `weights` holds.
+void multiply_by_scaled(const ConvArgs& args, float* weights, const Parallel& par) {
+  constexpr size_t kTaskSteps = 2048;
+  const ConvShape& s = args.shape;
+  const size_t steps = ceil_div(s.out_c, gemm_panel_width()) * s.in_c, pixels = s.out_h * s.out_w;
+  ConvArgs image = args;
+  image.shape.batch = 1;
+  image.shape.scaled_input = false;
+  image.packed = weights;
+  const RowsPlan plan = plan_rows(image.shape);
+  for (size_t b = 0; b < s.batch && !par.cancelled(); ++b) {
+    par.for_each(ceil_div(steps, kTaskSteps), [&](size_t task, int) {
+      const size_t first = task * kTaskSteps, last = std::min(first + kTaskSteps, steps);
+      RETORT_SELECT(scale_weights)(args.packed, args.input_scale + b * s.in_c, s.in_c, first, last, weights);
+    });
+    multiply_in_place(image, plan, par);
+    image.input += pixels * s.in_pixel_stride;
+    image.output += pixels * s.out_pixel_stride;
+    if (image.epilogue.residual) image.epilogue.residual += pixels * args.epilogue.residual_stride;
+  }
 }
 
 // Rounds the input to pairs of channels, without gaps.
@@ -201,7 +236,9 @@ void fill_rows(const ConvArgs& args, const RowsPlan& plan, const float* image, s
 
 void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
-  const RowsPlan plan = plan_rows(s, args.algorithm == ConvAlgorithm::bf16_rows);
+  const bool bf16 = args.algorithm == ConvAlgorithm::bf16_rows;
+  if (!bf16 && scales_weights(s)) return multiply_by_scaled(args, static_cast<float*>(scratch), par);
+  const RowsPlan plan = plan_rows(s, bf16);
   if (args.algorithm == ConvAlgorithm::strassen) {
     return gemm(in_place_product(args, plan, 0, 0, s.out_pixels()), par, scratch);
   }

@@ -54,6 +54,12 @@ bool is_direct(const ConvShape& s) {
   return is_pointwise(s) && s.stride_h * s.stride_w == 1 && s.out_h == s.in_h && s.out_w == s.in_w;
 }
 
+bool scales_weights(const ConvShape& s) {
+  ConvShape plain = s;
+  plain.scaled_input = false;
+  return s.scaled_input && s.groups == 1 && 2 * s.out_c <= s.out_h * s.out_w && is_direct(plain);
+}
+
 RowsPlan plan_rows(const ConvShape& s, bool bf16) {
   constexpr size_t kSlack = 16;  // in floats: copies write whole vectors
   RowsPlan p;
