@@ -18,9 +18,8 @@
 #include "base/checked.h"
 #include "base/features.h"
 #include "kernels/dispatch.h"
-#include "kernels/gemm/codes_dot-inl.h"
+#include "kernels/gemm/codes_columns-inl.h"
 #include "kernels/gemm/codes_excess.h"
-#include "kernels/gemm/codes_store-inl.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,7 +30,6 @@ using codes_detail::Ahead;
 using codes_detail::kTileRows;
 using codes_detail::Part;
 using ByteTag = hn::CappedTag<uint8_t, 2 * HWY_MAX_BYTES / sizeof(int32_t)>;  // a byte for each column of a panel
-constexpr size_t kPanel = 2 * kSumLanes;                                      ///< columns
 constexpr size_t kHeader = 2 * kPanel * sizeof(int32_t);
 constexpr size_t kLine = 64;  ///< bytes of the cache
 
@@ -94,6 +92,10 @@ template <CodesUnit kUnit>
 void sum_few_rows(size_t rows, const int8_t* a, size_t depth, const uint8_t* b, int32_t* sums) noexcept {
   if (rows <= 2) return (rows == 1 ? sum_rows<1, kUnit> : sum_rows<2, kUnit>)(a, depth, b, sums);
   if (rows <= 4) return sum_rows<4, kUnit>(a, depth, b, sums);
+  if constexpr (kRowsAtOnce > 8) {  // what is left of 128 rows, and of 197
+    if (rows <= 6) return sum_rows<6, kUnit>(a, depth, b, sums);
+    if (rows <= 8) return sum_rows<8, kUnit>(a, depth, b, sums);
+  }
   sum_rows<kRowsAtOnce, kUnit>(a, depth, b, sums);
 }
 
@@ -118,45 +120,6 @@ HWY_INLINE auto sums_by([[maybe_unused]] CodesUnit unit) {
   return &sum_few_rows<CodesUnit::quads>;
 }
 
-/// Zero points and sums of a panel.
-struct Header {
-  const int32_t* at;
-  bool same_zero;
-  int32_t turn;  ///< what dot() has subtracted from the codes of B
-};
-
-/// Final products of one row, a vector of columns. With the same zero point in all columns, `added` is all that a sum
-/// lacks; otherwise it is the bias.
-HWY_INLINE Sums product(const CodeRow& row, const Header& header, int32_t added, Sums sums, size_t at) {
-  const SumTag d;
-  Sums v = hn::Add(sums, hn::Set(d, added));
-  if (!header.same_zero) {
-    const Sums zero = hn::Sub(hn::Load(d, header.at + at), hn::Set(d, header.turn));
-    v = hn::Sub(v, hn::Mul(zero, hn::Set(d, row.sum)));
-  }
-  if (row.zero == 0) return v;
-  return hn::Sub(v, hn::Mul(hn::Load(d, header.at + kPanel + at), hn::Set(d, row.zero)));
-}
-
-/// Finishes rows [row, row + rows) of the columns from n0 on.
-void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const Header& header,
-                 const PanelSums& sums) {
-  const size_t columns = std::min(kPanel, g.n - n0);
-  const hn::ScalableTag<float> df;
-  for (size_t at = 0; at < columns; at += kSumLanes) {
-    const size_t n = columns - at;
-    const auto column_scale = of_columns(g.c.column_scale, n0 + at, n, 1),
-               bias = of_columns(g.c.column_bias, n0 + at, n, 0);
-    for (size_t r = 0; r < rows; ++r) {
-      const CodeRow& info = g.rows[row + r];
-      const auto scale = hn::Mul(column_scale, hn::Set(df, info.scale));
-      const uint32_t shift = g.same_zero ? uint32_t(header.at[0] - header.turn) * uint32_t(info.sum) : 0;
-      const Sums v = product(info, header, int32_t(uint32_t(info.bias) - shift), sums.at(r * kPanel + at), at);
-      store_result(g.c, v, scale, g.c.is_float ? bias : hn::Set(df, info.offset), n, (row + r) * g.c.stride + n0 + at);
-    }
-  }
-}
-
 /// What a block of rows, one of `blocks`, requests of a panel that is needed soon. Weights come from memory: products of
 /// 128 rows with all weights of BERT-base, one after the other, take 0.73 of the time that they take without, those of
 /// 32 rows 0.66 (one thread).
@@ -166,9 +129,7 @@ Ahead share_of(const char* panel, size_t depth, size_t block, size_t blocks) {
   return {panel + first * (depth / codes_detail::kTileDepth), first < kStep ? lines : 0};
 }
 
-}  // namespace
-
-void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
+void multiply_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) {
   const bool tiles = unit == CodesUnit::tiles, saturates = g.sums != CodesSums::exact;
   const auto sum_few = sums_by(unit);
   const size_t few = g.near ? 1 : 4;  // rows that a tile of sixteen does not make faster
@@ -176,18 +137,26 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
   alignas(64) int32_t sums[2 * kTileRows * kPanel], beyond[kCodesBlockRows * kPanel];
   const size_t depth = codes_depth(g.k), bytes = kHeader + depth * kPanel, a_row = codes_row_bytes(g.k, g.sums);
   const size_t next = ceil_div(part.n1 - part.n0, kPanel) * bytes, blocks = ceil_div(part.m1 - part.m0, most);
-  const auto multiply = [&](size_t i, size_t rows, size_t n0) {
+  const auto header_at = [&](size_t n0) {
     const char* panel = static_cast<const char*>(g.packed_b) + n0 / kPanel * bytes;
-    const Header header{reinterpret_cast<const int32_t*>(panel), g.same_zero, saturates ? 0 : kTurn};
+    return Header{reinterpret_cast<const int32_t*>(panel), g.same_zero, saturates ? 0 : kTurn};
+  };
+  const RowBlock block(g, part.m0, part.m1, header_at(part.n0));
+  const auto multiply = [&](size_t i, size_t rows, size_t n0) {
+    const Header header = header_at(n0);
+    const char* panel = reinterpret_cast<const char*>(header.at);
     const auto* codes = reinterpret_cast<const uint8_t*>(panel + kHeader);
+    const bool floats = finishes_floats(g, n0, block);
+    if (floats) request_floats(g, i, rows, n0);
     if (tiles && part.m1 - i > few)
       codes_detail::sum_tiles(g.a + i * depth, depth, rows > kTileRows ? 2 : 1, codes,
                               g.near ? Ahead() : share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
       sum_few(rows, g.a + i * a_row, depth, codes, sums);
+    if (floats) return finish_floats(g, i, rows, n0, header, block, sums);
     const int32_t* added = nullptr;
     if (g.excess) added = codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
-    finish_rows(g, i, rows, n0, header, {sums, added});
+    finish_rows(g, i, rows, n0, header, block, {sums, added});
   };
   if (!tiles) {
     for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) {
@@ -200,6 +169,13 @@ void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexce
     for (size_t n0 = part.n0; n0 < part.n1; n0 += kPanel) multiply(i, std::min(part.m1 - i, most), n0);
   }
   codes_detail::end_tiles();
+}
+
+}  // namespace
+
+void codes_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) noexcept {
+  for (size_t m = part.m0; m < part.m1; m += RowBlock::kMost)
+    multiply_part(g, {m, std::min(m + RowBlock::kMost, part.m1), part.n0, part.n1}, unit);
 }
 
 void codes_panel_sums(void* panel, size_t depth) noexcept {

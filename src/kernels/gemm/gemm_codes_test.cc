@@ -21,7 +21,7 @@ namespace {
 struct Shape {
   size_t m, n, k;
 };
-enum class Zeros { none, one, each };
+enum class Zeros { none, one, each, rows };  ///< rows: those of A differ, B has one
 
 constexpr size_t kGap = 3;  ///< elements between the rows of results
 
@@ -30,6 +30,7 @@ struct Operands {
   Shape s;
   bool a_signed, b_signed;
   Zeros zeros;
+  bool even = false;  ///< rows have the same scale
   std::vector<uint8_t> a, b, a_zero, b_zero;
   std::vector<int32_t> bias;
   std::vector<float> row_scale, column_scale, column_bias, residual;
@@ -56,7 +57,7 @@ struct Operands {
   }
   Codes zero(const std::vector<uint8_t>& v, bool is_signed) const {
     if (zeros == Zeros::none) return {};
-    return {v.data(), is_signed, zeros == Zeros::each ? v.size() : 1};
+    return {v.data(), is_signed, zeros == Zeros::each || (zeros == Zeros::rows && &v == &a_zero) ? v.size() : 1};
   }
   Codes a_codes() const { return {a.data(), a_signed}; }
   Codes b_codes() const { return {b.data(), b_signed}; }
@@ -81,10 +82,11 @@ std::vector<char> multiply(const Operands& o, CodesResult c, bool plain, CodesSu
   pack_code_panels(o.b_codes(), s.n, s.k, 0, s.n, b_zero, b.data(), sums);
   for (size_t i = 0; i < s.m; ++i) {
     rows[i].bias = int32_t(uint32_t(o.bias[i]) + uint32_t(plain ? 0 : rows[i].bias));
-    rows[i].scale = o.row_scale[i];
+    rows[i].scale = o.row_scale[o.even ? 0 : i];
     rows[i].offset = float(i % 5) * 0.3f;
   }
   GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data()};
+  args.same_zero = o.zeros != Zeros::each;
   args.sums = sums;
   args.c = c;
   testing::Lines excess(code_excess_bytes(o.b_codes(), s.n, s.k, s.n)), transposed(codes_transposed_bytes(s.m, s.k));
@@ -152,6 +154,42 @@ TEST(GemmCodes, SizesAroundTilesAndPanels) {
   for (size_t k = 0; k <= 70; k += 5) expect_equal(Operands({6, 9, k}, false, false, Zeros::each));
   expect_equal(Operands({0, 9, 4}, false, false, Zeros::none));
   expect_equal(Operands({4, 0, 4}, false, false, Zeros::none));
+}
+
+TEST(GemmCodes, RowsOfTheSameScale) {
+  for (const Zeros zeros : {Zeros::none, Zeros::one, Zeros::each, Zeros::rows}) {
+    for (const Shape s : {Shape{1, 33, 5}, {7, 64, 20}, {30, 71, 66}, {389, 35, 3}}) {
+      Operands o(s, false, true, zeros);
+      expect_equal(o);
+      o.even = true;
+      expect_equal(o);
+    }
+  }
+  Operands large({1100, 260, 4}, false, true, Zeros::rows);  // more results than the second-level cache holds
+  large.even = true;
+  expect_equal(large);
+}
+
+TEST(GemmCodes, BlocksOfManyRows) {
+  const Operands o({1601, 33, 6}, false, true, Zeros::rows);
+  const Shape& s = o.s;
+  std::vector<CodeRow> rows(s.m);
+  testing::Lines a(codes_rows_bytes(s.m, s.k)), b(codes_packed_bytes(s.k, s.n));
+  std::vector<int32_t> want(s.m * s.n), sums(s.m * s.n);
+  const Codes a_zero = o.zero(o.a_zero, false), b_zero = o.zero(o.b_zero, true);
+  for_each_unit([&] {
+    auto* to = reinterpret_cast<int8_t*>(a.data());
+    pack_code_rows(o.a_codes(), s.k, s.m, s.k, a_zero, to, rows.data());
+    pack_code_panels(o.b_codes(), s.n, s.k, 0, s.n, b_zero, b.data());
+    GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = to, .rows = rows.data(), .packed_b = b.data()};
+    args.same_zero = true;
+    args.c = {.data = want.data(), .stride = s.n};
+    gemm_codes_reference(args, o.a_codes(), a_zero, o.b_codes(), b_zero);
+    args.c.data = sums.data();
+    std::fill(sums.begin(), sums.end(), 0);
+    gemm_codes_block(args, 0, s.m, 0, s.n);
+    EXPECT_EQ(want, sums);
+  });
 }
 
 TEST(GemmCodes, PacksRowsWhereTheyAre) {
