@@ -1,6 +1,7 @@
 #include "ops/quant/common/codes_matmul.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/elementwise/chunks.h"
 
@@ -137,6 +138,8 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
   const size_t y_bytes = s.m * s.n * (y.is_codes ? 1 : sizeof(int32_t));
   y.stride = s.n;
   if (scales) y.column_scale = memory.columns;
+  // Symmetric weights often have a zero point for each column, all of them the same.
+  const bool same_zero = !b_zeros.data || std::memcmp(b_zeros.data, b_zeros.bytes(1), b_zeros.count - 1) == 0;
   const auto pack_rows = [&](size_t matrix) {
     a_zeros.first = matrix * s.m;
     pack_a(a_codes, a_zeros, s, matrix * s.a_size, {memory.codes, memory.rows, memory.transposed, sums}, c.parallel());
@@ -165,7 +168,7 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
     const char* panels = state ? static_cast<const char*>(state->memory.get()) + of_b * state->stride : memory.panels;
     kernels::GemmCodesArgs args{.m = s.m, .n = s.n, .k = s.k, .a = memory.codes, .rows = memory.rows};
     args.packed_b = panels;
-    args.same_zero = !b_zeros.data || b_zeros.count == 1;
+    args.same_zero = same_zero;
     args.sums = sums;
     if (sums == kernels::CodesSums::corrected) {
       args.excess = static_cast<const char*>(state->memory.get()) + state->excess[of_b];
