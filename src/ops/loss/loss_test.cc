@@ -45,6 +45,16 @@ const OpTest cross_entropy("SoftmaxCrossEntropyLoss",
                              .attributes = reduced("sum"),
                              .inputs = {f32({1, 2}, {10000, 10000}), i64({1}, {0}), f32({2}, {2, 1})},
                              .outputs = {f32({}, {2 * kLn2}), f32({1, 2}, {-kLn2, -kLn2})},
+                             .fixed_types = true},
+                            {.about = "long rows",
+                             .attributes = reduced("none"),
+                             .inputs = {random({3, 1027}), i64({3}, {0, 1026, 513})}},
+                            {.about = "a row of -inf and of NaN",
+                             .attributes = reduced("none"),
+                             .inputs = {f32({3, 2}, {-kInf, 7, kNaN, 1, -kInf, -kInf}), i64({3}, {1, 0, 0})},
+                             .outputs = {f32({3}, {0, kNaN, kNaN}), f32({3, 2}, {-kInf, 0, kNaN, kNaN, kNaN, kNaN})}},
+                            {.about = "many positions, weights",
+                             .inputs = {random({2, 5, 67}), cast_to(random({2, 67}, 2, 0, 4), DType::i64), random({5})},
                              .fixed_types = true}});
 
 }  // namespace

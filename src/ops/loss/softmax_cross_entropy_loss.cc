@@ -1,6 +1,7 @@
 // SoftmaxCrossEntropyLoss: the negative log likelihood of the logarithm of the softmax over axis 1.
 #include <cmath>
 
+#include "kernels/norm/softmax.h"
 #include "ops/loss/common/class_loss.h"
 
 namespace retort::ops {
@@ -29,6 +30,18 @@ struct SoftmaxCrossEntropyLoss : ClassLoss {
         logs[start + k * inner] = T(double(x[start + k * inner]) - top - std::log(sum));
     }
     compute<T>(c, logs.data(), c.output<T>());
+  }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const Shape& shape = c.shape(kValues);
+    const auto logs = c.output<float>(1);
+    kernels::softmax({.outer = size_t(shape[0]),
+                      .extent = size_t(shape[1]),
+                      .inner = size_t(extent_product(shape, 2, shape.rank())),
+                      .x = c.input<float>(kValues).data(),
+                      .y = logs.data(),
+                      .log = true},
+                     c.parallel());
+    compute<float>(c, logs.data(), c.output<float>());
   }
 };
 
