@@ -228,6 +228,23 @@ const OpTest top_k(
              {.about = "none", .inputs = {f32({3}, {1, 2, 3}), i64({1}, {0})}, .outputs = {f32({0}, {}), i64({0}, {})}},
              {.about = "larger", .inputs = {random({7, 301}), i64({1}, {17})}}});
 
+TEST(TopK, FewOfManyAreTheFirstOfAllSorted) {
+  constexpr int64_t kRows = 3, kColumns = 301;
+  const Tensor x = random({kRows, kColumns}, 5);  // of 65 numbers, so that many are equal
+  for (const int64_t largest : {0, 1}) {
+    const Attributes attributes{{"largest", largest}};
+    const auto all = OpRun("", "TopK", attributes, {x, i64({1}, {kColumns})}, 2).run();
+    for (const int64_t k : {1, 2, 3, 4, 17, 36, 37}) {
+      const auto few = OpRun("", "TopK", attributes, {x, i64({1}, {k})}, 2).run();
+      for (int64_t i = 0; i < kRows * k; ++i) {
+        const size_t from = size_t(i / k * kColumns + i % k);
+        ASSERT_EQ(few[0].at<float>(size_t(i)), all[0].at<float>(from)) << k << " of all, element " << i;
+        ASSERT_EQ(few[1].at<int64_t>(size_t(i)), all[1].at<int64_t>(from)) << k << " of all, element " << i;
+      }
+    }
+  }
+}
+
 TEST(Reductions, OnlyOneKeepsTheAxes) {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const int64_t keeps : {-1, 0, 1, 2}) {
