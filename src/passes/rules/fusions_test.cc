@@ -136,6 +136,38 @@ TEST(Linear, Gemm) {
 )");
 }
 
+TEST(Linear, ScaledProductByTransposedWeights) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 3, 4});
+  const ValueId v =
+      t.add("FusedMatMul", {x, t.weight("w", {5, 4})}, {{"transB", int64_t(1)}, {"alpha", 0.5f}}, "com.microsoft");
+  t.output(t.add("Add", {v, t.weight("b", {5})}), "y");
+  expect_rewrite(t, {"linear_from_fused_matmul", "linear_bias"}, R"(graph(x: float32[2,3,4]) {
+  y: float32[2,3,5] = retort.Linear(x, w, bias#1, _, factors#1) {trans_b=1}
+  return y
+}
+)");
+}
+
+TEST(Linear, ProductByWeightsWithoutScale) {
+  TestGraph t;
+  t.output(t.add("FusedMatMul", {t.input("x", {3, 4}), t.weight("w", {4, 5})}, {}, "com.microsoft"), "y");
+  expect_rewrite(t, {"linear_from_fused_matmul"}, R"(graph(x: float32[3,4]) {
+  y: float32[3,5] = retort.Linear(x, w)
+  return y
+}
+)");
+}
+
+TEST(Linear, ProductsOfTransposedInputsStay) {
+  for (const char* how : {"transA", "transBatchA"}) {
+    TestGraph t;
+    const ValueId x = t.input("x", {4, 4, 4}), w = t.weight("w", {4, 5});
+    t.output(t.add("FusedMatMul", {x, w}, {{how, int64_t(1)}}, "com.microsoft"), "y");
+    expect_no_rewrite(t, {"linear_from_fused_matmul"});
+  }
+}
+
 TEST(Linear, ProductsOfTwoInputsStay) {
   TestGraph t;
   t.output(t.add("MatMul", {t.input("x", {3, 4}), t.input("z", {4, 5})}), "y");

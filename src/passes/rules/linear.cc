@@ -12,6 +12,8 @@ const Tensor* weight_matrix(const Graph& g, ValueId v) {
   return w && w->dtype() == DType::f32 && w->shape().rank() == 2 && w->count() > 0 ? w : nullptr;
 }
 
+enum LinearInput : size_t { kBias = 2, kResidual = 3, kFactors = 4 };
+
 std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
   const Shape* a = shape_of(g, n.inputs[0]);
   if (!a || a->rank() < 1 || !is_float32(g, n.inputs[0]) || !weight_matrix(g, n.inputs[1])) return std::nullopt;
@@ -20,8 +22,6 @@ std::optional<Patch> match_matmul(const Graph& g, const Node& n) {
   p.covers(n.id);
   return p;
 }
-
-enum LinearInput : size_t { kBias = 2, kResidual = 3, kFactors = 4 };
 
 // Replaces `linear` and the nodes up to `last` by `linear` with other inputs.
 Patch replaced(Patch p, const Node& linear, const Node& last, std::vector<ValueId> inputs) {
@@ -57,6 +57,29 @@ std::optional<Patch> match_gemm(const Graph& g, const Node& n) {
   }
   Attributes attributes;
   if (trans_b) attributes.set("trans_b", trans_b);
+  p.replace(n.outputs[0],
+            p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = attributes, .domain = "retort"}));
+  p.covers(n.id);
+  return p;
+}
+
+// com.microsoft.FusedMatMul, which ONNX Runtime writes for a product that is scaled or whose weights are transposed.
+std::optional<Patch> match_fused_matmul(const Graph& g, const Node& n) {
+  const Shape* a = shape_of(g, n.inputs[0]);
+  const Tensor* w = weight_matrix(g, n.inputs[1]);
+  const auto is_set = [&](const char* name) { return n.attributes.get_or<int64_t>(name, 0) != 0; };
+  if (!a || a->rank() < 1 || !w || !is_float32(g, n.inputs[0]) || is_set("transA") || is_set("transBatchA"))
+    return std::nullopt;
+  const float alpha = n.attributes.get_or<float>("alpha", 1);
+  const int64_t columns = w->shape()[is_set("transB") ? 0 : 1];
+  Patch p(g);
+  std::vector<ValueId> inputs{n.inputs[0], n.inputs[1]};
+  if (alpha != 1) {  // applied when the weights are packed, as in match_scale
+    inputs.resize(kFactors + 1, ValueId::none);
+    inputs[kFactors] = p.constant(float_tensor({columns}, std::vector<float>(size_t(columns), alpha)), "factors");
+  }
+  Attributes attributes;
+  if (is_set("transB")) attributes.set("trans_b", int64_t(1));
   p.replace(n.outputs[0],
             p.add({.type = "Linear", .inputs = std::move(inputs), .attributes = attributes, .domain = "retort"}));
   p.covers(n.id);
@@ -121,6 +144,7 @@ std::optional<Patch> match_scale(const Graph& g, const Node& n) {
 constexpr Rule kLinearRules[] = {
     {"linear_from_matmul", "MatMul", match_matmul, {RuleStage::linear}},
     {"linear_from_gemm", "Gemm", match_gemm, {RuleStage::linear}},
+    {"linear_from_fused_matmul", "FusedMatMul", match_fused_matmul, {RuleStage::linear}, {}, "com.microsoft"},
     {"linear_scale", "Mul", match_scale, {RuleStage::linear, RuleStage::epilogues}},
     {"linear_bias", "Add", match_bias, {RuleStage::linear, RuleStage::epilogues}},
 };
