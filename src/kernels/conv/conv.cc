@@ -159,6 +159,19 @@ ConvShape lay_down(ConvShape s) {
   return s;
 }
 
+ConvShape fold_width(const ConvShape& s) {
+  // The weights of kernels 1 x 1, which a kernel of one row would become, are followed by more bytes.
+  const bool whole = s.in_w > 1 && s.kernel_w == s.in_w && s.out_w == 1 && s.pad_left == 0 && s.dilation_w == 1;
+  const bool channels_last = !s.input_is_nchw || s.in_c == 1;
+  if (!whole || s.kernel_h == 1 || s.groups > 1 || s.scaled_input || !channels_last || s.in_pixel_stride != s.in_c)
+    return s;
+  ConvShape f = s;
+  f.in_c = f.in_pixel_stride = s.in_c * s.in_w;
+  f.in_w = f.kernel_w = f.stride_w = 1;
+  f.input_is_nchw = false;
+  return lay_down(f);
+}
+
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return suits_groups(s) ? ConvAlgorithm::groups : ConvAlgorithm::grouped;

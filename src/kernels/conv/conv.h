@@ -45,6 +45,9 @@ struct ConvShape {
 /// Makes a column of pixels (kernel k x 1) a line: it has the same memory, packed weights are the same since the order of
 /// the taps is, and there are faster algorithms for lines. Other shapes stay as they are.
 ConvShape lay_down(ConvShape shape);
+/// Where the kernel is as wide as the image, makes the pixels of a row the channels of one pixel: a line again, with the
+/// same memory and, except for `bf16_rows`, the same packed weights. For dense input, once the extents are known.
+ConvShape fold_width(const ConvShape& shape);
 
 enum class ConvAlgorithm : uint8_t {
   pointwise,  ///< 1x1 without padding: one GEMM over the pixels; rows are gathered first if strided or scaled

@@ -96,5 +96,58 @@ TEST(ConvNarrow, AColumnIsALaidDownLine) {
   }
 }
 
+// [out_c, in_c, kernel_h, kernel_w] as the weights of the folded kernel, [out_c, kernel_w · in_c, kernel_h].
+std::vector<float> folded_weights(const std::vector<float>& w, const ConvShape& s) {
+  std::vector<float> folded;
+  for (size_t o = 0; o < s.out_c; ++o) {
+    for (size_t x = 0; x < s.kernel_w; ++x) {
+      for (size_t c = 0; c < s.in_c; ++c) {
+        for (size_t y = 0; y < s.kernel_h; ++y)
+          folded.push_back(w[((o * s.in_c + c) * s.kernel_h + y) * s.kernel_w + x]);
+      }
+    }
+  }
+  return folded;
+}
+
+TEST(ConvNarrow, AnImageAsWideAsTheKernelIsALine) {
+  for (const size_t channels : {1, 3}) {
+    for (const bool nchw : {false, true}) {
+      ConvCase image{.in_c = channels, .out_c = 19, .in_h = 23, .in_w = 7, .batch = 2, .kernel_h = 4, .kernel_w = 7};
+      image.stride_h = 2, image.dilation_h = 2, image.pad_top = 3, image.pad_bottom = 2, image.input_is_nchw = nchw;
+      ConvCase line{.in_c = channels * 7, .out_c = 19, .in_w = 23, .batch = 2, .kernel_w = 4, .stride_w = 2};
+      line.dilation_w = 2, line.pad_left = 3, line.pad_right = 2;
+      const ConvShape s = image.shape();
+      if (nchw && channels > 1) {
+        EXPECT_EQ(fold_width(s), s);
+        continue;
+      }
+      EXPECT_EQ(fold_width(s), line.shape());
+      std::vector<float> weights(19 * channels * 4 * 7);
+      std::iota(weights.begin(), weights.end(), 1.0f);
+      const size_t bytes = conv_packed_bytes(s, ConvAlgorithm::rows);
+      ASSERT_EQ(bytes, conv_packed_bytes(line.shape(), ConvAlgorithm::rows));
+      Lines of_image(bytes), of_line(bytes);
+      conv_pack(s, ConvAlgorithm::rows, weights.data(), of_image.floats());
+      conv_pack(line.shape(), ConvAlgorithm::rows, folded_weights(weights, s).data(), of_line.floats());
+      EXPECT_TRUE(std::equal(of_line.floats(), of_line.floats() + bytes / sizeof(float), of_image.floats()));
+    }
+  }
+}
+
+TEST(ConvNarrow, OtherImagesStay) {
+  const ConvCase image{.in_c = 4, .out_c = 4, .in_h = 9, .in_w = 5, .kernel_h = 3, .kernel_w = 5};
+  EXPECT_NE(fold_width(image.shape()), image.shape());
+  std::vector<ConvCase> others(7, image);
+  others[0].in_w = 6;
+  others[1].pad_left = others[1].stride_w = 1;
+  others[2].kernel_h = 1;
+  others[3].groups = 2;
+  others[4].scaled_input = true;
+  others[5].in_gap = 1;
+  others[6].kernel_w = 3, others[6].dilation_w = 2;
+  for (const ConvCase& c : others) EXPECT_EQ(fold_width(c.shape()), c.shape()) << c.name();
+}
+
 }  // namespace
 }  // namespace retort::kernels

@@ -109,6 +109,10 @@ std::vector<OpCase> conv_cases() {
                 {2, 66, 1, 40}),
       conv_case("depthwise, a column", {{"group", int64_t(21)}, {"strides", Ints{2, 1}}}, {2, 19, 1, 21},
                 {21, 1, 5, 1}),
+      conv_case("as wide as the image", {{"pads", Ints{2, 0, 1, 0}}, {"strides", Ints{2, 3}}}, {2, 23, 7, 1},
+                {19, 1, 4, 7}, {2, 12, 1, 19}),
+      conv_case("as wide as a plane", {{"input_nchw", int64_t(1)}}, {2, 1, 40, 17}, {35, 1, 3, 17}),
+      conv_case("as wide as the image, of some channels", {{"dilations", Ints{2, 1}}}, {1, 40, 5, 3}, {19, 3, 4, 5}),
       conv_case("one axis", {{"pads", Ints{2, 1}}, {"dilations", Ints{2}}}, {2, 67, 9}, {10, 9, 3}, {2, 66, 10})};
   add_activations(cases, [](const char* name, Attributes a) {
     return conv_case(name, std::move(a), {1, 5, 7, 9}, {19, 9, 3, 3});

@@ -77,11 +77,20 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     }
     return a;
   }
+  kernels::ConvArgs folded_arguments(const RunContext& c) const {
+    kernels::ConvArgs a = arguments(c);
+    if (a.algorithm == kernels::ConvAlgorithm::bf16_rows) return a;
+    a.shape = kernels::fold_width(a.shape);
+    if (const auto* state = c.state<PackedConv>()) a.algorithm = state->algorithm(a.shape);
+    return a;
+  }
   size_t scratch(const RunContext& c) const {
-    const kernels::ConvArgs a = arguments(c);
+    const kernels::ConvArgs a = folded_arguments(c);
     return kernels::conv_scratch_bytes(a.shape, a.algorithm, c.parallel().workers());
   }
-  void fast(RunContext& c, std::type_identity<float>) const { kernels::conv(arguments(c), c.scratch(), c.parallel()); }
+  void fast(RunContext& c, std::type_identity<float>) const {
+    kernels::conv(folded_arguments(c), c.scratch(), c.parallel());
+  }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     kernels::conv_reference(arguments(c), c.input<T>(kW).data());
