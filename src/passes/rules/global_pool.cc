@@ -44,8 +44,31 @@ std::optional<Patch> match_global_max_pool(const Graph& g, const Node& n) {
   return p;
 }
 
+// Whether the only window of a pooling operator is the whole image, whose extents are known.
+bool is_one_window(const Graph& g, const Node& n) {
+  const Shape* x = shape_of(g, n.inputs[0]);
+  const std::string automatic = n.attributes.get_or<std::string>("auto_pad", "NOTSET");
+  if (!x || x->rank() < 3 || n.outputs.size() != 1 || (automatic != "NOTSET" && automatic != "VALID")) return false;
+  const std::vector<int64_t> kernel = ints_attribute(n, "kernel_shape"), pads = ints_attribute(n, "pads"),
+                             dilations = ints_attribute(n, "dilations");
+  return std::equal(kernel.begin(), kernel.end(), x->begin() + 2, x->end()) &&
+         std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; }) &&
+         std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d == 1; });
+}
+
+// Models of texts take the maximum of a whole text by MaxPool; older ones of images end with AveragePool.
+std::optional<Patch> match_one_window(const Graph& g, const Node& n) {
+  if (!is_one_window(g, n) || !is_float32(g, n.inputs[0])) return std::nullopt;
+  Patch p(g);
+  p.replace(n.outputs[0], p.add({.type = "Global" + n.type, .inputs = {n.inputs[0]}}));
+  p.covers(n.id);
+  return p;
+}
+
 constexpr Rule kGlobalPoolRules[] = {
     {"global_pool", "ReduceMean", match_global_pool, {RuleStage::idioms}},
+    {"global_pool_of_one_window", "AveragePool", match_one_window, {RuleStage::idioms}},
+    {"global_max_pool_of_one_window", "MaxPool", match_one_window, {RuleStage::idioms}},
     {"global_max_pool", "GlobalMaxPool", match_global_max_pool, {RuleStage::idioms}},
 };
 
