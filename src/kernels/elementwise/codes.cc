@@ -110,6 +110,30 @@ void quantize_run(const QuantizeRun<T>& r) {
   }
 }
 
+/// With the limits of the codes as numbers, so that signed and unsigned ones share the code: a code is the low half of an
+/// integer. Quotients are too large for rounded_quotient(), whose products are uncertain by a part of them.
+void quantize_words(const QuantizeRun<uint16_t>& r, bool is_signed) {
+  const FloatTag d;
+  const hn::Rebind<uint16_t, FloatTag> narrow;
+  const Float low = hn::Set(d, is_signed ? -32768.0f : 0.0f), high = hn::Set(d, is_signed ? 32767.0f : 65535.0f);
+  const auto codes = [&](Float x, Float scale, hn::Vec<IntTag> zero) HWY_ATTR {
+    const Float code = hn::Add(hn::Round(hn::Div(x, scale)), hn::ConvertTo(d, zero));
+    const Float above = hn::IfThenElse(hn::Gt(code, low), code, low);  // NaN is not above
+    const auto held = hn::ConvertTo(IntTag(), hn::IfThenElse(hn::Lt(above, high), above, high));
+    return hn::TruncateTo(narrow, hn::BitCast(hn::RebindToUnsigned<IntTag>(), held));
+  };
+  size_t i = 0;
+  for (; i + kLanes <= r.n; i += kLanes) {
+    const Float scale = r.step ? hn::LoadU(d, r.scale + i) : hn::Set(d, *r.scale);
+    const auto zero = r.step ? hn::LoadU(IntTag(), r.zero + i) : hn::Set(IntTag(), *r.zero);
+    hn::StoreU(codes(hn::LoadU(d, r.x + i), scale, zero), narrow, r.y + i);
+  }
+  for (; i < r.n; ++i) {
+    const size_t k = i * r.step;
+    r.y[i] = hn::GetLane(codes(hn::Set(d, r.x[i]), hn::Set(d, r.scale[k]), hn::Set(IntTag(), r.zero[k])));
+  }
+}
+
 /// A vector of codes in four parts, in the order of pack_bytes(): part v has, of each 16 codes, those from 4 v on.
 using Parts = Float[4];
 
@@ -241,6 +265,7 @@ void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, const Co
 
 void quantize_u8(const QuantizeRun<uint8_t>& run) noexcept { quantize_run(run); }
 void quantize_i8(const QuantizeRun<int8_t>& run) noexcept { quantize_run(run); }
+void quantize_16(const QuantizeRun<uint16_t>& run, bool is_signed) noexcept { quantize_words(run, is_signed); }
 
 std::pair<float, float> find_range(const float* x, size_t n) noexcept {
   const FloatTag d;
@@ -274,6 +299,10 @@ namespace retort::kernels {
 
 void quantize(const QuantizeRun<uint8_t>& run) noexcept { RETORT_SELECT(quantize_u8)(run); }
 void quantize(const QuantizeRun<int8_t>& run) noexcept { RETORT_SELECT(quantize_i8)(run); }
+void quantize(const QuantizeRun<uint16_t>& run) noexcept { RETORT_SELECT(quantize_16)(run, false); }
+void quantize(const QuantizeRun<int16_t>& r) noexcept {
+  RETORT_SELECT(quantize_16)({r.x, r.scale, r.zero, r.step, reinterpret_cast<uint16_t*>(r.y), r.n}, true);
+}
 void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
   if (rows.a_stride == rows.columns && rows.b_stride == rows.columns && rows.y_stride == rows.columns)
     rows = {.columns = rows.rows * rows.columns};

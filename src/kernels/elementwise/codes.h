@@ -1,4 +1,4 @@
-// 8-bit codes for real numbers.
+// Codes of 8 and 16 bits for real numbers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +20,8 @@ struct QuantizeRun {
 /// y = x / scale, rounded half to even, + zero, clamped to the range of T; NaN becomes the smallest code. Serial.
 void quantize(const QuantizeRun<uint8_t>& run) noexcept;
 void quantize(const QuantizeRun<int8_t>& run) noexcept;
+void quantize(const QuantizeRun<uint16_t>& run) noexcept;
+void quantize(const QuantizeRun<int16_t>& run) noexcept;
 
 /// Codes of 8 bits, all of one scale and zero point: real number = (code - zero) · scale.
 struct CodeRun {

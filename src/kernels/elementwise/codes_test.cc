@@ -50,6 +50,8 @@ TEST(Codes, QuantizeRoundsAndHolds) {
     for (const size_t step : {0, 1}) {
       check_quantize<uint8_t>(n, step);
       check_quantize<int8_t>(n, step);
+      check_quantize<uint16_t>(n, step);
+      check_quantize<int16_t>(n, step);
     }
   }
 }
@@ -72,6 +74,29 @@ TEST(Codes, QuantizeRoundsLikeADivision) {
       for (size_t i = 0; i < x.size(); ++i)
         ASSERT_EQ(y[i], plain<uint8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
     }
+  }
+}
+
+// Of both halves of the range: a quotient is rounded once, also where it has few digits after the point.
+template <typename T>
+void check_words(float scale, int32_t zero) {
+  std::vector<float> x;
+  for (int code = -70001; code <= 70000; code += 37) {
+    const float middle = (float(code) + 0.5f) * scale;
+    for (const float v : {std::nextafter(middle, -INFINITY), middle, std::nextafter(middle, INFINITY)}) x.push_back(v);
+  }
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    std::vector<T> y(x.size());
+    quantize(QuantizeRun<T>{x.data(), &scale, &zero, 0, y.data(), x.size()});
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], plain<T>(x[i], scale, zero)) << x[i] << " / " << scale;
+  }
+}
+TEST(Codes, QuantizesToWords) {
+  for (const float scale : {1.0f, 0.1f, 7e-5f, 1e-39f, 1e30f}) {
+    check_words<uint16_t>(scale, 32000);
+    check_words<uint16_t>(scale, 0);
+    check_words<int16_t>(scale, -200);
   }
 }
 

@@ -1,4 +1,6 @@
 // DequantizeLinear: y = (x - zero point) · scale.
+#include <algorithm>
+
 #include "ops/math/common/small_float.h"
 #include "ops/quant/common/quantization.h"
 #include "ops/shape/common/element.h"
@@ -47,35 +49,88 @@ struct DequantizeLinear : QuantizationAttributes {
   }
 
  private:
+  static constexpr size_t kPart = 512;  ///< of a run, in the first-level cache
+
   template <typename Y>
   static void convert(const RunContext& c, const Scales& s, const Run& r, Y* y) {
-    const DType type = c.dtype(kX);
-    if (type == DType::i32 && r.step == 0 && s.zero[r.scale] == 0) {  // sums of products, whose zero point is 0
-      const auto* x = static_cast<const int32_t*>(c.data(kX)) + r.first;
-      for (size_t i = 0; i < r.n; ++i) y[r.first + i] = Y(float(x[i]) * s.scale[r.scale]);
+    if constexpr (std::is_same_v<Y, float>) {
+      numbers(c, s, r, y + r.first);
+    } else {
+      float part[kPart];
+      for (size_t done = 0; done < r.n; done += kPart) {
+        const size_t n = std::min(kPart, r.n - done);
+        numbers(c, s, {r.first + done, n, r.scale + done * r.step, r.step}, part);
+        for (size_t i = 0; i < n; ++i) y[r.first + done + i] = Y(part[i]);
+      }
+    }
+  }
+
+  /// y: that of the first element of the run.
+  [[gnu::noinline]] static void numbers(const RunContext& c, const Scales& s, const Run& r, float* y) {
+    const void* data = c.data(kX);
+    switch (const DType type = c.dtype(kX)) {
+      case DType::i8:
+        return integers(s, r, static_cast<const int8_t*>(data) + r.first, y);
+      case DType::u8:
+        return integers(s, r, static_cast<const uint8_t*>(data) + r.first, y);
+      case DType::i16:
+        return integers(s, r, static_cast<const int16_t*>(data) + r.first, y);
+      case DType::u16:
+        return integers(s, r, static_cast<const uint16_t*>(data) + r.first, y);
+      case DType::i32:
+        return sums(s, r, static_cast<const int32_t*>(data) + r.first, y);
+      default:
+        is_small_float(type) ? floats(s, r, data, type, y) : packed(s, r, data, type, y);
+    }
+  }
+
+  /// x: the codes of the run.
+  template <typename X>
+  static void integers(const Scales& s, const Run& r, const X* x, float* y) {
+    if (r.step == 0) {  // a loop that the compiler vectorises
+      const int32_t zero = s.zero[r.scale];
+      const float scale = s.scale[r.scale];
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(int32_t(x[i]) - zero) * scale;
       return;
     }
-    const auto integers = [&](const auto* x) {
-      if (r.step == 0) {  // a loop that the compiler vectorises
-        const int32_t zero = s.zero[r.scale];
-        const float scale = s.scale[r.scale];
-        for (size_t i = 0; i < r.n; ++i) y[r.first + i] = Y(float(int32_t(x[r.first + i]) - zero) * scale);
-        return;
+    for (size_t i = 0; i < r.n; ++i) y[i] = float(int32_t(x[i]) - s.zero[r.scale + i]) * s.scale[r.scale + i];
+  }
+
+  // Sums of products, whose zero point is usually 0.
+  static void sums(const Scales& s, const Run& r, const int32_t* x, float* y) {
+    if (r.step == 0 && s.zero[r.scale] == 0) {
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * s.scale[r.scale];
+      return;
+    }
+    for (size_t i = 0; i < r.n; ++i) {
+      const size_t k = r.scale + i * r.step;
+      y[i] = float(int64_t(x[i]) - s.zero[k]) * s.scale[k];
+    }
+  }
+
+  static void floats(const Scales& s, const Run& r, const void* data, DType type, float* y) {
+    const auto* bytes = static_cast<const uint8_t*>(data);
+    for (size_t i = 0; i < r.n; ++i) {
+      const size_t at = r.first + i;
+      y[i] = decode_small_float(type, is_packed(type) ? get_packed(bytes, at, 4) : bytes[at]) *
+             s.scale[r.scale + i * r.step];
+    }
+  }
+
+  // Codes of parts of a byte.
+  static void packed(const Scales& s, const Run& r, const void* data, DType type, float* y) {
+    const auto* bytes = static_cast<const uint8_t*>(data);
+    const size_t bits = dtype_bits(type);
+    const int mask = (1 << bits) - 1, sign = code_range(type).first < 0 ? 1 << (bits - 1) : 0;
+    int8_t codes[kPart];
+    for (size_t done = 0; done < r.n; done += kPart) {
+      const size_t n = std::min(kPart, r.n - done), first = r.first + done;
+      for (size_t i = 0; i < n; ++i) {
+        const size_t bit = (first + i) * bits;
+        const int code = bytes[bit / 8] >> (bit % 8) & mask;
+        codes[i] = int8_t((code ^ sign) - sign);
       }
-      for (size_t i = 0; i < r.n; ++i) {
-        const size_t k = r.scale + i * r.step;
-        y[r.first + i] = Y(float(int32_t(x[r.first + i]) - s.zero[k]) * s.scale[k]);
-      }
-    };
-    if (type == DType::i8) return integers(static_cast<const int8_t*>(c.data(kX)));
-    if (type == DType::u8) return integers(static_cast<const uint8_t*>(c.data(kX)));
-    const auto* bytes = static_cast<const uint8_t*>(c.data(kX));
-    for (size_t i = r.first; i < r.first + r.n; ++i) {
-      const size_t k = r.scale + (i - r.first) * r.step;
-      const float v = is_small_float(type)
-                          ? decode_small_float(type, is_packed(type) ? get_packed(bytes, i, 4) : bytes[i])
-                          : float(int64_t(integer_code(bytes, type, i)) - s.zero[k]);
-      y[i] = Y(v * s.scale[k]);
+      integers(s, {first, n, r.scale + done * r.step, r.step}, codes, y + done);
     }
   }
 };

@@ -71,34 +71,78 @@ const OpTest quantize_linear("QuantizeLinear",
                                .inputs = {random({5, 7001}), f32({}, {0.25f}), scalar_u8(100)},
                                .fixed_types = true}});
 
-const OpTest dequantize_linear("DequantizeLinear",
-                               {{.about = "one scale",
-                                 .inputs = {u8({3}, {0, 128, 255}), f32({}, {2}), scalar_u8(128)},
-                                 .outputs = {f32({3}, {-256, 0, 254})},
-                                 .fixed_types = true},
-                                {.about = "an axis",
-                                 .attributes = {{"axis", int64_t(0)}},
-                                 .inputs = {i8_values({2, 2}, {1, 2, -3, 4}), f32({2}, {1, 0.5f})},
-                                 .outputs = {f32({2, 2}, {1, 2, -1.5f, 2})},
-                                 .fixed_types = true},
-                                {.about = "blocks along the first axis",
-                                 .attributes = {{"axis", int64_t(0)}, {"block_size", int64_t(2)}},
-                                 .inputs = {i8_values({3, 2}, {1, 2, 3, 4, 5, 6}), f32({2, 2}, {1, 2, 3, 4}),
-                                            i8_values({2, 2}, {0, 1, 0, 1})},
-                                 .outputs = {f32({3, 2}, {1, 2, 3, 6, 15, 20})},
-                                 .fixed_types = true},
-                                {.about = "32 bits",
-                                 .inputs = {i32({2}, {-2000000000, 7}), f32({}, {0.5f})},
-                                 .outputs = {f32({2}, {-1e9f, 3.5f})},
-                                 .fixed_types = true},
-                                {.about = "four bits, signed",
-                                 .inputs = {packed(DType::i4, {3}, {0x38, 0x07}), f32({}, {2})},
-                                 .outputs = {f32({3}, {-16, 6, 14})},
-                                 .fixed_types = true},
-                                {.about = "float8",
-                                 .inputs = {packed(DType::f8e4m3fn, {2}, {0x38, 0xc0}), f32({}, {2})},
-                                 .outputs = {f32({2}, {2, -4})},
-                                 .fixed_types = true}});
+// Unsigned codes of four bits, from 0 to 15.
+int32_t nibble(size_t i) { return int32_t((i * 7 + i / 5) % 16); }
+Tensor nibbles(Shape shape) {
+  Tensor t(DType::u4, std::move(shape));
+  auto* bytes = t.mutable_data<uint8_t>();
+  std::fill_n(bytes, t.bytes(), uint8_t(0));
+  for (size_t i = 0; i < t.count(); ++i) bytes[i / 2] = uint8_t(bytes[i / 2] | nibble(i) << (i % 2 * 4));
+  return t;
+}
+// With the scales and zero points of the rows.
+Tensor plain_nibbles(Shape shape) {
+  constexpr float kScales[] = {1, 0.5f, 2};
+  constexpr int32_t kZeros[] = {0, 1, 15};
+  Tensor t(DType::f32, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i) {
+    const size_t row = i / size_t(t.shape()[1]);
+    t.mutable_data<float>()[i] = float(nibble(i) - kZeros[row]) * kScales[row];
+  }
+  return t;
+}
+Tensor half_nibbles(Shape shape) {
+  Tensor t(DType::f32, std::move(shape));
+  for (size_t i = 0; i < t.count(); ++i) t.mutable_data<float>()[i] = float(nibble(i)) * 0.5f;
+  return t;
+}
+
+const OpTest dequantize_linear(
+    "DequantizeLinear",
+    {{.about = "one scale",
+      .inputs = {u8({3}, {0, 128, 255}), f32({}, {2}), scalar_u8(128)},
+      .outputs = {f32({3}, {-256, 0, 254})},
+      .fixed_types = true},
+     {.about = "an axis",
+      .attributes = {{"axis", int64_t(0)}},
+      .inputs = {i8_values({2, 2}, {1, 2, -3, 4}), f32({2}, {1, 0.5f})},
+      .outputs = {f32({2, 2}, {1, 2, -1.5f, 2})},
+      .fixed_types = true},
+     {.about = "blocks along the first axis",
+      .attributes = {{"axis", int64_t(0)}, {"block_size", int64_t(2)}},
+      .inputs = {i8_values({3, 2}, {1, 2, 3, 4, 5, 6}), f32({2, 2}, {1, 2, 3, 4}), i8_values({2, 2}, {0, 1, 0, 1})},
+      .outputs = {f32({3, 2}, {1, 2, 3, 6, 15, 20})},
+      .fixed_types = true},
+     {.about = "32 bits",
+      .inputs = {i32({2}, {-2000000000, 7}), f32({}, {0.5f})},
+      .outputs = {f32({2}, {-1e9f, 3.5f})},
+      .fixed_types = true},
+     {.about = "four bits, signed",
+      .inputs = {packed(DType::i4, {3}, {0x38, 0x07}), f32({}, {2})},
+      .outputs = {f32({3}, {-16, 6, 14})},
+      .fixed_types = true},
+     {.about = "two bits, signed, in rows that begin within a byte",
+      .attributes = {{"axis", int64_t(0)}},
+      .inputs = {packed(DType::i2, {2, 3}, {0b11'10'01'00, 0b0110}), f32({2}, {1, 0.5f})},
+      .outputs = {f32({2, 3}, {0, 1, -2, -0.5f, -1, 0.5f})},
+      .fixed_types = true},
+     {.about = "16 bits",
+      .inputs = {Tensor::of<uint16_t>({3}, {0, 40000, 65535}), f32({}, {0.5f}), Tensor::of<uint16_t>({}, {40000})},
+      .outputs = {f32({3}, {-20000, 0, 12767.5f})},
+      .fixed_types = true},
+     {.about = "rows of four bits, longer than those that are widened at a time",
+      .attributes = {{"axis", int64_t(0)}},
+      .inputs = {nibbles({3, 1237}), f32({3}, {1, 0.5f, 2}), packed(DType::u4, {3}, {0x10, 0xf})},
+      .outputs = {plain_nibbles({3, 1237})},
+      .fixed_types = true},
+     {.about = "columns of four bits, longer than those that are widened at a time",
+      .inputs = {nibbles({2, 701}), f32({701}, std::vector<float>(701, 0.5f))},
+      .outputs = {half_nibbles({2, 701})},
+      .fixed_types = true},
+     {.about = "float8",
+      .inputs = {packed(DType::f8e4m3fn, {2}, {0x38, 0xc0}), f32({}, {2})},
+      .outputs = {f32({2}, {2, -4})},
+      .fixed_types = true}});
 
 const OpTest dynamic_quantize_linear(
     "DynamicQuantizeLinear",

@@ -82,7 +82,7 @@ struct QuantizeLinear : QuantizationAttributes {
 
   template <typename X, typename Y>
   void round(const RunContext& c, const Scales& s, const Run& r, const X* x, Y* y, DType type) const {
-    if constexpr (std::is_same_v<X, float> && sizeof(Y) == 1) {
+    if constexpr (std::is_same_v<X, float>) {
       if (!is_half(division(c)))
         return kernels::quantize(
             kernels::QuantizeRun<Y>{x + r.first, s.scale + r.scale, s.zero + r.scale, r.step, y + r.first, r.n});
