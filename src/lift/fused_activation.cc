@@ -11,7 +11,8 @@ ValueId activated(Rewriter& r, ValueId x, const std::string& name, const std::ve
     return parameters[i];
   };
   if (name.empty()) return x;
-  if (name == "Relu" || name == "Tanh" || name == "Sigmoid") return r.add({.type = name, .inputs = {x}});
+  if (name == "Relu" || name == "Tanh" || name == "Sigmoid" || name == "HardSwish")
+    return r.add({.type = name, .inputs = {x}});
   if (name == "LeakyRelu") return r.add({.type = name, .inputs = {x}, .attributes = {{"alpha", parameter(0)}}});
   if (name == "HardSigmoid") {
     return r.add({.type = name, .inputs = {x}, .attributes = {{"alpha", parameter(0)}, {"beta", parameter(1)}}});

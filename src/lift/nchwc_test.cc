@@ -110,5 +110,13 @@ TEST(Nchwc, BlockedWeightsAreBroughtIntoOrder) {
   EXPECT_NE(outputs.find("Conv(x0, "), outputs.npos) << outputs;  // a plain image
 }
 
+// As MobileNetV3 has it when it is saved.
+TEST(Nchwc, HardSwishOfAConvolutionIsANodeOfItsOwn) {
+  const std::string text =
+      nchwc("Conv", {f32({1, 16, 5, 5}), f32({16, 16, 1, 1})}, {{"activation", std::string("HardSwish")}});
+  EXPECT_EQ(count_of(text, "HardSwish"), 1u) << text;
+  EXPECT_EQ(count_of(text, "activation"), 0u) << text;
+}
+
 }  // namespace
 }  // namespace retort
