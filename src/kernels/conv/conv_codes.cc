@@ -33,21 +33,22 @@ Rows rows_of(const CodesConvShape& s) {
     return Rows::pixels;
   // Tiles of a strip end with its lines: short ones would leave too few rows.
   constexpr size_t kShortLine = 12;
-  const bool contiguous = s.kernel_w == 1 || s.dilation_w == 1;
-  return s.input_is_nchw || (contiguous && !pointwise && s.out_w >= kShortLine) ? Rows::strips : Rows::patches;
+  const bool even = s.kernel_w == 1 || s.dilation_w == 1 || s.kernel_h == 1;  // parts of a window are evenly apart
+  return s.input_is_nchw || (even && !pointwise && s.out_w >= kShortLine) ? Rows::strips : Rows::patches;
 }
 
 /// The division of a product into tasks, by shapes and the instruction level alone: `rows` pixels, or for strips lines
-/// of pixels of one image, times `columns` channels.
+/// of pixels of one image, times `columns` channels. A strip has `width` pixels of each line: all, or parts of the only
+/// line that an image has.
 struct Tasks {
-  size_t rows, row_blocks, columns, column_groups;
+  size_t rows, width, row_blocks, columns, column_groups;
   explicit Tasks(const CodesConvShape& s) {
     // A task takes at least about 3 µs. Rows stay in the second-level cache, and are copied for at least 128 columns,
     // or transposed for 256, which costs 3 % of the product. Fewer than 64 rows would read the filters too often.
     constexpr size_t kTaskMacs = 1 << 20, kMostTasks = 32, kBlockBytes = 256 << 10, kLeastRows = 64;
     constexpr size_t kCopiedColumns = 128, kTransposedColumns = 256, kFewColumns = 80;
-    const size_t depth = Patch(s).depth(), width = codes_panel_width(), panels = ceil_div(s.out_c, width);
-    const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * width;
+    const size_t depth = Patch(s).depth(), panel = codes_panel_width(), panels = ceil_div(s.out_c, panel);
+    const size_t pixels = s.out_pixels(), macs = pixels * depth * panels * panel;
     const size_t wanted = std::clamp<size_t>(macs / kTaskMacs, 1, kMostTasks);
     const size_t most = std::max(kLeastRows, kBlockBytes / std::max<size_t>(depth, 1));
     const size_t block = std::clamp(ceil_div(pixels, wanted), kLeastRows, most);
@@ -57,16 +58,21 @@ struct Tasks {
     rows = ceil_div(extent, row_blocks);
     const bool corrects = codes_detail::corrects_pairs(s);
     if (corrects && !strips) rows = whole_blocks(rows, extent);
-    row_blocks = ceil_div(extent, rows) * (strips ? s.batch : 1);
+    width = s.out_w;
+    if (strips && s.out_h == 1) {
+      width = ceil_div(s.out_w, ceil_div(s.out_w, block));
+      if (corrects) width = whole_blocks(width, s.out_w);
+    }
+    row_blocks = ceil_div(extent, rows) * (strips ? s.batch * ceil_div(s.out_w, width) : 1);
     const bool copies = rows_of(s) != Rows::pixels || s.input_signed;
     const size_t least_columns = corrects ? kTransposedColumns : copies ? kCopiedColumns : 1;
-    const size_t least = std::max<size_t>(1, least_columns / width);
+    const size_t least = std::max<size_t>(1, least_columns / panel);
     size_t most_groups = panels / least;
     // A single block of rows is divided evenly among two workers.
     if (corrects && row_blocks == 1)
-      most_groups = std::max(round_up(most_groups, 2), std::min<size_t>(panels / (kFewColumns / width), 2));
+      most_groups = std::max(round_up(most_groups, 2), std::min<size_t>(panels / (kFewColumns / panel), 2));
     const size_t groups = std::clamp<size_t>(most_groups, 1, ceil_div(wanted, row_blocks));
-    columns = ceil_div(panels, groups) * width;
+    columns = ceil_div(panels, groups) * panel;
     column_groups = ceil_div(s.out_c, columns);
   }
 
@@ -122,13 +128,17 @@ void gather_patch(const ConvShape& s, const Patch& patch, const Images& images, 
   }
 }
 
-/// A padded copy of the lines of an image under some lines of results.
+/// A padded copy of the lines of an image under some lines of `width` results.
 struct Strip {
   size_t columns, bytes, step;  ///< pixels and bytes of a line; lines from the result to the next
-  explicit Strip(const ConvShape& s)
-      : columns((s.out_w - 1) * s.stride_w + s.kernel_w),
+  Strip(const ConvShape& s, size_t width)
+      : columns((width - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w + 1),
         bytes(checked_mul(columns, s.in_c, "line")),
         step(s.stride_h) {}
+  /// Bytes from a part of a window to the next: of its lines, or of the taps of its only line.
+  size_t part_stride(const ConvShape& s) const {
+    return s.kernel_h == 1 ? s.dilation_w * s.in_c : s.dilation_h * bytes;
+  }
   size_t lines(const ConvShape& s, size_t results) const {
     return (results - 1) * step + (s.kernel_h - 1) * s.dilation_h + 1;
   }
@@ -138,13 +148,15 @@ struct Strip {
   }
 };
 
-/// Copies the lines under `count` results from line `first` of image b on.
-void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t first, size_t count, uint8_t* to) {
+/// Copies the lines under `count` lines of results from line `first` of image b and column x on.
+void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t first, size_t x, size_t count,
+                uint8_t* to) {
   const CodesConvShape& s = a.shape;
-  const size_t begin = std::min(s.pad_left, strip.columns);
-  const size_t pixels = std::min(s.in_w, strip.columns - begin), plane = s.in_h * s.in_w;
-  for (size_t i = 0; i < strip.lines(s, count); ++i, to += strip.bytes) {
-    const size_t row = first * s.stride_h + i - s.pad_top;  // wraps around above the image
+  const size_t left = x * s.stride_w, skipped = std::min(left - std::min(left, s.pad_left), s.in_w);
+  const size_t begin = std::min(s.pad_left - std::min(left, s.pad_left), strip.columns);
+  const size_t pixels = std::min(s.in_w - skipped, strip.columns - begin), plane = s.in_h * s.in_w;
+  for (size_t line = 0; line < strip.lines(s, count); ++line, to += strip.bytes) {
+    const size_t row = first * s.stride_h + line - s.pad_top;  // wraps around above the image
     if (row >= s.in_h) {
       std::memset(to, a.input_zero, strip.bytes);
       continue;
@@ -152,26 +164,27 @@ void copy_strip(const ConvCodesArgs& a, const Strip& strip, size_t b, size_t fir
     std::memset(to, a.input_zero, begin * s.in_c);
     uint8_t* at = to + begin * s.in_c;
     if (s.input_is_nchw) {
-      codes_detail::interleave_planes(a.input + (b * s.in_c * s.in_h + row) * s.in_w, plane, s.in_c, pixels, at);
+      codes_detail::interleave_planes(a.input + (b * s.in_c * s.in_h + row) * s.in_w + skipped, plane, s.in_c, pixels,
+                                      at);
     } else {
-      const uint8_t* from = a.input + (b * s.in_h + row) * s.in_w * s.in_pixel_stride;
+      const uint8_t* from = a.input + ((b * s.in_h + row) * s.in_w + skipped) * s.in_pixel_stride;
       if (s.in_pixel_stride == s.in_c) std::memcpy(at, from, pixels * s.in_c);
-      for (size_t x = 0; x < pixels && s.in_pixel_stride != s.in_c; ++x)
-        copy_run(from + x * s.in_pixel_stride, s.in_c, at + x * s.in_c);
+      for (size_t i = 0; i < pixels && s.in_pixel_stride != s.in_c; ++i)
+        copy_run(from + i * s.in_pixel_stride, s.in_c, at + i * s.in_c);
     }
     at += pixels * s.in_c;
     std::memset(at, a.input_zero, size_t(to + strip.bytes - at));
   }
 }
 
-/// Copies the joined patches under `lines` lines of results out of their strip.
-void join_patches(const ConvShape& s, const Patch& patch, const uint8_t* strip, size_t lines, uint8_t* to) {
-  const size_t line_bytes = Strip(s).bytes;
-  for (size_t i = 0; i < lines * s.out_w; ++i, to += patch.depth()) {
+/// Copies the joined patches under `lines` lines of `width` results out of their strip.
+void join_patches(const ConvShape& s, const Patch& patch, const Strip& strip, const uint8_t* codes, size_t lines,
+                  size_t width, uint8_t* to) {
+  for (size_t i = 0; i < lines * width; ++i, to += patch.depth()) {
     std::memset(to + patch.depth() - 4, 0, 4);
-    const uint8_t* from = strip + i / s.out_w * s.stride_h * line_bytes + i % s.out_w * s.stride_w * s.in_c;
+    const uint8_t* from = codes + i / width * s.stride_h * strip.bytes + i % width * s.stride_w * s.in_c;
     for (size_t part = 0; part < patch.parts; ++part)
-      copy_run(from + part * s.dilation_h * line_bytes, patch.bytes, to + part * patch.bytes);
+      copy_run(from + part * strip.part_stride(s), patch.bytes, to + part * patch.bytes);
   }
 }
 
@@ -180,9 +193,10 @@ size_t worker_bytes(const CodesConvShape& s) {
   switch (rows_of(s)) {
     case Rows::strips: {
       const Patch patch(s);
-      const size_t rows = checked_mul(Tasks(s).rows, s.out_w, "lines");
+      const Tasks tasks(s);
+      const size_t rows = checked_mul(tasks.rows, tasks.width, "lines");
       const size_t joined = patch.joined ? round_up(checked_mul(rows, patch.depth(), "patches"), 128) : 0;
-      return checked_add(Strip(s).size(s, Tasks(s).rows), joined, "lines");
+      return checked_add(Strip(s, tasks.width).size(s, tasks.rows), joined, "lines");
     }
     case Rows::pixels:
       if (!s.input_signed) return 0;
@@ -207,6 +221,34 @@ void set_pixels(const ConvCodesArgs& a, size_t pixel, uint8_t* memory, codes_det
   lines.row_stride = s.in_c;
 }
 
+/// Copies the strip of block `block` to `memory`, and returns the first pixel of the result.
+size_t set_strip(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory,
+                 codes_detail::CodeLines& lines) {
+  const CodesConvShape& s = a.shape;
+  const Patch patch(s);
+  const Strip strip(s, tasks.width);
+  const size_t parts = ceil_div(s.out_w, tasks.width), blocks = tasks.row_blocks / s.batch;
+  const size_t b = block / blocks, first = block % blocks / parts * tasks.rows, x = block % parts * tasks.width;
+  lines.lines = std::min(tasks.rows, s.out_h - first);
+  lines.rows = std::min(tasks.width, s.out_w - x);
+  copy_strip(a, strip, b, first, x, lines.lines, memory);
+  if (s.input_signed) codes_detail::copy_unsigned(memory, strip.lines(s, lines.lines) * strip.bytes, memory);
+  if (patch.joined) {
+    uint8_t* const rows = memory + strip.size(s, tasks.rows);
+    join_patches(s, patch, strip, memory, lines.lines, lines.rows, rows);
+    lines.data = rows;
+    lines.row_stride = lines.depth;
+    lines.rows *= std::exchange(lines.lines, 1);
+  } else {
+    lines.row_stride = s.stride_w * s.in_c;
+    lines.line_stride = s.stride_h * strip.bytes;
+    lines.parts = patch.parts;
+    lines.part_stride = strip.part_stride(s);
+    lines.depth = patch.padded;
+  }
+  return (b * s.out_h + first) * s.out_w + x;
+}
+
 /// Sets the rows of block `block`, and returns the first pixel of the result; `memory` is that of the worker.
 size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_t* memory, CodesProduct& p) {
   const CodesConvShape& s = a.shape;
@@ -226,30 +268,10 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
         gather_patch(s, patch, {a.input, s.in_pixel_stride, a.input_zero}, pixel + i, memory + i * lines.depth);
       if (s.input_signed) codes_detail::copy_unsigned(memory, lines.rows * lines.depth, memory);
       break;
-    case Rows::strips: {
-      const Strip strip(s);
-      const size_t blocks = tasks.row_blocks / s.batch, b = block / blocks, first = block % blocks * tasks.rows;
-      lines.lines = std::min(tasks.rows, s.out_h - first);
-      copy_strip(a, strip, b, first, lines.lines, memory);
-      if (s.input_signed) codes_detail::copy_unsigned(memory, strip.lines(s, lines.lines) * strip.bytes, memory);
-      pixel = (b * s.out_h + first) * s.out_w;
-      if (patch.joined) {
-        uint8_t* const rows = memory + strip.size(s, tasks.rows);
-        join_patches(s, patch, memory, lines.lines, rows);
-        lines.data = rows;
-        lines.row_stride = lines.depth;
-        lines.rows = std::exchange(lines.lines, 1) * s.out_w;
-        break;
-      }
-      lines.rows = s.out_w;
-      lines.row_stride = s.stride_w * s.in_c;
-      lines.line_stride = s.stride_h * strip.bytes;
+    case Rows::strips:
+      pixel = set_strip(a, tasks, block, memory, lines);
       p.y_line = s.out_w * s.out_pixel_stride;
-      lines.parts = patch.parts;
-      lines.part_stride = s.dilation_h * strip.bytes;
-      lines.depth = patch.padded;
       break;
-    }
   }
   p.y = a.output + pixel * s.out_pixel_stride;
   p.y_stride = s.out_pixel_stride;
@@ -275,7 +297,7 @@ struct WorkerMemory {
   size_t rows, sums = 0, excess = 0;
   WorkerMemory(const CodesConvShape& s, bool residual) : rows(worker_bytes(s)) {
     const Tasks tasks(s);
-    const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, s.out_w, "lines") : tasks.rows;
+    const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, tasks.width, "lines") : tasks.rows;
     if (residual) sums = round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
     if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_bytes(pixels, Patch(s).depth());
   }

@@ -205,10 +205,38 @@ TEST_P(ConvCodes, Strips) {
       expect_equal({in_c, 35, 1, 3, 3, stride, 1, 1, 11, 31});
       expect_equal({in_c, 9, 1, 5, 1, stride, 2, 3, 9, 29});
       expect_equal({in_c, 9, 1, 1, 4, stride, 1, 5, 3, 40});
+      expect_equal({in_c, 9, 1, 1, 4, stride, 3, 5, 3, 40});
     }
   }
   expect_equal({32, 300, 1, 3, 3, 1, 1, 1, 5, 33, 1});
   expect_equal({32, 36, 1, 3, 3, 1, 1, 1, 40, 33, 1});
+}
+
+// A task computes a part of a line if an image has a single one: with the first and the last pixels padded, and taps that
+// lie apart.
+TEST_P(ConvCodes, LongLines) {
+  const auto line = [](size_t in_c, size_t kernel, size_t stride, size_t dilation, size_t pad, size_t width) {
+    ConvShape s = Geometry{in_c, 9, 1, 1, kernel, stride, dilation, 0, 1, width}.shape();
+    s.pad_left = pad;
+    s.out_w += 2 * pad / stride;
+    return s;
+  };
+  for (const size_t in_c : {1, 3, 8, 34}) {
+    for (const size_t dilation : {1, 5}) {
+      for (const size_t stride : {1, 3}) {
+        for (const size_t pad : {0, 7, 150}) {
+          CodesCase c(line(in_c, 5, stride, dilation, pad, 1531), in_c % 2, false, in_c % 4);
+          for (const bool adds : {false, true}) {
+            c.adds = adds;
+            EXPECT_EQ(c.plain(), c.kernel()) << in_c << " channels, stride " << stride << ", dilation " << dilation;
+            EXPECT_EQ(c.plain(), c.kernel(three_threads()));
+          }
+          c.s.sums = CodesSums::saturating;
+          EXPECT_EQ(c.plain(), c.kernel()) << in_c << " channels, saturating";
+        }
+      }
+    }
+  }
 }
 
 TEST_P(ConvCodes, Planes) {
