@@ -24,8 +24,10 @@ ValueId without_clamp(const Graph& g, ValueId v, const Codes& y) {
     return clip->input(i) == ValueId::none ? 0.0 : scalar_constant(g, clip->inputs[i]);
   };
   if (!limit(1) || !limit(2)) return v;
-  const bool low = clip->input(1) == ValueId::none || *limit(1) / scale + zero <= least;
-  const bool high = clip->input(2) == ValueId::none || *limit(2) / scale + zero >= most;
+  // The code of a limit tells: what is beyond it has the same code as the limit.
+  const auto code = [&](size_t i) { return std::nearbyint(float(*limit(i)) / float(scale)) + zero; };
+  const bool low = clip->input(1) == ValueId::none || code(1) <= least;
+  const bool high = clip->input(2) == ValueId::none || code(2) >= most;
   return low && high ? clip->inputs[0] : v;
 }
 

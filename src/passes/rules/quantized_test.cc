@@ -78,6 +78,31 @@ TEST(Quantized, ReluBeforeANegativeScaleStays) {
   expect_no_rewrite(t, {"qdq_conv"});
 }
 
+// 6 divided by the scale is a little less than 255.
+void a_limit_that_rounds_to_the_last_code(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
+  t.output(q.coded(t.add("Clip", {conv, t.scalar(-1e-3f), t.scalar(6)}), 0.02353f, q.code(0)), "y");
+}
+const RuleExample example_of_a_limit_that_rounds_to_the_last_code("quantized_a_limit_that_rounds_to_the_last_code",
+                                                                  {"qdq_conv"}, a_limit_that_rounds_to_the_last_code,
+                                                                  R"(graph(x: float32[1,2,5,5]) {
+  QuantizeLinear#1: uint8[1,2,5,5] = QuantizeLinear(x, c#1, z#1)
+  y: uint8[1,2,3,3] = QLinearConv(QuantizeLinear#1, c#2, z#1, w, w#1, w_zero, c#3, z#2)
+  return y
+}
+)");
+
+TEST(Quantized, ALimitWithAnotherCodeStays) {
+  TestGraph t;
+  Quantizer q{t};
+  const ValueId x = q.quantized_input("x", {1, 2, 5, 5}, 0.25f, q.code(3));
+  const ValueId conv = t.add("Conv", {x, q.weights({2, 2, 3, 3}, 0, {0.5f, 0.25f})});
+  t.output(q.coded(t.add("Clip", {conv, t.scalar(0), t.scalar(6)}), 6 / 254.4f, q.code(0)), "y");
+  expect_no_rewrite(t, {"qdq_conv"});
+}
+
 TEST(Quantized, ABiasOfAnotherLengthIsRefused) {
   TestGraph t;
   Quantizer q{t};
