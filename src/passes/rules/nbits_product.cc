@@ -53,15 +53,15 @@ std::optional<BlockCodes> block_codes(const Graph& g, ValueId v, bool turned, ui
   b.k = size_t(b.codes->shape()[k_axis]);
   b.n = size_t(b.codes->shape()[1 - k_axis]);
   const auto block = uint64_t(n->attributes.get_or<int64_t>("block_size", 0));
-  b.by_block = block > 0;
-  // One scale has no axis: the attribute may have any value then.
-  const bool single = !b.by_block && b.scales->count() == 1;
-  const size_t axis = single ? 1 - k_axis : normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
   constexpr uint64_t kLeast = 16, kMost = 256;
+  const bool usable = std::has_single_bit(block) && block >= kLeast && block <= kMost;
+  const bool whole = block >= b.k && !usable;  // one block is as long as a column
+  b.by_block = block > 0 && !whole;
+  // One scale has no axis: the attribute may have any value then.
+  const bool single = block == 0 && b.scales->count() == 1;
+  const size_t axis = single ? 1 - k_axis : normalize_axis(n->attributes.get_or<int64_t>("axis", 1), 2);
   b.block = size_t(b.by_block ? block : std::clamp(std::bit_ceil(uint64_t(b.k)), kLeast, usual));
-  if (b.by_block && (axis != k_axis || !std::has_single_bit(block) || block < kLeast || block > kMost))
-    return std::nullopt;
-  if (!b.by_block && axis == k_axis) return std::nullopt;
+  if ((block > 0) != (axis == k_axis) || (b.by_block && !usable)) return std::nullopt;
   const size_t wanted = b.by_block ? b.blocks() * b.n : single ? 1 : b.n;
   if (b.scales->count() != wanted || (b.zeros && b.zeros->count() != wanted)) return std::nullopt;
   return b;
@@ -128,7 +128,10 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   const Shape* a_shape = shape_of(g, a);
   if (!is_float32(g, a) || !a_shape || a_shape->rank() < 2 || codes_of(g, a)) return std::nullopt;
   constexpr uint64_t kUsual = kRounded ? 32 : 128;
-  const auto b = block_codes(g, n.inputs[1], gemm && n.attributes.get_or<int64_t>("transB", 0) != 0, kUsual);
+  const Node* transpose = producer_of(g, n.inputs[1], "Transpose");
+  if (transpose && ints_attribute(*transpose, "perm") == std::vector<int64_t>{0, 1}) return std::nullopt;
+  const bool turned = (gemm && n.attributes.get_or<int64_t>("transB", 0) != 0) != (transpose != nullptr);
+  const auto b = block_codes(g, transpose ? transpose->inputs[0] : n.inputs[1], turned, kUsual);
   if (!b) return std::nullopt;
   if (c != ValueId::none) {
     const Shape* shape = shape_of(g, c);

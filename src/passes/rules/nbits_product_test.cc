@@ -50,6 +50,38 @@ const RuleExample example_of_a_product_with_one_scale("nbits_product_with_one_sc
 }
 )");
 
+/// As tools write weights of 4 bits with a scale for each column.
+void a_block_for_each_column(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::i4, {3, 48}));
+  const ValueId b =
+      t.add("DequantizeLinear", {w, t.weight("s", {3, 1})}, {{"axis", int64_t(1)}, {"block_size", int64_t(48)}});
+  t.output(t.add("MatMul", {t.input("x", {2, 48}), t.add("Transpose", {b}, {{"perm", std::vector<int64_t>{1, 0}}})}),
+           "y");
+}
+const RuleExample example_of_a_block_for_each_column("nbits_product_with_a_block_for_each_column", {"nbits_matmul"},
+                                                     a_block_for_each_column, R"(graph(x: float32[2,48]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=48, N=3, bits=4, block_size=64}
+  return y
+}
+)");
+
+TEST(NBitsProduct, ATransposeThatMovesNothingStays) {
+  TestGraph t;
+  const ValueId b = t.add("DequantizeLinear", {t.g.add_constant("w", codes(DType::i8, {48, 48})), t.scalar(0.5f)});
+  t.output(t.add("MatMul", {t.input("x", {2, 48}), t.add("Transpose", {b}, {{"perm", std::vector<int64_t>{0, 1}}})}),
+           "y");
+  expect_no_rewrite(t, {"nbits_matmul"});
+}
+
+TEST(NBitsProduct, LongBlocksStay) {
+  TestGraph t;
+  const ValueId b =
+      t.add("DequantizeLinear", {t.g.add_constant("w", codes(DType::i8, {3, 100})), t.weight("s", {3, 2})},
+            {{"axis", int64_t(1)}, {"block_size", int64_t(60)}});
+  t.output(t.add("Gemm", {t.input("x", {2, 100}), b}, {{"transB", int64_t(1)}}), "y");
+  expect_no_rewrite(t, {"nbits_gemm"});
+}
+
 /// The graph after a rule that rounds, whose numbers differ: session/engine_tests/rounded_products_test.cc has them.
 std::string rounded(void (*build)(TestGraph&), std::string_view rule) {
   TestGraph t;
