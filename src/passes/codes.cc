@@ -1,5 +1,7 @@
 #include "passes/codes.h"
 
+#include "ops/evaluate.h"
+
 namespace retort {
 
 bool is_plain(const Graph& g, const Node& n, ValueId real) {
@@ -21,6 +23,22 @@ std::optional<Codes> result_codes(const Graph& g, const Node& n) {
   if (!is_plain(g, n, n.inputs[0]) || !has_one_scale(g, n)) return std::nullopt;
   const Codes c{n.outputs[0], n.inputs[1], n.input(2), g.value(n.outputs[0]).type.dtype};
   return is_code_type(c.type) ? std::optional(c) : std::nullopt;
+}
+
+Tensor constant_result(const Graph& g, const Node& n) {
+  std::vector<Value> values;
+  for (const ValueId in : n.inputs) {
+    if (in != ValueId::none && !g.constant(in)) return {};
+    values.push_back(in == ValueId::none ? Value() : Value(*g.constant(in)));
+  }
+  std::vector<const Value*> inputs;
+  for (const Value& x : values) inputs.push_back(x.empty() ? nullptr : &x);
+  try {
+    const std::vector<Value> results = evaluate(n, inputs);
+    return *results[0].tensor();
+  } catch (const Error&) {
+    return {};  // a run will report it
+  }
 }
 
 int64_t zero_of(const Graph& g, const Codes& c) {

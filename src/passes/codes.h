@@ -24,6 +24,8 @@ bool has_one_scale(const Graph& g, const Node& n);
 std::optional<Codes> codes_of(const Graph& g, ValueId v);
 /// The codes that a QuantizeLinear gives, if they have 8 bits and one scale.
 std::optional<Codes> result_codes(const Graph& g, const Node& n);
+/// The only result of a node whose inputs are all constant; empty if they are not, or it cannot be computed.
+Tensor constant_result(const Graph& g, const Node& n);
 int64_t zero_of(const Graph& g, const Codes& c);
 float scale_of(const Graph& g, const Codes& c);
 /// The zero point, or a constant 0.

@@ -85,6 +85,11 @@ LowerOptions PlanMaker::lower_options(const std::atomic<bool>* cancel) const {
   lower.folding.quantize = !options.config_on("session.disable_qdq_constant_folding");
   lower.disabled = split_names(options.config_entry("optimization.disable_specified_optimizers"));
   if (options.config_on("session.disable_quant_qdq")) lower.disabled.emplace_back("quantized");
+  if (!lower.folding.quantize) lower.disabled.emplace_back("qdq_constant");
+  if (options.saturates_quantized_sums()) {  // sums of unsigned filters are exact
+    for (const char* rule : {"narrow_filters", "narrow_integer_filters", "qdq_narrow"})
+      lower.disabled.emplace_back(rule);
+  }
   constexpr size_t kRounded = 4;
   lower.round_products = options.config_number("session.qdq_matmulnbits_accuracy_level") == kRounded;
   lower.parallel = Parallel(&parts_.threads, cancel);

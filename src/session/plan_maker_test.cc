@@ -1,6 +1,8 @@
 // How a model becomes a plan without devices. With devices: tests of sessions.
 #include "session/plan_maker.h"
 
+#include <algorithm>
+
 #include "session/session_parts_testing.h"
 
 namespace retort {
@@ -21,6 +23,16 @@ TEST_F(PlanMakerTest, QuantisedModelsCanBeComputedInFloats) {
   EXPECT_EQ(plans.lower_options(nullptr).disabled, (std::vector<std::string>{"quantized"}));
 }
 
+// As int8 codes, they would saturate, which those of the official library do not.
+TEST_F(PlanMakerTest, UnsignedFiltersStayWhereSumsSaturate) {
+  const auto is_off = [&] { return std::ranges::count(plans.lower_options(nullptr).disabled, "qdq_narrow") == 1; };
+  EXPECT_FALSE(is_off());
+  options.config["session.quantized_sums"] = "saturating";
+  EXPECT_TRUE(is_off());
+  options.config["session.x64quantprecision"] = "1";  // exact sums
+  EXPECT_FALSE(is_off());
+}
+
 TEST_F(PlanMakerTest, OnlyLevelFourRoundsProducts) {
   EXPECT_FALSE(plans.lower_options(nullptr).round_products);
   for (const char* level : {"0", "1", "2", "3", "4"}) {
@@ -38,6 +50,7 @@ TEST_F(PlanMakerTest, LoweringFollowsOptions) {
   EXPECT_EQ(lower.level, 1);
   EXPECT_TRUE(lower.strict_shapes);
   EXPECT_FALSE(lower.folding.quantize);
+  EXPECT_EQ(lower.disabled, std::vector<std::string>{"qdq_constant"});
   EXPECT_EQ(lower.folding.most_bytes, 12u);
   EXPECT_EQ(lower.parallel.workers(), 1);
 }

@@ -1,8 +1,7 @@
 // Computes the filters of a convolution that stays in floats from their codes once, so that they can be packed, instead
 // of in every run. Speeds up quantised models with transposed convolutions (vocoders, U-Nets), and those whose weights
 // alone are quantised.
-#include "ops/evaluate.h"
-#include "passes/match.h"
+#include "passes/codes.h"
 #include "passes/pass.h"
 
 namespace retort {
@@ -11,20 +10,7 @@ namespace {
 /// The real numbers of constant codes; empty if `v` does not come from such codes, or they cannot be computed.
 Tensor real_numbers(const Graph& g, ValueId v) {
   const Node* n = producer_of(g, v, "DequantizeLinear");
-  if (!n) return {};
-  std::vector<Value> values;
-  for (const ValueId in : n->inputs) {
-    if (in != ValueId::none && !g.constant(in)) return {};
-    values.push_back(in == ValueId::none ? Value() : Value(*g.constant(in)));
-  }
-  std::vector<const Value*> inputs;
-  for (const Value& x : values) inputs.push_back(x.empty() ? nullptr : &x);
-  try {
-    const std::vector<Value> results = evaluate(*n, inputs);
-    return *results[0].tensor();
-  } catch (const Error&) {
-    return {};  // a run will report it
-  }
+  return n ? constant_result(g, *n) : Tensor();
 }
 
 std::optional<Patch> match_filters(const Graph& g, const Node& n) {
@@ -41,8 +27,18 @@ std::optional<Patch> match_filters(const Graph& g, const Node& n) {
   return p;
 }
 
+// MatMulNBits has no weights of 16 bits.
+std::optional<Patch> match_matrix(const Graph& g, const Node& n) {
+  const Node* real = producer_of(g, n.inputs[1], "DequantizeLinear");
+  const Tensor* codes = real ? g.constant(real->inputs[0]) : nullptr;
+  if (!codes || (codes->dtype() != DType::i16 && codes->dtype() != DType::u16)) return std::nullopt;
+  return match_filters(g, n);
+}
+
 constexpr Rule kRules[] = {
     {"dequantized_filters", "Conv", match_filters, {RuleStage::linear}},
+    {"dequantized_gemm", "Gemm", match_matrix, {RuleStage::linear}},
+    {"dequantized_matmul", "MatMul", match_matrix, {RuleStage::linear}},
     {"dequantized_transposed_filters", "ConvTranspose", match_filters, {RuleStage::linear}},
 };
 

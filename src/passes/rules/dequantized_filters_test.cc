@@ -47,6 +47,28 @@ const RuleExample example_of_a_convolution_with_a_bias("dequantized_filters_and_
 }
 )");
 
+void products_of_16_bits(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", Tensor::of<int16_t>({2, 3}, {1, -32768, 3, 32767, 0, -7}));
+  const ValueId real = t.add("DequantizeLinear", {w, t.floats({3}, {1, 0.5f, 2})});
+  t.output(t.add("MatMul", {t.input("x", {4, 2}), real}), "y");
+  t.output(t.add("Gemm", {t.input("z", {4, 3}), real}, {{"transB", int64_t(1)}}), "u");
+}
+const RuleExample example_of_products_of_16_bits("dequantized_products", {"dequantized_matmul", "dequantized_gemm"},
+                                                 products_of_16_bits, R"(graph(x: float32[4,2], z: float32[4,3]) {
+  y: float32[4,3] = MatMul(x, filters#1)
+  u: float32[4,2] = Gemm(z, filters#2) {transB=1}
+  return y, u
+}
+)");
+
+TEST(DequantizedFilters, MatricesOf8BitsStay) {
+  TestGraph t;
+  t.output(
+      t.add("MatMul", {t.input("x", {4, 2}), filters(t, t.g.add_constant("w", Tensor::of<int8_t>({2, 1}, {1, -2})))}),
+      "y");
+  expect_no_rewrite(t, {"dequantized_matmul"});
+}
+
 TEST(DequantizedFilters, WhatCannotBeComputedStays) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 1, 5});
