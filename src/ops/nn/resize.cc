@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "kernels/elementwise/convert.h"
+#include "kernels/resize/narrow.h"
 #include "kernels/resize/nearest.h"
 #include "kernels/resize/planes.h"
 #include "ops/complex_parts.h"
-#include "ops/nn/common/resample.h"
+#include "ops/nn/common/resize_reference.h"
 
 namespace retort::ops {
 
@@ -176,10 +176,16 @@ struct Resize {
   void reference(RunContext& c) const {
     if (c.out_count() == 0) return;
     const auto all = tables(c);
-    mode == "nearest" ? gather<T>(c, all) : interpolate<T>(c, all);
-    if (crops()) extrapolate<T>(c, all);
+    mode == "nearest" ? gather<T>(c, all) : interpolate<T>(c, all, antialias);
+    if (crops()) extrapolate<T>(c, all, extrapolation_value);
   }
 
+  // Whether rows of this type are floats, or become floats: copies of others are moved. Integers of 16 bits need more
+  // digits than sums of floats have.
+  bool has_rows(DType type) const {
+    const bool is_narrow = type == DType::f16 || type == DType::bf16 || type == DType::i8 || type == DType::u8;
+    return type == DType::f32 || (is_narrow && mode != "nearest");
+  }
   // The one axis that changes, or two neighbours. The axes before them are a batch, those after them channels.
   struct Plane {
     size_t first = 0, count = 0;
@@ -187,7 +193,7 @@ struct Resize {
     bool innermost(const RunContext& c) const { return first + count == c.shape(0).rank(); }
   };
   std::optional<Plane> plane(const RunContext& c) const {
-    if (crops() || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
+    if (!has_rows(c.dtype(0)) || crops() || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
     const size_t rank = c.shape(0).rank();
     const Shape list = resized_axes(rank);
     size_t first = rank, last = 0;
@@ -207,10 +213,14 @@ struct Resize {
   }
 
   size_t scratch(const RunContext& c) const {
-    const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
+    const auto p = plane(c);
     size_t bytes = 0;
     for (size_t d = 0; p && d < p->count; ++d)
       bytes = checked_add(bytes, table_bytes(p->axes[d]), "the tables of axes");
+    if (p && c.dtype(0) != DType::f32) {
+      const size_t floats = kernels::narrow_resize_floats(narrow(c, *p), c.parallel().workers());
+      bytes = checked_add(bytes, checked_mul(floats, sizeof(float), "rows of floats"), "rows of floats");
+    }
     if (!p || !p->innermost(c)) return bytes;
     const AxisExtents& columns = p->axes[p->count - 1];
     bytes = checked_add(bytes, padded_bytes(columns), "the tables of axes");
@@ -225,43 +235,84 @@ struct Resize {
   bool reads_rows(const RunContext& c, size_t i) const { return i == 0 && writes_rows(c); }
 
   template <typename T>
-  requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const { carry_or_move(c); }
-  void fast(RunContext& c, std::type_identity<float>) const {
+  requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const {
     const auto p = plane(c);
-    if (!p) return carry_or_move(c);
-    static constexpr int32_t kFirst = 0;
-    static constexpr float kWhole = 1;
-    const bool copies = mode == "nearest";
-    std::array<kernels::ResizeAxis, 2> axes{kernels::ResizeAxis{1, 1, &kFirst, copies ? nullptr : &kWhole}};
-    char* memory = static_cast<char*>(c.scratch());
-    for (size_t d = 0; d < p->count; memory += table_bytes(p->axes[d++])) {
-      const size_t taps = taps_of(how(), p->axes[d]), size = size_t(p->axes[d].out);
-      auto* index = reinterpret_cast<int32_t*>(memory);
-      auto* weight = reinterpret_cast<float*>(index + size * taps);
-      fill_table(how(), p->axes[d], index, weight);
-      axes[d + 2 - p->count] = {size, taps, index, copies ? nullptr : weight};
-    }
-    if (p->innermost(c)) return resize_planes(c, *p, axes, memory);
-    const Shape& x = c.shape(0);
-    const size_t last = p->first + p->count;
-    kernels::ResizeArgs args{.batch = size_t(extent_product(x, 0, p->first)), .in_w = size_t(x[last - 1])};
-    args.in_h = p->count == 2 ? size_t(x[p->first]) : 1;
-    args.channels = args.in_pixel_stride = args.out_pixel_stride = size_t(extent_product(x, last, x.rank()));
-    if (last + 1 == x.rank()) {
-      args.in_pixel_stride = c.row_step(0);
-      args.out_pixel_stride = c.out_row_step();
-    }
-    args.rows = axes[0];
-    args.columns = axes[1];
-    args.input = c.input<float>(0).data();
-    args.output = c.output<float>().data();
-    kernels::resize_nhwc(args, c.parallel());
+    p ? resize_rows(c, *p) : carry_or_move(c);
   }
 
  private:
   void carry_or_move(RunContext& c) const {
     if (mode != "nearest" || crops()) return run_reference(op_resize, this, c, c.dtype(0));
     if (c.out_count() != 0) move_nearest(c, tables(c));
+  }
+
+  void resize_rows(RunContext& c, const Plane& p) const {
+    static constexpr int32_t kFirst = 0;
+    static constexpr float kWhole = 1;
+    const bool copies = mode == "nearest";
+    std::array<kernels::ResizeAxis, 2> axes{kernels::ResizeAxis{1, 1, &kFirst, copies ? nullptr : &kWhole}};
+    char* memory = static_cast<char*>(c.scratch());
+    for (size_t d = 0; d < p.count; memory += table_bytes(p.axes[d++])) {
+      const size_t taps = taps_of(how(), p.axes[d]), size = size_t(p.axes[d].out);
+      auto* index = reinterpret_cast<int32_t*>(memory);
+      auto* weight = reinterpret_cast<float*>(index + size * taps);
+      fill_table(how(), p.axes[d], index, weight);
+      axes[d + 2 - p.count] = {size, taps, index, copies ? nullptr : weight};
+    }
+    p.innermost(c) ? resize_planes(c, p, axes, memory) : resize_pixels(c, p, axes, memory);
+  }
+
+  // What resize_narrow() needs but the table of rows.
+  kernels::NarrowResize narrow(const RunContext& c, const Plane& p) const {
+    const Shape& x = c.shape(0);
+    const size_t last = p.first + p.count, inner = size_t(extent_product(x, last, x.rank()));
+    kernels::NarrowResize args{.type = c.dtype(0), .images = size_t(extent_product(x, 0, p.first))};
+    if (p.count == 2) {
+      args.in_h = size_t(x[p.first]);
+      args.rows = {size_t(p.axes[0].out), taps_of(how(), p.axes[0])};
+    }
+    args.in_line = size_t(x[last - 1]) * inner;
+    args.out_line = size_t(c.out_shape()[last - 1]) * inner;
+    args.rounds = antialias;
+    args.input = c.data(0);
+    return args;
+  }
+  void resize_narrow(RunContext& c, const Plane& p, const kernels::ResizeAxis& rows, float* memory,
+                     kernels::MakeRows make) const {
+    kernels::NarrowResize args = narrow(c, p);
+    args.rows = rows;
+    args.output = c.out_data();
+    kernels::resize_narrow(args, make, memory, c.parallel());
+  }
+
+  // For channels after the last axis that changes.
+  void resize_pixels(RunContext& c, const Plane& p, std::span<const kernels::ResizeAxis> axes, char* memory) const {
+    const Shape& x = c.shape(0);
+    const size_t last = p.first + p.count;
+    kernels::ResizeArgs args{.batch = size_t(extent_product(x, 0, p.first)), .in_w = size_t(x[last - 1])};
+    args.in_h = p.count == 2 ? size_t(x[p.first]) : 1;
+    args.channels = args.in_pixel_stride = args.out_pixel_stride = size_t(extent_product(x, last, x.rank()));
+    args.rows = axes[0];
+    args.columns = axes[1];
+    if (c.dtype(0) != DType::f32) {
+      const auto make = [&](size_t row0, size_t row1, const float* in, float* out, int) {
+        kernels::ResizeArgs part = args;
+        const size_t first = row0 * args.rows.taps;
+        part.batch = 1;
+        part.rows = {row1 - row0, args.rows.taps, args.rows.index + first, args.rows.weight + first};
+        part.input = in;
+        part.output = out;
+        kernels::resize_nhwc(part, {});
+      };
+      return resize_narrow(c, p, args.rows, reinterpret_cast<float*>(memory), make);
+    }
+    if (last + 1 == x.rank()) {
+      args.in_pixel_stride = c.row_step(0);
+      args.out_pixel_stride = c.out_row_step();
+    }
+    args.input = c.input<float>(0).data();
+    args.output = c.output<float>().data();
+    kernels::resize_nhwc(args, c.parallel());
   }
 
   // For planes without channels after them: resizes columns tap by tap, then the lines of each worker.
@@ -293,6 +344,16 @@ struct Resize {
     args.out_stride = axes[0].size * from.size;
     args.rows = axes[0];
     args.columns = {from.size, from.taps, stride, index, from.weight ? weight : nullptr, 0, args.in_w, ascending};
+    if (c.dtype(0) != DType::f32) {
+      const size_t line = kernels::plane_line_floats(0, args.in_w);
+      const auto make = [&](size_t row0, size_t row1, const float* in, float* out, int worker) {
+        kernels::PlaneResize part = args;
+        part.input = in;
+        part.output = out - row0 * from.size;
+        kernels::resize_plane_rows(part, row0, row1, weight + entries + size_t(worker) * line);
+      };
+      return resize_narrow(c, p, args.rows, weight + entries + line * size_t(c.parallel().workers()), make);
+    }
     args.input = c.input<float>(0).data();
     args.output = c.output<float>().data();
     kernels::resize_planes(args, weight + entries, c.parallel());
@@ -316,68 +377,6 @@ struct Resize {
                                           : c.input<float>(1)[i];
     }
     return roi;
-  }
-
-  // Calls f(output index, coordinates) for all output elements.
-  template <typename F>
-  static void for_each_output(const Shape& y, F&& f) {
-    Shape at = y;
-    std::fill(at.begin(), at.end(), 0);
-    const size_t count = element_count(y);
-    for (size_t i = 0; i < count; ++i) {
-      f(i, at);
-      for (size_t d = y.rank(); d-- > 0; at[d] = 0) {
-        if (++at[d] < y[d]) break;
-      }
-    }
-  }
-
-  template <typename T>
-  void gather(RunContext& c, const std::vector<AxisTable>& all) const {
-    const auto x = c.input<T>(0);
-    T* y = c.output<T>().data();
-    for_each_output(c.out_shape(), [&](size_t i, const Shape& at) {
-      int64_t from = 0;
-      for (size_t d = 0; d < all.size(); ++d)
-        from = from * c.shape(0)[d] + (all[d].identity ? at[d] : all[d].index[size_t(at[d])]);
-      y[i] = x[size_t(from)];
-    });
-  }
-
-  template <typename T>
-  void interpolate(RunContext& c, const std::vector<AxisTable>& all) const {
-    const auto x = c.input<T>(0);
-    std::vector<double> values(x.begin(), x.end()), next;
-    Shape shape = c.shape(0);
-    for (size_t d = shape.rank(); d-- > 0;) {
-      if (all[d].identity) continue;
-      const size_t outer = size_t(extent_product(shape, 0, d)),
-                   inner = size_t(extent_product(shape, d + 1, shape.rank()));
-      const size_t in = size_t(shape[d]), out = size_t(c.out_shape()[d]), taps = all[d].taps;
-      next.assign(outer * out * inner, 0.0);
-      for (size_t i = 0; i < outer * out * taps; ++i) {
-        const size_t o = i / taps % out, row = i / (taps * out), entry = o * taps + i % taps;
-        const double w = all[d].weight[entry];
-        const double* from = values.data() + (row * in + size_t(all[d].index[entry])) * inner;
-        double* to = next.data() + (row * out + o) * inner;
-        for (size_t j = 0; j < inner; ++j) to[j] += w * from[j];
-      }
-      values.swap(next);
-      shape[d] = c.out_shape()[d];
-    }
-    const auto y = c.output<T>();
-    const bool rounds = antialias && std::integral<T>;
-    for (size_t i = 0; i < y.size(); ++i) y[i] = kernels::convert<T>(rounds ? std::round(values[i]) : values[i]);
-  }
-
-  template <typename T>
-  void extrapolate(RunContext& c, const std::vector<AxisTable>& all) const {
-    T* y = c.output<T>().data();
-    for_each_output(c.out_shape(), [&](size_t i, const Shape& at) {
-      for (size_t d = 0; d < all.size(); ++d) {
-        if (!all[d].outside.empty() && all[d].outside[size_t(at[d])]) y[i] = kernels::convert<T>(extrapolation_value);
-      }
-    });
   }
 };
 

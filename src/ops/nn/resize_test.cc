@@ -35,6 +35,14 @@ OpCase cropped(float from, float to, std::initializer_list<float> y, float fill)
           .outputs = {f32({3}, y)}};
 }
 
+// Codes that use the whole range of a byte.
+Tensor bytes(const Shape& shape) {
+  Tensor t(DType::u8, shape);
+  auto* x = static_cast<uint8_t*>(t.mutable_data());
+  for (size_t i = 0; i < element_count(shape); ++i) x[i] = uint8_t(i * 151 + i / 7 * 89);
+  return t;
+}
+
 const OpTest resize(
     "Resize",
     {by_scale("nearest, twice as large", how("nearest", "asymmetric", {{"nearest_mode", std::string("floor")}}),
@@ -100,10 +108,38 @@ const OpTest resize(
      by_scale("bytes, channels last", how("nearest", "half_pixel"), u8({1, 2, 3}, {1, 2, 3, 4, 5, 6}), {2, 2, 1},
               u8({2, 4, 3}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6})),
      by_scale("bytes, no axis changes", how("nearest", "half_pixel"), u8({3}, {1, 2, 3}), {1}, u8({3}, {1, 2, 3})),
+     by_scale("bytes, planes, linear", how("linear", "half_pixel"), bytes({2, 3, 9, 11}), {1, 1, 2, 4}),
+     by_scale("bytes, more rows than are floats at a time", how("linear", "half_pixel"), bytes({2, 90, 150}),
+              {1, 2, 2}),
+     by_scale("bytes, smaller", how("linear", "half_pixel"), bytes({1, 150, 90, 3}), {1, 0.25f, 0.5f, 1}),
+     by_scale("bytes, channels", how("linear", "half_pixel"), bytes({2, 90, 75, 3}), {1, 4, 2, 1}),
+     by_scale("bytes, cubic", how("cubic", "half_pixel"), bytes({3, 40, 37}), {1, 2, 2}),
+     by_scale("bytes, one axis", how("linear", "half_pixel"), bytes({5, 19}), {1, 2}),
      by_scale("lines", how("linear", "pytorch_half_pixel"), random({2, 5, 41}), {1, 1, 3}),
      to_size("no axis changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
      to_size("to an empty output", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
     {.tolerance = 4});
+
+template <typename T>
+std::vector<T> resized(Attributes attributes, std::vector<T> x, int64_t size) {
+  const int64_t n = int64_t(x.size());
+  const auto y = OpRun("", "Resize", std::move(attributes), {Tensor::of({n}, x), {}, {}, i64({1}, {size})}, 1).run();
+  const T* first = y[0].template data<T>();
+  return std::vector<T>(first, first + size);
+}
+
+TEST(Resize, BytesAreTruncatedOrRoundedAndStayInRange) {
+  using Bytes = std::vector<uint8_t>;
+  using Signed = std::vector<int8_t>;
+  const Attributes linear = how("linear", "half_pixel"), cubic = how("cubic", "half_pixel");
+  const Attributes antialiased = how("linear", "half_pixel", {{"antialias", int64_t(1)}});
+  EXPECT_EQ(resized(linear, Bytes{1, 4}, 4), (Bytes{1, 1, 3, 4}));
+  EXPECT_EQ(resized(linear, Signed{-1, -4}, 4), (Signed{-1, -1, -3, -4}));
+  EXPECT_EQ(resized(linear, Bytes(7, 201), 9), Bytes(9, 201));
+  EXPECT_EQ(resized(antialiased, Bytes{0, 8, 17, 24}, 2), (Bytes{5, 19}));
+  EXPECT_EQ(resized(antialiased, Bytes{0, 8, 20, 24}, 2), (Bytes{6, 21}));
+  EXPECT_EQ(resized(cubic, Signed{127, 127, -128, -128}, 8), (Signed{127, 127, 127, 69, -70, -128, -128, -128}));
+}
 
 TEST(Resize, ExtentsThatNoNumberIsAreErrors) {
   const Attributes not_larger = how("nearest", "asymmetric", {{"keep_aspect_ratio_policy", std::string("not_larger")}});

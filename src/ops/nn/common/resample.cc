@@ -1,4 +1,4 @@
-#include "ops/nn/common/resample.h"
+#include "ops/nn/common/resize_reference.h"
 
 #include <algorithm>
 #include <array>
@@ -167,6 +167,41 @@ void move_nearest(RunContext& c, std::span<const AxisTable> all) {
       {size_t(extent_product(in, 0, first)), size_t(in_rows), size_t(in[last - 1]), rows, all[last - 1].index,
        bytes * size_t(extent_product(in, last, in.rank())), c.data(0), c.out_data()},
       c.parallel());
+}
+
+void for_each_output(const Shape& y, FunctionRef<void(size_t i, const Shape& at)> f) {
+  Shape at = y;
+  std::fill(at.begin(), at.end(), 0);
+  const size_t count = element_count(y);
+  for (size_t i = 0; i < count; ++i) {
+    f(i, at);
+    for (size_t d = y.rank(); d-- > 0; at[d] = 0) {
+      if (++at[d] < y[d]) break;
+    }
+  }
+}
+
+std::vector<double> resampled(std::vector<double> values, const Shape& from, const Shape& to,
+                              const std::vector<AxisTable>& all) {
+  std::vector<double> next;
+  Shape shape = from;
+  for (size_t d = shape.rank(); d-- > 0;) {
+    if (all[d].identity) continue;
+    const size_t outer = size_t(extent_product(shape, 0, d)),
+                 inner = size_t(extent_product(shape, d + 1, shape.rank()));
+    const size_t in = size_t(shape[d]), out = size_t(to[d]), taps = all[d].taps;
+    next.assign(outer * out * inner, 0.0);
+    for (size_t i = 0; i < outer * out * taps; ++i) {
+      const size_t o = i / taps % out, row = i / (taps * out), entry = o * taps + i % taps;
+      const double w = all[d].weight[entry];
+      const double* first = values.data() + (row * in + size_t(all[d].index[entry])) * inner;
+      double* sums = next.data() + (row * out + o) * inner;
+      for (size_t j = 0; j < inner; ++j) sums[j] += w * first[j];
+    }
+    values.swap(next);
+    shape[d] = to[d];
+  }
+  return values;
 }
 
 }  // namespace retort::ops
