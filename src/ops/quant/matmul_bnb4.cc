@@ -1,5 +1,6 @@
 // com.microsoft.MatMulBnb4: A · B', where B [N, K] is stored in codes of 4 bits of a table of sixteen numbers (FP4 or
 // NF4 of bitsandbytes), in blocks over all its elements, each scaled by its largest magnitude. transB=0: A · B.
+#include <algorithm>
 #include <bit>
 
 #include "ops/nn/common/matrix.h"
@@ -96,9 +97,30 @@ struct MatMulBnb4 {
   void decode(const RunContext& c, size_t j, float* to) const {
     const float *table = quant_type == 0 ? kFp4 : kNf4, *scales = c.input<float>(kScales).data();
     const uint8_t* codes = c.input<uint8_t>(kB).data();
-    const size_t n = size_t(transposed ? K : N), step = transposed ? 1 : size_t(K), block = size_t(block_size);
-    for (size_t i = 0, at = transposed ? j * n : j; i < n; ++i, at += step)
-      to[i] = table[codes[at / 2] >> (at % 2 ? 0 : 4) & 15] * scales[at / block];  // the first code in the upper bits
+    const size_t n = size_t(transposed ? K : N), block = size_t(block_size);
+    if (!transposed) {
+      for (size_t i = 0, at = j; i < n; ++i, at += size_t(K)) to[i] = table[code_at(codes, at)] * scales[at / block];
+      return;
+    }
+    for (size_t i = 0, count; i < n; i += count) {
+      const size_t at = j * n + i;
+      count = std::min(n - i, block - at % block);
+      float numbers[16];  // of this block: elements are then copies
+      for (size_t k = 0; k < 16; ++k) numbers[k] = table[k] * scales[at / block];
+      copy_numbers(numbers, codes, at, count, to + i);
+    }
+  }
+  // The first code is in the upper bits.
+  static size_t code_at(const uint8_t* codes, size_t at) { return codes[at / 2] >> (at % 2 ? 0 : 4) & 15; }
+  static void copy_numbers(const float* numbers, const uint8_t* codes, size_t at, size_t count, float* to) {
+    size_t i = 0;
+    if (at % 2 && i < count) to[i++] = numbers[code_at(codes, at)];
+    const uint8_t* from = codes + (at + i) / 2;
+    for (; i + 2 <= count; i += 2, ++from) {
+      to[i] = numbers[*from >> 4];
+      to[i + 1] = numbers[*from & 15];
+    }
+    if (i < count) to[i] = numbers[*from >> 4];
   }
 };
 
