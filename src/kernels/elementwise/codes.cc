@@ -153,6 +153,9 @@ HWY_INLINE void to_parts(Bytes codes, Bytes flip, Parts& to) {
 float unsigned_zero(const CodeRun& run) { return float(run.zero + (run.is_signed ? 128 : 0)); }
 Bytes flip_of(const CodeRun& run) { return hn::Set(ByteTag(), uint8_t(run.is_signed ? 0x80 : 0)); }
 
+/// Whether products of two scales are far from numbers with fewer digits.
+bool is_usual(float scale) { return scale >= 0x1p-60f && scale <= 0x1p60f; }
+
 /// The sum of two codes divided by the scale of the result, as the float operators compute it.
 class FloatSum {
  public:
@@ -181,8 +184,6 @@ class QuickSum {
  public:
   QuickSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
       : QuickSum(a.scale / y.scale, b.scale / y.scale, unsigned_zero(a), unsigned_zero(b)) {
-    constexpr float kLeast = 0x1p-60f, kMost = 0x1p60f;  // far from numbers with fewer digits
-    const auto is_usual = [](float scale) { return scale >= kLeast && scale <= kMost; };
     usable_ = usable_ && is_usual(a.scale) && is_usual(b.scale) && is_usual(y.scale);
   }
   bool is_usable() const { return usable_; }
@@ -243,24 +244,87 @@ struct CodesSum {
   }
 };
 
-}  // namespace
+/// The product of two codes divided by the scale of the result. A difference of codes and the product of two are exact,
+/// so the quick way has one rounding for that of the factor and one for its product. The float operators have four, and
+/// what exceeds 1024 exceeds any code: both round to the same integer where the quick number is farther than
+/// 6 · 2^-24 · 1024 from the middle between two.
+struct CodesProduct {
+  Bytes a_flip, b_flip;
+  Float a_zero, b_zero, a_scale, b_scale, scale, factor, quick;
+  CodeRange range;
+  bool usable;
+  CodesProduct(const CodeRun& a, const CodeRun& b, const CodeRun& y)
+      : a_flip(flip_of(a)),
+        b_flip(flip_of(b)),
+        a_zero(hn::Set(FloatTag(), unsigned_zero(a))),
+        b_zero(hn::Set(FloatTag(), unsigned_zero(b))),
+        a_scale(hn::Set(FloatTag(), a.scale)),
+        b_scale(hn::Set(FloatTag(), b.scale)),
+        scale(hn::Set(FloatTag(), y.scale)),
+        factor(hn::Set(FloatTag(), 1 / y.scale)),
+        range(y.zero, y.is_signed) {
+    const double one = double(a.scale) * double(b.scale) / double(y.scale);
+    quick = hn::Set(FloatTag(), float(one));
+    usable =
+        is_usual(a.scale) && is_usual(b.scale) && is_usual(y.scale) && one < 0x1p14;  // 255 · 255 times: below 2^30
+  }
 
-void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRows& rows) noexcept {
+  HWY_INLINE Bytes operator()(Bytes a, Bytes b) const {
+    const FloatTag d;
+    Parts x, other;
+    to_parts(a, a_flip, x);
+    to_parts(b, b_flip, other);
+    Sums code[4];
+    Float most = hn::Zero(d);
+#pragma GCC unroll 4
+    for (size_t v = 0; v < 4; ++v) {
+      x[v] = hn::Sub(x[v], a_zero);
+      other[v] = hn::Sub(other[v], b_zero);
+      const Float product = hn::Mul(hn::Mul(x[v], other[v]), quick);
+      most = hn::Max(most, hn::Abs(hn::Sub(product, hn::Round(product))));
+      code[v] = nearest_small(product);
+    }
+    if (HWY_UNLIKELY(!usable || !hn::AllTrue(d, hn::Lt(most, hn::Set(d, 0.5f - 0x1p-11f))))) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < 4; ++v) {
+        const Float product = hn::Mul(hn::Mul(x[v], a_scale), hn::Mul(other[v], b_scale));
+        code[v] = nearest(rounded_quotient(product, scale, factor));
+      }
+    }
+    return pack_bytes(pack_pairs(code[0], code[1], range), pack_pairs(code[2], code[3], range), range);
+  }
+};
+
+template <class Op>
+void each_row(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRows& rows) {
   const ByteTag d;
-  const CodesSum sum(a, b, y);
+  const Op op(a, b, y);
   const auto* x = static_cast<const uint8_t*>(a.codes);
   const auto* other = static_cast<const uint8_t*>(b.codes);
   auto* to = static_cast<uint8_t*>(const_cast<void*>(y.codes));
   for (size_t row = 0; row < rows.rows; ++row) {
-    size_t i = 0;
-    for (; i + HWY_MAX_BYTES <= rows.columns; i += HWY_MAX_BYTES)
-      hn::StoreU(sum(hn::LoadU(d, x + i), hn::LoadU(d, other + i)), d, to + i);
-    if (const size_t rest = rows.columns - i)
-      store_bytes(d, sum(load_bytes(d, x + i, rest), load_bytes(d, other + i, rest)), to + i, rest);
+    for (size_t i = 0; i < rows.columns;
+         i += HWY_MAX_BYTES) {  // one copy of the operation for whole vectors and the rest
+      const size_t rest = rows.columns - i;
+      const bool whole = rest >= HWY_MAX_BYTES;
+      const Bytes left = whole ? hn::LoadU(d, x + i) : load_bytes(d, x + i, rest);
+      const Bytes right = whole ? hn::LoadU(d, other + i) : load_bytes(d, other + i, rest);
+      const Bytes codes = op(left, right);
+      whole ? hn::StoreU(codes, d, to + i) : store_bytes(d, codes, to + i, rest);
+    }
     x += rows.a_stride;
     other += rows.b_stride;
     to += rows.y_stride;
   }
+}
+
+}  // namespace
+
+void sum_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRows& rows) noexcept {
+  each_row<CodesSum>(a, b, y, rows);
+}
+void product_of_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRows& rows) noexcept {
+  each_row<CodesProduct>(a, b, y, rows);
 }
 
 void quantize_u8(const QuantizeRun<uint8_t>& run) noexcept { quantize_run(run); }
@@ -307,6 +371,9 @@ void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows ro
   if (rows.a_stride == rows.columns && rows.b_stride == rows.columns && rows.y_stride == rows.columns)
     rows = {.columns = rows.rows * rows.columns};
   RETORT_SELECT(sum_of_codes)(a, b, y, rows);
+}
+void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
+  RETORT_SELECT(product_of_codes)(a, b, y, {.columns = n});
 }
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept { return RETORT_SELECT(find_range)(x, n); }
 

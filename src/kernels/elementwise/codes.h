@@ -41,6 +41,8 @@ void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows ro
 inline void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
   add_codes(a, b, y, {.columns = n});
 }
+/// The same for products.
+void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept;
 
 /// The smallest and the largest of 0 and n numbers, ignoring NaN. Serial.
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept;

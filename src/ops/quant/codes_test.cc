@@ -79,6 +79,15 @@ const OpTest q_linear_add("QLinearAdd",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+const OpTest q_linear_mul("QLinearMul",
+                          {{.about = "half to even, both ends",
+                            .inputs = {u8({4}, {10, 13, 255, 0}), f32({}, {1}), u8({}, {10}),
+                                       Tensor::of<int8_t>({4}, {1, 1, 127, 127}), f32({}, {1}),
+                                       Tensor::of<int8_t>({}, {0}), f32({}, {2}), u8({}, {100})},
+                            .outputs = {u8({4}, {100, 102, 255, 0})},
+                            .fixed_types = true}},
+                          {.domain = "retort"});
+
 Tensor negated_bytes() {
   std::vector<int8_t> entries(256);
   for (size_t i = 0; i < entries.size(); ++i) entries[i] = int8_t(~i);
@@ -121,26 +130,29 @@ Tensor after(std::string_view op, const Attributes& attributes, std::vector<Tens
   return OpRun("", op, attributes, std::move(inputs), 1).run()[0];
 }
 
-void expect_bits_of_float_operators(DType a_type, DType y_type, int64_t n) {
+void expect_bits_of_float_operators(std::string_view op, DType a_type, DType y_type, int64_t n) {
   const Tensor a = codes_of(a_type, {n}, 1), b = codes_of(DType::u8, {n}, 2);
   const Tensor a_zero = codes_of(a_type, {}, 3), b_zero = codes_of(DType::u8, {}, 4), y_zero = codes_of(y_type, {}, 5);
   // With these scales many quotients lie in the middle between two codes.
-  for (const float scale : {0.25f, 0.1f, 3e-5f, 1e30f}) {
+  for (const float scale : {0.25f, 0.1f, 3e-5f, 0.0123f, 1e30f, 1e-30f}) {
     const Tensor one = f32({}, {scale}), two = f32({}, {scale * 1.5f}), y_scale = f32({}, {scale * 2});
-    const Tensor sum = after(
-        "Add", {}, {after("DequantizeLinear", {}, {a, one, a_zero}), after("DequantizeLinear", {}, {b, two, b_zero})});
-    OpRun run("retort", "QLinearAdd", {}, {a, one, a_zero, b, two, b_zero, y_scale, y_zero}, 1);
-    EXPECT_EQ(difference(run.run()[0], after("QuantizeLinear", {}, {sum, y_scale, y_zero}), 0), "")
-        << n << " elements, scale " << scale;
+    const Tensor number = after(
+        op, {}, {after("DequantizeLinear", {}, {a, one, a_zero}), after("DequantizeLinear", {}, {b, two, b_zero})});
+    OpRun run("retort", cat("QLinear{}", op), {}, {a, one, a_zero, b, two, b_zero, y_scale, y_zero}, 1);
+    EXPECT_EQ(difference(run.run()[0], after("QuantizeLinear", {}, {number, y_scale, y_zero}), 0), "")
+        << op << " of " << n << " elements, scale " << scale;
   }
 }
 
-TEST(QLinearAdd, HasTheBitsOfTheFloatOperators) {
+TEST(QLinearBinary, HasTheBitsOfTheFloatOperators) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     for (const DType a_type : {DType::u8, DType::i8}) {
       for (const DType y_type : {DType::u8, DType::i8}) {
-        for (const int64_t n : {0, 1, 15, 16, 17, 63, 64, 65, 5000}) expect_bits_of_float_operators(a_type, y_type, n);
+        for (const int64_t n : {0, 1, 15, 16, 17, 63, 64, 65, 5000}) {
+          expect_bits_of_float_operators("Add", a_type, y_type, n);
+          expect_bits_of_float_operators("Mul", a_type, y_type, n);
+        }
       }
     }
   }

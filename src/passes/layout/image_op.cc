@@ -100,7 +100,7 @@ std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
   return op;
 }
 
-std::optional<ImageOp> sum_of_codes(const Graph& g, const Node& n) {
+std::optional<ImageOp> two_of_codes(const Graph& g, const Node& n) {
   constexpr size_t kA = 0, kB = 3;
   auto op = single_image(g, n);
   if (!op || image_rank(g, n.inputs[kB]) != op->rank || g.constant(n.inputs[kA]) || g.constant(n.inputs[kB]))
@@ -280,7 +280,8 @@ constexpr OfOperator kOperators[] = {
     {"ConvTranspose", {conv_transpose, own_transposed}},
     {"QLinearConv", {conv_of_codes, own_form_of_codes}},
     {"QLinearConv", {conv_of_codes, own_form_of_codes}, "retort"},
-    {"QLinearAdd", {sum_of_codes, same_operator}, "retort"},
+    {"QLinearAdd", {two_of_codes, same_operator}, "retort"},
+    {"QLinearMul", {two_of_codes, same_operator}, "retort"},
     {"MapCodes", {single_image, same_operator}, "retort"},
     {"QuantizeLinear", {quantization, unchanged}},
     {"DequantizeLinear", {quantization, unchanged}},

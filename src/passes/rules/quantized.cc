@@ -111,20 +111,26 @@ std::optional<Patch> match_qdq_conv(const Graph& g, const Node& n) {
   return p;
 }
 
-std::optional<Patch> match_qdq_add(const Graph& g, const Node& n) {
+std::optional<Patch> match_qdq_binary(const Graph& g, const Node& n, std::string_view type, std::string_view of_codes) {
   const auto y = result_codes(g, n);
   if (!y) return std::nullopt;
-  const Node* add = sole_producer_of(g, without_clamp(g, n.inputs[0], *y), "Add");
-  if (!add || !same_shape(g, add->inputs[0], add->inputs[1])) return std::nullopt;
-  const auto a = codes_of(g, add->inputs[0]), b = codes_of(g, add->inputs[1]);
+  const Node* op = sole_producer_of(g, without_clamp(g, n.inputs[0], *y), type);
+  if (!op || !same_shape(g, op->inputs[0], op->inputs[1])) return std::nullopt;
+  const auto a = codes_of(g, op->inputs[0]), b = codes_of(g, op->inputs[1]);
   if (!a || !b) return std::nullopt;
   Patch p(g);
-  p.replace(n.outputs[0], p.add({.type = "QLinearAdd",
+  p.replace(n.outputs[0], p.add({.type = std::string(of_codes),
                                  .inputs = {a->codes, a->scale, given_zero(p, *a), b->codes, b->scale,
                                             given_zero(p, *b), y->scale, given_zero(p, *y)},
                                  .domain = "retort"}));
-  p.covers({add->id, n.id});
+  p.covers({op->id, n.id});
   return p;
+}
+std::optional<Patch> match_qdq_add(const Graph& g, const Node& n) {
+  return match_qdq_binary(g, n, "Add", "QLinearAdd");
+}
+std::optional<Patch> match_qdq_mul(const Graph& g, const Node& n) {
+  return match_qdq_binary(g, n, "Mul", "QLinearMul");
 }
 
 // Operators whose output has elements of input 0, or zeros beside them.
@@ -214,6 +220,11 @@ constexpr Rule kQuantizedRules[] = {
     {"qdq_conv", "QuantizeLinear", match_qdq_conv, {RuleStage::quantized}},
     {"qdq_gemm", "Gemm", match_qdq_product, {RuleStage::quantized}},
     {"qdq_matmul", "MatMul", match_qdq_product, {RuleStage::quantized}},
+    {.name = "qdq_mul",  // a table is faster: a product of codes with a function of them
+     .root = "QuantizeLinear",
+     .match = match_qdq_mul,
+     .stages = {RuleStage::quantized},
+     .after = {"qdq_table"}},
     {"qdq_move", "QuantizeLinear", match_qdq_move, {RuleStage::quantized}},
 };
 

@@ -143,6 +143,21 @@ const RuleExample example_of_sum("quantized_sum", {"qdq_add"}, sum, R"(graph(a: 
 }
 )");
 
+void product_of_codes(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
+  const ValueId b = q.quantized_input("b", {2, 3}, 0.5f, q.code(-5, true));
+  t.output(q.coded(t.add("Mul", {a, b}), 0.125f, q.code(100)), "y");
+}
+const RuleExample example_of_product_of_codes("quantized_product_of_codes", {"qdq_mul"}, product_of_codes,
+                                              R"(graph(a: float32[2,3], b: float32[2,3]) {
+  QuantizeLinear#1: uint8[2,3] = QuantizeLinear(a, c#1, z#1)
+  QuantizeLinear#2: int8[2,3] = QuantizeLinear(b, c#2, z#2)
+  y: uint8[2,3] = retort.QLinearMul(QuantizeLinear#1, c#3, z#1, QuantizeLinear#2, c#4, z#2, c#5, z#3)
+  return y
+}
+)");
+
 void product(TestGraph& t) {
   Quantizer q{t};
   const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
