@@ -6,12 +6,14 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "kernels/conv/codes_finish-inl.h"
 #include "kernels/dispatch.h"
+#include "kernels/gemm/codes_tile.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -176,69 +178,62 @@ class FloatSum {
   Float a_zero_, b_zero_, a_scale_, b_scale_, scale_, factor_;
 };
 
-/// The same with a few operations less: a · scale of a / scale of y + b · … + a constant. Let u be 2^-24, and m the sum
-/// of both quotients of scales times 255, which is the most that the sum can be. FloatSum then has an error of at most
-/// 3 u m, this sum of at most 6 u m, so both round to the same integer where this one is farther than 9 u m from the
-/// middle between two.
-class QuickSum {
- public:
-  QuickSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
-      : QuickSum(a.scale / y.scale, b.scale / y.scale, unsigned_zero(a), unsigned_zero(b)) {
-    usable_ = usable_ && is_usual(a.scale) && is_usual(b.scale) && is_usual(y.scale);
-  }
-  bool is_usable() const { return usable_; }
-  HWY_INLINE Float sum(Float a, Float b) const { return hn::MulAdd(a, a_factor_, hn::MulAdd(b, b_factor_, constant_)); }
-  /// Whether all sums are far enough from the middle between two integers.
-  HWY_INLINE bool are_certain(const Parts& sums) const {
-    const FloatTag d;
-    Float most = hn::Zero(d);
-#pragma GCC unroll 4
-    for (const Float x : sums) most = hn::Max(most, hn::Abs(hn::Sub(x, hn::Round(x))));
-    return hn::AllTrue(d, hn::Lt(most, certain_));
-  }
-
- private:
-  QuickSum(float a, float b, float a_zero, float b_zero)
-      : a_factor_(hn::Set(FloatTag(), a)),
-        b_factor_(hn::Set(FloatTag(), b)),
-        constant_(hn::Set(FloatTag(), float(-double(a) * a_zero - double(b) * b_zero))) {
-    constexpr float kShare = 0x1p-12f, kMost = 0.125f;  // 16 u 255 < 2^-12
-    const float margin = (a + b) * kShare;
-    certain_ = hn::Set(FloatTag(), 0.5f - margin);
-    usable_ = margin < kMost;
-  }
-  Float a_factor_, b_factor_, constant_, certain_;
-  bool usable_;
-};
-
-/// All that is the same for all elements of a sum.
+/// All that is the same for all elements of a sum. The quick way is a sum of integers, whose unit is 2^-shift. With m, the
+/// sum of both quotients of scales, below 2^(23 - shift), no sum exceeds 255 · 2^23 units. The rounded quotients have an
+/// error of at most 255 units, the constant one of 128. FloatSum has one of at most 3 · 2^-24 · 255 m, below 383 units.
+/// So both round to the same integer where the quick sum is 1024 units or more from the middle between two.
 struct CodesSum {
+  static constexpr int kLow = 8;  ///< bits of the second part of a factor
+  static constexpr int32_t kMargin = 1024;
   FloatSum exact;
-  QuickSum quick;
-  bool usable;
   Bytes a_flip, b_flip;
   CodeRange range;
+  bool usable;
+  int shift = 22;
+  Pairs high, low;  ///< factors of a pair of codes, in two parts
+  Sums constant;
   CodesSum(const CodeRun& a, const CodeRun& b, const CodeRun& y)
-      : exact(a, b, y),
-        quick(a, b, y),
-        usable(quick.is_usable()),
-        a_flip(flip_of(a)),
-        b_flip(flip_of(b)),
-        range(y.zero, y.is_signed) {}
+      : exact(a, b, y), a_flip(flip_of(a)), b_flip(flip_of(b)), range(y.zero, y.is_signed) {
+    constexpr double kMost = 0x1p9;
+    double a_factor = double(a.scale) / double(y.scale), b_factor = double(b.scale) / double(y.scale);
+    usable = is_usual(a.scale) && is_usual(b.scale) && is_usual(y.scale) && a_factor + b_factor < kMost;
+    if (!usable) a_factor = b_factor = 0;
+    while (std::ldexp(a_factor + b_factor, shift) >= 0x7fffff) --shift;
+    const auto units = [&](double x) { return int32_t(std::nearbyint(std::ldexp(x, shift))); };
+    const uint32_t of_a = uint32_t(units(a_factor)), of_b = uint32_t(units(b_factor)), mask = (1 << kLow) - 1;
+    high = hn::BitCast(PairTag(), hn::Set(SumTag(), int32_t(of_a >> kLow | of_b >> kLow << 16)));
+    low = hn::BitCast(PairTag(), hn::Set(SumTag(), int32_t((of_a & mask) | (of_b & mask) << 16)));
+    const double added = 0.5 - a_factor * unsigned_zero(a) - b_factor * unsigned_zero(b);
+    constant = hn::Set(SumTag(), (units(added) + (1 << kLow) / 2 + kMargin) >> kLow);
+  }
 
   HWY_INLINE Bytes operator()(Bytes a, Bytes b) const {
-    Parts x, other, sums;
-    to_parts(a, a_flip, x);
-    to_parts(b, b_flip, other);
+    const ByteTag d;
+    const hn::RebindToUnsigned<SumTag> bits;
+    const Bytes x = hn::Xor(a, a_flip), other = hn::Xor(b, b_flip), none = hn::Zero(d);
+    const Bytes lower = hn::InterleaveLower(d, x, other), upper = hn::InterleaveUpper(d, x, other);
+    const Bytes pairs[4] = {hn::InterleaveLower(d, lower, none), hn::InterleaveUpper(d, lower, none),
+                            hn::InterleaveLower(d, upper, none), hn::InterleaveUpper(d, upper, none)};
+    const auto fraction = hn::Set(bits, (1u << shift) - 1);
+    auto least = fraction;
     Sums code[4];
 #pragma GCC unroll 4
     for (size_t v = 0; v < 4; ++v) {
-      sums[v] = quick.sum(x[v], other[v]);
-      code[v] = nearest_small(sums[v]);
+      const Pairs pair = hn::BitCast(PairTag(), pairs[v]);
+      Sums sum = constant;
+      add_pair(pair, high, sum);
+      sum = hn::ShiftLeft<kLow>(sum);
+      add_pair(pair, low, sum);
+      code[v] = hn::ShiftRightSame(sum, shift);
+      least = hn::Min(least, hn::And(hn::BitCast(bits, sum), fraction));
     }
-    if (HWY_UNLIKELY(!usable || !quick.are_certain(sums))) {
+    const auto certain = hn::Gt(hn::BitCast(SumTag(), least), hn::Set(SumTag(), 2 * kMargin));
+    if (HWY_UNLIKELY(!usable || !hn::AllTrue(SumTag(), certain))) {
+      Parts left, right;
+      to_parts(a, a_flip, left);
+      to_parts(b, b_flip, right);
 #pragma GCC unroll 4
-      for (size_t v = 0; v < 4; ++v) code[v] = exact.rounded(x[v], other[v]);
+      for (size_t v = 0; v < 4; ++v) code[v] = exact.rounded(left[v], right[v]);
     }
     return pack_bytes(pack_pairs(code[0], code[1], range), pack_pairs(code[2], code[3], range), range);
   }
@@ -370,7 +365,7 @@ void quantize(const QuantizeRun<int16_t>& r) noexcept {
 void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
   if (rows.a_stride == rows.columns && rows.b_stride == rows.columns && rows.y_stride == rows.columns)
     rows = {.columns = rows.rows * rows.columns};
-  RETORT_SELECT(sum_of_codes)(a, b, y, rows);
+  RETORT_SELECT_CODES(sum_of_codes)(a, b, y, rows);
 }
 void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
   RETORT_SELECT(product_of_codes)(a, b, y, {.columns = n});

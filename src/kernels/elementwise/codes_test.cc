@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -74,6 +75,54 @@ TEST(Codes, QuantizeRoundsLikeADivision) {
       for (size_t i = 0; i < x.size(); ++i)
         ASSERT_EQ(y[i], plain<uint8_t>(x[i], scale, zero)) << x[i] << " / " << scale;
     }
+  }
+}
+
+// All pairs of codes, in rows with gaps: scales whose quotients are small, large, equal, or not usual.
+void check_sums(float a_scale, float b_scale, float y_scale, bool is_signed, int32_t zero) {
+  constexpr size_t kRows = 256, kColumns = 256 - 3, kGap = 5;
+  std::vector<uint8_t> a(kRows * 256), b(a.size()), y(kRows * (kColumns + kGap));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = uint8_t(i), b[i] = uint8_t(i / 256 + i % 256);
+  const CodeRun left{a.data(), is_signed, zero, a_scale}, right{b.data(), false, 255 - zero, b_scale};
+  const auto number = [](const CodeRun& run, uint8_t code) {
+    return float((run.is_signed ? int8_t(code) : code) - run.zero) * run.scale;
+  };
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    std::fill(y.begin(), y.end(), uint8_t(99));
+    add_codes(left, right, {y.data(), is_signed, zero, y_scale}, {kRows, kColumns, 256, 256, kColumns + kGap});
+    for (size_t row = 0; row < kRows; ++row) {
+      const uint8_t* of_row = y.data() + row * (kColumns + kGap);
+      for (size_t i = 0; i < kColumns; ++i) {
+        const size_t at = row * 256 + i;
+        const float sum = number(left, a[at]) + number(right, b[at]);
+        const uint8_t want =
+            is_signed ? uint8_t(plain<int8_t>(sum, y_scale, zero)) : plain<uint8_t>(sum, y_scale, zero);
+        ASSERT_EQ(want, of_row[i]) << a_scale << " " << b_scale << " " << y_scale << " " << level << " " << at;
+      }
+      for (size_t i = kColumns; i < kColumns + kGap; ++i) ASSERT_EQ(99, of_row[i]);
+    }
+  }
+}
+TEST(Codes, AddsAllPairs) {
+  struct Scales {
+    float a, b, y;
+  };
+  for (const Scales s : {Scales{0.02f, 0.05f, 0.06f},
+                         {0.0313f, 0.0087f, 0.0201f},
+                         {1, 1, 1},
+                         {0.5f, 0.25f, 1},
+                         {0.1f, 0.1f, 0.2f},
+                         {7e-4f, 3e-6f, 0.1f},
+                         {2, 1e-7f, 1},
+                         {0.3f, 0.29f, 2e-3f},
+                         {1, 3, 1e-3f},
+                         {1e-20f, 2e-20f, 3e-20f},
+                         {1e30f, 1, 1e29f},
+                         {0.1f, NAN, 1}}) {
+    check_sums(s.a, s.b, s.y, false, 131);
+    check_sums(s.a, s.b, s.y, true, -3);
+    check_sums(s.b, s.a, s.y, false, 0);
   }
 }
 

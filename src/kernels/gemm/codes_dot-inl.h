@@ -175,16 +175,26 @@ HWY_INLINE void dot(const SplitA& a, const QuadB& b, Sums& sum) {
   add_saturated(a.magnitudes, hn::Xor(b.codes(), a.negative), sum);
 }
 
-/// sum += x · weight, both of at most 16 bits; the upper half of the weight is ignored.
-HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
+/// sum += both products of a pair.
+HWY_INLINE void add_pair(Pairs x, Pairs weights, Sums& sum) {
 #if HWY_TARGET <= HWY_AVX3
   auto v = sum.raw;
-  asm("vpdpwssd %2, %1, %0" : "+v"(v) : "v"(x.raw), "v"(weight.raw));
+  asm("vpdpwssd %2, %1, %0" : "+v"(v) : "v"(x.raw), "v"(weights.raw));
   sum.raw = v;
 #elif HWY_ARCH_ARM_A64
+  const int32x4_t low = vmull_s16(vget_low_s16(x.raw), vget_low_s16(weights.raw));
+  sum.raw = vaddq_s32(sum.raw, vpaddq_s32(low, vmull_high_s16(x.raw, weights.raw)));
+#else
+  sum = add_pairs(x, weights, sum);
+#endif
+}
+
+/// sum += x · weight, both of at most 16 bits; the upper half of the weight is ignored.
+HWY_INLINE void add_product(Sums x, Sums weight, Sums& sum) {
+#if HWY_ARCH_ARM_A64
   sum = hn::Add(sum, hn::Mul(x, hn::ShiftRight<16>(hn::ShiftLeft<16>(weight))));
 #else
-  sum = add_pairs(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
+  add_pair(hn::BitCast(PairTag(), x), hn::BitCast(PairTag(), weight), sum);
 #endif
 }
 
