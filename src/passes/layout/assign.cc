@@ -27,7 +27,7 @@ class Assignment {
     for (NodeId id : g_.order()) {
       auto op = image_op(g_, g_.node(id));
       if (!op) continue;
-      any |= op->wants_last;
+      any |= op->wants_last || (op->is_pool && is_turned(g_.node(id).inputs[0]));
       node_of_[id] = cut_.add_node();
       if (op->wants_last) cut_.add_edge(MinCut::kSource, node_of_[id], gain_of(g_.node(id), *op));
       ops_.emplace(id, std::move(*op));
@@ -40,6 +40,11 @@ class Assignment {
   }
 
  private:
+  // A pool of a channels-last image is reason enough for layouts: without convolutions, others would change nothing.
+  bool is_turned(ValueId v) const {
+    const Node* n = g_.producer(v);
+    return n && turns_to_first(*n);
+  }
   bool is_image_input(const Use& u) const {
     const auto op = ops_.find(u.node);
     if (op == ops_.end()) return false;

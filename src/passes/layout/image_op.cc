@@ -131,14 +131,18 @@ std::optional<ImageOp> pool(const Graph& g, const Node& n) {
   if (!is_float32(g, n.inputs[0]) || n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 ||
       may_leave_out(n))
     return std::nullopt;
-  return single_image(g, n);
+  auto op = single_image(g, n);
+  if (op) op->is_pool = true;
+  return op;
 }
 
 std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
   if (!is_code_image(g, n.inputs[0])) return pool(g, n);
   if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
     return std::nullopt;
-  return single_image(g, n);
+  auto op = single_image(g, n);
+  if (op) op->is_pool = true;
+  return op;
 }
 
 std::optional<ImageOp> elementwise(const Graph& g, const Node& n) {

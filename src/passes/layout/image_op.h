@@ -25,6 +25,7 @@ struct ImageOp {
   std::vector<size_t> inputs;      ///< inputs that are images
   std::vector<size_t> broadcasts;  ///< inputs that are constants broadcast to the image
   bool reads_first = false;        ///< can also read a channels-first image (the first layer of a network)
+  bool is_pool = false;            ///< reduces windows, for which channels-last vectors are best
 };
 
 /// nullopt if the node works only on channels-first tensors, or not on images at all.

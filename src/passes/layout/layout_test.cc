@@ -194,6 +194,19 @@ TEST(Layout, NoConvolutionNoChange) {
   expect_layout(t, renumbered(print(t.g)));
 }
 
+TEST(Layout, APoolOfATurnedImageIsReasonEnough) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 8, 8, 3});
+  const ValueId first = t.add("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  const ValueId pool = t.add("MaxPool", {first}, {{"kernel_shape", std::vector<int64_t>{2, 2}}});
+  t.output(t.add("Transpose", {pool}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}}), "y");
+  expect_layout(t, R"(graph(x: float32[1,8,8,3]) {
+  y: float32[1,7,7,3] = retort.MaxPool(x) {kernel_shape=[2,2]}
+  return y
+}
+)");
+}
+
 TEST(ChannelMultiplier, RepeatsTheChannels) {
   TestGraph t;
   Attributes a;
