@@ -1,4 +1,6 @@
 // Tests that convolutions and products absorb the nodes around them, each on the smallest graph that has them.
+#include <limits>
+
 #include "passes/passes_testing.h"
 
 namespace retort {
@@ -157,6 +159,19 @@ TEST(Linear, ProductByWeightsWithoutScale) {
   return y
 }
 )");
+}
+
+// Without running it, since infinite results are not near each other.
+TEST(Linear, AProductTimesInfinityStays) {
+  TestGraph t;
+  const Attributes attributes{{"alpha", std::numeric_limits<float>::infinity()}};
+  t.output(t.add("FusedMatMul", {t.input("x", {3, 4}), t.weight("w", {4, 5})}, attributes, "com.microsoft"), "y");
+  const std::string before = print(t.g);
+  const PassOptions options;
+  PassContext context(options);
+  constexpr std::string_view kRules[] = {"linear_from_fused_matmul"};
+  rewrite(t.g, rules_named(kRules), context);
+  EXPECT_EQ(print(t.g), before);
 }
 
 TEST(Linear, ProductsOfTransposedInputsStay) {

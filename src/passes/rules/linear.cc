@@ -1,5 +1,7 @@
-// Replaces MatMul and Gemm with constant weights by retort.Linear, which keeps only the packed weights and takes bias,
-// residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
+// Replaces MatMul, Gemm and FusedMatMul with constant weights by retort.Linear, which keeps only the packed weights and
+// takes bias, residual and activation into its epilogue. Speeds up all transformers and the classifiers of CNNs.
+#include <cmath>
+
 #include "memory/host.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -71,6 +73,7 @@ std::optional<Patch> match_fused_matmul(const Graph& g, const Node& n) {
   if (!a || a->rank() < 1 || !w || !is_float32(g, n.inputs[0]) || is_set("transA") || is_set("transBatchA"))
     return std::nullopt;
   const float alpha = n.attributes.get_or<float>("alpha", 1);
+  if (!std::isfinite(alpha)) return std::nullopt;  // weights of infinity would have sums that are not numbers
   const int64_t columns = w->shape()[is_set("transB") ? 0 : 1];
   Patch p(g);
   std::vector<ValueId> inputs{n.inputs[0], n.inputs[1]};
