@@ -1,5 +1,6 @@
 // Replaces ReduceMean over all spatial axes of an image by GlobalAveragePool, which has a channels-last form
-// (MobileNetV3, EfficientNet from torch, ConvNeXt), and GlobalMaxPool by ReduceMax, which has one too (Magika).
+// (MobileNetV3, EfficientNet from torch, ConvNeXt), and GlobalMaxPool by ReduceMax, which has one too (Magika). Pooling
+// with one window becomes its global operator, so that it is treated alike.
 #include <algorithm>
 
 #include "passes/match.h"

@@ -34,5 +34,15 @@ TEST(GlobalPool, OtherWindowsStay) {
   }
 }
 
+TEST(GlobalPool, AWindowWhoseIndexIsReadStays) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 3, 4, 5});
+  const auto results =
+      t.add_multi({.type = "MaxPool", .inputs = {x}, .attributes = {{"kernel_shape", Ints{4, 5}}}, .outputs = 2});
+  t.output(results[0], "most");
+  t.output(results[1], "index");
+  expect_no_rewrite(t, {"global_max_pool_of_one_window"});
+}
+
 }  // namespace
 }  // namespace retort

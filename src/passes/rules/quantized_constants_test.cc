@@ -154,6 +154,17 @@ TEST(QuantizedConstants, OtherCodesOfATensorStay) {
   unchanged(0.5f, 7, true);  // the program reads the codes
 }
 
+TEST(QuantizedConstants, CodesAlongAnotherAxisStay) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 2}), scales = t.floats({2}, {0.5f, 0.25f});
+  for (const int64_t axis : {0, 1}) {
+    const Attributes attributes{{"axis", axis}};
+    const ValueId codes = t.add("QuantizeLinear", {x, scales}, attributes);
+    t.output(t.add("DequantizeLinear", {codes, scales}, attributes), "y" + std::to_string(axis));
+  }
+  expect_no_rewrite(t, {"qdq_twin"});
+}
+
 void chosen_rows(TestGraph& t) {
   const ValueId codes = t.g.add_constant("w", Tensor::of<uint16_t>({3, 2}, {0, 65535, 7, 40000, 5, 3}));
   const ValueId zero = t.g.add_constant("w_zero", Tensor::of<uint16_t>({}, {40000}));
