@@ -298,8 +298,8 @@ void each_row(const CodeRun& a, const CodeRun& b, const CodeRun& y, const CodeRo
   const auto* other = static_cast<const uint8_t*>(b.codes);
   auto* to = static_cast<uint8_t*>(const_cast<void*>(y.codes));
   for (size_t row = 0; row < rows.rows; ++row) {
-    for (size_t i = 0; i < rows.columns;
-         i += HWY_MAX_BYTES) {  // one copy of the operation for whole vectors and the rest
+    // One copy of the operation for whole vectors and the rest.
+    for (size_t i = 0; i < rows.columns; i += HWY_MAX_BYTES) {
       const size_t rest = rows.columns - i;
       const bool whole = rest >= HWY_MAX_BYTES;
       const Bytes left = whole ? hn::LoadU(d, x + i) : load_bytes(d, x + i, rest);

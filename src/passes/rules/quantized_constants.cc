@@ -1,9 +1,8 @@
 // Brings what quantisation tools write into the one form that the rules for codes know: constant weights become int8
 // codes whose zero point is 0, if a code minus its zero point fits into 8 bits, as it does for all of 4 bits; weights in
 // floats in front of a QuantizeLinear become their codes; and one of several equal QuantizeLinear of a tensor remains.
-// A Gather of constant
-// numbers chooses among their codes. Speeds up models with weights of 4 bits or unsigned ones, those with a pair of
-// quantisers for each user, and embeddings.
+// A Gather of constant numbers chooses among their codes. Speeds up models with weights of 4 bits or unsigned ones, those
+// with a pair of quantisers for each user, and embeddings.
 #include <algorithm>
 #include <cstring>
 
