@@ -138,18 +138,18 @@ TEST(Linear, Gemm) {
 )");
 }
 
-TEST(Linear, ScaledProductByTransposedWeights) {
-  TestGraph t;
+void scaled_product_by_transposed_weights(TestGraph& t) {
   const ValueId x = t.input("x", {2, 3, 4});
   const ValueId v =
       t.add("FusedMatMul", {x, t.weight("w", {5, 4})}, {{"transB", int64_t(1)}, {"alpha", 0.5f}}, "com.microsoft");
   t.output(t.add("Add", {v, t.weight("b", {5})}), "y");
-  expect_rewrite(t, {"linear_from_fused_matmul", "linear_bias"}, R"(graph(x: float32[2,3,4]) {
+}
+const RuleExample example_of_a_scaled_product("scaled_product", {"linear_from_fused_matmul", "linear_bias"},
+                                              scaled_product_by_transposed_weights, R"(graph(x: float32[2,3,4]) {
   y: float32[2,3,5] = retort.Linear(x, w, bias#1, _, factors#1) {trans_b=1}
   return y
 }
 )");
-}
 
 TEST(Linear, ProductByWeightsWithoutScale) {
   TestGraph t;

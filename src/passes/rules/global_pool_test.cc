@@ -5,19 +5,19 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-TEST(GlobalPool, OneWindow) {
-  TestGraph t;
+void one_window(TestGraph& t) {
   const ValueId x = t.input("x", {2, 3, 4, 5}), line = t.input("line", {2, 3, 7});
   t.output(t.add("AveragePool", {x}, {{"kernel_shape", Ints{4, 5}}, {"strides", Ints{2, 2}}}), "mean");
   t.output(t.add("MaxPool", {line}, {{"kernel_shape", Ints{7}}, {"pads", Ints{0, 0}}}), "most");
-  expect_rewrite(t, {"global_pool_of_one_window", "global_max_pool_of_one_window"},
-                 R"(graph(x: float32[2,3,4,5], line: float32[2,3,7]) {
+}
+const RuleExample example_of_one_window("pools_of_one_window",
+                                        {"global_pool_of_one_window", "global_max_pool_of_one_window"}, one_window,
+                                        R"(graph(x: float32[2,3,4,5], line: float32[2,3,7]) {
   mean: float32[2,3,1,1] = GlobalAveragePool(x)
   most: float32[2,3,1] = GlobalMaxPool(line)
   return mean, most
 }
 )");
-}
 
 TEST(GlobalPool, OtherWindowsStay) {
   const std::vector<Attributes> others{

@@ -120,7 +120,8 @@ const RuleExample example_of_weights_in_floats("constants_weights_in_floats", {"
 
 void a_pair_for_each_user(TestGraph& t) {
   const ValueId a = quantized_input(t, {2, 3});
-  const ValueId sum = t.add("Add", {a, a});
+  const ValueId b = t.add("DequantizeLinear", {t.input("b", {2, 3}, DType::u8), t.scalar(2)});
+  const ValueId sum = t.add("Add", {a, b});
   for (const char* name : {"y", "z"}) {
     const ValueId zero = t.g.add_constant(t.g.unique_name("pair_zero"), Tensor::of<uint8_t>({}, {7}));
     const ValueId scale = t.scalar(0.5f), codes = t.add("QuantizeLinear", {sum, scale, zero});
@@ -128,11 +129,11 @@ void a_pair_for_each_user(TestGraph& t) {
   }
 }
 const RuleExample example_of_a_pair_for_each_user("constants_a_pair_for_each_user", {"qdq_twin", "qdq_add"},
-                                                  a_pair_for_each_user, R"(graph(x: float32[2,3]) {
+                                                  a_pair_for_each_user, R"(graph(x: float32[2,3], b: uint8[2,3]) {
   QuantizeLinear#1: uint8[2,3] = QuantizeLinear(x, c#1, z)
-  QLinearAdd#1: uint8[2,3] = retort.QLinearAdd(QuantizeLinear#1, c#2, z, QuantizeLinear#1, c#2, z, c#3, pair_zero#1)
-  y: float32[2,3] = DequantizeLinear(QLinearAdd#1, c#3, pair_zero#1)
-  z: float32[2,3] = DequantizeLinear(QLinearAdd#1, c#4, pair_zero#2)
+  QLinearAdd#1: uint8[2,3] = retort.QLinearAdd(QuantizeLinear#1, c#2, z, b, c#3, const#1, c#4, pair_zero#1)
+  y: float32[2,3] = DequantizeLinear(QLinearAdd#1, c#4, pair_zero#1)
+  z: float32[2,3] = DequantizeLinear(QLinearAdd#1, c#5, pair_zero#2)
   return y, z
 }
 )");
