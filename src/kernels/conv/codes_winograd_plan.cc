@@ -54,7 +54,7 @@ WinogradMemory::WinogradMemory(const CodesWinograd& p, void* base) {
 
 bool suits_codes_winograd(const CodesConvShape& s) {
   constexpr size_t kVector = 16, kLeastDepth = 32;  // channels
-  if (!corrects_pairs(s) || s.input_is_nchw || s.kernel_h != 3 || s.kernel_w != 3) return false;
+  if (!corrects_pairs(s) || s.filter_zero != 0 || s.input_is_nchw || s.kernel_h != 3 || s.kernel_w != 3) return false;
   if (s.stride_h != 1 || s.stride_w != 1 || s.dilation_h != 1 || s.dilation_w != 1) return false;
   if (s.in_c % kVector != 0 || s.in_c < kLeastDepth || s.out_c < kVector) return false;
   constexpr size_t kTilePixels = 8, kFilterPixels = 30;

@@ -18,8 +18,6 @@ using codes_detail::is_depthwise;
 using codes_detail::kLeastBlock;
 using codes_detail::Patch;
 
-constexpr size_t kFewChannels = 4;  ///< of an image with its channels first
-
 /// Where the rows of a product come from.
 enum class Rows {
   pixels,   ///< the pixels of the image, or copies of signed ones
@@ -292,16 +290,20 @@ void multiply_and_add(const ConvCodesArgs& a, CodesProduct p, size_t pixel, size
   codes_detail::multiply_codes(p);
   add_codes({memory, a.output_signed, a.output_zero, r.scale}, other, sum, rows);
 }
-/// Working memory of a worker: first the rows, then what multiply_and_add() uses, then the excess.
+/// Working memory of a worker: first the rows, then what multiply_and_add() uses, then the sums of windows and the
+/// excess.
 struct WorkerMemory {
-  size_t rows, sums = 0, excess = 0;
+  size_t rows, sums = 0, windows = 0, excess = 0;
   WorkerMemory(const CodesConvShape& s, bool residual) : rows(worker_bytes(s)) {
     const Tasks tasks(s);
     const size_t pixels = rows_of(s) == Rows::strips ? checked_mul(tasks.rows, tasks.width, "lines") : tasks.rows;
     if (residual) sums = round_up(checked_mul(pixels, std::min(tasks.columns, s.out_c), "results"), 128);
+    if (s.filter_zero != 0) windows = round_up(checked_mul(pixels, sizeof(int32_t), "sums"), 128);
     if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_bytes(pixels, Patch(s).depth());
   }
-  size_t bytes() const { return checked_add(checked_add(rows, sums, "rows of codes"), excess, "rows of codes"); }
+  size_t bytes() const {
+    return checked_add(checked_add(rows, checked_add(sums, windows, "sums"), "rows of codes"), excess, "rows of codes");
+  }
 };
 
 void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
@@ -322,7 +324,12 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
     p.filters = a.packed + n * depth;
     p.excess = excess;
     p.first_panel = n / codes_panel_width();
-    p.arranged = memory + of_worker.rows + of_worker.sums;
+    p.arranged = memory + of_worker.rows + of_worker.sums + of_worker.windows;
+    if (of_worker.windows != 0) {
+      const Patch patch(s);
+      const size_t part_stride = rows_of(s) == Rows::strips ? p.a.part_stride : patch.padded;
+      p.windows = codes_detail::windows_of(s, part_stride, memory + of_worker.rows + of_worker.sums);
+    }
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;
@@ -341,7 +348,7 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   const size_t lines = round_up(ceil_div(s.out_h, parts), codes_detail::depthwise_takes_two_lines(s) ? 2 : 1);
   const size_t per_image = ceil_div(s.out_h, lines) * blocks;
   const size_t quads = round_up(codes_detail::depthwise_quads_bytes(s), 128);
-  const size_t filters = round_up(s.kernel_h, 4) * s.kernel_w;
+  const size_t passes = codes_detail::depthwise_passes(s), filters = passes * round_up(s.kernel_h, 4) * s.kernel_w;
   par.for_each(s.batch * per_image, [&](size_t task, int worker) {
     const auto [channel, width] = codes_detail::depthwise_block_at(s.out_c, task % blocks);
     const size_t b = task / per_image;
@@ -351,6 +358,7 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
     w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
     w.outside = a.input_zero;
     w.filters = a.packed + channel * filters;
+    w.passes = passes;
     w.bias = a.bias + channel;
     w.scale = a.scale + channel;
     w.offset = a.offset + channel;
@@ -369,12 +377,6 @@ bool by_winograd(const ConvCodesArgs& a) {
 }
 
 }  // namespace
-
-bool suits_conv_codes(const ConvShape& s) {
-  if (s.kernel_h * s.kernel_w * s.in_c * s.out_c == 0) return false;
-  if (is_depthwise(s)) return s.groups == s.in_c && s.groups == s.out_c && !s.input_is_nchw;
-  return !s.input_is_nchw || (s.in_c <= kFewChannels && (s.kernel_w == 1 || s.dilation_w == 1));
-}
 
 size_t conv_codes_scratch_bytes(const CodesConvShape& s, bool residual, int workers) {
   if (s.out_pixels() == 0) return 0;

@@ -1,6 +1,7 @@
 // Convolution of channels-last images of 8-bit codes by signed 8-bit filters, with results that are codes again:
 //
-//   out[b, y, x, o] = round((Σ (in - zero of the image) · w + bias[o]) · scale[o] + offset[o]) + zero of the result
+//   out[b, y, x, o] = round((Σ (in - zero of the image) · (w - zero of the filters) + bias[o]) · scale[o] + offset[o])
+//                     + zero of the result
 //
 // rounded half to even and clamped to the range of the result; a NaN gives the smallest code. Sums are exact in 32 bits
 // that wrap around, so results have the same bits on every instruction level and for any number of threads. Pixels
@@ -18,6 +19,7 @@ namespace retort::kernels {
 struct CodesConvShape : ConvShape {
   CodesSums sums = CodesSums::exact;
   bool input_signed = false;  ///< packed filters do not depend on it
+  int32_t filter_zero = 0;    ///< of all filters; depthwise, more than -128. If it is not 0, sums must be exact
   bool saturates() const { return groups == 1 && sums != CodesSums::exact; }
 };
 
@@ -34,8 +36,8 @@ void pack_conv_codes(const CodesConvShape& shape, const int8_t* filters, void* p
 /// of a place; of padding, out_c or more.
 size_t conv_codes_places(const ConvShape& shape);
 size_t conv_codes_channel(const ConvShape& shape, size_t place);
-/// The number that the kernels multiply by a weight for pixels with code `zero`. The sum of a channel's weights times
-/// this number must be subtracted from its bias.
+/// The number that the kernels multiply by a weight for pixels with code `zero`. The sum of a channel's weights, less
+/// their zero point, times this number must be subtracted from its bias.
 int32_t conv_codes_zero(const CodesConvShape& shape, int32_t zero, bool is_signed);
 
 /// Codes that are added to those of the result. Without `other.codes`, nothing is added.

@@ -193,8 +193,8 @@ HWY_INLINE void sum_columns(const Run& r, const uint8_t* from, size_t v, ColumnS
   const int8_t* filters = r.w.filters + v * HWY_MAX_BYTES;
   const size_t set_bytes = s.kernel_w * kQuadBytes;
   from += v * HWY_MAX_BYTES;
-  for (size_t k = 0; k < r.sets; ++k, from += r.stride, filters += set_bytes) {
-    const uint8_t* quads = from;
+  for (size_t i = 0, k = 0; i < r.w.passes * r.sets; ++i, filters += set_bytes) {
+    const uint8_t* quads = from + k * r.stride;
     for (size_t j = 0; j < s.kernel_w; ++j, quads += s.dilation_w * kQuadBytes) {
 #pragma GCC unroll 2
       for (size_t n = 0; n < kAtOnce; ++n) {
@@ -208,6 +208,7 @@ HWY_INLINE void sum_columns(const Run& r, const uint8_t* from, size_t v, ColumnS
         }
       }
     }
+    if (++k == r.sets) k = 0;
   }
 }
 

@@ -25,7 +25,9 @@ DepthwiseBlock depthwise_block_at(size_t channels, size_t i) {
 }
 
 size_t panels_bytes(const CodesConvShape& s) {
-  const size_t depth = is_depthwise(s) ? round_up(s.kernel_h, 4) * s.kernel_w : Patch(s).depth();
+  const size_t depth = is_depthwise(s)
+                           ? checked_mul(round_up(s.kernel_h, 4) * s.kernel_w, depthwise_passes(s), "filters")
+                           : Patch(s).depth();
   return checked_mul(conv_codes_places(s), depth, "filters");
 }
 FilterFacts facts_in(const CodesConvShape& s, const int8_t* packed) {
@@ -45,18 +47,25 @@ using codes_detail::is_depthwise;
 using codes_detail::kLeastBlock;
 using codes_detail::Patch;
 
-void pack_depthwise(const ConvShape& s, const int8_t* filters, int8_t* to) {
+void pack_depthwise(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
+  const size_t passes = codes_detail::depthwise_passes(s);
   for (DepthwiseBlock block{}; block.first < s.out_c; block.first += block.width) {
     block = codes_detail::depthwise_block(block.first, s.out_c);
+    const size_t pass_bytes = round_up(s.kernel_h, 4) * s.kernel_w * block.width;
     for (size_t k = 0; k < s.kernel_h; k += 4) {
       for (size_t j = 0; j < s.kernel_w; ++j, to += 4 * block.width) {
         for (size_t place = 0; place < block.width; ++place) {
           const size_t channel = block.first + codes_detail::depthwise_channel(block.width, place);
-          for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i)
-            to[place * 4 + i - k] = filters[(channel * s.kernel_h + i) * s.kernel_w + j];
+          for (size_t i = k; i < std::min(k + 4, s.kernel_h) && channel < s.out_c; ++i) {
+            const int32_t weight = filters[(channel * s.kernel_h + i) * s.kernel_w + j] - s.filter_zero;
+            const int32_t first = std::clamp(weight, INT8_MIN, INT8_MAX);
+            to[place * 4 + i - k] = int8_t(first);
+            if (passes > 1) to[pass_bytes + place * 4 + i - k] = int8_t(weight - first);
+          }
         }
       }
     }
+    to += (passes - 1) * pass_bytes;
   }
 }
 
@@ -200,6 +209,13 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
 }
 
 }  // namespace
+
+bool suits_conv_codes(const ConvShape& s) {
+  constexpr size_t kFewChannels = 4;  // of an image with its channels first
+  if (s.kernel_h * s.kernel_w * s.in_c * s.out_c == 0) return false;
+  if (is_depthwise(s)) return s.groups == s.in_c && s.groups == s.out_c && !s.input_is_nchw;
+  return !s.input_is_nchw || (s.in_c <= kFewChannels && (s.kernel_w == 1 || s.dilation_w == 1));
+}
 
 size_t conv_codes_places(const ConvShape& s) {
   return round_up(s.out_c, is_depthwise(s) ? kLeastBlock : codes_panel_width());

@@ -51,6 +51,20 @@ FilterFacts facts_in(const CodesConvShape& shape, const int8_t* packed);
 /// The excess of packed filters, if they correct pairs.
 Excess excess_in(const CodesConvShape& shape, const int8_t* packed);
 
+/// With a zero point of the filters, it times the sum of the codes of a row is subtracted from all sums of the row.
+struct WindowSums {
+  int32_t factor = 0;                            ///< what is added for each code
+  int32_t from = 0;                              ///< the number that a code of 0 stands for
+  size_t parts = 0, bytes = 0, part_stride = 0;  ///< of a row, without what pads it
+  int32_t* sums = nullptr;                       ///< memory for a number for each row; without it, nothing is added
+};
+
+inline WindowSums windows_of(const CodesConvShape& s, size_t part_stride, uint8_t* memory) {
+  const Patch patch(s);
+  auto* sums = reinterpret_cast<int32_t*>(memory);
+  return {-s.filter_zero, conv_codes_zero(s, 0, false), patch.parts, patch.bytes, part_stride, sums};
+}
+
 /// Rows of codes times panels of filters: result [lines][rows][columns]. A row has parts that may be apart, so that the
 /// rows of neighbouring pixels can overlap.
 struct CodesProduct {
@@ -61,8 +75,9 @@ struct CodesProduct {
   const int8_t* filters = nullptr;  ///< [panel][part][depth / 4][codes_panel_width()][4]
   Excess excess;                    ///< of the pairs of all panels
   size_t first_panel = 0;           ///< that of `filters`
-  uint8_t* arranged = nullptr;      ///< excess_bytes() of working memory, if there is any excess
-  const int32_t* bias = nullptr;    ///< these have whole panels
+  WindowSums windows;
+  uint8_t* arranged = nullptr;    ///< excess_bytes() of working memory, if there is any excess
+  const int32_t* bias = nullptr;  ///< these have whole panels
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;
   size_t y_line = 0, y_stride = 0;
@@ -98,6 +113,9 @@ size_t depthwise_blocks(size_t channels);
 /// Block i: all but those of the rest are equally wide.
 DepthwiseBlock depthwise_block_at(size_t channels, size_t i);
 
+/// Weights less their zero point may need 9 bits: then each is the sum of two, which are packed one after the other.
+inline size_t depthwise_passes(const CodesConvShape& s) { return s.filter_zero == 0 ? 1 : 2; }
+
 /// Columns whose sums are computed at the same time, and of a run whose quads stay in the first-level cache.
 inline constexpr size_t kDepthwiseColumns = 4, kDepthwiseRun = 64;
 
@@ -111,6 +129,7 @@ struct CodesDepthwise {
   size_t channels = 0;              ///< at most the width
   uint8_t outside = 0;              ///< the code of pixels outside the image
   const int8_t* filters = nullptr;  ///< [kernel row / 4][kernel column][place][4 kernel rows]
+  size_t passes = 1;                ///< filters lie one after the other, whose products are added
   const int32_t* bias = nullptr;
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;  ///< as `image`

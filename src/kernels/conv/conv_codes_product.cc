@@ -20,6 +20,7 @@ namespace retort::kernels::HWY_NAMESPACE {
 namespace {
 
 using codes_detail::CodesProduct;
+using codes_detail::WindowSums;
 constexpr size_t kLine = 64;  ///< bytes of the cache
 /// Rows whose sums are in registers: at 512 bits, 28 sums, two vectors of filters and one of pixels. Widths of images
 /// are often multiples of 7.
@@ -35,10 +36,11 @@ Columns columns_at(const CodesProduct& p, size_t n) {
 struct Tile {
   const CodesProduct& p;
   const Columns& columns;
-  const int8_t* filters;  ///< a panel
-  const int32_t* begin;   ///< what products are added to: a bias for all rows, or sums of the first row of a line
-  size_t begin_step;      ///< from a row to the next
-  size_t ahead;           // bytes from the filters to those that the tile requests for later
+  const int8_t* filters;   ///< a panel
+  const int32_t* begin;    ///< what products are added to: a bias for all rows, or sums of the first row of a line
+  size_t begin_step;       ///< from a row to the next
+  const int32_t* windows;  ///< null, or what is added to all sums of a row of the line
+  size_t ahead;            // bytes from the filters to those that the tile requests for later
 };
 
 /// A tile from row i of a line on.
@@ -58,6 +60,14 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
   for (size_t r = 0; r < kRows; ++r) {
     s[r][0] = hn::LoadU(d, begin + r * begin_step);
     s[r][1] = hn::LoadU(d, begin + r * begin_step + kSumLanes);
+  }
+  if (HWY_UNLIKELY(t.windows != nullptr)) {
+#pragma GCC unroll 14
+    for (size_t r = 0; r < kRows; ++r) {
+      const Sums window = hn::Set(d, t.windows[i + r]);
+      s[r][0] = hn::Add(s[r][0], window);
+      s[r][1] = hn::Add(s[r][1], window);
+    }
   }
   const int8_t* w = t.filters;
   for (size_t part = t.p.a.parts; part > 0; --part) {
@@ -215,10 +225,35 @@ bool multiply_in_tiles(const CodesProduct& p) noexcept {
 bool multiply_in_tiles(const CodesProduct&) noexcept { return false; }
 #endif
 
+/// The sum of n codes.
+int32_t sum_bytes(const uint8_t* p, size_t n) {
+  const ByteTag d;
+  const hn::RepartitionToWide<hn::RepartitionToWide<hn::RepartitionToWide<ByteTag>>> d64;
+  auto sum = hn::Zero(d64);
+  size_t i = 0;
+  for (; i + HWY_MAX_BYTES <= n; i += HWY_MAX_BYTES) sum = hn::Add(sum, hn::SumsOf8(hn::LoadU(d, p + i)));
+  if (i < n) sum = hn::Add(sum, hn::SumsOf8(load_bytes(d, p + i, n - i)));
+  return int32_t(hn::GetLane(hn::SumOfLanes(d64, sum)));
+}
+
+void sum_windows(const CodesProduct& p) {
+  const WindowSums& w = p.windows;
+  for (size_t i = 0; i < p.a.count(); ++i) {
+    const uint8_t* part = p.a.row(i);
+    int32_t sum = w.from * int32_t(w.parts * w.bytes);
+    for (size_t n = 0; n < w.parts; ++n, part += w.part_stride) sum += sum_bytes(part, w.bytes);
+    w.sums[i] = int32_t(uint32_t(sum) * uint32_t(w.factor));
+  }
+}
+
 }  // namespace
 
 void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
-  if (unit == CodesUnit::tiles && multiply_in_tiles(p)) return;
+  if (p.windows.sums) {
+    sum_windows(p);
+  } else if (unit == CodesUnit::tiles && multiply_in_tiles(p)) {
+    return;
+  }
   // Tiles of about equal numbers of rows: a few rows would leave most of the latency uncovered.
   const size_t most = unit == CodesUnit::saturating ? kMostSaturatedRows : kMostRows;
   const size_t count = ceil_div(p.a.rows, most), even = ceil_div(p.a.rows, count), k = p.a.k();
@@ -231,7 +266,7 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
     const TileFn* const tiles = choose_tiles(unit, columns);
-    Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, kPanel * k};
+    Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, p.windows.sums, kPanel * k};
     const size_t panel = p.first_panel + n / kPanel;
     if (p.excess.any(panel, panel + 1)) {
       codes_detail::multiply_excess(p.excess.chains(panel), p.excess.count(panel), p.bias + n, p.arranged, k,
@@ -246,6 +281,7 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
         tiles[std::min(even, p.a.rows - i) - 1](tile, i, a, y);
         tile.ahead ^= kLine;  // two tiles request all of the next panel, which may come from far away
       }
+      if (tile.windows) tile.windows += p.a.rows;
     }
   }
 }

@@ -35,7 +35,7 @@ struct Patch {
   }
   int32_t weight(size_t k) const {
     const size_t taps = a.shape.kernel_h * a.shape.kernel_w;
-    return a.packed[(o * depth + k % depth) * taps + k / depth];
+    return a.packed[(o * depth + k % depth) * taps + k / depth] - a.shape.filter_zero;
   }
   /// The product of the codes, those of the pixel unsigned.
   int32_t unsigned_product(size_t k) const {
@@ -66,7 +66,8 @@ int32_t sum_at(const ConvCodesArgs& a, size_t p, size_t o) {
     if (row >= s.in_h || column >= s.in_w) continue;
     for (size_t c = 0; c < depth; ++c) {
       const int32_t in = code(a.input[element(s, b, row, column, first + c)], a.shape.input_signed);
-      sum += uint32_t((in - zero) * a.packed[(o * depth + c) * s.kernel_h * s.kernel_w + tap]);
+      const int32_t weight = a.packed[(o * depth + c) * s.kernel_h * s.kernel_w + tap] - s.filter_zero;
+      sum += uint32_t((in - zero) * weight);
     }
   }
   return int32_t(sum);

@@ -89,7 +89,7 @@ struct CodesCase {
       const size_t o = conv_codes_channel(s, place);
       if (o >= s.out_c) continue;
       int32_t total = 0;
-      for (size_t i = 0; i < depth; ++i) total += filters[o * depth + i];
+      for (size_t i = 0; i < depth; ++i) total += filters[o * depth + i] - s.filter_zero;
       biases[place] = bias[o] - total * conv_codes_zero(s, code(zero, in_signed), in_signed);
       scales[place] = scale[o];
       offsets[place] = offset[o];
@@ -129,10 +129,11 @@ struct Geometry {
   }
 };
 
-void expect_equal(const Geometry& g, bool adds = false) {
+void expect_equal(const Geometry& g, bool adds = false, int32_t filter_zero = 0) {
   for (const int signs : {0, 1, 2, 3}) {
     CodesCase c(g.shape(), signs & 1, signs & 2, g.planes ? 0 : size_t(signs % 3));
     c.adds = adds;
+    c.s.filter_zero = filter_zero;
     ASSERT_TRUE(suits_conv_codes(c.s));
     const std::vector<uint8_t> want = c.plain();
     for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::quads, CodesUnit::pairs}) {
@@ -142,6 +143,7 @@ void expect_equal(const Geometry& g, bool adds = false) {
           g.kernel_h, g.kernel_w, g.stride, g.dilation, g.pad, signs);
     }
     limit_codes_unit(CodesUnit::tiles);
+    if (filter_zero != 0) continue;
     c.s.sums = CodesSums::saturating;
     EXPECT_EQ(c.plain(), c.kernel()) << cat("{} to {} channels, groups {}, kernel {}x{} stride {} signs {}, saturating",
                                             g.in_c, g.out_c, g.groups, g.kernel_h, g.kernel_w, g.stride, signs);
@@ -172,6 +174,31 @@ TEST_P(ConvCodes, AnyNumberOfPixels) {
                   .in_h = 1,
                   .in_w = width,
                   .batch = 1});
+}
+
+// Of rows that are pixels, parts of lines, joined or copied patches, or planes; a task may have parts of the channels.
+TEST_P(ConvCodes, ZeroPointsOfFilters) {
+  for (const int32_t zero : {-128, 13}) {
+    for (const size_t in_c : {1, 3, 8, 67}) {
+      expect_equal({in_c, 35, 1, 1, 1, 1, 1, 0}, in_c == 8, zero);
+      expect_equal({in_c, 70, 1, 1, 1, 2, 1, 1}, false, zero);
+      expect_equal({in_c, 35, 1, 3, 3, 1, 1, 1}, in_c == 3, zero);
+      expect_equal({in_c, 9, 1, 3, 3, 2, 2, 2}, false, zero);
+      expect_equal({in_c, 35, 1, 3, 3, 2, 1, 1, 11, 31}, in_c == 67, zero);
+      expect_equal({in_c, 9, 1, 1, 4, 1, 3, 5, 3, 40}, false, zero);
+    }
+    Geometry planes{3, 40, 1, 3, 3, 2, 1, 1, 12, 37};
+    planes.planes = true;
+    expect_equal(planes, false, zero);
+    expect_equal({130, 300, 1, 1, 1, 1, 1, 0, 14, 14, 1}, false, zero);
+  }
+  for (const int32_t zero : {-127, 127}) {
+    for (const size_t channels : {1, 16, 33, 150}) {
+      for (const size_t stride : {1, 2}) expect_equal({channels, channels, channels, 3, 3, stride, 1, 1}, false, zero);
+      expect_equal({channels, channels, channels, 5, 4, 1, 2, 3}, false, zero);
+      expect_equal({channels, channels, channels, 4, 1, 1, 1, 2}, false, zero);
+    }
+  }
 }
 
 // With one or two pixels, the excess of pairs is computed for each row apart: rows that are pixels, patches, or parts of

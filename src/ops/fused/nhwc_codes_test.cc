@@ -44,6 +44,7 @@ struct Convolution {
   Shape image, filters;
   DType type = DType::u8;
   bool real_bias = false;
+  int8_t w_zero = 0;
 
   void expect_equal() const {
     const int64_t channels = filters[0];
@@ -65,7 +66,7 @@ struct Convolution {
                                   f32({}, {0.3f}),
                                   codes(type, {}, 4),
                                   bias};
-    std::fill_n(inputs[5].mutable_data<int8_t>(), channels, int8_t(0));
+    std::fill_n(inputs[5].mutable_data<int8_t>(), channels, w_zero);
     OpRun first(real_bias ? "retort" : "", "QLinearConv", attributes, inputs, 1);
     const Tensor wanted = to_last(first.run()[0]);
     const bool planes = attributes.get_or<int64_t>("input_nchw", 0) != 0;
@@ -85,6 +86,8 @@ TEST(NhwcQLinearConv, EqualsTheChannelsFirstForm) {
       Convolution{
           {{"auto_pad", std::string("SAME_LOWER")}, {"group", int64_t(40)}}, {2, 40, 9, 11}, {40, 1, 3, 3}, type, real}
           .expect_equal();
+      Convolution{padded, {2, 16, 9, 11}, {40, 16, 3, 3}, type, real, 7}.expect_equal();
+      Convolution{{{"group", int64_t(40)}}, {2, 40, 9, 11}, {40, 1, 3, 3}, type, real, -127}.expect_equal();
     }
   }
 }

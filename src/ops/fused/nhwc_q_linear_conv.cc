@@ -1,5 +1,5 @@
 // retort.NhwcQLinearConv: QLinearConv of a channels-last image, one or two spatial axes, by constant int8 filters whose
-// zero points are 0. All other inputs but x and R are constant, too. The bias has integers or, as in
+// zero points are equal, and depthwise more than -128. All other inputs but x and R are constant, too. The bias has integers or, as in
 // retort.QLinearConv, real numbers. Without packed filters, a run computes by plain loops. If there is R, with one
 // group, the result is that of retort.QLinearAdd of the convolution and R.
 #include "kernels/conv/conv_codes.h"
@@ -32,13 +32,13 @@ struct NhwcQLinearConv : NhwcConvolution {
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
 
   std::unique_ptr<State> prepare(PrepareContext& c) const {
-    const Tensor *w = c.unaligned_constant(kW), *x_zero = c.constant(kXZero);
-    if (!w || !x_zero) return nullptr;
+    const Tensor *w = c.unaligned_constant(kW), *x_zero = c.constant(kXZero), *w_zero = c.constant(kWZero);
+    if (!w || !x_zero || !w_zero) return nullptr;
     Shape unknown = w->shape();
     std::fill(unknown.begin(), unknown.end(), kSymbolBase);
     auto state = std::make_unique<Packed>();
-    if (saturates(c.options(), *w)) state->sums = kernels::CodesSums::saturating;
-    const kernels::CodesConvShape s{geometry(unknown, w->shape(), nullptr), state->sums};
+    if (codes_of(*w_zero)[0] == 0 && saturates(c.options(), *w)) state->sums = kernels::CodesSums::saturating;
+    const kernels::CodesConvShape s{geometry(unknown, w->shape(), nullptr), state->sums, false, codes_of(*w_zero)[0]};
     if (!kernels::suits_conv_codes(s)) return nullptr;
     state->filters = c.packed(kernels::conv_codes_packed_bytes(s, w->data<int8_t>()),
                               [&](void* to) { kernels::pack_conv_codes(s, w->data<int8_t>(), to); });
@@ -58,6 +58,7 @@ struct NhwcQLinearConv : NhwcConvolution {
     kernels::CodesConvShape s{geometry(c.shape(kX), c.shape(kW), &c.out_shape()),
                               packed ? packed->sums : kernels::CodesSums::exact};
     s.input_signed = c.dtype(kX) == DType::i8;
+    s.filter_zero = codes_of(c, kWZero)[0];
     if (!input_nchw) s.in_pixel_stride = c.row_step(kX);
     s.out_pixel_stride = c.out_row_step();
     return s;
@@ -136,13 +137,15 @@ struct NhwcQLinearConv : NhwcConvolution {
     return numbers_of(operand(kXScale), operand(kWScale), operand(kYScale), operand(kBias), channels);
   }
   /// The numbers in the order of the kernel's places, with biases that include the zero point of the image.
-  static Numbers by_place(const Numbers& numbers, const kernels::ConvShape& s, const int8_t* filters, int32_t zero) {
+  static Numbers by_place(const Numbers& numbers, const kernels::CodesConvShape& s, const int8_t* filters,
+                          int32_t zero) {
     const size_t places = kernels::conv_codes_places(s), size = s.in_c / s.groups * s.kernel_h * s.kernel_w;
     Numbers to{std::vector<int32_t>(places), std::vector<float>(places), std::vector<float>(places)};
     for (size_t place = 0; place < places; ++place) {
       const size_t o = kernels::conv_codes_channel(s, place);
       if (o >= s.out_c) continue;
-      const auto sum = uint32_t(kernels::sum_codes(filters + o * size, size));
+      const auto sum =
+          uint32_t(kernels::sum_codes(filters + o * size, size)) - uint32_t(size) * uint32_t(s.filter_zero);
       to.bias[place] = int32_t(uint32_t(numbers.bias[o]) - sum * uint32_t(zero));
       to.scale[place] = numbers.scale[o];
       to.offset[place] = numbers.offset[o];

@@ -72,13 +72,16 @@ bool is_code_image(const Graph& g, ValueId v) {
   return type == DType::i8 || type == DType::u8;
 }
 
-// QLinearConv: one group or one filter per channel, signed filters with zero points of 0.
+enum CodesInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+
+// QLinearConv: one group or one filter per channel, signed filters with zero points of 0 or unsigned ones with equal
+// zero points. Depthwise ones are the sum of two signed filters, which 255 less 0 is not.
 std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
-  enum Input : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
   auto op = single_image(g, n);
   if (!op || !all_constant(g, n, kXScale)) return std::nullopt;
   const Tensor& w = *g.constant(n.inputs[kW]);
-  if (w.dtype() != DType::i8 || w.shape().rank() != op->rank || w.count() == 0) return std::nullopt;
+  const bool is_signed = w.dtype() == DType::i8;
+  if ((!is_signed && w.dtype() != DType::u8) || w.shape().rank() != op->rank || w.count() == 0) return std::nullopt;
   const auto group = n.attributes.get_or<int64_t>("group", 1), channels = w.shape()[0];
   const bool by_channel = group == channels && w.shape()[1] == 1;
   if (group != 1 && !by_channel) return std::nullopt;
@@ -90,9 +93,9 @@ std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
     return std::nullopt;
   if (n.input(kBias) != ValueId::none && int64_t(g.constant(n.inputs[kBias])->count()) != channels) return std::nullopt;
   const Tensor& zeros = *g.constant(n.inputs[kWZero]);
-  for (size_t i = 0; i < zeros.count(); ++i) {
-    if (zeros.at<int8_t>(i) != 0) return std::nullopt;
-  }
+  const auto* zero = static_cast<const uint8_t*>(zeros.data());
+  if (zeros.count() == 0 || size_t(std::count(zero, zero + zeros.count(), *zero)) != zeros.count()) return std::nullopt;
+  if (is_signed ? *zero != 0 : *zero == 0 && by_channel) return std::nullopt;
   op->wants_last = op->runs_first = true;
   const auto dilations = ints_attribute(n, "dilations");
   op->reads_first =
@@ -232,9 +235,21 @@ void own_form(LastForm& form, const Graph&, const Node&, size_t) {
   form.spec.attributes.erase("storage_order");
 }
 
+// The same codes as signed ones, each 128 less.
+Tensor signed_codes(const Tensor& codes) {
+  Tensor result = new_constant(DType::i8, codes.shape());
+  const auto* from = static_cast<const uint8_t*>(codes.data());
+  std::transform(from, from + codes.count(), result.mutable_data<int8_t>(), [](uint8_t c) { return int8_t(c - 128); });
+  return result;
+}
+
 void own_form_of_codes(LastForm& form, const Graph& g, const Node& n, size_t rank) {
   own_form(form, g, n, rank);
   form.spec.type = "NhwcQLinearConv";
+  for (const size_t slot : {kW, kWZero}) {
+    const Tensor& codes = *g.constant(n.inputs[slot]);
+    if (codes.dtype() == DType::u8) form.constants.emplace_back(slot, signed_codes(codes));
+  }
 }
 
 void own_transposed(LastForm& form, const Graph& g, const Node& n, size_t rank) {

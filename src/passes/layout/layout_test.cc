@@ -269,6 +269,39 @@ TEST(Layout, ChainOfConvolutionsOfCodes) {
 )");
 }
 
+// Unsigned filters become signed ones of other zero points; depthwise ones with 0 would need more than two of 8 bits.
+TEST(Layout, UnsignedFiltersOfCodes) {
+  for (const int zero : {0, 3}) {
+    CodesGraph t;
+    const ValueId of_filters = t.g.add_constant("u_zero", Tensor::of<uint8_t>({}, {uint8_t(zero)}));
+    const auto conv = [&](ValueId x, Shape shape, Attributes attributes = {}) {
+      Tensor w(DType::u8, std::move(shape));
+      for (size_t i = 0; i < w.count(); ++i) w.mutable_data<uint8_t>()[i] = uint8_t(i % 256);
+      return t.add(
+          "QLinearConv",
+          {x, t.scale, t.zero, t.g.add_constant(t.g.unique_name("f"), w), t.scale, of_filters, t.scale, t.zero},
+          std::move(attributes));
+    };
+    const ValueId x = t.add("QuantizeLinear", {t.input("x", {1, 3, 20, 20}), t.scale, t.zero});
+    const ValueId wide = conv(conv(conv(x, {16, 3, 3, 3}), {16, 16, 1, 1}), {16, 1, 3, 3}, {{"group", int64_t(16)}});
+    t.output(t.add("DequantizeLinear", {conv(wide, {8, 16, 1, 1}), t.scale, t.zero}), "y");
+    PassOptions options;
+    PassContext context(options);
+    pass_layout.run(t.g, context);
+    size_t last = 0;
+    for (const NodeId id : t.g.order()) {
+      const Node& n = t.g.node(id);
+      if (!n.is("NhwcQLinearConv", "retort")) continue;
+      ++last;
+      EXPECT_TRUE(zero != 0 || n.attributes.get_or<int64_t>("group", 1) == 1);
+      EXPECT_EQ(t.g.constant(n.inputs[5])->at<int8_t>(0), zero - 128);
+      const Tensor& w = *t.g.constant(n.inputs[3]);
+      for (size_t i = 0; i < w.count(); ++i) ASSERT_EQ(w.at<int8_t>(i), int8_t(int(i % 256) - 128));
+    }
+    EXPECT_TRUE(zero == 0 ? last >= 2 : last == 4) << last;
+  }
+}
+
 TEST(Layout, ALoneConvolutionOfCodesStays) {
   CodesGraph t;
   const ValueId x = t.input("x", {1, 16, 20, 20}, DType::u8);
