@@ -1,5 +1,9 @@
 #include "kernels/elementwise/broadcast.h"
 
+#include <algorithm>
+
+#include "kernels/elementwise/chunks.h"
+
 namespace retort::kernels {
 namespace {
 
@@ -62,5 +66,64 @@ std::optional<BroadcastPlan<N>> BroadcastPlan<N>::make(const std::array<std::spa
 
 template struct BroadcastPlan<2>;
 template struct BroadcastPlan<3>;
+
+namespace {
+
+template <typename T>
+void copy_run(const char* from, size_t i, size_t step, size_t n, char* to) {
+  const T* x = reinterpret_cast<const T*>(from) + i;
+#pragma GCC unroll 1
+  for (size_t j = 0; j < n; ++j, x += step) reinterpret_cast<T*>(to)[j] = *x;
+}
+
+}  // namespace
+
+ShortRuns::ShortRuns(const BroadcastPlan<2>& plan) noexcept : plan_(plan) {
+  const size_t last = plan.rank - 1, run = plan.extents[last];
+  for (size_t i = 0; i < 2; ++i) {
+    bool dense = plan.step(i) == 1, periodic = dense;
+    for (size_t d = last, size = 1; d-- > 0;) {
+      size *= plan.extents[d + 1];
+      dense = dense && plan.strides[i][d] == size;
+      periodic = periodic && plan.strides[i][d] == 0;
+    }
+    layout_[i] = dense ? Layout::dense : periodic ? Layout::periodic : Layout::other;
+  }
+  // A run costs a kernel about 8 ns, and copying it for one input 4 ns and 0.5 ns for each element.
+  constexpr std::array<size_t, 3> kLongest{64, 4, 0};
+  const auto copied = std::count(layout_.begin(), layout_.end(), Layout::other);
+  worth_ = run > 0 && run <= kLongest[size_t(copied)] && plan.count > 4 * run;
+  if (worth_) block_ = kBlock - kBlock % run;
+}
+
+void ShortRuns::copy(size_t i, const void* from, size_t size, size_t begin, size_t n, void* to) const noexcept {
+  auto* copy = &copy_run<uint64_t>;
+  if (size == 1) copy = &copy_run<uint8_t>;
+  if (size == 2) copy = &copy_run<uint16_t>;
+  if (size == 4) copy = &copy_run<uint32_t>;
+  for_runs(plan_, begin, begin + n, [&](size_t out, const std::array<size_t, 2>& at, size_t m) {
+    copy(static_cast<const char*>(from), at[i], plan_.step(i), m, static_cast<char*>(to) + (out - begin) * size);
+  });
+}
+
+void ShortRuns::run(const void* a, const void* b, size_t size,
+                    FunctionRef<void(const void*, const void*, size_t, size_t)> f, const Parallel& par) const noexcept {
+  const std::array inputs{static_cast<const char*>(a), static_cast<const char*>(b)};
+  for_chunks(par, plan_.count, [&](size_t begin, size_t end) {
+    alignas(64) std::array<std::array<char, kBlock * sizeof(uint64_t)>, 2> copies;
+    for (size_t at = begin; at < end; at += block_) {
+      const size_t n = std::min(end - at, block_);
+      std::array<const char*, 2> from;
+      for (size_t i = 0; i < 2; ++i) {
+        const bool dense = layout_[i] == Layout::dense;
+        from[i] = dense ? inputs[i] + at * size : copies[i].data();
+        // A block is whole periods: the copy of the first one serves the others.
+        if (!dense && (layout_[i] != Layout::periodic || at == begin))
+          copy(i, inputs[i], size, at, n, copies[i].data());
+      }
+      f(from[0], from[1], at, n);
+    }
+  });
+}
 
 }  // namespace retort::kernels

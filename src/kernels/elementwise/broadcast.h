@@ -8,6 +8,9 @@
 #include <optional>
 #include <span>
 
+#include "base/function_ref.h"
+#include "base/parallel.h"
+
 namespace retort::kernels {
 
 /// Immutable; may be shared between threads.
@@ -27,6 +30,30 @@ struct BroadcastPlan {
 
   /// 1 or 0: the step of input i along a run.
   size_t step(size_t i) const { return strides[i][rank - 1]; }
+};
+
+/// How the operands of short runs become long ones: a block of outputs is computed at once from operands that are laid
+/// out as the output is. A call of a kernel for 3 elements costs more than copying them.
+class ShortRuns {
+ public:
+  static constexpr size_t kBlock = 256;  ///< elements of output at most
+
+  explicit ShortRuns(const BroadcastPlan<2>& plan) noexcept;
+  /// Whether the runs are so short that blocks cost less.
+  bool worth() const { return worth_; }
+  /// Calls f(a, b, out, n) for blocks that cover the output: n elements from `out` on, for which operands are at a and b.
+  /// An element has `size` bytes: 1, 2, 4 or 8.
+  void run(const void* a, const void* b, size_t size, FunctionRef<void(const void*, const void*, size_t, size_t)> f,
+           const Parallel& par) const noexcept;
+
+ private:
+  enum class Layout : uint8_t { dense, periodic, other };
+  void copy(size_t i, const void* from, size_t size, size_t begin, size_t n, void* to) const noexcept;
+
+  const BroadcastPlan<2>& plan_;
+  std::array<Layout, 2> layout_{};
+  size_t block_ = kBlock;
+  bool worth_ = false;
 };
 
 extern template struct BroadcastPlan<2>;

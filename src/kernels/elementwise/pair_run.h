@@ -29,6 +29,12 @@ void spread_pairs(void (*run)(Op, const PairRun<T, R>&), Op op, const PairRun<T,
     });
     return;
   }
+  if (const ShortRuns runs(plan); runs.worth()) {
+    const auto block = [&](const void* a, const void* b, size_t out, size_t n) {
+      run(op, {static_cast<const T*>(a), 1, static_cast<const T*>(b), 1, whole.y + out, n});
+    };
+    return runs.run(whole.a, whole.b, sizeof(T), block, par);
+  }
   for_chunks(par, plan.count, [&](size_t begin, size_t end) {
     for_runs(plan, begin, end, [&](size_t out, const std::array<size_t, 2>& at, size_t n) {
       run(op, {whole.a + at[0], plan.step(0), whole.b + at[1], plan.step(1), whole.y + out, n});
