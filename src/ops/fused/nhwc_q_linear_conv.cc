@@ -1,7 +1,7 @@
-// retort.NhwcQLinearConv: QLinearConv of a channels-last image, one or two spatial axes, by constant int8 filters whose
-// zero points are equal, and depthwise more than -128. All other inputs but x and R are constant, too. The bias has integers or, as in
-// retort.QLinearConv, real numbers. Without packed filters, a run computes by plain loops. If there is R, with one
-// group, the result is that of retort.QLinearAdd of the convolution and R.
+// retort.NhwcQLinearConv: QLinearConv of a channels-last image, one or two spatial axes, by constant int8 filters that
+// have one zero point, which is above -128 for depthwise filters. All other inputs but x and R are constant, too. The
+// bias has integers or, as in retort.QLinearConv, real numbers. Without packed filters, a run computes by plain loops.
+// If there is R, with one group, the result is that of retort.QLinearAdd of the convolution and R.
 #include "kernels/conv/conv_codes.h"
 #include "ops/fused/common/nhwc_convolution.h"
 #include "ops/quant/common/codes.h"

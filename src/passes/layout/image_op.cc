@@ -75,7 +75,8 @@ bool is_code_image(const Graph& g, ValueId v) {
 enum CodesInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
 // QLinearConv: one group or one filter per channel, signed filters with zero points of 0 or unsigned ones with equal
-// zero points. Depthwise ones are the sum of two signed filters, which 255 less 0 is not.
+// zero points. The kernel packs depthwise filters less their zero point as the sum of two of 8 bits, which is at most
+// 254: codes up to 255 need a zero point above 0.
 std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
   auto op = single_image(g, n);
   if (!op || !all_constant(g, n, kXScale)) return std::nullopt;
