@@ -23,6 +23,7 @@ struct Stage {
 constexpr bool kOurs = false;
 
 constexpr Stage kStages[] = {
+    {"carried_invariants", 1, &pass_carried_invariants},
     {"sink_constants", 1, &pass_sink_constants},
     // A saved model keeps its types. Without any other pass, too: ONNX Runtime has no arithmetic in 16 bits on the CPU.
     {"widen_half", 0, &pass_widen_half, RuleStage::none, kOurs},
@@ -33,6 +34,8 @@ constexpr Stage kStages[] = {
     {"constant_folding", 1, &pass_constant_folding},
     {"known_values", 1, &pass_known_values},
     {"cleanup", 1, nullptr, RuleStage::cleanup},
+    // Folding and cleanup have made constants of more captures.
+    {"sink_constants", 1, &pass_sink_constants},
     {"constant_folding", 1, &pass_constant_folding},
     {"common_subexpressions", 1, &pass_common_subexpressions},
     {"unused_outputs", 1, &pass_unused_outputs},

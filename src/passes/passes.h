@@ -12,6 +12,7 @@ extern const Pass pass_dead_code;
 extern const Pass pass_constant_folding;
 extern const Pass pass_known_values;
 extern const Pass pass_common_subexpressions;
+extern const Pass pass_carried_invariants;
 extern const Pass pass_sink_constants;
 extern const Pass pass_unused_outputs;
 extern const Pass pass_layout;

@@ -122,6 +122,31 @@ TEST(Loop, RejectsTypesThatItsBodyDoesNotTake) {
   }
 }
 
+// Optimised sessions take w from outside the loop; without a run of the body its result is the initial value, too.
+TEST(Loop, ReturnsWhatItCarriesUnchanged) {
+  TestGraph t, body(t.g.shared_dims());
+  body.input("i", {}, DType::i64);
+  body.output(body.input("go", {}, DType::boolean), "again");
+  const ValueId w = body.input("w", {2}), sum = body.input("sum", {2}), v = body.input("v", {2});
+  body.g.outputs.push_back(w);
+  body.output(body.add("Add", {sum, body.add("Mul", {w, v})}), "next");
+  body.output(body.add("Identity", {v}), "same");
+  body.output(body.add("Identity", {w}), "each");
+  const ValueId m = t.input("m", {t.symbol("counts")}, DType::i64), c = t.input("c", {}, DType::boolean);
+  const auto y = t.add_with_bodies("Loop", {m, c, t.floats({2}, {2, 3}), t.input("x", {2}), t.input("v", {2})}, 0,
+                                   {{"body", body.g.clone()}}, 4);
+  for (size_t i = 0; i < y.size(); ++i) t.output(y[i], "y" + std::to_string(i));
+  for (const OptimizationLevel level : kLevels) {
+    for (const int64_t n : {0, 2}) {
+      const auto got = run(t.g, {trips(n), flag(true), vector({1, 1}), vector({5, 7})}, level);
+      EXPECT_EQ(floats(got[0]), (std::vector<float>{2, 3}));
+      EXPECT_EQ(floats(got[1]), (n ? std::vector<float>{21, 43} : std::vector<float>{1, 1}));
+      EXPECT_EQ(floats(got[2]), (std::vector<float>{5, 7}));
+      EXPECT_EQ(got[3].tensor()->shape(), (Shape{n, 2}));
+    }
+  }
+}
+
 // A state s, which grows by each scanned row; outputs s before, and the row times k (captured).
 struct Running : TestGraph {
   TestGraph body{g.shared_dims()};
