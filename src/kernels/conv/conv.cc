@@ -35,9 +35,11 @@ namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_c && s.groups == s.out_c; }
 
-bool is_3x3_stride_1(const ConvShape& s) {
-  return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 &&
-         s.dilation_h * s.dilation_w == 1 && !s.input_is_nchw;
+bool suits_winograd(const ConvShape& s) {
+  // Rows of a tile are stored at a distance that is counted in the distance of its columns.
+  const bool even = s.out_w * s.dilation_h % s.dilation_w == 0;
+  return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 && even &&
+         !s.input_is_nchw;
 }
 
 // Compares times in units of one multiply-add of 16 lanes; one of a plain sum takes `plain` units.
@@ -55,7 +57,9 @@ ConvAlgorithm cheapest_3x3(const ConvShape& s, double plain = 1) {
   const double channels = double(s.in_c) * double(s.out_c);
   const auto winograd = [&](size_t edge, double transform) {
     const size_t side = edge + 2, part = 2 * side;  // planes whose filters are transformed at a time
-    const double tiles = double(s.batch) * double(ceil_div(s.out_h, edge) * ceil_div(s.out_w, edge));
+    const size_t down = ceil_div(ceil_div(s.out_h, s.dilation_h), edge) * row_phases(s);
+    const size_t across = ceil_div(ceil_div(s.out_w, s.dilation_w), edge) * phases(s);
+    const double tiles = double(s.batch) * double(down * across);
     const bool near = part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes;
     return (tiles + (near ? kFilterNear : kFilterFar)) * double(side * side) * (channels / 16) +
            tiles * transform * double(s.in_c + s.out_c);
@@ -180,7 +184,7 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
     return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
   }
-  if (!strict && !s.scaled_input && is_3x3_stride_1(s)) return cheapest_3x3(s);
+  if (!strict && !s.scaled_input && suits_winograd(s)) return cheapest_3x3(s);
   if (!strict && is_along_lines(s) && s.stride_w == 1 && saves_by_winograd_line(s)) return ConvAlgorithm::winograd_line;
   return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
 }

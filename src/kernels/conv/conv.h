@@ -58,7 +58,7 @@ enum class ConvAlgorithm : uint8_t {
   strips,
   /// Up to 4 channels, groups == 1: direct sums over padded copies of the input lines of an output row.
   lines,
-  winograd4,      ///< 3x3, stride 1, dilation 1, groups == 1: F(4x4, 3x3)
+  winograd4,      ///< 3x3, stride 1, groups == 1, out_w · dilation_h a multiple of dilation_w: F(4x4, 3x3)
   winograd2,      ///< the same with F(2x2, 3x3)
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c

@@ -199,6 +199,15 @@ TEST(Conv, Winograd) {
     c.pad_all(1);
     check_conv(c, both);
   }
+  using Dilations = std::pair<size_t, size_t>;
+  for (const auto& [down, across] : {Dilations{2, 1}, {2, 2}, {3, 3}, {1, 2}, {6, 3}, {5, 5}, {40, 40}}) {
+    ConvCase c{.in_c = 19, .out_c = 35, .in_h = 11, .in_w = 24, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+    c.dilation_h = down, c.dilation_w = across;
+    c.pad_top = c.pad_bottom = down, c.pad_left = c.pad_right = across;
+    check_conv(c, both);
+    c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
+    check_conv(c, both);
+  }
 }
 
 // Every division of taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
@@ -333,6 +342,11 @@ TEST(Conv, Choice) {
   c.pad_all(1);
   EXPECT_EQ(choose(c), ConvAlgorithm::winograd4);
   EXPECT_EQ(choose(c, true), ConvAlgorithm::rows);
+  ConvCase dilated = c;
+  dilated.dilation_h = dilated.dilation_w = 2;
+  EXPECT_EQ(choose(dilated), ConvAlgorithm::winograd4);
+  dilated.dilation_h = 1, dilated.in_w = 57;  // rows of 55 outputs are not a whole number of steps of 2
+  EXPECT_EQ(choose(dilated), ConvAlgorithm::rows);
   ConvCase narrow = c;
   narrow.in_c = narrow.out_c = 256;
   narrow.in_h = narrow.in_w = 14;

@@ -158,12 +158,13 @@ void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan
   constexpr size_t kSide = kTile + 2;
   const ConvShape& s = args.shape;
   for (size_t t = block.t0; t < block.t1; ++t, v += plan.v.stride) {
-    const float* image = args.input + t / (plan.tiles.h * plan.tiles.w) * s.in_h * s.in_w * s.in_pixel_stride;
+    const conv_detail::ImageTile tile = conv_detail::image_tile(s, plan, t);
+    const float* image = args.input + tile.image * s.in_h * s.in_w * s.in_pixel_stride;
     // Coordinates left of or above the image wrap around, so they are larger than its size too.
-    const size_t y0 = t / plan.tiles.w % plan.tiles.h * kTile - s.pad_top, x0 = t % plan.tiles.w * kTile - s.pad_left;
+    const size_t y0 = tile.y - s.pad_top, x0 = tile.x - s.pad_left;
     const float* pixels[kSide * kSide];
     for (size_t i = 0; i < kSide * kSide; ++i) {
-      const size_t y = y0 + i / kSide, x = x0 + i % kSide;
+      const size_t y = y0 + i / kSide * s.dilation_h, x = x0 + i % kSide * s.dilation_w;
       pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
@@ -176,19 +177,25 @@ template <size_t kTile>
 void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, const conv_detail::WinogradBlock& block,
                   const float* m) {
   const ConvShape& s = args.shape;
-  const Finish finish(args);
+  const Finish all(args);
+  const size_t line = s.out_w * s.dilation_h, tile_line = line / s.dilation_w;
   for (size_t t = block.t0; t < block.t1; ++t, m += plan.m.stride) {
-    const size_t y = t / plan.tiles.w % plan.tiles.h * kTile, x = t % plan.tiles.w * kTile;
-    const size_t b = t / (plan.tiles.h * plan.tiles.w);
-    OutputTile at{(b * s.out_h + y) * s.out_w + x, s.out_w, s.out_h - y, s.out_w - x, block.n0, kLanes};
+    const conv_detail::ImageTile tile = conv_detail::image_tile(s, plan, t);
+    if (tile.rows == 0 || tile.columns == 0) continue;
+    const size_t first = (tile.image * s.out_h + tile.y) * s.out_w + tile.x;
+    const Finish finish = all.every(s.dilation_w, first);
+    OutputTile at{0, tile_line, tile.rows, tile.columns, block.n0, kLanes};
     const float* sums = m;
     for (; at.channel + kLanes <= block.n1; at.channel += kLanes, sums += kLanes) {
       finish_tile<kTile>(sums, plan.m.plane, finish, {at.pixel, at.line, at.rows, at.columns, at.channel, kLanes});
     }
     at.channels = block.n1 - at.channel;
     if (at.channels > 0) finish_tile<kTile>(sums, plan.m.plane, finish, at);
-    for (size_t row = 0; row < std::min(kTile, at.rows); ++row) {
-      finish.activate(at.pixel + row * at.line, std::min(kTile, at.columns), block.n0, block.n1);
+    const size_t rows = std::min(kTile, at.rows), columns = std::min(kTile, at.columns);
+    const size_t runs = s.dilation_w == 1 ? 1 : columns;
+    for (size_t i = 0; i < rows * runs; ++i) {
+      const size_t pixel = first + i / runs * line + i % runs * s.dilation_w;
+      finish.activate(pixel, columns / runs, block.n0, block.n1);
     }
   }
 }

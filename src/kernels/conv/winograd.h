@@ -6,10 +6,11 @@
 
 namespace retort::kernels::conv_detail {
 
-/// The tiles of outputs.
+/// The tiles of outputs. Outputs of a tile are `dilation` apart: every dilation_h-th row and dilation_w-th column of an
+/// image is an image of its own, a phase.
 struct WinogradTiles {
   size_t edge = 0;       ///< outputs along one side of a tile
-  size_t h = 0, w = 0;   ///< number of tiles down and across an image; along a line
+  size_t h = 0, w = 0;   ///< number of tiles down and across a phase of an image; along a line
   size_t line_rows = 0;  ///< rows of V for a line: its tiles, and those that groups of taps read after the last
   size_t all = 0;        ///< rows of V for the whole batch
 };
@@ -61,6 +62,13 @@ struct WinogradTransforms {
 };
 WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
+
+/// Row t of V: the image of the batch, the first of its outputs, and the number of outputs from there to the bottom and
+/// to the right of its phase: none if the phase has fewer tiles than others.
+struct ImageTile {
+  size_t image, y, x, rows, columns;
+};
+ImageTile image_tile(const ConvShape& shape, const WinogradPlan& plan, size_t t);
 
 inline constexpr size_t kLineTile = 4;  ///< outputs of a tile of a line
 LineTaps line_taps(size_t kernel);

@@ -120,9 +120,9 @@ void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
   p.tiles.edge = edge;
   p.planes = (edge + 2) * (edge + 2);
   p.part_planes = 2 * (edge + 2);
-  p.tiles.h = ceil_div(s.out_h, edge);
-  p.tiles.w = ceil_div(s.out_w, edge);
-  p.tiles.all = s.batch * p.tiles.h * p.tiles.w;
+  p.tiles.h = ceil_div(ceil_div(s.out_h, s.dilation_h), edge);
+  p.tiles.w = ceil_div(ceil_div(s.out_w, s.dilation_w), edge);
+  p.tiles.all = s.batch * row_phases(s) * phases(s) * p.tiles.h * p.tiles.w;
   p.depth = s.in_c;
   p.v.stride = spread_stride(s.in_c);
 }
@@ -146,6 +146,17 @@ LineTaps line_taps(size_t kernel) {
   if (kernel <= 3) return {3, 1};
   const size_t of_group = kernel % kLineTile == 1 ? 5 : 4;
   return {of_group, ceil_div(kernel - of_group, kLineTile) + 1};
+}
+
+ImageTile image_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
+  const size_t edge = plan.tiles.edge, row = t / plan.tiles.w, grid = row / plan.tiles.h;
+  const size_t y = (row - grid * plan.tiles.h) * edge, x = (t - row * plan.tiles.w) * edge;
+  // Divisions take as long as the transform of a vector, and dilations are rare.
+  if (s.dilation_h * s.dilation_w == 1) return {grid, y, x, s.out_h - y, s.out_w - x};
+  const size_t line = grid / phases(s), image = line / row_phases(s);
+  const size_t top = y * s.dilation_h + line % row_phases(s), left = x * s.dilation_w + grid % phases(s);
+  const auto count = [](size_t from, size_t to, size_t step) { return from < to ? ceil_div(to - from, step) : 0; };
+  return {image, top, left, count(top, s.out_h, s.dilation_h), count(left, s.out_w, s.dilation_w)};
 }
 
 LineTile line_tile(const ConvShape& s, const WinogradPlan& plan, size_t t) {
