@@ -264,6 +264,19 @@ void branches(TestGraph& t) {
   t.output(t.add("Neg", {y[0]}), "y");
 }
 
+// A loop that carries its weights.
+void carried_weights(TestGraph& t) {
+  const ValueId x = t.input("x", {3, 6}), go = t.g.add_constant("go", Tensor::of<bool>({}, {true}));
+  TestGraph b(t.g.shared_dims());
+  b.input("i", {}, DType::i64);
+  b.output(b.input("go", {}, DType::boolean), "again");
+  const ValueId w = b.input("w", {6, 6}), own = b.input("x", {3, 6});
+  b.output(b.add("Identity", {w}), "same");
+  b.output(b.add("Tanh", {b.add("MatMul", {own, w})}), "next");
+  const ValueId count = t.g.add_constant("count", Tensor::of<int64_t>({}, {2}));
+  t.output(t.add_with_bodies("Loop", {count, go, t.weight("w", {6, 6}), x}, 0, {{"body", b.g.clone()}}, 2)[1], "y");
+}
+
 // 16-bit floats throughout, with products and sums that are rounded only in the first Cast.
 void half_precision(TestGraph& t) {
   const auto half = [&](ValueId v) { return t.add("Cast", {v}, {{"to", int64_t(DType::f16)}}); };
@@ -314,6 +327,7 @@ constexpr OptimizerExample kExamples[] = {
     {"sequence_first", sequence_first},
     {"turned_normalisation", turned_normalisation},
     {"branches", branches},
+    {"carried_weights", carried_weights},
     {"half_precision", half_precision},
     {"quantised", quantised},
 };
