@@ -40,8 +40,16 @@ void pool_row_nhwc(const PoolArgs& args, size_t row) {
   const PoolShape& s = args.shape;
   const float* image = args.input + row / s.height.out * s.height.in * s.width.in * s.in_pixel_stride;
   float* out = args.output + row * s.width.out * s.out_pixel_stride;
+  const size_t y = row % s.height.out, step = s.width.stride * s.in_pixel_stride;
+  // Windows [begin, end) have all their columns inside the image: they differ only in their place.
+  const size_t begin = ceil_div(s.width.pad_begin, s.width.stride), room = s.width.in + s.width.pad_begin;
+  const size_t end = room < s.width.reach() ? 0 : (room - s.width.reach()) / s.width.stride + 1;
+  Window w{};
   for (size_t x = 0; x < s.width.out; ++x, out += s.out_pixel_stride) {
-    const Window w = window_at(args, image, s.in_pixel_stride, row % s.height.out, x);
+    if (x > begin && x < end)
+      w.input += step;
+    else
+      w = window_at(args, image, s.in_pixel_stride, y, x);
     size_t c = 0;
     for (; c + 4 * kLanes <= s.channels; c += 4 * kLanes) pool_channels<Op, 4>(w, c, kLanes, out);
     for (; c + kLanes <= s.channels; c += kLanes) pool_channels<Op, 1>(w, c, kLanes, out);
