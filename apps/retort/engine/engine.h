@@ -128,6 +128,9 @@ class BoundRun {
   Handle<OrtMemoryInfo> memory_;
   std::vector<Handle<OrtValue>> values_;
   Handle<OrtIoBinding> binding_;
+  /// Outputs whose rank is not the one that the model declares: engines allow that, but refuse such a value as an output,
+  /// even their own of the run before.
+  std::vector<const char*> unkept_;
 };
 
 /// Configuration entries for the environments of all engines (one per engine in a process); set them before the first
