@@ -42,38 +42,53 @@ bool suits_winograd(const ConvShape& s) {
          !s.input_is_nchw;
 }
 
-// Compares times in units of one multiply-add of 16 lanes; one of a plain sum takes `plain` units.
-ConvAlgorithm cheapest_3x3(const ConvShape& s, double plain = 1) {
-  constexpr size_t kMinChannels = 16;  // with fewer, vectors are half empty
+// Times of a 3x3 convolution in units of one multiply-add of 16 lanes.
+struct Times3x3 {
   // Cost of both transforms of a tile: half of it per vector of in_c, half per vector of out_c channels. F(4x4): 36
   // loads, 36 stores and 150 operations per vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
-  constexpr double kTransform4 = 14, kTransform2 = 5;
+  static constexpr double kTransform4 = 14, kTransform2 = 5;
   // Cost of transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns), or beyond L2 if it
-  // does not fit.
-  constexpr double kFilterNear = 9, kFilterFar = 20;
-  constexpr size_t kNearBytes = 768 << 10;
-  constexpr double kGain = 1.1;  // with less gain, the plain sum is as fast and rounds less
-  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
-  const double channels = double(s.in_c) * double(s.out_c);
-  const auto winograd = [&](size_t edge, double transform) {
-    const size_t side = edge + 2, part = 2 * side;  // planes whose filters are transformed at a time
+  // does not fit. Filters that are packed transformed come from memory while the vector before is multiplied.
+  static constexpr double kFilterNear = 9, kFilterFar = 20, kFilterPacked = 3;
+
+  explicit Times3x3(const ConvShape& shape) : s(shape), vectors(double(s.in_c) * double(s.out_c) / 16) {}
+  // One multiply-add of a plain sum takes `plain` units.
+  double direct(double plain) const { return plain * double(s.out_pixels()) * 9 * vectors; }
+  double winograd4() const { return winograd(4, filter(4), kTransform4); }
+  double winograd2() const { return winograd(2, filter(2), kTransform2); }
+  double winograd2_packed() const { return winograd(2, kFilterPacked, kTransform2); }
+
+ private:
+  double winograd(size_t edge, double filter, double transform) const {
     const size_t down = ceil_div(ceil_div(s.out_h, s.dilation_h), edge) * row_phases(s);
     const size_t across = ceil_div(ceil_div(s.out_w, s.dilation_w), edge) * phases(s);
-    const double tiles = double(s.batch) * double(down * across);
-    const bool near = part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes;
-    return (tiles + (near ? kFilterNear : kFilterFar)) * double(side * side) * (channels / 16) +
-           tiles * transform * double(s.in_c + s.out_c);
-  };
-  const double direct = plain * double(s.out_pixels()) * 9 * (channels / 16);
-  const double winograd4 = winograd(4, kTransform4), winograd2 = winograd(2, kTransform2);
-  if (direct <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
+    const double tiles = double(s.batch) * double(down * across), planes = double((edge + 2) * (edge + 2));
+    return (tiles + filter) * planes * vectors + tiles * transform * double(s.in_c + s.out_c);
+  }
+  double filter(size_t edge) const {
+    constexpr size_t kNearBytes = 768 << 10;
+    const size_t part = 2 * (edge + 2);  // planes whose filters are transformed at a time
+    return part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes ? kFilterNear : kFilterFar;
+  }
+
+  const ConvShape& s;
+  double vectors;
+};
+
+constexpr size_t kMinChannels = 16;  // with fewer, vectors are half empty
+constexpr double kGain = 1.1;        // with less gain, the plain sum is as fast and rounds less
+
+ConvAlgorithm cheapest_3x3(const ConvShape& s, double plain = 1) {
+  if (s.in_c < kMinChannels || s.out_c < kMinChannels) return ConvAlgorithm::rows;
+  const Times3x3 times(s);
+  const double winograd4 = times.winograd4(), winograd2 = times.winograd2();
+  if (times.direct(plain) <= kGain * std::min(winograd4, winograd2)) return ConvAlgorithm::rows;
   return winograd4 < winograd2 ? ConvAlgorithm::winograd4 : ConvAlgorithm::winograd2;
 }
 
 // Compares times like cheapest_3x3.
 bool saves_by_winograd_line(const ConvShape& s, double plain = 1) {
-  constexpr size_t kMinChannels = 16;
-  constexpr double kTransform = 3, kFilter = 6, kGain = 1.1;
+  constexpr double kTransform = 3, kFilter = 6;
   if (s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   const LineTaps taps = line_taps(s.kernel_w);
   const double channels = double(s.in_c) * double(s.out_c);
@@ -128,6 +143,21 @@ void pack_rows(const ConvShape& s, const float* weights, float* packed, const Pa
       gemm_pack_b(weights, 1, plan.k, plan.k, plan.group_out, {packed, PackedType::f32, &run});
     } else {
       pack_taps_outermost(weights, plan, s.kernel_h * s.kernel_w, packed, run);
+    }
+  }
+}
+
+// Packs filters transformed for winograd2_packed, some channels of a panel at a time.
+void pack_winograd(const ConvShape& s, const float* w, float* packed, const Parallel& run) {
+  constexpr size_t kTaps = 9, kFloats = 4096;
+  alignas(64) float rows[kFloats];
+  const size_t width = gemm_panel_width(), filter = kTaps * s.in_c, most = kFloats / (kTaps * width);
+  const auto transform = image_transforms().packed;
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += width) {
+    for (size_t c = 0; c < s.in_c; c += most) {
+      const size_t some = std::min(most, s.in_c - c);
+      gemm_pack_b(w + n * filter + c * kTaps, 1, filter, some * kTaps, std::min(width, s.out_c - n), rows);
+      transform(rows, some, packed + n * s.in_c + c * width, packed_plane(s));
     }
   }
 }
@@ -189,6 +219,13 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
 }
 
+bool saves_by_packed_winograd(const ConvShape& s, bool strict) {
+  if (strict || s.scaled_input || !suits_winograd(s) || s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
+  if (s.out_pixels() == 0) return false;
+  const Times3x3 times(s);
+  return kGain * times.winograd2_packed() < std::min({times.direct(1), times.winograd4(), times.winograd2()});
+}
+
 bool saves_by_bf16(const ConvShape& shape, bool strict) {
   constexpr size_t kUsualSize = 56, kFewChannels = 16;
   constexpr double kByVectors = 0.55;  // two products at a time, and the rounding of patches
@@ -214,8 +251,9 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
 }
 
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
-  static constexpr const char* kNames[] = {"pointwise", "strassen",      "rows",      "strips",  "lines",  "winograd4",
-                                           "winograd2", "winograd_line", "depthwise", "grouped", "groups", "bf16_rows"};
+  static constexpr const char* kNames[] = {
+      "pointwise",        "strassen",      "rows",      "strips",  "lines",  "winograd4", "winograd2",
+      "winograd2_packed", "winograd_line", "depthwise", "grouped", "groups", "bf16_rows"};
   static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
@@ -225,6 +263,7 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::groups) return groups_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
+  if (algorithm == ConvAlgorithm::winograd2_packed) return 16 * packed_plane(s) * sizeof(float);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
@@ -235,6 +274,7 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
   if (algorithm == ConvAlgorithm::groups) return groups_pack(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
+  if (algorithm == ConvAlgorithm::winograd2_packed) return pack_winograd(s, weights, packed, run);
   pack_rows(s, weights, packed, run);
   if (pointwise_fit_bytes(s) == 0) return;
   auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
@@ -252,6 +292,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
       return gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, workers);
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd2_packed:
     case ConvAlgorithm::winograd_line:
       return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
     case ConvAlgorithm::lines:
@@ -276,6 +317,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   switch (args.algorithm) {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
+    case ConvAlgorithm::winograd2_packed:
     case ConvAlgorithm::winograd_line:
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:

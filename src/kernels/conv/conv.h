@@ -58,8 +58,11 @@ enum class ConvAlgorithm : uint8_t {
   strips,
   /// Up to 4 channels, groups == 1: direct sums over padded copies of the input lines of an output row.
   lines,
-  winograd4,      ///< 3x3, stride 1, groups == 1, out_w · dilation_h a multiple of dilation_w: F(4x4, 3x3)
-  winograd2,      ///< the same with F(2x2, 3x3)
+  winograd4,  ///< 3x3, stride 1, groups == 1, out_w · dilation_h a multiple of dilation_w: F(4x4, 3x3)
+  winograd2,  ///< the same with F(2x2, 3x3)
+  /// The same with filters that are transformed when they are packed: 16 instead of 9 floats each, for images of few
+  /// tiles.
+  winograd2_packed,
   winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
   depthwise,      ///< groups == in_c == out_c
   grouped,        ///< any convolution: `rows` for each group
@@ -70,18 +73,21 @@ enum class ConvAlgorithm : uint8_t {
 const char* conv_algorithm_name(ConvAlgorithm algorithm);
 
 constexpr bool is_winograd(ConvAlgorithm a) {
-  return a == ConvAlgorithm::winograd4 || a == ConvAlgorithm::winograd2 || a == ConvAlgorithm::winograd_line;
+  return a >= ConvAlgorithm::winograd4 && a <= ConvAlgorithm::winograd_line;
 }
 
 /// The fastest algorithm according to a cost model. Winograd's error is about ten times that of a plain sum (but below
 /// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
+/// Whether winograd2_packed, which choose_conv() never returns, is faster than what it returns. False if sizes are not
+/// known.
+bool saves_by_packed_winograd(const ConvShape& shape, bool strict);
 /// Whether bf16_rows can be used for a convolution and is faster than what choose_conv() returns. Sizes of 0 count as
 /// large ones. Winograd's method in float32 is faster for most large images.
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise`, `groups` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes,
+/// except `depthwise`, `groups`, `winograd2_packed` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes,
 /// strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the shapes of a run.
 /// `weights` need not be aligned. Packing returns early once `run` is cancelled.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);

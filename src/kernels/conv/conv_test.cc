@@ -186,27 +186,28 @@ TEST(Conv, Grouped) {
 }
 
 TEST(Conv, Winograd) {
-  const std::vector<ConvAlgorithm> both{ConvAlgorithm::winograd4, ConvAlgorithm::winograd2};
+  const std::vector<ConvAlgorithm> all{ConvAlgorithm::winograd4, ConvAlgorithm::winograd2,
+                                       ConvAlgorithm::winograd2_packed};
   for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
     for (const size_t out_c : {1, 17, 64, 200}) {
       ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
       c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
-      check_conv(c, both);
+      check_conv(c, all);
     }
   }
   for (const size_t size : {1, 3, 4, 5, 8, 23}) {
     ConvCase c{.in_c = 8, .out_c = 16, .in_h = size, .in_w = size + 1, .batch = 3, .kernel_h = 3, .kernel_w = 3};
     c.pad_all(1);
-    check_conv(c, both);
+    check_conv(c, all);
   }
   using Dilations = std::pair<size_t, size_t>;
   for (const auto& [down, across] : {Dilations{2, 1}, {2, 2}, {3, 3}, {1, 2}, {6, 3}, {5, 5}, {40, 40}}) {
     ConvCase c{.in_c = 19, .out_c = 35, .in_h = 11, .in_w = 24, .batch = 2, .kernel_h = 3, .kernel_w = 3};
     c.dilation_h = down, c.dilation_w = across;
     c.pad_top = c.pad_bottom = down, c.pad_left = c.pad_right = across;
-    check_conv(c, both);
+    check_conv(c, all);
     c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
-    check_conv(c, both);
+    check_conv(c, all);
   }
 }
 
@@ -241,7 +242,7 @@ TEST(Conv, WinogradFilters) {
   for (const auto& [in_c, out_c] : channels) {
     ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 29, .in_w = 27, .kernel_h = 3, .kernel_w = 3};
     c.pad_all(1);
-    check_conv(c, {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2});
+    check_conv(c, {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::winograd2_packed});
   }
 }
 
@@ -318,6 +319,7 @@ TEST(Conv, SameBitsForAnyNumberOfThreads) {
     cases.push_back(c.with(ConvAlgorithm::rows));
     cases.push_back(c.with(ConvAlgorithm::winograd4));
     cases.push_back(c.with(ConvAlgorithm::winograd2));
+    cases.push_back(c.with(ConvAlgorithm::winograd2_packed));
   }
   large.groups = large.in_c;
   cases.push_back(large.with(ConvAlgorithm::depthwise));
@@ -358,6 +360,11 @@ TEST(Conv, Choice) {
   wide.in_c = wide.out_c = 512;
   wide.in_h = wide.in_w = 7;
   EXPECT_EQ(choose(wide), ConvAlgorithm::rows);  // 36 planes of filters for four tiles
+  EXPECT_TRUE(saves_by_packed_winograd(wide.shape(), false));
+  EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), true));
+  EXPECT_FALSE(saves_by_packed_winograd(c.shape(), false));  // many tiles
+  wide.batch = 0;
+  EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), false));
   ConvCase strided = c;
   strided.stride_h = strided.stride_w = 2;
   EXPECT_EQ(choose(strided), ConvAlgorithm::rows);

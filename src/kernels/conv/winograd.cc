@@ -205,6 +205,7 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
 // winograd_filters.cc
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept;
+void winograd_packed_filters(const float* rows, size_t channels, float* u, size_t plane) noexcept;
 
 void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                     const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
@@ -224,7 +225,8 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::conv_detail {
 
 WinogradTransforms image_transforms() {
-  return {RETORT_SELECT(winograd_input), RETORT_SELECT(winograd_filters), RETORT_SELECT(winograd_output)};
+  return {RETORT_SELECT(winograd_input), RETORT_SELECT(winograd_filters), RETORT_SELECT(winograd_output),
+          RETORT_SELECT(winograd_packed_filters)};
 }
 
 }  // namespace retort::kernels::conv_detail

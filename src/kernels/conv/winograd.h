@@ -2,6 +2,7 @@
 // input V [plane][tile][in_c] of one block, transformed filters U, the products M [plane][tile][columns], and in_c
 // zeros for the padding.
 #pragma once
+#include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 
 namespace retort::kernels::conv_detail {
@@ -29,7 +30,8 @@ struct WinogradMatrix {
 /// part has two rows of a tile (for F(4x4) rows 1 and 2, then 3 and 4, each the points p and -p, then 0 and 5; for
 /// F(2x2) rows 1 and 2, then 0 and 3). For lines, it has the two points of a pair, and at last 0 and infinity or
 /// infinity alone. U is [plane][panel][depth][panel width] of a group if it is kept from one block to the next,
-/// otherwise of one part and `chunk` columns.
+/// otherwise of one part and `chunk` columns. For winograd2_packed, it is [part][plane][panel][depth][panel width] of all
+/// filters, and packed.
 struct WinogradPlan {
   WinogradTiles tiles;
   size_t planes = 0, parts = 0, part_planes = 0;
@@ -39,7 +41,7 @@ struct WinogradPlan {
   size_t columns = 0, column_groups = 0, chunk = 0;
   WinogradMatrix v, m;
   size_t u_plane = 0;
-  bool keeps_filters = false;
+  bool keeps_filters = false, packs_filters = false;
   size_t worker_bytes = 0;
 };
 WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
@@ -59,7 +61,11 @@ struct WinogradTransforms {
   void (*input)(const ConvArgs&, const WinogradPlan&, const WinogradBlock&, const float* zeros, float* v) noexcept;
   void (*filters)(const ConvArgs&, const WinogradPlan&, const WinogradFilters&, float* u) noexcept;
   void (*output)(const ConvArgs&, const WinogradPlan&, const WinogradBlock&, const float* m) noexcept;
+  /// All planes of some channels of a panel of filters for winograd2_packed, from rows (channel, tap). For images.
+  void (*packed)(const float* rows, size_t channels, float* u, size_t plane) noexcept;
 };
+/// Floats of a plane of the packed filters of winograd2_packed.
+inline size_t packed_plane(const ConvShape& s) { return s.in_c * round_up(s.out_c, gemm_panel_width()); }
 WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
 

@@ -1,5 +1,6 @@
-// Filters of Winograd convolutions. They are stored as for a plain convolution and transformed in the run: transformed
-// filters of F(4x4, 3x3) are four times as large, and reading them from memory takes longer than the transform.
+// Filters of Winograd convolutions. They are mostly stored as for a plain convolution and transformed in the run:
+// transformed filters of F(4x4, 3x3) are four times as large, and reading them from memory takes longer than the
+// transform. Those of F(2x2, 3x3) for few tiles are packed transformed.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd_filters.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -81,6 +82,15 @@ void transform_panels(size_t in_c, size_t panels, const float* packed, float* u,
 }
 
 }  // namespace
+
+void winograd_packed_filters(const float* rows, size_t channels, float* u, size_t plane) noexcept {
+  constexpr size_t kTaps = 9, kPartPlanes = 8, kWidth = 2 * kLanes;
+  for (size_t i = 0; i < 2 * channels; ++i) {
+    const float* w = rows + i / 2 * kTaps * kWidth + i % 2 * kLanes;
+    transform_rows<4, 0>(w, kWidth, u + i * kLanes, plane);
+    transform_rows<4, 1>(w, kWidth, u + i * kLanes + kPartPlanes * plane, plane);
+  }
+}
 
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept {

@@ -82,7 +82,12 @@ void multiply_block(const ConvArgs& args, const WinogradPlan& plan, const Winogr
   for (size_t n0 = block.n0; n0 < block.n1; n0 += plan.chunk) {
     for (size_t part = 0; part < plan.parts; ++part) {
       const WinogradFilters filters{part, n0, std::min(n0 + plan.chunk, block.n1)};
-      float* const u = plan.keeps_filters ? w.u + part * plan.part_planes * plan.u_plane : w.u;
+      const size_t first = part * plan.part_planes * plan.u_plane;
+      if (plan.packs_filters) {
+        multiply(plan, block, filters, args.packed + first + n0 * plan.depth, w, par);
+        continue;
+      }
+      float* const u = plan.keeps_filters ? w.u + first : w.u;
       if (!transformed) transforms.filters(args, plan, filters, u);
       multiply(plan, block, filters, u, w, par);
     }
@@ -106,13 +111,13 @@ void plan_blocks(const ConvShape& s, WinogradPlan& p) {
   p.column_groups = ceil_div(s.out_c, p.columns);
 }
 
-void plan_filters(WinogradPlan& p) {
+void plan_filters(const ConvShape& s, WinogradPlan& p) {
   constexpr size_t kChunkBytes = 384 << 10;
   const size_t width = gemm_panel_width();
   p.keeps_filters = p.keeps_filters && p.blocks > 1;  // otherwise they are not read again
   const size_t fitting = kChunkBytes / (p.part_planes * p.depth * sizeof(float)) / width * width;
-  p.chunk = p.keeps_filters ? p.columns : std::clamp(fitting, width, p.columns);
-  p.u_plane = spread_plane(p.depth * p.chunk);
+  p.chunk = p.keeps_filters || p.packs_filters ? p.columns : std::clamp(fitting, width, p.columns);
+  p.u_plane = p.packs_filters ? packed_plane(s) : spread_plane(p.depth * p.chunk);
 }
 
 // Plans the tiles of images.
@@ -174,16 +179,18 @@ WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::winograd_line) {
     plan_lines_of_tiles(s, p);
   } else {
-    plan_tiles(s, algorithm == ConvAlgorithm::winograd2 ? 2 : 4, p);
+    plan_tiles(s, algorithm == ConvAlgorithm::winograd4 ? 4 : 2, p);
   }
   p.parts = ceil_div(p.planes, p.part_planes);
-  p.keeps_filters = p.planes * p.depth * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
+  p.packs_filters = algorithm == ConvAlgorithm::winograd2_packed;
+  p.keeps_filters = !p.packs_filters &&
+                    p.planes * p.depth * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
   plan_blocks(s, p);
-  plan_filters(p);
+  plan_filters(s, p);
   p.m.stride = spread_stride(p.columns);
   p.v.plane = spread_plane((p.block_tiles + p.taps.groups - 1) * p.v.stride + kSlack);
   p.m.plane = spread_plane(p.block_tiles * p.m.stride);
-  const size_t u_planes = p.keeps_filters ? p.parts * p.part_planes : p.part_planes;
+  const size_t u_planes = p.packs_filters ? 0 : p.keeps_filters ? p.parts * p.part_planes : p.part_planes;
   const size_t floats = round_up(s.in_c, 16) + p.planes * (p.v.plane + p.m.plane) + u_planes * p.u_plane;
   p.worker_bytes = round_up(sizeof(WorkerHead) + floats * sizeof(float), 128);
   return p;

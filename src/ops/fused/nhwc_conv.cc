@@ -1,5 +1,7 @@
 // retort.Conv: convolution of a channels-last image with constant weights [M, C/group, kernel…], one or two spatial
 // axes, with everything that its epilogue can do: act(conv(X · S, W) + B + R).
+#include <optional>
+
 #include "kernels/conv/conv.h"
 #include "ops/fused/common/activation.h"
 #include "ops/fused/common/nhwc_convolution.h"
@@ -10,9 +12,10 @@ namespace {
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
   bool strict;
-  bool bf16;  ///< multiplies in bfloat16 arithmetic, whatever the sizes of a run
+  /// bf16_rows or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
+  std::optional<kernels::ConvAlgorithm> fixed;
   kernels::ConvAlgorithm algorithm(const kernels::ConvShape& s) const {
-    return bf16 ? kernels::ConvAlgorithm::bf16_rows : kernels::choose_conv(s, strict);
+    return fixed ? *fixed : kernels::choose_conv(s, strict);
   }
 };
 
@@ -41,7 +44,10 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
     state->strict = c.options().strict;
-    state->bf16 = c.options().bf16_products && kernels::saves_by_bf16(s, state->strict);
+    if (c.options().bf16_products && kernels::saves_by_bf16(s, state->strict))
+      state->fixed = kernels::ConvAlgorithm::bf16_rows;
+    else if (kernels::saves_by_packed_winograd(s, state->strict))
+      state->fixed = kernels::ConvAlgorithm::winograd2_packed;
     const kernels::ConvAlgorithm algorithm = state->algorithm(s);
     state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
       kernels::conv_pack(s, algorithm, w->data<float>(), static_cast<float*>(to), c.parallel());
@@ -79,9 +85,10 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
   }
   kernels::ConvArgs folded_arguments(const RunContext& c) const {
     kernels::ConvArgs a = arguments(c);
-    if (a.algorithm == kernels::ConvAlgorithm::bf16_rows) return a;
+    const auto* state = c.state<PackedConv>();
+    if (state && state->fixed) return a;
     a.shape = kernels::fold_width(a.shape);
-    if (const auto* state = c.state<PackedConv>()) a.algorithm = state->algorithm(a.shape);
+    if (state) a.algorithm = state->algorithm(a.shape);
     return a;
   }
   size_t scratch(const RunContext& c) const {
