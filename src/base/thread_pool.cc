@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/cpu.h"
 #include "base/denormals.h"
 #include "base/parallel.h"
 #include "base/task_parts.h"
@@ -66,6 +67,7 @@ struct ThreadPool::Shared {
 
   alignas(kLine) std::atomic<bool> busy{false};  // whether a caller owns the pool
   bool started = false;                          // whether the workers have been started
+  bool crowded = false;                          // whether there are more threads than processors
   struct Offer {                                 // an offer to a worker, with hooks: one entry per loop
     void* data = nullptr;
     std::atomic<bool> open{false};
@@ -154,6 +156,7 @@ void ThreadPool::join() {
 void ThreadPool::start_workers() {
   if (shared_->started) return;
   shared_->started = true;
+  shared_->crowded = options_.threads > usable_cpus();
   shared_->seats = std::vector<Shared::Seat>(size_t(options_.threads));
   shared_->parts.resize(size_t(options_.threads));
   if (options_.hooks.any()) shared_->offers = std::vector<Shared::Offer>(size_t(options_.threads));
@@ -176,6 +179,8 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
         if (s.epoch.load(std::memory_order_acquire) != seen) return;
         pause();
       }
+      // One that spins would keep a processor from one that has a task.
+      if (s.crowded) sched_yield();
     } while (s.rested.load(std::memory_order_relaxed) != seen && std::chrono::steady_clock::now() < until);
   }
   Shared::Seat& seat = s.seats[size_t(worker)];
