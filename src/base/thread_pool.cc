@@ -67,7 +67,6 @@ struct ThreadPool::Shared {
 
   alignas(kLine) std::atomic<bool> busy{false};  // whether a caller owns the pool
   bool started = false;                          // whether the workers have been started
-  bool crowded = false;                          // whether there are more threads than processors
   struct Offer {                                 // an offer to a worker, with hooks: one entry per loop
     void* data = nullptr;
     std::atomic<bool> open{false};
@@ -156,7 +155,7 @@ void ThreadPool::join() {
 void ThreadPool::start_workers() {
   if (shared_->started) return;
   shared_->started = true;
-  shared_->crowded = options_.threads > usable_cpus();
+  crowded_ = options_.threads > usable_cpus();
   shared_->seats = std::vector<Shared::Seat>(size_t(options_.threads));
   shared_->parts.resize(size_t(options_.threads));
   if (options_.hooks.any()) shared_->offers = std::vector<Shared::Offer>(size_t(options_.threads));
@@ -180,7 +179,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
         pause();
       }
       // One that spins would keep a processor from one that has a task.
-      if (s.crowded) sched_yield();
+      if (crowded_) sched_yield();
     } while (s.rested.load(std::memory_order_relaxed) != seen && std::chrono::steady_clock::now() < until);
   }
   Shared::Seat& seat = s.seats[size_t(worker)];

@@ -78,6 +78,7 @@ class ThreadPool {
   void join();
 
   ThreadPoolOptions options_;
+  bool crowded_ = false;  ///< whether there were more threads than processors when the workers were started
   std::unique_ptr<Shared> shared_;
 };
 
