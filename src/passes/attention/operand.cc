@@ -74,6 +74,14 @@ std::optional<HeadOperand> as_split(DimTable& dims, const View& v, const Shape& 
   return o;
 }
 
+// Whether a value of this shape has batch and heads on axes of their own as the reading has them: with a batch of one,
+// a head may look like an item of the batch.
+bool reads_axes(const HeadOperand& o, const Shape& shape) {
+  if (shape.rank() < 4) return true;
+  const auto agrees = [](Dim a, Dim b) { return a == b || (!is_known(a) && !is_known(b)); };
+  return agrees(o.batch, shape[0]) && agrees(o.heads * o.repeat, shape[1]);
+}
+
 }  // namespace
 
 std::optional<HeadOperand> head_operand(const Graph& g, ValueId value, bool transposed) {
@@ -84,7 +92,7 @@ std::optional<HeadOperand> head_operand(const Graph& g, ValueId value, bool tran
     if (transposed) std::swap(v.axes[v.axes.size() - 1], v.axes[v.axes.size() - 2]);
     std::optional<HeadOperand> o = as_split(g.dims(), v, base);
     if (!o) o = in_rows(g.dims(), v, base);
-    if (!o) continue;
+    if (!o || !reads_axes(*o, *shape_of(g, value))) continue;
     o->base = v.base;
     o->factor = v.factor;
     best = o;

@@ -93,6 +93,29 @@ TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
 )");
 }
 
+TEST(Attention, HeadsThatLookLikeABatch) {
+  TestGraph t;  // heads come first, since rows do in a batch of one; the mask has an item for each head
+  const auto head = [&](const char* name) {
+    const ValueId turned = t.add("Transpose", {t.input(name, {5, 3, 4})}, perm({1, 0, 2}));
+    return t.add("Reshape", {turned, t.ints({1, 3, 5, 4})});
+  };
+  const ValueId qk = t.add("MatMul", {head("q"), t.add("Transpose", {head("k")}, perm({0, 1, 3, 2}))});
+  const ValueId p = t.add("Softmax", {t.add("Add", {qk, t.input("mask", {1, 3, 5, 5})})});
+  t.output(t.add("MatMul", {p, head("v")}), "y");
+  expect_rewrite(t, {"attention"},
+                 R"(graph(q: float32[5,3,4], k: float32[5,3,4], mask: float32[1,3,5,5], v: float32[5,3,4]) {
+  Transpose#1: float32[3,5,4] = Transpose(q) {perm=[1,0,2]}
+  Reshape#1: float32[1,3,5,4] = Reshape(Transpose#1, i#1)
+  Transpose#2: float32[3,5,4] = Transpose(k) {perm=[1,0,2]}
+  Reshape#2: float32[1,3,5,4] = Reshape(Transpose#2, i#2)
+  Transpose#3: float32[3,5,4] = Transpose(v) {perm=[1,0,2]}
+  Reshape#3: float32[1,3,5,4] = Reshape(Transpose#3, i#3)
+  y: float32[1,3,5,4] = retort.Attention(Reshape#1, Reshape#2, Reshape#3, mask) {head_size=4, k_split=1, kv_heads=3, q_heads=3, q_split=1, scale=1, v_head_size=4, v_split=1, y_split=1}
+  return y
+}
+)");
+}
+
 TEST(Attention, GuardAgainstRowsThatSeeNothing) {
   Block t;
   const ValueId q = t.input("q", {2, 3, 5, 4}), mask = t.input("mask", {5, 5});
