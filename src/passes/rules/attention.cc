@@ -186,6 +186,35 @@ bool fit(const Parts& p) {
   return heads && batches && caches;
 }
 
+// The Reshape target for this shape, unless several extents are unknown.
+std::optional<std::vector<int64_t>> merged_target(const Shape& y) {
+  std::vector<int64_t> target;
+  size_t open = 0;
+  for (Dim d : y) {
+    target.push_back(is_known(d) ? d : -1);
+    open += !is_known(d);
+    if (d == 0) return std::nullopt;
+  }
+  if (open > 1) return std::nullopt;
+  return target;
+}
+
+// A mask with batch and heads on axes of their own, which it lacks if the scores are [B·H, rows, keys]. Returns false if
+// its extents are not known well enough.
+bool part_mask(const Graph& g, const HeadOperand& q, ValueId& mask, Patch& p) {
+  const Shape* s = mask == ValueId::none ? nullptr : shape_of(g, mask);
+  if (!s || s->rank() < 3 || (*s)[0] == 1 || q.batch == 1) return true;
+  if (q.heads == 1) {
+    mask = p.add({.type = "Unsqueeze", .inputs = {mask, p.constant(int64_tensor(std::vector<int64_t>{1}), "axes")}});
+    return true;
+  }
+  // An extent with a symbol of its own may be 1 in a run.
+  const bool full = (*s)[0] == g.dims().mul(q.batch, q.heads);
+  const auto target = full ? merged_target({q.batch, q.heads, (*s)[1], (*s)[2]}) : std::nullopt;
+  if (target) mask = p.add({.type = "Reshape", .inputs = {mask, p.constant(int64_tensor(*target), "shape")}});
+  return target.has_value();
+}
+
 NodeSpec make_spec(const Parts& p) {
   NodeSpec spec{.type = "Attention", .inputs = std::vector<ValueId>(7, ValueId::none), .domain = "retort"};
   set_operand(spec, "q", 0, p.q);
@@ -216,19 +245,6 @@ const Node* sole_transpose(const Graph& g, ValueId v) {
   if (!used_once(g, v) || g.value(v).uses.empty()) return nullptr;
   const Node& n = g.node(g.value(v).uses[0].node);
   return n.is("Transpose") && n.op ? &n : nullptr;
-}
-
-// The Reshape target for the product's own shape, if its leading axes are merged.
-std::optional<std::vector<int64_t>> merged_target(const Shape& y) {
-  std::vector<int64_t> target;
-  size_t open = 0;
-  for (Dim d : y) {
-    target.push_back(is_known(d) ? d : -1);
-    open += !is_known(d);
-    if (d == 0) return std::nullopt;
-  }
-  if (open > 1) return std::nullopt;
-  return target;
 }
 
 // Connects the fused node's result in place of the product's, in the layout that its consumer needs.
@@ -274,6 +290,8 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   if (!fit(parts) || (parts.scores.windows && !is_shared(g, parts.scores.bias))) return std::nullopt;
   Patch p(g);
   if (parts.scores.windows) parts.scores.bias = window_bias(parts.scores, p);
+  if (y->rank() == 3 && (!part_mask(g, *q, parts.scores.bias, p) || !part_mask(g, *q, parts.scores.flags, p)))
+    return std::nullopt;
   if (!connect_result(g, n, make_spec(parts), p, parts)) return std::nullopt;
   p.covers(n.id);
   p.covers(softmax->id);

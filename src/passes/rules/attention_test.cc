@@ -93,6 +93,52 @@ TEST(Attention, ScaleOnBothSidesAndMergedHeads) {
 )");
 }
 
+// Heads on one axis with the batch, and a mask of the same form.
+void merged_heads(TestGraph& t, int64_t heads, Dim batch, Dim items) {
+  const ValueId x = t.input("x", {batch, 5, 12});
+  const auto merged = [&](std::vector<int64_t> order) {
+    const ValueId split =
+        t.add("Transpose", {t.add("Reshape", {x, t.ints({0, 0, heads, 12 / heads})})}, perm({0, 2, 1, 3}));
+    const ValueId y = t.add("Reshape", {split, t.ints({-1, 5, 12 / heads})});
+    return order.empty() ? y : t.add("Transpose", {y}, perm(std::move(order)));
+  };
+  const ValueId qk = t.add("MatMul", {merged({}), merged({0, 2, 1})});
+  const ValueId p = t.add("Softmax", {t.add("Add", {qk, t.input("mask", {items, 1, 5})})});
+  t.output(t.add("MatMul", {p, merged({})}), "y");
+}
+
+TEST(Attention, MaskOfMergedHeads) {
+  TestGraph t;
+  merged_heads(t, 3, 2, 6);
+  expect_rewrite(t, {"attention"}, R"(graph(x: float32[2,5,12], mask: float32[6,1,5]) {
+  Reshape#1: float32[2,3,1,5] = Reshape(mask, shape#1)
+  Attention#1: float32[2,3,5,4] = retort.Attention(x, x, x, Reshape#1) {head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4, y_split=1}
+  y: float32[6,5,4] = Reshape(Attention#1, shape#2)
+  return y
+}
+)");
+}
+
+TEST(Attention, MaskThatMayBeSharedStays) {
+  TestGraph t;  // six masks, or one for all heads
+  const Dim more = t.symbol("more");
+  t.input("unused", {more});
+  merged_heads(t, 3, 2, t.g.dims().add(more, 4));
+  expect_no_rewrite(t, {"attention"});
+}
+
+TEST(Attention, MaskOfEachItemWithOneHead) {
+  TestGraph t;
+  merged_heads(t, 1, t.symbol("batch"), t.symbol("batch"));
+  expect_rewrite(t, {"attention"}, R"(graph(x: float32[batch,5,12], mask: float32[batch,1,5]) {
+  Unsqueeze#1: float32[batch,1,1,5] = Unsqueeze(mask, axes#1)
+  Attention#1: float32[batch,1,5,12] = retort.Attention(x, x, x, Unsqueeze#1) {head_size=12, kv_heads=1, q_heads=1, scale=1, v_head_size=12, y_split=1}
+  y: float32[batch,5,12] = Reshape(Attention#1, shape#1)
+  return y
+}
+)");
+}
+
 TEST(Attention, HeadsThatLookLikeABatch) {
   TestGraph t;  // heads come first, since rows do in a batch of one; the mask has an item for each head
   const auto head = [&](const char* name) {
