@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "passes/attention/cache_shapes.h"
 #include "passes/attention/operand.h"
 #include "passes/pass.h"
 
@@ -144,18 +145,19 @@ struct Cached {
   int64_t repeat = 1;
 };
 
-std::optional<Cached> cached_operand(const Graph& g, ValueId value, bool transposed) {
+// `joined` is false where attention must not make the cache.
+std::optional<Cached> cached_operand(const Graph& g, ValueId value, bool transposed, bool joined) {
   const auto all = head_operand(g, value, transposed);
   if (!all) return std::nullopt;
   Cached c{.fresh = *all, .repeat = all->repeat};
   const Node* concat = producer_of(g, all->base, "Concat");
-  if (!concat || !all->split || concat->inputs.size() != 2) return c;
+  if (!joined || !concat || !all->split || concat->inputs.size() != 2) return c;
   const int64_t axis = concat->attributes.get_or<int64_t>("axis", 0);
   const Shape* past = shape_of(g, concat->inputs[0]);
   const auto fresh = head_operand(g, concat->inputs[1], false);
-  const bool joined = (axis == 2 || axis == -2) && past && past->rank() == 4 && fresh && fresh->repeat == 1 &&
-                      fresh->heads == all->heads && fresh->size == all->size && fresh->factor == 1;
-  if (!joined) return c;
+  const bool fits = (axis == 2 || axis == -2) && past && past->rank() == 4 && fresh && fresh->repeat == 1 &&
+                    fresh->heads == all->heads && fresh->size == all->size && fresh->factor == 1;
+  if (!fits) return c;
   c.fresh = *fresh;
   c.fresh.factor = all->factor;
   c.past = concat->inputs[0];
@@ -257,6 +259,11 @@ bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, cons
   const auto target = y.rank() == 4 ? std::nullopt : merged_target(y);
   if (y.rank() != 4 && !target) return false;
   if (!rows && !turned) spec.attributes.set("y_split", int64_t(1));
+  if (parts.k.past != ValueId::none) {
+    const JoinedCache caches[] = {{g.producer(parts.k.present), parts.k.fresh},
+                                  {g.producer(parts.v.present), parts.v.fresh}};
+    if (!detach_from_caches(g, spec.inputs, caches, p)) return false;
+  }
   const std::vector<ValueId> made = p.add_multi(std::move(spec));
   ValueId result = made[0];
   if (turned) {
@@ -273,7 +280,7 @@ bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, cons
   return true;
 }
 
-std::optional<Patch> match_attention(const Graph& g, const Node& n) {
+std::optional<Patch> attention(const Graph& g, const Node& n, bool joined) {
   const Shape* y = shape_of(g, n.outputs[0]);
   if (!y || y->rank() < 3 || y->rank() > 4 || !is_float32(g, n.outputs[0])) return std::nullopt;
   Parts parts;
@@ -281,8 +288,8 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   if (!softmax || !over_last_axis(g, *softmax) || !find_product(g, softmax->inputs[0], parts.scores, 6))
     return std::nullopt;
   const auto q = head_operand(g, parts.scores.product->inputs[0], false);
-  const auto k = cached_operand(g, parts.scores.product->inputs[1], true);
-  const auto v = cached_operand(g, n.inputs[1], false);
+  const auto k = cached_operand(g, parts.scores.product->inputs[1], true, joined);
+  const auto v = cached_operand(g, n.inputs[1], false, joined);
   if (!q || !k || !v || v->fresh.factor != 1) return std::nullopt;
   parts.q = *q;
   parts.k = *k;
@@ -297,6 +304,11 @@ std::optional<Patch> match_attention(const Graph& g, const Node& n) {
   p.covers(softmax->id);
   for (NodeId id : parts.scores.nodes) p.covers(id);
   return p;
+}
+
+std::optional<Patch> match_attention(const Graph& g, const Node& n) {
+  auto p = attention(g, n, true);
+  return p ? std::move(p) : attention(g, n, false);
 }
 
 // What ONNX's operator has beyond the one of retort: causal masks, windows, caps, and all outputs but the first.
@@ -326,12 +338,12 @@ bool take_mask(const Graph& g, ValueId mask, Dim keys, Scores& s) {
 }
 
 // ONNX's operator on heads that are views, as newer exporters of torch write it.
-std::optional<Patch> match_onnx_attention(const Graph& g, const Node& n) {
+std::optional<Patch> onnx_attention(const Graph& g, const Node& n, bool joined) {
   const Shape *y = shape_of(g, n.outputs[0]), *keys = shape_of(g, n.inputs[1]);
   if (!y || y->rank() != 4 || !keys || keys->rank() != 4 || !is_float32(g, n.outputs[0]) || !is_bare(g, n))
     return std::nullopt;
   const auto q = head_operand(g, n.inputs[0], false);
-  const auto k = cached_operand(g, n.inputs[1], false), v = cached_operand(g, n.inputs[2], false);
+  const auto k = cached_operand(g, n.inputs[1], false, joined), v = cached_operand(g, n.inputs[2], false, joined);
   if (!q || !k || !v || v->fresh.factor != 1) return std::nullopt;
   Parts parts{.q = *q, .k = *k, .v = *v, .guarded = true};
   const bool moved = q->base != n.inputs[0] || k->fresh.base != n.inputs[1] || v->fresh.base != n.inputs[2];
@@ -346,6 +358,11 @@ std::optional<Patch> match_onnx_attention(const Graph& g, const Node& n) {
   if (!connect_result(g, n, make_spec(parts), p, parts)) return std::nullopt;
   p.covers(n.id);
   return p;
+}
+
+std::optional<Patch> match_onnx_attention(const Graph& g, const Node& n) {
+  auto p = onnx_attention(g, n, true);
+  return p ? std::move(p) : onnx_attention(g, n, false);
 }
 
 constexpr Rule kAttentionRules[] = {

@@ -56,6 +56,71 @@ TEST(Attention, PackedProjectionWithCacheAndCausalMaskAsInGpt2) {
 )");
 }
 
+// A step of a decoder whose mask is made by `mask` of the present keys.
+template <typename F>
+void decoder_step(Block& t, F&& mask) {
+  const Dim past = t.symbol("past");
+  const auto cache = [&](const char* name, const char* fresh) {
+    return t.add("Concat", {t.input(name, {t.batch, 3, past, 4}), t.heads(t.input(fresh, {t.batch, t.seq, 12}))},
+                 {{"axis", int64_t(2)}});
+  };
+  const ValueId q = t.heads(t.input("q", {t.batch, t.seq, 12})), k = cache("past_k", "k"), v = cache("past_v", "v");
+  const ValueId qk = t.add("MatMul", {q, t.add("Transpose", {k}, perm({0, 1, 3, 2}))});
+  t.output(t.rows(t.add("MatMul", {t.add("Softmax", {t.add("Add", {qk, mask(k)})}), v})), "y");
+  t.output(k, "present_k");
+  t.output(v, "present_v");
+}
+
+TEST(Attention, MaskThatIsCutToTheLengthOfTheKeys) {
+  Block t;
+  decoder_step(t, [&](ValueId k) {
+    const Dim longest = t.g.dims().add(t.g.dims().add(t.symbol("past"), t.seq), 2);
+    const ValueId mask = t.input("mask", {t.batch, 1, t.seq, longest});
+    const ValueId shape = t.add("Shape", {t.add("Transpose", {k}, perm({0, 2, 1, 3}))});
+    return t.add("Slice", {mask, t.ints({0}), t.add("Gather", {shape, t.ints({1})}), t.ints({3})});
+  });
+  expect_rewrite(
+      t, {"attention"},
+      R"(graph(q: float32[batch,seq,12], past_k: float32[batch,3,past,4], k: float32[batch,seq,12], past_v: float32[batch,3,past,4], v: float32[batch,seq,12], mask: float32[batch,1,seq,seq+past+2]) {
+  Shape#1: int64[1] = Shape(past_k) {end=1, start=0}
+  Shape#2: int64[1] = Shape(past_k) {end=3, start=2}
+  Shape#3: int64[1] = Shape(k) {end=2, start=1}
+  Add#1: int64[1] = Add(Shape#2, Shape#3)
+  Concat#1: int64[4] = Concat(Shape#1, Add#1, extent#1, extent#2) {axis=0}
+  Gather#1: int64[1] = Gather(Concat#1, i#1)
+  Slice#1: float32[batch,1,seq,seq+past] = Slice(mask, i#2, Gather#1, i#3)
+  Attention#1: float32[batch,seq,3,4], present_k: float32[batch,3,seq+past,4], present_v: float32[batch,3,seq+past,4] = retort.Attention(q, k, v, Slice#1, _, past_k, past_v) {head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4}
+  y: float32[batch,seq,12] = Reshape(Attention#1, i#4)
+  return y, present_k, present_v
+}
+)");
+}
+
+TEST(Attention, CacheThatTheMaskNeedsStaysOutside) {
+  Block t;
+  decoder_step(t, [&](ValueId k) {
+    const ValueId sum = t.add("ReduceMax", {k, t.ints({3})});
+    return t.add("Transpose", {t.add("ReduceMax", {sum, t.ints({1})})}, perm({0, 1, 3, 2}));
+  });
+  expect_rewrite(
+      t, {"attention"},
+      R"(graph(q: float32[batch,seq,12], past_k: float32[batch,3,past,4], k: float32[batch,seq,12], past_v: float32[batch,3,past,4], v: float32[batch,seq,12]) {
+  Reshape#1: float32[batch,seq,3,4] = Reshape(k, i#1)
+  Transpose#1: float32[batch,3,seq,4] = Transpose(Reshape#1) {perm=[0,2,1,3]}
+  present_k: float32[batch,3,seq+past,4] = Concat(past_k, Transpose#1) {axis=2}
+  Reshape#2: float32[batch,seq,3,4] = Reshape(v, i#2)
+  Transpose#2: float32[batch,3,seq,4] = Transpose(Reshape#2) {perm=[0,2,1,3]}
+  present_v: float32[batch,3,seq+past,4] = Concat(past_v, Transpose#2) {axis=2}
+  ReduceMax#1: float32[batch,3,seq+past,1] = ReduceMax(present_k, i#3)
+  ReduceMax#2: float32[batch,1,seq+past,1] = ReduceMax(ReduceMax#1, i#4)
+  Transpose#3: float32[batch,1,1,seq+past] = Transpose(ReduceMax#2) {perm=[0,1,3,2]}
+  Attention#1: float32[batch,seq,3,4] = retort.Attention(q, present_k, present_v, Transpose#3) {head_size=4, k_split=1, kv_heads=3, q_heads=3, scale=1, v_head_size=4, v_split=1}
+  y: float32[batch,seq,12] = Reshape(Attention#1, i#5)
+  return y, present_k, present_v
+}
+)");
+}
+
 TEST(Attention, SharedKeysRepeatedByExpandAsInLlama) {
   Block t;
   const ValueId q = t.input("q", {t.batch, t.seq, 12}), k = t.input("k", {t.batch, 1, t.seq, 4}),
