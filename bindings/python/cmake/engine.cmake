@@ -43,9 +43,9 @@ endif()
 install(PROGRAMS ${stripped} DESTINATION retort)
 
 # link_for_old_systems(TARGET): like retort_ship() of the project. The C++ library is inside in any case: the process may
-# have an older one.
+# have an older one. Its symbols are not exported, so the linker leaves out what nothing calls.
 function(link_for_old_systems target)
-  target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--gc-sections)
+  target_link_options(${target} PRIVATE -static-libstdc++ -Wl,--gc-sections -Wl,--exclude-libs,ALL)
   if(RETORT_STUBS)
     target_link_options(${target} PRIVATE -L${RETORT_STUBS})
     if(TARGET engine)
