@@ -41,10 +41,10 @@ target_link_libraries(retort_cli PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_js
                                          ${retort_minizip} ${retort_z} ${CMAKE_DL_LIBS})
 target_compile_definitions(retort_cli PRIVATE RETORT_VERSION="${PROJECT_VERSION}")
 # Nearly all of its compile time goes into two header-only libraries and the templates that its files share. Its speed
-# does not matter, except for the file that measures the processor.
-target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-O1>)
+# does not matter, except for the file that measures the processor, so it is compiled for size.
+target_compile_options(retort_cli PRIVATE $<$<CONFIG:Release>:-Os>)
 set_source_files_properties(${CMAKE_SOURCE_DIR}/apps/retort/measure/peak.cc PROPERTIES
-                            COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON)
+                            COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 if(RETORT_PCH)
   target_precompile_headers(retort_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
 endif()
