@@ -29,6 +29,9 @@ const std::vector<Shapes> kShapes{
     {{0, 3}, {1, 3}, {0, 3}},
     {{300, 201}, {201}, {300, 201}},
     {{300, 1}, {1, 201}, {300, 201}},
+    {{7, 90, 101}, {7, 1, 101}, {7, 90, 101}},  // a task begins and ends inside rows of a plane
+    {{3, 20001}, {3, 1}, {3, 20001}},           // a row has several tasks
+    {{5, 1, 70, 1}, {1, 61, 1, 9}, {5, 61, 70, 9}},
     {{5501, 3}, {3}, {5501, 3}},  // short runs: a block begins in the middle of a run, and so does a task
     {{1, 7}, {2401, 7}, {2401, 7}},
     {{701, 64}, {64}, {701, 64}},

@@ -126,4 +126,24 @@ void ShortRuns::run(const void* a, const void* b, size_t size,
   });
 }
 
+// Walks through planes, the blocks along the last two dimensions. A part of a plane is the end of a row, whole rows and
+// the start of a row; each of them may be missing.
+void for_pair_rows(const BroadcastPlan<2>& plan, FunctionRef<void(const PairRows&)> f, const Parallel& par) noexcept {
+  const size_t last = plan.rank - 1, columns = plan.extents[last];
+  const std::array strides{plan.strides[0][last - 1], plan.strides[1][last - 1]};
+  const auto part = [&](size_t out, const std::array<size_t, 2>& at, size_t skip, size_t size) {
+    size_t row = skip / columns, column = skip % columns;
+    for (size_t rows = 0; size > 0; row += rows, column = 0) {
+      const bool whole = column == 0 && size >= columns;
+      rows = whole ? size / columns : 1;
+      PairRows r{out, rows, whole ? columns : std::min(size, columns - column), at, strides};
+      for (size_t i = 0; i < 2; ++i) r.starts[i] += row * strides[i] + column * plan.step(i);
+      f(r);
+      out += rows * r.n;
+      size -= rows * r.n;
+    }
+  };
+  for_chunks(par, plan.count, [&](size_t begin, size_t end) { for_blocks(plan, last - 1, begin, end, part); });
+}
+
 }  // namespace retort::kernels

@@ -59,27 +59,27 @@ class ShortRuns {
 extern template struct BroadcastPlan<2>;
 extern template struct BroadcastPlan<3>;
 
-/// Calls f(out, offsets, n) for consecutive runs that cover the output elements [begin, end): n elements from `out` on,
-/// for which input i starts at offsets[i] (std::array<size_t, N>) and advances by plan.step(i).
+/// Calls f(out, offsets, skip, n) for consecutive blocks that cover the output elements [begin, end). A block is all
+/// elements with the same index in the first `outer` dimensions, for which input i starts at offsets[i]
+/// (std::array<size_t, N>): n elements from `out` on, after the first `skip` ones of the block.
 template <size_t N, typename F>
-void for_runs(const BroadcastPlan<N>& plan, size_t begin, size_t end, const F& f) {
+void for_blocks(const BroadcastPlan<N>& plan, size_t outer, size_t begin, size_t end, const F& f) {
   if (begin >= end) return;
-  const size_t last = plan.rank - 1;
+  size_t size = 1;
+  for (size_t d = outer; d < plan.rank; ++d) size *= plan.extents[d];
   std::array<size_t, BroadcastPlan<N>::kMaxRank> index{};
   std::array<size_t, N> offsets{};
-  size_t rest = begin;
-  for (size_t d = plan.rank; d-- > 0;) {
+  size_t rest = begin / size, skip = begin % size;
+  for (size_t d = outer; d-- > 0;) {
     index[d] = rest % plan.extents[d];
     rest /= plan.extents[d];
     for (size_t i = 0; i < N; ++i) offsets[i] += index[d] * plan.strides[i][d];
   }
-  for (size_t out = begin; out < end;) {
-    const size_t n = std::min(end - out, plan.extents[last] - index[last]);
-    f(out, offsets, n);
+  for (size_t out = begin; out < end; skip = 0) {
+    const size_t n = std::min(end - out, size - skip);
+    f(out, offsets, skip, n);
     out += n;
-    for (size_t i = 0; i < N; ++i) offsets[i] -= index[last] * plan.strides[i][last];
-    index[last] = 0;
-    for (size_t d = last; d-- > 0;) {
+    for (size_t d = outer; d-- > 0;) {
       for (size_t i = 0; i < N; ++i) offsets[i] += plan.strides[i][d];
       if (++index[d] < plan.extents[d]) break;
       for (size_t i = 0; i < N; ++i) offsets[i] -= plan.extents[d] * plan.strides[i][d];
@@ -87,5 +87,25 @@ void for_runs(const BroadcastPlan<N>& plan, size_t begin, size_t end, const F& f
     }
   }
 }
+
+/// Calls f(out, offsets, n) for consecutive runs that cover the output elements [begin, end): n elements from `out` on,
+/// for which input i starts at offsets[i] (std::array<size_t, N>) and advances by plan.step(i).
+template <size_t N, typename F>
+void for_runs(const BroadcastPlan<N>& plan, size_t begin, size_t end, const F& f) {
+  for_blocks(plan, plan.rank - 1, begin, end, [&](size_t out, std::array<size_t, N> offsets, size_t skip, size_t n) {
+    for (size_t i = 0; i < N; ++i) offsets[i] += skip * plan.step(i);
+    f(out, offsets, n);
+  });
+}
+
+/// Neighbouring runs of a broadcast of two inputs: `rows` of n elements each, from `out` on in the output. Input i starts
+/// at starts[i] and goes strides[i] elements further with each row.
+struct PairRows {
+  size_t out, rows, n;
+  std::array<size_t, 2> starts, strides;
+};
+/// Calls f for rows that cover the output, from several threads. The walk is one piece of code for all types, which costs
+/// little because f has a loop of its own. The plan has a rank of at least 2.
+void for_pair_rows(const BroadcastPlan<2>& plan, FunctionRef<void(const PairRows&)> f, const Parallel& par) noexcept;
 
 }  // namespace retort::kernels

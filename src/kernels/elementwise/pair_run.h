@@ -35,11 +35,11 @@ void spread_pairs(void (*run)(Op, const PairRun<T, R>&), Op op, const PairRun<T,
     };
     return runs.run(whole.a, whole.b, sizeof(T), block, par);
   }
-  for_chunks(par, plan.count, [&](size_t begin, size_t end) {
-    for_runs(plan, begin, end, [&](size_t out, const std::array<size_t, 2>& at, size_t n) {
-      run(op, {whole.a + at[0], plan.step(0), whole.b + at[1], plan.step(1), whole.y + out, n});
-    });
-  });
+  const auto rows = [&](const PairRows& r) {
+    PairRun<T, R> one{whole.a + r.starts[0], plan.step(0), whole.b + r.starts[1], plan.step(1), whole.y + r.out, r.n};
+    for (size_t i = 0; i < r.rows; ++i, one.a += r.strides[0], one.b += r.strides[1], one.y += r.n) run(op, one);
+  };
+  for_pair_rows(plan, rows, par);
 }
 
 }  // namespace retort::kernels
