@@ -13,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/checked.h"
@@ -153,7 +154,7 @@ void multiply_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) {
                               g.near ? Ahead() : share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
       sum_few(rows, g.a + i * a_row, depth, codes, sums);
-    if (floats) return finish_floats(g, i, rows, n0, header, block, sums);
+    if (floats) return (g.c.residual ? finish_floats<true> : finish_floats<false>)(g, i, rows, n0, header, block, sums);
     const int32_t* added = nullptr;
     if (g.excess) added = codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
     finish_rows(g, i, rows, n0, header, block, {sums, added});
@@ -277,23 +278,28 @@ bool processor_has_avx_vnni() {
 }
 #endif
 
-bool has_quads() {
-  if (!allows(Feature::vnni)) return false;
+/// The best unit at an instruction level.
+CodesUnit unit_of(Isa isa) {
+  if (!allows(Feature::vnni)) return CodesUnit::pairs;
 #if defined(__x86_64__)
-  static const bool wide = __builtin_cpu_supports("avx512vnni"), narrow = processor_has_avx_vnni();
-  return current_isa() == Isa::avx512 ? wide : current_isa() == Isa::avx2 && narrow;
+  if (isa == Isa::avx512 && __builtin_cpu_supports("avx512vnni"))
+    return codes_detail::has_tiles() && allows(Feature::amx) ? CodesUnit::tiles : CodesUnit::quads;
+  return isa == Isa::avx2 && processor_has_avx_vnni() ? CodesUnit::quads : CodesUnit::pairs;
 #else
-  static const bool has = getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
-  return has;
+  return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? CodesUnit::quads : CodesUnit::pairs;
 #endif
 }
 
 }  // namespace
 
+// Asked for several times in each step of a small LSTM, which takes less than 1 µs.
 CodesUnit codes_unit() {
-  if (!has_quads()) return CodesUnit::pairs;
-  const bool tiles = codes_detail::has_tiles() && current_isa() == Isa::avx512 && allows(Feature::amx);
-  return std::min(best_unit, tiles ? CodesUnit::tiles : CodesUnit::quads);
+  static const auto units = [] {
+    std::array<CodesUnit, kIsaCount> all;
+    for (int i = 0; i < kIsaCount; ++i) all[i] = unit_of(Isa(i));
+    return all;
+  }();
+  return std::min(best_unit, units[int(current_isa())]);
 }
 void limit_codes_unit(CodesUnit best) { best_unit = best; }
 

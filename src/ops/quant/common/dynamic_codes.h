@@ -19,6 +19,7 @@ struct DynamicCodes {
 inline std::pair<float, float> dynamic_range(const float* x, size_t n, const Parallel& parallel) {
   constexpr size_t kParts = 64;
   const size_t part = std::max(kernels::kChunk, ceil_div(n, kParts));
+  if (n <= part) return kernels::range_with_zero(x, n);
   std::array<std::pair<float, float>, kParts> ranges{};
   kernels::for_chunks(
       parallel, n,
