@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/groups.h"
+#include "kernels/conv/inside.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm_bf16.h"
 
@@ -207,6 +208,7 @@ ConvShape fold_width(const ConvShape& s) {
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
+  constexpr double kMostShare = 0.9;  // rectangles of few pixels are multiplied more slowly
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return suits_groups(s) ? ConvAlgorithm::groups : ConvAlgorithm::grouped;
   if (suits_lines(s)) return ConvAlgorithm::lines;
@@ -214,8 +216,14 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
     return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
   }
-  if (!strict && !s.scaled_input && suits_winograd(s)) return cheapest_3x3(s);
-  if (!strict && is_along_lines(s) && s.stride_w == 1 && saves_by_winograd_line(s)) return ConvAlgorithm::winograd_line;
+  const double share = inside_share(s), plain = share <= kMostShare ? share : 1;
+  if (!strict && !s.scaled_input && suits_winograd(s)) {
+    const ConvAlgorithm cheapest = cheapest_3x3(s, plain);
+    if (cheapest != ConvAlgorithm::rows) return cheapest;
+  } else if (!strict && is_along_lines(s) && s.stride_w == 1 && saves_by_winograd_line(s, plain)) {
+    return ConvAlgorithm::winograd_line;
+  }
+  if (plain < 1) return ConvAlgorithm::inside;
   return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
 }
 
@@ -245,15 +253,17 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
       return !saves_by_winograd_line(s, plain);
     case ConvAlgorithm::lines:
       return false;
+    case ConvAlgorithm::inside:
+      return plain < inside_share(s);
     default:
       return true;
   }
 }
 
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
-  static constexpr const char* kNames[] = {
-      "pointwise",        "strassen",      "rows",      "strips",  "lines",  "winograd4", "winograd2",
-      "winograd2_packed", "winograd_line", "depthwise", "grouped", "groups", "bf16_rows"};
+  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",      "inside",           "strips",
+                                           "lines",     "winograd4", "winograd2", "winograd2_packed", "winograd_line",
+                                           "depthwise", "grouped",   "groups",    "bf16_rows"};
   static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
@@ -299,6 +309,8 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
       return plan_lines(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::strips:
       return plan_strips(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::inside:
+      return plan_inside(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::pointwise:
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
@@ -328,6 +340,8 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
       return conv_lines(args, scratch, par);
     case ConvAlgorithm::strips:
       return conv_strips(args, scratch, par);
+    case ConvAlgorithm::inside:
+      return conv_inside(args, scratch, par);
     case ConvAlgorithm::pointwise:
     case ConvAlgorithm::strassen:
     case ConvAlgorithm::rows:

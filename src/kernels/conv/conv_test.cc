@@ -258,11 +258,17 @@ std::vector<ConvCase> one_of_each() {
   grouped.groups = 2, grouped.out_c = 38;
   depthwise.groups = depthwise.out_c = 20;
   few.in_c = 3, few.input_is_nchw = true;
-  return {full.with(ConvAlgorithm::rows),        full.with(ConvAlgorithm::winograd4),
-          few.with(ConvAlgorithm::lines),        line.with(ConvAlgorithm::strips),
-          full.with(ConvAlgorithm::winograd2),   point.with(ConvAlgorithm::pointwise),
-          scaled.with(ConvAlgorithm::pointwise), scaled_weights.with(ConvAlgorithm::pointwise),
-          grouped.with(ConvAlgorithm::grouped),  depthwise.with(ConvAlgorithm::depthwise)};
+  return {full.with(ConvAlgorithm::rows),
+          full.with(ConvAlgorithm::winograd4),
+          full.with(ConvAlgorithm::inside),
+          few.with(ConvAlgorithm::lines),
+          line.with(ConvAlgorithm::strips),
+          full.with(ConvAlgorithm::winograd2),
+          point.with(ConvAlgorithm::pointwise),
+          scaled.with(ConvAlgorithm::pointwise),
+          scaled_weights.with(ConvAlgorithm::pointwise),
+          grouped.with(ConvAlgorithm::grouped),
+          depthwise.with(ConvAlgorithm::depthwise)};
 }
 
 TEST(Conv, EveryEpilogue) {
@@ -381,6 +387,8 @@ TEST(Conv, Choice) {
   EXPECT_EQ(choose({.in_c = 64, .out_c = 8, .in_h = 7, .in_w = 7}), ConvAlgorithm::pointwise);
   ConvCase padded{.in_c = 64, .out_c = 8, .in_h = 7, .in_w = 7};
   padded.pad_all(1);
+  EXPECT_EQ(choose(padded), ConvAlgorithm::inside);  // 49 of 81 pixels are
+  padded.scaled_input = true;
   EXPECT_EQ(choose(padded), ConvAlgorithm::rows);
 }
 

@@ -174,6 +174,8 @@ void run_panel(const PanelTask& whole) noexcept {
 
 namespace {
 
+size_t panel_steps(const GemmArgs& g) { return g.panel_steps > 0 ? g.panel_steps : g.k; }
+
 /// Steps [k0, k1) of the panel that starts with column n.
 struct PanelBlock {
   size_t n, k0, k1;
@@ -203,7 +205,7 @@ class BlockOrder {
     return whole ? g_.packed_b.type : PackedType::f32;
   }
   const char* data(const PanelBlock& block) const {
-    return static_cast<const char*>(g_.packed_b.data) + block.n * g_.k * bytes_of(g_.packed_b.type) +
+    return static_cast<const char*>(g_.packed_b.data) + block.n * panel_steps(g_) * bytes_of(g_.packed_b.type) +
            block.k0 * kWidth * bytes_of(type(block));
   }
 
@@ -278,7 +280,7 @@ void multiply_wide_block(const GemmArgs& g, const gemm_detail::Part& part, const
   TileArgs t = task.tile;
   for (size_t left = part.m1 - part.m0; left > 0;) {
     const size_t rows = std::min(left, kWideRows);
-    (rows == kWideRows ? wide_tile<kWideRows> : wide_tile<1>)(t, g.k * kWidth);
+    (rows == kWideRows ? wide_tile<kWideRows> : wide_tile<1>)(t, panel_steps(g) * kWidth);
     if (task.activation.kind != Activation::Kind::none) activate(task.activation, rows, kWideColumns, t.c, t.c_stride);
     left -= rows;
     step_down(t, rows);

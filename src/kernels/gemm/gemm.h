@@ -82,6 +82,7 @@ struct GemmArgs {
   size_t c_stride = 0;
   Epilogue epilogue;
   const void* next_b = nullptr;   ///< packed B of the next product, prefetched during the last panel
+  size_t panel_steps = 0;         ///< of k in a panel of float32, of which the first k are used; 0: k
   bool b_is_near = false;         ///< whether the previous product has prefetched the first panel
   const Parallel* run = nullptr;  ///< once it is cancelled, the rest of C is not written; gemm() itself sets it
 };
