@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
+#include "kernels/conv/conv_transpose_plan.h"
 
 namespace retort::kernels {
 namespace {
@@ -153,12 +154,40 @@ size_t row_scratch_bytes(const ConvTransposeShape& s, int workers) {
   return round_up(bytes, 128);
 }
 
+// Without strides, there is one phase, whose rows follow each other in the output: it is one convolution, which knows
+// that many taps of small images are outside (ConvAlgorithm::inside).
+bool is_convolution(const ConvTransposeShape& s) { return phase_count(s) == 1; }
+
+ConvShape image_shape(const ConvTransposeShape& s) {
+  ConvShape image = phase_shape(s, phases_of(s, 0), 0);
+  image.batch = s.batch;
+  image.out_h = s.out_h;
+  return image;
+}
+
+size_t image_scratch_bytes(const ConvTransposeShape& s, int workers) {
+  const ConvShape image = image_shape(s);
+  return conv_scratch_bytes(image, algorithm_of(image), workers);
+}
+
+void run_image(const ConvTransposeArgs& args, void* scratch, const Parallel& par) {
+  ConvArgs image;
+  image.shape = image_shape(args.shape);
+  image.algorithm = algorithm_of(image.shape);
+  image.input = args.input;
+  image.packed = args.packed;
+  image.output = args.output;
+  image.epilogue = args.epilogue;
+  conv(image, scratch, par);
+}
+
 // A single row is distributed over the pool by conv itself; of several rows, each is a task.
 bool one_row(const ConvTransposeShape& s) { return s.out_h * s.batch == 1; }
 
 }  // namespace
 
 size_t conv_transpose_packed_bytes(const ConvTransposeShape& s) {
+  if (conv_detail::suits_columns(s)) return conv_detail::columns_packed_bytes(s);
   size_t bytes = 0;
   for (size_t i = 0; i < phase_count(s); ++i) bytes += phase_packed_bytes(s, i);
   return bytes;
@@ -166,6 +195,7 @@ size_t conv_transpose_packed_bytes(const ConvTransposeShape& s) {
 
 void conv_transpose_pack(const ConvTransposeShape& s, const float* weights, float* packed,
                          const Parallel& run) noexcept {
+  if (conv_detail::suits_columns(s)) return conv_detail::columns_pack(s, weights, packed);
   for (size_t i = 0; i < phase_count(s); ++i) {
     pack_phase(s, phases_of(s, i), weights, packed, run);
     packed += phase_packed_bytes(s, i) / sizeof(float);
@@ -173,11 +203,15 @@ void conv_transpose_pack(const ConvTransposeShape& s, const float* weights, floa
 }
 
 size_t conv_transpose_scratch_bytes(const ConvTransposeShape& s, int workers) {
+  if (conv_detail::suits_columns(s)) return conv_detail::columns_scratch_bytes(s, workers);
+  if (is_convolution(s)) return image_scratch_bytes(s, workers);
   return one_row(s) ? row_scratch_bytes(s, workers) : row_scratch_bytes(s, 1) * size_t(workers);
 }
 
 void conv_transpose(const ConvTransposeArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvTransposeShape& s = args.shape;
+  if (conv_detail::suits_columns(s)) return conv_detail::conv_transpose_columns(args, scratch, par);
+  if (is_convolution(s)) return run_image(args, scratch, par);
   const size_t worker_bytes = row_scratch_bytes(s, 1);
   const float* packed = args.packed;
   for (size_t phase = 0; phase < phase_count(s); ++phase) {

@@ -113,6 +113,39 @@ TEST(ConvTranspose, RowsOutsideOneRow) {
   }
 }
 
+// One product for all taps: kernels smaller than the stride, outputs that nothing reaches, rows in parts.
+TEST(ConvTranspose, FewChannels) {
+  for (const size_t channels : {1, 2, 3, 4, 5}) {
+    for (const size_t kernel : {1, 2, 4, 5}) {
+      for (const size_t stride : {1, 2, 3}) {
+        ConvTransposeShape s{.batch = 2, .in_h = 19, .in_w = 7, .in_c = 17, .out_c = channels};
+        s.kernel_h = kernel, s.kernel_w = 3, s.stride_h = stride, s.stride_w = 2, s.pad_top = kernel / 2,
+        s.pad_left = 1;
+        check_transpose(with_out_size(s, 1));
+        ConvTransposeShape line{.batch = 2, .in_w = 1500, .in_c = 19, .out_c = channels, .kernel_w = kernel};
+        line.stride_w = stride, line.pad_left = kernel / 2;
+        check_transpose(with_out_size(line));
+        line = with_out_size(line, 4);
+        line.in_pixel_stride = line.in_c, line.out_pixel_stride = line.out_c;
+        check_transpose(line);
+      }
+    }
+  }
+}
+
+// Without strides: a convolution, of which most taps may be outside.
+TEST(ConvTranspose, FromFewPixels) {
+  for (const size_t batch : {1, 3, 60}) {
+    for (const size_t size : {1, 2}) {
+      ConvTransposeShape s{.batch = batch, .in_h = size, .in_w = 1, .in_c = 21, .out_c = 37};
+      s.kernel_h = 4, s.kernel_w = 3;
+      check_transpose(with_out_size(s));
+      s.dilation_h = 2, s.pad_top = 1;
+      check_transpose(with_out_size(s));
+    }
+  }
+}
+
 TEST(ConvTranspose, Groups) {
   ConvTransposeShape s{
       .in_h = 5, .in_w = 4, .in_c = 6, .out_c = 9, .kernel_h = 3, .kernel_w = 3, .stride_h = 2, .stride_w = 2};
@@ -146,7 +179,11 @@ TEST(ConvTranspose, SameBitsForAnyNumberOfThreads) {
   ConvTransposeShape line{.in_w = 200, .in_c = 64, .out_c = 40, .kernel_w = 16, .stride_w = 8, .pad_left = 4};
   ConvTransposeShape map{.batch = 2, .in_h = 9, .in_w = 9, .in_c = 20, .out_c = 12, .kernel_h = 2, .kernel_w = 2};
   map.stride_h = map.stride_w = 2;
-  for (const ConvTransposeShape& s : {line, map}) {
+  ConvTransposeShape first{.in_c = 100, .out_c = 64, .kernel_h = 4, .kernel_w = 4};
+  ConvTransposeShape last{.batch = 2, .in_h = 40, .in_w = 32, .in_c = 64, .out_c = 3, .kernel_h = 4, .kernel_w = 4};
+  last.stride_h = last.stride_w = 2, last.pad_top = last.pad_left = 1;
+  ConvTransposeShape sound{.in_w = 4000, .in_c = 32, .out_c = 1, .kernel_w = 4, .stride_w = 2};
+  for (const ConvTransposeShape& s : {line, map, first, last, sound}) {
     const TransposeData data(with_out_size(s));
     const std::vector<float> once = data.run(Parallel());
     for (const int threads : {2, 3, 4, 7}) {
