@@ -114,25 +114,67 @@ StridedCopy in_order(const StridedCopy& copy) {
   return merged;
 }
 
-/// For 16 bytes or more: a call of memcpy would take longer than a short copy itself.
-void copy_short(void* to, const void* from, size_t bytes) {
-  constexpr size_t kStep = 16;
-  auto* const y = static_cast<std::byte*>(to);
-  const auto* const x = static_cast<const std::byte*>(from);
-  for (size_t i = 0; i + kStep < bytes; i += kStep) std::memcpy(y + i, x + i, kStep);
-  std::memcpy(y + bytes - kStep, x + bytes - kStep, kStep);
+/// Rows of bytes, of which each copy takes as long as a call of memcpy().
+struct ShortRows {
+  std::byte* to;
+  const std::byte* from;
+  ptrdiff_t to_step, from_step;
+  size_t count, bytes;
+
+  template <typename F>
+  void each(const F& copy) {
+    for (; count > 0; --count, to += to_step, from += from_step) copy(to, from);
+  }
+  /// From one to two times kStep bytes, or as often as that is necessary.
+  template <size_t kStep>
+  void overlapping() {
+    const size_t last = bytes - kStep;
+    if (bytes <= 2 * kStep) {
+      return each([last](std::byte* y, const std::byte* x) {
+        std::array<std::byte, kStep> head, tail;
+        std::memcpy(&head, x, kStep), std::memcpy(&tail, x + last, kStep);
+        std::memcpy(y, &head, kStep), std::memcpy(y + last, &tail, kStep);
+      });
+    }
+    each([last](std::byte* y, const std::byte* x) {
+      for (size_t i = 0; i < last; i += kStep) std::memcpy(y + i, x + i, kStep);
+      std::memcpy(y + last, x + last, kStep);
+    });
+  }
+  void copy() {
+    if (bytes >= 16) return overlapping<16>();
+    if (bytes >= 8) return overlapping<8>();
+    if (bytes >= 4) return overlapping<4>();
+    if (bytes >= 2) return overlapping<2>();
+    overlapping<1>();
+  }
+};
+
+/// Copies contiguous runs of few bytes, many rows of them at a time.
+void copy_short_runs(const Mover& m, StridedCopy outer, size_t run, void* to, const void* from, const Parallel& par) {
+  const Dim rows = outer.rank > 0 ? take(outer, outer.rank - 1) : Dim{1, 0, 0};
+  const size_t most = std::max<size_t>(kChunk / run, 1), together = std::min(most, rows.extent);
+  const auto size = ptrdiff_t(m.size);
+  for_pieces(outer, ceil_div(rows.extent, together), together * run, par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
+    const size_t first = piece * together;
+    ShortRows{static_cast<std::byte*>(m.at(to, t + ptrdiff_t(first) * rows.to)),
+              static_cast<const std::byte*>(m.at(from, f + ptrdiff_t(first) * rows.from)),
+              rows.to * size,
+              rows.from * size,
+              std::min(together, rows.extent - first),
+              run * m.size}
+        .copy();
+  });
 }
 
 /// Copies along the innermost dimension, divided into pieces of at most kChunk elements.
 void copy_runs(const Mover& m, StridedCopy outer, void* to, const void* from, const Parallel& par) {
+  constexpr size_t kShortBytes = 256;
   const Dim run = take(outer, outer.rank - 1);
   const size_t pieces = ceil_div(run.extent, kChunk);
   const bool contiguous = run.to == 1 && run.from == 1;
-  const size_t bytes = run.extent * m.size;
-  if (contiguous && !m.may_throw && bytes >= 16 && bytes <= 256) {
-    return for_pieces(outer, 1, run.extent, par,
-                      [&](ptrdiff_t t, ptrdiff_t f, size_t) { copy_short(m.at(to, t), m.at(from, f), bytes); });
-  }
+  if (contiguous && !m.may_throw && run.extent * m.size <= kShortBytes)
+    return copy_short_runs(m, outer, run.extent, to, from, par);
   for_pieces(outer, pieces, std::min(run.extent, kChunk), par, [&](ptrdiff_t t, ptrdiff_t f, size_t piece) {
     const ptrdiff_t first = ptrdiff_t(piece * kChunk);
     const size_t n = std::min(kChunk, run.extent - size_t(first));

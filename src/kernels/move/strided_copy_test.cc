@@ -167,6 +167,22 @@ TYPED_TEST(StridedCopyKernel, ConcatAndSplitAreInverse) {
   }
 }
 
+// Runs of every length of the loops for short ones, in both directions: nothing is written around them.
+TYPED_TEST(StridedCopyKernel, RunsOfEveryLength) {
+  for (size_t run = 1; run <= 260; run += run < 40 ? 1 : 11) {
+    for (const size_t gap : {1, 3}) {
+      const size_t outer = run < 9 ? 5000 : 21, total = run + gap;
+      const auto x = numbered<TypeParam>(outer * total);
+      std::vector<TypeParam> rest(outer * gap), part(outer * run), joined(outer * total);
+      const std::vector<AxisPart> parts{{rest.data(), gap}, {part.data(), run}};
+      split(this->mover(), x.data(), outer, 1, parts, this->par());
+      for (size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], x[i / run * total + gap + i % run]) << run;
+      concat(this->mover(), parts, outer, 1, joined.data(), this->par());
+      EXPECT_EQ(joined, x) << run;
+    }
+  }
+}
+
 // Tests the vectorised tile at each level, at every corner of a block and at unaligned addresses.
 class TransposeLevels : public testing::PerIsa {};
 
