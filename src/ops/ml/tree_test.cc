@@ -133,36 +133,39 @@ const OpTest tree_ensemble("TreeEnsemble",
 
 // A forest as attributes, and its reference, node by node.
 struct Forest {
-  Ints tree, node, feature, yes, no, missing;
+  Ints tree, node, feature, yes, no, missing, target;
   Strings modes;
   Floats values, weights;
 
-  /// The modes that `drawn` names; `misses`: whether NaN may take the branch of a comparison that holds.
-  Forest(uint32_t seed, const Strings& drawn, bool misses) {
+  /// The modes that `drawn` names; `misses`: whether NaN may take the branch of a comparison that holds; `chains`:
+  /// whether one child of every split is a leaf, so that leaves are near and far.
+  Forest(uint32_t seed, const Strings& drawn, bool misses, bool chains, int64_t targets) {
     std::mt19937 random(seed);
     for (int64_t t = 0; t < 11; ++t) {
-      const int64_t splits = int64_t(random() % 40);  // node i leads to 2i + 1 and 2i + 2; deep nodes are leaves
+      // Node i leads to 2i + 1 and 2i + 2, deep nodes are leaves; or to i + 1, a leaf, and i + 2.
+      const int64_t splits = int64_t(random() % 40);
       for (int64_t i = 0; i < 2 * splits + 1; ++i) {
         tree.push_back(t);
         node.push_back(i);
         feature.push_back(int64_t(random() % 5));
-        yes.push_back(2 * i + 1);
-        no.push_back(2 * i + 2);
+        target.push_back(i / 2 % targets);
+        yes.push_back(chains ? i + 1 : 2 * i + 1);
+        no.push_back(chains ? i + 2 : 2 * i + 2);
         missing.push_back(misses ? int64_t(random() % 2) : 0);
-        modes.push_back(i >= splits ? "LEAF" : drawn[random() % drawn.size()]);
+        const bool leaf = chains ? i % 2 == 1 || i == 2 * splits : i >= splits;
+        modes.push_back(leaf ? "LEAF" : drawn[random() % drawn.size()]);
         values.push_back(float(random() % 5));
         weights.push_back(float(random() % 64) / 8);
       }
     }
   }
 
-  Attributes attributes() const {
-    const Ints zeros(tree.size(), 0);
+  Attributes attributes(int64_t targets) const {
     return {{"nodes_treeids", tree},    {"nodes_nodeids", node},    {"nodes_featureids", feature},
             {"nodes_truenodeids", yes}, {"nodes_falsenodeids", no}, {"nodes_missing_value_tracks_true", missing},
             {"nodes_modes", modes},     {"nodes_values", values},   {"target_treeids", tree},
-            {"target_nodeids", node},   {"target_ids", zeros},      {"target_weights", weights},
-            {"n_targets", int64_t(1)}};
+            {"target_nodeids", node},   {"target_ids", target},     {"target_weights", weights},
+            {"n_targets", targets}};
   }
 
   bool holds(size_t n, float x) const {
@@ -177,13 +180,13 @@ struct Forest {
                                   : x != v;
   }
 
-  float score(const float* x) const {
+  float score(const float* x, int64_t of) const {
     float sum = 0;
     for (size_t root = 0; root < tree.size(); ++root) {
       if (node[root] != 0) continue;
       size_t at = root;
       while (modes[at] != "LEAF") at = root + size_t(holds(at, x[feature[at]]) ? yes[at] : no[at]);
-      sum += weights[at];
+      if (target[at] == of) sum += weights[at];
     }
     return sum;
   }
@@ -198,15 +201,19 @@ TEST(TreeEnsemble, WalksAsItsNodesSay) {
       {"BRANCH_LEQ", "BRANCH_GT"},
       {"BRANCH_LT", "BRANCH_GTE"},
       {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}};
-  for (uint32_t seed = 0; seed < 4 * modes.size(); ++seed) {
-    const Forest forest(seed, modes[seed / 2 % modes.size()], seed % 2 == 1);
-    for (const int64_t rows : {1, 7, 8, 9, 65, 200}) {
+  for (uint32_t seed = 0; seed < 8 * modes.size(); ++seed) {
+    const int64_t targets = 1 + seed / 4 % 2;
+    const Forest forest(seed, modes[seed / 8], seed % 2 == 1, seed / 2 % 2 == 1, targets);
+    for (const int64_t rows : {1, 2, 7, 8, 9, 65, 200}) {
       Tensor x = random({rows, 5}, seed, -1, 6);
       for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;
-      OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(), {x}, 1);
-      const Tensor y = run.run()[0];
-      for (int64_t r = 0; r < rows; ++r) {
-        ASSERT_EQ(y.data<float>()[r], forest.score(x.data<float>() + r * 5)) << "seed " << seed << " row " << r;
+      for (const DType type : {DType::f32, DType::f64}) {
+        OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(targets), {cast_to(x, type)}, 1);
+        const Tensor y = run.run()[0];
+        for (int64_t i = 0; i < rows * targets; ++i) {
+          ASSERT_EQ(y.data<float>()[i], forest.score(x.data<float>() + i / targets * 5, i % targets))
+              << "seed " << seed << " element " << i << " of " << dtype_name(type);
+        }
       }
     }
   }

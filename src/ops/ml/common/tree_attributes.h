@@ -62,7 +62,7 @@ Dim tree_rows(InferContext& c);
 size_t tree_scratch(const RunContext& c, size_t targets);
 
 /// Number of rows per block, a multiple of the lanes of a walk. A batch that would be one block is divided into four,
-/// for several threads, but not below the 50 us that waking them is worth: a row takes about 25 ns in a tree. Larger
+/// for several threads, but not below what waking them is worth: a row takes 5 to 12 ns in a tree. Larger
 /// batches keep large blocks, since trees are read again for each: blocks of 8 rows took 1.1 times as long as one of 64.
 inline size_t tree_block_rows(size_t rows, size_t trees) {
   const size_t shared = round_up(rows / 4, 8), worth = round_up((2 << 10) / std::max<size_t>(trees, 1), 8);

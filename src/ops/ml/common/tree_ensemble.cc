@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace retort::ops {
@@ -20,23 +21,43 @@ bool has_nan(std::span<const T> x) {
 
 template <typename T>
 TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables.targets)) {
-  require(tables.splits.size() + tables.leaf_ends.size() < UINT32_MAX, ErrorCode::invalid_graph, "too many tree nodes");
+  require(tables.splits.size() + tables.leaf_ends.size() < UINT32_MAX / kStep, ErrorCode::invalid_graph,
+          "too many tree nodes");
   nodes_.reserve(tables.splits.size() + tables.leaf_ends.size());
   details_.reserve(tables.splits.size() + tables.leaf_ends.size());
   weights_.reserve(tables.weights.size());
   std::vector<bool> seen(tables.splits.size(), false);
-  for (const TreeTables::Child root : tables.roots) roots_.push_back(add_tree(tables, root, seen));
+  for (const TreeTables::Child root : tables.roots) {
+    roots_.push_back(add_tree(tables, root, seen));
+    levels_.add(roots_.back().levels);
+    roots_.back().levels.round();
+  }
+  levels_.round();
   const auto unseen = std::ranges::find(seen, false);
   require(unseen == seen.end(), ErrorCode::invalid_graph, "node {} of a tree is not reached from any root",
           unseen - seen.begin());
 }
 
 template <typename T>
-uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
+void TreeEnsemble<T>::Levels::add(const Levels& other) {
+  least = std::min(least, other.least);
+  most = std::max(most, other.most);
+  leaves += other.leaves;
+  sum += other.sum;
+}
+
+template <typename T>
+void TreeEnsemble<T>::Levels::round() {
+  constexpr uint64_t kFew = 2;
+  if (leaves > 0 && most <= sum / leaves + kFew) least = most;
+}
+
+template <typename T>
+void TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
   const std::vector<uint32_t>& ends = tables.leaf_ends;
   require(leaf < ends.size(), ErrorCode::invalid_graph, "leaf {} of a tree does not exist: there are {} leaves", leaf,
           ends.size());
-  const auto self = uint32_t(nodes_.size());
+  const uint32_t self = next_node();
   Detail detail{.first = uint32_t(weights_.size())};
   for (uint32_t i = leaf ? ends[leaf - 1] : 0; i < ends[leaf]; ++i) {
     const TreeTables::Weight& w = tables.weights[i];
@@ -45,9 +66,9 @@ uint32_t TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
     weights_.push_back({uint32_t(w.target), T(w.value)});
   }
   detail.last = uint32_t(weights_.size());
-  nodes_.push_back({T(0), 0, {self, self}});
+  plain_ &= targets_ == 1 && detail.last == detail.first + 1;
+  nodes_.push_back({detail.first < detail.last ? weights_.back().value : T(0), 0, {self, self}});
   details_.push_back(detail);
-  return self;
 }
 
 template <typename T>
@@ -69,21 +90,24 @@ void TreeEnsemble<T>::add_split(const TreeTables& tables, const TreeTables::Spli
 
 // Depth first, so that a path is contiguous. Iterative, because a tree may be as deep as it has nodes.
 template <typename T>
-uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen) {
+typename TreeEnsemble<T>::Root TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root,
+                                                         std::vector<bool>& seen) {
   struct Open {
     TreeTables::Child child;
-    uint32_t parent;
+    size_t parent;  // an index
+    uint32_t level;
     bool no;
   };
-  std::vector<Open> open{{root, UINT32_MAX, false}};
-  const auto first = uint32_t(nodes_.size());
+  std::vector<Open> open{{root, 0, 0, false}};
+  Root tree{.at = next_node(), .levels = {}};
   while (!open.empty()) {
     const Open next = open.back();
     open.pop_back();
-    const auto at = uint32_t(nodes_.size());
-    if (next.parent != UINT32_MAX) nodes_[next.parent].child[next.no] = at;
+    const size_t at = nodes_.size();
+    if (next.level > 0) nodes_[next.parent].child[next.no] = next_node();
     if (next.child < 0) {
       add_leaf(tables, size_t(~next.child));
+      tree.levels.add({next.level, next.level, 1, next.level});
       continue;
     }
     const auto index = size_t(next.child);
@@ -96,10 +120,10 @@ uint32_t TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child r
     const bool above = split.mode == Branch::gte || split.mode == Branch::gt,
                swapped = above && split.value == split.value;
     add_split(tables, split, swapped);
-    open.push_back({swapped ? split.yes : split.no, at, true});
-    open.push_back({swapped ? split.no : split.yes, at, false});
+    open.push_back({swapped ? split.yes : split.no, at, next.level + 1, true});
+    open.push_back({swapped ? split.no : split.yes, at, next.level + 1, false});
   }
-  return first;
+  return tree;
 }
 
 template <typename T>
@@ -126,103 +150,111 @@ bool TreeEnsemble<T>::holds(const Detail& detail, T x, T value) const noexcept {
 
 // All lanes go down a level at a time, so that their loads overlap. Leaves lead to themselves.
 template <typename T>
-template <class Lanes, class Holds>
-void TreeEnsemble<T>::walk(Lanes lanes, const Holds& holds) const noexcept {
-  const Node* nodes = nodes_.data();
-  bool moved = features_ > 0;
-  while (moved) {
-    moved = false;
-    for (Lane& lane : lanes) {
-      const Node& node = nodes[lane.at];
-      const uint32_t next = node.child[!holds(lane.at, node, lane.row)];
-      moved |= next != lane.at;
-      lane.at = next;
-    }
-  }
-}
-
-// A function for each kind of comparison: inlined into one, all are 1.4 times as slow.
-template <typename T>
 template <class Holds>
-[[gnu::noinline]] void TreeEnsemble<T>::walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept {
-  if (lanes.size() == kLanes) {  // a count that the compiler knows
-    walk(lanes.template first<kLanes>(), holds);
-  } else {
-    walk(lanes, holds);
+[[gnu::noinline]] void TreeEnsemble<T>::walk(Lane* lanes, const Levels& levels, const Holds& holds) const noexcept {
+  uint32_t at[kLanes];  // in registers
+#pragma GCC unroll 8
+  for (size_t i = 0; i < kLanes; ++i) at[i] = lanes[i].at;
+  uint32_t moving = levels.most - levels.least;
+  for (uint32_t level = levels.least;; level = 1) {
+    for (; level > 0; --level)
+#pragma GCC unroll 8
+      for (size_t i = 0; i < kLanes; ++i) {
+        const Node& here = node(at[i]);
+        at[i] = here.child[!holds(at[i], here, lanes[i].row)];
+      }
+    if (moving == 0) break;
+    moving = 0;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kLanes; ++i) moving |= node(at[i]).child[0] ^ at[i];
+    if (moving == 0) break;
   }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < kLanes; ++i) lanes[i].at = at[i];
 }
 
 // `missing`: whether a row has NaN that some comparison asks for.
 template <typename T>
-void TreeEnsemble<T>::walk(std::span<Lane> lanes, bool missing) const noexcept {
+void TreeEnsemble<T>::walk(Lane* lanes, const Levels& levels, bool missing) const noexcept {
   using Row = const T*;
   const auto x = [](const Node& node, Row row) { return row[node.feature & ~kMissing]; };
   const auto if_missing = [&](const Node& node, Row row) {
     return bool((x(node, row) != x(node, row)) & (node.feature >> 31));
   };
+  const auto all = [&](const auto& holds) { walk(lanes, levels, holds); };
   if (less_or_equal_ && !missing_)
-    walk_all(lanes, [](uint32_t, const Node& node, Row row) { return row[node.feature] <= node.value; });
+    all([](uint32_t, const Node& node, Row row) { return row[node.feature] <= node.value; });
   else if (less_or_equal_ && !missing)
-    walk_all(lanes, [&](uint32_t, const Node& node, Row row) { return x(node, row) <= node.value; });
+    all([&](uint32_t, const Node& node, Row row) { return x(node, row) <= node.value; });
   else if (less_ && !missing)
-    walk_all(lanes, [&](uint32_t, const Node& node, Row row) { return x(node, row) < node.value; });
+    all([&](uint32_t, const Node& node, Row row) { return x(node, row) < node.value; });
   else if (less_or_equal_)
-    walk_all(lanes,
-             [&](uint32_t, const Node& node, Row row) { return (x(node, row) <= node.value) | if_missing(node, row); });
+    all([&](uint32_t, const Node& node, Row row) { return (x(node, row) <= node.value) | if_missing(node, row); });
   else if (less_)
-    walk_all(lanes,
-             [&](uint32_t, const Node& node, Row row) { return (x(node, row) < node.value) | if_missing(node, row); });
+    all([&](uint32_t, const Node& node, Row row) { return (x(node, row) < node.value) | if_missing(node, row); });
   else
-    walk(lanes, [&](uint32_t at, const Node& node, Row row) { return holds(details_[at], x(node, row), node.value); });
+    all([&](uint32_t at, const Node& node, Row row) { return holds(detail(at), x(node, row), node.value); });
 }
 
 template <typename T>
 void TreeEnsemble<T>::add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept {
-  for (uint32_t i = details_[leaf].first; i < details_[leaf].last; ++i) {
+  const bool extreme = aggregate == Aggregate::min || aggregate == Aggregate::max;
+  for (uint32_t i = detail(leaf).first; i < detail(leaf).last; ++i) {
     const Weight w = weights_[i];
     T& score = scores[w.target];
-    if (!spoken[w.target]) {
-      score = w.value;
-    } else if (aggregate == Aggregate::min) {
-      score = std::min(score, w.value);
-    } else if (aggregate == Aggregate::max) {
-      score = std::max(score, w.value);
+    if (!extreme || !spoken[w.target]) {
+      score += w.value;  // from 0 on
     } else {
-      score += w.value;
+      score = aggregate == Aggregate::min ? std::min(score, w.value) : std::max(score, w.value);
     }
     spoken[w.target] = true;
   }
 }
 
+// Adds the leaves of lanes to scores that are `stride` apart.
+template <typename T>
+void TreeEnsemble<T>::add_all(const Lane* lanes, size_t count, Aggregate aggregate, T* scores, bool* spoken,
+                              size_t stride) const noexcept {
+  const bool sum = aggregate == Aggregate::sum || aggregate == Aggregate::average;
+  for (size_t i = 0; i < count; ++i, scores += stride, spoken += stride) {
+    if (plain_ && sum) {
+      *scores += node(lanes[i].at).value;
+      *spoken = true;
+    } else {
+      add(lanes[i].at, aggregate, scores, spoken);
+    }
+  }
+}
+
+// Trees are added in the same order for each row, however they are walked. Lanes that are left over repeat the first.
 template <typename T>
 void TreeEnsemble<T>::evaluate(const T* x, size_t rows, size_t columns, Aggregate aggregate, T* scores,
                                bool* spoken) const noexcept {
   std::fill_n(scores, rows * targets_, T(0));
   std::fill_n(spoken, rows * targets_, false);
   const bool missing = missing_ && has_nan(std::span(x, rows * columns));
+  const size_t trees = roots_.size(), rest = rows % kLanes;
+  // Rows that do not fill the lanes are walked one at a time, each down several trees, if that is less work.
+  const size_t together = rest * ceil_div(trees, kLanes) < trees ? rows - rest : rows;
   Lane lanes[kLanes];
-  if (rows < kLanes) {  // several trees at a time for each row
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t t = 0; t < roots_.size(); t += kLanes) {
-        const size_t n = std::min(kLanes, roots_.size() - t);
-        for (size_t i = 0; i < n; ++i) lanes[i] = {x + r * columns, roots_[t + i]};
-        walk({lanes, n}, missing);
-        for (size_t i = 0; i < n; ++i) add(lanes[i].at, aggregate, scores + r * targets_, spoken + r * targets_);
-      }
-    }
-  } else {
-    for (const uint32_t root : roots_) {
-      for (size_t r = 0; r < rows; r += kLanes) {
-        const size_t n = std::min(kLanes, rows - r);
-        for (size_t i = 0; i < n; ++i) lanes[i] = {x + (r + i) * columns, root};
-        walk({lanes, n}, missing);
-        for (size_t i = 0; i < n; ++i)
-          add(lanes[i].at, aggregate, scores + (r + i) * targets_, spoken + (r + i) * targets_);
-      }
+  for (const Root& root : roots_) {
+    for (size_t r = 0; r < together; r += kLanes) {
+      const size_t n = std::min(kLanes, together - r);
+      for (size_t i = 0; i < kLanes; ++i) lanes[i] = {x + (i < n ? r + i : r) * columns, root.at};
+      walk(lanes, root.levels, missing);
+      add_all(lanes, n, aggregate, scores + r * targets_, spoken + r * targets_, targets_);
     }
   }
-  if (aggregate == Aggregate::average && !roots_.empty())
-    for (size_t i = 0; i < rows * targets_; ++i) scores[i] /= T(roots_.size());
+  for (size_t r = together; r < rows; ++r) {
+    for (size_t t = 0; t < trees; t += kLanes) {
+      const size_t n = std::min(kLanes, trees - t);
+      for (size_t i = 0; i < kLanes; ++i) lanes[i] = {x + r * columns, roots_[i < n ? t + i : t].at};
+      walk(lanes, levels_, missing);
+      add_all(lanes, n, aggregate, scores + r * targets_, spoken + r * targets_, 0);
+    }
+  }
+  if (aggregate == Aggregate::average && trees > 0)
+    for (size_t i = 0; i < rows * targets_; ++i) scores[i] /= T(trees);
 }
 
 template class TreeEnsemble<float>;

@@ -56,7 +56,7 @@ class TreeEnsemble {
 
  private:
   struct Node {
-    T value;
+    T value;            ///< of a leaf: its first weight
     uint32_t feature;   ///< and kMissing if the comparison holds for NaN
     uint32_t child[2];  ///< where to go if the comparison is true or false; a leaf leads to itself
   };
@@ -69,32 +69,56 @@ class TreeEnsemble {
     uint32_t target;
     T value;
   };
+  /// How many levels there are at least and at most above the leaves of a tree. The first counts the last levels too if
+  /// few leaves have fewer: to go on from a leaf costs less than to ask who has arrived.
+  struct Levels {
+    uint32_t least = UINT32_MAX, most = 0;
+    uint64_t leaves = 0, sum = 0;
+    void add(const Levels& other);
+    void round();
+  };
+  struct Root {
+    uint32_t at;
+    Levels levels;
+  };
+  /// A row that goes down a tree, and where it is.
   struct Lane {
     const T* row;
     uint32_t at;
   };
   static constexpr size_t kLanes = 8;
   static constexpr uint32_t kMissing = 1u << 31;
+  /// Nodes are named by where they lie in memory, in this unit, which the processor can multiply by when it reads.
+  static constexpr size_t kUnit = 8, kStep = sizeof(Node) / kUnit;
+  static_assert(sizeof(Node) % kUnit == 0);
 
-  uint32_t add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen);
-  uint32_t add_leaf(const TreeTables& tables, size_t leaf);
+  uint32_t next_node() const { return uint32_t(nodes_.size() * kStep); }
+  const Node& node(uint32_t at) const {
+    return *reinterpret_cast<const Node*>(reinterpret_cast<const char*>(nodes_.data()) + at * kUnit);
+  }
+  const Detail& detail(uint32_t at) const { return details_[at / kStep]; }
+
+  Root add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen);
+  void add_leaf(const TreeTables& tables, size_t leaf);
   void add_split(const TreeTables& tables, const TreeTables::Split& split, bool swapped);
-  template <class Lanes, class Holds>
-  void walk(Lanes lanes, const Holds& holds) const noexcept;
   template <class Holds>
-  void walk_all(std::span<Lane> lanes, const Holds& holds) const noexcept;
-  void walk(std::span<Lane> lanes, bool missing) const noexcept;
+  void walk(Lane* lanes, const Levels& levels, const Holds& holds) const noexcept;
+  void walk(Lane* lanes, const Levels& levels, bool missing) const noexcept;
   bool holds(const Detail& detail, T x, T value) const noexcept;
   void add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
+  void add_all(const Lane* lanes, size_t count, Aggregate aggregate, T* scores, bool* spoken,
+               size_t stride) const noexcept;
 
   std::vector<Node> nodes_;
   std::vector<Detail> details_;  ///< per node
   std::vector<Weight> weights_;
   std::vector<T> members_;  ///< sorted within each node
-  std::vector<uint32_t> roots_;
+  std::vector<Root> roots_;
+  Levels levels_;  ///< of all trees
   size_t targets_ = 0, features_ = 0;
   bool less_ = true, less_or_equal_ = true;  ///< whether every split is x < value; x <= value
   bool missing_ = false;                     ///< whether some comparison holds for NaN
+  bool plain_ = true;                        ///< whether there is one target, and each leaf has one weight
 };
 
 }  // namespace retort::ops
