@@ -2,25 +2,21 @@
 // iteration number, the condition and carried values; body outputs are the condition, carried values, and values that
 // are stacked along a new first axis.
 #include "ops/control/common/iteration.h"
+#include "ops/named_bodies.h"
 
 namespace retort::ops {
 namespace {
 
-Tensor scalar(int64_t v) { return Tensor::of<int64_t>({}, {v}); }
-Tensor scalar(bool v) {
-  Tensor t(DType::boolean, {});
-  *t.mutable_data<bool>() = v;
-  return t;
-}
-
-// A scalar from the body's last run, changed in place if nothing else refers to it.
+// A number for the body, changed in place if nothing else refers to the one of the last run. It is a scalar, or a
+// vector if the body declares one, as models made by tf2onnx do; ONNX Runtime has both too.
 template <typename T>
-void set_scalar(Value& value, T v) {
+void set_single(Value& value, T v, const ValueType& declared) {
   Tensor* t = value.get<Tensor>();
-  if (t && t->owner().use_count() == 1)
-    *t->mutable_data<T>() = v;
-  else
-    value = scalar(v);
+  if (!t || t->owner().use_count() != 1) {
+    value = Tensor(dtype_of<T>, declared.shape.rank() == 1 ? Shape{1} : Shape{});
+    t = value.get<Tensor>();
+  }
+  *t->mutable_data<T>() = v;
 }
 
 // The one element of an optional input, or its default.
@@ -77,6 +73,7 @@ struct Loop {
 
   void run(RunContext& c) const {
     BodyRunner& bodies = c.bodies();
+    const NamedBodies& formal = named_bodies(c);
     const size_t taken = bodies.input_count(0), given = bodies.output_count(0);
     check_arity(taken, c.output_count(), taken, given);
     require(taken <= c.input_count(), ErrorCode::invalid_graph, "the node has {} inputs, but its body has {}",
@@ -91,8 +88,8 @@ struct Loop {
     }
     std::vector<std::vector<Value>> scans(stacked);
     for (int64_t n = 0; n < limit && go && !c.parallel().cancelled(); ++n) {
-      set_scalar(in[0], n);
-      set_scalar(in[1], go);
+      set_single(in[0], n, formal.input_type(0, 0));
+      set_single(in[1], go, formal.input_type(0, 1));
       bodies.run(0, in, out);
       go = continues(out[0]);
       for (size_t i = 0; i < carried; ++i) in[2 + i] = std::exchange(out[1 + i], Value());

@@ -87,6 +87,28 @@ TEST(Loop, EndsWithTheTripCountOrTheCondition) {
   }
 }
 
+// A body made by tf2onnx passes the iteration number to Slice as a vector, without a Reshape.
+TEST(Loop, GivesItsBodyNumbersOfTheDeclaredShape) {
+  for (const bool vectors : {true, false}) {
+    TestGraph t, body(t.g.shared_dims());
+    const ValueId m = t.input("m", {}, DType::i64), c = t.input("c", {}, DType::boolean);
+    const Shape shape = vectors ? Shape{1} : Shape{};
+    const ValueId i = body.input("i", shape, DType::i64), go = body.input("go", shape, DType::boolean);
+    body.output(body.add("Identity", {go}), "again");
+    body.output(body.add("Shape", {i}), "of_number");
+    body.output(body.add("Shape", {go}), "of_condition");
+    body.output(i, "number");
+    const auto outputs = t.add_with_bodies("Loop", {m, c}, 0, {{"body", body.g.clone()}}, 3);
+    for (size_t k = 0; k < 3; ++k) t.output(outputs[k], "y" + std::to_string(k));
+    for (const OptimizationLevel level : kLevels) {
+      const auto results = run(t.g, {number(3), flag(true)}, level);
+      for (const auto& y : results)
+        EXPECT_EQ(y.tensor()->shape(), vectors ? (Shape{3, 1}) : &y == &results[2] ? (Shape{3}) : (Shape{3, 0}));
+      EXPECT_EQ(results[2].tensor()->data<int64_t>()[2], 2);
+    }
+  }
+}
+
 TEST(Loop, WithoutIterationsReturnsItsInputs) {
   const Count t;
   for (const OptimizationLevel level : kLevels) {
