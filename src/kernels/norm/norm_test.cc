@@ -161,7 +161,7 @@ class SoftmaxKernel : public testing::PerIsa {
 TEST_P(SoftmaxKernel, LastAndInnerAxes) {
   Random random(1);
   for (const size_t extent : {1, 2, 15, 16, 33, 128, 1000}) {
-    for (const size_t inner : {1, 2, 16, 21, 100}) {
+    for (const size_t inner : {1, 2, 3, 4, 7, 12, 15, 16, 21, 100}) {
       const size_t outer = 3;
       check(outer, extent, inner, random.floats(outer * extent * inner, -9, 9));
       check(outer, extent, inner, random.floats(outer * extent * inner, 700, 800));
@@ -187,11 +187,15 @@ TEST_P(SoftmaxKernel, InfinitiesAndNaN) {
     for (size_t k = 0; k < 20; ++k) transposed[k * 6 + r] = x[r * 20 + k];
   }
   check(1, 20, 6, transposed);
+  // The same with as many elements as are needed for computing the six slices together.
+  std::vector<float> longer;
+  for (size_t r = 0; r < 5; ++r) longer.insert(longer.end(), transposed.begin(), transposed.end());
+  check(1, 100, 6, longer);
 }
 
 TEST_P(SoftmaxKernel, InPlaceSameBitsWithThreads) {
   const auto x = Random(3).floats(600 * 130, -5, 5);
-  for (const size_t inner : {1, 60}) {
+  for (const size_t inner : {1, 4, 6, 60}) {
     std::vector<float> y(x.size()), z = x;
     const size_t extent = 130, outer = x.size() / extent / inner;
     softmax({outer, extent, inner, x.data(), y.data(), false}, one_thread());

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
@@ -103,6 +104,56 @@ size_t softmax_short_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
   return r;
 }
 
+// The most slices side by side, such as the heads of an attention whose scores are mixed across heads, that are computed
+// together by softmax_narrow(): 196 x 4 takes 0.06 of the time that a masked vector for each four elements takes.
+constexpr size_t kNarrow = 15;
+
+/// Slice i mod `inner` owns place i of `places`, whose number is a multiple of inner: combines the places of each slice,
+/// and gives all of them the result.
+[[gnu::noinline]] void combine_places(float* places, size_t count, size_t inner, bool largest) {
+  for (size_t i = inner; i < count; ++i) {
+    float& slice = places[i % inner];
+    slice = largest ? std::max(slice, places[i]) : slice + places[i];
+  }
+  for (size_t i = inner; i < count; ++i) places[i] = places[i % inner];
+}
+
+/// Computes a whole outer slice of at most kNarrow inner positions, as its elements lie: the inner positions of a vector
+/// repeat after `period` vectors.
+void softmax_narrow(const SoftmaxArgs& args, size_t period) {
+  const D d;
+  const size_t lanes = hn::Lanes(d), size = args.extent * args.inner, count = period * lanes;
+  float max[kNarrow * hn::MaxLanes(D())], sum[kNarrow * hn::MaxLanes(D())];
+  const auto load = [&](const float* p, size_t i)
+                        HWY_ATTR { return i + lanes <= size ? hn::LoadU(d, p + i) : LoadFirst(d, p + i, size - i); };
+  const auto used = [&](size_t i) HWY_ATTR { return hn::FirstN(d, size - i); };
+  const auto store = [&](V v, size_t i) HWY_ATTR {
+    if (i + lanes <= size) return hn::StoreU(v, d, args.y + i);
+    StoreFirst(d, v, args.y + i, size - i);
+  };
+  for (size_t first = 0; first < count; first += lanes) {
+    V m = hn::Set(d, kMinusInf);
+    for (size_t i = first; i < size; i += count) m = hn::Max(m, hn::IfThenElse(used(i), load(args.x, i), m));
+    hn::StoreU(m, d, max + first);
+  }
+  combine_places(max, count, args.inner, true);
+  for (size_t first = 0; first < count; first += lanes) {
+    const V m = hn::LoadU(d, max + first);
+    V total = hn::Zero(d);
+    for (size_t i = first; i < size; i += count) {
+      const V e = exp_shifted(d, load(args.x, i), m, hn::Set(d, kLog2E));
+      total = hn::Add(total, hn::IfThenElseZero(used(i), e));
+      store(e, i);
+    }
+    hn::StoreU(total, d, sum + first);
+  }
+  combine_places(sum, count, args.inner, false);
+  for (size_t first = 0; first < count; first += lanes) {
+    const V inverse = hn::Div(hn::Set(d, 1.0f), hn::LoadU(d, sum + first));
+    for (size_t i = first; i < size; i += count) store(hn::Mul(load(args.y, i), inverse), i);
+  }
+}
+
 }  // namespace
 
 void softmax_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
@@ -117,7 +168,9 @@ void softmax_rows(const SoftmaxArgs& args, size_t begin, size_t end) {
 /// Computes inner positions [begin, end) of one outer slice; `args` has its pointers and inner stride.
 void softmax_inner(const SoftmaxArgs& args, size_t begin, size_t end) {
   const D d;
-  const size_t lanes = hn::Lanes(d);
+  const size_t lanes = hn::Lanes(d), period = args.inner / std::gcd(args.inner, lanes);
+  if (!args.log && args.inner <= kNarrow && args.extent * args.inner >= 4 * period * lanes)
+    return softmax_narrow(args, period);
   size_t i = begin;
   for (; i + lanes <= end; i += lanes) {
     softmax_columns(
