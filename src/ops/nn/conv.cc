@@ -5,6 +5,9 @@
 // multiplied.
 #include <algorithm>
 
+#include "base/checked.h"
+#include "kernels/conv/conv.h"
+#include "kernels/move/strided_copy.h"
 #include "ops/nn/common/patches.h"
 #include "ops/nn/common/window.h"
 
@@ -61,7 +64,61 @@ struct Conv : WindowAttributes {
   size_t scratch(const RunContext& c) const {
     if (c.dtype(0) != DType::f32 || c.out_count() == 0) return 0;  // empty weights may have a kernel of any size
     const Window win = window(c);
+    if (is_depthwise(c, win)) return depthwise_plan(c, win).bytes;
     return PatchBlocks(win.out_pixels(), c.shape(1)[1] * win.taps()).bytes * size_t(c.parallel().workers());
+  }
+
+  // One filter for each channel, as where filters are mixed or features compared in the run. Patches would serve one
+  // output each: the images are turned to channels-last and back instead, which takes 0.1 of the time for 1152 channels
+  // of 10x10 pixels and 5x5 taps.
+  bool is_depthwise(const RunContext& c, const Window& win) const {
+    constexpr int64_t kFewChannels = 8;  // with fewer, vectors of channels are almost empty
+    return group >= kFewChannels && group == c.shape(0)[1] && group == c.shape(1)[0] && win.rank <= 2;
+  }
+  struct DepthwisePlan {
+    kernels::ConvShape shape;
+    size_t image, output, bytes;  // where the turned image and output begin, after the weights
+  };
+  DepthwisePlan depthwise_plan(const RunContext& c, const Window& win) const {
+    DepthwisePlan p{};
+    kernels::ConvShape& s = p.shape;
+    s.in_c = s.out_c = s.groups = s.in_pixel_stride = s.out_pixel_stride = size_t(group);
+    const WindowAxis line, &h = win.rank == 2 ? win.axes[0] : line, &w = win.rank > 0 ? win.axes[win.rank - 1] : line;
+    s.in_h = size_t(h.in), s.out_h = size_t(h.out), s.kernel_h = size_t(h.kernel), s.stride_h = size_t(h.stride);
+    s.in_w = size_t(w.in), s.out_w = size_t(w.out), s.kernel_w = size_t(w.kernel), s.stride_w = size_t(w.stride);
+    s.dilation_h = size_t(h.dilation), s.dilation_w = size_t(w.dilation);
+    s.pad_top = size_t(h.pad_begin), s.pad_left = size_t(w.pad_begin);
+    p.image = round_up(kernels::conv_packed_bytes(s, kernels::ConvAlgorithm::depthwise), 128);
+    p.output = p.image + round_up(c.count(0) / size_t(c.shape(0)[0]) * sizeof(float), 128);
+    p.bytes = p.output + round_up(c.out_count() / size_t(c.shape(0)[0]) * sizeof(float), 128);
+    return p;
+  }
+
+  void run_depthwise(RunContext& c, const Window& win) const {
+    const DepthwisePlan p = depthwise_plan(c, win);
+    const size_t channels = size_t(group), in_px = size_t(win.in_pixels()), out_px = size_t(win.out_pixels());
+    const auto turn = [&](size_t rows, size_t columns, float* to, const float* from) {
+      kernels::StridedCopy copy;
+      copy.append(columns, ptrdiff_t(rows), 1);
+      copy.append(rows, 1, ptrdiff_t(columns));
+      kernels::strided_copy(kernels::byte_mover(sizeof(float)), copy, to, from, c.parallel());
+    };
+    char* const memory = static_cast<char*>(c.scratch());
+    auto* const packed = reinterpret_cast<float*>(memory);
+    auto* const image = reinterpret_cast<float*>(memory + p.image);
+    auto* const output = reinterpret_cast<float*>(memory + p.output);
+    kernels::conv_pack(p.shape, kernels::ConvAlgorithm::depthwise, c.input<float>(1).data(), packed, c.parallel());
+    for (size_t n = 0; n < size_t(c.shape(0)[0]); ++n) {
+      turn(channels, in_px, image, c.input<float>(0).data() + n * channels * in_px);
+      kernels::conv({.shape = p.shape,
+                     .algorithm = kernels::ConvAlgorithm::depthwise,
+                     .input = image,
+                     .packed = packed,
+                     .output = output,
+                     .epilogue = {.bias = c.optional<float>(2)}},
+                    nullptr, c.parallel());
+      turn(out_px, channels, c.output<float>().data() + n * channels * out_px, output);
+    }
   }
 
   void gather(const Window& win, const float* planes, const PatchBlocks& b, const PatchTask& t) const {
@@ -91,6 +148,7 @@ struct Conv : WindowAttributes {
   void fast(RunContext& c, std::type_identity<float>) const {
     if (c.out_count() == 0) return;
     const Window win = window(c);
+    if (is_depthwise(c, win)) return run_depthwise(c, win);
     const int64_t in_c = c.shape(0)[1], group_in = in_c / group;
     const PatchBlocks b(win.out_pixels(), group_in * win.taps());
     const PatchProduct product{c.shape(0)[0],
