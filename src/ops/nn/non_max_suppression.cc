@@ -14,11 +14,41 @@ struct Box {
   float area() const { return (y2 - y1) * (x2 - x1); }
 };
 
-float overlap(const Box& a, const Box& b) {
-  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  if (!(height > 0 && width > 0 && a.area() > 0 && b.area() > 0)) return 0;
-  return height * width / (a.area() + b.area() - height * width);
-}
+// Boxes, some at a time as arrays of their numbers, so that one vector instruction serves several of them. Detectors
+// compare millions of pairs.
+class Boxes {
+ public:
+  void add(const Box& box) {
+    if (count_ % kSome == 0) blocks_.emplace_back();
+    Block& b = blocks_.back();
+    const size_t i = count_++ % kSome;
+    b.y1[i] = box.y1, b.x1[i] = box.x1, b.y2[i] = box.y2, b.x2[i] = box.x2, b.area[i] = box.area();
+  }
+
+  /// Whether any of them and `box` overlap by more than `limit`.
+  bool any_overlaps(const Box& box, float limit) const {
+    const float area = box.area();
+    if (!(area > 0)) return false;  // also NaN
+    return std::ranges::any_of(blocks_, [&](const Block& b) {
+      int found = 0;
+      for (size_t i = 0; i < kSome; ++i) {
+        const float height = std::min(b.y2[i], box.y2) - std::max(b.y1[i], box.y1);
+        const float width = std::min(b.x2[i], box.x2) - std::max(b.x1[i], box.x1), common = height * width;
+        found |=
+            int(height > 0) & int(width > 0) & int(b.area[i] > 0) & int(common / (b.area[i] + area - common) > limit);
+      }
+      return found != 0;
+    });
+  }
+
+ private:
+  static constexpr size_t kSome = 16;
+  struct Block {  // boxes without an area overlap nothing
+    float y1[kSome] = {}, x1[kSome] = {}, y2[kSome] = {}, x2[kSome] = {}, area[kSome] = {};
+  };
+  std::vector<Block> blocks_;
+  size_t count_ = 0;
+};
 
 struct NonMaxSuppression {
   bool center_point_box = false;
@@ -86,14 +116,16 @@ struct NonMaxSuppression {
   static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits,
                                     const Parallel& run) {
     std::vector<uint32_t> order, kept;
+    Boxes chosen;
     for (uint32_t i = 0; i < scores.size(); ++i)
       if (scores[i] > limits.least || (!limits.has_least && scores[i] == limits.least))
         order.push_back(i);  // false for NaN
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
     for (const uint32_t i : order) {
       if (kept.size() == limits.most || run.cancelled()) break;
-      if (std::ranges::none_of(kept, [&](uint32_t k) { return overlap(boxes[k], boxes[i]) > limits.overlap; }))
-        kept.push_back(i);
+      if (chosen.any_overlaps(boxes[i], limits.overlap)) continue;
+      chosen.add(boxes[i]);
+      kept.push_back(i);
     }
     return kept;
   }

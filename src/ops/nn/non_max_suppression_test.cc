@@ -7,11 +7,35 @@ const Tensor kBoxes = f32({1, 4, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11
 const Tensor kScores = f32({1, 1, 4}, {0.75f, 0.875f, 0.5f, 0.25f});
 Tensor one(float v) { return f32({1}, {v}); }
 
+// Boxes of size 1 in a row, 0.75 apart, whose scores fall; every second one overlaps none that is kept. There are more
+// than are compared at a time.
+constexpr int64_t kBoxesInARow = 75;
+Tensor row_of_boxes() {
+  std::vector<float> v;
+  for (int64_t i = 0; i < kBoxesInARow; ++i) v.insert(v.end(), {0, 0.75f * float(i), 1, 0.75f * float(i) + 1});
+  v[4 * 70 + 2] = 0;  // without an area: overlaps nothing
+  return f32({1, kBoxesInARow, 4}, std::move(v));
+}
+Tensor falling_scores() {
+  std::vector<float> v;
+  for (int64_t i = 0; i < kBoxesInARow; ++i) v.push_back(float(kBoxesInARow - i));
+  return f32({1, 1, kBoxesInARow}, std::move(v));
+}
+Tensor every_second() {
+  std::vector<int64_t> v;
+  for (int64_t i = 0; i < kBoxesInARow; ++i)
+    if (i < 70 ? i % 2 == 0 : i % 2 == 1 || i == 70) v.insert(v.end(), {0, 0, i});
+  return i64({int64_t(v.size() / 3), 3}, std::move(v));
+}
+
 const OpTest non_max_suppression(
     "NonMaxSuppression",
     {{.about = "the best of the boxes that overlap; corners in any order",
       .inputs = {kBoxes, kScores, i64({1}, {3}), one(0.5f)},
       .outputs = {i64({2, 3}, {0, 0, 1, 0, 0, 2})}},
+     {.about = "more boxes than are compared at a time",
+      .inputs = {row_of_boxes(), falling_scores(), i64({}, {100}), one(0.1f)},
+      .outputs = {every_second()}},
      {.about = "scores above a threshold only",
       .inputs = {kBoxes, kScores, i64({1}, {3}), one(0.5f), one(0.5f)},
       .outputs = {i64({1, 3}, {0, 0, 1})}},
