@@ -193,10 +193,7 @@ std::optional<ImageOp> slice(const Graph& g, const Node& n) {
   return with_axes(g, n, 3);
 }
 
-std::optional<ImageOp> pad(const Graph& g, const Node& n) {
-  if (!g.constant(n.inputs[1])) return std::nullopt;
-  return with_axes(g, n, 3);
-}
+std::optional<ImageOp> pad(const Graph& g, const Node& n) { return with_axes(g, n, 3); }
 
 // Scales and sizes are unchanged: an attribute says which axes they refer to.
 std::optional<ImageOp> resize(const Graph& g, const Node& n) {

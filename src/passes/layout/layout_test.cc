@@ -107,6 +107,25 @@ TEST(Layout, AxesFollow) {
 )");
 }
 
+TEST(Layout, ComputedPadsFollow) {
+  TestGraph t;  // SAME padding of an image of any size
+  const ValueId x = t.input("x", {1, 6, 4, 4});
+  const ValueId pads = t.add("Mul", {t.input("by", {1}, DType::i64), t.ints({0, 0, 1, 1, 0, 0, 1, 1})});
+  const ValueId a = t.add("Conv", {x, t.weight("w", {6, 6, 1, 1})});
+  const ValueId padded = t.add("Pad", {a, pads});
+  t.output(t.add("Conv", {padded, t.weight("v", {3, 6, 3, 3})}), "y");
+  expect_layout(t, R"(graph(x: float32[1,6,4,4], by: int64[1]) {
+  Mul#1: int64[8] = Mul(by, i#1)
+  Transpose#1: float32[1,4,4,6] = Transpose(x) {perm=[0,2,3,1]}
+  Conv#1: float32[1,4,4,6] = retort.Conv(Transpose#1, w)
+  Pad#1: float32[?8,?9,?10,?11] = Pad(Conv#1, Mul#1, _, const#1)
+  Conv#2: float32[?8,?9-2,?10-2,3] = retort.Conv(Pad#1, v)
+  y: float32[?8,3,?9-2,?10-2] = Transpose(Conv#2) {perm=[0,3,1,2]}
+  return y
+}
+)");
+}
+
 TEST(Layout, TransposesOfTheModelCancel) {
   TestGraph t;  // ConvNeXt's block: depthwise convolution, normalisation over the channels
   const ValueId x = t.input("x", {1, 5, 5, 8});
