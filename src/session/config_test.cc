@@ -272,7 +272,7 @@ TEST(Config, SessionsThatPauseTheirThreadsAfterRuns) {
   TestGraph t;
   t.output(t.add("Relu", {t.input("x", {1 << 20})}), "y");
   SessionOptions options;
-  options.threads.intra_threads = 3;
+  options.threads.intra_threads = 2;
   options.config["session.force_spinning_stop"] = "1";
   options.config["session.intra_op.spin_duration_us"] = "2000000";
   const auto session = make_session(t.g, options);
