@@ -87,10 +87,7 @@ struct Tasks {
 /// memcpy for lengths that are often short: a call would take longer than the copying.
 void copy_run(const uint8_t* from, size_t n, uint8_t* to) {
   constexpr size_t kStep = 16, kShort = 512;
-  if (n < kStep || n > kShort) {
-    std::memcpy(to, from, n);
-    return;
-  }
+  if (n < kStep || n > kShort) return void(std::memcpy(to, from, n));
   for (size_t i = 0; i + kStep <= n; i += kStep) std::memcpy(to + i, from + i, kStep);
   std::memcpy(to + n - kStep, from + n - kStep, kStep);
 }
@@ -102,27 +99,30 @@ struct Images {
   uint8_t outside;
 };
 
+/// Copies a part of a patch: columns from `left` on of a line of an image, which is null outside the image.
+void gather_part(const ConvShape& s, const Patch& patch, const Images& images, const uint8_t* line, ptrdiff_t left,
+                 uint8_t* to) {
+  const auto begin = size_t(std::clamp<ptrdiff_t>(-left, 0, ptrdiff_t(patch.columns)));
+  const auto end = size_t(std::clamp<ptrdiff_t>(ptrdiff_t(s.in_w) - left, ptrdiff_t(begin), ptrdiff_t(patch.columns)));
+  if (!line || end - begin < patch.columns || patch.padded > patch.bytes) std::memset(to, images.outside, patch.padded);
+  if (!line || begin == end) return;
+  const uint8_t* from = line + size_t(left + ptrdiff_t(begin)) * images.pixel_stride;
+  if (images.pixel_stride == s.in_c) return copy_run(from, (end - begin) * s.in_c, to + begin * s.in_c);
+  for (size_t i = begin; i < end; ++i, from += images.pixel_stride) copy_run(from, s.in_c, to + i * s.in_c);
+}
+
 void gather_patch(const ConvShape& s, const Patch& patch, const Images& images, size_t pixel, uint8_t* to) {
   const size_t x = pixel % s.out_w, y = pixel / s.out_w % s.out_h, b = pixel / s.out_w / s.out_h;
-  const bool dense = images.pixel_stride == s.in_c;
+  const size_t line_stride = s.in_w * images.pixel_stride, per_row = patch.parts / s.kernel_h;
+  const uint8_t* const image = images.data + b * s.in_h * line_stride;
   if (patch.joined) std::memset(to + patch.depth() - 4, 0, 4);
-  for (size_t part = 0; part < patch.parts; ++part, to += patch.padded) {
-    const size_t per_row = patch.parts / s.kernel_h;
-    const size_t row = y * s.stride_h + part / per_row * s.dilation_h - s.pad_top;  // wraps around outside the image
-    const auto left = ptrdiff_t(x * s.stride_w + part % per_row * s.dilation_w) - ptrdiff_t(s.pad_left);
-    const auto begin = size_t(std::clamp<ptrdiff_t>(-left, 0, ptrdiff_t(patch.columns)));
-    const auto end =
-        size_t(std::clamp<ptrdiff_t>(ptrdiff_t(s.in_w) - left, ptrdiff_t(begin), ptrdiff_t(patch.columns)));
-    if (row >= s.in_h || end - begin < patch.columns || patch.padded > patch.bytes)
-      std::memset(to, images.outside, patch.padded);
-    if (row >= s.in_h || begin == end) continue;
-    const uint8_t* from =
-        images.data + ((b * s.in_h + row) * s.in_w + size_t(left + ptrdiff_t(begin))) * images.pixel_stride;
-    if (dense) {
-      copy_run(from, (end - begin) * s.in_c, to + begin * s.in_c);
-      continue;
-    }
-    for (size_t i = begin; i < end; ++i, from += images.pixel_stride) copy_run(from, s.in_c, to + i * s.in_c);
+  // Divisions for each part would take longer than the copying.
+  size_t row = y * s.stride_h - s.pad_top;  // wraps around outside the image
+  for (size_t i = 0; i < s.kernel_h; ++i, row += s.dilation_h) {
+    const uint8_t* const line = row < s.in_h ? image + row * line_stride : nullptr;
+    auto left = ptrdiff_t(x * s.stride_w) - ptrdiff_t(s.pad_left);
+    for (size_t j = 0; j < per_row; ++j, left += ptrdiff_t(s.dilation_w), to += patch.padded)
+      gather_part(s, patch, images, line, left, to);
   }
 }
 
