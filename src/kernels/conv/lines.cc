@@ -114,7 +114,7 @@ void convolve_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size
   const ConvShape& s = args.shape;
   const Finish finish(args);
   const float* weights = args.packed + c * plan.lines * plan.run;
-  constexpr size_t kMany = kTilePixels<kVectors>, kFew = kLanes == 16 && kVectors == 1 ? kMany / 2 : kMany;
+  constexpr size_t kMany = kTilePixels<kVectors>, kFew = kLanes == 16 ? kMany / 2 : kMany;
   for (size_t x = 0; x < s.out_w;) {
     const OutputTile tile{row * s.out_w + x, 0, 1, s.out_w - x, c, s.out_c - c};
     if (kFew < kMany && tile.columns <= kFew) {  // the last ones
