@@ -242,19 +242,25 @@ void codes_line(const CodeRow& row, const CodesResult& c, const int32_t* sums, s
     store_result(c, hn::Add(hn::LoadU(SumTag(), sums + i), bias), scale, offset, n - i, at + i);
 }
 
-/// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers. `to` may be `from`.
-int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
-  const hn::ScalableTag<uint8_t> d;
-  const hn::Repartition<uint64_t, decltype(d)> wide;
-  const size_t lanes = hn::Lanes(d);
+/// The whole vectors of codes_row from code i on.
+template <class D>
+HWY_INLINE uint32_t copy_vectors(D d, const uint8_t* from, uint8_t flip, size_t n, int8_t* to, size_t& i) {
+  const hn::Repartition<uint64_t, D> wide;
+  const size_t lanes = hn::Lanes(d), first = i;
   auto sums = hn::Zero(wide);  // of codes that are 128 more
-  size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto codes = hn::Xor(hn::LoadU(d, from + i), hn::Set(d, flip));
     hn::StoreU(codes, d, reinterpret_cast<uint8_t*>(to) + i);
     sums = hn::Add(sums, hn::SumsOf8(hn::Xor(codes, hn::Set(d, 0x80))));
   }
-  uint32_t sum = uint32_t(hn::GetLane(hn::SumOfLanes(wide, sums))) - uint32_t(128 * i);
+  return uint32_t(hn::GetLane(hn::SumOfLanes(wide, sums))) - uint32_t(128 * (i - first));
+}
+
+/// Copies codes with the sign bit inverted by `flip`; returns their sum as signed numbers. `to` may be `from`.
+int32_t codes_row(const uint8_t* from, uint8_t flip, size_t n, int8_t* to) noexcept {
+  size_t i = 0;
+  uint32_t sum = copy_vectors(hn::ScalableTag<uint8_t>(), from, flip, n, to, i);
+  if (HWY_MAX_BYTES > 16) sum += copy_vectors(hn::CappedTag<uint8_t, 16>(), from, flip, n, to, i);
   for (; i < n; ++i) {
     to[i] = int8_t(from[i] ^ flip);
     sum += uint32_t(int32_t(to[i]));
