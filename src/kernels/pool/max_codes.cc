@@ -16,13 +16,16 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <typename T>
-void largest(std::span<const uint8_t* const> taps, size_t n, T* y) {
-  const hn::ScalableTag<T> d;
+// Vectors become shorter for few channels.
+template <class D, typename T = hn::TFromD<D>>
+void largest(D d, std::span<const uint8_t* const> taps, size_t n, T* y) {
+  constexpr size_t kShort = 16, kShortest = 4;
   const size_t lanes = hn::Lanes(d);
   const auto tap = [&](size_t t) { return reinterpret_cast<const T*>(taps[t]); };
   constexpr T kLeast = std::numeric_limits<T>::lowest();
   if (n < lanes) {
+    if constexpr (hn::MaxLanes(d) > kShort) return largest(hn::CappedTag<T, kShort>(), taps, n, y);
+    if constexpr (hn::MaxLanes(d) == kShort) return largest(hn::CappedTag<T, kShortest>(), taps, n, y);
     for (size_t i = 0; i < n; ++i) {
       y[i] = kLeast;
       for (size_t t = 0; t < taps.size(); ++t) y[i] = std::max(y[i], tap(t)[i]);
@@ -40,7 +43,8 @@ void largest(std::span<const uint8_t* const> taps, size_t n, T* y) {
 }  // namespace
 
 void largest_of(std::span<const uint8_t* const> taps, bool is_signed, size_t n, uint8_t* y) noexcept {
-  is_signed ? largest<int8_t>(taps, n, reinterpret_cast<int8_t*>(y)) : largest<uint8_t>(taps, n, y);
+  is_signed ? largest(hn::ScalableTag<int8_t>(), taps, n, reinterpret_cast<int8_t*>(y))
+            : largest(hn::ScalableTag<uint8_t>(), taps, n, y);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

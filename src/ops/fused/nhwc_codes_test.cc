@@ -145,7 +145,7 @@ TEST(NhwcMaxPool, CodesLikeTheChannelsFirstForm) {
   for (int level = 0; level <= int(best_isa()); ++level) {
     const ScopedIsa isa{Isa(level)};
     for (const DType type : {DType::u8, DType::i8}) {
-      for (const int64_t channels : {5, 37, 100}) {
+      for (const int64_t channels : {3, 5, 16, 37, 100}) {
         for (const int64_t kernel : {1, 2, 3, 5}) {
           for (const int64_t stride : {1, 2, 3}) expect_equal_pools(type, channels, kernel, stride);
         }
