@@ -1,20 +1,15 @@
 // Merges an affine operation per channel that follows a Conv or ConvTranspose with constant weights into weights and
 // bias: BatchNormalization, or Mul, Div, Add, Sub with a constant [C, 1, 1] or a scalar. Speeds up MobileNetV2 and
 // every CNN exported in training form.
-#include <cmath>
 #include <cstring>
 
 #include "memory/host.h"
+#include "passes/batch_norm.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace retort {
 namespace {
-
-/// y = scale · x + shift for each output channel.
-struct Affine {
-  std::vector<float> scale, shift;
-};
 
 struct ConvView {
   const Node* node;
@@ -55,7 +50,7 @@ Tensor scaled_weights(const Tensor& w, const ConvView& c, const std::vector<floa
   return result;
 }
 
-Patch fold(const Graph& g, const ConvView& c, const Affine& affine, const Node& last) {
+Patch fold(const Graph& g, const ConvView& c, const ChannelAffine& affine, const Node& last) {
   std::vector<float> bias = float_content(g, c.node->input(2));
   bias.resize(c.channels, 0.0f);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * affine.scale[i] + affine.shift[i];
@@ -73,19 +68,9 @@ Patch fold(const Graph& g, const ConvView& c, const Affine& affine, const Node& 
 
 std::optional<Patch> match_batch_norm(const Graph& g, const Node& n) {
   const auto conv = foldable_conv(g, n.inputs[0]);
-  if (!conv || n.attributes.get_or<int64_t>("training_mode", 0) != 0) return std::nullopt;
-  const auto scale = float_content(g, n.inputs[1]), shift = float_content(g, n.inputs[2]),
-             mean = float_content(g, n.inputs[3]), variance = float_content(g, n.inputs[4]);
-  for (const auto* v : {&scale, &shift, &mean, &variance}) {
-    if (v->size() != conv->channels) return std::nullopt;
-  }
-  const double epsilon = n.attributes.get_or<float>("epsilon", 1e-5f);
-  Affine a;
-  for (size_t i = 0; i < conv->channels; ++i) {
-    a.scale.push_back(float(double(scale[i]) / std::sqrt(double(variance[i]) + epsilon)));
-    a.shift.push_back(float(double(shift[i]) - double(mean[i]) * double(a.scale[i])));
-  }
-  return fold(g, *conv, a, n);
+  const auto affine = conv ? channel_affine(g, n) : std::nullopt;
+  if (!affine || affine->scale.size() != conv->channels) return std::nullopt;
+  return fold(g, *conv, *affine, n);
 }
 
 // Returns the constant as one number per channel: a scalar, or [C, 1, 1] with any number of leading ones.
@@ -114,8 +99,8 @@ std::optional<Patch> match_constant(const Graph& g, const Node& n, bool commutes
   return std::nullopt;
 }
 
-Affine shifted(std::vector<float> by) { return {std::vector<float>(by.size(), 1.0f), std::move(by)}; }
-Affine scaled(const std::vector<float>& by) { return {by, std::vector<float>(by.size(), 0.0f)}; }
+ChannelAffine shifted(std::vector<float> by) { return {std::vector<float>(by.size(), 1.0f), std::move(by)}; }
+ChannelAffine scaled(const std::vector<float>& by) { return {by, std::vector<float>(by.size(), 0.0f)}; }
 
 std::optional<Patch> match_add(const Graph& g, const Node& n) { return match_constant(g, n, true, shifted); }
 std::optional<Patch> match_mul(const Graph& g, const Node& n) { return match_constant(g, n, true, scaled); }
