@@ -230,6 +230,7 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
 bool saves_by_packed_winograd(const ConvShape& s, bool strict) {
   if (strict || s.scaled_input || !suits_winograd(s) || s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   if (s.out_pixels() == 0) return false;
+  if (s.dilation_h % s.dilation_w != 0) return false;  // out_w may differ in a run, whose filters are packed by then
   const Times3x3 times(s);
   return kGain * times.winograd2_packed() < std::min({times.direct(1), times.winograd4(), times.winograd2()});
 }

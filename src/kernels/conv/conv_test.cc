@@ -369,6 +369,12 @@ TEST(Conv, Choice) {
   EXPECT_TRUE(saves_by_packed_winograd(wide.shape(), false));
   EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), true));
   EXPECT_FALSE(saves_by_packed_winograd(c.shape(), false));  // many tiles
+  ConvCase apart = wide;
+  apart.in_w = 8, apart.dilation_w = 2;
+  apart.pad_left = apart.pad_right = 2;
+  EXPECT_FALSE(saves_by_packed_winograd(apart.shape(), false));  // could not convolve other widths
+  apart.dilation_h = 2;
+  EXPECT_TRUE(saves_by_packed_winograd(apart.shape(), false));
   wide.batch = 0;
   EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), false));
   ConvCase strided = c;
