@@ -31,6 +31,30 @@ bool is_invariant(const Graph& body, ValueId input, ValueId output) {
   return output == input;
 }
 
+// Whether the body declares extents that are not known outside, or others.
+bool declares_more(const ValueType& inside, const ValueType& outside) {
+  if (!inside.ranked) return false;
+  if (!outside.ranked || inside.rank() != outside.rank()) return true;
+  for (size_t i = 0; i < inside.rank(); ++i) {
+    if (is_known(inside.shape[i]) && inside.shape[i] != outside.shape[i]) return true;
+  }
+  return false;
+}
+
+// Before opset 11, a Loop must carry something.
+bool must_carry(const Node& n, const Carried& all) {
+  return n.is("Loop") && n.version < 11 && n.inputs.size() - n.captures == all.input + 1;
+}
+
+// In ONNX, a body may return its inputs, but no captures.
+void copy_outputs(Graph& body, ValueId captured) {
+  const size_t before = body.node_count();
+  for (ValueId& output : body.outputs) {
+    if (output == captured) output = body.node(body.add({.type = "Identity", .inputs = {captured}})).outputs[0];
+  }
+  resolve_new_nodes(body, before);
+}
+
 void move_to_end(Graph& graph, Node& n, size_t slot) {
   const ValueId moved = n.inputs[slot];
   for (size_t i = slot; i + 1 < n.inputs.size(); ++i) graph.set_input(n.id, i, n.inputs[i + 1]);
@@ -59,6 +83,7 @@ void make_capture(Graph& graph, NodeId id, const Carried& from, size_t index) {
   std::rotate(inner, inner + 1, body.inputs.end());
   ++body.captures;
   body.outputs.erase(body.outputs.begin() + ptrdiff_t(from.output + index));
+  copy_outputs(body, body.inputs.back());
   body.touch();
   move_to_end(graph, n, from.input + index);
   ++n.captures;
@@ -74,9 +99,11 @@ void make_captures(Graph& graph, PassContext& context) {
       const Node& n = graph.node(id);
       const Graph& body = *n.bodies[0].graph;
       const ValueId before = n.input(all.input + i);
-      // A tensor that lacks a type could be an optional or a sequence, whose type the body need not share.
+      // A value of unknown type could be an optional or a sequence, whose type the body need not share.
       if (before == ValueId::none || !graph.value(before).type.is_tensor() ||
           !is_invariant(body, body.inputs[all.input + i], body.outputs[all.output + i]))
+        continue;
+      if (must_carry(n, all) || declares_more(body.value(body.inputs[all.input + i]).type, graph.value(before).type))
         continue;
       make_capture(graph, id, all, i);
       context.count("carried value");

@@ -89,5 +89,57 @@ TEST(CarriedInvariants, ValuesThatChangePlacesStay) {
   EXPECT_EQ(apply(t.g), 0u);
 }
 
+/// A Loop of version `version` that carries `x`, and stacks it.
+struct Stacker : TestGraph {
+  Stacker(int version, const ValueType& outside, const ValueType& inside) {
+    symbol("n");  // which the types may have
+    TestGraph body(g.shared_dims());
+    body.input("i", {}, DType::i64);
+    body.output(body.input("go", {}, DType::boolean), "again");
+    const ValueId carried = body.input("c", {});
+    body.g.value(carried).type = inside;
+    body.g.outputs.push_back(carried);
+    body.g.outputs.push_back(carried);
+    const ValueId x = input("x", {});
+    g.value(x).type = outside;
+    const auto y =
+        add_with_bodies("Loop", {input("m", {}, DType::i64), ValueId::none, x}, 0, {{"body", body.g.clone()}}, 2);
+    output(y[0], "last");
+    output(y[1], "all");
+    g.node(g.value(y[1]).producer).version = version;
+  }
+};
+
+ValueType floats(Shape shape) { return ValueType::tensor(DType::f32, std::move(shape)); }
+
+TEST(CarriedInvariants, CapturesAreReturnedAsCopies) {
+  Stacker t(11, floats({2}), floats({2}));
+  EXPECT_EQ(apply(t.g), 1u);
+  const Graph& body = *t.g.producer(t.g.outputs[1])->bodies[0].graph;
+  ASSERT_EQ(body.outputs.size(), 2u);
+  ASSERT_NE(body.producer(body.outputs[1]), nullptr);
+  EXPECT_EQ(body.producer(body.outputs[1])->inputs[0], body.inputs[2]);
+  EXPECT_EQ(body.value(body.outputs[1]).type, floats({2}));
+}
+
+TEST(CarriedInvariants, OldLoopsCarrySomething) {
+  Stacker t(10, floats({2}), floats({2}));
+  EXPECT_EQ(apply(t.g), 0u);
+}
+
+TEST(CarriedInvariants, ShapesThatTheBodyDeclaresStay) {
+  const auto captures = [](const ValueType& outside, const ValueType& inside) {
+    Stacker t(11, outside, inside);
+    return apply(t.g);
+  };
+  const ValueType unknown = ValueType::tensor(DType::f32);
+  const Dim n = TestGraph().symbol("n");
+  EXPECT_EQ(captures(unknown, floats({2, n})), 0u);
+  EXPECT_EQ(captures(floats({n, 4}), floats({2, 4})), 0u);
+  EXPECT_EQ(captures(floats({3, 4}), floats({2, 4})), 0u);
+  EXPECT_EQ(captures(floats({2, 4}), floats({n, 4})), 1u);
+  EXPECT_EQ(captures(floats({2, 4}), unknown), 1u);
+}
+
 }  // namespace
 }  // namespace retort
