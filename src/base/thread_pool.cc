@@ -178,7 +178,7 @@ void ThreadPool::wait_for_work(int worker, uint32_t seen) {
         if (s.epoch.load(std::memory_order_acquire) != seen) return;
         pause();
       }
-      // One that spins would keep a processor from one that has a task.
+      // A worker that only spins would keep a processor from another that has a task.
       if (crowded_) sched_yield();
     } while (s.rested.load(std::memory_order_relaxed) != seen && std::chrono::steady_clock::now() < until);
   }

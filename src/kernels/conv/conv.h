@@ -88,8 +88,9 @@ bool saves_by_packed_winograd(const ConvShape& shape, bool strict);
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise`, `groups`, `winograd2_packed` and `bf16_rows` use the same packing, which does not depend on batch, spatial sizes,
-/// strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the shapes of a run.
+/// except `depthwise`, `groups`, `winograd2_packed` and `bf16_rows` use the same packing, which does not depend on
+/// batch, spatial sizes, strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the
+/// shapes of a run.
 /// `weights` need not be aligned. Packing returns early once `run` is cancelled.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,

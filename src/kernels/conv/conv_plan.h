@@ -63,10 +63,11 @@ struct StripsPlan {
 };
 /// Whether ConvAlgorithm::strips can convolve the shape, and not slower than rows.
 bool suits_strips(const ConvShape& shape);
-/// Number of non-empty strips of a line.
+/// Number of non-empty images that every dilation_h-th row of an image makes.
 inline size_t row_phases(const ConvShape& s) {
   return std::clamp<size_t>(s.dilation_h, 1, std::max<size_t>(s.out_h, 1));
 }
+/// Number of non-empty strips of a line.
 inline size_t phases(const ConvShape& s) { return std::clamp<size_t>(s.dilation_w, 1, std::max<size_t>(s.out_w, 1)); }
 StripsPlan plan_strips(const ConvShape& shape);
 

@@ -114,7 +114,7 @@ StridedCopy in_order(const StridedCopy& copy) {
   return merged;
 }
 
-/// Rows of bytes, of which each copy takes as long as a call of memcpy().
+/// Rows of so few bytes that a call of memcpy() would take as long as copying one.
 struct ShortRows {
   std::byte* to;
   const std::byte* from;
@@ -125,7 +125,7 @@ struct ShortRows {
   void each(const F& copy) {
     for (; count > 0; --count, to += to_step, from += from_step) copy(to, from);
   }
-  /// From one to two times kStep bytes, or as often as that is necessary.
+  /// Copies kStep bytes at a time, some of the last ones twice.
   template <size_t kStep>
   void overlapping() {
     const size_t last = bytes - kStep;

@@ -8,7 +8,7 @@ namespace retort::ops {
 namespace {
 
 // A number for the body, changed in place if nothing else refers to the one of the last run. It is a scalar, or a
-// vector if the body declares one, as models made by tf2onnx do; ONNX Runtime has both too.
+// vector if the body declares one, as in models made by tf2onnx; ONNX Runtime also passes either.
 template <typename T>
 void set_single(Value& value, T v, const ValueType& declared) {
   Tensor* t = value.get<Tensor>();

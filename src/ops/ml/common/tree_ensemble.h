@@ -69,8 +69,8 @@ class TreeEnsemble {
     uint32_t target;
     T value;
   };
-  /// How many levels there are at least and at most above the leaves of a tree. The first counts the last levels too if
-  /// few leaves have fewer: to go on from a leaf costs less than to ask who has arrived.
+  /// How many levels there are at least and at most above the leaves of a tree. round() makes them equal if the average
+  /// leaf is nearly as deep as the deepest: to go on from a leaf costs less than to ask which lanes have arrived.
   struct Levels {
     uint32_t least = UINT32_MAX, most = 0;
     uint64_t leaves = 0, sum = 0;
