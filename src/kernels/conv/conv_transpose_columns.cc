@@ -1,7 +1,7 @@
 // Transposed convolution to few channels, such as the last layer of a generator of images. The phases of
 // conv_transpose.cc would leave most lanes of their products empty. Here, one product has the taps of all output
 // channels as its columns: pixels [in_w] x [kernel_h][kernel_w][out_c]. Then each output row adds those columns that
-// reach it.
+// reach it: stride_w pixels at a time, which lie side by side both in the row and in the products.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -17,7 +17,9 @@ struct ColumnsPlan {
   size_t columns = 0;     // of the product: taps and output channels
   size_t row_stride = 0;  // of the product
   size_t rows = 0, row_blocks = 0;
+  bool one_row = false;
   size_t width = 0, parts = 0;  // of a row
+  size_t bias_floats = 0;       // of the bias, repeated for a run of sums
   size_t line_floats = 0;       // of sums
   size_t worker_bytes = 0;
 };
@@ -52,41 +54,27 @@ ColumnsPlan plan_columns(const ConvTransposeShape& s) {
   p.row_stride = spread_stride(p.columns);
   const size_t wanted = wanted_tasks(s.in_h * s.in_w * s.in_c * p.columns);
   const size_t fitting = kGatherBytes / sizeof(float) / p.row_stride;
-  const bool one_row = s.in_h * s.out_h == 1;
-  p.width = one_row ? together(s.in_w, s.out_w, s.kernel_w, s.stride_w, wanted, fitting) : std::max<size_t>(s.out_w, 1);
+  p.one_row = s.in_h * s.out_h == 1;
+  p.width =
+      p.one_row ? together(s.in_w, s.out_w, s.kernel_w, s.stride_w, wanted, fitting) : std::max<size_t>(s.out_w, 1);
   p.parts = ceil_div(s.out_w, p.width);
   p.rows = together(s.in_h, s.out_h, s.kernel_h, s.stride_h, wanted, fitting / std::max<size_t>(s.in_w, 1));
   p.row_blocks = ceil_div(s.out_h, p.rows);
-  const size_t pixels = one_row ? most_reaching(p.width, s.in_w, s.kernel_w, s.stride_w)
-                                : most_reaching(p.rows, s.in_h, s.kernel_h, s.stride_h) * s.in_w;
-  p.line_floats = round_up((p.width + s.pad_left + 2 * s.kernel_w + 2 * s.stride_w) * s.out_c, 16);
-  p.line_floats = std::max(p.line_floats, round_up((s.in_w * s.stride_w + s.kernel_w) * s.out_c, 16));
-  p.worker_bytes = round_up((p.line_floats + pixels * p.row_stride) * sizeof(float), 128);
+  const size_t pixels = p.one_row ? most_reaching(p.width, s.in_w, s.kernel_w, s.stride_w)
+                                  : most_reaching(p.rows, s.in_h, s.kernel_h, s.stride_h) * s.in_w;
+  p.bias_floats = round_up(s.stride_w * s.out_c + kRunSlack, 16);
+  p.line_floats = round_up((p.width + s.pad_left + 2 * s.kernel_w + 2 * s.stride_w) * s.out_c + kRunSlack, 16);
+  const size_t products = round_up(pixels * p.row_stride + kRunSlack, 16);
+  p.worker_bytes = round_up((p.bias_floats + p.line_floats + products) * sizeof(float), 128);
   return p;
 }
 
-/// Adds the products of some pixels of an input line and one row of the kernel to an output row.
-void add_line(const ConvTransposeShape& s, const float* products, size_t stride, size_t pixels, float* row) {
-  const size_t step = s.stride_w * s.out_c;
-  // Runs as long as the distance from pixel to pixel: what is stored for one is not loaded for the next.
-  for (size_t j = 0; j < s.kernel_w; j += s.stride_w) {
-    const size_t run = std::min(s.stride_w, s.kernel_w - j) * s.out_c;
-    const float* from = products + j * s.out_c;
-    float* to = row + j * s.out_c;
-    for (size_t x = 0; x < pixels; ++x, from += stride, to += step) {
-      for (size_t i = 0; i < run; ++i) to[i] += from[i];
-    }
-  }
-}
-
-/// Stores a part of an output row, with what is applied last.
+/// Stores a part of an output row, with what is applied last but the bias.
 void store_row(const ConvTransposeArgs& args, size_t pixel, size_t width, float* sums) {
   const ConvTransposeShape& s = args.shape;
   const Epilogue& e = args.epilogue;
-  for (size_t x = 0; x < width && (e.bias || e.residual); ++x) {
-    const float* residual = e.residual ? e.residual + (pixel + x) * e.residual_stride : nullptr;
-    for (size_t o = 0; o < s.out_c; ++o)
-      sums[x * s.out_c + o] += (e.bias ? e.bias[o] : 0.0f) + (residual ? residual[o] : 0.0f);
+  for (size_t x = 0; x < width && e.residual; ++x) {
+    for (size_t o = 0; o < s.out_c; ++o) sums[x * s.out_c + o] += e.residual[(pixel + x) * e.residual_stride + o];
   }
   const bool dense = s.out_pixel_stride == s.out_c;
   GemmArgs g;  // without steps: only the activation
@@ -105,14 +93,34 @@ struct Block {
   size_t image, y0, y1, x0, x1;
 };
 
+/// The sums of all runs, but not yet their products.
+RunSums run_sums(const ConvTransposeArgs& args, const ColumnsPlan& plan, float* own) {
+  const ConvTransposeShape& s = args.shape;
+  RunSums sums;
+  sums.run = s.stride_w * s.out_c;
+  sums.blocks = ceil_div(s.kernel_w, s.stride_w);
+  sums.last_run = s.kernel_w * s.out_c - (sums.blocks - 1) * sums.run;
+  sums.pixel_step = plan.row_stride;
+  std::fill_n(own, plan.bias_floats, 0.0f);
+  // To add 0 makes 0 of -0, after which it does not matter whether what is 0 is added.
+  for (size_t i = 0; i < sums.run && args.epilogue.bias; ++i) own[i] = args.epilogue.bias[i % s.out_c] + 0.0f;
+  sums.bias = own;
+  sums.to = own + plan.bias_floats;
+  return sums;
+}
+
 void run_task(const ConvTransposeArgs& args, const ColumnsPlan& plan, const Block& block, float* own,
               const Parallel& par) {
   const ConvTransposeShape& s = args.shape;
   const Range lines = reaching(block.y0 + s.pad_top, block.y1 + s.pad_top, s.in_h, s.kernel_h, s.stride_h);
   const size_t left = block.x0 + s.pad_left;
-  const Range across =
-      plan.parts == 1 ? Range{0, s.in_w} : reaching(left, block.x1 + s.pad_left, s.in_w, s.kernel_w, s.stride_w);
-  float* const products = own + plan.line_floats;
+  Range across =
+      plan.one_row ? reaching(left, block.x1 + s.pad_left, s.in_w, s.kernel_w, s.stride_w) : Range{0, s.in_w};
+  // Sums begin with those of an input. The first that is reached may be the next one.
+  if (across.count() == 0 || across.first * s.stride_w > left) across.first = left / s.stride_w;
+  across.last = std::max(across.first, across.last);
+  RunSums sums = run_sums(args, plan, own);
+  float* const products = sums.to + plan.line_floats;
   GemmArgs g;
   g.m = lines.count() * across.count(), g.n = plan.columns, g.k = s.in_c;
   g.a = args.input + ((block.image * s.in_h + lines.first) * s.in_w + across.first) * s.in_pixel_stride;
@@ -122,18 +130,23 @@ void run_task(const ConvTransposeArgs& args, const ColumnsPlan& plan, const Bloc
   g.c_stride = plan.row_stride;
   g.run = &par;
   if (g.m > 0) gemm_block(g, 0, g.n);
-  const size_t start = std::min(across.first * s.stride_w, left);  // of the sums
+  sums.pixels = across.count();
+  const size_t skipped = left - across.first * s.stride_w;
+  sums.runs = ceil_div(skipped + block.x1 - block.x0, s.stride_w);
+  const size_t line = across.count() * plan.row_stride, tap_row = s.kernel_w * s.out_c;
+  sums.row_step = ptrdiff_t(s.stride_h * tap_row) - ptrdiff_t(line);
+  const auto add = sum_runs();
   for (size_t y = block.y0; y < block.y1 && !par.cancelled(); ++y) {
-    std::fill_n(own, plan.line_floats, 0.0f);
-    for (size_t i = 0; i < s.kernel_h; ++i) {
-      const size_t at = y + s.pad_top - i;  // wraps around above the image
-      if (y + s.pad_top < i || at % s.stride_h != 0 || at / s.stride_h >= s.in_h) continue;
-      const size_t first = (at / s.stride_h - lines.first) * across.count();
-      add_line(s, products + first * plan.row_stride + i * s.kernel_w * s.out_c, plan.row_stride, across.count(),
-               own + (across.first * s.stride_w - start) * s.out_c);
+    // The lowest input that reaches this row does so by its first tap of them, the one above by a tap stride_h later.
+    const size_t below = y + s.pad_top;
+    const Range added = reaching(below, below + 1, s.in_h, s.kernel_h, s.stride_h);
+    sums.rows = added.count();
+    if (sums.rows > 0) {
+      const size_t tap = below - (added.last - 1) * s.stride_h;
+      sums.products = products + (added.last - 1 - lines.first) * line + tap * tap_row;
     }
-    store_row(args, (block.image * s.out_h + y) * s.out_w + block.x0, block.x1 - block.x0,
-              own + (left - start) * s.out_c);
+    add(sums);
+    store_row(args, (block.image * s.out_h + y) * s.out_w + block.x0, block.x1 - block.x0, sums.to + skipped * s.out_c);
   }
 }
 
@@ -141,9 +154,7 @@ void run_task(const ConvTransposeArgs& args, const ColumnsPlan& plan, const Bloc
 
 bool suits_columns(const ConvTransposeShape& s) {
   constexpr size_t kFewChannels = 4;
-  // With fewer columns, adding them takes as long as the phases' products: 1.3 times from 32 channels to one by a kernel
-  // of 4 (Zen 4).
-  constexpr size_t kFewestColumns = 8;
+  constexpr size_t kFewestColumns = 3;  // a kernel of 2x2 to one channel has more, and takes 0.8 of the time of phases
   return s.groups == 1 && s.out_c <= kFewChannels && s.kernel_h * s.kernel_w * s.out_c >= kFewestColumns &&
          s.stride_h * s.stride_w > 1 && s.dilation_h * s.dilation_w == 1;
 }

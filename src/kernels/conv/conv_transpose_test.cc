@@ -125,6 +125,9 @@ TEST(ConvTranspose, FewChannels) {
         ConvTransposeShape line{.batch = 2, .in_w = 1500, .in_c = 19, .out_c = channels, .kernel_w = kernel};
         line.stride_w = stride, line.pad_left = kernel / 2;
         check_transpose(with_out_size(line));
+        line.pad_left = 300;  // so that many inputs reach no output
+        check_transpose(with_out_size(line));
+        line.pad_left = kernel / 2;
         line = with_out_size(line, 4);
         line.in_pixel_stride = line.in_c, line.out_pixel_stride = line.out_c;
         check_transpose(line);
