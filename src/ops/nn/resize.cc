@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "base/checked.h"
 #include "kernels/resize/narrow.h"
@@ -176,7 +177,8 @@ struct Resize {
   void reference(RunContext& c) const {
     if (c.out_count() == 0) return;
     const auto all = tables(c);
-    mode == "nearest" ? gather<T>(c, all) : interpolate<T>(c, all, antialias);
+    const bool moves = mode == "nearest" || std::ranges::all_of(all, &AxisTable::identity);
+    moves ? gather<T>(c, all) : interpolate<T>(c, all, antialias);
     if (crops()) extrapolate<T>(c, all, extrapolation_value);
   }
 
@@ -242,8 +244,13 @@ struct Resize {
 
  private:
   void carry_or_move(RunContext& c) const {
-    if (mode != "nearest" || crops()) return run_reference(op_resize, this, c, c.dtype(0));
-    if (c.out_count() != 0) move_nearest(c, tables(c));
+    if (c.out_count() == 0) return;
+    const auto all = tables(c);
+    if (std::ranges::all_of(all, &AxisTable::identity)) {  // graphs whose sizes are parameters have such nodes
+      std::memcpy(c.out_data(), c.data(0), dtype_bytes(c.dtype(0), c.out_count()));
+    } else {
+      mode == "nearest" && !crops() ? move_nearest(c, all) : run_reference(op_resize, this, c, c.dtype(0));
+    }
   }
 
   void resize_rows(RunContext& c, const Plane& p) const {

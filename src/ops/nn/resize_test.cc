@@ -117,6 +117,9 @@ const OpTest resize(
      by_scale("bytes, one axis", how("linear", "half_pixel"), bytes({5, 19}), {1, 2}),
      by_scale("lines", how("linear", "pytorch_half_pixel"), random({2, 5, 41}), {1, 1, 3}),
      to_size("no axis changes", how("linear", "half_pixel"), random({3, 5}), {3, 5}),
+     by_scale("no axis changes, by scales", how("cubic", "align_corners"), random({2, 3, 5, 7}), {1, 1, 1, 1}),
+     by_scale("the same size, but not the same scale", how("linear", "asymmetric"), random({2, 7}), {1, 1.1f}),
+     by_scale("no axis changes, doubles", how("linear", "half_pixel"), f64({3}, {1, 2, 4}), {1}, f64({3}, {1, 2, 4})),
      to_size("to an empty output", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
     {.tolerance = 4});
 
