@@ -55,7 +55,8 @@ bool detach_from_caches(const Graph& g, std::span<const ValueId> inputs, std::sp
   std::vector<bool> seen(g.node_count());
   std::vector<ValueId> open(inputs.begin(), inputs.end());
   while (!open.empty()) {
-    const Node* n = open.back() == ValueId::none ? nullptr : g.producer(open.back());
+    const bool other = open.back() == ValueId::none || size_t(open.back()) >= g.value_count();  // none, or by the patch
+    const Node* n = other ? nullptr : g.producer(open.back());
     open.pop_back();
     if (!n || seen[size_t(n->id)]) continue;
     seen[size_t(n->id)] = true;

@@ -15,7 +15,7 @@ struct JoinedCache {
 
 /// Attention may make the caches itself only if none of its inputs needs them. A mask that is cut to the length of the
 /// keys reads their extents: the patch computes those from the parts of the cache. Returns false if one of `inputs`
-/// needs more than that; the patch is then useless.
+/// needs more than that; the patch is then useless. What the patch made is skipped: `inputs` also has what that needs.
 bool detach_from_caches(const Graph& graph, std::span<const ValueId> inputs, std::span<const JoinedCache> caches,
                         Patch& patch);
 

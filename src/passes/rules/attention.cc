@@ -177,6 +177,7 @@ struct Parts {
   HeadOperand q;
   Cached k, v;
   bool guarded = false;
+  std::vector<ValueId> masks;  ///< as the graph has them; those of `scores` may be made by the patch
 };
 
 bool fit(const Parts& p) {
@@ -262,7 +263,9 @@ bool connect_result(const Graph& g, const Node& n, NodeSpec spec, Patch& p, cons
   if (parts.k.past != ValueId::none) {
     const JoinedCache caches[] = {{g.producer(parts.k.present), parts.k.fresh},
                                   {g.producer(parts.v.present), parts.v.fresh}};
-    if (!detach_from_caches(g, spec.inputs, caches, p)) return false;
+    std::vector<ValueId> needed = parts.masks;
+    needed.insert(needed.end(), spec.inputs.begin(), spec.inputs.end());
+    if (!detach_from_caches(g, needed, caches, p)) return false;
   }
   const std::vector<ValueId> made = p.add_multi(std::move(spec));
   ValueId result = made[0];
@@ -296,6 +299,7 @@ std::optional<Patch> attention(const Graph& g, const Node& n, bool joined) {
   parts.v = *v;
   if (!fit(parts) || (parts.scores.windows && !is_shared(g, parts.scores.bias))) return std::nullopt;
   Patch p(g);
+  parts.masks = {parts.scores.bias, parts.scores.flags};
   if (parts.scores.windows) parts.scores.bias = window_bias(parts.scores, p);
   if (y->rank() == 3 && (!part_mask(g, *q, parts.scores.bias, p) || !part_mask(g, *q, parts.scores.flags, p)))
     return std::nullopt;
