@@ -184,6 +184,30 @@ TEST(Attention, MaskOfMergedHeads) {
 )");
 }
 
+// The mask that the rule makes of it is not of the graph, which is searched for what needs the caches.
+TEST(Attention, MaskOfMergedHeadsBehindACache) {
+  Block t;
+  const auto cache = [&](const char* name, const char* fresh) {
+    return t.add("Concat", {t.input(name, {2, 3, 4, 4}), t.heads(t.input(fresh, {2, 5, 12}))}, {{"axis", int64_t(2)}});
+  };
+  const auto merged = [&](ValueId x) { return t.add("Reshape", {x, t.ints({6, -1, 4})}); };
+  const ValueId k = cache("past_k", "k"), v = cache("past_v", "v"), q = t.heads(t.input("q", {2, 5, 12}));
+  const ValueId qk = t.add("MatMul", {merged(q), t.add("Transpose", {merged(k)}, perm({0, 2, 1}))});
+  const ValueId p = t.add("Softmax", {t.add("Add", {qk, t.input("mask", {6, 1, 9})})});
+  t.output(t.add("MatMul", {p, merged(v)}), "y");
+  t.output(k, "present_k");
+  t.output(v, "present_v");
+  expect_rewrite(
+      t, {"attention"},
+      R"(graph(past_k: float32[2,3,4,4], k: float32[2,5,12], past_v: float32[2,3,4,4], v: float32[2,5,12], q: float32[2,5,12], mask: float32[6,1,9]) {
+  Reshape#1: float32[2,3,1,9] = Reshape(mask, shape#1)
+  Attention#1: float32[2,3,5,4], present_k: float32[2,3,9,4], present_v: float32[2,3,9,4] = retort.Attention(q, k, v, Reshape#1, _, past_k, past_v) {head_size=4, kv_heads=3, q_heads=3, scale=1, v_head_size=4, y_split=1}
+  y: float32[6,5,4] = Reshape(Attention#1, shape#2)
+  return y, present_k, present_v
+}
+)");
+}
+
 TEST(Attention, MaskThatMayBeSharedStays) {
   TestGraph t;  // six masks, or one for all heads
   const Dim more = t.symbol("more");
