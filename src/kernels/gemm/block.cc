@@ -315,6 +315,25 @@ size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
   return n;
 }
 
+/// Full panels of a few rows and steps: what run_panel() decides for each panel takes longer than such a tile. Between
+/// panels, nothing needs to be prefetched: they are read in order. Returns the first column that is left.
+size_t multiply_short(const GemmArgs& g, const gemm_detail::Part& part) {
+  const size_t rows = part.m1 - part.m0, fitting = std::min(kFewRows, max_rows(kColumnKinds - 1));
+  if (g.k == 0 || g.k > std::min(kShortestAhead, part.k_block) || rows > fitting) return part.n0;
+  PanelTask task = block_task(g, part, BlockOrder(g, part), {part.n0, 0, g.k});
+  if (task.activation.kind != Activation::Kind::none) return part.n0;
+  TileArgs& t = task.tile;
+  size_t n = part.n0;
+  for (; n + kWidth <= part.n1 && !is_cancelled(g); n += kWidth) {
+    kTiles[kColumnKinds - 1][rows - 1](t);
+    t.b = static_cast<const float*>(t.b) + panel_steps(g) * kWidth;
+    t.c += kWidth;
+    if (t.bias) t.bias += kWidth;
+    if (t.addend) t.addend += kWidth;
+  }
+  return n;
+}
+
 }  // namespace
 
 void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
@@ -326,6 +345,7 @@ void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
     const bool thin = whole.m1 - whole.m0 <= kWideRows;
     if (g.packed_b.type == PackedType::f32 && g.k > 0 && !thin) part.n0 = multiply_wide(g, whole);
   }
+  if (g.packed_b.type == PackedType::f32 && !part.gathered) part.n0 = multiply_short(g, part);
   if (g.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles()) part.amx = amx_rows(part, g.k);
   const bool uses_amx = part.amx.count() > 0;
   if (uses_amx) {

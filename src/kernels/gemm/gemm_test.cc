@@ -131,6 +131,17 @@ TEST(Gemm, Large) {
   check({.m = 700, .n = 40, .k = 9});
 }
 
+/// Few rows and steps have a loop of their own over full panels.
+TEST(Gemm, ShortRowsOfManyPanels) {
+  for (const size_t m : {1, 2, 7, 8}) {
+    for (const size_t k : {1, 4, 16, 17}) {
+      check({.m = m, .n = 203, .k = k, .a_gap = 5, .c_gap = 2, .bias = true, .residual = Residual::separate});
+      check({.m = m, .n = 192, .k = k, .residual = Residual::in_place, .activation = {Kind::clip, -0.5f, 0.4f}});
+      check({.m = m, .n = 131, .k = k, .bias = true, .activation = {Kind::silu}});
+    }
+  }
+}
+
 TEST(Gemm, Strides) {
   for (const size_t gap : {1, 16, 1000}) {
     for (const Residual residual : {Residual::none, Residual::separate, Residual::in_place}) {
