@@ -44,9 +44,15 @@ Mask mask_of(const RunContext& c, const HeadAttention& a, const Extents& e) {
   return m;
 }
 
+/// Whether masked keys may get the score of later keys, the lowest float: a query that sees only such keys weighs all
+/// keys alike. The mask then holds later keys too.
+bool hides_alike(const HeadAttention& a, const Extents& e) {
+  return a.causal && e.rows > 1 && a.filter <= std::numeric_limits<float>::lowest();
+}
+
 size_t mask_elements(const RunContext& c, const HeadAttention& a, const Extents& e) {
   if (!c.has(a.in.mask)) return 0;
-  const bool has_bias = c.has(a.in.bias), by_row = c.shape(a.in.mask).rank() == 3;
+  const bool has_bias = c.has(a.in.bias), by_row = c.shape(a.in.mask).rank() == 3 || hides_alike(a, e);
   return e.batch * (has_bias ? e.heads : 1) * (has_bias || by_row ? e.rows : 1) * e.total();
 }
 
@@ -112,7 +118,22 @@ bool is_hidden(std::span<const int32_t> mask, const Extents& e, const Mask& m, s
   return key >= mask[b] || (m.ends == 2 * e.batch && key < mask[e.batch + b]);
 }
 
-ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extents& e, const Mask& m, float* mask) {
+// Whether a query sees no key that the mask leaves.
+bool sees_nothing(std::span<const int32_t> mask, const Extents& e, const Mask& m) {
+  for (size_t b = 0; b < e.batch; ++b) {
+    for (size_t i = 0; i < (m.by_row ? e.rows : 1); ++i) {  // a later query sees more, unless it has a mask of its own
+      const size_t keys = std::min(e.total(), e.past + i + 1);
+      size_t j = 0;
+      while (j < keys && is_hidden(mask, e, m, b, i, j)) ++j;
+      if (j == keys) return true;
+    }
+  }
+  return false;
+}
+
+// `later`: hide later keys too.
+ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extents& e, const Mask& m, bool later,
+                       float* mask) {
   const ScoreOperand bias = [&] {
     AttentionShape all;
     all.batch = e.batch;
@@ -132,6 +153,7 @@ ScoreOperand fill_mask(const RunContext& c, const HeadAttention& a, const Extent
       const float hides = is_hidden(values, e, m, b, i, j) ? a.filter : 0;
       row[j] = hides + (from ? from[j * bias.strides[3]] : 0.0f);
     }
+    if (later) std::fill(row + std::min(total, e.past + i + 1), row + total, std::numeric_limits<float>::lowest());
   });
   ScoreOperand o;
   o.data = mask;
@@ -211,15 +233,17 @@ void hide_later_keys(const AttentionShape& s, const ScoreRule& r, std::span<floa
 // Calls attend(shape, data, rule, rest of the working memory).
 template <typename F>
 void compute(const RunContext& c, const HeadAttention& a, const Extents& e, void* memory, const F& attend) {
-  const Mask m = mask_of(c, a, e);
+  Mask m = mask_of(c, a, e);
+  const bool later = m.given && hides_alike(a, e) && sees_nothing(c.input<int32_t>(a.in.mask), e, m);
+  if (later) m.rows = e.rows;
   const Work w(c, a, e, memory);
   AttentionShape s = shape_of(c, a, e);
   AttentionData<float> d = data_of(c, a, e);
   ScoreRule r;
   r.scale = a.scale != 0 ? double(a.scale) : 1 / std::sqrt(double(std::max<size_t>(e.size, 1)));
-  r.causal = a.causal && e.rows > 1;
+  r.causal = a.causal && e.rows > 1 && !later;
   r.blind = std::numeric_limits<double>::quiet_NaN();
-  r.bias = fill_mask(c, a, e, m, w.mask);
+  r.bias = fill_mask(c, a, e, m, later, w.mask);
   project(c, a, e, w, s, d);
   keep_room(c, e, e.size, d.past_k, d.present_k);
   keep_room(c, e, e.v_size, d.past_v, d.present_v);
