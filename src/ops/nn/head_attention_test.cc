@@ -13,6 +13,24 @@ Attributes heads(int64_t count, Attributes more = {}) {
   return more;
 }
 
+// Padding on the left, masked with the lowest float.
+OpCase padded() {
+  return {.about = "later keys count like masked ones for a query that sees no other",
+          .attributes =
+              heads(1, {{"unidirectional", int64_t(1)}, {"mask_filter_value", std::numeric_limits<float>::lowest()}}),
+          .inputs = {f32({2, 3, 1}, {0, 0, 0, 0, 0, 0}), f32({2, 3, 1}, {0, 0, 0, 0, 0, 0}),
+                     f32({2, 3, 1}, {3, 6, 9, 3, 6, 9}), kNone, i32({2, 3}, {0, 1, 1, 1, 0, 1})},
+          .outputs = {f32({2, 3, 1}, {6, 6, 7.5, 3, 3, 6})}};
+}
+OpCase padded_with_past() {
+  return {.about = "the same with a past, and a mask for each query",
+          .attributes =
+              heads(1, {{"unidirectional", int64_t(1)}, {"mask_filter_value", std::numeric_limits<float>::lowest()}}),
+          .inputs = {f32({1, 2, 1}, {0, 0}), f32({1, 2, 1}, {0, 0}), f32({1, 2, 1}, {6, 9}), kNone,
+                     i32({1, 2, 3}, {1, 0, 1, 0, 0, 0}), kNone, f32({1, 1, 1, 1}, {0}), f32({1, 1, 1, 1}, {3})},
+          .outputs = {f32({1, 2, 1}, {3, 6})}};
+}
+
 const OpTest multi_head_attention(
     "MultiHeadAttention",
     {{.about = "the mean of the values where queries are 0",
@@ -73,6 +91,8 @@ const OpTest multi_head_attention(
       .attributes = heads(2),
       .inputs = {f32({1, 1, 2}, {0, 0}), f32({1, 2, 2, 1}, {0, 0, 0, 0}), f32({1, 2, 2, 1}, {4, 8, 1, 3})},
       .outputs = {f32({1, 1, 2}, {6, 2})}},
+     padded(),
+     padded_with_past(),
      {.about = "no query",
       .attributes = heads(1),
       .inputs = {f32({1, 0, 1}, {}), f32({1, 2, 1}, {0, 0}), f32({1, 2, 1}, {4, 8})},
@@ -87,22 +107,6 @@ const OpTest multi_head_attention(
       .inputs = {random({2, 2, 48}, 1, -1, 1), random({2, 2, 48}, 2, -1, 1), random({2, 2, 48}, 3), kNone, kNone, kNone,
                  random({2, 3, 40, 16}, 5, -1, 1), random({2, 3, 40, 16}, 6)},
       .output_count = 3}},
-    kHeadOptions);
-
-const OpTest padded_multi_head_attention(
-    "MultiHeadAttention",
-    {{.about = "later keys count like masked ones for a query that sees no other",
-      .attributes = heads(1, {{"unidirectional", int64_t(1)},
-                              {"mask_filter_value", std::numeric_limits<float>::lowest()}}),
-      .inputs = {f32({2, 3, 1}, {0, 0, 0, 0, 0, 0}), f32({2, 3, 1}, {0, 0, 0, 0, 0, 0}),
-                 f32({2, 3, 1}, {3, 6, 9, 3, 6, 9}), kNone, i32({2, 3}, {0, 1, 1, 1, 0, 1})},
-      .outputs = {f32({2, 3, 1}, {6, 6, 7.5, 3, 3, 6})}},
-     {.about = "the same with a past, and a mask for each query",
-      .attributes = heads(1, {{"unidirectional", int64_t(1)},
-                              {"mask_filter_value", std::numeric_limits<float>::lowest()}}),
-      .inputs = {f32({1, 2, 1}, {0, 0}), f32({1, 2, 1}, {0, 0}), f32({1, 2, 1}, {6, 9}), kNone,
-                 i32({1, 2, 3}, {1, 0, 1, 0, 0, 0}), kNone, f32({1, 1, 1, 1}, {0}), f32({1, 1, 1, 1}, {3})},
-      .outputs = {f32({1, 2, 1}, {3, 6})}}},
     kHeadOptions);
 
 const OpTest decoder_masked_multi_head_attention(
