@@ -285,7 +285,7 @@ bool processor_has_avx_vnni() {
 #endif
 
 /// The best unit at an instruction level.
-CodesUnit unit_of(Isa isa) {
+CodesUnit unit_of([[maybe_unused]] Isa isa) {
   if (!allows(Feature::vnni)) return CodesUnit::pairs;
 #if defined(__x86_64__)
   if (isa == Isa::avx512 && __builtin_cpu_supports("avx512vnni"))
