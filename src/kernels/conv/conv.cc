@@ -102,6 +102,13 @@ bool saves_by_winograd_line(const ConvShape& s, double plain = 1) {
   return direct > kGain * winograd;
 }
 
+// The time of a plain sum over the taps inside of the image, compared to all taps; 1 if `inside` saves too little.
+double plain_share(const ConvShape& s) {
+  constexpr double kMostShare = 0.9;  // rectangles of few pixels are multiplied more slowly
+  const double share = inside_share(s);
+  return share <= kMostShare ? share : 1;
+}
+
 // Packs one panel as the GEMM needs it, taps outermost: row (tap, channel). The weights of a column are contiguous, taps
 // innermost: some channels at a time are transposed in the first-level cache.
 void pack_panel(const float* w, size_t channels, size_t taps, size_t columns, float* packed) {
@@ -208,7 +215,6 @@ ConvShape fold_width(const ConvShape& s) {
 }
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
-  constexpr double kMostShare = 0.9;  // rectangles of few pixels are multiplied more slowly
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
   if (s.groups > 1) return suits_groups(s) ? ConvAlgorithm::groups : ConvAlgorithm::grouped;
   if (suits_lines(s)) return ConvAlgorithm::lines;
@@ -216,7 +222,7 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
     return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
   }
-  const double share = inside_share(s), plain = share <= kMostShare ? share : 1;
+  const double plain = plain_share(s);
   if (!strict && !s.scaled_input && suits_winograd(s)) {
     const ConvAlgorithm cheapest = cheapest_3x3(s, plain);
     if (cheapest != ConvAlgorithm::rows) return cheapest;
@@ -232,7 +238,8 @@ bool saves_by_packed_winograd(const ConvShape& s, bool strict) {
   if (s.out_pixels() == 0) return false;
   if (s.dilation_h % s.dilation_w != 0) return false;  // out_w may differ in a run, whose filters are packed by then
   const Times3x3 times(s);
-  return kGain * times.winograd2_packed() < std::min({times.direct(1), times.winograd4(), times.winograd2()});
+  return kGain * times.winograd2_packed() <
+         std::min({times.direct(plain_share(s)), times.winograd4(), times.winograd2()});
 }
 
 bool saves_by_bf16(const ConvShape& shape, bool strict) {

@@ -185,67 +185,6 @@ TEST(Conv, Grouped) {
   check_conv(multiplier.with(ConvAlgorithm::grouped));
 }
 
-TEST(Conv, Winograd) {
-  const std::vector<ConvAlgorithm> all{ConvAlgorithm::winograd4, ConvAlgorithm::winograd2,
-                                       ConvAlgorithm::winograd2_packed};
-  for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
-    for (const size_t out_c : {1, 17, 64, 200}) {
-      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
-      c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
-      check_conv(c, all);
-    }
-  }
-  for (const size_t size : {1, 3, 4, 5, 8, 23}) {
-    ConvCase c{.in_c = 8, .out_c = 16, .in_h = size, .in_w = size + 1, .batch = 3, .kernel_h = 3, .kernel_w = 3};
-    c.pad_all(1);
-    check_conv(c, all);
-  }
-  using Dilations = std::pair<size_t, size_t>;
-  for (const auto& [down, across] : {Dilations{2, 1}, {2, 2}, {3, 3}, {1, 2}, {6, 3}, {5, 5}, {40, 40}}) {
-    ConvCase c{.in_c = 19, .out_c = 35, .in_h = 11, .in_w = 24, .batch = 2, .kernel_h = 3, .kernel_w = 3};
-    c.dilation_h = down, c.dilation_w = across;
-    c.pad_top = c.pad_bottom = down, c.pad_left = c.pad_right = across;
-    check_conv(c, all);
-    c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation.kind = Activation::Kind::tanh;
-    check_conv(c, all);
-  }
-}
-
-// Every division of taps into groups; lines shorter and longer than a block of tiles; dilation beyond the line.
-TEST(Conv, WinogradLine) {
-  for (size_t kernel = 2; kernel <= 13; ++kernel) {
-    for (const size_t in_c : {1, 16, 37}) {
-      ConvCase c{.in_c = in_c, .out_c = 41, .in_h = 2, .in_w = 50, .batch = 2, .kernel_w = kernel};
-      c.pad_left = kernel / 2, c.pad_right = 1;
-      check_conv(c.with(ConvAlgorithm::winograd_line));
-    }
-  }
-  for (const size_t kernel : {3, 5, 11}) {
-    for (const size_t dilation : {1, 2, 3, 7, 60}) {
-      ConvCase c{.in_c = 24, .out_c = 32, .in_w = 53, .kernel_w = kernel, .dilation_w = dilation};
-      c.pad_left = c.pad_right = kernel / 2 * dilation;
-      check_conv(c.with(ConvAlgorithm::winograd_line));
-      c.in_w = 1203, c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place,
-      c.activation.kind = Activation::Kind::tanh;
-      check_conv(c.with(ConvAlgorithm::winograd_line));
-    }
-    ConvCase wide{
-        .in_c = 136, .out_c = 200, .in_w = 501, .kernel_w = kernel};  // filters that each block transforms again
-    check_conv(wide.with(ConvAlgorithm::winograd_line));
-  }
-}
-
-// Filters that a worker keeps from one block of tiles to the next, in one group of channels and in two; filters that
-// each block transforms again, in one chunk and in several.
-TEST(Conv, WinogradFilters) {
-  const size_t channels[][2] = {{24, 40}, {40, 264}, {130, 90}, {272, 96}};
-  for (const auto& [in_c, out_c] : channels) {
-    ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 29, .in_w = 27, .kernel_h = 3, .kernel_w = 3};
-    c.pad_all(1);
-    check_conv(c, {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::winograd2_packed});
-  }
-}
-
 std::vector<ConvCase> one_of_each() {
   ConvCase full{.in_c = 20, .out_c = 37, .in_h = 9, .in_w = 10, .batch = 2, .kernel_h = 3, .kernel_w = 3};
   full.pad_all(1);
@@ -264,6 +203,7 @@ std::vector<ConvCase> one_of_each() {
           few.with(ConvAlgorithm::lines),
           line.with(ConvAlgorithm::strips),
           full.with(ConvAlgorithm::winograd2),
+          full.with(ConvAlgorithm::winograd2_packed),
           point.with(ConvAlgorithm::pointwise),
           scaled.with(ConvAlgorithm::pointwise),
           scaled_weights.with(ConvAlgorithm::pointwise),
@@ -366,17 +306,6 @@ TEST(Conv, Choice) {
   wide.in_c = wide.out_c = 512;
   wide.in_h = wide.in_w = 7;
   EXPECT_EQ(choose(wide), ConvAlgorithm::rows);  // 36 planes of filters for four tiles
-  EXPECT_TRUE(saves_by_packed_winograd(wide.shape(), false));
-  EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), true));
-  EXPECT_FALSE(saves_by_packed_winograd(c.shape(), false));  // many tiles
-  ConvCase apart = wide;
-  apart.in_w = 8, apart.dilation_w = 2;
-  apart.pad_left = apart.pad_right = 2;
-  EXPECT_FALSE(saves_by_packed_winograd(apart.shape(), false));  // could not convolve other widths
-  apart.dilation_h = 2;
-  EXPECT_TRUE(saves_by_packed_winograd(apart.shape(), false));
-  wide.batch = 0;
-  EXPECT_FALSE(saves_by_packed_winograd(wide.shape(), false));
   ConvCase strided = c;
   strided.stride_h = strided.stride_w = 2;
   EXPECT_EQ(choose(strided), ConvAlgorithm::rows);

@@ -79,5 +79,16 @@ TEST(ConvInside, Choice) {
   EXPECT_EQ(choose(wide), ConvAlgorithm::rows);
 }
 
+// Winograd's method multiplies the taps in the padding, too, also with filters that are packed for it.
+TEST(ConvInside, SavesMoreThanPackedWinograd) {
+  ConvCase c{.in_c = 512, .out_c = 512, .in_h = 10, .in_w = 10, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  EXPECT_TRUE(saves_by_packed_winograd(c.shape(), false));
+  c.dilation_h = c.dilation_w = 6;
+  c.pad_all(6);
+  EXPECT_FALSE(saves_by_packed_winograd(c.shape(), false));
+  EXPECT_EQ(choose_conv(c.shape(), false), ConvAlgorithm::inside);
+}
+
 }  // namespace
 }  // namespace retort::kernels
