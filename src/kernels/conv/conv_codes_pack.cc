@@ -161,14 +161,52 @@ void spread_quads(const int8_t* from, size_t taps, size_t step, int8_t* to) {
   }
 }
 
+/// Moves the quads of four channels and four times four input channels of a 1x1 filter; `size`: from one channel to the
+/// next, `line`: from one quad of a channel to its next in the panel.
+void turn_quads(const int8_t* from, size_t size, size_t line, int8_t* to) {
+  const hn::Full128<uint32_t> quads;
+  const hn::Full128<uint64_t> pairs;
+  const hn::Full128<int8_t> codes;
+  const auto of_channel = [&](size_t o) { return hn::BitCast(quads, hn::LoadU(codes, from + o * size)); };
+  const auto store = [&](auto lower, auto upper, size_t first) {
+    const auto a = hn::BitCast(pairs, lower), b = hn::BitCast(pairs, upper);
+    const auto put = [&](auto v, size_t i) { hn::StoreU(hn::BitCast(codes, v), codes, to + i * line); };
+    put(hn::InterleaveLower(pairs, a, b), first);
+    put(hn::InterleaveUpper(pairs, a, b), first + 1);
+  };
+  const auto q0 = of_channel(0), q1 = of_channel(1), q2 = of_channel(2), q3 = of_channel(3);
+  store(hn::InterleaveLower(quads, q0, q1), hn::InterleaveLower(quads, q2, q3), 0);
+  store(hn::InterleaveUpper(quads, q0, q1), hn::InterleaveUpper(quads, q2, q3), 2);
+}
+
+/// pack_quads for filters of one tap.
+void pack_points(size_t in_c, const int8_t* filters, size_t channels, int8_t* to) {
+  const size_t line = 4 * codes_panel_width();
+  const size_t turned_c = in_c / 16 * 16, turned_o = channels / 4 * 4;
+  for (size_t c = 0; c < turned_c; c += 16) {
+    for (size_t o = 0; o < turned_o; o += 4) turn_quads(filters + o * in_c + c, in_c, line, to + c / 4 * line + 4 * o);
+  }
+  for (size_t o = 0; o < channels; ++o) {
+    for (size_t c = o < turned_o ? turned_c : 0; c < in_c; c += 4)
+      std::memcpy(to + c / 4 * line + 4 * o, filters + o * in_c + c, 4);
+  }
+}
+
 /// Packs the weights [channel][in_c][tap] of one panel if its quads are of four input channels and one tap. The outer
-/// loop is over these channels, so that the quads which it writes fill whole cache lines.
+/// loop is over these channels, so that the quads which it writes fill whole cache lines. The taps of a quad lie a power
+/// of two apart in most nets, where the first-level cache cannot hold them all; so they are collected in a block.
 void pack_quads(const FilterOrder& order, const int8_t* filters, size_t channels, int8_t* to) {
+  if (order.taps == 1) return pack_points(order.in_c, filters, channels, to);
+  alignas(64) int8_t block[8192];
   const size_t line = 4 * codes_panel_width(), step = order.in_c / 4 * line, size = order.in_c * order.taps;
+  const bool collects = order.taps * line <= sizeof block;
   for (size_t c = 0; c < order.in_c; c += 4, to += line, filters += 4 * order.taps) {
-    for (size_t o = 0; o < channels && order.taps == 1; ++o) std::memcpy(to + 4 * o, filters + o * size, 4);
-    for (size_t o = 0; o < channels && order.taps > 1; ++o)
-      spread_quads(filters + o * size, order.taps, step, to + 4 * o);
+    for (size_t o = 0; o < channels; ++o) {
+      collects ? spread_quads(filters + o * size, order.taps, line, block + 4 * o)
+               : spread_quads(filters + o * size, order.taps, step, to + 4 * o);
+    }
+    for (size_t tap = 0; collects && tap < order.taps; ++tap)
+      std::memcpy(to + tap * step, block + tap * line, 4 * channels);
   }
 }
 
