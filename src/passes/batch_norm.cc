@@ -22,4 +22,17 @@ std::optional<ChannelAffine> channel_affine(const Graph& g, const Node& n) {
   return a;
 }
 
+std::vector<float> per_channel(const Graph& g, ValueId v, size_t channels, size_t rank) {
+  std::vector<float> c = float_content(g, v);
+  if (c.size() == 1)
+    c.assign(channels, c[0]);
+  else if (c.size() != channels)
+    return {};
+  else {
+    const Shape& s = g.constant(v)->shape();
+    if (s.rank() + 1 < rank || s.rank() > rank || s[s.rank() + 1 - rank] != int64_t(channels)) return {};
+  }
+  return c;
+}
+
 }  // namespace retort

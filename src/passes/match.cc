@@ -1,6 +1,7 @@
 #include "passes/match.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace retort {
 namespace {
@@ -95,7 +96,9 @@ std::vector<float> float_content(const Graph& graph, ValueId value) {
   const Tensor* t = graph.constant(value);
   if (!t || !is_float(t->dtype())) return content;
   content.resize(t->count());
-  for (size_t i = 0; i < content.size(); ++i) content[i] = float(*float_at(*t, i));
+  if (t->dtype() == DType::f32 && !content.empty())
+    std::memcpy(content.data(), t->data(), content.size() * sizeof(float));
+  for (size_t i = 0; i < content.size() && t->dtype() != DType::f32; ++i) content[i] = float(*float_at(*t, i));
   return content;
 }
 

@@ -31,10 +31,8 @@ void affine_row(const float* x, float* y, size_t n, float center, float scale, f
 
 }  // namespace
 
-void group_norm_block(const GroupNorm& args, size_t block) {
+GroupMoments group_moments(const float* x, size_t count) {
   const D d;
-  const size_t channels = args.channels / args.groups, count = channels * args.spatial;
-  const float* const x = args.x + block * count;
   const double sum = BlockedSum(d, x, count, [](V s, V v) HWY_ATTR { return hn::Add(s, v); });
   const float mean = float(sum / double(count));
   const V shift = hn::Set(d, mean);
@@ -42,12 +40,14 @@ void group_norm_block(const GroupNorm& args, size_t block) {
     const V c = hn::Sub(v, shift);
     return hn::MulAdd(c, c, s);
   });
-  const float inv_std = 1 / std::sqrt(float(squares / double(count)) + args.epsilon);
-  const size_t first = block % args.groups * channels;
-  for (size_t c = 0; c < channels; ++c) {
-    const float gamma = args.gamma ? args.gamma[first + c] : 1, beta = args.beta ? args.beta[first + c] : 0;
-    affine_row(x + c * args.spatial, args.y + block * count + c * args.spatial, args.spatial, mean, inv_std * gamma,
-               beta);
+  return {mean, squares};
+}
+
+void group_norm_rows(const GroupNorm& args, size_t begin, size_t end, float mean, float inv_std) {
+  for (size_t row = begin; row < end; ++row) {
+    const size_t c = row % args.channels, at = row * args.spatial;
+    const float gamma = args.gamma ? args.gamma[c] : 1, beta = args.beta ? args.beta[c] : 0;
+    affine_row(args.x + at, args.y + at, args.spatial, mean, inv_std * gamma, beta);
   }
 }
 
@@ -62,15 +62,60 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels {
 
+namespace {
+
+/// Fewer groups than this do not keep the workers busy: large ones are divided.
+constexpr size_t kFewGroups = 16;
+
+float inverse_deviation(const GroupNorm& args, double squares, size_t count) {
+  return 1 / std::sqrt(float(squares / double(count)) + args.epsilon);
+}
+
+/// Normalises one block of [channels / groups, spatial] in pieces, for more than one thread. The moments of the pieces
+/// are joined as in Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances.
+void group_norm_pieces(const GroupNorm& args, size_t block, const Parallel& par) noexcept {
+  constexpr size_t kMost = 64;
+  const auto moments = RETORT_SELECT(group_moments);
+  const auto rows = RETORT_SELECT(group_norm_rows);
+  const size_t channels = args.channels / args.groups, count = channels * args.spatial;
+  const size_t piece = std::max(kChunk, ceil_div(count, kMost)), pieces = ceil_div(count, piece);
+  const auto length = [&](size_t i) { return std::min(piece, count - i * piece); };
+  GroupMoments parts[kMost];
+  const float* const x = args.x + block * count;
+  par.for_each(pieces, [&](size_t i, int) { parts[i] = moments(x + i * piece, length(i)); });
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < pieces; ++i) sum += double(parts[i].mean) * double(length(i));
+  const double mean = sum / double(count);
+  for (size_t i = 0; i < pieces; ++i) {
+    const double apart = double(parts[i].mean) - mean;
+    squares += parts[i].squares + apart * apart * double(length(i));
+  }
+  const float inv_std = inverse_deviation(args, squares, count);
+  const size_t first = block * channels;
+  for_chunks(
+      par, channels, [&](size_t begin, size_t end) { rows(args, first + begin, first + end, float(mean), inv_std); },
+      std::max<size_t>(1, kChunk / args.spatial));
+}
+
+}  // namespace
+
 void group_norm(const GroupNorm& args, const Parallel& par) noexcept {
   const size_t blocks = args.batch * args.groups;
   if (blocks == 0 || args.channels * args.spatial == 0) return;
-  const auto block = RETORT_SELECT(group_norm_block);
-  const size_t per_task = std::max<size_t>(1, kChunk / (args.channels / args.groups * args.spatial));
+  const size_t channels = args.channels / args.groups, count = channels * args.spatial;
+  if (blocks < kFewGroups && count > 2 * kChunk) {
+    for (size_t b = 0; b < blocks; ++b) group_norm_pieces(args, b, par);
+    return;
+  }
+  const auto moments = RETORT_SELECT(group_moments);
+  const auto rows = RETORT_SELECT(group_norm_rows);
   const auto task = [&](size_t begin, size_t end) {
-    for (size_t b = begin; b < end; ++b) block(args, b);
+    for (size_t b = begin; b < end; ++b) {
+      const GroupMoments m = moments(args.x + b * count, count);
+      rows(args, b * channels, (b + 1) * channels, m.mean, inverse_deviation(args, m.squares, count));
+    }
   };
-  for_chunks(par, blocks, task, per_task);
+  for_chunks(par, blocks, task, std::max<size_t>(1, kChunk / count));
 }
 
 void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept {

@@ -17,9 +17,19 @@ struct GroupNorm {
   float* y = nullptr;  ///< may be x
 };
 
+struct GroupMoments {
+  float mean;
+  double squares;  ///< sum of squares of x - mean
+};
+
 /// Thread-safe, no allocation. Each block is summed in one fixed order.
 void group_norm(const GroupNorm& args, const Parallel& par) noexcept;
 void group_norm_reference(const GroupNorm& args) noexcept;
+
+/// The same for x, y: [batch, spatial, channels], row-major. `scratch`: group_norm_nhwc_scratch() bytes, aligned for
+/// double.
+void group_norm_nhwc(const GroupNorm& args, void* scratch, const Parallel& par) noexcept;
+size_t group_norm_nhwc_scratch(const GroupNorm& args, int workers);
 
 /// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization with folded statistics. y may be x.
 struct ChannelAffine {

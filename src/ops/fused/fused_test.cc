@@ -217,6 +217,25 @@ const OpTest global_average("GlobalAveragePool",
                              {.about = "no images", .inputs = {f32({0, 3, 2}, {})}, .outputs = {f32({0, 1, 2}, {})}}},
                             kPlain);
 
+Attributes of_groups(int64_t n) { return {{"num_groups", n}, {"epsilon", 0.0f}}; }
+const OpTest group_norm("GroupNormalization",
+                        {{.about = "channels of one group lie apart",
+                          .attributes = of_groups(1),
+                          .inputs = {f32({1, 2, 2}, {1, 1, 3, 3}), f32({2}, {1, 2}), f32({2}, {0, 1})},
+                          .outputs = {f32({1, 2, 2}, {-1, -1, 1, 3})}},
+                         {.about = "one channel in a group",
+                          .attributes = of_groups(2),
+                          .inputs = {f32({1, 2, 1, 2}, {1, 5, 3, -5}), f32({2}, {1, 1}), f32({2}, {0, 0})},
+                          .outputs = {f32({1, 2, 1, 2}, {-1, 1, 1, -1})}},
+                         {.about = "images",
+                          .attributes = of_groups(3),
+                          .inputs = {random({2, 9, 43, 66}), random({66}, 2), random({66}, 3)}},
+                         {.about = "no images",
+                          .attributes = of_groups(1),
+                          .inputs = {f32({0, 3, 2}, {}), f32({2}, {1, 1}), f32({2}, {1, 1})},
+                          .outputs = {f32({0, 3, 2}, {})}}},
+                        kPlain);
+
 Attributes heads(int64_t q, int64_t kv, int64_t size, int64_t v_size, Attributes more = {}) {
   more.set("q_heads", q);
   more.set("kv_heads", kv);

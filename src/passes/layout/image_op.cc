@@ -140,6 +140,11 @@ std::optional<ImageOp> pool(const Graph& g, const Node& n) {
   return op;
 }
 
+std::optional<ImageOp> normalization(const Graph& g, const Node& n) {
+  const auto op = single_image(g, n);
+  return op && is_float32(g, n.inputs[0]) && (*shape_of(g, n.inputs[0]))[1] > 0 ? op : std::nullopt;
+}
+
 std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
   if (!is_code_image(g, n.inputs[0])) return pool(g, n);
   if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
@@ -233,6 +238,14 @@ void own_form(LastForm& form, const Graph&, const Node&, size_t) {
   form.spec.attributes.erase("storage_order");
 }
 
+// In InstanceNormalization, each channel is a group.
+void own_groups(LastForm& form, const Graph& g, const Node& n, size_t) {
+  form.spec.domain = "retort";
+  form.spec.attributes.erase("stash_type");
+  if (n.type == "InstanceNormalization") form.spec.attributes.set("num_groups", (*shape_of(g, n.inputs[0]))[1]);
+  form.spec.type = "GroupNormalization";
+}
+
 // The same codes as signed ones, each 128 less.
 Tensor signed_codes(const Tensor& codes) {
   Tensor result = new_constant(DType::i8, codes.shape());
@@ -306,6 +319,8 @@ constexpr OfOperator kOperators[] = {
     {"AveragePool", {pool, own_form}},
     {"Slice", {slice, sliced}},
     {"GlobalAveragePool", {pool, own_form}},
+    {"GroupNormalization", {normalization, own_groups}},
+    {"InstanceNormalization", {normalization, own_groups}},
     {"Pad", {pad, padded}},
     {"Resize", {resize, resized}},
     {"Split", {single_image, along_first_axis}},

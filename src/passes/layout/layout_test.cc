@@ -126,6 +126,26 @@ TEST(Layout, ComputedPadsFollow) {
 )");
 }
 
+TEST(Layout, NormalizationsOfGroupsFollow) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 6, 5, 5});
+  const ValueId first = t.add("Conv", {x, t.weight("w", {8, 6, 3, 3})});
+  const ValueId groups = t.add("GroupNormalization", {first, t.weight("g", {8}), t.weight("b", {8})},
+                               {{"num_groups", int64_t(4)}, {"epsilon", 0.5f}, {"stash_type", int64_t(1)}});
+  const ValueId each = t.add("InstanceNormalization", {groups, t.weight("s", {8}), t.weight("z", {8})});
+  t.output(t.add("Conv", {each, t.weight("v", {6, 8, 1, 1})}), "y");
+  expect_layout(t, R"(graph(x: float32[1,6,5,5]) {
+  Transpose#1: float32[1,5,5,6] = Transpose(x) {perm=[0,2,3,1]}
+  Conv#1: float32[1,3,3,8] = retort.Conv(Transpose#1, w)
+  GroupNormalization#1: float32[1,3,3,8] = retort.GroupNormalization(Conv#1, g, b) {epsilon=0.5, num_groups=4}
+  GroupNormalization#2: float32[1,3,3,8] = retort.GroupNormalization(GroupNormalization#1, s, z) {num_groups=8}
+  Conv#2: float32[1,3,3,6] = retort.Conv(GroupNormalization#2, v)
+  y: float32[1,6,3,3] = Transpose(Conv#2) {perm=[0,3,1,2]}
+  return y
+}
+)");
+}
+
 TEST(Layout, TransposesOfTheModelCancel) {
   TestGraph t;  // ConvNeXt's block: depthwise convolution, normalisation over the channels
   const ValueId x = t.input("x", {1, 5, 5, 8});

@@ -73,20 +73,6 @@ std::optional<Patch> match_batch_norm(const Graph& g, const Node& n) {
   return fold(g, *conv, *affine, n);
 }
 
-// Returns the constant as one number per channel: a scalar, or [C, 1, 1] with any number of leading ones.
-std::vector<float> per_channel(const Graph& g, ValueId v, size_t channels, size_t rank) {
-  std::vector<float> c = float_content(g, v);
-  if (c.size() == 1)
-    c.assign(channels, c[0]);
-  else if (c.size() != channels)
-    return {};
-  else {
-    const Shape& s = g.constant(v)->shape();
-    if (s.rank() + 1 < rank || s.rank() > rank || s[s.rank() + 1 - rank] != int64_t(channels)) return {};
-  }
-  return c;
-}
-
 template <typename F>
 std::optional<Patch> match_constant(const Graph& g, const Node& n, bool commutes, F&& affine) {
   for (size_t side = 0; side < (commutes ? 2 : 1); ++side) {

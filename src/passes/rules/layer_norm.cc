@@ -2,40 +2,10 @@
 // There are three rules, so that γ and β may be missing. Speeds up transformers exported before opset 17.
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/standardized.h"
 
 namespace retort {
 namespace {
-
-// Returns x for ReduceMean(x) over the last axis with keepdims.
-ValueId last_axis_mean(const Graph& g, ValueId v) {
-  const Node* mean = producer_of(g, v, "ReduceMean");
-  if (!mean || mean->attributes.get_or<int64_t>("keepdims", 1) != 1) return ValueId::none;
-  const auto axes = known_integers(g, mean->input(1));
-  const Shape* x = shape_of(g, mean->inputs[0]);
-  if (!axes || axes->size() != 1 || !x) return ValueId::none;
-  return (*axes)[0] == -1 || (*axes)[0] == int64_t(x->rank()) - 1 ? mean->inputs[0] : ValueId::none;
-}
-
-bool is_square_of(const Graph& g, ValueId v, ValueId x) {
-  const Node* pow = producer_of(g, v, "Pow");
-  if (pow) return pow->inputs[0] == x && is_scalar(g, pow->inputs[1], 2);
-  const Node* mul = producer_of(g, v, "Mul");
-  return mul && mul->inputs[0] == x && mul->inputs[1] == x;
-}
-
-struct Deviation {
-  ValueId squared_mean_of;  ///< the value that was squared and averaged
-  double epsilon;
-};
-// Matches √(mean(s) + ε) and returns s and ε.
-std::optional<Deviation> deviation(const Graph& g, ValueId v) {
-  const Node* root = producer_of(g, v, "Sqrt");
-  const Node* add = root ? producer_of(g, root->inputs[0], "Add") : nullptr;
-  const auto s = add ? with_scalar(g, *add) : std::nullopt;
-  const ValueId squares = s ? last_axis_mean(g, s->x) : ValueId::none;
-  if (squares == ValueId::none) return std::nullopt;
-  return Deviation{squares, s->c};
-}
 
 // Width of the last axis, if it is known.
 std::optional<int64_t> width(const Graph& g, ValueId v) {
@@ -47,31 +17,21 @@ std::optional<int64_t> width(const Graph& g, ValueId v) {
 Tensor ones(int64_t count) { return float_tensor({count}, std::vector<float>(size_t(count), 1.0f)); }
 
 std::optional<Patch> match_layer(const Graph& g, const Node& n) {
-  const Node* sub = producer_of(g, n.inputs[0], "Sub");
-  const auto d = deviation(g, n.inputs[1]);
-  if (!sub || !d || !is_float32(g, n.inputs[0])) return std::nullopt;
-  const ValueId x = sub->inputs[0];
-  // Exporters compute x - mean once or twice.
-  const Node* squared = g.producer(d->squared_mean_of);
-  const ValueId base = squared && !squared->inputs.empty() ? squared->inputs[0] : ValueId::none;
-  const Node* twin = producer_of(g, base, "Sub");
-  const bool same = base == n.inputs[0] || (twin && twin->inputs == sub->inputs);
-  if (!same || !is_square_of(g, d->squared_mean_of, base) || last_axis_mean(g, sub->inputs[1]) != x)
-    return std::nullopt;
-  const auto columns = width(g, x);
+  const auto s = standardized(g, n);
+  const auto columns = s && s->mean.last_only(g) ? width(g, s->mean.of) : std::nullopt;
   if (!columns) return std::nullopt;
   Patch p(g);
   p.replace(n.outputs[0], p.add({.type = "LayerNormalization",
-                                 .inputs = {x, p.constant(ones(*columns), "ones")},
-                                 .attributes = {{"epsilon", float(d->epsilon)}}}));
-  p.covers({sub->id, n.id});
+                                 .inputs = {s->mean.of, p.constant(ones(*columns), "ones")},
+                                 .attributes = {{"epsilon", float(s->epsilon)}}}));
+  p.covers({s->difference, n.id});
   return p;
 }
 
 // Matches x / √(mean(x²) + ε), also as x · (1 / √…).
 std::optional<Patch> rms(const Graph& g, const Node& n, ValueId x, ValueId root) {
   const auto d = deviation(g, root);
-  if (!d || !is_float32(g, x) || !is_square_of(g, d->squared_mean_of, x)) return std::nullopt;
+  if (!d || !is_float32(g, x) || d->mean.of != x || !d->mean.last_only(g)) return std::nullopt;
   const auto columns = width(g, x);
   if (!columns) return std::nullopt;
   Patch p(g);
