@@ -1,6 +1,7 @@
 #include "passes/standardized.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "passes/match.h"
 
@@ -24,6 +25,13 @@ bool MeanOverAxes::from(const Graph& g, size_t first) const {
 bool MeanOverAxes::last_only(const Graph& g) const { return axes.size() == 1 && from(g, shape_of(g, of)->rank() - 1); }
 
 std::optional<MeanOverAxes> mean_over_axes(const Graph& g, ValueId v) {
+  if (const Node* pool = producer_of(g, v, "GlobalAveragePool")) {
+    const Shape* x = shape_of(g, pool->inputs[0]);
+    if (!x || x->rank() < 3) return std::nullopt;
+    std::vector<int64_t> axes(x->rank() - 2);
+    std::iota(axes.begin(), axes.end(), 2);
+    return MeanOverAxes{pool->inputs[0], std::move(axes)};
+  }
   const Node* mean = producer_of(g, v, "ReduceMean");
   if (!mean || mean->attributes.get_or<int64_t>("keepdims", 1) != 1) return std::nullopt;
   const Shape* x = shape_of(g, mean->inputs[0]);
@@ -48,16 +56,21 @@ std::optional<Deviation> deviation(const Graph& g, ValueId v) {
   return Deviation{std::move(*mean), s->c};
 }
 
+std::optional<MeanOverAxes> mean_subtracted(const Graph& g, ValueId v) {
+  const Node* sub = producer_of(g, v, "Sub");
+  auto mean = sub ? mean_over_axes(g, sub->inputs[1]) : std::nullopt;
+  if (!mean || mean->of != sub->inputs[0]) return std::nullopt;
+  return mean;
+}
+
 std::optional<Standardized> standardized(const Graph& g, const Node& div) {
-  const Node* sub = producer_of(g, div.inputs[0], "Sub");
-  auto d = deviation(g, div.inputs[1]);
-  if (!sub || !d || !is_float32(g, div.inputs[0])) return std::nullopt;
+  const auto mean = mean_subtracted(g, div.inputs[0]);
+  const auto d = deviation(g, div.inputs[1]);
+  if (!mean || !d || d->mean.axes != mean->axes || !is_float32(g, div.inputs[0])) return std::nullopt;
   // Exporters compute x - mean once or twice.
-  const Node* twin = producer_of(g, d->mean.of, "Sub");
-  if (d->mean.of != div.inputs[0] && !(twin && twin->inputs == sub->inputs)) return std::nullopt;
-  const auto mean = mean_over_axes(g, sub->inputs[1]);
-  if (!mean || mean->of != sub->inputs[0] || mean->axes != d->mean.axes) return std::nullopt;
-  return Standardized{*mean, d->epsilon, sub->id};
+  const auto twin = mean_subtracted(g, d->mean.of);
+  if (!twin || twin->of != mean->of || twin->axes != mean->axes) return std::nullopt;
+  return Standardized{*mean, d->epsilon, g.producer(div.inputs[0])->id};
 }
 
 }  // namespace retort

@@ -7,7 +7,7 @@
 
 namespace retort {
 
-/// A ReduceMean that keeps the reduced axes.
+/// A mean that keeps the reduced axes: ReduceMean or GlobalAveragePool.
 struct MeanOverAxes {
   ValueId of = ValueId::none;
   std::vector<int64_t> axes;  ///< ascending, not negative
@@ -17,6 +17,9 @@ struct MeanOverAxes {
   bool last_only(const Graph& graph) const;
 };
 std::optional<MeanOverAxes> mean_over_axes(const Graph& graph, ValueId value);
+
+/// The mean in x - mean(x), where `of` is x.
+std::optional<MeanOverAxes> mean_subtracted(const Graph& graph, ValueId value);
 
 /// √(mean(x²) + ε).
 struct Deviation {

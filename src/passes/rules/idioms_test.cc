@@ -143,6 +143,36 @@ TEST(LayerNorm, WrittenOut) {
 )");
 }
 
+void norm_of_tensorflow(TestGraph& t) {
+  const ValueId x = t.input("x", {t.symbol("n"), 3, 6});
+  const ValueId mean = t.add("GlobalAveragePool", {x}), off = t.add("Sub", {x, mean});
+  const ValueId variance = t.add("ReduceMean", {t.add("Mul", {off, off}), t.ints({-1})});
+  const ValueId root = t.add("Sqrt", {t.add("Add", {variance, t.scalar(1e-5f)})});
+  const ValueId gain = t.add("Mul", {t.add("Reciprocal", {root}), t.weight("g", {6})});
+  const ValueId moved = t.add("Sub", {t.weight("b", {6}), t.add("Mul", {mean, gain})});
+  t.output(t.add("Add", {t.add("Mul", {x, gain}), moved}), "y");
+}
+const RuleExample example_of_tensorflow("layer_norm_of_tensorflow", {"layer_norm_gain"}, norm_of_tensorflow,
+                                        R"(graph(x: float32[n,3,6]) {
+  y: float32[n,3,6] = LayerNormalization(x, gamma#1, beta#1) {epsilon=1e-05}
+  return y
+}
+)");
+
+TEST(LayerNorm, GainsOfOtherValuesStay) {
+  for (const int wrong : {0, 1, 2}) {
+    TestGraph t;
+    const ValueId x = t.input("x", {2, 3, 6}), z = t.input("z", {2, 3, 6});
+    const ValueId mean = t.add("ReduceMean", {x, t.ints({wrong == 0 ? 1 : -1})}), off = t.add("Sub", {x, mean});
+    const ValueId variance = t.add("ReduceMean", {t.add("Mul", {off, off}), t.ints({-1})});
+    const ValueId root = t.add("Sqrt", {t.add("Add", {variance, t.scalar(1e-5f)})});
+    const ValueId gain = t.add("Mul", {t.add("Reciprocal", {root}), t.weight("g", {6})});
+    const ValueId moved = t.add("Sub", {wrong == 1 ? z : t.weight("b", {6}), t.add("Mul", {mean, gain})});
+    t.output(t.add("Add", {t.add("Mul", {wrong == 2 ? z : x, gain}), moved}), "y");
+    expect_no_rewrite(t, {"layer_norm_gain"});
+  }
+}
+
 TEST(RmsNorm, WrittenOutAsInLlama) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6});

@@ -1,5 +1,6 @@
 // Recognises layer normalisation as a sequence of operators: (x - mean) / √(mean((x - mean)²) + ε), then · γ, then + β.
-// There are three rules, so that γ and β may be missing. Speeds up transformers exported before opset 17.
+// There are three rules, so that γ and β may be missing. Speeds up transformers exported before opset 17. One more rule
+// knows the form of TensorFlow.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/standardized.h"
@@ -104,10 +105,59 @@ std::optional<Patch> match_beta(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
+/// A product x · k.
+struct Product {
+  ValueId x, k;
+};
+/// The products a and b if they have a factor k in common.
+std::optional<std::array<Product, 2>> common_factor(const Node& a, const Node& b) {
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t of_a = i / 2, of_b = i % 2;
+    if (a.inputs[of_a] == b.inputs[of_b])
+      return std::array{Product{a.inputs[1 - of_a], a.inputs[of_a]}, Product{b.inputs[1 - of_b], b.inputs[of_b]}};
+  }
+  return std::nullopt;
+}
+
+// Matches x · k + (β - mean · k) with k = γ · (1 / √(variance + ε)), the form of TensorFlow.
+std::optional<Patch> with_gain(const Graph& g, const Node& n, const Node& scaled, const Node& sub) {
+  const Node* moved = producer_of(g, sub.inputs[1], "Mul");
+  const auto products = moved ? common_factor(scaled, *moved) : std::nullopt;
+  const auto mean = products ? mean_over_axes(g, (*products)[1].x) : std::nullopt;
+  const Node* gain = products ? producer_of(g, (*products)[0].k, "Mul") : nullptr;
+  if (!mean || !gain || mean->of != (*products)[0].x || !mean->last_only(g) || !is_float32(g, mean->of))
+    return std::nullopt;
+  for (size_t side = 0; side < 2; ++side) {
+    const Node* reciprocal = producer_of(g, gain->inputs[side], "Reciprocal");
+    const auto d = reciprocal ? deviation(g, reciprocal->inputs[0]) : std::nullopt;
+    const auto off = d ? mean_subtracted(g, d->mean.of) : std::nullopt;
+    if (!off || off->of != mean->of || off->axes != mean->axes || d->mean.axes != mean->axes) continue;
+    auto gamma = row_constant(g, gain->inputs[1 - side], mean->of), beta = row_constant(g, sub.inputs[0], mean->of);
+    if (!gamma || !beta || !same_shape(g, mean->of, n.outputs[0])) return std::nullopt;
+    Patch p(g);
+    const ValueId scale = p.constant(std::move(*gamma), "gamma"), bias = p.constant(std::move(*beta), "beta");
+    p.replace(n.outputs[0], p.add({.type = "LayerNormalization",
+                                   .inputs = {mean->of, scale, bias},
+                                   .attributes = {{"epsilon", float(d->epsilon)}}}));
+    p.covers({scaled.id, sub.id, n.id});
+    return p;
+  }
+  return std::nullopt;
+}
+std::optional<Patch> match_gain(const Graph& g, const Node& n) {
+  for (size_t side = 0; side < 2; ++side) {
+    const Node *scaled = producer_of(g, n.inputs[side], "Mul"), *sub = producer_of(g, n.inputs[1 - side], "Sub");
+    if (!scaled || !sub) continue;
+    if (auto p = with_gain(g, n, *scaled, *sub)) return p;
+  }
+  return std::nullopt;
+}
+
 constexpr Rule kLayerNormRules[] = {
     {"layer_norm", "Div", match_layer, {RuleStage::idioms}},
     {"layer_norm_gamma", "Mul", match_gamma, {RuleStage::idioms}},
     {"layer_norm_beta", "Add", match_beta, {RuleStage::idioms}},
+    {"layer_norm_gain", "Add", match_gain, {RuleStage::idioms}},
     {"rms_norm_div", "Div", match_rms_div, {RuleStage::idioms}},
     {"rms_norm_mul", "Mul", match_rms_mul, {RuleStage::idioms}},
     {"rms_norm_gamma", "Mul", match_rms_gamma, {RuleStage::idioms}},
