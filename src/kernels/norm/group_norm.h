@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "base/parallel.h"
+#include "kernels/activation.h"
 
 namespace retort::kernels {
 
@@ -14,7 +15,8 @@ struct GroupNorm {
   const float* gamma = nullptr;  ///< [channels], or null for 1
   const float* beta = nullptr;   ///< [channels], or null for 0
   float epsilon = 1e-5f;
-  float* y = nullptr;  ///< may be x
+  float* y = nullptr;          ///< may be x
+  Activation activation = {};  ///< of the result; only for group_norm_nhwc()
 };
 
 struct GroupMoments {
@@ -30,6 +32,7 @@ void group_norm_reference(const GroupNorm& args) noexcept;
 /// double.
 void group_norm_nhwc(const GroupNorm& args, void* scratch, const Parallel& par) noexcept;
 size_t group_norm_nhwc_scratch(const GroupNorm& args, int workers);
+void group_norm_nhwc_reference(const GroupNorm& args);
 
 /// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization with folded statistics. y may be x.
 struct ChannelAffine {

@@ -4,9 +4,12 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/elementwise/chunks.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/norm/group_norm.h"
 #include "kernels/simd_math.h"
 
@@ -145,6 +148,20 @@ void find_coefficients(const GroupNorm& args, const GroupMoments* parts, const P
   }
 }
 
+/// Normalises some pixels from element `at` on, and applies the activation while they are in the first-level cache.
+void normalise(const GroupNorm& args, size_t at, size_t pixels, const float* coefficients, size_t stride) noexcept {
+  constexpr size_t kElements = 2048;
+  const auto affine = RETORT_SELECT(nhwc_channel_affine);
+  const size_t rows = std::max<size_t>(1, kElements / args.channels);
+  for (size_t done = 0; done < pixels; done += rows) {
+    const size_t n = std::min(rows, pixels - done), first = at + done * args.channels;
+    affine(args.x + first, args.y + first, n, args.channels, coefficients, coefficients + stride,
+           coefficients + 2 * stride);
+    const std::span<float> y(args.y + first, n * args.channels);
+    if (args.activation.kind != Activation::Kind::none) activate(args.activation, y, y, Parallel());
+  }
+}
+
 }  // namespace
 
 size_t group_norm_nhwc_scratch(const GroupNorm& args, int workers) { return Memory(args, workers).bytes(); }
@@ -167,14 +184,29 @@ void group_norm_nhwc(const GroupNorm& args, void* scratch, const Parallel& par) 
   });
   for (size_t b = 0; b < args.batch; ++b)
     find_coefficients(args, parts + b * image_parts, pieces, memory.channels, coefficients + b * 3 * memory.channels);
-  const auto affine = RETORT_SELECT(nhwc_channel_affine);
   par.for_each(args.batch * pieces.count, [&](size_t task, int) {
     const size_t b = task / pieces.count, i = task % pieces.count;
-    const size_t at = b * size + pieces.first(i) * args.channels;
-    const float* const by = coefficients + b * 3 * memory.channels;
-    affine(args.x + at, args.y + at, pieces.length(i), args.channels, by, by + memory.channels,
-           by + 2 * memory.channels);
+    normalise(args, b * size + pieces.first(i) * args.channels, pieces.length(i),
+              coefficients + b * 3 * memory.channels, memory.channels);
   });
+}
+
+void group_norm_nhwc_reference(const GroupNorm& args) {
+  const size_t size = args.channels * args.spatial;
+  std::vector<float> planes(args.batch * size), normal(planes.size());
+  const auto place = [&](size_t i) {
+    return i / size * size + i % args.channels * args.spatial + i % size / args.channels;
+  };
+  for (size_t i = 0; i < planes.size(); ++i) planes[place(i)] = args.x[i];
+  GroupNorm first = args;
+  first.x = planes.data();
+  first.y = normal.data();
+  group_norm_reference(first);
+  for (size_t i = 0; i < planes.size(); ++i) {
+    const float value = normal[place(i)];
+    const Epilogue activation{.bias = &value, .activation = args.activation};
+    gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, args.y + i, 1, activation);
+  }
 }
 
 }  // namespace retort::kernels

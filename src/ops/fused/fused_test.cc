@@ -217,24 +217,35 @@ const OpTest global_average("GlobalAveragePool",
                              {.about = "no images", .inputs = {f32({0, 3, 2}, {})}, .outputs = {f32({0, 1, 2}, {})}}},
                             kPlain);
 
-Attributes of_groups(int64_t n) { return {{"num_groups", n}, {"epsilon", 0.0f}}; }
-const OpTest group_norm("GroupNormalization",
-                        {{.about = "channels of one group lie apart",
-                          .attributes = of_groups(1),
-                          .inputs = {f32({1, 2, 2}, {1, 1, 3, 3}), f32({2}, {1, 2}), f32({2}, {0, 1})},
-                          .outputs = {f32({1, 2, 2}, {-1, -1, 1, 3})}},
-                         {.about = "one channel in a group",
-                          .attributes = of_groups(2),
-                          .inputs = {f32({1, 2, 1, 2}, {1, 5, 3, -5}), f32({2}, {1, 1}), f32({2}, {0, 0})},
-                          .outputs = {f32({1, 2, 1, 2}, {-1, 1, 1, -1})}},
-                         {.about = "images",
-                          .attributes = of_groups(3),
-                          .inputs = {random({2, 9, 43, 66}), random({66}, 2), random({66}, 3)}},
-                         {.about = "no images",
-                          .attributes = of_groups(1),
-                          .inputs = {f32({0, 3, 2}, {}), f32({2}, {1, 1}), f32({2}, {1, 1})},
-                          .outputs = {f32({0, 3, 2}, {})}}},
-                        kPlain);
+std::vector<OpCase> group_norm_cases() {
+  const auto of_groups = [](int64_t n, Attributes more = {}) {
+    more.set("num_groups", n);
+    more.set("epsilon", 0.0f);
+    return more;
+  };
+  std::vector<OpCase> cases{{.about = "channels of one group lie apart",
+                             .attributes = of_groups(1),
+                             .inputs = {f32({1, 2, 2}, {1, 1, 3, 3}), f32({2}, {1, 2}), f32({2}, {0, 1})},
+                             .outputs = {f32({1, 2, 2}, {-1, -1, 1, 3})}},
+                            {.about = "one channel in a group",
+                             .attributes = of_groups(2),
+                             .inputs = {f32({1, 2, 1, 2}, {1, 5, 3, -5}), f32({2}, {1, 1}), f32({2}, {0, 0})},
+                             .outputs = {f32({1, 2, 1, 2}, {-1, 1, 1, -1})}},
+                            {.about = "images",
+                             .attributes = of_groups(3),
+                             .inputs = {random({2, 9, 43, 66}), random({66}, 2), random({66}, 3)}},
+                            {.about = "no images",
+                             .attributes = of_groups(1),
+                             .inputs = {f32({0, 3, 2}, {}), f32({2}, {1, 1}), f32({2}, {1, 1})},
+                             .outputs = {f32({0, 3, 2}, {})}}};
+  add_activations(cases, [&](const char* name, Attributes a) {
+    return OpCase{.about = name,
+                  .attributes = of_groups(1, std::move(a)),
+                  .inputs = {random({1, 5, 19}, 1, -1, 1), random({19}, 2, -1, 1), random({19}, 3)}};
+  });
+  return cases;
+}
+const OpTest group_norm("GroupNormalization", group_norm_cases(), kPlain);
 
 Attributes heads(int64_t q, int64_t kv, int64_t size, int64_t v_size, Attributes more = {}) {
   more.set("q_heads", q);

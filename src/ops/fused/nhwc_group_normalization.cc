@@ -1,18 +1,24 @@
 // retort.GroupNormalization: groups of channels of a channels-last image are normalised together; scale and bias are per
-// channel.
+// channel, and an activation follows.
 #include "kernels/norm/group_norm.h"
+#include "ops/fused/common/activation.h"
 #include "ops/nn/common/normalize.h"
 
 namespace retort::ops {
 namespace {
 
-struct NhwcGroupNormalization {
+struct NhwcGroupNormalization : ActivationAttributes {
   int64_t num_groups = 1;
   float epsilon = 1e-5f;
-  static constexpr std::tuple attributes{required("num_groups", &NhwcGroupNormalization::num_groups),
-                                         attr("epsilon", &NhwcGroupNormalization::epsilon)};
+  static constexpr auto attributes =
+      std::tuple_cat(std::tuple{required("num_groups", &NhwcGroupNormalization::num_groups),
+                                attr("epsilon", &NhwcGroupNormalization::epsilon)},
+                     activation_attributes);
 
-  void check() const { require(num_groups > 0, ErrorCode::invalid_argument, "num_groups is {}", num_groups); }
+  void check() const {
+    require(num_groups > 0, ErrorCode::invalid_argument, "num_groups is {}", num_groups);
+    ActivationAttributes::check();
+  }
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     const Shape& x = c.shape(0);
@@ -33,21 +39,7 @@ struct NhwcGroupNormalization {
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
-    const kernels::GroupNorm a = arguments(c);
-    const size_t width = a.channels / a.groups, size = a.channels * a.spatial;
-    std::vector<float> group(width * a.spatial);
-    for (size_t b = 0; b < a.batch; ++b) {
-      for (size_t first = 0; first < a.channels; first += width) {
-        const size_t at = b * size + first;
-        for (size_t i = 0; i < group.size(); ++i) group[i] = a.x[at + i / width * a.channels + i % width];
-        const Moments m = moments(std::span<const float>(group), a.epsilon);
-        for (size_t i = 0; i < group.size(); ++i) {
-          const size_t channel = first + i % width;
-          a.y[at + i / width * a.channels + i % width] = float(
-              (double(group[i]) - m.mean) * m.inverse_deviation * double(a.gamma[channel]) + double(a.beta[channel]));
-        }
-      }
-    }
+    kernels::group_norm_nhwc_reference(arguments(c));
   }
 
  private:
@@ -63,7 +55,8 @@ struct NhwcGroupNormalization {
             .gamma = static_cast<const float*>(c.data(1)),
             .beta = static_cast<const float*>(c.data(2)),
             .epsilon = epsilon,
-            .y = static_cast<float*>(c.out_data())};
+            .y = static_cast<float*>(c.out_data()),
+            .activation = value()};
   }
 };
 

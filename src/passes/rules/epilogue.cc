@@ -1,5 +1,6 @@
 // Moves nodes that follow a retort.Conv, retort.ConvTranspose or retort.Linear into its epilogue: the Add of a
-// residual, then an activation; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
+// residual, then an activation; an activation into that of retort.GroupNormalization; and a sum of codes into that of
+// retort.NhwcQLinearConv. Speeds up all CNNs and
 // transformers.
 #include <cstring>
 
@@ -15,7 +16,7 @@ constexpr size_t kResidualInput = 3;
 
 // Returns the node with an epilogue that produces `v`, if the epilogue can be extended.
 const Node* open_producer(const Graph& g, ValueId v) {
-  for (const char* type : {"Conv", "Linear", "ConvTranspose"}) {
+  for (const char* type : {"Conv", "Linear", "ConvTranspose", "GroupNormalization"}) {
     const Node* n = sole_producer_of(g, v, type, "retort");
     if (n && !n->attributes.has("activation")) return n;
   }
@@ -37,7 +38,8 @@ std::optional<Patch> match_residual(const Graph& g, const Node& n) {
   if (n.inputs[0] == n.inputs[1] || !same_shape(g, n.inputs[0], n.inputs[1])) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
     const Node* producer = open_producer(g, n.inputs[side]);
-    if (!producer || producer->input(kResidualInput) != ValueId::none) continue;
+    if (!producer || producer->type == "GroupNormalization" || producer->input(kResidualInput) != ValueId::none)
+      continue;
     std::vector<ValueId> inputs = producer->inputs;
     inputs.resize(std::max(inputs.size(), kResidualInput + 1), ValueId::none);
     inputs[kResidualInput] = n.inputs[1 - side];

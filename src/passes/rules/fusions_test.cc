@@ -297,6 +297,25 @@ TEST(Epilogue, EveryActivation) {
   }
 }
 
+TEST(Epilogue, ANormalizationTakesAnActivationAndNoResidual) {
+  const auto norm = [](TestGraph& t) {
+    return t.add_multi({.type = "GroupNormalization",
+                        .inputs = {t.input("x", {1, 3, 4}), t.weight("g", {4}), t.weight("b", {4})},
+                        .attributes = {{"num_groups", int64_t(2)}},
+                        .domain = "retort"})[0];
+  };
+  TestGraph t;
+  t.output(t.add("Relu", {norm(t)}), "y");
+  expect_rewrite(t, {"epilogue_relu"}, R"(graph(x: float32[1,3,4]) {
+  y: float32[1,3,4] = retort.GroupNormalization(x, g, b) {activation="relu", activation_a=0, activation_b=0, num_groups=2}
+  return y
+}
+)");
+  TestGraph other;
+  other.output(other.add("Add", {norm(other), other.input("r", {1, 3, 4})}), "y");
+  expect_no_rewrite(other, {"epilogue_residual"});
+}
+
 TEST(Epilogue, ClipWithConstantBounds) {
   TestGraph t;
   t.output(t.add("Clip", {linear(t), t.scalar(0), t.scalar(6)}), "y");
