@@ -124,6 +124,13 @@ const OpTest rotary(
      {.about = "several separate heads",
       .attributes = {{"interleaved", int64_t(1)}, {"rotary_embedding_dim", int64_t(6)}},
       .inputs = {random({2, 3, 5, 8}), random({2, 5, 3}, 2, -1, 1), random({2, 5, 3}, 3, -1, 1)}},
+     {.about = "batches that share their angles",
+      .inputs = {random({3, 2, 5, 8}), random({1, 5, 4}, 2, -1, 1), random({1, 5, 4}, 3, -1, 1)}},
+     {.about = "packed heads of batches that share their angles",
+      .attributes = {{"num_heads", int64_t(2)}},
+      .inputs = {f32({2, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}), f32({1, 2, 1}, {0, 1}),
+                 f32({1, 2, 1}, {1, 0})},
+      .outputs = {f32({2, 2, 4}, {-2, 1, -4, 3, 5, 6, 7, 8, -2, 1, -4, 3, 5, 6, 7, 8})}},
      {.about = "no rows",
       .inputs = {f32({1, 2, 0, 4}, {}), f32({1, 0, 2}, {}), f32({1, 0, 2}, {})},
       .outputs = {f32({1, 2, 0, 4}, {})}}});

@@ -31,6 +31,7 @@ struct RotaryEmbedding {
 
   struct Layout {
     size_t batch, rows, heads, size, turned;
+    bool shared;  ///< whether all batches have the same angles
   };
   Layout layout(const RunContext& c) const {
     const Shape& x = c.shape(0);
@@ -47,14 +48,16 @@ struct RotaryEmbedding {
                 size_t(cos.back()) == l.turned / 2,
             ErrorCode::invalid_argument, "the caches have shape {} for {} elements", cos, l.turned);
     const size_t positions = c.has(3) ? c.count(3) : c.count(1) / std::max<size_t>(l.turned / 2, 1);
-    require(positions == l.batch * l.rows || l.turned == 0, ErrorCode::invalid_argument, "{} positions for {} rows",
-            positions, l.batch * l.rows);
+    // Batches may share their caches, as in models whose positions do not depend on the batch.
+    l.shared = !c.has(3) && cos.rank() == 3 && cos[0] == 1 && positions == l.rows;
+    require(positions == l.batch * l.rows || l.shared || l.turned == 0, ErrorCode::invalid_argument,
+            "{} positions for {} rows", positions, l.batch * l.rows);
     return l;
   }
 
   // The row of the caches for a row of all batches.
-  static size_t position(const RunContext& c, size_t row) {
-    if (!c.has(3)) return row;
+  static size_t position(const RunContext& c, const Layout& l, size_t row) {
+    if (!c.has(3)) return l.shared ? row % l.rows : row;
     const int64_t p = c.input<int64_t>(3)[row];
     require(p >= 0 && p < c.shape(1)[0], ErrorCode::invalid_argument, "position {} is outside [0, {})", p,
             c.shape(1)[0]);
@@ -75,7 +78,7 @@ struct RotaryEmbedding {
                                .interleaved = interleaved};
     rotate_heads(
         rotation, {l.batch, l.rows, l.heads, c.shape(0).rank() == 4}, x.data(), y.data(),
-        [&](size_t row) { return half ? position(c, row) : 0; }, c.parallel());
+        [&](size_t row) { return half ? position(c, l, row) : 0; }, c.parallel());
   }
 };
 
