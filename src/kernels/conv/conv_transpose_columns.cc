@@ -14,7 +14,7 @@ namespace {
 /// A task is some output rows of an image, or if it has only one, a part of that. It multiplies the inputs that reach
 /// them.
 struct ColumnsPlan {
-  size_t columns = 0;     // of the product: taps and output channels
+  size_t columns = 0;     // of the product: taps and output channels, and empty ones that fill vectors
   size_t row_stride = 0;  // of the product
   size_t rows = 0, row_blocks = 0;
   bool one_row = false;
@@ -50,8 +50,9 @@ size_t together(size_t in, size_t out, size_t kernel, size_t stride, size_t want
 
 ColumnsPlan plan_columns(const ConvTransposeShape& s) {
   ColumnsPlan p;
-  p.columns = s.kernel_h * s.kernel_w * s.out_c;
-  p.row_stride = spread_stride(p.columns);
+  // The tiles of a product compute whole vectors. To store fewer columns would cost a copy.
+  p.columns = round_up(s.kernel_h * s.kernel_w * s.out_c, std::min<size_t>(gemm_panel_width() / 2, 8));
+  p.row_stride = p.columns <= 16 ? p.columns : spread_stride(p.columns);
   const size_t wanted = wanted_tasks(s.in_h * s.in_w * s.in_c * p.columns);
   const size_t fitting = kGatherBytes / sizeof(float) / p.row_stride;
   p.one_row = s.in_h * s.out_h == 1;
@@ -77,6 +78,8 @@ void store_row(const ConvTransposeArgs& args, size_t pixel, size_t width, float*
     for (size_t o = 0; o < s.out_c; ++o) sums[x * s.out_c + o] += e.residual[(pixel + x) * e.residual_stride + o];
   }
   const bool dense = s.out_pixel_stride == s.out_c;
+  if (dense && e.activation.kind == Activation::Kind::none)
+    return void(std::copy_n(sums, width * s.out_c, args.output + pixel * s.out_pixel_stride));
   GemmArgs g;  // without steps: only the activation
   g.m = dense ? 1 : width;
   g.n = dense ? width * s.out_c : s.out_c;

@@ -36,19 +36,46 @@ HWY_INLINE void sum_run(D d, const RunSums& s, size_t x, size_t first, size_t la
   }
 }
 
+/// Runs [x0, x1) of one vector each, to which all of kBlocks blocks add.
+template <size_t kRows, size_t kBlocks, class D>
+void sum_whole(D d, const RunSums& s, size_t x0, size_t x1) {
+  const auto bias = hn::LoadU(d, s.bias);
+  const auto last = hn::FirstN(d, s.last_run);
+  const ptrdiff_t second = ptrdiff_t(s.run) - ptrdiff_t(s.pixel_step);
+  const float* from = s.products + x0 * s.pixel_step;
+  for (size_t x = x0; x < x1; ++x, from += s.pixel_step) {
+    auto sum = bias;
+#pragma GCC unroll 2
+    for (size_t r = 0; r < kRows; ++r) {
+      const float* const row = from + ptrdiff_t(r) * s.row_step;
+      sum = hn::Add(sum, hn::LoadU(d, row));
+      if (kBlocks > 1) sum = hn::Add(sum, hn::IfThenElseZero(last, hn::LoadU(d, row + second)));
+    }
+    hn::StoreU(sum, d, s.to + x * s.run);
+  }
+}
+
+/// As far as all blocks add and runs fit a vector: kernels that are as wide as the stride, or up to twice as wide, as in
+/// most layers that make images larger. Returns the first run that is left.
+template <class D>
+size_t sum_most(D d, const RunSums& s, size_t x0) {
+  const size_t x1 = std::min(s.runs, s.pixels);
+  if (s.rows - 1 > 1 || s.blocks > 2 || s.run > hn::Lanes(d) || x0 >= x1) return x0;
+  if (s.blocks == 1 && s.last_run < s.run) return x0;
+  const auto sum = s.blocks == 1 ? (s.rows == 1 ? &sum_whole<1, 1, D> : &sum_whole<2, 1, D>)
+                                 : (s.rows == 1 ? &sum_whole<1, 2, D> : &sum_whole<2, 2, D>);
+  sum(d, s, x0, x1);
+  return x1;
+}
+
 template <class D>
 void sum_all(D d, const RunSums& s) {
+  const size_t first_whole = s.blocks - 1;
   for (size_t x = 0; x < s.runs; ++x) {
+    if (x == first_whole && (x = sum_most(d, s, x)) == s.runs) break;
     const size_t first = x < s.pixels ? 0 : x - s.pixels + 1, last = std::min(s.blocks, x + 1);
     const bool cut = last == s.blocks && s.last_run < s.run;
-    // Most have two blocks, which the compiler then knows.
-    if (first != 0 || last != 2) {
-      sum_run(d, s, x, std::min(first, last), last, cut && first < last);
-    } else if (cut) {
-      sum_run(d, s, x, 0, 2, true);
-    } else {
-      sum_run(d, s, x, 0, 2, false);
-    }
+    sum_run(d, s, x, std::min(first, last), last, cut && first < last);
   }
 }
 

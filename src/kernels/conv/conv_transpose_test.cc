@@ -29,7 +29,8 @@ struct TransposeData {
 
   ConvTransposeArgs args(std::vector<float>& output) const {
     output.assign(residual.size() + 64, kGuard);
-    const Epilogue e{bias.data(), residual.data(), shape.out_pixel_stride, {Activation::Kind::leaky_relu, 0.2f}};
+    Epilogue e{bias.data(), residual.data(), shape.out_pixel_stride, {Activation::Kind::leaky_relu, 0.2f}};
+    if (bare) e = {};
     return {shape, input.data(), nullptr, output.data(), e};
   }
 
@@ -45,6 +46,7 @@ struct TransposeData {
   }
 
   ConvTransposeShape shape;
+  bool bare = false;  // without bias, residual and activation
   std::vector<float> input, weights, bias, residual;
 };
 
@@ -57,8 +59,9 @@ ConvTransposeShape with_out_size(ConvTransposeShape s, size_t more = 0) {
   return s;
 }
 
-void check_transpose(const ConvTransposeShape& s) {
-  const TransposeData data(s);
+void check_transpose(const ConvTransposeShape& s, bool bare = false) {
+  TransposeData data(s);
+  data.bare = bare;
   std::vector<float> want;
   conv_transpose_reference(data.args(want), data.weights.data());
   for (int level = 0; level <= int(best_isa()); ++level) {
@@ -122,6 +125,10 @@ TEST(ConvTranspose, FewChannels) {
         s.kernel_h = kernel, s.kernel_w = 3, s.stride_h = stride, s.stride_w = 2, s.pad_top = kernel / 2,
         s.pad_left = 1;
         check_transpose(with_out_size(s, 1));
+        s.kernel_w = s.stride_w, s.pad_left = 0;
+        check_transpose(with_out_size(s));
+        s = with_out_size(s, 1);
+        check_transpose(s);
         ConvTransposeShape line{.batch = 2, .in_w = 1500, .in_c = 19, .out_c = channels, .kernel_w = kernel};
         line.stride_w = stride, line.pad_left = kernel / 2;
         check_transpose(with_out_size(line));
@@ -131,6 +138,9 @@ TEST(ConvTranspose, FewChannels) {
         line = with_out_size(line, 4);
         line.in_pixel_stride = line.in_c, line.out_pixel_stride = line.out_c;
         check_transpose(line);
+        check_transpose(line, true);
+        s.out_pixel_stride = s.out_c;
+        check_transpose(s, true);
       }
     }
   }
