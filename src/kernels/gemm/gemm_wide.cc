@@ -47,27 +47,53 @@ HWY_INLINE V wide_mul_add(V a, V b, V sum) {
   }
 }
 
-/// sums [kRows][2 vectors] = A [k][kRows] · B, where `b` points to a panel.
+/// Rows of A that were copied: [k][kRows].
 template <typename T, size_t kRows>
-void wide_tile(const T* a, const T* b, size_t k, T* sums) noexcept {
+struct CopiedRows {
+  const T* a;
+  HWY_INLINE T at(size_t row) const { return a[row]; }
+  HWY_INLINE void advance() { a += kRows; }
+};
+
+/// Rows of A where they are. One pointer addresses three rows, because twelve would not fit the general registers.
+template <typename T, size_t kRows>
+struct RowsInPlace {
+  const T* a[(kRows + 2) / 3];
+  size_t stride, i = 0;
+  RowsInPlace(const T* first, size_t row) : stride(row) {
+#pragma GCC unroll 4
+    for (size_t g = 0; g < (kRows + 2) / 3; ++g) a[g] = first + g * 3 * row;
+  }
+  HWY_INLINE T at(size_t row) const { return a[row / 3][row % 3 * stride + i]; }
+  HWY_INLINE void advance() { ++i; }
+};
+
+/// sums [kRows][2 vectors] = A · B, where `b` points to a panel; only the first kVectors of each row are set.
+template <typename T, size_t kRows, size_t kVectors, class Rows>
+void wide_tile(Rows a, const T* b, size_t k, T* sums) noexcept {
   const WideTag<T> d;
   constexpr size_t kLanes = kWideLanes<T>;
-  hn::Vec<WideTag<T>> s[kRows][2];
+  hn::Vec<WideTag<T>> s[kRows][kVectors];
 #pragma GCC unroll 12
-  for (size_t r = 0; r < kRows; ++r) s[r][0] = s[r][1] = hn::Zero(d);
-  for (size_t i = 0; i < k; ++i, a += kRows, b += 2 * kLanes) {
-    const auto b0 = hn::Load(d, b), b1 = hn::Load(d, b + kLanes);
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::Zero(d);
+  }
+  for (size_t i = 0; i < k; ++i, a.advance(), b += 2 * kLanes) {
+    hn::Vec<WideTag<T>> bv[kVectors];
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) bv[v] = hn::Load(d, b + v * kLanes);
 #pragma GCC unroll 12
     for (size_t r = 0; r < kRows; ++r) {
-      const auto x = hn::Set(d, a[r]);
-      s[r][0] = wide_mul_add<T>(x, b0, s[r][0]);
-      s[r][1] = wide_mul_add<T>(x, b1, s[r][1]);
+      const auto x = hn::Set(d, a.at(r));
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v) s[r][v] = wide_mul_add<T>(x, bv[v], s[r][v]);
     }
   }
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) {
-    hn::Store(s[r][0], d, sums + r * 2 * kLanes);
-    hn::Store(s[r][1], d, sums + r * 2 * kLanes + kLanes);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) hn::Store(s[r][v], d, sums + (2 * r + v) * kLanes);
   }
 }
 
@@ -89,21 +115,49 @@ void store_wide(const T* sums, size_t rows, size_t columns, bool add, T* c, size
 /// Rows of the tile for this number of rows; the other rows are zeros.
 constexpr size_t wide_rows(size_t count) { return count == 1 ? 1 : kWideRows; }
 
+/// Whole tiles of rows times few columns read A where it is: to copy it first would take about as long as the product.
+/// Integers are multiplied slowly enough. Returns the first row that is left.
 template <typename T>
-void wide_part(const GemmWideArgs& g, const WidePart& p) {
+size_t narrow_part(const GemmWideArgs& g, const WidePart& p) {
+  constexpr size_t kLanes = kWideLanes<T>, kWidth = 2 * kLanes;
+  size_t m = p.m0;
+  if constexpr (std::is_same_v<T, double>) {
+    if (p.n1 - p.n0 > kWidth || g.a_column != 1) return m;
+    alignas(64) T sums[kWideRows * kWidth];
+    for (; m + kWideRows <= p.m1; m += kWideRows) {
+      T* const c = static_cast<T*>(g.c) + m * g.c_stride + p.n0;
+      for (size_t k0 = 0; k0 == 0 || k0 < g.k; k0 += kRun) {
+        const size_t k = std::min(kRun, g.k - k0), columns = p.n1 - p.n0;
+        const RowsInPlace<T, kWideRows> a(static_cast<const T*>(g.a) + m * g.a_row + k0, g.a_row);
+        const T* const b = static_cast<const T*>(g.packed_b) + p.n0 * g.k + k0 * kWidth;
+        columns > kLanes ? wide_tile<T, kWideRows, 2>(a, b, k, sums) : wide_tile<T, kWideRows, 1>(a, b, k, sums);
+        store_wide(sums, kWideRows, columns, k0 > 0, c, g.c_stride);
+      }
+    }
+  }
+  return m;
+}
+
+template <typename T>
+void wide_part(const GemmWideArgs& g, const WidePart& whole) {
   constexpr size_t kWidth = 2 * kWideLanes<T>;
+  WidePart p = whole;
+  p.m0 = narrow_part<T>(g, whole);
   alignas(64) T rows[kWideRows * kRun], sums[kWideRows * kWidth];
   for (size_t k0 = 0; k0 == 0 || k0 < g.k; k0 += kRun) {
     const size_t k = std::min(kRun, g.k - k0);
     for (size_t m0 = p.m0; m0 < p.m1; m0 += kWideRows) {
       const size_t count = std::min(kWideRows, p.m1 - m0), tall = wide_rows(count);
-      const auto tile = tall == 1 ? &wide_tile<T, 1> : &wide_tile<T, kWideRows>;
       const T* a = static_cast<const T*>(g.a) + m0 * g.a_row + k0 * g.a_column;
       for (size_t r = 0; r < tall; ++r) {
         for (size_t i = 0; i < k; ++i) rows[i * tall + r] = r < count ? a[r * g.a_row + i * g.a_column] : T(0);
       }
       for (size_t n0 = p.n0; n0 < p.n1; n0 += kWidth) {
-        tile(rows, static_cast<const T*>(g.packed_b) + n0 * g.k + k0 * kWidth, k, sums);
+        const T* const b = static_cast<const T*>(g.packed_b) + n0 * g.k + k0 * kWidth;
+        if (tall == 1)
+          wide_tile<T, 1, 2>(CopiedRows<T, 1>{rows}, b, k, sums);
+        else
+          wide_tile<T, kWideRows, 2>(CopiedRows<T, kWideRows>{rows}, b, k, sums);
         store_wide(sums, count, std::min(kWidth, p.n1 - n0), k0 > 0, static_cast<T*>(g.c) + m0 * g.c_stride + n0,
                    g.c_stride);
       }

@@ -83,6 +83,9 @@ TEST(GemmWide, EqualsThePlainLoop) {
   for (size_t m = 1; m <= 27; ++m) expect_all_equal({m, 9, 5});
   for (size_t n = 1; n <= 67; ++n) expect_all_equal({3, n, 4});
   for (const size_t k : {0, 1, 2, 255, 256, 257, 600}) expect_all_equal({7, 35, k});
+  for (const size_t n : {1, 3, 8, 16, 17}) {
+    for (const size_t k : {0, 1, 7, 600}) expect_all_equal({53, n, k});
+  }
   expect_all_equal({110, 600, 3});
   expect_all_equal({0, 4, 4});
   expect_all_equal({4, 0, 4});
