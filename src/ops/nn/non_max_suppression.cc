@@ -1,6 +1,8 @@
 // NonMaxSuppression: of boxes [B, N, 4] that overlap by more than iou_threshold, keeps the one with the best of scores
 // [B, C, N], for each batch and class; the result lists (batch, class, box).
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -86,15 +88,15 @@ struct NonMaxSuppression {
     const Shape &b = c.shape(kBoxes), &s = c.shape(kScores);
     if (!fit(b, s)) fail_to_fit(to_string(b), to_string(s));  // they were symbols during inference
     const auto batches = size_t(b[0]), n = size_t(b[1]), classes = size_t(s[1]);
+    std::vector<std::vector<uint32_t>> kept(limits.most > 0 ? batches * classes : 0);
+    c.parallel().for_each(kept.size(), [&](size_t i, int) {
+      kept[i] = best(c.input<float>(kBoxes).data() + i / classes * n * 4, c.input<float>(kScores).subspan(i * n, n),
+                     limits, c.parallel());
+    });
     std::vector<int64_t> chosen;
-    std::vector<Box> boxes(n);
-    for (size_t batch = 0; batch < batches && limits.most > 0; ++batch) {
-      for (size_t i = 0; i < n; ++i) boxes[i] = corners(c.input<float>(kBoxes).data() + (batch * n + i) * 4);
-      for (size_t k = 0; k < classes; ++k) {
-        const float* scores = c.input<float>(kScores).data() + (batch * classes + k) * n;
-        for (const uint32_t box : best(boxes, {scores, n}, limits, c.parallel()))
-          chosen.insert(chosen.end(), {int64_t(batch), int64_t(k), int64_t(box)});
-      }
+    for (size_t i = 0; i < kept.size(); ++i) {
+      for (const uint32_t box : kept[i])
+        chosen.insert(chosen.end(), {int64_t(i / classes), int64_t(i % classes), int64_t(box)});
     }
     void* y = c.allocate(0, DType::i64, {int64_t(chosen.size() / 3), 3});
     std::ranges::copy(chosen, static_cast<int64_t*>(y));
@@ -111,20 +113,50 @@ struct NonMaxSuppression {
     size_t most;
     float overlap, least;
     bool has_least;
+    bool above(float score) const { return has_least ? score > least : score >= least; }  // false for NaN
   };
-  // Sorts by score, best first; of equal scores, the earlier box comes first.
-  static std::vector<uint32_t> best(const std::vector<Box>& boxes, std::span<const float> scores, const Limits& limits,
-                                    const Parallel& run) {
-    std::vector<uint32_t> order, kept;
+
+  // Unsigned numbers in the order of boxes: the best score first, of equal scores the earlier box.
+  static uint64_t place_of(float score, uint32_t box) {
+    const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // there is one 0
+    const uint32_t falling = bits >> 31 ? bits : ~bits & 0x7fffffff;
+    return uint64_t{falling} << 32 | box;
+  }
+  // Of detectors' scores, most are too low: some are compared at a time.
+  static std::vector<uint64_t> candidates(std::span<const float> scores, const Limits& limits) {
+    constexpr size_t kSome = 16;
+    std::vector<uint64_t> places;
+    for (size_t first = 0; first < scores.size(); first += kSome) {
+      const size_t count = std::min(kSome, scores.size() - first);
+      int any = 0;
+      for (size_t i = 0; i < count; ++i) any |= int(limits.above(scores[first + i]));
+      if (!any) continue;
+      const size_t before = places.size();
+      places.resize(before + count);
+      uint64_t* to = places.data() + before;
+      for (size_t i = first; i < first + count; ++i) {  // without a branch, which nobody could foretell
+        *to = place_of(scores[i], uint32_t(i));
+        to += limits.above(scores[i]);
+      }
+      places.resize(size_t(to - places.data()));
+    }
+    return places;
+  }
+
+  // Candidates come in order one by one: mostly, a small part of them is looked at.
+  std::vector<uint32_t> best(const float* boxes, std::span<const float> scores, const Limits& limits,
+                             const Parallel& run) const {
+    std::vector<uint64_t> places = candidates(scores, limits);
+    std::ranges::make_heap(places, std::greater());
+    std::vector<uint32_t> kept;
     Boxes chosen;
-    for (uint32_t i = 0; i < scores.size(); ++i)
-      if (scores[i] > limits.least || (!limits.has_least && scores[i] == limits.least))
-        order.push_back(i);  // false for NaN
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return scores[a] > scores[b]; });
-    for (const uint32_t i : order) {
-      if (kept.size() == limits.most || run.cancelled()) break;
-      if (chosen.any_overlaps(boxes[i], limits.overlap)) continue;
-      chosen.add(boxes[i]);
+    while (!places.empty() && kept.size() < limits.most && !run.cancelled()) {
+      std::ranges::pop_heap(places, std::greater());
+      const auto i = uint32_t(places.back());
+      places.pop_back();
+      const Box box = corners(boxes + size_t{i} * 4);
+      if (chosen.any_overlaps(box, limits.overlap)) continue;
+      chosen.add(box);
       kept.push_back(i);
     }
     return kept;

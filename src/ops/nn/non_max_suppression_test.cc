@@ -28,6 +28,22 @@ Tensor every_second() {
   return i64({int64_t(v.size() / 3), 3}, std::move(v));
 }
 
+constexpr float kInfinity = __builtin_inff();
+
+// Boxes that do not overlap.
+Tensor two_images() {
+  std::vector<float> v;
+  for (int i = 0; i < 2 * 41; ++i) v.insert(v.end(), {float(i), 0, float(i) + 1, 1});
+  return f32({2, 41, 4}, std::move(v));
+}
+Tensor sparse_scores() {
+  std::vector<float> v(size_t{2 * 2 * 41}, 0.25f);
+  v[40] = v[41 + 36] = 0.75f;
+  v[41 + 2] = v[82] = v[123 + 17] = 1;
+  v[82 + 16] = 0.875f;
+  return f32({2, 2, 41}, std::move(v));
+}
+
 const OpTest non_max_suppression(
     "NonMaxSuppression",
     {{.about = "the best of the boxes that overlap; corners in any order",
@@ -49,6 +65,13 @@ const OpTest non_max_suppression(
      {.about = "NaN is never selected",
       .inputs = {kBoxes, f32({1, 1, 4}, {__builtin_nanf(""), 1, __builtin_nanf(""), 2}), i64({}, {9}), one(1)},
       .outputs = {i64({2, 3}, {0, 0, 3, 0, 0, 1})}},
+     {.about = "of equal scores, the earlier; 0 is -0; below 0 and infinite ones",
+      .inputs = {f32({1, 6, 4}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11}),
+                 f32({1, 1, 6}, {-1, 0, -2, -0.0f, -kInfinity, kInfinity}), i64({}, {9}), one(0.5f)},
+      .outputs = {i64({6, 3}, {0, 0, 5, 0, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0, 2, 0, 0, 4})}},
+     {.about = "two images of two classes, most scores too low",
+      .inputs = {two_images(), sparse_scores(), i64({}, {3}), one(0.5f), one(0.5f)},
+      .outputs = {i64({6, 3}, {0, 0, 40, 0, 1, 2, 0, 1, 36, 1, 0, 0, 1, 0, 16, 1, 1, 17})}},
      {.about = "a limit of 0", .inputs = {kBoxes, kScores}, .outputs = {i64({0, 3}, {})}},
      {.about = "no boxes",
       .inputs = {f32({2, 0, 4}, {}), f32({2, 3, 0}, {}), i64({}, {5})},
