@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "base/checked.h"
 #include "kernels/resize/narrow.h"
@@ -155,21 +156,15 @@ struct Resize {
                  : stretches() ? float(y[a]) / float(x[a])
                                : common_scale(x, c.input<int64_t>(3)).value();
     axis.length = by_size(c) ? float(y[a]) : axis.scale * float(x[a]);
+    if (crops()) std::tie(axis.roi_begin, axis.roi_end) = region(c, i, axes.empty() ? x.rank() : axes.size());
     return axis;
   }
 
   std::vector<AxisTable> tables(const RunContext& c) const {
     const Shape list = resized_axes(c.shape(0).rank());
-    const std::vector<float> roi = crops() ? load_roi(c, 2 * list.size()) : std::vector<float>();
     std::vector<AxisTable> result(c.shape(0).rank());
-    for (size_t i = 0; i < list.size(); ++i) {
-      AxisExtents axis = extents(c, i, size_t(list[i]));
-      if (crops()) {
-        axis.roi_begin = roi[i];
-        axis.roi_end = roi[i + list.size()];
-      }
-      result[size_t(list[i])] = make_table(how(), axis);
-    }
+    for (size_t i = 0; i < list.size(); ++i)
+      result[size_t(list[i])] = make_table(how(), extents(c, i, size_t(list[i])));
     return result;
   }
 
@@ -186,7 +181,7 @@ struct Resize {
   // digits than sums of floats have.
   bool has_rows(DType type) const {
     const bool is_narrow = type == DType::f16 || type == DType::bf16 || type == DType::i8 || type == DType::u8;
-    return type == DType::f32 || (is_narrow && mode != "nearest");
+    return type == DType::f32 || (is_narrow && mode != "nearest" && !crops());
   }
   // The one axis that changes, or two neighbours. The axes before them are a batch, those after them channels.
   struct Plane {
@@ -195,7 +190,7 @@ struct Resize {
     bool innermost(const RunContext& c) const { return first + count == c.shape(0).rank(); }
   };
   std::optional<Plane> plane(const RunContext& c) const {
-    if (!has_rows(c.dtype(0)) || crops() || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
+    if (!has_rows(c.dtype(0)) || (by_size(c) && !stretches()) || c.out_count() == 0) return std::nullopt;
     const size_t rank = c.shape(0).rank();
     const Shape list = resized_axes(rank);
     size_t first = rank, last = 0;
@@ -214,7 +209,9 @@ struct Resize {
     return p;
   }
 
-  size_t scratch(const RunContext& c) const {
+  // Regions are only known in the run.
+  size_t scratch(const RunContext& c) const { return crops() ? 0 : space(c); }
+  size_t space(const RunContext& c) const {
     const auto p = plane(c);
     size_t bytes = 0;
     for (size_t d = 0; p && d < p->count; ++d)
@@ -231,7 +228,7 @@ struct Resize {
 
   // Rows of the last axis are supported if they are the channels of a pixel.
   bool writes_rows(const RunContext& c) const {
-    const auto p = c.dtype(0) == DType::f32 ? plane(c) : std::nullopt;
+    const auto p = c.dtype(0) == DType::f32 && !crops() ? plane(c) : std::nullopt;
     return p && p->first + p->count + 1 == c.shape(0).rank();
   }
   bool reads_rows(const RunContext& c, size_t i) const { return i == 0 && writes_rows(c); }
@@ -239,7 +236,14 @@ struct Resize {
   template <typename T>
   requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const {
     const auto p = plane(c);
-    p ? resize_rows(c, *p) : carry_or_move(c);
+    if (!p) return carry_or_move(c);
+    std::vector<char> own(crops() ? space(c) : 0);
+    resize_rows(c, *p, crops() ? own.data() : static_cast<char*>(c.scratch()));
+    if (!crops()) return;
+    const Shape& y = c.out_shape();
+    const size_t last = p->first + p->count, channels = size_t(extent_product(y, last, y.rank()));
+    fill_outside(how(), std::span(p->axes).first(p->count), extrapolation_value,
+                 {c.output<float>().data(), size_t(extent_product(y, 0, p->first)), channels});
   }
 
  private:
@@ -253,12 +257,11 @@ struct Resize {
     }
   }
 
-  void resize_rows(RunContext& c, const Plane& p) const {
+  void resize_rows(RunContext& c, const Plane& p, char* memory) const {
     static constexpr int32_t kFirst = 0;
     static constexpr float kWhole = 1;
     const bool copies = mode == "nearest";
     std::array<kernels::ResizeAxis, 2> axes{kernels::ResizeAxis{1, 1, &kFirst, copies ? nullptr : &kWhole}};
-    char* memory = static_cast<char*>(c.scratch());
     for (size_t d = 0; d < p.count; memory += table_bytes(p.axes[d++])) {
       const size_t taps = taps_of(how(), p.axes[d]), size = size_t(p.axes[d].out);
       auto* index = reinterpret_cast<int32_t*>(memory);
@@ -373,17 +376,6 @@ struct Resize {
   size_t table_bytes(const AxisExtents& axis) const {
     return checked_mul(size_t(axis.out), taps_of(how(), axis) * (sizeof(int32_t) + sizeof(float)),
                        "the table of an axis");
-  }
-  static std::vector<float> load_roi(const RunContext& c, size_t count) {
-    require(c.has(1) && c.count(1) == count, ErrorCode::invalid_argument, "tf_crop_and_resize needs {} numbers in roi",
-            count);
-    std::vector<float> roi(count);
-    for (size_t i = 0; i < count; ++i) {
-      roi[i] = c.dtype(1) == DType::f64   ? float(c.input<double>(1)[i])
-               : c.dtype(1) == DType::f16 ? float(c.input<float16>(1)[i])
-                                          : c.input<float>(1)[i];
-    }
-    return roi;
   }
 };
 

@@ -35,6 +35,13 @@ OpCase cropped(float from, float to, std::initializer_list<float> y, float fill)
           .outputs = {f32({3}, y)}};
 }
 
+OpCase region(const char* about, const char* mode, Tensor x, const std::vector<float>& roi, const Ints& sizes,
+              Attributes more = {{"extrapolation_value", -7.0f}}) {
+  OpCase c = to_size(about, how(mode, "tf_crop_and_resize", std::move(more)), std::move(x), sizes);
+  c.inputs[1] = f32({int64_t(roi.size())}, roi);
+  return c;
+}
+
 // Codes that use the whole range of a byte.
 Tensor bytes(const Shape& shape) {
   Tensor t(DType::u8, shape);
@@ -79,8 +86,6 @@ const OpTest resize(
              f32({4, 7}, {1, 2, 3, 4, 4, 5, 6, 1, 2, 3, 4, 4, 5, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7})),
      to_size("one of several axes", on_axes(how("nearest", "asymmetric"), {-1}), f32({2, 2}, {1, 2, 3, 4}), {3},
              f32({2, 3}, {1, 2, 2, 3, 4, 4})),
-     cropped(0.5f, 1.5f, {1, 2, -7}, -7),
-     cropped(-1e20f, 1e20f, {-7, 0, -7}, -7),
      by_scale("planes, linear", how("linear", "half_pixel"), random({2, 3, 9, 11}), {1, 1, 2, 2}),
      by_scale("channels last, linear", on_axes(how("linear", "half_pixel"), {1, 2}), random({2, 9, 11, 21}), {2, 1.5f}),
      by_scale("channels last, nearest", on_axes(how("nearest", "asymmetric"), {2, 1}), random({2, 9, 11, 21}), {2, 2}),
@@ -121,6 +126,24 @@ const OpTest resize(
      by_scale("the same size, but not the same scale", how("linear", "asymmetric"), random({2, 7}), {1, 1.1f}),
      by_scale("no axis changes, doubles", how("linear", "half_pixel"), f64({3}, {1, 2, 4}), {1}, f64({3}, {1, 2, 4})),
      to_size("to an empty output", how("linear", "half_pixel"), f32({2}, {1, 3}), {0}, f32({0}, {}))},
+    {.tolerance = 4});
+
+const OpTest regions(
+    "Resize",
+    {cropped(0.5f, 1.5f, {1, 2, -7}, -7), cropped(-1e20f, 1e20f, {-7, 0, -7}, -7),
+     region("a region of planes", "linear", random({2, 3, 9, 21}), {0, 0, 0.1f, 0.2f, 1, 1, 0.7f, 0.9f}, {2, 3, 7, 19}),
+     region("a region of planes of the same size", "cubic", random({1, 3, 9, 11}), {0, 0, 0.1f, 0, 1, 1, 0.7f, 1},
+            {1, 3, 9, 11}),
+     region("a region partly outside, backwards", "linear", random({2, 2, 9, 37}),
+            {0, 0, 1.2f, -0.3f, 1, 1, 0.4f, 1.1f}, {2, 2, 11, 35}),
+     region("a region outside", "nearest", random({2, 2, 5, 7}), {0, 0, 1.1f, 0, 1, 1, 1.4f, 1}, {2, 2, 3, 4}),
+     region("a region of lines, nearest", "nearest", random({2, 5, 41}), {0, 0, -0.5f, 1, 1, 0.75f}, {2, 5, 33}),
+     region("a region of pixels", "linear", random({2, 9, 11, 5}), {0, -0.1f, 0.2f, 0, 1, 0.9f, 1.3f, 1}, {2, 6, 8, 5}),
+     region("a region of one pixel", "linear", random({2, 2, 9, 11}), {0, 0, 0.1f, 0.3f, 1, 1, 0.8f, 0.4f},
+            {2, 2, 1, 1}),
+     region("a region on three axes", "linear", random({4, 9, 11}), {0.1f, 0, 0.2f, 0.9f, 0.9f, 1.3f}, {3, 6, 8}),
+     region("a region of bytes", "linear", bytes({2, 9, 11}), {0, 0.1f, 0.2f, 1, 0.9f, 1.3f}, {2, 6, 8},
+            {{"extrapolation_value", 7.0f}})},
     {.tolerance = 4});
 
 template <typename T>

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/resize/nearest.h"
+#include "ops/nn/common/load.h"
 
 namespace retort::ops {
 namespace {
@@ -51,6 +52,20 @@ float kernel(const Resampling& how, float x) {
 // With antialias, the kernel is as wide as one output pixel if the axis shrinks.
 float stretch_of(const Resampling& how, const AxisExtents& axis) {
   return how.antialias ? std::min(axis.scale, 1.0f) : 1.0f;
+}
+
+bool is_outside(const Resampling& how, const AxisExtents& axis, int64_t o) {
+  const double x = source_position(how, axis, o);
+  return x < 0 || x > double(axis.in - 1);
+}
+
+// Outputs [first, second) are those inside: positions ascend or descend.
+std::pair<size_t, size_t> inside(const Resampling& how, const AxisExtents& axis) {
+  int64_t first = 0, last = axis.out;
+  if (keeps(how, axis)) return {0, size_t(last)};
+  while (first < last && is_outside(how, axis, first)) ++first;
+  while (first < last && is_outside(how, axis, last - 1)) --last;
+  return {size_t(first), size_t(last)};
 }
 
 // The first input position of the kernel, relative to the one left of the source position.
@@ -100,7 +115,8 @@ double source_position(const Resampling& how, const AxisExtents& axis, int64_t o
 }
 
 bool keeps(const Resampling& how, const AxisExtents& axis) {
-  return axis.in == axis.out && axis.scale == 1 && how.coordinates != Coordinates::tf_crop_and_resize;
+  const bool crops = how.coordinates == Coordinates::tf_crop_and_resize;
+  return axis.in == axis.out && axis.scale == 1 && (!crops || (axis.roi_begin == 0 && axis.roi_end == 1));
 }
 
 size_t taps_of(const Resampling& how, const AxisExtents& axis) {
@@ -137,10 +153,31 @@ AxisTable make_table(const Resampling& how, const AxisExtents& axis) {
   t.weight.resize(t.index.size());
   fill_table(how, axis, t.index.data(), t.weight.data());
   for (int64_t o = 0; o < axis.out && how.coordinates == Coordinates::tf_crop_and_resize; ++o) {
-    const double x = source_position(how, axis, o);
-    t.outside.push_back(x < 0 || x > double(axis.in - 1));
+    t.outside.push_back(is_outside(how, axis, o));
   }
   return t;
+}
+
+std::pair<float, float> region(const RunContext& c, size_t i, size_t axes) {
+  require(c.has(1) && c.count(1) == 2 * axes, ErrorCode::invalid_argument, "tf_crop_and_resize needs {} numbers in roi",
+          2 * axes);
+  const std::vector<double> all = load_floats(c, 1);
+  return {float(all[i]), float(all[i + axes])};
+}
+
+void fill_outside(const Resampling& how, std::span<const AxisExtents> axes, float value, const Pixels& y) {
+  const auto fill = [&](float* line, size_t begin, size_t end) {
+    std::fill(line + begin * y.channels, line + end * y.channels, value);
+  };
+  const size_t width = size_t(axes.back().out), height = axes.size() > 1 ? size_t(axes[0].out) : 1;
+  const auto columns = inside(how, axes.back());
+  const auto rows = axes.size() > 1 ? inside(how, axes[0]) : std::pair<size_t, size_t>(0, 1);
+  for (size_t i = 0; i < y.planes * height; ++i) {
+    float* const line = y.data + i * width * y.channels;
+    const bool within = i % height >= rows.first && i % height < rows.second;
+    fill(line, 0, within ? columns.first : width);
+    if (within) fill(line, columns.second, width);
+  }
 }
 
 // Axes before the first that changes are planes, those after the last one are parts of an element.

@@ -1,5 +1,6 @@
 // Resampling along one axis as a table: which input positions contribute to each output position, with which weights.
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,17 @@ struct AxisTable {
   bool identity = true;
 };
 AxisTable make_table(const Resampling& how, const AxisExtents& axis);
+
+/// tf_crop_and_resize: the first and the last position, in parts of the extent, on the i-th of `axes` axes, of input 1.
+std::pair<float, float> region(const RunContext& c, size_t i, size_t axes);
+
+/// An output in floats: planes [rows][columns][channels], or without rows.
+struct Pixels {
+  float* data;
+  size_t planes, channels;
+};
+/// tf_crop_and_resize: sets pixels whose positions on the last one or two axes lie outside of the input to `value`.
+void fill_outside(const Resampling& how, std::span<const AxisExtents> axes, float value, const Pixels& y);
 
 /// Output 0 = input 0 at the positions of these tables of one tap, one for each axis; elements have whole bytes. Allocates.
 void move_nearest(RunContext& c, std::span<const AxisTable> all);
