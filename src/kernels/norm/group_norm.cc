@@ -51,6 +51,10 @@ void group_norm_rows(const GroupNorm& args, size_t begin, size_t end, float mean
   }
 }
 
+void affine_run(const Affine& a, const float* x, float* y, size_t n) {
+  affine_row(x, y, n, a.center, a.scale, a.shift);
+}
+
 void channel_affine_row(const ChannelAffine& args, size_t row) {
   const size_t c = row % args.channels, at = row * args.spatial;
   affine_row(args.x + at, args.y + at, args.spatial, 0, args.scale[c], args.shift[c]);
@@ -125,6 +129,10 @@ void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept {
     for (size_t r = begin; r < end; ++r) row(args, r);
   };
   for_chunks(par, args.batch * args.channels, task, std::max<size_t>(1, kChunk / args.spatial));
+}
+
+void affine(const Affine& args, const float* x, float* y, size_t n) noexcept {
+  RETORT_SELECT(affine_run)(args, x, y, n);
 }
 
 void group_norm_reference(const GroupNorm& a) noexcept {

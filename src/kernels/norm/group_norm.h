@@ -44,4 +44,10 @@ struct ChannelAffine {
 };
 void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept;
 
+/// y[i] = (x[i] - center) · scale + shift. y may be x.
+struct Affine {
+  float center = 0, scale = 1, shift = 0;
+};
+void affine(const Affine& args, const float* x, float* y, size_t n) noexcept;
+
 }  // namespace retort::kernels

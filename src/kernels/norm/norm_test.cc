@@ -172,6 +172,24 @@ TEST_P(NormKernel, ChannelAffine) {
   }
 }
 
+TEST_P(NormKernel, Affine) {
+  Random random(7);
+  for (const size_t n : {0, 1, 3, 4, 15, 16, 33, 77}) {
+    auto x = random.floats(n + 1, -1, 1);
+    if (n > 2) x[n / 2] = NAN;
+    std::vector<float> y(n + 1, 5.0f);
+    affine({.center = 0.5f, .scale = -2, .shift = 0.25f}, x.data(), y.data(), n);
+    for (size_t i = 0; i < n; ++i) {
+      if (std::isnan(x[i]))
+        ASSERT_TRUE(std::isnan(y[i]));
+      else
+        ASSERT_NEAR(y[i], (x[i] - 0.5f) * -2 + 0.25f, 1e-6);
+    }
+    EXPECT_EQ(y[n], 5.0f);
+    affine({.scale = 3, .shift = -0.0f}, x.data(), x.data(), n);  // in place, and only scaled
+  }
+}
+
 class SoftmaxKernel : public testing::PerIsa {
  protected:
   void check(size_t outer, size_t extent, size_t inner, const std::vector<float>& x) {

@@ -1,6 +1,9 @@
 // com.microsoft.FusedMatMul: alpha · A' · B', where A' and B' are transposed according to the attributes: transA/transB
 // swap the last two axes; before that, transBatchA/transBatchB move the first axis after the other leading ones.
 #include "base/checked.h"
+#include "kernels/move/strided_copy.h"
+#include "kernels/norm/group_norm.h"
+#include "ops/elementwise.h"
 #include "ops/nn/common/matrix.h"
 
 namespace retort::ops {
@@ -104,17 +107,26 @@ struct FusedMatMul {
               .b = c.input<float>(1).data(),
               .b_strides = trans_b && !l.copy_b && l.axes_b.size() > 1 ? Strides{1, l.shape.k} : Strides{l.shape.n, 1},
               .c = c.output<float>().data()};
-    if (l.copy_a) {
-      copy_permuted(p.a, c.shape(0), l.axes_a, reinterpret_cast<float*>(scratch));
-      p.a = reinterpret_cast<float*>(scratch);
-    }
-    if (l.copy_b) {
-      copy_permuted(p.b, c.shape(1), l.axes_b, reinterpret_cast<float*>(scratch + l.bytes_a));
-      p.b = reinterpret_cast<float*>(scratch + l.bytes_a);
-    }
+    if (l.copy_a) p.a = transposed(c, 0, l.axes_a, scratch);
+    if (l.copy_b) p.b = transposed(c, 1, l.axes_b, scratch + l.bytes_a);
     multiply(p, scratch + l.bytes_a + l.bytes_b, c.parallel());
     if (alpha == 1) return;
-    for (float& y : c.output<float>()) y *= alpha;
+    const kernels::Affine scaled{.scale = alpha, .shift = -0.0f};  // which keeps a result of -0
+    for_output_chunks(c, [&](size_t begin, size_t end) {
+      float* y = c.output<float>().data() + begin;
+      kernels::affine(scaled, y, y, end - begin);
+    });
+  }
+
+ private:
+  static const float* transposed(const RunContext& c, size_t input, const std::vector<size_t>& axes, void* to) {
+    const Shape& shape = c.shape(input);
+    const Shape order(std::vector<int64_t>(axes.begin(), axes.end()));
+    if (const auto copy = kernels::StridedCopy::transpose(shape, order))
+      kernels::strided_copy(kernels::byte_mover(sizeof(float)), *copy, to, c.data(input), c.parallel());
+    else
+      copy_permuted(c.input<float>(input).data(), shape, axes, static_cast<float*>(to));
+    return static_cast<const float*>(to);
   }
 };
 

@@ -127,6 +127,9 @@ const OpTest batch(
      {.about = "images of more than one task",
       .inputs = {random({2, 3, 91, 67}), random({3}, 2), random({3}, 3), random({3}, 4), random({3}, 5, 0.5, 4)},
       .output_count = 1},
+     {.about = "pixels that fill no whole number of vectors",
+      .inputs = {random({3, 5, 1, 33}), random({5}, 2), random({5}, 3), random({5}, 4), random({5}, 5, 0.5, 4)},
+      .output_count = 1},
      {.about = "no images",
       .inputs = {f32({0, 2, 3}, {}), f32({2}, {2, 1}), f32({2}, {0, 1}), f32({2}, {1, 0}), f32({2}, {4, 0.25f})},
       .outputs = {f32({0, 2, 3}, {})}}});
