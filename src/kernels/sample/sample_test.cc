@@ -65,7 +65,7 @@ void check(const Table& table) {
 }
 
 TEST(Sample, PlanesPointsTaps) {
-  for (const size_t planes : {0, 1, 3, 4, 9}) {
+  for (const size_t planes : {0, 1, 2, 3, 4, 7, 9}) {
     for (const size_t points : {1, 5, 16, 31, 64}) {
       for (const size_t taps : {1, 2, 4, 8, 16}) check(Table(planes, points, taps));
     }

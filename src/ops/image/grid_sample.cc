@@ -108,8 +108,8 @@ struct GridSample {
       std::fill_n(weight, b.taps * b.points, 0.0f);
       for (size_t p = 0; p < args.points; ++p) {
         const Column to{index + p, weight + p, b.points};
-        if (axes == 2 && rules.mode == Mode::linear) {
-          spread_linear(rules, place + p * 2, {x[2], x[3]}, to);
+        if (axes == 2 && rules.mode != Mode::cubic) {
+          spread_plane(rules, place + p * 2, {x[2], x[3]}, to);
           continue;
         }
         std::array<Taps<float>, kMostAxes> each;
@@ -232,16 +232,19 @@ struct GridSample {
     }
   }
 
-  // The four neighbours in a two-dimensional image, the most common case: twice as fast as axis by axis.
-  static void spread_linear(const Rules& rules, const float* place, std::array<int64_t, 2> extents, Column to) {
+  // The four neighbours in a two-dimensional image, the most common case, or the nearest one: two to three times as fast
+  // as axis by axis.
+  static void spread_plane(const Rules& rules, const float* place, std::array<int64_t, 2> extents, Column to) {
     const float y = rules.among(place[1], extents[0]), x = rules.among(place[0], extents[1]);
     if (Rules::is_lost(y) || Rules::is_lost(x)) return;
-    const float top = std::floor(y), left = std::floor(x), dy = y - top, dx = x - left;
+    const bool nearest = rules.mode == Mode::nearest;
+    const float top = nearest ? std::nearbyint(y) : std::floor(y), left = nearest ? std::nearbyint(x) : std::floor(x);
+    const float dy = nearest ? 0 : y - top, dx = nearest ? 0 : x - left;
     const auto row = int64_t(top), column = int64_t(left);
     const std::array rows{rules.element(row, extents[0]), rules.element(row + 1, extents[0])};
     const std::array columns{rules.element(column, extents[1]), rules.element(column + 1, extents[1])};
     const std::array<float, 2> down{1 - dy, dy}, across{1 - dx, dx};
-    for (size_t i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < (nearest ? 1u : 4u); ++i) {
       if (rows[i / 2] < 0 || columns[i % 2] < 0) continue;
       to.index[i * to.stride] = int32_t(rows[i / 2] * extents[1] + columns[i % 2]);
       to.weight[i * to.stride] = down[i / 2] * across[i % 2];
