@@ -1,4 +1,4 @@
-// retort.AveragePool: mean of a window over channels-last images, one or two spatial axes.
+// retort.AveragePool: mean of a window over channels-last images, one to three spatial axes.
 #include "ops/fused/common/nhwc_pool.h"
 
 namespace retort::ops {

@@ -1,4 +1,4 @@
-// retort.MaxPool: largest element of a window over channels-last images, one or two spatial axes.
+// retort.MaxPool: largest element of a window over channels-last images, one to three spatial axes.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -96,7 +96,7 @@ class Assignment {
 
   void connect(ValueId v) {
     const Shape* s = shape_of(g_, v);
-    if (!s || (s->rank() != 3 && s->rank() != 4) || g_.constant(v)) return;
+    if (!s || s->rank() < 3 || s->rank() > 5 || g_.constant(v)) return;
     const double size = size_of(*s);
     if (size == 0) return;
     const uint32_t producer = producer_side(v), to_last = cut_.add_node(), to_first = cut_.add_node();

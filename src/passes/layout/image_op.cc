@@ -4,14 +4,15 @@
 #include <numeric>
 
 #include "ops/evaluate.h"
+#include "ops/fused/common/volume.h"
 
 namespace retort {
 namespace {
 
-// The rank of an image; 0 for other values.
+// The rank of an image or a volume; 0 for other values.
 size_t image_rank(const Graph& g, ValueId v) {
   const Shape* s = shape_of(g, v);
-  return s && (s->rank() == 3 || s->rank() == 4) ? s->rank() : 0;
+  return s && s->rank() >= 3 && s->rank() <= 5 ? s->rank() : 0;
 }
 
 bool all_ones(const Graph& g, ValueId v) {
@@ -25,6 +26,12 @@ std::optional<ImageOp> single_image(const Graph& g, const Node& n) {
   return ImageOp{.rank = rank, .inputs = {0}};
 }
 
+// For operators whose channels-last form has one or two spatial axes.
+std::optional<ImageOp> flat_image(const Graph& g, const Node& n) {
+  auto op = single_image(g, n);
+  return op && op->rank < 5 ? op : std::nullopt;
+}
+
 // With few channels, most of a channels-last vector would be empty; the first layer gathers planes instead.
 constexpr int64_t kFewChannels = 4;
 
@@ -33,7 +40,16 @@ std::optional<ImageOp> conv(const Graph& g, const Node& n) {
   auto op = single_image(g, n);
   if (!op || !w || w->dtype() != DType::f32 || w->shape().rank() != op->rank || w->count() == 0) return std::nullopt;
   op->wants_last = true;
-  op->reads_first = n.attributes.get_or<int64_t>("group", 1) == 1 && w->shape()[1] <= kFewChannels;
+  const auto group = n.attributes.get_or<int64_t>("group", 1);
+  if (op->rank == 5) {
+    constexpr int64_t kFewFilters = 8;  // to fewer channels, the product of patches that are columns is faster
+    const auto way =
+        ops::volume_way({.pads = ints_attribute(n, "pads"), .strides = ints_attribute(n, "strides")}, w->shape());
+    if (w->shape()[0] < kFewFilters || (way == ops::VolumeWay::joined && group != 1)) return std::nullopt;
+    op->runs_first = w->count() == size_t(w->shape()[0] * w->shape()[1]);  // one tap gains nothing
+    return op;
+  }
+  op->reads_first = group == 1 && w->shape()[1] <= kFewChannels;
   return op;
 }
 
@@ -56,7 +72,7 @@ std::optional<ImageOp> conv_transpose(const Graph& g, const Node& n) {
   const std::string automatic = n.attributes.get_or<std::string>("auto_pad", "NOTSET");
   if (automatic != "NOTSET" || n.attributes.has("output_shape")) return std::nullopt;
   auto op = conv(g, n);
-  if (!op) return op;
+  if (!op || op->rank == 5) return std::nullopt;
   op->reads_first = false;
   op->runs_first = tiles(g, n);
   return op;
@@ -78,7 +94,7 @@ enum CodesInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kY
 // zero points. The kernel packs depthwise filters less their zero point as the sum of two of 8 bits, which is at most
 // 254: codes up to 255 need a zero point above 0.
 std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
-  auto op = single_image(g, n);
+  auto op = flat_image(g, n);
   if (!op || !all_constant(g, n, kXScale)) return std::nullopt;
   const Tensor& w = *g.constant(n.inputs[kW]);
   const bool is_signed = w.dtype() == DType::i8;
@@ -149,7 +165,7 @@ std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
   if (!is_code_image(g, n.inputs[0])) return pool(g, n);
   if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
     return std::nullopt;
-  auto op = single_image(g, n);
+  auto op = flat_image(g, n);
   if (op) op->is_pool = true;
   return op;
 }
@@ -204,7 +220,7 @@ std::optional<ImageOp> pad(const Graph& g, const Node& n) { return with_axes(g, 
 std::optional<ImageOp> resize(const Graph& g, const Node& n) {
   const ValueId region = n.input(1);
   if (region != ValueId::none && !(g.constant(region) && g.constant(region)->count() == 0)) return std::nullopt;
-  return single_image(g, n);
+  return flat_image(g, n);
 }
 
 // Maps `axes` to their indices when channels are last.

@@ -21,7 +21,7 @@ struct ImageOp {
   /// Its fastest kernel is channels-last: it takes that form, but if it also runs `first`, only where that gains more
   /// than the moves of elements cost. Otherwise it runs equally well in both layouts.
   bool wants_last = false, runs_first = false;
-  size_t rank = 0;                 ///< rank of the images, 3 or 4
+  size_t rank = 0;                 ///< rank of the images, 3 or 4, or of volumes, 5
   std::vector<size_t> inputs;      ///< inputs that are images
   std::vector<size_t> broadcasts;  ///< inputs that are constants broadcast to the image
   bool reads_first = false;        ///< can also read a channels-first image (the first layer of a network)

@@ -79,6 +79,45 @@ TEST(Layout, FirstConvolutionReadsPlanesAndThePoolEndsInAReshape) {
 )");
 }
 
+TEST(Layout, VolumesTurnToo) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 3, 4, 6, 6});
+  const ValueId a = t.add("Conv", {x, t.weight("w1", {8, 3, 3, 3, 3})}, {{"pads", std::vector<int64_t>(6, 1)}});
+  const ValueId m = t.add("MaxPool", {t.add("Relu", {a})}, {{"kernel_shape", std::vector<int64_t>{2, 2, 2}}});
+  const ValueId b =
+      t.add("Conv", {m, t.weight("w2", {8, 8, 3, 1, 1})}, {{"pads", std::vector<int64_t>{1, 0, 0, 1, 0, 0}}});
+  const ValueId c = t.add("Concat", {b, m}, {{"axis", int64_t(1)}});
+  t.output(t.add("Conv", {c, t.weight("w3", {2, 16, 1, 1, 1})}), "y");  // too few channels
+  expect_layout(t, R"(graph(x: float32[1,3,4,6,6]) {
+  Transpose#1: float32[1,4,6,6,3] = Transpose(x) {perm=[0,2,3,4,1]}
+  Conv#1: float32[1,4,6,6,8] = retort.Conv(Transpose#1, w1) {pads=[1,1,1,1,1,1]}
+  Relu#1: float32[1,4,6,6,8] = Relu(Conv#1)
+  MaxPool#1: float32[1,3,5,5,8] = retort.MaxPool(Relu#1) {kernel_shape=[2,2,2]}
+  Conv#2: float32[1,3,5,5,8] = retort.Conv(MaxPool#1, w2) {pads=[1,0,0,1,0,0]}
+  Concat#1: float32[1,3,5,5,16] = Concat(Conv#2, MaxPool#1) {axis=4}
+  Transpose#2: float32[1,16,3,5,5] = Transpose(Concat#1) {perm=[0,4,1,2,3]}
+  y: float32[1,2,3,5,5] = Conv(Transpose#2, w3)
+  return y
+}
+)");
+}
+
+TEST(Layout, ConvolutionsOfVolumesByChannelStay) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 8, 4, 6, 6});
+  const Attributes by_channel = {{"group", int64_t(8)}};
+  t.output(t.add("Conv", {x, t.weight("w", {8, 1, 3, 3, 3})}, by_channel), "y");
+  t.output(t.add("Conv", {x, t.weight("v", {8, 1, 1, 3, 3})}, by_channel), "z");
+  expect_layout(t, R"(graph(x: float32[1,8,4,6,6]) {
+  y: float32[1,8,2,4,4] = Conv(x, w) {group=8}
+  Transpose#1: float32[1,4,6,6,8] = Transpose(x) {perm=[0,2,3,4,1]}
+  Conv#1: float32[1,4,4,4,8] = retort.Conv(Transpose#1, v) {group=8}
+  z: float32[1,8,4,4,4] = Transpose(Conv#1) {perm=[0,4,1,2,3]}
+  return y, z
+}
+)");
+}
+
 TEST(Layout, AxesFollow) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 6, 4, 4});

@@ -1,7 +1,8 @@
 // The attributes and the geometry of convolutions of channels-last images with weights [M, C/group, kernel…], one or two
-// spatial axes.
+// spatial axes; three in single precision.
 #pragma once
 #include "kernels/conv/conv.h"
+#include "ops/fused/common/volume.h"
 #include "ops/nn/common/window.h"
 
 namespace retort::ops {
@@ -18,10 +19,11 @@ struct NhwcConvolution : WindowAttributes {
     require(group > 0, ErrorCode::invalid_argument, "group is {}", group);
   }
 
-  /// The shape of the result for image `x` and weights `w`. Throws invalid_argument if they do not match.
-  Shape convolved_shape(InferContext& c, const Shape& x, const Shape& w) const {
+  /// The shape of the result for image `x`, which has up to `axes` spatial axes, and weights `w`. Throws
+  /// invalid_argument if they do not match.
+  Shape convolved_shape(InferContext& c, const Shape& x, const Shape& w, size_t axes = 2) const {
     const size_t rank = x.rank();
-    if (!((rank == 3 || rank == 4) && w.rank() == rank && all_known(w)))
+    if (!(rank >= 3 && rank <= axes + 2 && w.rank() == rank && all_known(w)))
       fail(ErrorCode::invalid_argument, "shapes {} and {} do not match", c.dims().text(x), c.dims().text(w));
     const Dim channels = x[input_nchw ? 1 : rank - 1];
     if (!((!is_known(channels) || channels == w[1] * group) && w[0] % group == 0))
@@ -45,23 +47,32 @@ struct NhwcConvolution : WindowAttributes {
     s.input_is_nchw = input_nchw;
     s.in_pixel_stride = s.in_c;
     s.out_pixel_stride = s.out_c;
+    const Window win = window(x, w, y);
+    if (win.rank == 3) {
+      set_volume(s, win, volume_way(*this, w));
+      return s;
+    }
     size_t* const fields[][6] = {
         {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top},
         {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left},
     };
-    Shape in, out, kernel;
-    for (size_t d = 0; d + 2 < x.rank(); ++d) {
-      in.push_back(int64_t(known(spatial(x, d))));
-      out.push_back(y ? (*y)[d + 1] : known_extent(d, spatial(x, d), w[d + 2]));
-      kernel.push_back(w[d + 2]);
-    }
-    const Window win = resolve_window(*this, in, kernel, out);
     for (size_t d = 0; d < win.rank; ++d) {
       const WindowAxis& a = win.axes[d];
       const int64_t values[] = {a.in, a.out, a.kernel, a.stride, a.dilation, a.pad_begin};
       for (size_t i = 0; i < 6; ++i) *fields[d + flat][i] = size_t(values[i]);
     }
     return s;
+  }
+  /// The windows of `geometry`.
+  Window window(const Shape& x, const Shape& w, const Shape* y) const {
+    const auto known = [](Dim d) { return is_known(d) ? d : 0; };
+    Shape in, out, kernel;
+    for (size_t d = 0; d + 2 < x.rank(); ++d) {
+      in.push_back(known(spatial(x, d)));
+      out.push_back(y ? (*y)[d + 1] : known_extent(d, spatial(x, d), w[d + 2]));
+      kernel.push_back(w[d + 2]);
+    }
+    return resolve_window(*this, in, kernel, out);
   }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace retort::ops {
 
-/// Arguments for one or two spatial axes, channels first or last, or three, channels first.
+/// Arguments for one to three spatial axes, channels first or last; the kernels know three only with channels first.
 inline kernels::PoolArgs pool_arguments(const RunContext& c, const PoolAttributes& a, kernels::PoolKind kind,
                                         bool channels_last) {
   const Shape &x = c.shape(0), &y = c.out_shape();
