@@ -1,10 +1,10 @@
 #include "passes/layout/image_op.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ops/evaluate.h"
 #include "ops/fused/common/volume.h"
+#include "passes/layout/last_forms.h"
 
 namespace retort {
 namespace {
@@ -87,8 +87,6 @@ bool is_code_image(const Graph& g, ValueId v) {
   const DType type = g.value(v).type.dtype;
   return type == DType::i8 || type == DType::u8;
 }
-
-enum CodesInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
 // QLinearConv: one group or one filter per channel, signed filters with zero points of 0 or unsigned ones with equal
 // zero points. The kernel packs depthwise filters less their zero point as the sum of two of 8 bits, which is at most
@@ -223,90 +221,6 @@ std::optional<ImageOp> resize(const Graph& g, const Node& n) {
   return flat_image(g, n);
 }
 
-// Maps `axes` to their indices when channels are last.
-std::vector<int64_t> when_last(std::vector<int64_t> axes, size_t rank) {
-  for (int64_t& a : axes) a = axis_when_last(int64_t(normalize_axis(a, rank)), rank);
-  return axes;
-}
-
-std::vector<int64_t> first_axes(size_t count) {
-  std::vector<int64_t> axes(count);
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-void remap_axis(LastForm& form, const Node& n, size_t rank, int64_t otherwise) {
-  const int64_t axis = n.attributes.get_or<int64_t>("axis", otherwise);
-  form.spec.attributes.set("axis", axis_when_last(int64_t(normalize_axis(axis, rank)), rank));
-}
-
-// Sets the axes in input `slot`; without that input, they are the first `count` axes.
-void set_axes_input(LastForm& form, const Graph& g, const Node& n, size_t slot, size_t count, size_t rank) {
-  const ValueId given = n.input(slot);
-  const auto axes = given == ValueId::none ? first_axes(count) : *known_integers(g, given);
-  form.constants.emplace_back(slot, int64_tensor(when_last(axes, rank)));
-  form.spec.inputs.resize(std::max(form.spec.inputs.size(), slot + 1), ValueId::none);
-}
-
-// The forms for channels last. There is an operator of the same name in the domain of the engine.
-void own_form(LastForm& form, const Graph&, const Node&, size_t) {
-  form.spec.domain = "retort";
-  form.spec.attributes.erase("storage_order");
-}
-
-// In InstanceNormalization, each channel is a group.
-void own_groups(LastForm& form, const Graph& g, const Node& n, size_t) {
-  form.spec.domain = "retort";
-  form.spec.attributes.erase("stash_type");
-  if (n.type == "InstanceNormalization") form.spec.attributes.set("num_groups", (*shape_of(g, n.inputs[0]))[1]);
-  form.spec.type = "GroupNormalization";
-}
-
-// The same codes as signed ones, each 128 less.
-Tensor signed_codes(const Tensor& codes) {
-  Tensor result = new_constant(DType::i8, codes.shape());
-  const auto* from = static_cast<const uint8_t*>(codes.data());
-  std::transform(from, from + codes.count(), result.mutable_data<int8_t>(), [](uint8_t c) { return int8_t(c - 128); });
-  return result;
-}
-
-void own_form_of_codes(LastForm& form, const Graph& g, const Node& n, size_t rank) {
-  own_form(form, g, n, rank);
-  form.spec.type = "NhwcQLinearConv";
-  for (const size_t slot : {kW, kWZero}) {
-    const Tensor& codes = *g.constant(n.inputs[slot]);
-    if (codes.dtype() == DType::u8) form.constants.emplace_back(slot, signed_codes(codes));
-  }
-}
-
-void own_transposed(LastForm& form, const Graph& g, const Node& n, size_t rank) {
-  own_form(form, g, n, rank);
-  form.spec.attributes.erase("auto_pad");
-  form.spec.attributes.erase("kernel_shape");
-}
-
-void along_last_axis(LastForm& form, const Graph&, const Node& n, size_t rank) { remap_axis(form, n, rank, -1); }
-void along_first_axis(LastForm& form, const Graph&, const Node& n, size_t rank) { remap_axis(form, n, rank, 0); }
-
-void reduced(LastForm& form, const Graph& g, const Node& n, size_t rank) { set_axes_input(form, g, n, 1, rank, rank); }
-
-void sliced(LastForm& form, const Graph& g, const Node& n, size_t rank) {
-  // Without axes, the number of starts is known.
-  const size_t count = n.input(3) == ValueId::none ? size_t((*shape_of(g, n.inputs[1]))[0]) : 0;
-  set_axes_input(form, g, n, 3, count, rank);
-}
-
-void padded(LastForm& form, const Graph& g, const Node& n, size_t rank) { set_axes_input(form, g, n, 3, rank, rank); }
-
-void resized(LastForm& form, const Graph&, const Node& n, size_t rank) {
-  const auto axes = ints_attribute(n, "axes");
-  form.spec.attributes.set("axes", when_last(axes.empty() ? first_axes(rank) : axes, rank));
-}
-
-void unchanged(LastForm&, const Graph&, const Node&, size_t) {}
-
-void same_operator(LastForm& form, const Graph&, const Node& n, size_t) { form.spec.domain = n.domain; }
-
 /// What the pass knows of an operator: its role, and what its form for channels last changes.
 struct Knowledge {
   std::optional<ImageOp> (*role)(const Graph&, const Node&);
@@ -322,30 +236,30 @@ struct OfTrait {
   Knowledge known;
 };
 constexpr OfOperator kOperators[] = {
-    {"Conv", {conv, own_form}},
-    {"ConvTranspose", {conv_transpose, own_transposed}},
-    {"QLinearConv", {conv_of_codes, own_form_of_codes}},
-    {"QLinearConv", {conv_of_codes, own_form_of_codes}, "retort"},
-    {"QLinearAdd", {two_of_codes, same_operator}, "retort"},
-    {"QLinearMul", {two_of_codes, same_operator}, "retort"},
-    {"MapCodes", {single_image, same_operator}, "retort"},
-    {"QuantizeLinear", {quantization, unchanged}},
-    {"DequantizeLinear", {quantization, unchanged}},
-    {"MaxPool", {max_pool, own_form}},
-    {"AveragePool", {pool, own_form}},
-    {"Slice", {slice, sliced}},
-    {"GlobalAveragePool", {pool, own_form}},
-    {"GroupNormalization", {normalization, own_groups}},
-    {"InstanceNormalization", {normalization, own_groups}},
-    {"Pad", {pad, padded}},
-    {"Resize", {resize, resized}},
-    {"Split", {single_image, along_first_axis}},
+    {"Conv", {conv, last_forms::own_form}},
+    {"ConvTranspose", {conv_transpose, last_forms::own_transposed}},
+    {"QLinearConv", {conv_of_codes, last_forms::own_form_of_codes}},
+    {"QLinearConv", {conv_of_codes, last_forms::own_form_of_codes}, "retort"},
+    {"QLinearAdd", {two_of_codes, last_forms::same_operator}, "retort"},
+    {"QLinearMul", {two_of_codes, last_forms::same_operator}, "retort"},
+    {"MapCodes", {single_image, last_forms::same_operator}, "retort"},
+    {"QuantizeLinear", {quantization, last_forms::unchanged}},
+    {"DequantizeLinear", {quantization, last_forms::unchanged}},
+    {"MaxPool", {max_pool, last_forms::own_form}},
+    {"AveragePool", {pool, last_forms::own_form}},
+    {"Slice", {slice, last_forms::sliced}},
+    {"GlobalAveragePool", {pool, last_forms::own_form}},
+    {"GroupNormalization", {normalization, last_forms::own_groups}},
+    {"InstanceNormalization", {normalization, last_forms::own_groups}},
+    {"Pad", {pad, last_forms::padded}},
+    {"Resize", {resize, last_forms::resized}},
+    {"Split", {single_image, last_forms::along_first_axis}},
 };
 constexpr OfTrait kOperatorsWithTrait[] = {
-    {kJoins, {concat, along_last_axis}},
-    {kAlongAxis, {single_image, along_last_axis}},
-    {kReduces, {reduce, reduced}},
-    {kElementwise, {elementwise, unchanged}},
+    {kJoins, {concat, last_forms::along_last_axis}},
+    {kAlongAxis, {single_image, last_forms::along_last_axis}},
+    {kReduces, {reduce, last_forms::reduced}},
+    {kElementwise, {elementwise, last_forms::unchanged}},
 };
 
 /// Null for an operator that works only on channels first.
