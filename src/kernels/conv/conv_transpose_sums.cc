@@ -36,36 +36,59 @@ HWY_INLINE void sum_run(D d, const RunSums& s, size_t x, size_t first, size_t la
   }
 }
 
-/// Runs [x0, x1) of one vector each, to which all of kBlocks blocks add.
-template <size_t kRows, size_t kBlocks, class D>
+/// Runs [x0, x1) of kVectors vectors each, to which all of kBlocks blocks add.
+template <size_t kVectors, size_t kRows, size_t kBlocks, class D>
 void sum_whole(D d, const RunSums& s, size_t x0, size_t x1) {
-  const auto bias = hn::LoadU(d, s.bias);
-  const auto last = hn::FirstN(d, s.last_run);
   const ptrdiff_t second = ptrdiff_t(s.run) - ptrdiff_t(s.pixel_step);
+  hn::Vec<D> bias[kVectors];
+  hn::Mask<D> last[kVectors];
+#pragma GCC unroll 2
+  for (size_t v = 0; v < kVectors; ++v) {
+    const size_t at = v * hn::Lanes(d);
+    bias[v] = hn::LoadU(d, s.bias + at);
+    last[v] = hn::FirstN(d, std::max(s.last_run, at) - at);
+  }
   const float* from = s.products + x0 * s.pixel_step;
   for (size_t x = x0; x < x1; ++x, from += s.pixel_step) {
-    auto sum = bias;
 #pragma GCC unroll 2
-    for (size_t r = 0; r < kRows; ++r) {
-      const float* const row = from + ptrdiff_t(r) * s.row_step;
-      sum = hn::Add(sum, hn::LoadU(d, row));
-      if (kBlocks > 1) sum = hn::Add(sum, hn::IfThenElseZero(last, hn::LoadU(d, row + second)));
+    for (size_t v = 0; v < kVectors; ++v) {
+      auto sum = bias[v];
+#pragma GCC unroll 2
+      for (size_t r = 0; r < kRows; ++r) {
+        const float* const row = from + v * hn::Lanes(d) + ptrdiff_t(r) * s.row_step;
+        sum = hn::Add(sum, hn::LoadU(d, row));
+        if (kBlocks > 1) sum = hn::Add(sum, hn::IfThenElseZero(last[v], hn::LoadU(d, row + second)));
+      }
+      hn::StoreU(sum, d, s.to + x * s.run + v * hn::Lanes(d));
     }
-    hn::StoreU(sum, d, s.to + x * s.run);
   }
 }
 
-/// As far as all blocks add and runs fit a vector: kernels that are as wide as the stride, or up to twice as wide, as in
+template <size_t kVectors, class D>
+void sum_whole_runs(D d, const RunSums& s, size_t x0, size_t x1) {
+  if (s.blocks == 1)
+    return s.rows == 1 ? sum_whole<kVectors, 1, 1>(d, s, x0, x1) : sum_whole<kVectors, 2, 1>(d, s, x0, x1);
+  s.rows == 1 ? sum_whole<kVectors, 1, 2>(d, s, x0, x1) : sum_whole<kVectors, 2, 2>(d, s, x0, x1);
+}
+
+/// As far as all blocks add and runs are short: kernels that are as wide as the stride, or up to twice as wide, as in
 /// most layers that make images larger. Returns the first run that is left.
 template <class D>
 size_t sum_most(D d, const RunSums& s, size_t x0) {
-  const size_t x1 = std::min(s.runs, s.pixels);
-  if (s.rows - 1 > 1 || s.blocks > 2 || s.run > hn::Lanes(d) || x0 >= x1) return x0;
-  if (s.blocks == 1 && s.last_run < s.run) return x0;
-  const auto sum = s.blocks == 1 ? (s.rows == 1 ? &sum_whole<1, 1, D> : &sum_whole<2, 1, D>)
-                                 : (s.rows == 1 ? &sum_whole<1, 2, D> : &sum_whole<2, 2, D>);
-  sum(d, s, x0, x1);
-  return x1;
+  const size_t x1 = std::min(s.runs, s.pixels), lanes = hn::Lanes(d);
+  if (s.rows - 1 > 1 || s.blocks > 2 || x0 >= x1 || (s.blocks == 1 && s.last_run < s.run)) return x0;
+  constexpr size_t kLongest = std::min<size_t>(HWY_MAX_BYTES / sizeof(float), conv_detail::kRunSlack);
+  if (s.run <= lanes) {
+    sum_whole_runs<1>(d, s, x0, x1);
+    return x1;
+  }
+  if constexpr (hn::MaxLanes(D()) == kLongest) {  // shorter vectors have no longer runs
+    if (s.run <= 2 * lanes) {
+      sum_whole_runs<2>(d, s, x0, x1);
+      return x1;
+    }
+  }
+  return x0;
 }
 
 template <class D>
