@@ -16,6 +16,7 @@ struct PackedConv : State {
   bool strict;
   /// bf16_rows or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
   std::optional<kernels::ConvAlgorithm> fixed;
+  size_t tap_floats = 0;  ///< of the weights of a tap along the depth, if these are packed one by one
   kernels::ConvAlgorithm algorithm(const kernels::ConvShape& s) const {
     return fixed ? *fixed : kernels::choose_conv(s, strict);
   }
@@ -33,8 +34,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(kX));
     c.set(0, c.dtype(kX), convolved_shape(c, c.shape(kX), c.shape(kW), 3));
-    const bool joined = is_joined(c.shape(kW));
-    require(!joined || (group == 1 && !c.has(kScale)), ErrorCode::invalid_graph, "{} groups of a volume", group);
+    require(!by_planes(c.shape(kW)) || !c.has(kScale), ErrorCode::invalid_graph, "scaled planes of a volume");
     require(c.shape(kW).rank() < 5 || !input_nchw, ErrorCode::invalid_graph, "a volume with its channels first");
   }
   Cost cost(const CostContext& c) const { return convolution_cost(c, kW, c.has(kBias)); }
@@ -54,11 +54,18 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     else if (kernels::saves_by_packed_winograd(s, state->strict))
       state->fixed = kernels::ConvAlgorithm::winograd2_packed;
     const kernels::ConvAlgorithm algorithm = state->algorithm(s);
-    state->memory = c.packed(kernels::conv_packed_bytes(s, algorithm), [&](void* to) {
-      std::vector<float> joined;
-      if (is_joined(w->shape())) joined = joined_weights(w->data<float>(), w->shape());
-      kernels::conv_pack(s, algorithm, joined.empty() ? w->data<float>() : joined.data(), static_cast<float*>(to),
-                         c.parallel());
+    const VolumeWay way = way_of(w->shape());
+    const size_t taps = way == VolumeWay::sums ? size_t(w->shape()[2]) : 1;
+    const size_t bytes = round_up(kernels::conv_packed_bytes(s, algorithm), 64);
+    state->tap_floats = bytes / sizeof(float);
+    state->memory = c.packed(taps * bytes, [&](void* to) {
+      for (size_t t = 0; t < taps; ++t) {
+        std::vector<float> turned;
+        if (way == VolumeWay::joined) turned = joined_weights(w->data<float>(), w->shape());
+        if (way == VolumeWay::sums) turned = tap_weights(w->data<float>(), w->shape(), t);
+        kernels::conv_pack(s, algorithm, turned.empty() ? w->data<float>() : turned.data(),
+                           static_cast<float*>(to) + t * state->tap_floats, c.parallel());
+      }
     });
     c.release(kW);
     return state;
@@ -73,7 +80,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     kernels::ConvArgs a;
     a.shape = kernels::lay_down(geometry(c.shape(kX), c.shape(kW), &c.out_shape()));
     a.shape.scaled_input = c.has(kScale);
-    const bool joined = is_joined(c.shape(kW));
+    const bool joined = way_of(c.shape(kW)) == VolumeWay::joined;
     if (!input_nchw && !joined) a.shape.in_pixel_stride = c.row_step(kX);
     a.shape.out_pixel_stride = c.out_row_step();
     a.input = joined ? nullptr : static_cast<const float*>(c.data(kX));
@@ -95,35 +102,58 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
   kernels::ConvArgs folded_arguments(const RunContext& c) const {
     kernels::ConvArgs a = arguments(c);
     const auto* state = c.state<PackedConv>();
-    if ((state && state->fixed) || is_joined(c.shape(kW))) return a;
+    if ((state && state->fixed) || by_planes(c.shape(kW))) return a;
     a.shape = kernels::fold_width(a.shape);
     if (state) a.algorithm = state->algorithm(a.shape);
     return a;
   }
   size_t scratch(const RunContext& c) const {
     kernels::ConvArgs a = folded_arguments(c);
-    const size_t before = is_joined(c.shape(kW)) ? joined_bytes(c, a.shape) : 0;
+    const VolumeWay way = way_of(c.shape(kW));
+    const size_t before = way == VolumeWay::joined ? joined_bytes(c, a.shape) : 0;
+    if (way == VolumeWay::sums) a.shape.batch = 1;
     return before + kernels::conv_scratch_bytes(a.shape, a.algorithm, c.parallel().workers());
   }
   void fast(RunContext& c, std::type_identity<float>) const {
-    const kernels::ConvArgs a = folded_arguments(c);
+    kernels::ConvArgs a = folded_arguments(c);
+    const VolumeWay way = way_of(c.shape(kW));
     const auto run = [&](const kernels::ConvArgs& part, void* memory) { kernels::conv(part, memory, c.parallel()); };
-    is_joined(c.shape(kW)) ? by_planes(c, a, static_cast<char*>(c.scratch()), run) : run(a, c.scratch());
+    if (way == VolumeWay::joined) {
+      join_planes(c, a, static_cast<char*>(c.scratch()), run);
+    } else if (way == VolumeWay::sums) {
+      const float* const packed = a.packed;
+      sum_taps(c, a, [&](kernels::ConvArgs& part, size_t tap) {
+        part.packed = packed + tap * c.state<PackedConv>()->tap_floats;
+        run(part, c.scratch());
+      });
+    } else {
+      run(a, c.scratch());
+    }
   }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const kernels::ConvArgs a = arguments(c);
     const float* w = c.input<T>(kW).data();
-    if (!is_joined(c.shape(kW))) return kernels::conv_reference(a, w);
-    kernels::ConvShape planes = a.shape;
-    std::vector<char> memory(joined_bytes(c, planes));
-    const std::vector<float> joined = joined_weights(w, c.shape(kW));
-    by_planes(c, a, memory.data(),
-              [&](const kernels::ConvArgs& part, void*) { kernels::conv_reference(part, joined.data()); });
+    const Shape& shape = c.shape(kW);
+    if (way_of(shape) == VolumeWay::sums) {
+      sum_taps(c, a, [&](const kernels::ConvArgs& part, size_t tap) {
+        kernels::conv_reference(part, tap_weights(w, shape, tap).data());
+      });
+    } else if (way_of(shape) == VolumeWay::joined) {
+      kernels::ConvShape planes = a.shape;
+      std::vector<char> memory(joined_bytes(c, planes));
+      const std::vector<float> joined = joined_weights(w, shape);
+      join_planes(c, a, memory.data(),
+                  [&](const kernels::ConvArgs& part, void*) { kernels::conv_reference(part, joined.data()); });
+    } else {
+      kernels::conv_reference(a, w);
+    }
   }
 
  private:
-  bool is_joined(const Shape& w) const { return w.rank() == 5 && volume_way(*this, w) == VolumeWay::joined; }
+  /// Images also have `images`.
+  VolumeWay way_of(const Shape& w) const { return w.rank() == 5 ? volume_way(*this, w, group) : VolumeWay::images; }
+  bool by_planes(const Shape& w) const { return way_of(w) == VolumeWay::joined || way_of(w) == VolumeWay::sums; }
 
   JoinedPlanes joined_planes(const RunContext& c) const {
     const Shape& x = c.shape(kX);
@@ -141,7 +171,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     return round_up(shape.batch * plane, 64);
   }
   template <typename F>
-  void by_planes(RunContext& c, kernels::ConvArgs part, char* memory, F&& run) const {
+  void join_planes(RunContext& c, kernels::ConvArgs part, char* memory, F&& run) const {
     const JoinedPlanes planes = joined_planes(c);
     const size_t count = part.shape.batch, bytes = joined_bytes(c, part.shape), block = part.shape.batch;
     const size_t pixels = part.shape.out_h * part.shape.out_w;
@@ -152,6 +182,37 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
       run(part, memory + bytes);
       part.output += part.shape.batch * pixels * part.shape.out_pixel_stride;
       if (part.epilogue.residual) part.epilogue.residual += part.shape.batch * pixels * part.epilogue.residual_stride;
+    }
+  }
+
+  // Calls run(convolution of a plane, tap) for the taps of each plane of the result that are inside. A plane that has
+  // none is a convolution of padding.
+  template <typename F>
+  void sum_taps(RunContext& c, const kernels::ConvArgs& whole, F&& run) const {
+    const WindowAxis depth = window(c.shape(kX), c.shape(kW), &c.out_shape()).axes[0];
+    const kernels::ConvShape& s = whole.shape;
+    const size_t in_plane = s.in_h * s.in_w * s.in_pixel_stride, pixels = s.out_h * s.out_w;
+    for (size_t p = 0; p < s.batch && !c.parallel().cancelled(); ++p) {
+      const auto image = int64_t(p) / depth.out, z = int64_t(p) % depth.out;
+      int64_t first = 0, last = depth.kernel;
+      while (first < last && depth.at(z, first) < 0) ++first;
+      while (first < last && depth.at(z, last - 1) >= depth.in) --last;
+      const bool none = first == last;
+      if (none) first = 0, last = 1;
+      for (int64_t t = first; t < last; ++t) {
+        kernels::ConvArgs part = whole;
+        part.shape.batch = 1;
+        if (none)
+          part.shape.pad_top = s.out_h * s.stride_h + s.kernel_h * s.dilation_h;
+        else
+          part.input += size_t(image * depth.in + depth.at(z, t)) * in_plane;
+        part.output += p * pixels * s.out_pixel_stride;
+        kernels::Epilogue& e = part.epilogue;
+        if (e.residual) e.residual += p * pixels * e.residual_stride;
+        if (t > first) e.bias = nullptr, e.residual = part.output, e.residual_stride = s.out_pixel_stride;
+        if (t + 1 < last) e.activation = {};
+        run(part, size_t(t));
+      }
     }
   }
 

@@ -55,6 +55,24 @@ const std::vector<VolumeConv>& volume_convs() {
        {{"auto_pad", std::string("SAME_LOWER")}, {"strides", Ints{2, 2, 1}}},
        {1, 1, 7, 9, 8},
        {8, 1, 3, 4, 3}},
+      {"by channel", {{"group", int64_t(21)}, {"pads", Ints(6, 1)}}, {2, 21, 5, 9, 11}, {21, 1, 3, 3, 3}},
+      {"by channel, uneven",
+       {{"group", int64_t(37)},
+        {"pads", Ints{2, 0, 1, 1, 3, 0}},
+        {"strides", Ints{2, 1, 2}},
+        {"dilations", Ints{2, 1, 1}}},
+       {1, 37, 7, 8, 11},
+       {37, 1, 2, 3, 2}},
+      {"by channel, planes that are padding",
+       {{"group", int64_t(5)}, {"pads", Ints{4, 1, 0, 4, 0, 1}}},
+       {2, 5, 1, 4, 5},
+       {5, 1, 2, 3, 2}},
+      {"groups of few channels", {{"group", int64_t(3)}, {"pads", Ints(6, 1)}}, {2, 6, 4, 7, 6}, {9, 2, 3, 3, 3}},
+      {"groups", {{"group", int64_t(2)}, {"pads", Ints{1, 0, 2, 2, 1, 0}}}, {1, 36, 4, 7, 6}, {38, 18, 2, 3, 3}},
+      {"groups, planes that are padding",
+       {{"group", int64_t(2)}, {"pads", Ints{3, 0, 0, 3, 0, 0}}},
+       {1, 34, 1, 4, 5},
+       {36, 17, 2, 2, 2}},
       {"planes that are padding", {{"pads", Ints{4, 0, 0, 4, 0, 0}}}, {1, 3, 1, 4, 5}, {8, 3, 2, 2, 2}},
       {"no planes", {}, {2, 3, 0, 4, 5}, {8, 3, 1, 2, 2}},
       {"no volumes", {{"pads", Ints(6, 1)}}, {0, 3, 4, 4, 5}, {8, 3, 3, 3, 3}},
@@ -95,9 +113,9 @@ TEST(Volumes, ConvolutionsEqualTheChannelsFirstForm) {
   }
 }
 
-TEST(Volumes, ConvolutionsOfGroupsAreRejectedIfPlanesAreJoined) {
-  OpRun run("retort", "Conv", {{"group", int64_t(8)}}, {random({1, 4, 4, 4, 8}), random({8, 1, 3, 3, 3})}, 1);
-  EXPECT_THROW(run.run(), std::exception);
+TEST(Volumes, PlanesHaveNoFactors) {
+  std::vector<Tensor> inputs = {random({1, 4, 4, 4, 8}), random({8, 8, 3, 3, 3}), {}, {}, random({1, 1, 1, 1, 8})};
+  EXPECT_THROW(OpRun("retort", "Conv", {}, inputs, 1).run(), std::exception);
 }
 
 void expect_equal_pools(const char* type, Shape x, Attributes attributes) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ops/evaluate.h"
-#include "ops/fused/common/volume.h"
 #include "passes/layout/last_forms.h"
 
 namespace retort {
@@ -28,28 +27,29 @@ std::optional<ImageOp> single_image(const Graph& g, const Node& n) {
 
 // For operators whose channels-last form has one or two spatial axes.
 std::optional<ImageOp> flat_image(const Graph& g, const Node& n) {
-  auto op = single_image(g, n);
-  return op && op->rank < 5 ? op : std::nullopt;
+  return image_rank(g, n.inputs[0]) < 5 ? single_image(g, n) : std::nullopt;
 }
 
 // With few channels, most of a channels-last vector would be empty; the first layer gathers planes instead.
 constexpr int64_t kFewChannels = 4;
 
+// Whether no element of a volume is in two windows, as where a video is cut into patches: one product serves it well.
+bool is_tiled(const Node& n, const Shape& w) {
+  const auto strides = ints_attribute(n, "strides");
+  const auto apart = [&](size_t d) { return w[d + 2] > 1 && strides[d] >= w[d + 2]; };
+  return strides.size() == 3 && apart(0) && apart(1) && apart(2);
+}
+
 std::optional<ImageOp> conv(const Graph& g, const Node& n) {
+  constexpr int64_t kFewFilters = 8;  // of a volume: to fewer channels, the product of patches as columns is faster
   const Tensor* w = g.constant(n.inputs[1]);
   auto op = single_image(g, n);
   if (!op || !w || w->dtype() != DType::f32 || w->shape().rank() != op->rank || w->count() == 0) return std::nullopt;
+  const bool volume = op->rank == 5;
+  if (volume && (w->shape()[0] < kFewFilters || is_tiled(n, w->shape()))) return std::nullopt;
   op->wants_last = true;
-  const auto group = n.attributes.get_or<int64_t>("group", 1);
-  if (op->rank == 5) {
-    constexpr int64_t kFewFilters = 8;  // to fewer channels, the product of patches that are columns is faster
-    const auto way =
-        ops::volume_way({.pads = ints_attribute(n, "pads"), .strides = ints_attribute(n, "strides")}, w->shape());
-    if (w->shape()[0] < kFewFilters || (way == ops::VolumeWay::joined && group != 1)) return std::nullopt;
-    op->runs_first = w->count() == size_t(w->shape()[0] * w->shape()[1]);  // one tap gains nothing
-    return op;
-  }
-  op->reads_first = group == 1 && w->shape()[1] <= kFewChannels;
+  op->runs_first = volume && w->count() == size_t(w->shape()[0] * w->shape()[1]);  // one tap gains nothing
+  op->reads_first = !volume && n.attributes.get_or<int64_t>("group", 1) == 1 && w->shape()[1] <= kFewChannels;
   return op;
 }
 

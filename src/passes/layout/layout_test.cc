@@ -102,17 +102,16 @@ TEST(Layout, VolumesTurnToo) {
 )");
 }
 
-TEST(Layout, ConvolutionsOfVolumesByChannelStay) {
+TEST(Layout, VolumesThatAreCutIntoPatchesStay) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 8, 4, 6, 6});
-  const Attributes by_channel = {{"group", int64_t(8)}};
-  t.output(t.add("Conv", {x, t.weight("w", {8, 1, 3, 3, 3})}, by_channel), "y");
-  t.output(t.add("Conv", {x, t.weight("v", {8, 1, 1, 3, 3})}, by_channel), "z");
+  t.output(t.add("Conv", {x, t.weight("w", {8, 8, 2, 3, 3})}, {{"strides", std::vector<int64_t>{2, 3, 3}}}), "y");
+  t.output(t.add("Conv", {x, t.weight("v", {8, 1, 3, 3, 3})}, {{"group", int64_t(8)}}), "z");
   expect_layout(t, R"(graph(x: float32[1,8,4,6,6]) {
-  y: float32[1,8,2,4,4] = Conv(x, w) {group=8}
+  y: float32[1,8,2,2,2] = Conv(x, w) {strides=[2,3,3]}
   Transpose#1: float32[1,4,6,6,8] = Transpose(x) {perm=[0,2,3,4,1]}
-  Conv#1: float32[1,4,4,4,8] = retort.Conv(Transpose#1, v) {group=8}
-  z: float32[1,8,4,4,4] = Transpose(Conv#1) {perm=[0,4,1,2,3]}
+  Conv#1: float32[1,2,4,4,8] = retort.Conv(Transpose#1, v) {group=8}
+  z: float32[1,8,2,4,4] = Transpose(Conv#1) {perm=[0,4,1,2,3]}
   return y, z
 }
 )");

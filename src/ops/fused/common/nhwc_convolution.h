@@ -49,7 +49,7 @@ struct NhwcConvolution : WindowAttributes {
     s.out_pixel_stride = s.out_c;
     const Window win = window(x, w, y);
     if (win.rank == 3) {
-      set_volume(s, win, volume_way(*this, w));
+      set_volume(s, win, volume_way(*this, w, group));
       return s;
     }
     size_t* const fields[][6] = {

@@ -12,17 +12,20 @@ enum class VolumeWay : uint8_t {
   /// The planes that a plane of the result needs are joined along their channels, block by block. One product of long
   /// rows then has the sums of all taps along the depth, and Winograd's method transforms each result once.
   joined,
+  sums,  ///< of groups: each plane of the result is the sum of as many convolutions as the kernel has taps along the depth
 };
 
 /// Depends only on the attributes and the extents of the kernel.
-inline VolumeWay volume_way(const WindowAttributes& a, const Shape& w) {
+inline VolumeWay volume_way(const WindowAttributes& a, const Shape& w, int64_t group) {
   const auto is = [](const std::vector<int64_t>& list, size_t i, int64_t v) {
     return i >= list.size() || list[i] == v;
   };
   const auto plain = [&](size_t axis) {
     return w[axis + 2] == 1 && is(a.strides, axis, 1) && is(a.pads, axis, 0) && is(a.pads, axis + 3, 0);
   };
-  return plain(1) && plain(2) ? VolumeWay::lines : plain(0) ? VolumeWay::images : VolumeWay::joined;
+  if (plain(1) && plain(2)) return VolumeWay::lines;
+  if (plain(0)) return VolumeWay::images;
+  return group == 1 ? VolumeWay::joined : VolumeWay::sums;
 }
 
 /// Sets the extents and the window of `s`, which has the channels and the batch of the volume.
@@ -64,6 +67,14 @@ inline std::vector<float> joined_weights(const float* w, const Shape& shape) {
     }
   }
   return joined;
+}
+
+/// The weights [M, C, H, W] of one tap along the depth.
+inline std::vector<float> tap_weights(const float* w, const Shape& shape, size_t tap) {
+  const auto rows = size_t(shape[0] * shape[1]), depth = size_t(shape[2]), plane = size_t(shape[3] * shape[4]);
+  std::vector<float> weights(rows * plane);
+  for (size_t i = 0; i < rows; ++i) std::copy_n(w + (i * depth + tap) * plane, plane, weights.data() + i * plane);
+  return weights;
 }
 
 /// The planes that planes [first, first + count) of the results of a batch need, joined along their channels.
