@@ -2,6 +2,9 @@
 // state. In com.microsoft, there may be more heads of keys and values than of queries, and fewer heads of keys than of
 // values.
 #pragma once
+#include <algorithm>
+
+#include "kernels/attention/state.h"
 #include "ops/nn/common/linear_recurrence.h"
 #include "ops/nn/common/load.h"
 #include "ops/nn/common/rounded.h"
@@ -84,41 +87,67 @@ struct LinearAttentionBase {
     return e;
   }
 
-  // One head of keys and values of one row of the batch.
-  void run_head(const RunContext& c, const Extents& e, size_t head, float* state, float* added) const {
-    const size_t b = head / e.heads, h = head % e.heads;
+  // One head of keys and values of one row of the batch. `factors` has room for those of all its tokens.
+  void run_head(const RunContext& c, const Extents& e, size_t head, float* state, float* factors) const {
+    const size_t b = head / e.heads, h = head % e.heads, row = b * e.tokens, out = e.out_heads();
     const LinearRule rule = LinearRule::of(update_rule);
-    const LinearState s{state + head * e.keys * e.values, e.keys, e.values, e.values, 1};
-    const bool each = rule.decays && c.shape(kDecay)[2] != kv_num_heads;
-    const bool one_beta = rule.corrects && c.shape(kBeta)[2] == 1;
-    const float factor = scale != 0 ? scale : 1 / std::sqrt(float(e.keys));
-    const size_t ratio = e.heads / e.k_heads, k_head = h / ratio, out = e.out_heads();
-    const size_t first = e.heads >= e.q_heads ? h : h * (e.q_heads / e.heads),
-                 count = std::max(out / e.heads, size_t(1));
-    for (size_t t = 0; t < e.tokens; ++t) {
-      const size_t row = b * e.tokens + t;
-      if (rule.decays) s.decay(c.input<float>(kDecay).data() + (row * e.heads + h) * (each ? e.keys : 1), each);
-      const float beta = rule.corrects ? c.input<float>(kBeta)[one_beta ? row : row * e.heads + h] : 1;
-      s.learn(rule, c.input<float>(kK).data() + (row * e.k_heads + k_head) * e.keys,
-              c.input<float>(kV).data() + (row * e.heads + h) * e.values, beta, added);
-      for (size_t i = first; i < first + count; ++i) {
-        const size_t q = e.heads >= e.q_heads ? i / (e.heads / e.q_heads) : i;
-        s.read(c.input<float>(kQ).data() + (row * e.q_heads + q) * e.keys, factor,
-               c.output<float>(0).data() + (row * out + i) * e.values);
-      }
+    const size_t k_head = h / (e.heads / e.k_heads), decays = decays_of(c, e);
+    // Output heads that read this state, and the first head of queries among them.
+    const bool several = e.heads < e.q_heads;
+    const size_t count = several ? e.q_heads / e.heads : 1, first = several ? h * count : h;
+    const size_t q_head = several ? first : h / (e.heads / e.q_heads);
+    for (size_t t = 0; t < (rule.decays ? e.tokens : 0); ++t) {
+      const float* by = c.input<float>(kDecay).data() + ((row + t) * e.heads + h) * decays;
+      for (size_t i = 0; i < decays; ++i) factors[t * decays + i] = std::exp(by[i]);
     }
+    const bool one_beta = rule.corrects && c.shape(kBeta)[2] == 1;
+    const size_t beta_step = one_beta ? 1 : e.heads;
+    const auto at = [&](size_t input, size_t heads, size_t of, size_t size) {
+      return c.input<float>(input).data() + (row * heads + of) * size;
+    };
+    kernels::run_tokens({.keys = e.keys,
+                         .values = e.values,
+                         .tokens = e.tokens,
+                         .k = at(kK, e.k_heads, k_head, e.keys),
+                         .v = at(kV, e.heads, h, e.values),
+                         .factors = rule.decays ? factors : nullptr,
+                         .beta = rule.corrects ? at(kBeta, beta_step, one_beta ? 0 : h, 1) : nullptr,
+                         .k_step = e.k_heads * e.keys,
+                         .v_step = e.heads * e.values,
+                         .factor_step = decays,
+                         .beta_step = beta_step,
+                         .each = decays != 1,
+                         .corrects = rule.corrects,
+                         .q = at(kQ, e.q_heads, q_head, e.keys),
+                         .y = c.output<float>(0).data() + (row * out + first) * e.values,
+                         .q_step = e.q_heads * e.keys,
+                         .y_step = out * e.values,
+                         .queries = count,
+                         .scale = scale != 0 ? scale : 1 / std::sqrt(float(e.keys))},
+                        state);
+  }
+  // The factors of a token and a head: none, one, or one for each key.
+  size_t decays_of(const RunContext& c, const Extents& e) const {
+    if (!LinearRule::of(update_rule).decays) return 0;
+    return c.shape(kDecay)[2] == kv_num_heads ? 1 : e.keys;
   }
   void compute(RunContext& c) const {
     const Extents e = extents(c);
-    const size_t heads = e.batch * e.heads;
-    std::vector<float> state(heads * e.keys * e.values), added(heads * e.values);
-    if (c.has(kState)) {
-      const std::vector<double> past = load_floats(c, kState);
-      std::copy(past.begin(), past.end(), state.begin());
+    const size_t heads = e.batch * e.heads, size = e.keys * e.values, factors = e.tokens * decays_of(c, e);
+    // The output has room for the state, if it has its type.
+    const bool direct = c.wants(1) && c.out_dtype(1) == DType::f32;
+    std::vector<float> own(direct ? 0 : heads * size), scratch(heads * factors);
+    float* const state = direct ? c.output<float>(1).data() : own.data();
+    if (c.has(kState) && c.dtype(kState) == DType::f32) {
+      std::ranges::copy(c.input<float>(kState), state);
+    } else if (c.has(kState)) {
+      std::ranges::copy(load_floats(c, kState), state);
+    } else {
+      std::fill_n(state, heads * size, 0.0f);
     }
     c.parallel().for_each(
-        heads, [&](size_t head, int) { run_head(c, e, head, state.data(), added.data() + head * e.values); });
-    fill_floats(c, 1, [&](size_t i) { return double(state[i]); });
+        heads, [&](size_t head, int) { run_head(c, e, head, state + head * size, scratch.data() + head * factors); });
+    if (!direct) fill_floats(c, 1, [&](size_t i) { return double(own[i]); });
   }
 };
 

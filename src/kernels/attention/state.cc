@@ -1,0 +1,108 @@
+#include "kernels/attention/state.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention/state.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include "kernels/dispatch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace retort::kernels::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// kVectors vectors of columns of the state, which no other columns need.
+template <size_t kVectors, class D>
+struct Columns {
+  using V = hn::Vec<D>;
+  const LinearTokens& a;
+  size_t first;
+  float* state;
+
+  float* row(size_t i) const { return state + i * a.values + first; }
+  HWY_INLINE static V load(const float* from, size_t c) { return hn::LoadU(D(), from + c * hn::Lanes(D())); }
+  HWY_INLINE static void store(V x, float* to, size_t c) { hn::StoreU(x, D(), to + c * hn::Lanes(D())); }
+  HWY_INLINE V factor(const float* f, size_t i) const { return hn::Set(D(), f[a.each ? i : 0]); }
+
+  // Multiplies the state by the factors, if there are any, and adds its products with x to the sums.
+  HWY_INLINE void read(const float* x, const float* factors, V* sums) const {
+    for (size_t c = 0; c < kVectors; ++c) sums[c] = hn::Zero(D());
+    for (size_t i = 0; i < a.keys; ++i) {
+      float* const s = row(i);
+      const V by = hn::Set(D(), x[i]);
+      for (size_t c = 0; c < kVectors; ++c) {
+        V now = load(s, c);
+        if (factors) store(now = hn::Mul(now, factor(factors, i)), s, c);
+        sums[c] = hn::Add(sums[c], hn::Mul(now, by));
+      }
+    }
+  }
+  // The same for a state to which k ⊗ d is added.
+  HWY_INLINE void learn(const float* k, const V* d, const float* factors, const float* q, V* sums) const {
+    for (size_t c = 0; c < kVectors; ++c) sums[c] = hn::Zero(D());
+    for (size_t i = 0; i < a.keys; ++i) {
+      float* const s = row(i);
+      const V key = hn::Set(D(), k[i]), by = hn::Set(D(), q[i]);
+      for (size_t c = 0; c < kVectors; ++c) {
+        V now = load(s, c);
+        if (factors) now = hn::Mul(now, factor(factors, i));
+        now = hn::Add(now, hn::Mul(key, d[c]));
+        store(now, s, c);
+        sums[c] = hn::Add(sums[c], hn::Mul(now, by));
+      }
+    }
+  }
+  HWY_INLINE void write(const V* sums, float* y) const {
+    for (size_t c = 0; c < kVectors; ++c) store(hn::Mul(hn::Set(D(), a.scale), sums[c]), y + first, c);
+  }
+
+  void run() const {
+    for (size_t t = 0; t < a.tokens; ++t) {
+      const float *k = a.k + t * a.k_step, *v = a.v + t * a.v_step + first, *q = a.q + t * a.q_step;
+      const float* factors = a.factors ? a.factors + t * a.factor_step : nullptr;
+      float* const y = a.y + t * a.y_step;
+      V d[kVectors], sums[kVectors];
+      if (a.corrects) {
+        const V beta = hn::Set(D(), a.beta ? a.beta[t * a.beta_step] : 1);
+        read(k, factors, d);
+        for (size_t c = 0; c < kVectors; ++c) d[c] = hn::Mul(beta, hn::Sub(load(v, c), d[c]));
+        factors = nullptr;  // they are in the state now
+      } else {
+        for (size_t c = 0; c < kVectors; ++c) d[c] = load(v, c);
+      }
+      learn(k, d, factors, q, sums);
+      write(sums, y);
+      for (size_t i = 1; i < a.queries; ++i) {
+        read(q + i * a.keys, nullptr, sums);
+        write(sums, y + i * a.values);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+// All tokens of some columns before the next columns: their part of the state stays in a near cache.
+void run_linear_tokens(const LinearTokens& a, float* state) noexcept {
+  using D = hn::ScalableTag<float>;
+  using One = hn::CappedTag<float, 1>;
+  constexpr size_t kVectors = 4;  // sums that do not wait for each other
+  const size_t lanes = hn::Lanes(D());
+  size_t j = 0;
+  for (; j + kVectors * lanes <= a.values; j += kVectors * lanes) Columns<kVectors, D>{a, j, state}.run();
+  for (; j + lanes <= a.values; j += lanes) Columns<1, D>{a, j, state}.run();
+  for (; j < a.values; ++j) Columns<1, One>{a, j, state}.run();
+}
+
+}  // namespace retort::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels {
+
+void run_tokens(const LinearTokens& tokens, float* state) noexcept { RETORT_SELECT(run_linear_tokens)(tokens, state); }
+
+}  // namespace retort::kernels
+#endif
