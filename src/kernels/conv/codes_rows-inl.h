@@ -1,10 +1,12 @@
-// Stores sums of two rows and a panel of columns as codes. Included once per instruction level (see dispatch.h).
+// Stores sums of two rows and a panel of columns, as codes or as they are. Included once per instruction level (see dispatch.h).
 #if defined(RETORT_KERNELS_CONV_CODES_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
 #undef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
 #else
 #define RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
 #endif
+
+#include <cstring>
 
 #include "kernels/conv/codes_finish-inl.h"
 
@@ -32,7 +34,19 @@ struct Columns {
   Scaling by[2];
   CodeRange range;
   size_t count;
+  bool wide;  ///< sums are stored as they are: the scalings are plain
 };
+
+/// Stores `rows` rows of a panel of sums as they are. Not inlined, since tiles have many forms.
+HWY_NOINLINE void store_sums(const Columns& c, const int32_t* sums, size_t rows, uint8_t* y, size_t y_stride) {
+  constexpr size_t kBytes = kPanel * sizeof(int32_t);
+  for (size_t r = 0; r < rows; ++r, sums += kPanel, y += y_stride) {
+    if (HWY_LIKELY(c.count >= kPanel))
+      std::memcpy(y, sums, kBytes);
+    else
+      std::memcpy(y, sums, c.count * sizeof(int32_t));
+  }
+}
 
 template <bool kPlain>
 HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums (&second)[2], uint8_t* y0,

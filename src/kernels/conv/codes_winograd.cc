@@ -201,7 +201,7 @@ void finish_block(const ConvCodesArgs& a, const CodesWinograd& p, const Winograd
                   const int32_t* m) {
   const SumTag d;
   const CodesConvShape& s = a.shape;
-  const size_t n = at.n;
+  const size_t n = at.n, stride = s.out_pixel_stride * codes_detail::form_of(a).bytes();
   const Sums bias[2] = {hn::LoadU(d, a.bias + n), hn::LoadU(d, a.bias + n + kSumLanes)};
   alignas(64) int32_t sums[kWinogradTile * kWinogradTile * kPanel];
   for (size_t t = at.t0; t < at.t1; ++t, m += kPanel) {
@@ -210,13 +210,18 @@ void finish_block(const ConvCodesArgs& a, const CodesWinograd& p, const Winograd
     const size_t count = std::min(kWinogradTile, s.out_w - x);
     const size_t pixel = (t / (p.tiles_h * p.tiles_w) * s.out_h + y) * s.out_w + x;
     for (size_t i = 0; i < std::min(kWinogradTile, s.out_h - y); ++i) {
-      uint8_t* const to = a.output + (pixel + i * s.out_w) * s.out_pixel_stride + n;
+      uint8_t* const to = codes_detail::results_of(a, pixel + i * s.out_w, n);
+      if (columns.wide) {
+        store_sums(columns, sums + i * kWinogradTile * kPanel, count, to, stride);
+        codes_detail::finish_sums(a, pixel + i * s.out_w, count, n, std::min(n + kPanel, s.out_c));
+        continue;
+      }
       for (size_t j = 0; j < count; j += 2) {
         const size_t next = std::min(j + 1, count - 1);
         const int32_t *s0 = sums + (i * kWinogradTile + j) * kPanel, *s1 = s0 + (next - j) * kPanel;
         const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
         const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
-        store_rows<false>(columns, first, second, to + j * s.out_pixel_stride, to + next * s.out_pixel_stride);
+        store_rows<false>(columns, first, second, to + j * stride, to + next * stride);
       }
     }
   }
@@ -235,8 +240,10 @@ void codes_winograd_panel(const ConvCodesArgs& a, const CodesWinograd& p, const 
   for (size_t i = 0; i < kWinogradPlanes; ++i)
     multiply_plane(w.v + i * p.v_plane(), at.t1 - at.t0, p.in_c, w.u + i * p.u_plane(), w.sums + i * p.sums_plane());
   const auto scaling = [&](size_t n) HWY_ATTR { return load_scaling(a.scale + n, a.offset + n); };
-  const Columns columns{
-      {scaling(at.n), scaling(at.n + kSumLanes)}, CodeRange(a.output_zero, a.output_signed), a.shape.out_c - at.n};
+  const Columns columns{{scaling(at.n), scaling(at.n + kSumLanes)},
+                        CodeRange(a.output_zero, a.output_signed),
+                        a.shape.out_c - at.n,
+                        a.wide.data != nullptr};
   finish_block(a, p, at, columns, w.sums);
 }
 #endif

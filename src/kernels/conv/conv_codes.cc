@@ -268,16 +268,15 @@ size_t set_rows(const ConvCodesArgs& a, const Tasks& tasks, size_t block, uint8_
       break;
     case Rows::strips:
       pixel = set_strip(a, tasks, block, memory, lines);
-      p.y_line = s.out_w * s.out_pixel_stride;
+      p.y_line = s.out_w * s.out_pixel_stride * p.form.bytes();
       break;
   }
-  p.y = a.output + pixel * s.out_pixel_stride;
-  p.y_stride = s.out_pixel_stride;
+  p.y = codes_detail::results_of(a, pixel, 0);
+  p.y_stride = s.out_pixel_stride * p.form.bytes();
   return pixel;
 }
 
-/// Multiplies into `memory`, and adds the other image, which may be the output. `pixel` is the first one of the result,
-/// and `n` the first channel.
+/// Multiplies into `memory`, and adds the other image, which may be the output; from `pixel` and channel `n` on.
 void multiply_and_add(const ConvCodesArgs& a, CodesProduct p, size_t pixel, size_t n, uint8_t* memory) {
   const CodesResidual& r = a.residual;
   CodeRows rows{p.a.lines * p.a.rows, p.columns, p.columns, r.pixel_stride, p.y_stride};
@@ -316,9 +315,8 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
   if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_in(s, a.packed);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
-    CodesProduct p{.form = {a.output_signed, a.output_zero},
-                   .saturates = s.saturates(),
-                   .columns = std::min(tasks.columns, s.out_c - n)};
+    CodesProduct p{
+        .form = codes_detail::form_of(a), .saturates = s.saturates(), .columns = std::min(tasks.columns, s.out_c - n)};
     auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
     const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;
@@ -333,8 +331,10 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
     p.bias = a.bias + n;
     p.scale = a.scale + n;
     p.offset = a.offset + n;
-    p.y += n;
+    p.y += n * p.form.bytes();
     adds ? multiply_and_add(a, p, pixel, n, memory + of_worker.rows) : codes_detail::multiply_codes(p);
+    for (size_t line = 0; line < p.a.lines; ++line)
+      codes_detail::finish_sums(a, pixel + line * s.out_w, p.a.rows, n, n + p.columns);
   });
 }
 
@@ -352,7 +352,7 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   par.for_each(s.batch * per_image, [&](size_t task, int worker) {
     const auto [channel, width] = codes_detail::depthwise_block_at(s.out_c, task % blocks);
     const size_t b = task / per_image;
-    CodesDepthwise w{.form = {a.output_signed, a.output_zero}, .shape = &s, .width = width};
+    CodesDepthwise w{.form = codes_detail::form_of(a), .shape = &s, .width = width};
     w.flip = s.input_signed ? 0x80 : 0;
     w.channels = std::min(width, s.out_c - channel);
     w.image = a.input + b * s.in_h * s.in_w * s.in_pixel_stride + channel;
@@ -362,11 +362,12 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
     w.bias = a.bias + channel;
     w.scale = a.scale + channel;
     w.offset = a.offset + channel;
-    w.y = a.output + b * s.out_h * s.out_w * s.out_pixel_stride + channel;
+    w.y = codes_detail::results_of(a, b * s.out_h * s.out_w, channel);
     w.first = task % per_image / blocks * lines;
     w.lines = std::min(lines, s.out_h - w.first);
     w.quads = static_cast<uint8_t*>(scratch) + size_t(worker) * quads;
     codes_detail::convolve_code_lines(w);
+    codes_detail::finish_sums(a, (b * s.out_h + w.first) * s.out_w, w.lines * s.out_w, channel, channel + w.channels);
   });
 }
 

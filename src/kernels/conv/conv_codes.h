@@ -48,18 +48,30 @@ struct CodesResidual {
   CodeRun sum;              ///< what the codes of the output mean
 };
 
+/// Results that are not codes: int32_t sums with their biases or, with `scale`, floats:
+///
+///   act(sum · scale[o] + epilogue.bias[o] + residual)
+///
+/// where each operation rounds. Strides are those of floats.
+struct WideResults {
+  void* data = nullptr;          ///< without it, results are codes
+  const float* scale = nullptr;  ///< of each channel
+  Epilogue epilogue;             ///< the residual may not overlap the results
+};
+
 struct ConvCodesArgs {
   CodesConvShape shape;
   const uint8_t* input = nullptr;
   uint8_t input_zero = 0;  ///< the byte of the zero point
   const int8_t* packed = nullptr;
-  /// For each place: what is added to the sums, and the scales and offsets of the results.
+  /// For each place: what is added to the sums, and the scales and offsets of the results, zeros if these are wide.
   const int32_t* bias = nullptr;
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* output = nullptr;  ///< may not overlap the input
   bool output_signed = false;
   int32_t output_zero = 0;
   CodesResidual residual;  ///< only with one group
+  WideResults wide;
 };
 
 /// Bytes of `scratch`, 64-byte aligned.

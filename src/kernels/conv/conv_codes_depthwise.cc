@@ -255,6 +255,40 @@ HWY_INLINE void store_columns(const Run& r, const ColumnPairs<kGroup>& pairs, si
   }
 }
 
+/// The first `count` columns of vector v of sums, as they are: a vector has four channels of each sixteen, see
+/// depthwise_channel(). Not inlined, since there are many forms.
+template <size_t kGroup>
+HWY_NOINLINE void store_sums(const CodesDepthwise& w, size_t v, const int32_t* sums, size_t count, uint8_t* to) {
+  constexpr size_t kPiece = 4;
+  size_t channels[kSumLanes / kPiece];
+  for (size_t i = 0; i < kSumLanes / kPiece; ++i)
+    channels[i] = codes_detail::depthwise_channel(Block<kGroup>::kWidth, v * kSumLanes + i * kPiece);
+  for (size_t c = 0; c < count; ++c, to += w.shape->out_pixel_stride * sizeof(int32_t)) {
+    for (const size_t channel : channels) {
+      uint8_t* const at = to + channel * sizeof(int32_t);
+      if (channel + kPiece <= w.channels)
+        std::memcpy(at, sums, kPiece * sizeof(int32_t));
+      else if (channel < w.channels)
+        std::memcpy(at, sums, (w.channels - channel) * sizeof(int32_t));
+      sums += kPiece;
+    }
+  }
+}
+
+/// The sums of kDepthwiseColumns columns, of which the first `count` are stored as they are. This is for single lines only:
+/// forms for two would be as much code again.
+template <size_t kGroup, CodesUnit kUnit>
+HWY_NOINLINE void convolve_sums(const Run& r, const uint8_t* quads, size_t count, uint8_t* y) {
+  for (size_t v = 0; v < Block<kGroup>::kVectors; ++v) {
+    ColumnSums<1> sums[1];
+    sum_columns<kGroup, 1, 1, kUnit>(r, quads, v, sums);
+    alignas(64) int32_t lanes[kDepthwiseColumns * kSumLanes];
+#pragma GCC unroll 4
+    for (size_t c = 0; c < kDepthwiseColumns; ++c) hn::Store(sums[0][0][c], SumTag(), lanes + c * kSumLanes);
+    store_sums<kGroup>(r.w, v, lanes, count, y);
+  }
+}
+
 /// kDepthwiseColumns columns of `kLines` lines, of which the first `count` are stored.
 template <size_t kGroup, size_t kLines, CodesUnit kUnit, bool kPlain>
 HWY_INLINE void convolve_columns(const Run& r, const uint8_t* quads, size_t count, uint8_t* y) {
@@ -291,19 +325,23 @@ void convolve_run(const CodesDepthwise& w, const Columns& of, size_t line) {
   const size_t rows = s.kernel_h + kLines - 1, stride = codes_detail::depthwise_columns(s, of.count) * kQuadBytes;
   const Run r{w, CodeRange(w.form.zero, w.form.is_signed), ceil_div(s.kernel_h, size_t(4)), stride};
   for (size_t k = 0; k < r.sets; ++k) gather_quads<kGroup>(w, of, line, 4 * k, rows, w.quads + k * stride);
-  uint8_t* y = w.y + (line * s.out_w + of.first) * s.out_pixel_stride;
+  const size_t y_stride = s.out_pixel_stride * w.form.bytes();
+  uint8_t* y = w.y + (line * s.out_w + of.first) * y_stride;
   for (size_t x = 0; x < of.count; x += kDepthwiseColumns) {
     // The last columns are computed again if fewer remain.
     if (x > 0) x = std::min(x, of.count - kDepthwiseColumns);
-    convolve_columns<kGroup, kLines, kUnit, kPlain>(r, w.quads + x * s.stride_w * kQuadBytes, of.count - x,
-                                                    y + x * s.out_pixel_stride);
+    const uint8_t* const under = w.quads + x * s.stride_w * kQuadBytes;
+    if (kLines == 1 && kPlain && w.form.wide)
+      convolve_sums<kGroup, kUnit>(r, under, std::min(of.count - x, kDepthwiseColumns), y + x * y_stride);
+    else
+      convolve_columns<kGroup, kLines, kUnit, kPlain>(r, under, of.count - x, y + x * y_stride);
   }
 }
 
 template <size_t kGroup, CodesUnit kUnit, bool kPlain>
 void convolve_lines(const CodesDepthwise& w) {
   const ConvShape& s = *w.shape;
-  const bool two = codes_detail::depthwise_takes_two_lines(s);
+  const bool two = codes_detail::depthwise_takes_two_lines(s) && !w.form.wide;
   for (Columns of{0, 0}; of.first < s.out_w; of.first += of.count) {
     of.count = std::min(codes_detail::kDepthwiseRun, s.out_w - of.first);
     size_t line = w.first;
@@ -340,29 +378,6 @@ void codes_depthwise(const CodesDepthwise& w, [[maybe_unused]] CodesUnit unit) n
   convolve_by<CodesUnit::quads>(w);
 }
 
-void codes_to_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept {
-  const ByteTag d;
-  size_t i = 0;
-  for (; i + HWY_MAX_BYTES <= n; i += HWY_MAX_BYTES)
-    hn::StoreU(hn::Xor(hn::LoadU(d, from + i), hn::Set(d, 0x80)), d, to + i);
-  for (; i < n; ++i) to[i] = uint8_t(from[i] ^ 0x80);
-}
-
-void planes_to_pixels(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
-  const hn::CappedTag<uint8_t, HWY_MAX_BYTES> d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; count > 1 && i + lanes <= n; i += lanes) {
-    const auto part = [&](size_t c) HWY_ATTR { return hn::LoadU(d, planes + c * plane + i); };
-    if (count == 2) hn::StoreInterleaved2(part(0), part(1), d, to + 2 * i);
-    if (count == 3) hn::StoreInterleaved3(part(0), part(1), part(2), d, to + 3 * i);
-    if (count == 4) hn::StoreInterleaved4(part(0), part(1), part(2), part(3), d, to + 4 * i);
-  }
-  for (; i < n; ++i) {
-    for (size_t c = 0; c < count; ++c) to[i * count + c] = planes[c * plane + i];
-  }
-}
-
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -371,12 +386,6 @@ namespace retort::kernels::codes_detail {
 
 void convolve_code_lines(const CodesDepthwise& lines) noexcept {
   RETORT_SELECT_CODES(codes_depthwise)(lines, codes_unit());
-}
-void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept {
-  RETORT_SELECT(codes_to_unsigned)(from, n, to);
-}
-void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept {
-  RETORT_SELECT(planes_to_pixels)(planes, plane, count, n, to);
 }
 
 }  // namespace retort::kernels::codes_detail

@@ -29,7 +29,15 @@ struct Patch {
 struct ResultForm {
   bool is_signed = false;
   int32_t zero = 0;
+  bool wide = false;  ///< sums of 32 bits instead of codes
+  size_t bytes() const { return wide ? sizeof(int32_t) : 1; }
 };
+/// What a convolution stores in a first step, and where; strides and addresses are in bytes.
+inline ResultForm form_of(const ConvCodesArgs& a) { return {a.output_signed, a.output_zero, a.wide.data != nullptr}; }
+inline uint8_t* results_of(const ConvCodesArgs& a, size_t pixel, size_t channel) {
+  auto* const first = a.wide.data ? static_cast<uint8_t*>(a.wide.data) : a.output;
+  return first + (pixel * a.shape.out_pixel_stride + channel) * form_of(a).bytes();
+}
 
 /// Whether exact sums are those of pairs that cannot saturate, plus their excess: see codes_excess.h.
 inline bool corrects_pairs([[maybe_unused]] const CodesConvShape& s) {
@@ -80,7 +88,7 @@ struct CodesProduct {
   const int32_t* bias = nullptr;  ///< these have whole panels
   const float *scale = nullptr, *offset = nullptr;
   uint8_t* y = nullptr;
-  size_t y_line = 0, y_stride = 0;
+  size_t y_line = 0, y_stride = 0;  ///< bytes
 };
 void multiply_codes(const CodesProduct& product) noexcept;
 /// Working memory for the excess of `rows` rows.
@@ -153,6 +161,10 @@ void convolve_code_lines(const CodesDepthwise& lines) noexcept;
 /// Copies n signed codes and makes them unsigned: each is 128 more. `to` may be `from`. Products then need no form for
 /// signed pixels, which would take an instruction more for each quad.
 void copy_unsigned(const uint8_t* from, size_t n, uint8_t* to) noexcept;
+
+/// The second step of wide results with scales: makes sums of channels [c0, c1) of `pixels` neighbours floats, where
+/// they are.
+void finish_sums(const ConvCodesArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) noexcept;
 
 /// Interleaves n bytes of each of 1 to 4 planes, which are `plane` bytes apart.
 void interleave_planes(const uint8_t* planes, size_t plane, size_t count, size_t n, uint8_t* to) noexcept;

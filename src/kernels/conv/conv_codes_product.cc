@@ -30,7 +30,8 @@ constexpr size_t kMostSaturatedRows = 4;  ///< a product takes a register more, 
 Columns columns_at(const CodesProduct& p, size_t n) {
   return {{load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
           CodeRange(p.form.zero, p.form.is_signed),
-          p.columns - n};
+          p.columns - n,
+          p.form.wide};
 }
 
 struct Tile {
@@ -83,6 +84,15 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
     }
 #pragma GCC unroll 5
     for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.a.part_stride;
+  }
+  if (kPlain && HWY_UNLIKELY(t.columns.wide)) {
+    alignas(64) int32_t sums[kRows * kPanel];
+#pragma GCC unroll 14
+    for (size_t r = 0; r < kRows; ++r) {
+      hn::Store(s[r][0], d, sums + r * kPanel);
+      hn::Store(s[r][1], d, sums + r * kPanel + kSumLanes);
+    }
+    return store_sums(t.columns, sums, kRows, y, y_stride);
   }
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; r += 2) {
@@ -160,7 +170,10 @@ HWY_INLINE void finish_pairs(const Columns& c, size_t rows, size_t y_stride, siz
     const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
     const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
     uint8_t* const y = t.y[t.tile];
-    store_rows<kPlain>(c, first, second, y + r * y_stride, y + other * y_stride);
+    if (kPlain && HWY_UNLIKELY(c.wide))
+      store_sums(c, s0, other - r + 1, y + r * y_stride, y_stride);
+    else
+      store_rows<kPlain>(c, first, second, y + r * y_stride, y + other * y_stride);
     t.row = r + 2;
     if (t.row < rows) continue;
     t.row = 0;
@@ -182,7 +195,7 @@ void multiply_tiles(const CodesProduct& p, const TileGrid& grid, const Columns& 
   TileSums sums[2];
   const auto tile_at = [&](size_t t, uint8_t*& y) {
     const size_t line = t / grid.per_line, row = std::min(t % grid.per_line * grid.rows, p.a.rows - grid.rows);
-    y = p.y + line * p.y_line + row * p.y_stride + n;
+    y = p.y + line * p.y_line + row * p.y_stride + n * p.form.bytes();
     return p.a.data + line * p.a.line_stride + row * p.a.row_stride;
   };
   size_t at = 0;
@@ -276,7 +289,7 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
     }
     for (size_t line = 0; line < p.a.lines; ++line, tile.begin += p.a.rows * tile.begin_step) {
       const uint8_t* a = p.a.data + line * p.a.line_stride;
-      uint8_t* y = p.y + line * p.y_line + n;
+      uint8_t* y = p.y + line * p.y_line + n * p.form.bytes();
       for (size_t i = 0; i < p.a.rows; i += even) {
         tiles[std::min(even, p.a.rows - i) - 1](tile, i, a, y);
         tile.ahead ^= kLine;  // two tiles request all of the next panel, which may come from far away

@@ -85,6 +85,17 @@ uint8_t sum_with(const CodesResidual& r, uint8_t other, float own) {
   return code_of(sum / r.sum.scale, r.sum.is_signed, r.sum.zero);
 }
 
+void store_wide(const ConvCodesArgs& a, size_t p, size_t o) {
+  const WideResults& w = a.wide;
+  const size_t at = p * a.shape.out_pixel_stride + o;
+  if (!w.scale) return void(static_cast<int32_t*>(w.data)[at] = sum_at(a, p, o));
+  float y = float(sum_at(a, p, o)) * w.scale[o];
+  if (w.epilogue.bias) y += w.epilogue.bias[o];
+  if (w.epilogue.residual) y += w.epilogue.residual[p * w.epilogue.residual_stride + o];
+  const Epilogue activation{.bias = &y, .activation = w.epilogue.activation};
+  gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, static_cast<float*>(w.data) + at, 1, activation);
+}
+
 }  // namespace
 
 void conv_codes_reference(const ConvCodesArgs& a) noexcept {
@@ -92,6 +103,10 @@ void conv_codes_reference(const ConvCodesArgs& a) noexcept {
   const auto* other = static_cast<const uint8_t*>(a.residual.other.codes);
   for (size_t p = 0; p < s.out_pixels(); ++p) {
     for (size_t o = 0; o < s.out_c; ++o) {
+      if (a.wide.data) {
+        store_wide(a, p, o);
+        continue;
+      }
       const float scaled = float(sum_at(a, p, o)) * a.scale[o] + a.offset[o];
       uint8_t y = code_of(scaled, a.output_signed, a.output_zero);
       if (other) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/evaluate.h"
 #include "passes/layout/last_forms.h"
 
 namespace retort {
@@ -88,18 +87,35 @@ bool is_code_image(const Graph& g, ValueId v) {
   return type == DType::i8 || type == DType::u8;
 }
 
-// QLinearConv: one group or one filter per channel, signed filters with zero points of 0 or unsigned ones with equal
-// zero points. The kernel packs depthwise filters less their zero point as the sum of two of 8 bits, which is at most
-// 254: codes up to 255 need a zero point above 0.
-std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
+// A convolution of codes by constant filters with equal zero points: one group or one filter per channel. The kernel
+// packs depthwise filters less their zero point as the sum of two of 8 bits, which is at most 254: the zero point must
+// not be the smallest code.
+std::optional<ImageOp> conv_with_filters(const Graph& g, const Node& n, size_t filters, size_t zero_points) {
   auto op = flat_image(g, n);
-  if (!op || !all_constant(g, n, kXScale)) return std::nullopt;
-  const Tensor& w = *g.constant(n.inputs[kW]);
-  const bool is_signed = w.dtype() == DType::i8;
-  if ((!is_signed && w.dtype() != DType::u8) || w.shape().rank() != op->rank || w.count() == 0) return std::nullopt;
-  const auto group = n.attributes.get_or<int64_t>("group", 1), channels = w.shape()[0];
-  const bool by_channel = group == channels && w.shape()[1] == 1;
+  const bool given = n.input(zero_points) != ValueId::none;
+  const Tensor *w = g.constant(n.inputs[filters]), *zeros = given ? g.constant(n.inputs[zero_points]) : nullptr;
+  if (!op || !w || (w->dtype() != DType::i8 && w->dtype() != DType::u8) || w->shape().rank() != op->rank ||
+      w->count() == 0 || (given && (!zeros || zeros->count() == 0)))
+    return std::nullopt;
+  const auto group = n.attributes.get_or<int64_t>("group", 1);
+  const bool by_channel = group == w->shape()[0] && w->shape()[1] == 1;
   if (group != 1 && !by_channel) return std::nullopt;
+  const uint8_t none = 0, least = w->dtype() == DType::i8 ? 0x80 : 0;
+  const auto* zero = given ? static_cast<const uint8_t*>(zeros->data()) : &none;
+  if (given && size_t(std::count(zero, zero + zeros->count(), *zero)) != zeros->count()) return std::nullopt;
+  if (by_channel && *zero == least) return std::nullopt;
+  op->wants_last = op->runs_first = true;
+  const auto dilations = ints_attribute(n, "dilations");
+  op->reads_first =
+      group == 1 && w->shape()[1] <= kFewChannels && std::ranges::all_of(dilations, [](int64_t d) { return d == 1; });
+  return op;
+}
+
+std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
+  if (!all_constant(g, n, kXScale)) return std::nullopt;
+  auto op = conv_with_filters(g, n, kW, kWZero);
+  if (!op) return op;
+  const int64_t channels = g.constant(n.inputs[kW])->shape()[0];
   const auto has = [&](size_t i, int64_t most) {
     const auto count = int64_t(g.constant(n.inputs[i])->count());
     return count == 1 || count == most;
@@ -107,15 +123,12 @@ std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
   if (!has(kXScale, 1) || !has(kXZero, 1) || !has(kWScale, channels) || !has(kYScale, 1) || !has(kYZero, 1))
     return std::nullopt;
   if (n.input(kBias) != ValueId::none && int64_t(g.constant(n.inputs[kBias])->count()) != channels) return std::nullopt;
-  const Tensor& zeros = *g.constant(n.inputs[kWZero]);
-  const auto* zero = static_cast<const uint8_t*>(zeros.data());
-  if (zeros.count() == 0 || size_t(std::count(zero, zero + zeros.count(), *zero)) != zeros.count()) return std::nullopt;
-  if (is_signed ? *zero != 0 : *zero == 0 && by_channel) return std::nullopt;
-  op->wants_last = op->runs_first = true;
-  const auto dilations = ints_attribute(n, "dilations");
-  op->reads_first =
-      group == 1 && w.shape()[1] <= kFewChannels && std::ranges::all_of(dilations, [](int64_t d) { return d == 1; });
   return op;
+}
+
+// ConvInteger, whose zero point of the image may be known only in a run, as that of DynamicQuantizeLinear.
+std::optional<ImageOp> conv_of_integers(const Graph& g, const Node& n) {
+  return conv_with_filters(g, n, kFilters, kFilterZero);
 }
 
 std::optional<ImageOp> two_of_codes(const Graph& g, const Node& n) {
@@ -240,6 +253,8 @@ constexpr OfOperator kOperators[] = {
     {"ConvTranspose", {conv_transpose, last_forms::own_transposed}},
     {"QLinearConv", {conv_of_codes, last_forms::own_form_of_codes}},
     {"QLinearConv", {conv_of_codes, last_forms::own_form_of_codes}, "retort"},
+    {"ConvInteger", {conv_of_integers, last_forms::own_form_of_integers}},
+    {"DynamicQuantizeLinear", {single_image, last_forms::unchanged}},
     {"QLinearAdd", {two_of_codes, last_forms::same_operator}, "retort"},
     {"QLinearMul", {two_of_codes, last_forms::same_operator}, "retort"},
     {"MapCodes", {single_image, last_forms::same_operator}, "retort"},
@@ -277,19 +292,6 @@ const Knowledge* find_knowledge(const Node& n) {
 
 }  // namespace
 
-std::vector<int64_t> perm_to_last(size_t rank) {
-  std::vector<int64_t> p{0};
-  for (size_t i = 2; i < rank; ++i) p.push_back(int64_t(i));
-  p.push_back(1);
-  return p;
-}
-
-std::vector<int64_t> perm_to_first(size_t rank) {
-  std::vector<int64_t> p{0, int64_t(rank) - 1};
-  for (size_t i = 1; i + 1 < rank; ++i) p.push_back(int64_t(i));
-  return p;
-}
-
 std::optional<ImageOp> image_op(const Graph& g, const Node& n) {
   const Knowledge* known = find_knowledge(n);
   if (!known || n.inputs.empty() || n.outputs.empty() || n.outputs[0] == ValueId::none) return std::nullopt;
@@ -310,20 +312,6 @@ LastForm last_form(const Graph& g, const Node& n, const ImageOp& op) {
   for (size_t slot : op.broadcasts)
     form.constants.emplace_back(slot, broadcast_to_last(*g.constant(n.inputs[slot]), op.rank));
   return form;
-}
-
-Tensor broadcast_to_last(const Tensor& constant, size_t rank) {
-  Shape shape;
-  for (size_t i = constant.shape().rank(); i < rank; ++i) shape.push_back(1);
-  for (int64_t d : constant.shape()) shape.push_back(d);
-  Node n;
-  n.type = "Transpose";
-  n.attributes.set("perm", perm_to_last(rank));
-  n.outputs = {ValueId(0)};
-  resolve(n);
-  const Value in(constant.reshaped(shape));
-  const Value* inputs[] = {&in};
-  return *evaluate(n, inputs)[0].tensor();
 }
 
 }  // namespace retort

@@ -65,6 +65,18 @@ void own_form_of_codes(LastForm& form, const Graph& g, const Node& n, size_t ran
   }
 }
 
+void own_form_of_integers(LastForm& form, const Graph& g, const Node& n, size_t rank) {
+  own_form(form, g, n, rank);
+  form.spec.type = "NhwcConvInteger";
+  const Tensor& codes = *g.constant(n.inputs[kFilters]);
+  if (codes.dtype() == DType::i8) return;
+  const bool has_zero = n.input(kFilterZero) != ValueId::none;
+  const Tensor zero = has_zero ? *g.constant(n.inputs[kFilterZero]) : Tensor::of<uint8_t>({}, {0});
+  form.spec.inputs.resize(kFilterZero + 1, ValueId::none);
+  form.constants.emplace_back(kFilters, signed_codes(codes));
+  form.constants.emplace_back(kFilterZero, signed_codes(zero));
+}
+
 void own_transposed(LastForm& form, const Graph& g, const Node& n, size_t rank) {
   own_form(form, g, n, rank);
   form.spec.attributes.erase("auto_pad");

@@ -7,6 +7,8 @@ namespace retort {
 
 /// The inputs of QLinearConv.
 enum CodesInput : size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
+/// Those of ConvInteger.
+enum IntegersInput : size_t { kFilters = 1, kFilterZero = 3 };
 
 namespace last_forms {
 
@@ -14,6 +16,7 @@ namespace last_forms {
 void own_form(LastForm& form, const Graph& graph, const Node& node, size_t rank);
 void own_groups(LastForm& form, const Graph& graph, const Node& node, size_t rank);
 void own_form_of_codes(LastForm& form, const Graph& graph, const Node& node, size_t rank);
+void own_form_of_integers(LastForm& form, const Graph& graph, const Node& node, size_t rank);
 void own_transposed(LastForm& form, const Graph& graph, const Node& node, size_t rank);
 void along_last_axis(LastForm& form, const Graph& graph, const Node& node, size_t rank);
 void along_first_axis(LastForm& form, const Graph& graph, const Node& node, size_t rank);

@@ -85,6 +85,10 @@ class Converter {
       const bool needed = g_.is_output(out) ||
                           std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return !chosen.contains(u.node); });
       if (!needed) continue;
+      if (shape_of(g_, out)->rank() < 3) {  // no image: the scale or zero point of one
+        g_.replace_uses(out, last_.at(out));
+        continue;
+      }
       const ValueId to = transposed(last_.at(out), perm_to_first(shape_of(g_, last_.at(out))->rank()));
       g_.replace_uses(out, to);
     }

@@ -379,6 +379,34 @@ TEST(Layout, UnsignedFiltersOfCodes) {
   }
 }
 
+// The scale of a dynamically quantised image, no image itself, is used as it is.
+TEST(Layout, ConvolutionsOfIntegers) {
+  TestGraph t;
+  const auto convolved = [&](ValueId x, Shape filters) {
+    const auto q = t.add_multi({.type = "DynamicQuantizeLinear", .inputs = {x}, .outputs = 3});
+    Tensor w(DType::u8, std::move(filters));
+    for (size_t i = 0; i < w.count(); ++i) w.mutable_data<uint8_t>()[i] = uint8_t(i % 256);
+    const ValueId sums = t.add("ConvInteger", {q[0], t.g.add_constant(t.g.unique_name("w"), std::move(w)), q[2]});
+    return t.add("Mul", {t.add("Cast", {sums}, {{"to", int64_t(DType::f32)}}), q[1]});
+  };
+  t.output(t.add("GlobalAveragePool", {convolved(convolved(t.input("x", {1, 3, 8, 7}), {16, 3, 3, 3}), {8, 16, 3, 3})}),
+           "y");
+  expect_layout(t, R"(graph(x: float32[1,3,8,7]) {
+  DynamicQuantizeLinear#1: uint8[1,3,8,7], DynamicQuantizeLinear#2: float32[], DynamicQuantizeLinear#3: uint8[] = DynamicQuantizeLinear(x)
+  NhwcConvInteger#1: int32[1,6,5,16] = retort.NhwcConvInteger(DynamicQuantizeLinear#1, const#1, DynamicQuantizeLinear#3, const#2) {input_nchw=1}
+  Cast#1: float32[1,6,5,16] = Cast(NhwcConvInteger#1) {to=1}
+  Mul#1: float32[1,6,5,16] = Mul(Cast#1, DynamicQuantizeLinear#2)
+  DynamicQuantizeLinear#4: uint8[1,6,5,16], DynamicQuantizeLinear#5: float32[], DynamicQuantizeLinear#6: uint8[] = DynamicQuantizeLinear(Mul#1)
+  NhwcConvInteger#2: int32[1,4,3,8] = retort.NhwcConvInteger(DynamicQuantizeLinear#4, const#3, DynamicQuantizeLinear#6, const#4)
+  Cast#2: float32[1,4,3,8] = Cast(NhwcConvInteger#2) {to=1}
+  Mul#2: float32[1,4,3,8] = Mul(Cast#2, DynamicQuantizeLinear#5)
+  GlobalAveragePool#1: float32[1,1,1,8] = retort.GlobalAveragePool(Mul#2)
+  y: float32[1,8,1,1] = Reshape(GlobalAveragePool#1, shape#1)
+  return y
+}
+)");
+}
+
 TEST(Layout, ALoneConvolutionOfCodesStays) {
   CodesGraph t;
   const ValueId x = t.input("x", {1, 16, 20, 20}, DType::u8);

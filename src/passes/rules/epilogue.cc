@@ -1,6 +1,6 @@
-// Moves nodes that follow a retort.Conv, retort.ConvTranspose or retort.Linear into its epilogue: the Add of a
-// residual, then an activation; an activation into that of retort.GroupNormalization; and a sum of codes into that of
-// retort.NhwcQLinearConv. Speeds up all CNNs and
+// Moves nodes that follow a retort.Conv, retort.ConvTranspose, retort.Linear or, if it has scales,
+// retort.NhwcConvInteger into its epilogue: the Add of a residual, then an activation; an activation into that of
+// retort.GroupNormalization; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
 // transformers.
 #include <cstring>
 
@@ -12,7 +12,11 @@ namespace retort {
 namespace {
 
 using Kind = kernels::Activation::Kind;
-constexpr size_t kResidualInput = 3;
+/// None if the producer takes no residual.
+std::optional<size_t> residual_input(const Node& producer) {
+  if (producer.type == "GroupNormalization") return std::nullopt;
+  return producer.type == "NhwcConvInteger" ? 7 : 3;
+}
 
 // Returns the node with an epilogue that produces `v`, if the epilogue can be extended.
 const Node* open_producer(const Graph& g, ValueId v) {
@@ -20,6 +24,8 @@ const Node* open_producer(const Graph& g, ValueId v) {
     const Node* n = sole_producer_of(g, v, type, "retort");
     if (n && !n->attributes.has("activation")) return n;
   }
+  const Node* n = sole_producer_of(g, v, "NhwcConvInteger", "retort");
+  if (n && is_float32(g, v) && !n->attributes.has("activation")) return n;
   return nullptr;
 }
 
@@ -38,11 +44,11 @@ std::optional<Patch> match_residual(const Graph& g, const Node& n) {
   if (n.inputs[0] == n.inputs[1] || !same_shape(g, n.inputs[0], n.inputs[1])) return std::nullopt;
   for (size_t side = 0; side < 2; ++side) {
     const Node* producer = open_producer(g, n.inputs[side]);
-    if (!producer || producer->type == "GroupNormalization" || producer->input(kResidualInput) != ValueId::none)
-      continue;
+    const auto residual = producer ? residual_input(*producer) : std::nullopt;
+    if (!residual || producer->input(*residual) != ValueId::none) continue;
     std::vector<ValueId> inputs = producer->inputs;
-    inputs.resize(std::max(inputs.size(), kResidualInput + 1), ValueId::none);
-    inputs[kResidualInput] = n.inputs[1 - side];
+    inputs.resize(std::max(inputs.size(), *residual + 1), ValueId::none);
+    inputs[*residual] = n.inputs[1 - side];
     return replaced(g, *producer, n, std::move(inputs), producer->attributes);
   }
   return std::nullopt;
@@ -134,7 +140,7 @@ constexpr Rule kEpilogueRules[] = {
      .root = "Add",
      .match = match_residual,
      .stages = {RuleStage::epilogues},
-     .after = {"linear_bias"}},
+     .after = {"linear_bias", "integer_conv_bias"}},
     {"epilogue_relu", "Relu", match_plain<Kind::relu>, {RuleStage::epilogues}},
     {"epilogue_sigmoid", "Sigmoid", match_plain<Kind::sigmoid>, {RuleStage::epilogues}},
     {"epilogue_tanh", "Tanh", match_plain<Kind::tanh>, {RuleStage::epilogues}},

@@ -314,6 +314,26 @@ void quantised(TestGraph& t) {
   t.output(t.add("Add", {y, t.weight("bias", {2})}), "y");
 }
 
+/// A dynamically quantised image, whose convolutions become floats with biases, an activation and a residual.
+void dynamically_quantised(TestGraph& t) {
+  const auto numbers = [&](ValueId x, const std::string& name, Shape shape, int64_t group) {
+    Tensor codes(DType::u8, std::move(shape));
+    for (size_t i = 0; i < codes.count(); ++i) codes.mutable_data<uint8_t>()[i] = uint8_t(i * 53 % 251);
+    const int64_t channels = codes.shape()[0];
+    const auto q = t.add_multi({.type = "DynamicQuantizeLinear", .inputs = {x}, .outputs = 3});
+    const ValueId w = t.g.add_constant(name, std::move(codes));
+    const ValueId zero = t.g.add_constant(name + "z", Tensor::of<uint8_t>({}, {117}));
+    const ValueId sums = t.add("ConvInteger", {q[0], w, q[2], zero}, same(group));
+    const ValueId cast = t.add("Cast", {sums}, {{"to", int64_t(DType::f32)}});
+    const ValueId scaled = t.add("Mul", {cast, t.add("Mul", {q[1], t.scalar(0.005f)})});
+    return t.add("Add", {scaled, t.weight(name + "b", {1, channels, 1, 1})});
+  };
+  const ValueId x = t.add("Relu", {numbers(t.input("x", {1, 3, 12, 10}), "w0", {16, 3, 3, 3}, 1)});
+  const ValueId y = numbers(x, "w1", {16, 1, 3, 3}, 16);
+  const ValueId z = t.add("Add", {numbers(y, "w2", {16, 16, 3, 3}, 1), x});
+  t.output(t.add("Relu", {z}), "y");
+}
+
 constexpr OptimizerExample kExamples[] = {
     {"mobile_network", mobile_network},
     {"image_to_image", image_to_image},
@@ -330,6 +350,7 @@ constexpr OptimizerExample kExamples[] = {
     {"carried_weights", carried_weights},
     {"half_precision", half_precision},
     {"quantised", quantised},
+    {"dynamically_quantised", dynamically_quantised},
 };
 
 }  // namespace
