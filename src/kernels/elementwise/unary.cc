@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "kernels/dispatch.h"
+#include "kernels/elementwise/blocks-inl.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/elementwise/simd_trig.h"
 
@@ -21,25 +22,6 @@ namespace {
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-
-// Two vectors at a time: the functions are chains of dependent operations, and two chains fill the pipelines.
-template <class Op>
-HWY_INLINE void apply(const Op& op, const float* x, float* y, size_t n) {
-  const D d;
-  const size_t lanes = hn::Lanes(d);
-  size_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const V v0 = op(d, hn::LoadU(d, x + i));
-    const V v1 = op(d, hn::LoadU(d, x + i + lanes));
-    hn::StoreU(v0, d, y + i);
-    hn::StoreU(v1, d, y + i + lanes);
-  }
-  if (i + lanes <= n) {
-    hn::StoreU(op(d, hn::LoadU(d, x + i)), d, y + i);
-    i += lanes;
-  }
-  if (i < n) StoreFirst(d, op(d, LoadFirst(d, x + i, n - i)), y + i, n - i);
-}
 
 /// e^x - 1 for x <= 0.
 HWY_INLINE V expm1_of_negative(D d, V x) {
@@ -104,21 +86,18 @@ struct Function {
   }
 };
 
-template <Unary::Kind kKind>
-void run(const Unary& f, const float* x, float* y, size_t n) {
-  apply(Function<kKind>{f.a, f.b}, x, y, n);
-}
-
 }  // namespace
 
 void unary_block(const Unary& f, const float* x, float* y, size_t n) {
-  constexpr auto kFunctions = []<size_t... I>(std::index_sequence<I...>) { return std::array{&run<Unary::Kind(I)>...}; }
+  constexpr auto kFunctions = []<size_t... I>(std::index_sequence<I...>) {
+    return std::array{&run_blocks<Function<Unary::Kind(I)>>...};
+  }
   (std::make_index_sequence<size_t(Unary::Kind::scaled_silu) + 1>());
-  kFunctions[size_t(f.kind)](f, x, y, n);
+  BoundFunction{kFunctions[size_t(f.kind)], f.a, f.b}(x, y, n);
 }
 
 void activate_block(const Activation& activation, const float* x, float* y, size_t n) {
-  VisitActivation(activation, [&](auto op) HWY_ATTR { apply(op, x, y, n); });
+  function_of(activation)(x, y, n);
 }
 
 // Copies part of a result past the caches, and brings the elements that are read next into them; y begins at a cache

@@ -171,6 +171,20 @@ TEST_P(UnaryKernel, ActivationsKeepParametersAndTails) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], std::clamp(x[i], -1.0f, 2.0f));
 }
 
+// Whole blocks of vectors, vectors that overlap, and less than a vector, also in place; nothing is written beyond.
+TEST_P(UnaryKernel, Lengths) {
+  const std::vector<float> x = Random(4).floats(200, -4, 4);
+  std::vector<float> whole(x.size());
+  activate({Activation::Kind::tanh}, x, whole, one_thread());
+  for (size_t n = 0; n <= x.size(); ++n) {
+    std::vector<float> y = x;
+    const std::span<float> first(y.data(), n);
+    activate({Activation::Kind::tanh}, first, first, one_thread());
+    EXPECT_TRUE(std::equal(first.begin(), first.end(), whole.begin())) << n;
+    EXPECT_TRUE(std::equal(y.begin() + ptrdiff_t(n), y.end(), x.begin() + ptrdiff_t(n))) << n;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, UnaryKernel, testing::all_isas(), testing::isa_label);
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "kernels/dispatch.h"
+#include "kernels/elementwise/blocks-inl.h"
 #include "kernels/gemm/amx-inl.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
@@ -23,22 +24,6 @@ namespace {
 
 using gemm_detail::bytes_of;
 using gemm_detail::PanelTask;
-
-/// Applies the activation to rows x columns; columns is a multiple of kColumnStep.
-void activate(const Activation& activation, size_t rows, size_t columns, float* c, size_t stride) {
-  VisitActivation(activation, [=](auto op) HWY_ATTR {
-    for (size_t r = 0; r < rows; ++r) {
-      float* p = c + r * stride;
-      size_t i = 0;
-      for (; i + kLanes <= columns; i += kLanes) {
-        hn::StoreU(op(FloatTag(), hn::LoadU(FloatTag(), p + i)), FloatTag(), p + i);
-      }
-      if constexpr (kHalves) {
-        if (i < columns) hn::StoreU(op(HalfTag(), hn::LoadU(HalfTag(), p + i)), HalfTag(), p + i);
-      }
-    }
-  });
-}
 
 /// Copies rows of less than a panel four floats at a time, the last four possibly twice: for each row, a call of memcpy
 /// takes longer than a product of a few steps.
@@ -102,6 +87,27 @@ bool processor_reads_ahead(PackedType stored, size_t rows) {
   return gemm_detail::reads_ahead();
 }
 
+/// Activates the stored tiles of a panel, several at once while they are in the first-level cache: the coefficients are
+/// loaded for all of them. Rows a multiple of 1 KiB apart share few sets of it and are activated tile by tile.
+class ActivatedTiles {
+ public:
+  explicit ActivatedTiles(const PanelTask& task)
+      : activation_(task.activation), together_(task.tile.c_stride % 256 == 0 ? 1 : 32) {}
+
+  /// Rows from t.c on were stored.
+  void add(const TileArgs& t, size_t rows, size_t columns, bool is_last) {
+    if (activation_.kind == Activation::Kind::none) return;
+    rows_ += rows;
+    if (rows_ < together_ && !is_last) return;
+    activate_rows(activation_, t.c - (rows_ - rows) * t.c_stride, rows_, columns, t.c_stride);
+    rows_ = 0;
+  }
+
+ private:
+  const Activation activation_;
+  size_t together_, rows_ = 0;
+};
+
 /// With fewer steps, prefetching C takes longer than it saves: 4096 x K x 256 take 1.14 times as long with it if K is 1
 /// or 2, 1.1 with 4, 1.08 with 8, 1.04 with 16 (Zen 4).
 constexpr size_t kShortestAhead = 16;
@@ -128,7 +134,7 @@ void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows)
   inner.addend_stride = kWidth;
   run_tile(task, inner, tile_rows);
   if (task.activation.kind != Activation::Kind::none) {
-    activate(task.activation, tile_rows, (kind_of(task) + 1) * kColumnStep, buffer, kWidth);
+    activate_rows(task.activation, buffer, tile_rows, (kind_of(task) + 1) * kColumnStep, kWidth);
   }
   copy_block(buffer, kWidth, tile_rows, task.columns, t.c, t.c_stride);
 }
@@ -150,6 +156,7 @@ void run_panel(const PanelTask& whole) noexcept {
   while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
   const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
   TileArgs t = tile;
+  ActivatedTiles activated(task);
   if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.last_b = copy_last_steps(tile, last_b);
   for (size_t i = 0; i < tiles; ++i) {
     const bool is_first = i < first;
@@ -172,9 +179,7 @@ void run_panel(const PanelTask& whole) noexcept {
     }
     if (task.columns == (kind_of(task) + 1) * kColumnStep) {
       run_tile(task, t, tile_rows);
-      if (task.activation.kind != Activation::Kind::none) {
-        activate(task.activation, tile_rows, task.columns, t.c, t.c_stride);
-      }
+      activated.add(t, tile_rows, task.columns, i + 1 == tiles);
     } else {
       (task.amx.count() > 0 ? run_ragged_tile<kAmxRows> : run_ragged_tile<kMaxRows>)(task, t, tile_rows);
     }
@@ -296,7 +301,9 @@ void multiply_wide_block(const GemmArgs& g, const gemm_detail::Part& part, const
   for (size_t left = part.m1 - part.m0; left > 0;) {
     const size_t rows = std::min(left, kWideRows);
     (rows == kWideRows ? wide_tile<kWideRows> : wide_tile<1>)(t, panel_steps(g) * kWidth);
-    if (task.activation.kind != Activation::Kind::none) activate(task.activation, rows, kWideColumns, t.c, t.c_stride);
+    if (task.activation.kind != Activation::Kind::none) {
+      activate_rows(task.activation, t.c, rows, kWideColumns, t.c_stride);
+    }
     left -= rows;
     step_down(t, rows);
   }

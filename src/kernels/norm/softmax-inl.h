@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "kernels/simd_math.h"
 
@@ -44,13 +45,14 @@ float exp_sum(const float* x, float max, float* y, size_t n, float scale = 1) {
     if constexpr (kStore) hn::StoreU(e, d, y + at);
     return e;
   };
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    s0 = hn::Add(s0, term(i));
-    s1 = hn::Add(s1, term(i + lanes));
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {  // four chains of operations at a time, see elementwise/blocks-inl.h
+    const V e0 = term(i), e1 = term(i + lanes), e2 = term(i + 2 * lanes), e3 = term(i + 3 * lanes);
+    s0 = hn::Add(hn::Add(s0, e0), e2);
+    s1 = hn::Add(hn::Add(s1, e1), e3);
   }
-  if (i + lanes <= n) {
+  for (; i + lanes <= n; i += lanes) {
     s0 = hn::Add(s0, term(i));
-    i += lanes;
+    std::swap(s0, s1);
   }
   if (i < n) {
     const V e = exp_shifted(d, LoadFirst(d, x + i, n - i), m, rate);
