@@ -234,21 +234,21 @@ struct Resize {
   bool reads_rows(const RunContext& c, size_t i) const { return i == 0 && writes_rows(c); }
 
   template <typename T>
-  requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const {
-    const auto p = plane(c);
-    if (!p) return carry_or_move(c);
-    std::vector<char> own(crops() ? space(c) : 0);
-    resize_rows(c, *p, crops() ? own.data() : static_cast<char*>(c.scratch()));
-    if (!crops()) return;
-    const Shape& y = c.out_shape();
-    const size_t last = p->first + p->count, channels = size_t(extent_product(y, last, y.rank()));
-    fill_outside(how(), std::span(p->axes).first(p->count), extrapolation_value,
-                 {c.output<float>().data(), size_t(extent_product(y, 0, p->first)), channels});
-  }
+  requires(!std::is_same_v<T, std::string>) void fast(RunContext& c, std::type_identity<T>) const { resize(c); }
 
  private:
-  void carry_or_move(RunContext& c) const {
+  void resize(RunContext& c) const {
     if (c.out_count() == 0) return;
+    const Shape& y = c.out_shape();
+    if (const auto p = plane(c)) {
+      std::vector<char> own(crops() ? space(c) : 0);
+      resize_rows(c, *p, crops() ? own.data() : static_cast<char*>(c.scratch()));
+      const size_t last = p->first + p->count, channels = size_t(extent_product(y, last, y.rank()));
+      if (crops())
+        fill_outside(how(), std::span(p->axes).first(p->count), extrapolation_value,
+                     {c.output<float>().data(), size_t(extent_product(y, 0, p->first)), channels});
+      return;
+    }
     const auto all = tables(c);
     if (std::ranges::all_of(all, &AxisTable::identity)) {  // graphs whose sizes are parameters have such nodes
       std::memcpy(c.out_data(), c.data(0), dtype_bytes(c.dtype(0), c.out_count()));

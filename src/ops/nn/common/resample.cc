@@ -59,13 +59,14 @@ bool is_outside(const Resampling& how, const AxisExtents& axis, int64_t o) {
   return x < 0 || x > double(axis.in - 1);
 }
 
-// Outputs [first, second) are those inside: positions ascend or descend.
+// Outputs [first, second) are those inside: positions ascend or descend. The second is 0 if there are none.
 std::pair<size_t, size_t> inside(const Resampling& how, const AxisExtents& axis) {
-  int64_t first = 0, last = axis.out;
-  if (keeps(how, axis)) return {0, size_t(last)};
-  while (first < last && is_outside(how, axis, first)) ++first;
-  while (first < last && is_outside(how, axis, last - 1)) --last;
-  return {size_t(first), size_t(last)};
+  std::pair<size_t, size_t> range{size_t(axis.out), 0};
+  const bool whole = keeps(how, axis);
+  for (size_t o = 0; o < size_t(axis.out); ++o) {
+    if (whole || !is_outside(how, axis, int64_t(o))) range = {std::min(range.first, o), o + 1};
+  }
+  return range;
 }
 
 // The first input position of the kernel, relative to the one left of the source position.
