@@ -1,6 +1,7 @@
 // MaxPool: largest element of a window, and optionally its index in the flattened input. Of equal elements, the first
 // is chosen; NaN is larger than all others.
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/checked.h"
@@ -66,8 +67,38 @@ struct MaxPool : PoolAttributes {
 
   void fast(RunContext& c, std::type_identity<float>) const {
     const size_t rank = c.shape(0).rank();
-    if (c.wants(1) || rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
+    if (rank < 3 || rank > 5 || may_leave_out(*this)) return reference<float>(c);
+    if (c.wants(1)) return take_indices(c);
     kernels::pool_nchw(pool_arguments(c, *this, kernels::PoolKind::max, false), c.parallel());
+  }
+
+  // A task is a plane; the windows of a line take one tap after the other, in the order of the reference.
+  void take_indices(RunContext& c) const {
+    const Window w = window(c);
+    const auto in = size_t(w.in_pixels()), out = size_t(w.out_pixels());
+    if (out == 0) return;
+    const int64_t stride = w.axes[w.rank - 1].stride;
+    c.parallel().for_each(c.out_count() / out, [&](size_t plane, int) {
+      const float* x = c.input<float>(0).data() + plane * in;
+      float* best = c.output<float>().data() + plane * out;
+      int64_t* index = c.output<int64_t>(1).data() + plane * out;
+      std::fill_n(best, out, -std::numeric_limits<float>::infinity());
+      std::fill_n(index, out, -1);
+      for_each_line(w, 0, int64_t(out), int64_t(out), [&](int64_t p, int64_t n) {
+        for_each_tap_of_line(w, p, n, [&](int64_t, int64_t pixel, int64_t j0, int64_t j1) {
+          for (int64_t j = j0; j < j1; ++j) {
+            const int64_t at = pixel + j * stride;
+            const float most = best[p + j];  // exceeds() without branches, which nobody could foretell
+            const uint32_t take = -uint32_t((index[p + j] < 0) | (!(x[at] <= most) & (most == most)));
+            best[p + j] =
+                std::bit_cast<float>((std::bit_cast<uint32_t>(x[at]) & take) | (std::bit_cast<uint32_t>(most) & ~take));
+            index[p + j] += (at - index[p + j]) & int64_t(int32_t(take));
+          }
+        });
+      });
+      for (size_t i = 0; i < out; ++i)
+        index[i] = int64_t(plane * in) + (storage_order == 1 && index[i] >= 0 ? column_major(w, index[i]) : index[i]);
+    });
   }
 
   // Loops that the compiler vectorises.

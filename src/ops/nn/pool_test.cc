@@ -11,8 +11,9 @@ using Ints = std::vector<int64_t>;
 
 Tensor nine() { return f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}); }
 
-// Windows of every kind on one, two and three spatial axes, which only compare kernels.
-std::vector<OpCase> windows(std::vector<OpCase> own) {
+// Windows of every kind on one, two and three spatial axes, which only compare kernels; `indices`: also with a second
+// output.
+std::vector<OpCase> windows(std::vector<OpCase> own, bool indices = false) {
   const auto add = [&](const char* about, Attributes attributes, Shape shape) {
     own.push_back(
         {.about = about, .attributes = std::move(attributes), .inputs = {random(std::move(shape))}, .output_count = 1});
@@ -43,6 +44,11 @@ std::vector<OpCase> windows(std::vector<OpCase> own) {
                  .attributes = {{"kernel_shape", two}},
                  .inputs = {f32({0, 3, 4, 4}, {})},
                  .outputs = {f32({0, 3, 3, 3}, {})}});
+  for (size_t i = 0, count = own.size(); indices && i < count; ++i) {
+    if (!own[i].outputs.empty()) continue;
+    own.push_back(own[i]);
+    own.back().output_count = 2;
+  }
   return own;
 }
 
@@ -72,7 +78,8 @@ const OpTest max_pool_examples(
               .attributes = {{"kernel_shape", Ints{2}}},
               .inputs = {u8({1, 1, 3}, {200, 7, 255})},
               .outputs = {u8({1, 1, 2}, {200, 255})},
-              .fixed_types = true}}));
+              .fixed_types = true}},
+            true));
 
 const OpTest average_pool_examples(
     "AveragePool",
