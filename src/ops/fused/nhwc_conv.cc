@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/function_ref.h"
 #include "kernels/conv/conv.h"
 #include "ops/fused/common/activation.h"
 #include "ops/fused/common/nhwc_convolution.h"
@@ -170,8 +171,8 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     shape.batch = std::min(shape.batch, std::max<size_t>(kBlock / std::max<size_t>(plane, 1), 1));
     return round_up(shape.batch * plane, 64);
   }
-  template <typename F>
-  void join_planes(RunContext& c, kernels::ConvArgs part, char* memory, F&& run) const {
+  void join_planes(RunContext& c, kernels::ConvArgs part, char* memory,
+                   FunctionRef<void(const kernels::ConvArgs&, void*)> run) const {
     const JoinedPlanes planes = joined_planes(c);
     const size_t count = part.shape.batch, bytes = joined_bytes(c, part.shape), block = part.shape.batch;
     const size_t pixels = part.shape.out_h * part.shape.out_w;
@@ -187,8 +188,8 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
 
   // Calls run(convolution of a plane, tap) for the taps of each plane of the result that are inside. A plane that has
   // none is a convolution of padding.
-  template <typename F>
-  void sum_taps(RunContext& c, const kernels::ConvArgs& whole, F&& run) const {
+  void sum_taps(RunContext& c, const kernels::ConvArgs& whole,
+                FunctionRef<void(kernels::ConvArgs&, size_t)> run) const {
     const WindowAxis depth = window(c.shape(kX), c.shape(kW), &c.out_shape()).axes[0];
     const kernels::ConvShape& s = whole.shape;
     const size_t in_plane = s.in_h * s.in_w * s.in_pixel_stride, pixels = s.out_h * s.out_w;

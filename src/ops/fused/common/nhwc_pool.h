@@ -1,5 +1,6 @@
 // Shared by the channels-last pools.
 #pragma once
+#include "base/function_ref.h"
 #include "ops/nn/common/pool_kernel.h"
 
 namespace retort::ops {
@@ -34,8 +35,7 @@ struct VolumePool {
     const kernels::PoolShape& p = planes.shape;
     return flat || deep ? 0 : p.batch * p.height.out * p.width.out * p.channels * sizeof(float);
   }
-  template <typename F>
-  void run(float* memory, F&& pool) {
+  void run(float* memory, FunctionRef<void(const kernels::PoolArgs&)> pool) {
     if (!flat && !deep) {
       planes.output = memory, depth.input = memory;
       planes.shape.out_pixel_stride = depth.shape.in_pixel_stride = planes.shape.channels;
