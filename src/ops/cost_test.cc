@@ -111,6 +111,7 @@ std::vector<Row> normalisations() {
       {"InstanceNormalization", {x, channel, channel}, five},
       {"GroupNormalization", {x, channel, channel}, five, {{"num_groups", int64_t(2)}}},
       {"GroupNormalization", {x, last, last}, five, {{"num_groups", int64_t(1)}}, "retort"},
+      {"RowAffine", {x, last, last}, {.operations = 2 * 24}, {}, "retort"},
       {"LayerNormalization", {x, last, last}, five},
       {"RMSNormalization", {x, last}, five},
       {"SimplifiedLayerNormalization", {x, last}, five},

@@ -50,7 +50,7 @@ constexpr Stage kStages[] = {
     {"layout", 3, &pass_layout, RuleStage::none, kOurs},
     {"cleanup", 1, nullptr, RuleStage::cleanup},
     {"channel_multiplier", 3, nullptr, RuleStage::channel_multiplier, kOurs},
-    {"epilogues", 2, nullptr, RuleStage::epilogues},
+    {"epilogues", 2, nullptr, RuleStage::epilogues, kOurs},
     {"skip_norms", 2, nullptr, RuleStage::skip_norms, kOurs},
     {"constant_folding", 1, &pass_constant_folding},
     {"common_subexpressions", 1, &pass_common_subexpressions},

@@ -50,4 +50,16 @@ struct Affine {
 };
 void affine(const Affine& args, const float* x, float* y, size_t n) noexcept;
 
+/// y[row, c] = activation(x[row, c] · scale[c] + shift[c]), row-major: the same for channels-last images. y may be x.
+struct RowAffine {
+  size_t rows = 0, channels = 0;
+  const float* x = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  float* y = nullptr;
+  Activation activation = {};
+};
+void row_affine(const RowAffine& args, const Parallel& par) noexcept;
+void row_affine_reference(const RowAffine& args);
+
 }  // namespace retort::kernels

@@ -90,6 +90,19 @@ void nhwc_channel_affine(const float* x, float* y, size_t pixels, size_t channel
   }
 }
 
+void row_affine_block(const float* x, float* y, size_t rows, size_t channels, const float* scale, const float* shift) {
+  const D d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < rows; ++i, x += channels, y += channels) {
+    size_t c = 0;
+    for (; c + lanes <= channels; c += lanes)
+      hn::StoreU(hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, scale + c), hn::LoadU(d, shift + c)), d, y + c);
+    if (c == channels) continue;
+    const size_t n = channels - c;
+    StoreFirst(d, hn::MulAdd(LoadFirst(d, x + c, n), LoadFirst(d, scale + c, n), LoadFirst(d, shift + c, n)), y + c, n);
+  }
+}
+
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -148,18 +161,28 @@ void find_coefficients(const GroupNorm& args, const GroupMoments* parts, const P
   }
 }
 
-/// Normalises some pixels from element `at` on, and applies the activation while they are in the first-level cache.
-void normalise(const GroupNorm& args, size_t at, size_t pixels, const float* coefficients, size_t stride) noexcept {
+/// Calls f(first, n) for rows of channels, a few at a time, and applies the activation to them in y while they are in the
+/// first-level cache.
+template <typename F>
+void activated_rows(size_t rows, size_t channels, const Activation& activation, float* y, const F& f) noexcept {
   constexpr size_t kElements = 2048;
+  const size_t some = std::max<size_t>(1, kElements / channels);
+  for (size_t first = 0; first < rows; first += some) {
+    const size_t n = std::min(some, rows - first);
+    f(first, n);
+    const std::span<float> done(y + first * channels, n * channels);
+    if (activation.kind != Activation::Kind::none) activate(activation, done, done, Parallel());
+  }
+}
+
+/// Normalises some pixels from element `at` on.
+void normalise(const GroupNorm& args, size_t at, size_t pixels, const float* coefficients, size_t stride) noexcept {
   const auto affine = RETORT_SELECT(nhwc_channel_affine);
-  const size_t rows = std::max<size_t>(1, kElements / args.channels);
-  for (size_t done = 0; done < pixels; done += rows) {
-    const size_t n = std::min(rows, pixels - done), first = at + done * args.channels;
+  activated_rows(pixels, args.channels, args.activation, args.y + at, [&](size_t pixel, size_t n) {
+    const size_t first = at + pixel * args.channels;
     affine(args.x + first, args.y + first, n, args.channels, coefficients, coefficients + stride,
            coefficients + 2 * stride);
-    const std::span<float> y(args.y + first, n * args.channels);
-    if (args.activation.kind != Activation::Kind::none) activate(args.activation, y, y, Parallel());
-  }
+  });
 }
 
 }  // namespace
@@ -204,6 +227,27 @@ void group_norm_nhwc_reference(const GroupNorm& args) {
   group_norm_reference(first);
   for (size_t i = 0; i < planes.size(); ++i) {
     const float value = normal[place(i)];
+    const Epilogue activation{.bias = &value, .activation = args.activation};
+    gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, args.y + i, 1, activation);
+  }
+}
+
+void row_affine(const RowAffine& args, const Parallel& par) noexcept {
+  if (args.channels == 0) return;
+  const auto affine = RETORT_SELECT(row_affine_block);
+  const auto task = [&](size_t begin, size_t end) {
+    float* const y = args.y + begin * args.channels;
+    activated_rows(end - begin, args.channels, args.activation, y, [&](size_t row, size_t n) {
+      affine(args.x + (begin + row) * args.channels, y + row * args.channels, n, args.channels, args.scale, args.shift);
+    });
+  };
+  for_chunks(par, args.rows, task, std::max<size_t>(1, kChunk / args.channels));
+}
+
+void row_affine_reference(const RowAffine& args) {
+  for (size_t i = 0; i < args.rows * args.channels; ++i) {
+    const size_t c = i % args.channels;
+    const auto value = float(double(args.x[i]) * double(args.scale[c]) + double(args.shift[c]));
     const Epilogue activation{.bias = &value, .activation = args.activation};
     gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, args.y + i, 1, activation);
   }

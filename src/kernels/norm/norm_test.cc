@@ -159,6 +159,25 @@ TEST_P(NormKernel, GroupNormOfChannelsLast) {
   }
 }
 
+TEST_P(NormKernel, RowAffine) {
+  Random random(8);
+  for (const auto [rows, channels] :
+       std::vector<std::array<size_t, 2>>{{0, 5}, {5, 0}, {1, 1}, {3, 17}, {301, 130}, {7, 5000}}) {
+    const auto scale = random.floats(channels, -1, 2), shift = random.floats(channels, -1, 1);
+    const auto x = random.floats(rows * channels, -2, 2);
+    for (const auto kind : {Activation::Kind::none, Activation::Kind::relu, Activation::Kind::gelu_erf}) {
+      std::vector<float> got = x, want(x.size());
+      RowAffine args{.rows = rows, .channels = channels, .x = x.data(), .scale = scale.data(), .shift = shift.data()};
+      args.activation.kind = kind;
+      args.y = want.data();
+      row_affine_reference(args);
+      args.x = args.y = got.data();
+      row_affine(args, three_threads());
+      expect_near(got, want, 1e-6);
+    }
+  }
+}
+
 TEST_P(NormKernel, ChannelAffine) {
   Random random(6);
   const size_t batch = 2, channels = 5, spatial = 77;

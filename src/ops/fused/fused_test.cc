@@ -247,6 +247,23 @@ std::vector<OpCase> group_norm_cases() {
 }
 const OpTest group_norm("GroupNormalization", group_norm_cases(), kPlain);
 
+std::vector<OpCase> row_affine_cases() {
+  std::vector<OpCase> cases{{.about = "each column has its factor",
+                             .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {2, -1}), f32({2}, {0.5f, 1})},
+                             .outputs = {f32({2, 2}, {2.5f, -1, 6.5f, -3})}},
+                            {.about = "images", .inputs = {random({2, 9, 43, 66}), random({66}, 2), random({66}, 3)}},
+                            {.about = "no rows",
+                             .inputs = {f32({0, 2}, {}), f32({2}, {1, 1}), f32({2}, {1, 1})},
+                             .outputs = {f32({0, 2}, {})}}};
+  add_activations(cases, [](const char* name, Attributes a) {
+    return OpCase{.about = name,
+                  .attributes = std::move(a),
+                  .inputs = {random({5, 19}, 1, -1, 1), random({19}, 2, -1, 1), random({19}, 3)}};
+  });
+  return cases;
+}
+const OpTest row_affine("RowAffine", row_affine_cases(), kPlain);
+
 Attributes heads(int64_t q, int64_t kv, int64_t size, int64_t v_size, Attributes more = {}) {
   more.set("q_heads", q);
   more.set("kv_heads", kv);

@@ -1,6 +1,6 @@
 // Moves nodes that follow a retort.Conv, retort.ConvTranspose, retort.Linear or, if it has scales,
 // retort.NhwcConvInteger into its epilogue: the Add of a residual, then an activation; an activation into that of
-// retort.GroupNormalization; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
+// retort.GroupNormalization and retort.RowAffine; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
 // transformers.
 #include <cstring>
 
@@ -14,13 +14,13 @@ namespace {
 using Kind = kernels::Activation::Kind;
 /// None if the producer takes no residual.
 std::optional<size_t> residual_input(const Node& producer) {
-  if (producer.type == "GroupNormalization") return std::nullopt;
+  if (producer.type == "GroupNormalization" || producer.type == "RowAffine") return std::nullopt;
   return producer.type == "NhwcConvInteger" ? 7 : 3;
 }
 
 // Returns the node with an epilogue that produces `v`, if the epilogue can be extended.
 const Node* open_producer(const Graph& g, ValueId v) {
-  for (const char* type : {"Conv", "Linear", "ConvTranspose", "GroupNormalization"}) {
+  for (const char* type : {"Conv", "Linear", "ConvTranspose", "GroupNormalization", "RowAffine"}) {
     const Node* n = sole_producer_of(g, v, type, "retort");
     if (n && !n->attributes.has("activation")) return n;
   }

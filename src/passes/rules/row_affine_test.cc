@@ -1,0 +1,34 @@
+#include "passes/passes_testing.h"
+
+namespace retort {
+namespace {
+
+void affine_rows(TestGraph& t) {
+  const ValueId x = t.input("x", {t.symbol("n"), 5, 20});
+  const ValueId scaled = t.add("Mul", {t.weight("s", {1, 1, 20}), x});
+  t.output(t.add("Relu", {t.add("Add", {scaled, t.weight("b", {20})})}), "y");
+}
+const RuleExample example_of_rows("affine_rows", {"row_affine", "epilogue_relu"}, affine_rows,
+                                  R"(graph(x: float32[n,5,20]) {
+  y: float32[n,5,20] = retort.RowAffine(x, scale#1, shift#1) {activation="relu", activation_a=0, activation_b=0}
+  return y
+}
+)");
+
+TEST(RowAffine, OtherConstantsStay) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 20, 20}), few = t.input("few", {2, 8}), one = t.input("one", {1, 20});
+  t.output(t.add("Add", {t.add("Mul", {x, t.weight("a", {20, 1})}), t.weight("b", {20})}), "other_axis");
+  t.output(t.add("Add", {t.add("Mul", {x, t.weight("c", {20})}), t.scalar(1)}), "scalar");
+  t.output(t.add("Add", {t.add("Mul", {few, t.weight("d", {8})}), t.weight("e", {8})}), "short_rows");
+  t.output(t.add("Add", {t.add("Mul", {one, t.weight("f", {20})}), t.weight("g", {20, 20})}), "matrix");
+  t.output(t.add("Add", {t.add("Mul", {x, x}), t.weight("h", {20})}), "square");
+  t.output(t.add("Add", {t.add("Mul", {one, t.weight("i", {1, 1, 20})}), t.weight("j", {20})}), "more_axes");
+  const ValueId shared = t.add("Mul", {x, t.weight("k", {20})});
+  t.output(t.add("Add", {shared, t.weight("l", {20})}), "shared");
+  t.output(shared, "product");
+  expect_no_rewrite(t, {"row_affine"});
+}
+
+}  // namespace
+}  // namespace retort
