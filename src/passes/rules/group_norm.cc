@@ -50,12 +50,12 @@ std::optional<Patch> match_grouped(const Graph& g, const Node& n) {
   const Node* norm = sole_producer_of(g, n.inputs[0], "InstanceNormalization");
   const Node* grouped = norm ? producer_of(g, norm->inputs[0], "Reshape") : nullptr;
   const auto channels = grouped ? channels_of(g, grouped->inputs[0]) : std::nullopt;
-  if (!channels || !same_shape(g, grouped->inputs[0], n.outputs[0])) return std::nullopt;
+  if (!channels || !is_float32(g, n.outputs[0]) || !same_shape(g, grouped->inputs[0], n.outputs[0]))
+    return std::nullopt;
   const Shape &x = *shape_of(g, grouped->inputs[0]), *images = shape_of(g, norm->inputs[0]);
   const auto scale = float_content(g, norm->inputs[1]), bias = float_content(g, norm->inputs[2]);
-  if (!images || images->rank() < 3 || !(is_known(x[0]) || is_symbolic(x[0])) || (*images)[0] != x[0] ||
-      scale.empty() || (*images)[1] != int64_t(scale.size()) || bias.size() != scale.size() ||
-      *channels % int64_t(scale.size()) != 0)
+  if (!images || images->rank() < 3 || (*images)[0] != x[0] || scale.empty() || (*images)[1] != int64_t(scale.size()) ||
+      bias.size() != scale.size() || *channels % int64_t(scale.size()) != 0)
     return std::nullopt;
   Attributes attributes = norm->attributes;
   attributes.set("num_groups", int64_t(scale.size()));

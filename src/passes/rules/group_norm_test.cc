@@ -74,6 +74,22 @@ TEST(GroupNorm, GroupsThatMixImagesStay) {
   expect_no_rewrite(t, {"group_norm_reshape"});
 }
 
+TEST(GroupNorm, DoublesStay) {
+  TestGraph t;
+  const ValueId x = t.input("x", {2, 6, 5}, DType::f64);
+  const auto numbers = [&](Shape shape, const char* name) {
+    Tensor c(DType::f64, shape);
+    std::fill_n(c.mutable_data<double>(), c.count(), 0.5);
+    return t.g.add_constant(name, std::move(c));
+  };
+  const ValueId norm = t.add("InstanceNormalization",
+                             {t.add("Reshape", {x, t.ints({0, 3, -1})}), numbers({3}, "scale"), numbers({3}, "bias")});
+  t.output(t.add("Mul", {t.add("Reshape", {norm, t.ints({2, 6, 5})}), numbers({6, 1}, "g")}), "groups");
+  const ValueId each = t.add("InstanceNormalization", {x, numbers({6}, "scales"), numbers({6}, "biases")});
+  t.output(t.add("Add", {each, numbers({6, 1}, "b")}), "each");
+  expect_no_rewrite(t, {"group_norm_reshape", "group_norm_scale", "group_norm_shift"});
+}
+
 TEST(GroupNorm, ConstantsOfOtherAxesStay) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 6, 6});
