@@ -47,6 +47,7 @@ TEST(GroupNorm, OtherAxesStay) {
   t.output(standardize(t, x, {0, 1, 2, 3}), "b");
   t.output(standardize(t, x, {3}), "c");
   t.output(standardize(t, t.input("z", {3, t.symbol("channels"), 5}), {1, 2}), "d");
+  t.output(standardize(t, t.input("rows", {3, 5}), {1}), "e");
   expect_no_rewrite(t, {"group_norm"});
 }
 
@@ -98,6 +99,12 @@ TEST(GroupNorm, ConstantsOfOtherAxesStay) {
   const ValueId z = t.input("z", {2, 1, 6});
   const ValueId few = t.add("InstanceNormalization", {z, t.weight("one1", {1}), t.weight("zero1", {1})});
   t.output(t.add("Add", {few, t.weight("b", {6, 1})}), "wider");
+  t.output(t.add("Mul", {t.add("InstanceNormalization", {x, t.weight("two", {6}), t.weight("none", {6})}),
+                         t.weight("columns", {1, 6})}),
+           "columns");
+  t.output(t.add("Add", {t.add("InstanceNormalization", {x, t.weight("three", {6}), t.weight("nil", {6})}),
+                         t.weight("deep", {1, 1, 1, 1})}),
+           "deeper");
   expect_no_rewrite(t, {"group_norm_scale", "group_norm_shift"});
 }
 

@@ -62,5 +62,42 @@ TEST(IntegerConv, SumsThatAreNotConvertedHaveNoActivation) {
   expect_no_rewrite(t, {"epilogue_relu", "integer_conv_scales"});
 }
 
+/// A convolution of integers with results in floats, and perhaps more inputs.
+ValueId converted_convolution(TestGraph& t, std::vector<ValueId> more = {}, Attributes attributes = {}) {
+  std::vector<ValueId> inputs = {t.input("x", {1, 2, 4, 3}, DType::u8),
+                                 t.g.add_constant("w", Tensor(DType::i8, {4, 3, 1, 1})),
+                                 ValueId::none,
+                                 ValueId::none,
+                                 t.scalar(0.5f),
+                                 t.scalar(0.25f)};
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  return t.add("NhwcConvInteger", std::move(inputs), std::move(attributes), "retort");
+}
+TEST(IntegerConv, OtherScalesStay) {
+  for (const Shape& shape : {Shape{1, 1, 4, 4}, {4, 1}, {1, 1, 1, 1, 1}}) {
+    TestGraph t;
+    const ValueId sums = t.add(
+        "NhwcConvInteger",
+        {t.input("x", {1, 2, 4, 3}, DType::u8), t.g.add_constant("w", Tensor(DType::i8, {4, 3, 1, 1}))}, {}, "retort");
+    t.output(t.add("Mul", {t.add("Cast", {sums}, {{"to", int64_t(DType::f32)}}), t.weight("s", shape)}), "y");
+    expect_no_rewrite(t, {"integer_conv_scales"});
+  }
+}
+TEST(IntegerConv, OtherAddendsStay) {
+  for (const Shape& shape : {Shape{1, 1, 4, 4}, {4, 1}, {1, 1, 1, 1, 4}, {1}}) {
+    TestGraph t;
+    t.output(t.add("Add", {converted_convolution(t), t.weight("b", shape)}), "y");
+    expect_no_rewrite(t, {"integer_conv_bias"});
+  }
+  TestGraph second;
+  const ValueId biased = converted_convolution(second, {second.weight("a", {4})});
+  second.output(second.add("Add", {biased, second.weight("b", {4})}), "y");
+  expect_no_rewrite(second, {"integer_conv_bias"});
+  TestGraph activated;
+  const ValueId positive = converted_convolution(activated, {}, {{"activation", std::string("relu")}});
+  activated.output(activated.add("Add", {positive, activated.weight("b", {4})}), "y");
+  expect_no_rewrite(activated, {"integer_conv_bias"});
+}
+
 }  // namespace
 }  // namespace retort

@@ -55,7 +55,7 @@ const RuleExample example_of_computed_sizes(
 )");
 
 TEST(ResizeVolume, OthersStay) {
-  for (const auto& scales : {std::vector<float>{1, 2, 2, 2, 2}, {1, 1, 1, 2, 2}, {1, 1, 2, 2, 1}}) {
+  for (const auto& scales : {std::vector<float>{1, 2, 2, 2, 2}, {2, 1, 2, 2, 2}, {1, 1, 1, 2, 2}, {1, 1, 2, 2, 1}}) {
     TestGraph t;
     t.output(resized(t, "linear", scales), "y");
     expect_no_rewrite(t, {"resize_volume"});
@@ -63,6 +63,34 @@ TEST(ResizeVolume, OthersStay) {
   TestGraph t;
   t.output(resized(t, "nearest", {1, 1, 2, 2, 2}), "y");
   expect_no_rewrite(t, {"resize_volume"});
+}
+
+/// A Resize by sizes with one thing that the rule does not know.
+struct OtherSizes {
+  std::vector<int64_t> sizes = {1, 2, 6, 8, 10};
+  std::pair<std::string, Attribute> attribute = {"antialias", int64_t(0)};
+  DType type = DType::f32;
+  Shape image = {1, 2, 3, 4, 5};
+};
+void expect_sizes_stay(const OtherSizes& o) {
+  TestGraph t;
+  Attributes attributes{{"mode", std::string("linear")}};
+  attributes.set(o.attribute.first, o.attribute.second);
+  t.output(t.add("Resize", {t.input("x", o.image, o.type), ValueId::none, ValueId::none, t.ints(o.sizes)},
+                 std::move(attributes)),
+           "y");
+  expect_no_rewrite(t, {"resize_volume"});
+}
+TEST(ResizeVolume, OtherSizesStay) {
+  expect_sizes_stay({.sizes = {2, 2, 6, 8, 10}});
+  expect_sizes_stay({.sizes = {1, 3, 6, 8, 10}});
+  expect_sizes_stay({.sizes = {1, 2, 3, 8, 10}});
+  expect_sizes_stay({.sizes = {1, 2, 6, 8, 5}});
+  expect_sizes_stay({.sizes = {6, 8, 10}, .attribute = {"axes", std::vector<int64_t>{2, 3, 4}}});
+  expect_sizes_stay({.attribute = {"antialias", int64_t(1)}});
+  expect_sizes_stay({.attribute = {"keep_aspect_ratio_policy", std::string("not_larger")}});
+  expect_sizes_stay({.type = DType::u8});
+  expect_sizes_stay({.sizes = {1, 2, 6, 8}, .image = {1, 2, 3, 4}});
 }
 
 }  // namespace
