@@ -1,3 +1,4 @@
+#include "passes/layout/image_op.h"
 #include "passes/layout/layout_testing.h"
 
 namespace retort {
@@ -100,6 +101,44 @@ TEST(Layout, ConvolutionsOfIntegers) {
   return y
 }
 )");
+}
+
+TEST(Layout, ConvolutionsOfIntegersWithoutAForm) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, 4, 8, 8}, DType::u8);
+  const auto zeros = [&](const std::vector<int8_t>& list) {
+    return t.g.add_constant(t.g.unique_name("z"), Tensor::of<int8_t>({int64_t(list.size())}, list));
+  };
+  const auto has_form = [&](Shape filters, ValueId zero, int64_t group = 1) {
+    const ValueId w = t.g.add_constant(t.g.unique_name("w"), Tensor(DType::i8, std::move(filters)));
+    const ValueId y = t.add("ConvInteger", {x, w, ValueId::none, zero}, {{"group", group}});
+    return image_op(t.g, *t.g.producer(y)).has_value();
+  };
+  EXPECT_TRUE(has_form({3, 4, 3, 3}, zeros({2, 2, 2})));
+  EXPECT_FALSE(has_form({3, 4, 3, 3}, zeros({2, 2, 3})));
+  EXPECT_FALSE(has_form({3, 4, 3, 3}, t.input("zero", {3}, DType::i8)));
+  EXPECT_FALSE(has_form({4, 2, 3, 3}, zeros({2}), 2));
+  EXPECT_TRUE(has_form({4, 1, 3, 3}, zeros({-127}), 4));
+  EXPECT_FALSE(has_form({4, 1, 3, 3}, zeros({-128}), 4));
+}
+
+TEST(Layout, OtherOperatorsWithoutAForm) {
+  TestGraph t;
+  const auto has_form = [&](const char* type, std::vector<ValueId> inputs) {
+    return image_op(t.g, *t.g.producer(t.add(type, std::move(inputs)))).has_value();
+  };
+  const auto normal = [&](const char* name, DType type) {
+    const ValueId scale = t.g.add_constant(t.g.unique_name("s"), Tensor(type, {4}));
+    return has_form("InstanceNormalization", {t.input(name, {1, 4, 5}, type), scale, scale});
+  };
+  EXPECT_TRUE(normal("floats", DType::f32));
+  EXPECT_FALSE(normal("doubles", DType::f64));
+  const auto resize = [&](const char* name, const Shape& image) {
+    return has_form("Resize", {t.input(name, image), ValueId::none,
+                               t.floats({int64_t(image.rank())}, std::vector<float>(image.rank(), 1.0f))});
+  };
+  EXPECT_TRUE(resize("image", {1, 4, 5, 6}));
+  EXPECT_FALSE(resize("volume", {1, 4, 5, 6, 7}));
 }
 
 TEST(Layout, ALoneConvolutionOfCodesStays) {

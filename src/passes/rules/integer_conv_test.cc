@@ -99,5 +99,12 @@ TEST(IntegerConv, OtherAddendsStay) {
   expect_no_rewrite(activated, {"integer_conv_bias"});
 }
 
+TEST(IntegerConv, ASecondAddendStays) {
+  TestGraph t;
+  const ValueId sum = converted_convolution(t, {ValueId::none, t.input("r", {1, 2, 4, 4})});
+  t.output(t.add("Add", {sum, t.input("s", {1, 2, 4, 4})}), "y");
+  expect_no_rewrite(t, {"epilogue_residual"});
+}
+
 }  // namespace
 }  // namespace retort
