@@ -38,7 +38,8 @@ struct Columns {
 };
 
 /// Stores `rows` rows of a panel of sums as they are. Not inlined, since tiles have many forms.
-HWY_NOINLINE void store_sums(const Columns& c, const int32_t* sums, size_t rows, uint8_t* y, size_t y_stride) {
+HWY_NOINLINE HWY_MAYBE_UNUSED void store_sums(const Columns& c, const int32_t* sums, size_t rows, uint8_t* y,
+                                              size_t y_stride) {
   constexpr size_t kBytes = kPanel * sizeof(int32_t);
   for (size_t r = 0; r < rows; ++r, sums += kPanel, y += y_stride) {
     if (HWY_LIKELY(c.count >= kPanel))
