@@ -1,4 +1,5 @@
-// Stores sums of two rows and a panel of columns, as codes or as they are. Included once per instruction level (see dispatch.h).
+// Stores sums of two rows and a panel of columns, as codes or as they are. Included once per instruction level
+// (see dispatch.h).
 #if defined(RETORT_KERNELS_CONV_CODES_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
 #undef RETORT_KERNELS_CONV_CODES_ROWS_INL_H_
