@@ -18,7 +18,7 @@ namespace retort::kernels::HWY_NAMESPACE {
 
 /// Applies the activation to channels [c0, c1) of a run of pixels (finish.cc: the loops of ten activations in each file
 /// that stores results, or even in each place, would be too much code).
-void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) noexcept;
+void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1, size_t step) noexcept;
 
 namespace {
 
@@ -79,9 +79,10 @@ class Finish {
     });
   }
 
-  /// Completes what `store` has left for channels [c0, c1) of `pixels` neighbours.
-  HWY_INLINE void activate(size_t pixel, size_t pixels, size_t c0, size_t c1) const {
-    if (activates_) activate_run(*args_, pixel, pixels, c0, c1);
+  /// Completes what `store` has left for channels [c0, c1) of `pixels` pixels that are `step` apart. A call takes as
+  /// long as some vectors.
+  HWY_INLINE void activate(size_t pixel, size_t pixels, size_t c0, size_t c1, size_t step = 1) const {
+    if (activates_) activate_run(*args_, pixel, pixels, c0, c1, step);
   }
 
   /// The same without inlining, for rare cases. Works on copies, because arguments passed by address cannot stay in

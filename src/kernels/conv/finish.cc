@@ -10,9 +10,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
 
-void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1) noexcept {
+void activate_run(const ConvArgs& args, size_t pixel, size_t pixels, size_t c0, size_t c1, size_t step) noexcept {
   const size_t stride = args.shape.out_pixel_stride;
-  activate_rows(args.epilogue.activation, args.output + pixel * stride + c0, pixels, c1 - c0, stride);
+  activate_rows(args.epilogue.activation, args.output + pixel * stride + c0, pixels, c1 - c0, stride * step);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -192,11 +192,8 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
     at.channels = block.n1 - at.channel;
     if (at.channels > 0) finish_tile<kTile>(sums, plan.m.plane, finish, at);
     const size_t rows = std::min(kTile, at.rows), columns = std::min(kTile, at.columns);
-    const size_t runs = s.dilation_w == 1 ? 1 : columns;
-    for (size_t i = 0; i < rows * runs; ++i) {
-      const size_t pixel = first + i / runs * line + i % runs * s.dilation_w;
-      finish.activate(pixel, columns / runs, block.n0, block.n1);
-    }
+    for (size_t row = 0; row < rows; ++row)
+      finish.activate(first + row * line, columns, block.n0, block.n1, s.dilation_w);
   }
 }
 

@@ -203,7 +203,9 @@ template <size_t kTaps>
 void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, const conv_detail::WinogradBlock& block,
                   const float* m) {
   const ConvShape& s = args.shape;
+  constexpr size_t kTogether = 32;  // neighbours that are activated by one call
   const Finish finish(args);
+  size_t first = 0, pixels = 0;  // stored, and not activated yet
   for (size_t t = block.t0; t < block.t1; ++t, m += plan.m.stride) {
     const conv_detail::LineTile tile = conv_detail::line_tile(s, plan, t);
     if (tile.x >= s.out_w || tile.is_shared) continue;
@@ -215,10 +217,16 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
       finish.store<kLineTile, 1>(
           y, {tile.line * s.out_w + tile.x, s.dilation_w, left, 1, channel, std::min(kLanes, block.n1 - channel)});
     }
-    for (size_t i = 0; i < std::min(left, kLineTile); ++i) {
-      finish.activate(tile.line * s.out_w + tile.x + i * s.dilation_w, 1, block.n0, block.n1);
+    const size_t pixel = tile.line * s.out_w + tile.x, stored = std::min(left, kLineTile);
+    if (s.dilation_w == 1 && pixel == first + pixels && pixels < kTogether) {
+      pixels += stored;
+      continue;
     }
+    finish.activate(first, pixels, block.n0, block.n1, s.dilation_w);
+    first = pixel;
+    pixels = stored;
   }
+  finish.activate(first, pixels, block.n0, block.n1, s.dilation_w);
 }
 
 /// Calls f with the number of taps of a plan as a constant.

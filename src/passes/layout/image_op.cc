@@ -126,9 +126,14 @@ std::optional<ImageOp> conv_of_codes(const Graph& g, const Node& n) {
   return op;
 }
 
-// ConvInteger, whose zero point of the image may be known only in a run, as that of DynamicQuantizeLinear.
+// ConvInteger, whose zero point of the image may be known only in a run, as that of DynamicQuantizeLinear. With one
+// channel, rows of codes are short, and a product of patches that are columns is faster (the first layer of MNIST's net
+// takes 8 us, not 26).
 std::optional<ImageOp> conv_of_integers(const Graph& g, const Node& n) {
-  return conv_with_filters(g, n, kFilters, kFilterZero);
+  const Tensor* w = g.constant(n.inputs[kFilters]);
+  const bool one_channel =
+      w && w->shape().rank() > 1 && w->shape()[1] == 1 && n.attributes.get_or<int64_t>("group", 1) == 1;
+  return one_channel ? std::nullopt : conv_with_filters(g, n, kFilters, kFilterZero);
 }
 
 std::optional<ImageOp> two_of_codes(const Graph& g, const Node& n) {
