@@ -71,12 +71,7 @@ namespace {
 /// Fewer groups than this do not keep the workers busy: large ones are divided.
 constexpr size_t kFewGroups = 16;
 
-float inverse_deviation(const GroupNorm& args, double squares, size_t count) {
-  return 1 / std::sqrt(float(squares / double(count)) + args.epsilon);
-}
-
-/// Normalises one block of [channels / groups, spatial] in pieces, for more than one thread. The moments of the pieces
-/// are joined as in Chan, Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances.
+/// Normalises one block of [channels / groups, spatial] in pieces, for more than one thread.
 void group_norm_pieces(const GroupNorm& args, size_t block, const Parallel& par) noexcept {
   constexpr size_t kMost = 64;
   const auto moments = RETORT_SELECT(group_moments);
@@ -87,21 +82,31 @@ void group_norm_pieces(const GroupNorm& args, size_t block, const Parallel& par)
   GroupMoments parts[kMost];
   const float* const x = args.x + block * count;
   par.for_each(pieces, [&](size_t i, int) { parts[i] = moments(x + i * piece, length(i)); });
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < pieces; ++i) sum += double(parts[i].mean) * double(length(i));
-  const double mean = sum / double(count);
-  for (size_t i = 0; i < pieces; ++i) {
-    const double apart = double(parts[i].mean) - mean;
-    squares += parts[i].squares + apart * apart * double(length(i));
-  }
-  const float inv_std = inverse_deviation(args, squares, count);
+  const GroupMoments m = joined_moments(parts, 1, pieces, length);
+  const float inv_std = m.inverse_deviation(count, args.epsilon);
   const size_t first = block * channels;
   for_chunks(
-      par, channels, [&](size_t begin, size_t end) { rows(args, first + begin, first + end, float(mean), inv_std); },
+      par, channels, [&](size_t begin, size_t end) { rows(args, first + begin, first + end, m.mean, inv_std); },
       std::max<size_t>(1, kChunk / args.spatial));
 }
 
 }  // namespace
+
+GroupMoments joined_moments(const GroupMoments* parts, size_t stride, size_t pieces,
+                            FunctionRef<size_t(size_t)> length) noexcept {
+  double sum = 0, squares = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < pieces; ++i) {
+    sum += double(parts[i * stride].mean) * double(length(i));
+    count += length(i);
+  }
+  const double mean = sum / double(count);
+  for (size_t i = 0; i < pieces; ++i) {
+    const double apart = double(parts[i * stride].mean) - mean;
+    squares += parts[i * stride].squares + apart * apart * double(length(i));
+  }
+  return {float(mean), squares};
+}
 
 void group_norm(const GroupNorm& args, const Parallel& par) noexcept {
   const size_t blocks = args.batch * args.groups;
@@ -116,7 +121,7 @@ void group_norm(const GroupNorm& args, const Parallel& par) noexcept {
   const auto task = [&](size_t begin, size_t end) {
     for (size_t b = begin; b < end; ++b) {
       const GroupMoments m = moments(args.x + b * count, count);
-      rows(args, b * channels, (b + 1) * channels, m.mean, inverse_deviation(args, m.squares, count));
+      rows(args, b * channels, (b + 1) * channels, m.mean, m.inverse_deviation(count, args.epsilon));
     }
   };
   for_chunks(par, blocks, task, std::max<size_t>(1, kChunk / count));

@@ -1,7 +1,9 @@
 // Normalisation over blocks of channels: GroupNorm, InstanceNorm (one channel per group), and the affine step alone.
 #pragma once
+#include <cmath>
 #include <cstddef>
 
+#include "base/function_ref.h"
 #include "base/parallel.h"
 #include "kernels/activation.h"
 
@@ -22,7 +24,15 @@ struct GroupNorm {
 struct GroupMoments {
   float mean;
   double squares;  ///< sum of squares of x - mean
+
+  float inverse_deviation(size_t count, float epsilon) const {
+    return 1 / std::sqrt(float(squares / double(count)) + epsilon);
+  }
 };
+/// Joins the moments of the pieces of a group, which are `stride` apart and have length(i) elements each, as in Chan,
+/// Golub, LeVeque: Updating Formulae and a Pairwise Algorithm for Computing Sample Variances.
+GroupMoments joined_moments(const GroupMoments* parts, size_t stride, size_t pieces,
+                            FunctionRef<size_t(size_t)> length) noexcept;
 
 /// Thread-safe, no allocation. Each block is summed in one fixed order.
 void group_norm(const GroupNorm& args, const Parallel& par) noexcept;

@@ -3,7 +3,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <cmath>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -134,25 +133,14 @@ struct Memory {
   size_t bytes() const { return parts * sizeof(GroupMoments) + (coefficients + of_workers) * sizeof(float); }
 };
 
-/// Joins the moments of the pieces of one group, as group_norm() does.
-GroupMoments joined(const GroupMoments* parts, size_t stride, const Pieces& pieces, size_t width) {
-  double sum = 0, squares = 0;
-  for (size_t i = 0; i < pieces.count; ++i) sum += double(parts[i * stride].mean) * double(pieces.length(i) * width);
-  const double mean = sum / double(pieces.pixels * width);
-  for (size_t i = 0; i < pieces.count; ++i) {
-    const double apart = double(parts[i * stride].mean) - mean;
-    squares += parts[i * stride].squares + apart * apart * double(pieces.length(i) * width);
-  }
-  return {float(mean), squares};
-}
-
 /// center, scale and shift of the channels of one image.
 void find_coefficients(const GroupNorm& args, const GroupMoments* parts, const Pieces& pieces, size_t stride,
                        float* to) {
   const size_t width = args.channels / args.groups;
   for (size_t g = 0; g < args.groups; ++g) {
-    const GroupMoments m = joined(parts + g, args.groups, pieces, width);
-    const float inv_std = 1 / std::sqrt(float(m.squares / double(pieces.pixels * width)) + args.epsilon);
+    const GroupMoments m =
+        joined_moments(parts + g, args.groups, pieces.count, [&](size_t i) { return pieces.length(i) * width; });
+    const float inv_std = m.inverse_deviation(pieces.pixels * width, args.epsilon);
     for (size_t c = g * width; c < (g + 1) * width; ++c) {
       to[c] = m.mean;
       to[stride + c] = args.gamma ? inv_std * args.gamma[c] : inv_std;

@@ -216,11 +216,6 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
       }
     }
   }
-
-  static void check_operand(const RunContext& c, size_t i, size_t elements) {
-    if (c.has(i) && c.count(i) != elements)
-      fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
-  }
 };
 
 }  // namespace

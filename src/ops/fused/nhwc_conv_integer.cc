@@ -121,10 +121,6 @@ struct NhwcConvInteger : NhwcConvolution, ActivationAttributes {
     a.wide.epilogue.residual_stride = reads_rows(c, kResidual) ? c.row_step(kResidual) : channels;
     a.wide.epilogue.activation = value();
   }
-  static void check_operand(const RunContext& c, size_t i, size_t elements) {
-    if (c.has(i) && c.count(i) != elements)
-      fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
-  }
 };
 
 }  // namespace

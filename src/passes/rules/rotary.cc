@@ -81,10 +81,10 @@ Rotated rotated(const Graph& g, ValueId v) {
 bool repeats(const Tensor& t, bool interleaved) {
   if (t.dtype() != DType::f32 || t.shape().empty()) return false;
   const auto size = size_t(t.shape().back()), half = size / 2;
-  const float* row = t.data<float>();
-  for (size_t i = 0; i < t.count(); i += size, row += size) {
+  for (size_t row = 0; row < t.count(); row += size) {
     for (size_t j = 0; j < half; ++j) {
-      if (row[interleaved ? 2 * j : j] != row[interleaved ? 2 * j + 1 : j + half]) return false;
+      if (t.at<float>(row + (interleaved ? 2 * j : j)) != t.at<float>(row + (interleaved ? 2 * j + 1 : j + half)))
+        return false;
     }
   }
   return size % 2 == 0;

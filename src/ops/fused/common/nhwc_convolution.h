@@ -7,6 +7,12 @@
 
 namespace retort::ops {
 
+/// Throws invalid_argument if an optional operand has another number of elements.
+inline void check_operand(const RunContext& c, size_t i, size_t elements) {
+  if (c.has(i) && c.count(i) != elements)
+    fail(ErrorCode::invalid_argument, "input {} has shape {}, which does not match", i, to_string(c.shape(i)));
+}
+
 struct NhwcConvolution : WindowAttributes {
   int64_t group = 1;
   bool input_nchw = false;  ///< the input, but not the output, has its channels first
