@@ -155,7 +155,7 @@ void pack_rows(const ConvShape& s, const float* weights, float* packed, const Pa
   }
 }
 
-// Packs filters transformed for winograd2_packed, some channels of a panel at a time.
+// Packs filters transformed for F(2x2), some channels of a panel at a time.
 void pack_winograd(const ConvShape& s, const float* w, float* packed, const Parallel& run) {
   constexpr size_t kTaps = 9, kFloats = 4096;
   alignas(64) float rows[kFloats];
@@ -233,13 +233,21 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
 }
 
-bool saves_by_packed_winograd(const ConvShape& s, bool strict) {
+bool saves_by_packed_winograd(const ConvShape& shape, bool strict) {
+  ConvShape s = shape;
+  s.batch = std::max<size_t>(s.batch, 1);
   if (strict || s.scaled_input || !suits_winograd(s) || s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
   if (s.out_pixels() == 0) return false;
   if (s.dilation_h % s.dilation_w != 0) return false;  // out_w may differ in a run, whose filters are packed by then
   const Times3x3 times(s);
   return kGain * times.winograd2_packed() <
          std::min({times.direct(plain_share(s)), times.winograd4(), times.winograd2()});
+}
+
+ConvAlgorithm choose_packed_winograd(const ConvShape& s) {
+  const Times3x3 times(s);
+  return times.winograd2_packed() <= times.winograd4() ? ConvAlgorithm::winograd2_packed
+                                                       : ConvAlgorithm::winograd4_packed;
 }
 
 bool saves_by_bf16(const ConvShape& shape, bool strict) {
@@ -269,19 +277,28 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
 }
 
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
-  static constexpr const char* kNames[] = {"pointwise", "strassen",  "rows",      "inside",           "strips",
-                                           "lines",     "winograd4", "winograd2", "winograd2_packed", "winograd_line",
-                                           "depthwise", "grouped",   "groups",    "bf16_rows"};
+  static constexpr const char* kNames[] = {
+      "pointwise",     "strassen",  "rows",      "inside",           "strips",
+      "lines",         "winograd4", "winograd2", "winograd2_packed", "winograd4_packed",
+      "winograd_line", "depthwise", "grouped",   "groups",           "bf16_rows"};
   static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
+
+namespace {
+
+bool packs_winograd(ConvAlgorithm a) {
+  return a == ConvAlgorithm::winograd2_packed || a == ConvAlgorithm::winograd4_packed;
+}
+
+}  // namespace
 
 size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
   if (algorithm == ConvAlgorithm::groups) return groups_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
-  if (algorithm == ConvAlgorithm::winograd2_packed) return 16 * packed_plane(s) * sizeof(float);
+  if (packs_winograd(algorithm)) return 16 * packed_plane(s) * sizeof(float);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
@@ -292,7 +309,7 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
   if (algorithm == ConvAlgorithm::groups) return groups_pack(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
-  if (algorithm == ConvAlgorithm::winograd2_packed) return pack_winograd(s, weights, packed, run);
+  if (packs_winograd(algorithm)) return pack_winograd(s, weights, packed, run);
   pack_rows(s, weights, packed, run);
   if (pointwise_fit_bytes(s) == 0) return;
   auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
@@ -311,6 +328,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd2_packed:
+    case ConvAlgorithm::winograd4_packed:
     case ConvAlgorithm::winograd_line:
       return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
     case ConvAlgorithm::lines:
@@ -338,6 +356,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
     case ConvAlgorithm::winograd2_packed:
+    case ConvAlgorithm::winograd4_packed:
     case ConvAlgorithm::winograd_line:
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:

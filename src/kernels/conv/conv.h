@@ -64,11 +64,12 @@ enum class ConvAlgorithm : uint8_t {
   /// The same with filters that are transformed when they are packed: 16 instead of 9 floats each, for images of few
   /// tiles.
   winograd2_packed,
-  winograd_line,  ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
-  depthwise,      ///< groups == in_c == out_c
-  grouped,        ///< any convolution: `rows` for each group
-  groups,         ///< groups of few channels (suits_groups()): direct sums over padded copies of the input lines
-  bf16_rows,      ///< `rows` in bfloat16 arithmetic (gemm/gemm_bf16.h), for an even number of input channels
+  winograd4_packed,  ///< F(4x4, 3x3) with filters packed for winograd2_packed, for batches of such images
+  winograd_line,     ///< 1xk, stride 1, any dilation, groups == 1: F(4, 3 to 5), longer kernels in groups of 4 taps
+  depthwise,         ///< groups == in_c == out_c
+  grouped,           ///< any convolution: `rows` for each group
+  groups,            ///< groups of few channels (suits_groups()): direct sums over padded copies of the input lines
+  bf16_rows,         ///< `rows` in bfloat16 arithmetic (gemm/gemm_bf16.h), for an even number of input channels
 };
 /// As the enumerator is called.
 const char* conv_algorithm_name(ConvAlgorithm algorithm);
@@ -80,15 +81,17 @@ constexpr bool is_winograd(ConvAlgorithm a) {
 /// The fastest algorithm according to a cost model. Winograd's error is about ten times that of a plain sum (but below
 /// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
-/// Whether winograd2_packed, which choose_conv() never returns, is faster than what it returns. False if sizes are not
-/// known.
+/// Whether winograd2_packed, which choose_conv() never returns, is faster than what it returns. A batch of 0 counts as 1;
+/// false if other sizes are not known.
 bool saves_by_packed_winograd(const ConvShape& shape, bool strict);
+/// The faster of winograd2_packed and winograd4_packed.
+ConvAlgorithm choose_packed_winograd(const ConvShape& shape);
 /// Whether bf16_rows can be used for a convolution and is faster than what choose_conv() returns. Sizes of 0 count as
 /// large ones. Winograd's method in float32 is faster for most large images.
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise`, `groups`, `winograd2_packed` and `bf16_rows` use the same packing, which does not depend on
+/// except `depthwise`, `groups`, `bf16_rows` and those called `packed`, which share one, use the same packing, which does not depend on
 /// batch, spatial sizes, strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the
 /// shapes of a run.
 /// `weights` need not be aligned. Packing returns early once `run` is cancelled.

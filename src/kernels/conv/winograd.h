@@ -64,8 +64,11 @@ struct WinogradTransforms {
   /// All planes of some channels of a panel of filters for winograd2_packed, from rows (channel, tap). For images.
   void (*packed)(const float* rows, size_t channels, float* u, size_t plane) noexcept;
 };
-/// Floats of a plane of the packed filters of winograd2_packed.
-inline size_t packed_plane(const ConvShape& s) { return s.in_c * round_up(s.out_c, gemm_panel_width()); }
+/// Floats from one plane of the packed filters of winograd2_packed to the next: an odd number of cache lines, since
+/// filters of all planes are read side by side for winograd4_packed.
+inline size_t packed_plane(const ConvShape& s) {
+  return (ceil_div(s.in_c * round_up(s.out_c, gemm_panel_width()), size_t(16)) | 1) * 16;
+}
 WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
 

@@ -1,6 +1,7 @@
 // Filters of Winograd convolutions. They are mostly stored as for a plain convolution and transformed in the run:
 // transformed filters of F(4x4, 3x3) are four times as large, and reading them from memory takes longer than the
-// transform. Those of F(2x2, 3x3) for few tiles are packed transformed.
+// transform. Those of F(2x2, 3x3) for few tiles are packed transformed; from these, those of F(4x4, 3x3) are made if a
+// batch has many tiles.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/winograd_filters.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -45,20 +46,47 @@ HWY_INLINE void transform(const Float (&w)[3], Float (&o)[6]) {
   transform_pair(kFar, w, o[3], o[4]);
 }
 
-// Rows `first` and `second` of U = G · w · G^T, for one vector of filters; the taps of `w` are `taps` floats apart.
-template <size_t kSide, size_t kPart>
-HWY_INLINE void transform_rows(const float* w, size_t taps, float* u, size_t plane) {
+// Taps of one vector of filters as ConvAlgorithm::rows packs them, `taps` floats apart.
+struct PlainTaps {
+  const float* w;
+  size_t taps;
+
+  HWY_INLINE Float operator()(size_t i, size_t j) const { return hn::Load(FloatTag(), w + (3 * i + j) * taps); }
+};
+
+// The same taps of filters that were packed transformed, G · w · G^T of F(2x2): since its rows 1 and 2 are even ± odd
+// with odd = w1 / 2, their difference is w1, and rows 0 and 3 are w0 and w2.
+struct TransformedTaps {
+  const float* u;
+  size_t plane;
+
+  HWY_INLINE Float operator()(size_t i, size_t j) const {
+    if (i == 1) return hn::Sub(along(0, j), along(1, j));
+    return along(i == 0 ? 2 : 3, j);
+  }
+
+ private:
+  // Tap j of a row; rows 1 and 2 are packed before 0 and 3.
+  HWY_INLINE Float along(size_t row, size_t j) const {
+    const FloatTag t;
+    const float* at = u + 4 * row * plane;
+    if (j == 1) return hn::Sub(hn::Load(t, at + plane), hn::Load(t, at + 2 * plane));
+    return hn::Load(t, at + (j == 0 ? 0 : 3) * plane);
+  }
+};
+
+// Two rows of U = G · w · G^T, for one vector of filters: those of a pair of points, or of 0 and ∞ (kEnds).
+template <size_t kSide, bool kEnds, class Taps>
+HWY_INLINE void transform_rows(const Taps& w, const PointPair& pair, float* u, size_t plane) {
   const FloatTag t;
-  constexpr bool kEnds = kPart + 1 == kSide / 2;  // for the order of the parts see WinogradPlan
   Float first[3], second[3], o[kSide];
 #pragma GCC unroll 3
   for (size_t j = 0; j < 3; ++j) {
-    const Float column[3] = {hn::Load(t, w + j * taps), kEnds ? hn::Zero(t) : hn::Load(t, w + (3 + j) * taps),
-                             hn::Load(t, w + (6 + j) * taps)};
     if constexpr (kEnds) {
-      first[j] = column[0], second[j] = column[2];
+      first[j] = w(0, j), second[j] = w(2, j);
     } else {
-      transform_pair(kSide == 4 ? kOne : kPart == 0 ? kNear : kFar, column, first[j], second[j]);
+      const Float column[3] = {w(0, j), w(1, j), w(2, j)};
+      transform_pair(pair, column, first[j], second[j]);
     }
   }
   transform(first, o);
@@ -69,37 +97,59 @@ HWY_INLINE void transform_rows(const float* w, size_t taps, float* u, size_t pla
   for (size_t j = 0; j < kSide; ++j) hn::Store(o[j], t, u + (kSide + j) * plane);
 }
 
-template <size_t kSide, size_t kPart>
-void transform_panels(size_t in_c, size_t panels, const float* packed, float* u, size_t plane) {
-  constexpr size_t kWidth = 2 * kLanes;
-  const size_t taps = in_c * kWidth;
-  for (size_t p = 0; p < panels; ++p, packed += 8 * taps) {
-    for (size_t c = 0; c < in_c; ++c, packed += kWidth, u += kWidth) {
-      transform_rows<kSide, kPart>(packed, taps, u, plane);
-      transform_rows<kSide, kPart>(packed + kLanes, taps, u + kLanes, plane);
+constexpr size_t kWidth = 2 * kLanes;  // of a panel
+
+// The filters of some panels, to `u`; planes of U are `plane` floats apart.
+struct Panels {
+  size_t in_c, count;
+  const float* packed;
+  float* u;
+  size_t plane;
+};
+
+template <size_t kSide, bool kEnds>
+void transform_panels(Panels p, const PointPair& pair) {
+  const size_t taps = p.in_c * kWidth;
+  for (size_t i = 0; i < p.count; ++i, p.packed += 8 * taps) {
+    for (size_t c = 0; c < p.in_c; ++c, p.packed += kWidth, p.u += kWidth) {
+      transform_rows<kSide, kEnds>(PlainTaps{p.packed, taps}, pair, p.u, p.plane);
+      transform_rows<kSide, kEnds>(PlainTaps{p.packed + kLanes, taps}, pair, p.u + kLanes, p.plane);
     }
   }
+}
+
+// From filters of F(2x2) to those of F(4x4).
+template <bool kEnds>
+void transform_again(const Panels& p, size_t packed_plane, const PointPair& pair) {
+  for (size_t i = 0; i < p.count * p.in_c * kWidth; i += kLanes)
+    transform_rows<6, kEnds>(TransformedTaps{p.packed + i, packed_plane}, pair, p.u + i, p.plane);
 }
 
 }  // namespace
 
 void winograd_packed_filters(const float* rows, size_t channels, float* u, size_t plane) noexcept {
-  constexpr size_t kTaps = 9, kPartPlanes = 8, kWidth = 2 * kLanes;
+  constexpr size_t kTaps = 9, kPartPlanes = 8;
   for (size_t i = 0; i < 2 * channels; ++i) {
-    const float* w = rows + i / 2 * kTaps * kWidth + i % 2 * kLanes;
-    transform_rows<4, 0>(w, kWidth, u + i * kLanes, plane);
-    transform_rows<4, 1>(w, kWidth, u + i * kLanes + kPartPlanes * plane, plane);
+    const PlainTaps w{rows + i / 2 * kTaps * kWidth + i % 2 * kLanes, kWidth};
+    transform_rows<4, false>(w, kOne, u + i * kLanes, plane);
+    transform_rows<4, true>(w, kOne, u + i * kLanes + kPartPlanes * plane, plane);
   }
 }
 
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept {
-  const auto transform_part = plan.tiles.edge == 2 ? (which.part == 0 ? transform_panels<4, 0> : transform_panels<4, 1>)
-                              : which.part == 0    ? transform_panels<6, 0>
-                              : which.part == 1    ? transform_panels<6, 1>
-                                                   : transform_panels<6, 2>;
-  const size_t in_c = args.shape.in_c, panels = ceil_div(which.n1 - which.n0, 2 * kLanes);
-  transform_part(in_c, panels, args.packed + which.n0 * 9 * in_c, u, plan.u_plane);
+  const size_t in_c = args.shape.in_c, count = ceil_div(which.n1 - which.n0, kWidth);
+  const bool ends = which.part + 1 == plan.parts;  // for the order of the parts see WinogradPlan
+  const PointPair& pair = plan.tiles.edge == 2 ? kOne : which.part == 0 ? kNear : kFar;
+  if (args.algorithm == ConvAlgorithm::winograd4_packed) {
+    const Panels panels{in_c, count, args.packed + which.n0 * in_c, u, plan.u_plane};
+    const size_t plane = conv_detail::packed_plane(args.shape);
+    return ends ? transform_again<true>(panels, plane, pair) : transform_again<false>(panels, plane, pair);
+  }
+  const Panels panels{in_c, count, args.packed + which.n0 * 9 * in_c, u, plan.u_plane};
+  if (plan.tiles.edge == 2)
+    return ends ? transform_panels<4, true>(panels, pair) : transform_panels<4, false>(panels, pair);
+  return ends ? transform_panels<6, true>(panels, pair) : transform_panels<6, false>(panels, pair);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE

@@ -179,7 +179,8 @@ WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::winograd_line) {
     plan_lines_of_tiles(s, p);
   } else {
-    plan_tiles(s, algorithm == ConvAlgorithm::winograd4 ? 4 : 2, p);
+    const bool small = algorithm == ConvAlgorithm::winograd2 || algorithm == ConvAlgorithm::winograd2_packed;
+    plan_tiles(s, small ? 2 : 4, p);
   }
   p.parts = ceil_div(p.planes, p.part_planes);
   p.packs_filters = algorithm == ConvAlgorithm::winograd2_packed;

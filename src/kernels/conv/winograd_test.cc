@@ -8,7 +8,7 @@ namespace {
 
 TEST(Conv, Winograd) {
   const std::vector<ConvAlgorithm> all{ConvAlgorithm::winograd4, ConvAlgorithm::winograd2,
-                                       ConvAlgorithm::winograd2_packed};
+                                       ConvAlgorithm::winograd2_packed, ConvAlgorithm::winograd4_packed};
   for (const size_t in_c : {1, 3, 17, 24, 33, 64}) {
     for (const size_t out_c : {1, 17, 64, 200}) {
       ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
@@ -63,7 +63,8 @@ TEST(Conv, WinogradFilters) {
   for (const auto& [in_c, out_c] : channels) {
     ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 29, .in_w = 27, .kernel_h = 3, .kernel_w = 3};
     c.pad_all(1);
-    check_conv(c, {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::winograd2_packed});
+    check_conv(c, {ConvAlgorithm::winograd4, ConvAlgorithm::winograd2, ConvAlgorithm::winograd2_packed,
+                   ConvAlgorithm::winograd4_packed});
   }
 }
 
@@ -82,7 +83,12 @@ TEST(Conv, FiltersForFewTilesArePackedForWinograd) {
   apart.dilation_h = 2;
   EXPECT_TRUE(saves_by_packed_winograd(apart.shape(), false));
   c.batch = 0;
-  EXPECT_FALSE(saves_by_packed_winograd(c.shape(), false));
+  EXPECT_TRUE(saves_by_packed_winograd(c.shape(), false));
+  for (const size_t batch : {1, 2, 6, 32}) {
+    c.batch = batch;
+    EXPECT_EQ(choose_packed_winograd(c.shape()),
+              batch <= 2 ? ConvAlgorithm::winograd2_packed : ConvAlgorithm::winograd4_packed);
+  }
 }
 
 }  // namespace

@@ -15,10 +15,11 @@ namespace {
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
   bool strict;
-  /// bf16_rows or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
+  /// The packing bf16_rows or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
   std::optional<kernels::ConvAlgorithm> fixed;
   size_t tap_floats = 0;  ///< of the weights of a tap along the depth, if these are packed one by one
   kernels::ConvAlgorithm algorithm(const kernels::ConvShape& s) const {
+    if (fixed == kernels::ConvAlgorithm::winograd2_packed) return kernels::choose_packed_winograd(s);
     return fixed ? *fixed : kernels::choose_conv(s, strict);
   }
 };
