@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "session/session_testing.h"
@@ -33,6 +35,27 @@ TEST(RunShapes, AnEmptyBatchIsReshapedAsAnyOther) {
       const auto y = run(t.g, {image({batch, 4, 6})}, level);
       EXPECT_EQ(y[0].tensor()->shape(), (Shape{batch, 8, 3}));
     }
+  }
+}
+
+// Small images are convolved by filters that are packed for one image; those of a larger batch are made from them.
+TEST(RunShapes, AFreeBatchIsConvolvedAsAFixedOne) {
+  constexpr int64_t kChannels = 64, kSize = 7;
+  const auto convolved = [](const Value& x, bool is_free, OptimizationLevel level) {
+    TestGraph t;
+    Shape shape = x.tensor()->shape();
+    if (is_free) shape[0] = t.symbol("batch");
+    const Attributes same{{"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+    t.output(conv(t, t.input("x", shape), "w", {kChannels, kChannels, 3, 3}, same), "y");
+    return floats(run(t.g, {x}, level)[0]);
+  };
+  for (const int64_t batch : {1, 2, 9}) {
+    const Value x = image({batch, kChannels, kSize, kSize});
+    const auto got = convolved(x, true, OptimizationLevel::all), want = convolved(x, true, OptimizationLevel::none);
+    float largest = 0;
+    for (const float v : want) largest = std::max(largest, std::abs(v));
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5 * largest) << batch << " " << i;
+    if (batch == 1) EXPECT_EQ(got, convolved(x, false, OptimizationLevel::all));
   }
 }
 
