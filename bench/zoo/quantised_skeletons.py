@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the skeletons of four quantised models and their recipes: a decoder with weights of 2 bits and one with experts of 4 bits, both after
-llama_genai_int4, a text encoder whose attention is quantised by QDQ, and layers of DynamicQuantizeLSTM."""
+"""Writes the skeletons of five quantised models and their recipes: a decoder with weights of 2 bits, one whose weights of 4 bits come from
+DequantizeLinear, and one with experts of 4 bits, all after llama_genai_int4, a text encoder whose attention is quantised by QDQ, and layers of DynamicQuantizeLSTM."""
 import copy
 import json
 import os
@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from skeleton import FLOAT, INT8, MICROSOFT, UINT8, Skeleton, entry, port
+from skeleton import FLOAT, INT8, MICROSOFT, UINT4, UINT8, Skeleton, entry, port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECIPES = os.path.join(HERE, "recipes.json")
@@ -32,6 +32,28 @@ def two_bits(base, recipe):
         elif tensor.name.endswith(".scales"):  # codes of 2 bits have a smaller deviation than those of 4
             fill[tensor.name] = ["u", *(x * 2.6 / 1.118 for x in fill[tensor.name][1:])]
     model.graph.initializer.extend(s.initializers)
+    return model, fill | s.fill
+
+
+def by_dequantizing(base, recipe):
+    """The decoder of 4 bits as products of floats by DequantizeLinear of [K, N] codes."""
+    model, fill, s = copy.deepcopy(base), dict(recipe["fill"]), Skeleton()
+    for node in base.graph.node:
+        if node.op_type != "MatMulNBits":
+            s.nodes.append(copy.deepcopy(node))
+            continue
+        facts = {attribute.name: attribute for attribute in node.attribute}
+        k, n, block = facts["K"].i, facts["N"].i, facts["block_size"].i
+        x, codes, scales = node.input
+        zeros = codes.replace("qweight", "zeros")
+        inputs = [s.weight(codes, UINT4, [k, n], fill[codes]), s.weight(scales, FLOAT, [k // block, n], fill[scales]),
+                  s.weight(zeros, UINT4, [k // block, n], ["c", 0x88])]
+        weight = s.node("DequantizeLinear", inputs, [codes.replace("qweight", "weight")], axis=0, block_size=block)
+        s.node("MatMul", [x, weight], list(node.output))
+    kept = [t for t in model.graph.initializer if t.name not in s.fill]
+    del model.graph.node[:], model.graph.initializer[:]
+    model.graph.node.extend(s.nodes)
+    model.graph.initializer.extend(kept + s.initializers)
     return model, fill | s.fill
 
 
@@ -149,6 +171,9 @@ def models(recipes):
     decoder = {"kind": "decoder", "dynamic": recipe["dynamic"]}
     model, fill = two_bits(base, recipe)
     yield "llama_genai_int2", model, entry(model, fill, recipe["scenarios"], precision="int2", tolerance=0.4, packing={"qweight": 4}, **decoder)
+    model, fill = by_dequantizing(base, recipe)
+    scenarios = {name: recipe["scenarios"][name] for name in ("prefill128", "decode_p127")}
+    yield "llama_genai_qdq4", model, entry(model, fill, scenarios, precision="int4", tolerance=0.15, **decoder)
     model, fill = experts(base, recipe)
     yield "moe_genai_int4", model, entry(model, fill, recipe["scenarios"], precision="int4", tolerance=0.15, packing={"qweight": 2}, **decoder)
     model, fill = encoder()

@@ -3,7 +3,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 MICROSOFT = "com.microsoft"
-FLOAT, INT8, UINT8, INT64 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8, TensorProto.INT64
+FLOAT, INT8, UINT8, UINT4, INT64 = (getattr(TensorProto, name) for name in ("FLOAT", "INT8", "UINT8", "UINT4", "INT64"))
 END = 2**63 - 1  # the end of a Slice that takes everything
 
 

@@ -91,7 +91,7 @@ LowerOptions PlanMaker::lower_options(const std::atomic<bool>* cancel) const {
       lower.disabled.emplace_back(rule);
   }
   constexpr size_t kRounded = 4;
-  lower.round_products = options.config_number("session.qdq_matmulnbits_accuracy_level") == kRounded;
+  lower.round_products = options.config_number("session.qdq_matmulnbits_accuracy_level").value_or(kRounded) == kRounded;
   lower.parallel = Parallel(&parts_.threads, cancel);
   return lower;
 }

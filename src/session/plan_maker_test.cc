@@ -34,7 +34,7 @@ TEST_F(PlanMakerTest, UnsignedFiltersStayWhereSumsSaturate) {
 }
 
 TEST_F(PlanMakerTest, OnlyLevelFourRoundsProducts) {
-  EXPECT_FALSE(plans.lower_options(nullptr).round_products);
+  EXPECT_TRUE(plans.lower_options(nullptr).round_products);
   for (const char* level : {"0", "1", "2", "3", "4"}) {
     options.config["session.qdq_matmulnbits_accuracy_level"] = level;
     EXPECT_EQ(plans.lower_options(nullptr).round_products, *level == '4') << level;

@@ -1,8 +1,8 @@
 // A product by constant codes of 4 or 8 bits, whose other side has floats: MatMulNBits reads the codes, while
 // DequantizeLinear would make floats of them in every run. Speeds up models whose weights alone are quantised.
 //
-// session.qdq_matmulnbits_accuracy_level = 4 asks for the rounded form: the floats are rounded to 8 bits block by block,
-// in the blocks that ONNX Runtime makes then.
+// Where ONNX Runtime does so unless session.qdq_matmulnbits_accuracy_level is below 4, the floats are rounded to 8 bits
+// block by block, in the same blocks.
 #include <algorithm>
 #include <bit>
 
@@ -117,6 +117,13 @@ std::vector<Tensor> packed_weights(const BlockCodes& b) {
   return {std::move(codes), std::move(scales), std::move(zeros)};
 }
 
+/// Whether ONNX Runtime (1.32) makes MatMulNBits of the product. It does so if the codes are [K, N], and if a Transpose
+/// turns them that it moves in front of DequantizeLinear; it computes others in floats.
+bool is_rounded(const BlockCodes& b, bool by_transpose) {
+  if (!by_transpose) return !b.turned;
+  return b.turned && !b.by_block && (b.bits() == 8 || b.zeros);
+}
+
 template <bool kRounded>
 std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   const bool gemm = n.type == "Gemm";
@@ -132,7 +139,7 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   if (transpose && ints_attribute(*transpose, "perm") == std::vector<int64_t>{0, 1}) return std::nullopt;
   const bool turned = (gemm && n.attributes.get_or<int64_t>("transB", 0) != 0) != (transpose != nullptr);
   const auto b = block_codes(g, transpose ? transpose->inputs[0] : n.inputs[1], turned, kUsual);
-  if (!b) return std::nullopt;
+  if (!b || (kRounded && !is_rounded(*b, transpose != nullptr))) return std::nullopt;
   if (c != ValueId::none) {
     const Shape* shape = shape_of(g, c);
     if (!shape || *shape != Shape{int64_t(b->n)}) return std::nullopt;

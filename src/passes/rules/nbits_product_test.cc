@@ -93,17 +93,48 @@ std::string rounded(void (*build)(TestGraph&), std::string_view rule) {
   return renumbered(print(t.g));
 }
 
+void a_product_by_blocks(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::u4, {48, 3}));
+  const ValueId b =
+      t.add("DequantizeLinear", {w, t.weight("s", {3, 3})}, {{"axis", int64_t(0)}, {"block_size", int64_t(16)}});
+  t.output(t.add("Gemm", {t.input("x", {2, 48}), b, t.weight("bias", {3})}), "y");
+}
+
+/// A Transpose between DequantizeLinear with one scale and the product.
+void build_turned(TestGraph& t, DType type, bool zero) {
+  std::vector<ValueId> inputs = {t.g.add_constant("w", codes(type, {3, 48})), t.scalar(0.5f)};
+  if (zero) inputs.push_back(t.g.add_constant("z", codes(type, {})));
+  const ValueId b = t.add("Transpose", {t.add("DequantizeLinear", inputs)}, {{"perm", std::vector<int64_t>{1, 0}}});
+  t.output(t.add("MatMul", {t.input("x", {2, 48}), b}), "y");
+}
+template <DType kType, bool kZero>
+void a_turned_product(TestGraph& t) {
+  build_turned(t, kType, kZero);
+}
+
 TEST(NBitsProduct, RoundedProductsHaveSmallBlocks) {
   EXPECT_EQ(rounded(a_product_by_columns, "rounded_matmul"), R"(graph(x: float32[2,40]) {
   y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=40, N=3, accuracy_level=4, bits=8, block_size=32}
   return y
 }
 )");
-  EXPECT_EQ(rounded(a_turned_product_by_blocks, "rounded_gemm"), R"(graph(x: float32[2,48]) {
+  EXPECT_EQ(rounded(a_product_by_blocks, "rounded_gemm"), R"(graph(x: float32[2,48]) {
   y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1, _, bias) {K=48, N=3, accuracy_level=4, bits=4, block_size=16}
   return y
 }
 )");
+}
+
+/// ONNX Runtime computes the others in floats.
+TEST(NBitsProduct, ProductsOfTurnedCodesAreRoundedIfTheTransposeMoves) {
+  const auto is_rounded = [](void (*build)(TestGraph&), const char* rule) {
+    return rounded(build, rule).find("accuracy_level=4") != std::string::npos;
+  };
+  EXPECT_TRUE(is_rounded(a_turned_product<DType::i8, false>, "rounded_matmul"));
+  EXPECT_TRUE(is_rounded(a_turned_product<DType::u4, true>, "rounded_matmul"));
+  EXPECT_FALSE(is_rounded(a_turned_product<DType::u4, false>, "rounded_matmul"));
+  EXPECT_FALSE(is_rounded(a_turned_product_by_blocks, "rounded_gemm"));
+  EXPECT_FALSE(is_rounded(a_block_for_each_column, "rounded_matmul"));
 }
 
 TEST(NBitsProduct, OnlyThoseWhoAskGetRoundedProducts) {

@@ -1,5 +1,6 @@
-// session.qdq_matmulnbits_accuracy_level: products of floats by constant codes of DequantizeLinear. Level 4 rounds each
-// row of the floats to 8 bits in blocks of 32, where codes have no blocks of their own; lower levels do not round.
+// session.qdq_matmulnbits_accuracy_level: products of floats by constant codes of DequantizeLinear. Level 4, which
+// is the default, rounds each row of the floats to 8 bits in blocks of 32, where codes have no blocks of their own; lower
+// levels do not round.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ double difference(const std::vector<float>& y, bool rounds) {
 TEST(RoundedProducts, OnlyLevelFourRounds) {
   constexpr double kNear = 1e-3, kFar = 0.05;
   for (const char* level : {static_cast<const char*>(nullptr), "0", "1", "3", "4"}) {
-    const bool rounds = level && *level == '4';
+    const bool rounds = !level || *level == '4';
     const std::vector<float> y = product(level);
     EXPECT_LT(difference(y, rounds), kNear) << (level ? level : "no level");
     EXPECT_GT(difference(y, !rounds), kFar) << (level ? level : "no level");

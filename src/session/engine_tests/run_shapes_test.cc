@@ -55,7 +55,9 @@ TEST(RunShapes, AFreeBatchIsConvolvedAsAFixedOne) {
     float largest = 0;
     for (const float v : want) largest = std::max(largest, std::abs(v));
     for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5 * largest) << batch << " " << i;
-    if (batch == 1) EXPECT_EQ(got, convolved(x, false, OptimizationLevel::all));
+    if (batch == 1) {
+      EXPECT_EQ(got, convolved(x, false, OptimizationLevel::all));
+    }
   }
 }
 
