@@ -23,9 +23,10 @@ nbits_detail::Layout::Layout(const NBitForm& f, size_t panel_width)
       vectors(f.block * f.bits / 32),
       blocks(f.blocks()),
       number_bytes(f.halves ? sizeof(float16) : sizeof(float)),
+      zeros_bytes(f.zeros == NBitZeros::codes ? round_up(blocks * lanes, 64) : 0),
       codes_bytes(vectors * lanes * sizeof(uint32_t)),
       block_bytes(codes_bytes + lanes * number_bytes * (f.zeros == NBitZeros::numbers ? 2 : 1)),
-      panel_bytes(round_up(blocks * (block_bytes + (f.zeros == NBitZeros::codes ? lanes : 0)), 64)) {}
+      panel_bytes(zeros_bytes + round_up(blocks * block_bytes, 64)) {}
 
 namespace {
 
@@ -86,6 +87,21 @@ void each_numbers(const NBitForm& f, const NBitSource& from, size_t at, F&& use)
       from.parameters({n0 + n, b, numbers.count, lanes, numbers.scales + n, numbers.zeros + n});
     if (!use(numbers)) return;
   }
+}
+
+/// Whether fits(numbers, columns) is true for the numbers of every panel and its number of columns.
+template <typename F>
+bool all_numbers(const NBitForm& f, const NBitSource& from, const Parallel& par, F&& fits) {
+  std::atomic<bool> all = true;
+  const size_t lanes = nbits_detail::lanes();
+  par.for_each(ceil_div(f.n, lanes), [&](size_t at, int) {
+    if (!all.load(std::memory_order_relaxed)) return;
+    each_numbers(f, from, at, [&](const nbits_detail::PanelNumbers& numbers) {
+      if (!fits(numbers, std::min(lanes, f.n - at * lanes))) all.store(false, std::memory_order_relaxed);
+      return all.load(std::memory_order_relaxed);
+    });
+  });
+  return all;
 }
 
 // A task takes at least some microseconds.
@@ -187,15 +203,18 @@ void nbits_pack(const NBitForm& f, const NBitSource& from, void* packed, const P
 }
 
 bool nbits_fit_halves(const NBitForm& f, const NBitSource& from, const Parallel& par) noexcept {
-  if (!nbits_detail::converts_halves()) return false;
-  std::atomic<bool> fit = true;
-  par.for_each(ceil_div(f.n, nbits_detail::lanes()), [&](size_t at, int) {
-    each_numbers(f, from, at, [&](const nbits_detail::PanelNumbers& numbers) {
-      if (!nbits_detail::fit_halves(f, numbers)) fit.store(false, std::memory_order_relaxed);
-      return fit.load(std::memory_order_relaxed);
-    });
+  return nbits_detail::converts_halves() &&
+         all_numbers(f, from, par, [&](const auto& numbers, size_t) { return nbits_detail::fit_halves(f, numbers); });
+}
+
+bool nbits_zeros_are_middle(const NBitForm& f, const NBitSource& from, const Parallel& par) noexcept {
+  const size_t lanes = nbits_detail::lanes();
+  return all_numbers(f, from, par, [&](const auto& numbers, size_t columns) {
+    bool same = true;
+    for (size_t i = 0; i < numbers.count * lanes; i += lanes)
+      for (size_t n = 0; n < columns; ++n) same &= numbers.zeros[i + n] == float(f.middle());
+    return same;
   });
-  return fit;
 }
 
 size_t nbits_scratch_bytes(const NBitForm& form, size_t m, NBitInput input, int workers) {

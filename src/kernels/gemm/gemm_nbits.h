@@ -52,6 +52,9 @@ size_t nbits_packed_bytes(const NBitForm& form);
 /// Whether float16 holds all scales exactly, and all offsets up to the rounding of floats: weights that were quantised
 /// with such parameters are smaller with `halves`. False if the processor does not convert them by itself.
 bool nbits_fit_halves(const NBitForm& form, const NBitSource& from, const Parallel& par) noexcept;
+/// Whether all zero points are half of the range, as those of symmetric weights are: products by such a form need less
+/// memory and time.
+bool nbits_zeros_are_middle(const NBitForm& form, const NBitSource& from, const Parallel& par) noexcept;
 /// `packed` is 64-byte aligned.
 void nbits_pack(const NBitForm& form, const NBitSource& from, void* packed, const Parallel& par) noexcept;
 

@@ -213,6 +213,23 @@ TEST_P(GemmNBits, TilesGiveTheBitsOfQuads) {
   }
 }
 
+// Columns and blocks of several panels and of a part of one.
+TEST_P(GemmNBits, ZeroPointsInTheMiddleAreFound) {
+  for (const size_t n : {size_t(1), size_t(16), size_t(85)}) {
+    Operands o({.bits = 4, .n = n, .k = 32 * 70, .zeros = NBitZeros::codes}, 1);
+    const auto parameters = [&o](const NBitRun& run) { o.parameters(run); };
+    const auto middle = [&] { return nbits_zeros_are_middle(o.form, {o.codes.data(), parameters}, Parallel()); };
+    EXPECT_FALSE(middle());
+    std::fill(o.zeros.begin(), o.zeros.end(), 8.0f);
+    EXPECT_TRUE(middle());
+    for (const size_t at : {size_t(0), o.zeros.size() / 2, o.zeros.size() - 1}) {
+      o.zeros[at] = 7;
+      EXPECT_FALSE(middle()) << at;
+      o.zeros[at] = 8;
+    }
+  }
+}
+
 TEST_P(GemmNBits, NotFiniteNumbersStayInTheirRows) {
   for (const float x : {kNaN, std::numeric_limits<float>::infinity()}) {
     Operands o({.n = 20, .k = 64}, 3);

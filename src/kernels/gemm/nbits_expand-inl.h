@@ -41,7 +41,7 @@ void expand(const Work& w, size_t at, size_t side, uint8_t less, uint8_t* to) {
   const Expanded e(w.p.form.block);
   const uint8_t* panel = static_cast<const uint8_t*>(w.p.packed) + at * l.panel_bytes;
   for (size_t b = 0; b < l.blocks; ++b, to += e.block) {
-    const uint8_t* codes = panel + b * l.block_bytes;
+    const uint8_t* codes = l.block(panel, b);
     for (size_t v = 0; v < l.vectors; ++v) {
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * kVector));
       expand_vector<kBits>(packed, less, to + (v * (8 / kBits) * 2 + side) * kVector);

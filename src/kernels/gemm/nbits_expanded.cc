@@ -228,7 +228,7 @@ void round_panel(const Work& w, size_t at, float* to) {
   for (size_t b = 0; b < l.blocks; ++b) {
     const Parameters p = parameters_of(w, panel, b);
     const Float offset = w.p.form.zeros == NBitZeros::numbers ? p.zero : hn::Mul(p.zero, p.scale);
-    const uint8_t* codes = panel + b * l.block_bytes;
+    const uint8_t* codes = l.block(panel, b);
     for (size_t v = 0; v < l.vectors; ++v, codes += kVector, to += 16 / kBits * 2 * kLanes) {
       __builtin_prefetch(codes + 4096, 0, 2);
       round_vector<kBits>(hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes)), p.scale, offset, to);

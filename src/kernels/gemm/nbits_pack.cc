@@ -46,6 +46,7 @@ template <size_t kBits>
 void pack_panel(const Layout& l, const uint8_t* codes, size_t row_bytes, size_t columns, uint8_t* panel) {
   const WordTag d;
   HWY_ALIGN uint32_t lanes[kLanes] = {};
+  panel += l.zeros_bytes;
   for (size_t b = 0; b < l.blocks; ++b, panel += l.block_bytes) {
     for (size_t v = 0; v < l.vectors; ++v, codes += sizeof(uint32_t)) {
       for (size_t n = 0; n < columns; ++n) std::memcpy(&lanes[n], codes + n * row_bytes, sizeof(uint32_t));
@@ -88,11 +89,11 @@ void nbits_pack_codes(const NBitForm& form, const Layout& l, const uint8_t* code
 void nbits_pack_numbers(const NBitForm& form, const Layout& l, const PanelNumbers& from, uint8_t* panel) noexcept {
   for (size_t i = 0; i < from.count; ++i) {
     const size_t block = from.first + i;
-    uint8_t* const numbers = panel + block * l.block_bytes + l.codes_bytes;
+    uint8_t* const numbers = panel + l.zeros_bytes + block * l.block_bytes + l.codes_bytes;
     store_numbers(hn::Load(FloatTag(), from.scales + i * kLanes), form.halves, numbers);
     if (form.zeros == NBitZeros::numbers)
       store_numbers(offsets(from, i), form.halves, numbers + kLanes * l.number_bytes);
-    uint8_t* const codes = panel + l.blocks * l.block_bytes + block * kLanes;
+    uint8_t* const codes = panel + block * kLanes;
     for (size_t n = 0; n < kLanes && form.zeros == NBitZeros::codes; ++n)
       codes[n] = uint8_t(from.zeros[i * kLanes + n]);
   }

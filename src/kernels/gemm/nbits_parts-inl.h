@@ -76,11 +76,11 @@ struct Parameters {
 };
 HWY_INLINE Parameters parameters_of(const Work& w, const uint8_t* panel, size_t block) {
   const Layout& l = w.layout;
-  const uint8_t* numbers = panel + block * l.block_bytes + l.codes_bytes;
+  const uint8_t* numbers = l.block(panel, block) + l.codes_bytes;
   const Float scale = numbers_of(l, numbers);
   switch (w.p.form.zeros) {
     case NBitZeros::codes:
-      return {scale, zeros_of(panel + l.blocks * l.block_bytes + block * kLanes)};
+      return {scale, zeros_of(panel + block * kLanes)};
     case NBitZeros::numbers:
       return {scale, numbers_of(l, numbers + kLanes * l.number_bytes)};
     case NBitZeros::middle:

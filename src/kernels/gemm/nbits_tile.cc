@@ -150,7 +150,7 @@ void rounded_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t*
   Float totals[kRows];
 #pragma GCC unroll 12
   for (size_t r = 0; r < kRows; ++r) totals[r] = hn::Zero(d);
-  const uint8_t* codes = panel;
+  const uint8_t* codes = l.block(panel, 0);
   size_t row = m0 * l.blocks;
   for (size_t b = 0; b < l.blocks; ++b, codes += l.block_bytes, ++row) {
     Sums sums[kRows];
@@ -173,7 +173,7 @@ void exact_tile(const Work& w, size_t m0, size_t m1, size_t at, const uint8_t* p
     x[r] = w.exact + std::min(m0 + r, m1 - 1) * w.depth;
     totals[r] = hn::Zero(d);
   }
-  const uint8_t* codes = panel;
+  const uint8_t* codes = l.block(panel, 0);
   size_t k = 0;
   for (size_t b = 0; b < l.blocks; ++b, codes += l.block_bytes) {
     const Parameters p = parameters_of(w, panel, b);
@@ -239,7 +239,7 @@ void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride)
   size_t k = 0;
   for (size_t b = 0; b < l.blocks; ++b) {
     const Parameters p = parameters_of(w, panel, b);
-    const uint8_t* codes = panel + b * l.block_bytes;
+    const uint8_t* codes = l.block(panel, b);
     for (size_t v = 0; v < l.vectors; ++v, k += 32 / kBits) {
       const Words packed = hn::LoadU(WordTag(), reinterpret_cast<const uint32_t*>(codes + v * HWY_MAX_BYTES));
       for_each_code<kBits, false>(packed, [&](Float code, size_t i) HWY_ATTR {

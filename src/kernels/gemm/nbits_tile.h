@@ -4,13 +4,14 @@
 
 namespace retort::kernels::nbits_detail {
 
-/// Where packed weights have what. A panel has, for each block, the vectors of codes, one of scales, and one of offsets
-/// if zero points are numbers; then the zero points of all blocks, a byte per column, if they are codes. A scale or an
-/// offset takes `number_bytes`.
+/// Where packed weights have what. A panel begins with the zero points of all blocks, a byte per column, if they are
+/// codes: memory is read in order then. For each block follow the vectors of codes, one of scales, and one of offsets if
+/// zero points are numbers. A scale or an offset takes `number_bytes`.
 struct Layout {
   size_t lanes, vectors, blocks, number_bytes;
-  size_t codes_bytes, block_bytes, panel_bytes;
+  size_t zeros_bytes, codes_bytes, block_bytes, panel_bytes;
   Layout(const NBitForm& form, size_t lanes);
+  const uint8_t* block(const uint8_t* panel, size_t b) const { return panel + zeros_bytes + b * block_bytes; }
 };
 
 /// Rows of A, rounded: codes [m][depth], and for each row and block a scale, the sum of the codes, and the value with

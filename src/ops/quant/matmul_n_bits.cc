@@ -61,13 +61,14 @@ struct MatMulNBits {
     }
     const CodeBlocks b = blocks(codes->data(), *scales, zeros);
     const auto parameters = [&b](const kernels::NBitRun& run) { b.parameters(run.column, run); };
-    form.halves = kernels::nbits_fit_halves(form, {b.codes, parameters}, c.parallel());
+    const kernels::NBitSource source{b.codes, parameters};
+    if (kernels::nbits_zeros_are_middle(form, source, c.parallel())) form.zeros = kernels::NBitZeros::middle;
+    form.halves = kernels::nbits_fit_halves(form, source, c.parallel());
     auto state = std::make_unique<Packed>();
     state->form = form;
     state->input = nbits_input(accuracy_level, c.options());
-    state->memory = c.packed(kernels::nbits_packed_bytes(form), [&](void* to) {
-      kernels::nbits_pack(form, {b.codes, parameters}, to, c.parallel());
-    });
+    state->memory = c.packed(kernels::nbits_packed_bytes(form),
+                             [&](void* to) { kernels::nbits_pack(form, source, to, c.parallel()); });
     for (const size_t i : {kB, kScales, kZeros}) {
       if (c.has(i)) c.release(i);
     }

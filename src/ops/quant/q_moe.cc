@@ -236,11 +236,14 @@ struct QMoE : ExpertAttributes {
       };
       return f(kernels::NBitSource{all.codes + first * all.row_bytes, parameters});
     };
-    form.halves = true;
-    for (size_t e = 0; e < experts && form.halves; ++e) {
-      form.halves = with_expert(
-          e, [&](const kernels::NBitSource& from) { return kernels::nbits_fit_halves(form, from, c.parallel()); });
-    }
+    const auto all_experts = [&](bool (*fit)(const kernels::NBitForm&, const kernels::NBitSource&, const Parallel&)) {
+      bool all = true;
+      for (size_t e = 0; e < experts && all; ++e)
+        all = with_expert(e, [&](const kernels::NBitSource& from) { return fit(form, from, c.parallel()); });
+      return all;
+    };
+    if (all_experts(kernels::nbits_zeros_are_middle)) form.zeros = kernels::NBitZeros::middle;
+    form.halves = all_experts(kernels::nbits_fit_halves);
     packed.stride = round_up(kernels::nbits_packed_bytes(form), 64);
     packed.memory = c.packed(checked_mul(packed.stride, experts, "packed weights"), [&](void* to) {
       for (size_t e = 0; e < experts; ++e) {
