@@ -2,6 +2,7 @@
 // folding), and values between two of them are never rounded to 16 bits. Speeds up every fp16 model.
 #include <map>
 
+#include "memory/host.h"
 #include "passes/passes.h"
 
 namespace retort {
@@ -25,8 +26,14 @@ class Widener {
   }
 
  private:
+  // The result has the type of the scale, and is rounded to it as those of other operators.
+  static bool dequantizes(const Node& n) {
+    return n.is("DequantizeLinear") && n.attributes.get_or<int64_t>("output_dtype", 0) == 0;
+  }
+
   // Boxed values keep their types.
   static bool may_widen(const Node& n) {
+    if (dequantizes(n)) return true;
     const bool internal = n.op && n.op->has(kInternal) && !n.op->has(kView);
     if (!n.op || n.op->has(kConverts) || n.op->has(kBoxed) || internal || !n.bodies.empty()) return false;
     return contains(n.op->info.types, DType::f32);
@@ -34,7 +41,7 @@ class Widener {
 
   bool widens(const Node& n) const {
     if (!may_widen(n)) return false;
-    bool any = false, wide = false, kernel = n.op->run;
+    bool any = false, wide = false, kernel = n.op->run && !dequantizes(n);
     for (ValueId in : n.inputs) {
       if (in == ValueId::none) continue;
       const ValueType& t = g_.value(in).type;
@@ -62,12 +69,25 @@ class Widener {
     return g_.node(id).outputs[0];
   }
 
+  // Rules for quantised operators read constant scales.
+  ValueId scale(ValueId v, uint32_t position) {
+    const Tensor* half = g_.constant(v);
+    if (!half) return cast(v, DType::f32, position);
+    Tensor t = new_constant(DType::f32, half->shape());
+    for (size_t i = 0; i < t.count(); ++i) {
+      const bool binary16 = half->dtype() == DType::f16;
+      t.mutable_data<float>()[i] = binary16 ? float(half->at<float16>(i)) : float(half->at<bfloat16>(i));
+    }
+    return g_.add_constant(g_.value(v).name, std::move(t));
+  }
+
   void widen(NodeId id) {
     const uint32_t position = g_.node(id).position;
     for (size_t i = 0; i < g_.node(id).inputs.size(); ++i) {
       const ValueId in = g_.node(id).inputs[i];
       if (in == ValueId::none || !is_half(g_.value(in).type)) continue;
-      if (!wide_.contains(in)) wide_[in] = cast(in, DType::f32, position);
+      if (!wide_.contains(in))
+        wide_[in] = dequantizes(g_.node(id)) ? scale(in, position) : cast(in, DType::f32, position);
       g_.set_input(id, i, wide_.at(in));
     }
     std::vector<DType> before;

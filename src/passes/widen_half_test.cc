@@ -85,5 +85,39 @@ TEST(WidenHalf, ACastToTheSameTypeIsNoRounding) {
 )");
 }
 
+// Its scales stay constants, which rules for quantised operators read.
+TEST(WidenHalf, DequantizedNumbersAreNotRounded) {
+  for (const DType half : {DType::f16, DType::bf16}) {
+    TestGraph t;
+    Tensor scales(half, {2});
+    half == DType::f16 ? void(scales.mutable_data<float16>()[1] = float16(0.75f))
+                       : void(scales.mutable_data<bfloat16>()[1] = bfloat16(0.75f));
+    const ValueId w = t.g.add_constant("w", Tensor::of<int8_t>({2, 2}, {1, 2, 3, 4}));
+    const ValueId b = t.add("DequantizeLinear", {w, t.g.add_constant("s", std::move(scales))}, {{"axis", int64_t(1)}});
+    t.output(t.add("MatMul", {t.input("x", {2, 2}, half), b}), "y");
+    PassOptions options;
+    PassContext context(options);
+    pass_widen_half.run(t.g, context);
+    const Node& product = *t.g.producer(t.g.producer(t.g.outputs[0])->inputs[0]);
+    const Node& numbers = *t.g.producer(product.inputs[1]);
+    ASSERT_TRUE(numbers.is("DequantizeLinear"));
+    const Tensor* wide = t.g.constant(numbers.inputs[1]);
+    ASSERT_TRUE(wide && wide->dtype() == DType::f32);
+    EXPECT_EQ(wide->at<float>(1), 0.75f);
+  }
+}
+
+// output_dtype asks for the rounding.
+TEST(WidenHalf, DequantizedNumbersOfAChosenTypeStay) {
+  TestGraph t;
+  const ValueId b = t.add("DequantizeLinear", {t.input("w", {2}, DType::i8), t.input("s", {}, DType::f16)},
+                          {{"output_dtype", int64_t(10)}});
+  t.output(b, "y");
+  PassOptions options;
+  PassContext context(options);
+  pass_widen_half.run(t.g, context);
+  EXPECT_EQ(t.g.value(t.g.producer(t.g.outputs[0])->inputs[1]).type.dtype, DType::f16);
+}
+
 }  // namespace
 }  // namespace retort

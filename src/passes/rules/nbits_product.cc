@@ -5,6 +5,8 @@
 // block by block, in the same blocks.
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <vector>
 
 #include "base/checked.h"
 #include "memory/host.h"
@@ -75,24 +77,81 @@ inline void put(uint8_t* row, size_t bits, size_t i, uint8_t code) {
     row[i / 2] = uint8_t(row[i / 2] | code << (i % 2 * 4));
 }
 
-/// Writes the codes of each column to a row, in blocks whose lines stay in the first-level cache.
-template <size_t kBits>
-void put_columns(const BlockCodes& b, uint8_t* to, size_t row_bytes) {
+/// Turns a matrix, in blocks whose lines stay in the first-level cache; `stride` elements from one row of `to` to the next.
+template <typename T>
+void turn(const T* from, size_t rows, size_t columns, T* to, size_t stride) {
   constexpr size_t kHeight = 16, kWidth = 64;
-  const auto* const from = static_cast<const uint8_t*>(b.codes->data());
-  const size_t step = b.turned ? 1 : b.n, column_step = b.turned ? b.k : 1;
-  const uint8_t flip = b.flip();
-  const auto block = [&](size_t i0, size_t j0) {
-    for (size_t j = j0; j < std::min(j0 + kWidth, b.n); ++j) {
-      for (size_t i = i0; i < std::min(i0 + kHeight, b.k); ++i) {
-        const size_t at = i * step + j * column_step;
-        const unsigned code = kBits == 8 ? from[at] : from[at / 2] >> (at % 2 * 4) & 0xf;
-        put(to + j * row_bytes, kBits, i, uint8_t(code ^ flip));
-      }
+  for (size_t j0 = 0; j0 < columns; j0 += kWidth) {
+    for (size_t i0 = 0; i0 < rows; i0 += kHeight) {
+      const size_t height = std::min(kHeight, rows - i0);
+      for (size_t j = j0; j < std::min(j0 + kWidth, columns); ++j)
+        for (size_t i = 0; i < height; ++i) to[j * stride + i0 + i] = from[(i0 + i) * columns + j];
     }
-  };
-  for (size_t j = 0; j < b.n; j += kWidth)
-    for (size_t i = 0; i < b.k; i += kHeight) block(i, j);
+  }
+}
+
+/// Pairs of 4-bit codes of two rows, one byte for each column: those of even columns, and of odd ones.
+template <typename Word>
+void pair_codes(const uint8_t* first, const uint8_t* second, uint8_t* even, uint8_t* odd) {
+  constexpr auto kLow = Word(0x0f0f0f0f0f0f0f0f);
+  Word a, b;
+  std::memcpy(&a, first, sizeof a);
+  std::memcpy(&b, second, sizeof b);
+  const auto low = Word((a & kLow) | (b & kLow) << 4), high = Word((a >> 4 & kLow) | (b & Word(~kLow)));
+  std::memcpy(even, &low, sizeof low);
+  std::memcpy(odd, &high, sizeof high);
+}
+
+/// Those of rows of `n` bytes.
+void pair_rows(const uint8_t* first, const uint8_t* second, size_t n, uint8_t* even, uint8_t* odd) {
+  size_t j = 0;
+  for (; j + sizeof(uint64_t) <= n; j += sizeof(uint64_t))
+    pair_codes<uint64_t>(first + j, second + j, even + j, odd + j);
+  for (; j < n; ++j) pair_codes<uint8_t>(first + j, second + j, even + j, odd + j);
+}
+
+/// Turns 4-bit codes [2 · pairs, 2 · n], some rows at a time.
+void turn_nibbles(const uint8_t* codes, size_t pairs, size_t n, uint8_t* to, size_t stride) {
+  constexpr size_t kPairs = 16;
+  std::vector<uint8_t> even(kPairs * n), odd(kPairs * n);
+  for (size_t i0 = 0; i0 < pairs; i0 += kPairs) {
+    const size_t some = std::min(kPairs, pairs - i0);
+    for (size_t i = 0; i < some; ++i, codes += 2 * n) pair_rows(codes, codes + n, n, &even[i * n], &odd[i * n]);
+    turn(even.data(), some, n, to + i0, 2 * stride);
+    turn(odd.data(), some, n, to + stride + i0, 2 * stride);
+  }
+}
+
+void flip_bytes(uint8_t* to, size_t n, uint8_t flip) {
+  const uint64_t eight = flip * uint64_t(0x0101010101010101);
+  size_t i = 0;
+  for (uint64_t word; i + sizeof word <= n; i += sizeof word) {
+    std::memcpy(&word, to + i, sizeof word);
+    word ^= eight;
+    std::memcpy(to + i, &word, sizeof word);
+  }
+  for (; i < n; ++i) to[i] ^= flip;
+}
+
+/// Writes the codes of each column to a row.
+void put_columns(const BlockCodes& b, uint8_t* to, size_t row_bytes) {
+  const auto* const codes = static_cast<const uint8_t*>(b.codes->data());
+  const size_t bits = b.bits(), k = b.k, n = b.n, bytes = k * bits / 8;
+  const bool whole = k * bits % 8 == 0;
+  if (whole && b.turned) {
+    for (size_t j = 0; j < n; ++j) std::copy_n(codes + j * bytes, bytes, to + j * row_bytes);
+  } else if (whole && bits == 8) {
+    turn(codes, k, n, to, row_bytes);
+  } else if (whole && n % 2 == 0) {
+    turn_nibbles(codes, bytes, n / 2, to, row_bytes);
+  } else {
+    for (size_t j = 0; j < n; ++j)
+      for (size_t i = 0; i < k; ++i)
+        put(to + j * row_bytes, bits, i, b.unsigned_code(*b.codes, b.turned ? j * k + i : i * n + j));
+    return;
+  }
+  const auto flip = uint8_t(bits == 8 ? b.flip() : b.flip() * 0x11);
+  for (size_t j = 0; j < n && flip != 0; ++j) flip_bytes(to + j * row_bytes, bytes, flip);
 }
 
 Tensor zeroed(DType type, const Shape& shape) {
@@ -101,20 +160,33 @@ Tensor zeroed(DType type, const Shape& shape) {
   return t;
 }
 
-/// B, scales and zero points of MatMulNBits.
-std::vector<Tensor> packed_weights(const BlockCodes& b) {
-  const size_t row_bytes = b.blocks() * b.block * b.bits() / 8, zero_bytes = ceil_div(b.blocks() * b.bits(), size_t(8));
-  const auto n = int64_t(b.n), blocks = int64_t(b.blocks());
-  Tensor codes = zeroed(DType::u8, {n, blocks, int64_t(b.block * b.bits() / 8)});
-  Tensor scales(DType::f32, {n, blocks}), zeros = zeroed(DType::u8, {n, int64_t(zero_bytes)});
-  (b.bits() == 8 ? put_columns<8> : put_columns<4>)(b, codes.mutable_data<uint8_t>(), row_bytes);
-  for (size_t j = 0; j < b.n; ++j) {
-    for (size_t i = 0; i < b.blocks(); ++i) {
-      scales.mutable_data<float>()[j * b.blocks() + i] = b.scales->at<float>(b.parameter(i, j));
-      put(zeros.mutable_data<uint8_t>() + j * zero_bytes, b.bits(), i, b.zero(i, j));
-    }
+Tensor packed_codes(const BlockCodes& b) {
+  const size_t row_bytes = b.block * b.bits() / 8;
+  Tensor codes = zeroed(DType::u8, {int64_t(b.n), int64_t(b.blocks()), int64_t(row_bytes)});
+  put_columns(b, codes.mutable_data<uint8_t>(), b.blocks() * row_bytes);
+  return codes;
+}
+
+Tensor scales_of_columns(const BlockCodes& b) {
+  Tensor scales(DType::f32, {int64_t(b.n), int64_t(b.blocks())});
+  float* const to = scales.mutable_data<float>();
+  if (b.by_block && !b.turned) {
+    turn(b.scales->data<float>(), b.blocks(), b.n, to, b.blocks());
+  } else {
+    for (size_t j = 0; j < b.n; ++j)
+      for (size_t i = 0; i < b.blocks(); ++i) to[j * b.blocks() + i] = b.scales->at<float>(b.parameter(i, j));
   }
-  return {std::move(codes), std::move(scales), std::move(zeros)};
+  return scales;
+}
+
+/// Nullopt: all are half of the range, as MatMulNBits has it without zero points.
+std::optional<Tensor> zeros_of_columns(const BlockCodes& b) {
+  if (!b.zeros && b.flip() != 0) return std::nullopt;
+  const size_t bytes = ceil_div(b.blocks() * b.bits(), size_t(8));
+  Tensor zeros = zeroed(DType::u8, {int64_t(b.n), int64_t(bytes)});
+  for (size_t j = 0; j < b.n; ++j)
+    for (size_t i = 0; i < b.blocks(); ++i) put(zeros.mutable_data<uint8_t>() + j * bytes, b.bits(), i, b.zero(i, j));
+  return zeros;
 }
 
 /// Whether ONNX Runtime (1.32) makes MatMulNBits of the product. It does so if the codes are [K, N], and if a Transpose
@@ -145,9 +217,9 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
     if (!shape || *shape != Shape{int64_t(b->n)}) return std::nullopt;
   }
   Patch p(g);
-  std::vector<ValueId> inputs = {a};
-  constexpr const char* kNames[] = {"codes", "scales", "zeros"};
-  for (Tensor& t : packed_weights(*b)) inputs.push_back(p.constant(std::move(t), kNames[inputs.size() - 1]));
+  std::vector<ValueId> inputs = {a, p.constant(packed_codes(*b), "codes"), p.constant(scales_of_columns(*b), "scales")};
+  std::optional<Tensor> zeros = zeros_of_columns(*b);
+  inputs.push_back(zeros ? p.constant(*std::move(zeros), "zeros") : ValueId::none);
   if (c != ValueId::none) inputs.insert(inputs.end(), {ValueId::none, c});
   Attributes attributes;
   attributes.set("K", int64_t(b->k));

@@ -60,7 +60,7 @@ void a_block_for_each_column(TestGraph& t) {
 }
 const RuleExample example_of_a_block_for_each_column("nbits_product_with_a_block_for_each_column", {"nbits_matmul"},
                                                      a_block_for_each_column, R"(graph(x: float32[2,48]) {
-  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1) {K=48, N=3, bits=4, block_size=64}
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, _) {K=48, N=3, bits=4, block_size=64}
   return y
 }
 )");
@@ -99,6 +99,12 @@ void a_product_by_blocks(TestGraph& t) {
       t.add("DequantizeLinear", {w, t.weight("s", {3, 3})}, {{"axis", int64_t(0)}, {"block_size", int64_t(16)}});
   t.output(t.add("Gemm", {t.input("x", {2, 48}), b, t.weight("bias", {3})}), "y");
 }
+const RuleExample example_of_a_product_by_blocks("nbits_product_by_blocks", {"nbits_gemm"}, a_product_by_blocks,
+                                                 R"(graph(x: float32[2,48]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, zeros#1, _, bias) {K=48, N=3, bits=4, block_size=16}
+  return y
+}
+)");
 
 /// A Transpose between DequantizeLinear with one scale and the product.
 void build_turned(TestGraph& t, DType type, bool zero) {

@@ -40,8 +40,10 @@ std::string joined(const std::set<std::string>& names) {
   return list;
 }
 
+// Rounded products have tests of their own.
 SessionOptions without(const std::set<std::string>& names) {
   SessionOptions options;
+  options.config["session.qdq_matmulnbits_accuracy_level"] = "0";
   options.threads.intra_threads = 1;
   options.config["optimization.disable_specified_optimizers"] = joined(names);
   return options;
