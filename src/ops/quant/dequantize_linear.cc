@@ -110,10 +110,10 @@ struct DequantizeLinear : QuantizationAttributes {
 
   static void floats(const Scales& s, const Run& r, const void* data, DType type, float* y) {
     const auto* bytes = static_cast<const uint8_t*>(data);
+    const float* const numbers = small_float_numbers(type);
     for (size_t i = 0; i < r.n; ++i) {
       const size_t at = r.first + i;
-      y[i] = decode_small_float(type, is_packed(type) ? get_packed(bytes, at, 4) : bytes[at]) *
-             s.scale[r.scale + i * r.step];
+      y[i] = numbers[is_packed(type) ? get_packed(bytes, at, 4) : bytes[at]] * s.scale[r.scale + i * r.step];
     }
   }
 

@@ -1,6 +1,7 @@
 // QuantizeLinear: y = x / scale, rounded half to even, + zero point, clamped to the range of the codes. The quotient is
 // a number of the type that `precision` names, by default that of the scale. Codes that are floats are rounded as by
 // Cast.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/elementwise/codes.h"
@@ -67,16 +68,35 @@ struct QuantizeLinear : QuantizationAttributes {
     if (type == DType::i8) return round(c, s, r, x, static_cast<int8_t*>(c.out_data()), type);
     if (type == DType::u16) return round(c, s, r, x, static_cast<uint16_t*>(c.out_data()), type);
     if (type == DType::i16) return round(c, s, r, x, static_cast<int16_t*>(c.out_data()), type);
+    is_small_float(type) ? to_floats(c, s, r, x) : to_bits(c, s, r, x);
+  }
+
+  template <typename X>
+  void to_floats(const RunContext& c, const Scales& s, const Run& r, const X* x) const {
+    constexpr size_t kPart = 256;
+    float numbers[kPart];
+    uint8_t codes[kPart];
     auto* bytes = static_cast<uint8_t*>(c.out_data());
+    for (size_t done = 0; done < r.n; done += kPart) {
+      const size_t n = std::min(kPart, r.n - done), first = r.first + done;
+      for (size_t i = 0; i < n; ++i)
+        numbers[i] = quotient(c, float(x[first + i]), s.scale[r.scale + (done + i) * r.step]);
+      encode_small_floats(c.out_dtype(), numbers, n, saturate, ScaleRounding::up, codes);
+      if (!is_packed(c.out_dtype()))
+        std::copy_n(codes, n, bytes + first);
+      else
+        for (size_t i = 0; i < n; ++i) set_packed(bytes, first + i, dtype_bits(c.out_dtype()), codes[i]);
+    }
+  }
+
+  template <typename X>
+  void to_bits(const RunContext& c, const Scales& s, const Run& r, const X* x) const {
+    const DType type = c.out_dtype();
     for (size_t i = 0; i < r.n; ++i) {
       const size_t k = r.scale + i * r.step, at = r.first + i;
       const float v = quotient(c, float(x[at]), s.scale[k]);
-      const uint8_t code = is_small_float(type) ? encode_small_float(type, v, saturate, ScaleRounding::up)
-                                                : uint8_t(rounded(v, s.zero[k], code_range(type)));
-      if (is_packed(type))
-        set_packed(bytes, at, dtype_bits(type), code);
-      else
-        bytes[at] = code;
+      set_packed(static_cast<uint8_t*>(c.out_data()), at, dtype_bits(type),
+                 uint8_t(rounded(v, s.zero[k], code_range(type))));
     }
   }
 

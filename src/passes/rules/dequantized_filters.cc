@@ -27,11 +27,13 @@ std::optional<Patch> match_filters(const Graph& g, const Node& n) {
   return p;
 }
 
-// MatMulNBits has no weights of 16 bits.
+// MatMulNBits has no weights of 16 bits, and none that are floats of fewer bits.
 std::optional<Patch> match_matrix(const Graph& g, const Node& n) {
   const Node* real = producer_of(g, n.inputs[1], "DequantizeLinear");
   const Tensor* codes = real ? g.constant(real->inputs[0]) : nullptr;
-  if (!codes || (codes->dtype() != DType::i16 && codes->dtype() != DType::u16)) return std::nullopt;
+  const auto is = [codes](auto... types) { return ((codes->dtype() == types) || ...); };
+  if (!codes || !is(DType::i16, DType::u16, DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz))
+    return std::nullopt;
   return match_filters(g, n);
 }
 

@@ -1,5 +1,6 @@
 // Tests that constant filters of codes become floats where a convolution is not computed on codes.
 #include <algorithm>
+#include <cstring>
 
 #include "passes/passes_testing.h"
 
@@ -60,6 +61,22 @@ const RuleExample example_of_products_of_16_bits("dequantized_products", {"dequa
   return y, u
 }
 )");
+
+TEST(DequantizedFilters, MatricesOfSmallFloatsAreComputedOnce) {
+  TestGraph t;
+  Tensor codes(DType::f8e5m2, {2, 1});
+  std::memcpy(codes.mutable_data(), "\x3c\xc0", 2);  // 1, -2
+  const ValueId w = t.add("DequantizeLinear", {t.g.add_constant("w", std::move(codes)), t.scalar(0.5f)});
+  t.output(t.add("MatMul", {t.input("x", {4, 2}), w}), "y");
+  const std::string_view name = "dequantized_matmul";
+  PassOptions options;
+  PassContext context(options);
+  rewrite(t.g, rules_named({&name, 1}), context);
+  const Tensor* numbers = t.g.constant(t.g.producer(t.g.outputs[0])->inputs[1]);
+  ASSERT_TRUE(numbers);
+  EXPECT_EQ(numbers->at<float>(0), 0.5f);
+  EXPECT_EQ(numbers->at<float>(1), -1.0f);
+}
 
 TEST(DequantizedFilters, MatricesOf8BitsStay) {
   TestGraph t;

@@ -50,10 +50,10 @@ void cast_block(DType from, const void* x, DType to, void* y, size_t begin, size
   const auto* codes = static_cast<const uint8_t*>(x);
   const void* source = address(from, x, begin);
   if (moved_type(from) != from) {
+    const float* const numbers = is_packed_int(from) ? nullptr : small_float_numbers(from);
     for (size_t i = 0; i < n; ++i) {
-      loaded[i] = is_packed_int(from)
-                      ? load_packed_int(from, codes, begin + i)
-                      : std::bit_cast<int32_t>(decode_small_float(from, code_at(from, codes, begin + i)));
+      loaded[i] = numbers ? std::bit_cast<int32_t>(numbers[code_at(from, codes, begin + i)])
+                          : load_packed_int(from, codes, begin + i);
     }
     source = loaded;
   }
@@ -64,12 +64,11 @@ void cast_block(DType from, const void* x, DType to, void* y, size_t begin, size
   const ScaleRounding rounding = op.round_mode == "down"      ? ScaleRounding::down
                                  : op.round_mode == "nearest" ? ScaleRounding::nearest
                                                               : ScaleRounding::up;
-  for (size_t i = 0; i < n; ++i) {
-    const uint8_t code = is_packed_int(to)
-                             ? uint8_t(converted[i])
-                             : encode_small_float(to, std::bit_cast<float>(converted[i]), op.saturate, rounding);
-    set_code(to, static_cast<uint8_t*>(y), begin + i, code);
-  }
+  uint8_t encoded[kBlock];
+  if (!is_packed_int(to))
+    encode_small_floats(to, reinterpret_cast<const float*>(converted), n, op.saturate, rounding, encoded);
+  for (size_t i = 0; i < n; ++i)
+    set_code(to, static_cast<uint8_t*>(y), begin + i, is_packed_int(to) ? uint8_t(converted[i]) : encoded[i]);
 }
 
 std::string float_text(double v, int digits) {

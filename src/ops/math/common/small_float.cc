@@ -1,6 +1,7 @@
 #include "ops/math/common/small_float.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -52,28 +53,32 @@ uint8_t nan_code(const Format& f, uint8_t sign) {
   return uint8_t(sign | (f.infinity ? f.sign_bit() - 2 : f.sign_bit() - 1));
 }
 
-uint8_t magnitude_code(const Format& f, float magnitude) {
-  if (magnitude == 0) return 0;
-  const int exponent = std::max(std::ilogb(magnitude), 1 - f.bias);
-  const int steps = int(std::ldexp(magnitude, f.mantissa_bits - exponent));  // exact, because it was rounded before
-  const int normal = 1 << f.mantissa_bits;
-  return uint8_t(steps < normal ? steps : ((exponent + f.bias) << f.mantissa_bits) + steps - normal);
-}
+// Of a float that is not a denormal number: floor(log2(x)); less for those that are, which all formats round to 0.
+int exponent_of(float magnitude) { return int(std::bit_cast<uint32_t>(magnitude) >> 23) - 127; }
+float power_of_two(int exponent) { return std::bit_cast<float>(uint32_t(exponent + 127) << 23); }
+
+/// A magnitude in the steps of a format around it, which are a power of two apart.
+struct Steps {
+  int exponent;
+  float step, count;  ///< count: rounded, ties to even
+  Steps(const Format& f, float magnitude)
+      : exponent(std::max(exponent_of(magnitude), 1 - f.bias)),
+        step(power_of_two(exponent - f.mantissa_bits)),
+        count(std::nearbyint(magnitude / step)) {}
+  // If rounding reached the next power of two, its exponent follows from the carry.
+  uint8_t code(const Format& f) const { return uint8_t(((exponent + f.bias - 1) << f.mantissa_bits) + int(count)); }
+};
 
 uint8_t encode(const Format& f, float value, bool saturate) {
   const uint8_t sign = std::signbit(value) ? f.sign_bit() : 0;
   if (std::isnan(value)) return nan_code(f, sign);
-  const float magnitude = std::abs(value);
-  float rounded = magnitude;
-  if (magnitude > 0 && magnitude < kInfinity) {
-    const int exponent = std::max(std::ilogb(magnitude), 1 - f.bias) - f.mantissa_bits;
-    rounded = std::ldexp(std::nearbyint(std::ldexp(magnitude, -exponent)), exponent);
+  const Steps steps(f, std::abs(value));
+  if (steps.count * steps.step > f.largest) {
+    const uint8_t largest = Steps(f, f.largest).code(f);
+    if (saturate || !f.nan) return uint8_t(sign | largest);
+    return f.infinity ? uint8_t(sign | (largest + 1)) : nan_code(f, sign);
   }
-  if (rounded > f.largest) {
-    if (saturate || !f.nan) return uint8_t(sign | magnitude_code(f, f.largest));
-    return f.infinity ? uint8_t(sign | (magnitude_code(f, f.largest) + 1)) : nan_code(f, sign);
-  }
-  const uint8_t code = magnitude_code(f, rounded);
+  const uint8_t code = steps.code(f);
   return code == 0 && f.negative_nan ? 0 : uint8_t(sign | code);
 }
 
@@ -108,14 +113,58 @@ bool is_small_float(DType type) {
   }
 }
 
-float decode_small_float(DType type, uint8_t code) {
-  if (type == DType::f8e8m0) return code == 255 ? kNaN : std::ldexp(1.0f, int(code) - 127);
-  return decode(format_of(type), code);
+namespace {
+
+struct Numbers {
+  float of[256];
+  explicit Numbers(DType type) {
+    for (int code = 0; code < 256; ++code) {
+      of[code] = type != DType::f8e8m0 ? decode(format_of(type), uint8_t(code))
+                 : code == 255         ? kNaN
+                                       : std::ldexp(1.0f, code - 127);
+    }
+  }
+};
+
+template <DType kType>
+const float* numbers() {
+  static const Numbers all(kType);
+  return all.of;
 }
+
+}  // namespace
+
+const float* small_float_numbers(DType type) {
+  switch (type) {
+    case DType::f8e4m3fn:
+      return numbers<DType::f8e4m3fn>();
+    case DType::f8e4m3fnuz:
+      return numbers<DType::f8e4m3fnuz>();
+    case DType::f8e5m2:
+      return numbers<DType::f8e5m2>();
+    case DType::f8e5m2fnuz:
+      return numbers<DType::f8e5m2fnuz>();
+    case DType::f8e8m0:
+      return numbers<DType::f8e8m0>();
+    default:
+      return numbers<DType::f4e2m1>();
+  }
+}
+
+float decode_small_float(DType type, uint8_t code) { return small_float_numbers(type)[code]; }
 
 uint8_t encode_small_float(DType type, float value, bool saturate, ScaleRounding rounding) {
   if (type == DType::f8e8m0) return encode_scale(value, saturate, rounding);
   return encode(format_of(type), value, saturate);
+}
+
+void encode_small_floats(DType type, const float* from, size_t n, bool saturate, ScaleRounding rounding, uint8_t* to) {
+  if (type == DType::f8e8m0) {
+    for (size_t i = 0; i < n; ++i) to[i] = encode_scale(from[i], saturate, rounding);
+    return;
+  }
+  const Format format = format_of(type);
+  for (size_t i = 0; i < n; ++i) to[i] = encode(format, from[i], saturate);
 }
 
 }  // namespace retort::ops
