@@ -7,15 +7,16 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "kernels/conv/codes_rows-inl.h"
-#include "kernels/dispatch.h"
+#include "kernels/gemm/codes_tile.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
-// Processors that multiply quads have no need of it.
-#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+#if HWY_ARCH_X86
 namespace {
 
 using codes_detail::CodesWinograd;
@@ -25,6 +26,8 @@ using codes_detail::kWinogradTile;
 using codes_detail::WinogradMemory;
 using codes_detail::WinogradPanel;
 constexpr size_t kPairLanes = 2 * kSumLanes;  ///< 16-bit numbers of a vector
+/// Lines whose transforms the compiler interleaves. The 32 registers of AVX-512 hold what is between both directions.
+constexpr size_t kLinesAtOnce = HWY_MAX_BYTES == 64 ? kWinogradSide : 1;
 
 // o = B^T · d for the points 0, 1, -1, 2, -2, ∞; both directions keep codes within 16 bits: 68 · 255 at most.
 HWY_INLINE void transform_pixels(const Pairs (&d)[6], Pairs (&o)[6]) {
@@ -76,7 +79,8 @@ void transform_block(const ConvCodesArgs& a, const CodesWinograd& p, size_t t0, 
       const size_t y = y0 + i / kWinogradSide, x = x0 + i % kWinogradSide;
       pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : outside;
     }
-    for (size_t c = 0; c < s.in_c; c += kPairLanes) transform_tile(pixels, c, flip, p.v_plane(), v);
+    for (size_t c = 0; c < s.in_c; c += kPairLanes)  // the last vector may overlap the one before
+      transform_tile(pixels, std::min(c, s.in_c - kPairLanes), flip, p.v_plane(), v);
   }
 }
 
@@ -93,13 +97,13 @@ HWY_INLINE void transform_taps(Pairs a, Pairs b, Pairs c, Pairs (&o)[6]) {
 }
 
 /// U [plane][pair of channels][column][2] from a panel of filters.
-void transform_filters(const CodesWinograd& p, const int8_t* panel, int16_t* u) {
+void transform_filters(const CodesWinograd& p, const int8_t* panel, size_t tap_bytes, int16_t* u) {
   alignas(16) static constexpr uint8_t halves[2][16] = {{0, 0, 0, 1, 4, 4, 4, 5, 8, 8, 8, 9, 12, 12, 12, 13},
                                                         {2, 2, 2, 3, 6, 6, 6, 7, 10, 10, 10, 11, 14, 14, 14, 15}};
   const PairTag d;
   const hn::Repartition<int8_t, SumTag> codes;
   const hn::Repartition<uint8_t, SumTag> bytes;
-  const size_t tap_bytes = p.tap_bytes(), plane = p.u_plane();
+  const size_t plane = p.u_plane();
   for (size_t q = 0; q < p.in_c * kPanel; q += HWY_MAX_BYTES) {  // a vector of quads: half of the columns
     for (size_t half = 0; half < 2; ++half) {
       const auto order = hn::LoadDup128(bytes, halves[half]);
@@ -108,12 +112,12 @@ void transform_filters(const CodesWinograd& p, const int8_t* panel, int16_t* u) 
         return hn::ShiftRight<8>(hn::BitCast(d, hn::TableLookupBytes(quads, order)));  // two codes of each quad
       };
       Pairs rows[3][6];
-#pragma GCC unroll 1
+#pragma GCC unroll kLinesAtOnce
       for (size_t j = 0; j < 3; ++j) transform_taps(tap(j), tap(3 + j), tap(6 + j), rows[j]);
       // A step of four channels is two of pairs.
       const size_t step = q / (4 * kPanel), column = q % (4 * kPanel);
       int16_t* to = u + ((2 * step + half) * 4 * kPanel + column) / sizeof(int16_t);
-#pragma GCC unroll 1
+#pragma GCC unroll kLinesAtOnce
       for (size_t i = 0; i < kWinogradSide; ++i, to += kWinogradSide * plane) {
         Pairs o[6];
         transform_taps(rows[0][i], rows[1][i], rows[2][i], o);
@@ -124,7 +128,8 @@ void transform_filters(const CodesWinograd& p, const int8_t* panel, int16_t* u) 
   }
 }
 
-constexpr size_t kMostTiles = 6;  ///< twelve sums, two vectors of U, one of V and a product are in registers
+/// Sums, two vectors of U, one of V and a product, which is added apart before AVX-512, are in registers.
+constexpr size_t kMostTiles = HWY_MAX_BYTES == 64 ? 14 : 6;
 
 /// sums [kTiles][kPanel] = V · U of one plane.
 template <size_t kTiles>
@@ -132,35 +137,39 @@ void multiply_tiles(const int16_t* v, size_t depth, const int16_t* u, int32_t* s
   const SumTag d;
   const PairTag pairs;
   const int16_t* rows[(kTiles + 2) / 3];
-#pragma GCC unroll 2
+#pragma GCC unroll 5
   for (size_t g = 0; g < (kTiles + 2) / 3; ++g) rows[g] = v + g * 3 * depth;
   Sums s[kTiles][2];
-#pragma GCC unroll 6
+#pragma GCC unroll 14
   for (size_t t = 0; t < kTiles; ++t) s[t][0] = s[t][1] = hn::Zero(d);
   for (size_t k = 0; k < depth; k += 2, u += 2 * kPairLanes) {
     const Pairs u0 = hn::Load(pairs, u), u1 = hn::Load(pairs, u + kPairLanes);
-#pragma GCC unroll 6
+#pragma GCC unroll 14
     for (size_t t = 0; t < kTiles; ++t) {
       const auto* const at = reinterpret_cast<const int8_t*>(rows[t / 3] + t % 3 * depth + k);
       const Pairs x = hn::BitCast(pairs, hn::Set(d, load_quad(at)));
-      s[t][0] = add_pairs(x, u0, s[t][0]);
-      s[t][1] = add_pairs(x, u1, s[t][1]);
+      add_pair(x, u0, s[t][0]);
+      add_pair(x, u1, s[t][1]);
     }
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 14
   for (size_t t = 0; t < kTiles; ++t) {
     hn::Store(s[t][0], d, sums + t * kPanel);
     hn::Store(s[t][1], d, sums + t * kPanel + kSumLanes);
   }
 }
 
+template <size_t... kHalf>
+constexpr std::array<decltype(&multiply_tiles<2>), sizeof...(kHalf)> forms_of(std::index_sequence<kHalf...>) {
+  return {&multiply_tiles<2 * kHalf + 2>...};
+}
+
+/// There are forms for even numbers of tiles only: a last tile may be none.
 void multiply_plane(const int16_t* v, size_t tiles, size_t depth, const int16_t* u, int32_t* sums) {
-  static constexpr decltype(&multiply_tiles<1>) forms[kMostTiles] = {&multiply_tiles<1>, &multiply_tiles<2>,
-                                                                     &multiply_tiles<3>, &multiply_tiles<4>,
-                                                                     &multiply_tiles<5>, &multiply_tiles<6>};
-  const size_t even = ceil_div(tiles, ceil_div(tiles, kMostTiles));
+  static constexpr auto forms = forms_of(std::make_index_sequence<kMostTiles / 2>());
+  const size_t even = round_up(ceil_div(tiles, ceil_div(tiles, kMostTiles)), 2);
   for (size_t t = 0; t < tiles; t += even)
-    forms[std::min(even, tiles - t) - 1](v + t * depth, depth, u, sums + t * kPanel);
+    forms[(std::min(even, tiles - t) + 1) / 2 - 1](v + t * depth, depth, u, sums + t * kPanel);
 }
 
 // o = 24 · A^T · m
@@ -178,7 +187,7 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
   const SumTag d;
   const Sums ninth = hn::Set(d, 0x38e38e39);  // times 9 it is 1 modulo 2^32
   Sums rows[kWinogradTile][kWinogradSide];
-#pragma GCC unroll 1
+#pragma GCC unroll kLinesAtOnce
   for (size_t j = 0; j < kWinogradSide; ++j) {
     Sums column[6], o[4];
 #pragma GCC unroll 6
@@ -187,7 +196,7 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; ++i) rows[i][j] = o[i];
   }
-#pragma GCC unroll 1
+#pragma GCC unroll kLinesAtOnce
   for (size_t i = 0; i < kWinogradTile; ++i) {
     Sums o[4];
     transform_sums(rows[i], o);
@@ -197,34 +206,69 @@ HWY_INLINE void sum_tile(const int32_t* m, size_t plane, Sums bias, int32_t* to)
   }
 }
 
-void finish_block(const ConvCodesArgs& a, const CodesWinograd& p, const WinogradPanel& at, const Columns& columns,
-                  const int32_t* m) {
+/// Tiles from t on, one after the other in a line of tiles: the first of their pixels, and how many the result has.
+struct TileRun {
+  size_t count, pixel, pixels, lines;
+  TileRun(const CodesConvShape& s, const CodesWinograd& p, size_t t, size_t end)
+      : count(std::min(end - t, p.tiles_w - t % p.tiles_w)) {
+    const size_t x = t % p.tiles_w * kWinogradTile, y = t / p.tiles_w % p.tiles_h * kWinogradTile;
+    pixel = (t / (p.tiles_h * p.tiles_w) * s.out_h + y) * s.out_w + x;
+    pixels = std::min(count * kWinogradTile, s.out_w - x);
+    lines = std::min(kWinogradTile, s.out_h - y);
+  }
+};
+
+/// Stores the sums of `count` pixels as codes.
+void store_pixels(const Columns& columns, const int32_t* sums, size_t count, uint8_t* to, size_t stride) {
+  const SumTag d;
+  for (size_t j = 0; j < count; j += 2) {
+    const size_t next = std::min(j + 1, count - 1);
+    const int32_t *s0 = sums + j * kPanel, *s1 = s0 + (next - j) * kPanel;
+    const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
+    const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
+    store_rows<false>(columns, first, second, to + j * stride, to + next * stride);
+  }
+}
+
+/// Adds the other image to the codes of the run, and stores the results.
+void add_residual(const ConvCodesArgs& a, const TileRun& run, size_t n, const uint8_t* codes) {
+  const CodesResidual& r = a.residual;
+  const size_t stride = a.shape.out_pixel_stride;
+  for (size_t i = 0; i < run.lines; ++i, codes += run.count * kWinogradTile * kPanel) {
+    const size_t pixel = run.pixel + i * a.shape.out_w;
+    CodeRun sum = r.sum, other = r.other;
+    sum.codes = a.output + pixel * stride + n;
+    other.codes = static_cast<const uint8_t*>(other.codes) + pixel * r.pixel_stride + n;
+    add_codes({codes, a.output_signed, a.output_zero, r.scale}, other, sum,
+              {run.pixels, std::min(kPanel, a.shape.out_c - n), kPanel, r.pixel_stride, stride});
+  }
+}
+
+void finish_run(const ConvCodesArgs& a, const CodesWinograd& p, const TileRun& run, size_t n, const Columns& columns,
+                const int32_t* m, uint8_t* codes) {
   const SumTag d;
   const CodesConvShape& s = a.shape;
-  const size_t n = at.n, stride = s.out_pixel_stride * codes_detail::form_of(a).bytes();
+  const bool adds = a.residual.other.codes != nullptr;
+  const size_t stride = adds ? kPanel : s.out_pixel_stride * codes_detail::form_of(a).bytes();
   const Sums bias[2] = {hn::LoadU(d, a.bias + n), hn::LoadU(d, a.bias + n + kSumLanes)};
   alignas(64) int32_t sums[kWinogradTile * kWinogradTile * kPanel];
-  for (size_t t = at.t0; t < at.t1; ++t, m += kPanel) {
+  for (size_t x = 0; x < run.pixels; x += kWinogradTile, m += kPanel) {
     for (size_t v = 0; v < 2; ++v) sum_tile(m + v * kSumLanes, p.sums_plane(), bias[v], sums + v * kSumLanes);
-    const size_t y = t / p.tiles_w % p.tiles_h * kWinogradTile, x = t % p.tiles_w * kWinogradTile;
-    const size_t count = std::min(kWinogradTile, s.out_w - x);
-    const size_t pixel = (t / (p.tiles_h * p.tiles_w) * s.out_h + y) * s.out_w + x;
-    for (size_t i = 0; i < std::min(kWinogradTile, s.out_h - y); ++i) {
-      uint8_t* const to = codes_detail::results_of(a, pixel + i * s.out_w, n);
+    const size_t count = std::min(kWinogradTile, run.pixels - x);
+    for (size_t i = 0; i < run.lines; ++i) {
+      const int32_t* const line = sums + i * kWinogradTile * kPanel;
+      const size_t pixel = run.pixel + i * s.out_w + x;
       if (columns.wide) {
-        store_sums(columns, sums + i * kWinogradTile * kPanel, count, to, stride);
-        codes_detail::finish_sums(a, pixel + i * s.out_w, count, n, std::min(n + kPanel, s.out_c));
-        continue;
-      }
-      for (size_t j = 0; j < count; j += 2) {
-        const size_t next = std::min(j + 1, count - 1);
-        const int32_t *s0 = sums + (i * kWinogradTile + j) * kPanel, *s1 = s0 + (next - j) * kPanel;
-        const Sums first[2] = {hn::Load(d, s0), hn::Load(d, s0 + kSumLanes)};
-        const Sums second[2] = {hn::Load(d, s1), hn::Load(d, s1 + kSumLanes)};
-        store_rows<false>(columns, first, second, to + j * stride, to + next * stride);
+        store_sums(columns, line, count, codes_detail::results_of(a, pixel, n), stride);
+        codes_detail::finish_sums(a, pixel, count, n, std::min(n + kPanel, s.out_c));
+      } else {
+        uint8_t* const to =
+            adds ? codes + (i * run.count * kWinogradTile + x) * kPanel : codes_detail::results_of(a, pixel, n);
+        store_pixels(columns, line, count, to, stride);
       }
     }
   }
+  if (adds) add_residual(a, run, n, codes);
 }
 
 }  // namespace
@@ -236,15 +280,23 @@ void codes_winograd_pixels(const ConvCodesArgs& a, const CodesWinograd& p, size_
 
 void codes_winograd_panel(const ConvCodesArgs& a, const CodesWinograd& p, const WinogradPanel& at,
                           const WinogradMemory& w) noexcept {
-  transform_filters(p, w.filters, w.u);
-  for (size_t i = 0; i < kWinogradPlanes; ++i)
-    multiply_plane(w.v + i * p.v_plane(), at.t1 - at.t0, p.in_c, w.u + i * p.u_plane(), w.sums + i * p.sums_plane());
+  transform_filters(p, at.filters, at.tap_bytes, w.u);
   const auto scaling = [&](size_t n) HWY_ATTR { return load_scaling(a.scale + n, a.offset + n); };
   const Columns columns{{scaling(at.n), scaling(at.n + kSumLanes)},
                         CodeRange(a.output_zero, a.output_signed),
                         a.shape.out_c - at.n,
                         a.wide.data != nullptr};
-  finish_block(a, p, at, columns, w.sums);
+  for (size_t t = at.t0; t < at.t1; t += p.sums_tiles) {
+    const size_t end = std::min(t + p.sums_tiles, at.t1);
+    const int16_t* const v = w.v + (t - at.t0) * p.in_c;
+    for (size_t i = 0; i < kWinogradPlanes; ++i)
+      multiply_plane(v + i * p.v_plane(), end - t, p.in_c, w.u + i * p.u_plane(), w.sums + i * p.sums_plane());
+    for (size_t first = t; first < end;) {
+      const TileRun run(a.shape, p, first, end);
+      finish_run(a, p, run, at.n, columns, w.sums + (first - t) * kPanel, w.codes);
+      first += run.count;
+    }
+  }
 }
 #endif
 
@@ -278,12 +330,12 @@ void restore_filters(const ConvCodesArgs& a, const CodesWinograd& p, size_t n, i
 void convolve_codes_winograd(const ConvCodesArgs& a, void* scratch, const Parallel& par) {
   const CodesConvShape& s = a.shape;
   const CodesWinograd plan(s);
-  const bool narrow = current_isa() == Isa::v2;
-  const auto pixels = narrow ? &N_SSE4::codes_winograd_pixels : &N_AVX2::codes_winograd_pixels;
-  const auto multiply = narrow ? &N_SSE4::codes_winograd_panel : &N_AVX2::codes_winograd_panel;
-  const size_t bytes = WinogradMemory(plan, nullptr).bytes;
+  const auto pixels = RETORT_SELECT_CODES(codes_winograd_pixels);
+  const auto multiply = RETORT_SELECT_CODES(codes_winograd_panel);
+  const bool residual = a.residual.other.codes != nullptr, corrects = corrects_pairs(s);
+  const size_t bytes = codes_winograd_bytes(s, residual);
   const auto memory = [&](int worker) {
-    return WinogradMemory(plan, static_cast<char*>(scratch) + size_t(worker) * bytes);
+    return WinogradMemory(plan, residual, static_cast<char*>(scratch) + size_t(worker) * bytes);
   };
   for (int worker = 0; worker < par.workers(); ++worker) *memory(worker).block = WinogradMemory::kNone;
   par.for_each(plan.blocks * plan.groups, [&](size_t task, int worker) {
@@ -297,8 +349,13 @@ void convolve_codes_winograd(const ConvCodesArgs& a, void* scratch, const Parall
     }
     const size_t first = task % plan.groups * plan.columns, end = std::min(first + plan.columns, s.out_c);
     for (size_t n = first; n < end && !par.cancelled(); n += codes_panel_width()) {
-      restore_filters(a, plan, n, w.filters);
-      multiply(a, plan, {t0, t1, n}, w);
+      WinogradPanel panel{t0, t1, n, a.packed + n * 9 * s.in_c, s.in_c * codes_panel_width()};
+      if (corrects) {
+        restore_filters(a, plan, n, w.filters);
+        panel.filters = w.filters;
+        panel.tap_bytes = plan.tap_bytes();
+      }
+      multiply(a, plan, panel, w);
     }
   });
 }

@@ -371,10 +371,8 @@ void convolve_depthwise(const ConvCodesArgs& a, void* scratch, const Parallel& p
   });
 }
 
-/// Residuals are added to runs of pixels, not to tiles.
 bool by_winograd(const ConvCodesArgs& a) {
-  if (a.residual.other.codes || !codes_detail::suits_codes_winograd(a.shape)) return false;
-  return codes_detail::facts_in(a.shape, a.packed).small_sums != 0;
+  return codes_detail::suits_codes_winograd(a.shape) && codes_detail::facts_in(a.shape, a.packed).small_sums != 0;
 }
 
 }  // namespace
@@ -384,8 +382,7 @@ size_t conv_codes_scratch_bytes(const CodesConvShape& s, bool residual, int work
   if (is_depthwise(s))
     return checked_mul(round_up(codes_detail::depthwise_quads_bytes(s), 128), size_t(workers), "lines");
   size_t bytes = WorkerMemory(s, residual).bytes();
-  if (!residual && codes_detail::suits_codes_winograd(s))
-    bytes = std::max(bytes, codes_detail::codes_winograd_bytes(s));
+  if (codes_detail::suits_codes_winograd(s)) bytes = std::max(bytes, codes_detail::codes_winograd_bytes(s, residual));
   return checked_mul(bytes, size_t(workers), "rows of codes");
 }
 

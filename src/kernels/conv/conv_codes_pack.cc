@@ -229,10 +229,10 @@ void pack_panels(const CodesConvShape& s, const int8_t* filters, int8_t* to) {
   for (size_t o = 0; o < s.out_c && s.in_c % 4 == 0; o += width)
     pack_quads(order, filters + o * size, std::min(width, s.out_c - o), column(o));
   for (size_t o = 0; o < s.out_c && s.in_c % 4 != 0; ++o) pack_channel(order, filters + o * size, column(o));
+  auto* const facts = reinterpret_cast<codes_detail::FilterFacts*>(to + codes_detail::panels_bytes(s));
+  if (codes_detail::has_facts(s)) *facts = facts_of(s, filters);
   if (!codes_detail::corrects_pairs(s)) return;
   const size_t panels = conv_codes_places(s) / width;
-  auto* const facts = reinterpret_cast<codes_detail::FilterFacts*>(to + codes_detail::panels_bytes(s));
-  *facts = facts_of(s, filters);
   auto* const first = reinterpret_cast<uint32_t*>(facts + 1);
   auto* chain = reinterpret_cast<codes_detail::ExcessChain*>(first + panels + 1);
   for (size_t o = 0; o < s.out_c; ++o) {
@@ -275,7 +275,8 @@ int32_t conv_codes_zero([[maybe_unused]] const CodesConvShape& s, int32_t zero, 
 
 size_t conv_codes_packed_bytes(const CodesConvShape& s, const int8_t* filters) {
   const size_t panels = codes_detail::panels_bytes(s);
-  if (!codes_detail::corrects_pairs(s)) return panels;
+  const size_t facts = codes_detail::has_facts(s) ? sizeof(codes_detail::FilterFacts) : 0;
+  if (!codes_detail::corrects_pairs(s)) return panels + facts;
   const FilterOrder order(s);
   size_t chains = 0;
   for (size_t o = 0; o < s.out_c; ++o) {
@@ -284,7 +285,7 @@ size_t conv_codes_packed_bytes(const CodesConvShape& s, const int8_t* filters) {
     chains += slots.chains();
   }
   const size_t bytes = codes_detail::Excess::bytes(conv_codes_places(s) / codes_panel_width(), chains);
-  return checked_add(checked_add(panels, sizeof(codes_detail::FilterFacts), "filters"), bytes, "filters");
+  return checked_add(checked_add(panels, facts, "filters"), bytes, "filters");
 }
 void pack_conv_codes(const CodesConvShape& s, const int8_t* filters, void* packed) noexcept {
   auto* to = static_cast<int8_t*>(packed);

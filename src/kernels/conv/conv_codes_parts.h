@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/cpu.h"
 #include "kernels/conv/conv_codes.h"
 #include "kernels/gemm/codes_excess.h"
 
@@ -48,7 +49,18 @@ inline bool corrects_pairs([[maybe_unused]] const CodesConvShape& s) {
 #endif
 }
 
-/// Bytes of the filters without what follows them if they correct pairs: a FilterFacts and their excess.
+/// Whether a FilterFacts follows packed filters, for Winograd's method (codes_winograd.h). With quads, that is faster
+/// only if an instruction adds two products of 16 bits, too: with AVX-512.
+inline bool has_facts(const CodesConvShape& s) {
+  if (corrects_pairs(s)) return true;
+#if defined(__x86_64__)
+  return s.groups == 1 && s.sums == CodesSums::exact && s.kernel_h == 3 && s.kernel_w == 3 &&
+         current_isa() == Isa::avx512 && codes_unit() == CodesUnit::quads;
+#else
+  return false;
+#endif
+}
+/// Bytes of the filters without what may follow them: a FilterFacts, and their excess if they correct pairs.
 size_t panels_bytes(const CodesConvShape& shape);
 /// What is known of packed filters. Winograd's method computes 64 times the sums of unsigned codes in 32 bits.
 struct FilterFacts {

@@ -198,15 +198,17 @@ TEST_P(ConvCodes, SameForAnyNumberOfThreads) {
   }
 }
 
-// Kernels of 3x3 with stride 1 are computed by Winograd's method without instructions for quads: tiles that end inside
-// and beyond the image, several blocks and groups, channels that fill no panel.
+// Kernels of 3x3 with stride 1 are computed by Winograd's method, but with AMX: tiles that end inside and beyond the
+// image, several blocks and groups, channels that fill no panel and no vector, another image that is added.
 TEST_P(ConvCodes, TilesOfImages) {
-  for (const size_t in_c : {32, 48}) {
-    for (const size_t pad : {0, 1, 2}) expect_equal({in_c, 19, 1, 3, 3, 1, 1, pad, 8 - pad, 17});
+  for (const size_t in_c : {32, 36, 48, 100}) {
+    for (const size_t pad : {0, 1, 2}) expect_equal({in_c, 19, 1, 3, 3, 1, 1, pad, 16 - pad, 17}, pad == 1);
   }
-  expect_equal({64, 130, 1, 3, 3, 1, 1, 1, 7, 7, 1});
-  expect_equal({32, 16, 1, 3, 3, 1, 1, 1, 61, 29, 1});
-  expect_equal({272, 17, 1, 3, 3, 1, 1, 1, 15, 13, 1});
+  for (const bool adds : {false, true}) {
+    expect_equal({64, 130, 1, 3, 3, 1, 1, 1, 8, 8, 3}, adds);
+    expect_equal({32, 48, 1, 3, 3, 1, 1, 1, 61, 29, 2}, adds);
+    expect_equal({272, 17, 1, 3, 3, 1, 1, 1, 15, 28, 1}, adds);
+  }
 }
 
 // The largest sums of Winograd's method: all weights and pixels are as large as possible. With more channels, sums would
@@ -214,7 +216,7 @@ TEST_P(ConvCodes, TilesOfImages) {
 TEST_P(ConvCodes, LargestSumsOfTiles) {
   for (const size_t in_c : {112, 128}) {
     for (const int weight : {-128, 127}) {
-      CodesCase c(Geometry{in_c, 16, 1, 3, 3, 1, 1, 1, 8, 8, 1}.shape(), false, false, 0);
+      CodesCase c(Geometry{in_c, 16, 1, 3, 3, 1, 1, 1, 16, 16, 1}.shape(), false, false, 0);
       std::ranges::fill(c.image, uint8_t(255));
       std::ranges::fill(c.filters, int8_t(weight));
       std::ranges::fill(c.offset, 0.0f);
