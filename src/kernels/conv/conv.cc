@@ -8,6 +8,7 @@
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/groups.h"
 #include "kernels/conv/inside.h"
+#include "kernels/conv/windows.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm_bf16.h"
 
@@ -216,11 +217,15 @@ ConvShape fold_width(const ConvShape& s) {
 
 ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   if (is_depthwise(s) && !s.scaled_input) return ConvAlgorithm::depthwise;
-  if (s.groups > 1) return suits_groups(s) ? ConvAlgorithm::groups : ConvAlgorithm::grouped;
+  if (s.groups > 1) {
+    if (suits_groups(s)) return ConvAlgorithm::groups;
+    return suits_windows(s) && !is_direct(s) ? ConvAlgorithm::windows : ConvAlgorithm::grouped;
+  }
   if (suits_lines(s)) return ConvAlgorithm::lines;
   if (s.kernel_h * s.kernel_w == 1 && s.pad_top == 0 && s.pad_left == 0 && !s.input_is_nchw) {
     const bool saves = !strict && is_direct(s) && gemm_scratch_bytes(s.out_pixels(), s.out_c, s.in_c, 1) > 0;
-    return saves ? ConvAlgorithm::strassen : ConvAlgorithm::pointwise;
+    if (saves) return ConvAlgorithm::strassen;
+    return suits_windows(s) && !is_direct(s) ? ConvAlgorithm::windows : ConvAlgorithm::pointwise;
   }
   const double plain = plain_share(s);
   if (!strict && !s.scaled_input && suits_winograd(s)) {
@@ -230,7 +235,8 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
     return ConvAlgorithm::winograd_line;
   }
   if (plain < 1) return ConvAlgorithm::inside;
-  return suits_strips(s) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
+  if (suits_strips(s)) return ConvAlgorithm::strips;
+  return suits_windows(s) ? ConvAlgorithm::windows : ConvAlgorithm::rows;
 }
 
 bool saves_by_packed_winograd(const ConvShape& shape, bool strict) {
@@ -278,9 +284,9 @@ bool saves_by_bf16(const ConvShape& shape, bool strict) {
 
 const char* conv_algorithm_name(ConvAlgorithm algorithm) {
   static constexpr const char* kNames[] = {
-      "pointwise",     "strassen",  "rows",      "inside",           "strips",
-      "lines",         "winograd4", "winograd2", "winograd2_packed", "winograd4_packed",
-      "winograd_line", "depthwise", "grouped",   "groups",           "bf16_rows"};
+      "pointwise", "strassen",  "rows",      "inside",           "windows",          "strips",
+      "lines",     "winograd4", "winograd2", "winograd2_packed", "winograd4_packed", "winograd_line",
+      "depthwise", "grouped",   "groups",    "bf16_rows"};
   static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
   return kNames[size_t(algorithm)];
 }
@@ -337,6 +343,8 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
       return plan_strips(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::inside:
       return plan_inside(s).worker_bytes * size_t(workers);
+    case ConvAlgorithm::windows:
+      return plan_windows(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::pointwise:
     case ConvAlgorithm::rows:
     case ConvAlgorithm::grouped:
@@ -369,6 +377,8 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
       return conv_strips(args, scratch, par);
     case ConvAlgorithm::inside:
       return conv_inside(args, scratch, par);
+    case ConvAlgorithm::windows:
+      return conv_windows(args, scratch, par);
     case ConvAlgorithm::pointwise:
     case ConvAlgorithm::strassen:
     case ConvAlgorithm::rows:

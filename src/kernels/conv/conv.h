@@ -55,7 +55,8 @@ enum class ConvAlgorithm : uint8_t {
   /// Any kernel, groups == 1: implicit GEMM over input patches, which are gathered block by block.
   rows,
   inside,  ///< `rows` for each rectangle of pixels that have the same taps inside of the image, without the other taps
-  /// 1xk, groups == 1: implicit GEMM without gathering; its rows overlap in the lines of the input.
+  windows,  ///< any kernel and groups: implicit GEMM without gathering; its rows overlap in copies of the input lines
+  /// 1xk, groups == 1: the same along one line, also with dilation.
   strips,
   /// Up to 4 channels, groups == 1: direct sums over padded copies of the input lines of an output row.
   lines,

@@ -289,7 +289,7 @@ TEST(Conv, Choice) {
   ConvCase c{.in_c = 64, .out_c = 64, .in_h = 56, .in_w = 56, .kernel_h = 3, .kernel_w = 3};
   c.pad_all(1);
   EXPECT_EQ(choose(c), ConvAlgorithm::winograd4);
-  EXPECT_EQ(choose(c, true), ConvAlgorithm::rows);
+  EXPECT_EQ(choose(c, true), plain_algorithm(c));
   ConvCase dilated = c;
   dilated.dilation_h = dilated.dilation_w = 2;
   EXPECT_EQ(choose(dilated), ConvAlgorithm::winograd4);
@@ -305,10 +305,10 @@ TEST(Conv, Choice) {
   ConvCase wide = c;
   wide.in_c = wide.out_c = 512;
   wide.in_h = wide.in_w = 7;
-  EXPECT_EQ(choose(wide), ConvAlgorithm::rows);  // 36 planes of filters for four tiles
+  EXPECT_EQ(choose(wide), plain_algorithm(wide));  // 36 planes of filters for four tiles
   ConvCase strided = c;
   strided.stride_h = strided.stride_w = 2;
-  EXPECT_EQ(choose(strided), ConvAlgorithm::rows);
+  EXPECT_EQ(choose(strided), plain_algorithm(strided));
   ConvCase depthwise = c;
   depthwise.groups = 64;
   EXPECT_EQ(choose(depthwise), ConvAlgorithm::depthwise);

@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/conv_plan.h"
+#include "kernels/conv/windows.h"
 #include "kernels/elementwise/kernel_testing.h"
 
 namespace retort::kernels {
@@ -195,6 +196,11 @@ inline void check_threads(const ConvCase& c) {
     EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0)
         << c.name() << " threads " << threads;
   }
+}
+
+/// The algorithm of a plain sum with any kernel.
+inline ConvAlgorithm plain_algorithm(const ConvCase& c) {
+  return conv_detail::suits_windows(c.shape()) ? ConvAlgorithm::windows : ConvAlgorithm::rows;
 }
 
 /// Checks the algorithms that add all products one by one, as far as they suit the shape.

@@ -82,8 +82,8 @@ ConvShape of_one_line(ConvShape row) {
 // The weights of every phase are packed for the plain order of sums.
 ConvAlgorithm algorithm_of(const ConvShape& row) {
   ConvAlgorithm chosen = choose_conv(row, true);
-  // Rows of a phase must not differ in their algorithm (row_scratch_bytes).
-  if (chosen == ConvAlgorithm::inside && row.out_h == 1)
+  // Rows of a phase must not differ in their algorithm, nor in whether they copy inputs (row_scratch_bytes).
+  if ((chosen == ConvAlgorithm::inside || chosen == ConvAlgorithm::windows) && row.out_h == 1)
     chosen = conv_detail::suits_strips(row) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
   return row.groups == 1 || chosen == ConvAlgorithm::depthwise ? chosen : ConvAlgorithm::grouped;
 }

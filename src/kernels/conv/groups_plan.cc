@@ -40,8 +40,10 @@ bool suits_groups(const ConvShape& s) {
   if (s.groups <= 1 || s.scaled_input || s.input_is_nchw || s.in_c * s.kernel_h * s.kernel_w == 0) return false;
   const GroupsPlan p = plan_groups(s);
   if (p.spread()) return true;
-  // Pixels of 1x1 kernels need no copy. Products share inputs between two vectors of outputs, which counts for narrow
-  // vectors: as fast are 16 outputs at x86-64-v2, 24 to 32 at AVX2, more than 40 at AVX-512.
+  // ConvAlgorithm::windows copies inputs as well, and its products share them between two vectors of outputs.
+  if (p.lanes >= 8 && (s.kernel_w == 1 || s.dilation_w == 1)) return false;
+  // Pixels of 1x1 kernels need no copy. Products of gathered rows are as fast from 16 outputs on at x86-64-v2, 24 to 32
+  // at AVX2, more than 40 at AVX-512.
   const bool in_place = s.kernel_h * s.kernel_w * s.stride_h * s.stride_w == 1;
   return !in_place && p.group_out <= 8 + 2 * p.lanes;
 }

@@ -99,7 +99,7 @@ TEST(ConvGroups, SameBitsForAnyNumberOfThreads) {
 
 TEST(ConvGroups, Chosen) {
   EXPECT_EQ(choose_conv(groups_case(32, 4, 4, 56, 56, 3).shape(), true), ConvAlgorithm::groups);
-  EXPECT_EQ(choose_conv(groups_case(2, 48, 128, 27, 27, 5).shape(), false), ConvAlgorithm::grouped);
+  EXPECT_EQ(choose_conv(groups_case(2, 48, 600, 27, 27, 5).shape(), false), ConvAlgorithm::grouped);
   ConvCase scaled = groups_case(32, 4, 4, 56, 56, 3);
   scaled.scaled_input = true;
   EXPECT_EQ(choose_conv(scaled.shape(), false), ConvAlgorithm::grouped);

@@ -76,7 +76,7 @@ TEST(ConvInside, Choice) {
   EXPECT_EQ(conv_detail::inside_share(near.shape()), 1);
   ConvCase wide{.in_c = 16, .out_c = 16, .in_h = 14, .in_w = 14, .kernel_h = 15, .kernel_w = 15};
   wide.pad_all(7);  // more spans than there is room for
-  EXPECT_EQ(choose(wide), ConvAlgorithm::rows);
+  EXPECT_EQ(choose(wide), plain_algorithm(wide));
 }
 
 // Winograd's method multiplies the taps in the padding, too, also with filters that are packed for it.

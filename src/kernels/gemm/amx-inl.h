@@ -56,12 +56,12 @@ inline void amx_tile(const TileArgs& whole, const AmxRows& registers, size_t row
   const size_t surplus = registers.count() - rows;
   tile.a = t.a - surplus * t.a_stride;
   tile.a_stride = t.a_stride;
-  if (t.a_step > 0) tile.a_step = t.a_step;
+  if (t.amx.a_step > 0) tile.a_step = t.amx.a_step;
   tile.first = registers.first;
   tile.second = registers.second;
   tile.b = t.b;
   tile.steps = t.k / kAmxStep;
-  tile.last_b = t.last_b;
+  tile.last_b = t.amx.last_b;
   tile.prefetch = t.prefetch_own ? static_cast<const char*>(t.b) + 8192 : t.prefetch;
   tile.prefetch_lines = t.prefetch_own ? 2 * kAmxStep : t.prefetch_lines * kAmxStep / 4;
   amx::sum_pairs(tile, sums);

@@ -139,26 +139,33 @@ void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows)
   copy_block(buffer, kWidth, tile_rows, task.columns, t.c, t.c_stride);
 }
 
+/// How many of the lines of a panel that four steps read each of some tiles prefetches.
+size_t lines_of_tile(size_t panel, size_t tiles) {
+  size_t lines = panel;
+  while (tiles > 0 && lines > 1 && lines / 2 * tiles >= panel) lines /= 2;
+  return lines;
+}
+
 }  // namespace
 
 void run_panel(const PanelTask& whole) noexcept {
   PanelTask task = whole;
   const TileArgs& tile = whole.tile;
-  const auto [tiles, base, longer] = gemm_detail::RowTiles(task.rows, most_rows(task));
+  const size_t line_rows = task.line_rows > 0 ? task.line_rows : task.rows;
+  const gemm_detail::RowTiles line(line_rows, most_rows(task));
+  const size_t tiles = task.rows / line_rows * line.count, steps = tile.k * tile.runs.count;
   HWY_ALIGN float last_b[kAmxStep * kWidth];
   // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
-  // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. The others
-  // prefetch the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
+  // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. Others prefetch
+  // the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
-  const bool reads_ahead = processor_reads_ahead(task.stored, base);
-  const size_t all_lines = panel_lines(bytes_of(task.next_stored));
-  size_t lines = all_lines;
-  while (tiles > first && lines > 1 && lines / 2 * (tiles - first) >= all_lines) lines /= 2;
-  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
+  const bool reads_ahead = processor_reads_ahead(task.stored, line.base);
+  const size_t lines = lines_of_tile(panel_lines(bytes_of(task.next_stored)), tiles - first);
+  const size_t stretch = tile.k / 4 * tile.runs.count * lines * 64, panel = steps * kWidth * bytes_of(task.next_stored);
   TileArgs t = tile;
   ActivatedTiles activated(task);
-  if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.last_b = copy_last_steps(tile, last_b);
-  for (size_t i = 0; i < tiles; ++i) {
+  if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.amx.last_b = copy_last_steps(tile, last_b);
+  for (size_t i = 0, of_line = 0; i < tiles; ++i) {
     const bool is_first = i < first;
     t.prefetch_own = is_first && !reads_ahead;
     if (!is_first) {
@@ -166,12 +173,12 @@ void run_panel(const PanelTask& whole) noexcept {
       t.prefetch_lines = task.next_b && done < panel ? lines : 0;
       t.prefetch = t.prefetch_lines == 0 ? nullptr : task.next_b + done;
     }
-    const size_t tile_rows = base + (i < longer ? 1 : 0);
+    const size_t tile_rows = line.base + (of_line < line.longer ? 1 : 0);
     if (task.fetches_rows && !is_first && t.prefetch_lines == 0) {
       t.prefetch = reinterpret_cast<const char*>(t.a + tile_rows * t.a_stride);
       t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is used for k steps
     }
-    if (t.k > kShortestAhead) prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
+    if (steps > kShortestAhead) prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
     if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, task.columns);
     if (task.next_c) {
       prefetch_block<2>(task.next_c, task.next_c_stride, tile_rows, 2 * kWidth);
@@ -189,6 +196,7 @@ void run_panel(const PanelTask& whole) noexcept {
       task.stored = PackedType::f32;
     }
     step_down(t, tile_rows);
+    if (++of_line == line.count) t.a += task.line_gap, of_line = 0;
   }
 }
 
@@ -210,7 +218,7 @@ class BlockOrder {
         part_(part),
         panels_(ceil_div(part.n1 - part.n0, kWidth)),
         k_blocks_(std::max<size_t>(ceil_div(g.k, part.k_block), 1)),
-        panels_first_((part.m1 - part.m0) * g.k * sizeof(float) > kNearBytes) {}
+        panels_first_(!g.windows && (part.m1 - part.m0) * g.k * sizeof(float) > kNearBytes) {}
 
   size_t count() const { return panels_ * k_blocks_; }
   PanelBlock at(size_t i) const {
@@ -244,7 +252,7 @@ PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const Blo
   const Epilogue& e = g.epilogue;
   PanelTask task;
   task.amx = part.amx;
-  task.tile.a_step = part.a_step;
+  task.tile.amx.a_step = part.a_step;
   task.rows = part.m1 - part.m0;
   task.columns = order.columns(block);
   task.stored = order.type(block);
@@ -257,6 +265,13 @@ PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const Blo
     task.gathered = true;
     t.a = part.gathered + block.k0 * task.rows;
     t.a_stride = round_up(t.k, kGatheredSteps);
+  }
+  if (const Windows* w = g.windows) {
+    const size_t run = g.k / w->runs;
+    t.a = g.a + block.k0 / run * w->run_step;
+    t.runs = {t.k / run, w->run_step - run};
+    t.k = run;
+    task.line_rows = w->line_rows, task.line_gap = w->line_step - w->line_rows * g.a_stride;
   }
   t.c = g.c + part.m0 * g.c_stride + block.n;
   t.c_stride = g.c_stride;
@@ -283,7 +298,7 @@ void multiply_block(const GemmArgs& g, const gemm_detail::Part& part, const Bloc
     std::fill(std::copy_n(t.bias, task.columns, bias), bias + kWidth, 0.0f);
     t.bias = bias;
   }
-  task.fetches_rows = block.n == part.n0 && g.a_stride == t.k && !task.gathered;
+  task.fetches_rows = block.n == part.n0 && g.a_stride == t.k && !task.gathered && !g.windows;
   task.is_first = i == 0 && !g.b_is_near;
   if (i + 1 < order.count()) {
     task.next_b = order.data(order.at(i + 1));
@@ -326,7 +341,7 @@ size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
 /// panels, nothing needs to be prefetched: they are read in order. Returns the first column that is left.
 size_t multiply_short(const GemmArgs& g, const gemm_detail::Part& part) {
   const size_t rows = part.m1 - part.m0, fitting = std::min(kFewRows, max_rows(kColumnKinds - 1));
-  if (g.k == 0 || g.k > std::min(kShortestAhead, part.k_block) || rows > fitting) return part.n0;
+  if (g.k == 0 || g.k > std::min(kShortestAhead, part.k_block) || rows > fitting || g.windows) return part.n0;
   PanelTask task = block_task(g, part, BlockOrder(g, part), {part.n0, 0, g.k});
   if (task.activation.kind != Activation::Kind::none) return part.n0;
   TileArgs& t = task.tile;
@@ -370,28 +385,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace retort::kernels {
 
-size_t gemm_panel_width() {
-  switch (current_isa()) {
-    case Isa::avx512:
-      return 32;
-    case Isa::avx2:
-      return 16;
-    case Isa::v2:
-      break;
-  }
-  return 8;
-}
-
-size_t gemm_packed_bytes(size_t k, size_t n, PackedType type) {
-  const size_t full = n / gemm_panel_width() * gemm_panel_width();
-  return (full * gemm_detail::bytes_of(type) + round_up(n - full, gemm_panel_width()) * sizeof(float)) * k;
-}
-
 gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT(gemm_part); }
 
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept {
-  const gemm_detail::Part part{
-      .m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.m, args.k)};
+  gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.m, args.k)};
+  if (args.windows) {  // whole runs: parts of a long one were 1 to 3 % slower
+    const size_t run = args.k / args.windows->runs;
+    part.k_block = std::max<size_t>(part.k_block / run, 1) * run;
+  }
   gemm_detail::select_gemm_part()(args, part);
 }
 

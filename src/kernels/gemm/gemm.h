@@ -73,6 +73,13 @@ size_t gemm_fit_bytes(size_t k, size_t n);
 /// early once `run` is cancelled.
 void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit, const Parallel& run = {}) noexcept;
 
+/// Rows of A that are windows of an image: a row is `runs` runs of k / runs floats, and the rows are lines of `line_rows`
+/// rows. The steps are floats from one start to the next.
+struct Windows {
+  size_t runs = 1, run_step = 0;
+  size_t line_rows = 0, line_step = 0;
+};
+
 struct GemmArgs {
   size_t m = 0, n = 0, k = 0;
   const float* a = nullptr;  ///< row-major, row stride a_stride
@@ -81,10 +88,11 @@ struct GemmArgs {
   float* c = nullptr;  ///< row-major, row stride c_stride; may not overlap A or B
   size_t c_stride = 0;
   Epilogue epilogue;
-  const void* next_b = nullptr;   ///< packed B of the next product, prefetched during the last panel
-  size_t panel_steps = 0;         ///< of k in a panel of float32, of which the first k are used; 0: k
-  bool b_is_near = false;         ///< whether the previous product has prefetched the first panel
-  const Parallel* run = nullptr;  ///< once it is cancelled, the rest of C is not written; gemm() itself sets it
+  const void* next_b = nullptr;      ///< packed B of the next product, prefetched during the last panel
+  size_t panel_steps = 0;            ///< of k in a panel of float32, of which the first k are used; 0: k
+  bool b_is_near = false;            ///< whether the previous product has prefetched the first panel
+  const Parallel* run = nullptr;     ///< once it is cancelled, the rest of C is not written; gemm() itself sets it
+  const Windows* windows = nullptr;  ///< only for gemm_block() with B in float32, from AVX2 on
 };
 
 /// Computes the whole product, distributed over the pool. k == 0 gives act(bias + residual). Thread-safe for distinct

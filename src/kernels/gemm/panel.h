@@ -13,8 +13,12 @@ inline constexpr size_t kGatheredSteps = 4, kFewestGathered = 11, kMostGathered 
 struct TileArgs {
   const float* a = nullptr;
   size_t a_stride = 0;
-  const void* b = nullptr;  ///< [k][width], aligned to vectors
+  const void* b = nullptr;  ///< [k][width], aligned to vectors; one after the other for each run
   size_t k = 0;
+  /// A row has several runs of k floats with gaps between (Windows).
+  struct Runs {
+    size_t count = 1, gap = 0;
+  } runs;
   const void* other_b = nullptr;  ///< if set, B is the sum of both panels, or their difference
   bool subtracts = false;
   float* sum = nullptr;  ///< [k][width], aligned: receives that B
@@ -28,9 +32,11 @@ struct TileArgs {
   /// Memory to be prefetched to the second-level cache, `prefetch_lines` (1, 2, 4 or 8) lines per four steps of k.
   const char* prefetch = nullptr;
   size_t prefetch_lines = 0;
-  bool prefetch_own = false;      ///< instead prefetches the panel itself, a block ahead of its use
-  size_t a_step = 0;              ///< AMX: floats from one step of the registers to the next if they are not neighbours
-  const float* last_b = nullptr;  ///< AMX: the steps of k that do not fill a step of the registers, and zeros
+  bool prefetch_own = false;  ///< instead prefetches the panel itself, a block ahead of its use
+  struct ForAmx {
+    size_t a_step = 0;              ///< floats from one step of the registers to the next if they are not neighbours
+    const float* last_b = nullptr;  ///< the steps of k that do not fill a step of the registers, and zeros
+  } amx;
 };
 
 /// The rows of A that AMX registers are configured for; none: other instructions compute the tiles.
@@ -45,6 +51,7 @@ struct PanelTask {
   PackedType stored = PackedType::f32;
   bool gathered = false;  ///< whether A is in the order of gather_rows()
   size_t rows = 0, columns = 0;
+  size_t line_rows = 0, line_gap = 0;  ///< rows are lines of this many rows, with gaps between; 0: one line
   AmxRows amx;
   Activation activation;  ///< applied to stored tiles
   /// A is read for the first time and has no gaps, so a tile may prefetch the rows of the next one.
