@@ -1,5 +1,7 @@
 // Computes nodes whose inputs are all constants before the model runs. Speeds up every exported model: shapes, masks,
 // transposed weights.
+#include <map>
+
 #include "base/loading.h"
 #include "memory/mapping.h"
 #include "ops/evaluate.h"
@@ -61,18 +63,83 @@ std::vector<Value> try_evaluate(const Graph& graph, const Node& n, const PassOpt
   }
 }
 
+/// The nodes that were folded. Exporters write the same moves of the same weight for every use of it; one result serves
+/// all, so that the nodes that read it are common subexpressions, and its packed form exists once.
+class Folded {
+ public:
+  /// Replaces the node's outputs by constants that exist already; false if it has to be computed.
+  bool reuse(Graph& graph, NodeId id) {
+    const Node& n = graph.node(id);
+    // An output of the graph keeps a value of its own.
+    if (std::ranges::any_of(n.outputs, [&](ValueId v) { return v != ValueId::none && graph.is_output(v); }))
+      return false;
+    const Result* r = n.is("Identity") ? nullptr : find(n);
+    if (!r && !n.is("Identity")) return false;
+    const std::vector<ValueId> known = r ? r->last : n.inputs, outputs = n.outputs;
+    // A constant is forgotten when its last reader has been folded.
+    if (std::ranges::any_of(known, [&](ValueId v) { return v != ValueId::none && !graph.constant(v); })) return false;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i] != ValueId::none) graph.replace_uses(outputs[i], known[i]);
+    }
+    return true;
+  }
+  void add(const Node& n) {
+    if (Result* r = find(n)) {
+      for (size_t i = 0; i < n.outputs.size(); ++i) equals_[n.outputs[i]] = r->first[i];
+      r->last = n.outputs;
+    } else {
+      results_[key(n)].push_back({n.attributes, n.outputs, n.outputs});
+    }
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::vector<ValueId>>;
+  struct Result {
+    Attributes attributes;
+    std::vector<ValueId> first, last;  ///< outputs of the first and the last node that computed it
+  };
+
+  /// Equal constants have the same key, though all but one may be forgotten.
+  Key key(const Node& n) const {
+    std::vector<ValueId> inputs = n.inputs;
+    for (ValueId& v : inputs) {
+      if (const auto equal = equals_.find(v); equal != equals_.end()) v = equal->second;
+    }
+    return {n.domain, n.type, std::move(inputs)};
+  }
+  Result* find(const Node& n) {
+    const auto is_none = [](ValueId v) { return v == ValueId::none; };
+    const auto found = results_.find(key(n));
+    if (found == results_.end()) return nullptr;
+    for (Result& r : found->second) {
+      if (std::ranges::equal(r.first, n.outputs, {}, is_none, is_none) && r.attributes == n.attributes) return &r;
+    }
+    return nullptr;
+  }
+
+  std::map<Key, std::vector<Result>> results_;
+  std::map<ValueId, ValueId> equals_;  ///< the first of equal constants
+};
+
 void fold_constants(Graph& graph, PassContext& context) {
   const PassOptions& options = context.options();
+  Folded folded;
   const std::span<const NodeId> order = graph.order();
   for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) {
     check_loading();
     if (graph.node(id).dead || !foldable(graph, graph.node(id), options.folding)) continue;
+    if (folded.reuse(graph, id)) {
+      remove_dead(graph, id);
+      context.count("copy");
+      continue;
+    }
     const std::vector<Value> results = try_evaluate(graph, graph.node(id), options);
     check_loading(options.parallel);  // kernels return early when loading is cancelled: results are not complete then
     bool all = !results.empty();
     for (size_t i = 0; i < results.size(); ++i)
       all = all && (results[i].tensor() || graph.node(id).outputs[i] == ValueId::none);
     if (!all) continue;
+    folded.add(graph.node(id));
     const std::vector<ValueId> outputs = graph.node(id).outputs;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] != ValueId::none) graph.make_constant(outputs[i], *results[i].tensor());
