@@ -23,12 +23,16 @@ struct Depthwise {
   int64_t rows, columns, stride, pad;
   DType image, filters;
   int64_t height = 9, width = 37, channels = 3;
+  bool one_axis = false;  ///< an image of one line, or one column, of which only the long axis is padded
+  bool flat = false;      ///< without the short axis
 
   Tensor plain(const Tensor& x, const Tensor& w, int32_t x_zero) const {
-    const int64_t out_h = (height + 2 * pad - rows) / stride + 1, out_w = (width + 2 * pad - columns) / stride + 1;
+    const int64_t pad_h = height > 1 || !one_axis ? pad : 0, pad_w = width > 1 || !one_axis ? pad : 0;
+    const int64_t out_h = (height + 2 * pad_h - rows) / stride + 1, out_w = (width + 2 * pad_w - columns) / stride + 1;
     Tensor y(DType::i32, {2, channels, out_h, out_w});
     for (int64_t i = 0; i < int64_t(y.count()); ++i) {
-      const int64_t left = i % out_w * stride - pad, top = i / out_w % out_h * stride - pad, plane = i / out_w / out_h;
+      const int64_t left = i % out_w * stride - pad_w, top = i / out_w % out_h * stride - pad_h,
+                    plane = i / out_w / out_h;
       int32_t sum = 0;
       for (int64_t t = 0; t < rows * columns; ++t) {
         const int64_t r = top + t / columns, l = left + t % columns;
@@ -44,11 +48,15 @@ struct Depthwise {
     const Tensor x = codes_of(image, {2, channels, height, width}, 1);
     const Tensor w = codes_of(filters, {channels, 1, rows, columns}, 2);
     const Tensor zero = codes_of(image, {}, 3);
-    OpRun run(
-        "", "ConvInteger",
-        {{"group", channels}, {"pads", std::vector<int64_t>(4, pad)}, {"strides", std::vector<int64_t>(2, stride)}},
-        {x, w, zero}, 1);
-    EXPECT_EQ(difference(run.run()[0], plain(x, w, code(zero, 0)), 0), "")
+    const int64_t pad_h = height > 1 || !one_axis ? pad : 0, pad_w = width > 1 || !one_axis ? pad : 0;
+    const auto pads = flat ? std::vector<int64_t>(2, pad) : std::vector<int64_t>{pad_h, pad_w, pad_h, pad_w};
+    const auto line = [&](const Tensor& t) {
+      return flat ? t.reshaped({t.shape()[0], t.shape()[1], t.shape()[2] * t.shape()[3]}) : t;
+    };
+    OpRun run("", "ConvInteger",
+              {{"group", channels}, {"pads", pads}, {"strides", std::vector<int64_t>(flat ? 1 : 2, stride)}},
+              {line(x), line(w), zero}, 1);
+    EXPECT_EQ(difference(run.run()[0], line(plain(x, w, code(zero, 0))), 0), "")
         << cat("{}x{} stride {} pad {} {} {} unit {}", rows, columns, stride, pad, dtype_name(image),
                dtype_name(filters), int(kernels::codes_unit()));
   }
@@ -66,6 +74,14 @@ TEST(CodesConv, DepthwiseWindows) {
     }
     Depthwise{1, 5, 1, 0, DType::u8, DType::i8}.expect_equal();
     Depthwise{5, 1, 2, 2, DType::u8, DType::i8}.expect_equal();
+    for (const int64_t size : {1, 2, 5, 8, 20, 63, 65}) {
+      for (const int64_t stride : {1, 2, 5}) {
+        for (const DType filters : {DType::i8, DType::u8}) {
+          Depthwise{size, 1, stride, size / 2, DType::u8, filters, 83, 1, 5, true}.expect_equal();
+          Depthwise{1, size, stride, size / 2, DType::i8, filters, 1, 83, 5, true, true}.expect_equal();
+        }
+      }
+    }
     kernels::limit_codes_unit(kernels::CodesUnit::tiles);
   }
 }

@@ -1,5 +1,7 @@
 #include "ops/nn/common/window.h"
 
+#include <utility>
+
 #include "base/checked.h"
 
 namespace retort::ops {
@@ -131,6 +133,15 @@ Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, st
       x.pad_begin = a.pads[i];
     }
     x.pad_end = std::max<int64_t>(reach - x.in - x.pad_begin, 0);
+  }
+  return w;
+}
+
+Window as_line(Window w) {
+  const auto trivial = [](const WindowAxis& a) { return a.in == 1 && a.out == 1 && a.kernel == 1 && a.pad_begin == 0; };
+  if (w.rank == 1 || (w.rank == 2 && trivial(w.axes[1]))) {
+    w.rank = 2;
+    w.axes[1] = std::exchange(w.axes[0], {});
   }
   return w;
 }

@@ -69,6 +69,10 @@ inline Cost transposed_convolution_cost(const CostContext& c, bool biased) {
 Window resolve_window(const WindowAttributes& a, std::span<const int64_t> in, std::span<const int64_t> kernel,
                       std::span<const int64_t> out);
 
+/// The same window with its only long axis as the last of two: an image that is one pixel wide, or has one axis, is an
+/// image of one line.
+Window as_line(Window w);
+
 /// How much of the total padding lies at the beginning. Elements that long strides leave out are negative padding; if
 /// their number is odd, one more is left out at the end.
 inline int64_t padding_at_begin(int64_t total, bool lower) {

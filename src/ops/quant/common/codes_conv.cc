@@ -25,7 +25,8 @@ struct CodesConv::Sizes {
 CodesConv::Sizes CodesConv::sizes(const RunContext& c, const Inputs& in) const {
   const Shape &x = c.shape(in.x), &w = c.shape(in.w), &y = c.out_shape();
   Sizes s;
-  s.window = resolve_window(*this, {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, {y.begin() + 2, y.end()});
+  s.window =
+      as_line(resolve_window(*this, {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()}, {y.begin() + 2, y.end()}));
   s.batch = size_t(x[0]);
   s.in_c = size_t(x[1]);
   s.out_c = size_t(w[0]);
@@ -228,7 +229,7 @@ struct CodesConv::PaddedPlane {
 /// Whether each channel has few filters, so that a product of matrices would have few rows.
 bool CodesConv::has_few_filters(const Shape& w) const {
   constexpr int64_t kFewFilters = 8;
-  return w.rank() == 4 && w[1] == 1 && w[0] / group <= kFewFilters;
+  return (w.rank() == 3 || w.rank() == 4) && w[1] == 1 && w[0] / group <= kFewFilters;
 }
 bool CodesConv::by_planes(const RunContext& c, const Inputs& in) const {
   return !c.state<Filters>() && has_few_filters(c.shape(in.w));
