@@ -337,11 +337,14 @@ size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
   return n;
 }
 
-/// Full panels of a few rows and steps: what run_panel() decides for each panel takes longer than such a tile. Between
-/// panels, nothing needs to be prefetched: they are read in order. Returns the first column that is left.
+/// Full panels of a few rows, with few steps or with B in the second-level cache: what run_panel() decides for each panel
+/// takes a good part of the time of such a tile. Between panels, nothing needs to be prefetched: they are read in order.
+/// Returns the first column that is left.
 size_t multiply_short(const GemmArgs& g, const gemm_detail::Part& part) {
-  const size_t rows = part.m1 - part.m0, fitting = std::min(kFewRows, max_rows(kColumnKinds - 1));
-  if (g.k == 0 || g.k > std::min(kShortestAhead, part.k_block) || rows > fitting || g.windows) return part.n0;
+  const size_t rows = part.m1 - part.m0, most = max_rows(kColumnKinds - 1);
+  const size_t fitting = g.b_stays && !rows_collide(g.a_stride) ? most : std::min(kFewRows, most);
+  const size_t longest = g.b_stays ? part.k_block : std::min(kShortestAhead, part.k_block);
+  if (g.k == 0 || g.k > longest || rows > fitting || g.windows) return part.n0;
   PanelTask task = block_task(g, part, BlockOrder(g, part), {part.n0, 0, g.k});
   if (task.activation.kind != Activation::Kind::none) return part.n0;
   TileArgs& t = task.tile;

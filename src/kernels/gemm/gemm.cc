@@ -148,6 +148,15 @@ bool gemv_packed_pays(size_t bytes) noexcept {
 #endif
 }
 
+bool gemm_b_stays([[maybe_unused]] size_t bytes) noexcept {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const auto near = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return near > 0 && 2 * bytes <= size_t(near);
+#else
+  return false;
+#endif
+}
+
 bool gemm_gathers() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   static const bool has_room = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;

@@ -73,6 +73,9 @@ size_t gemm_fit_bytes(size_t k, size_t n);
 /// early once `run` is cancelled.
 void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit, const Parallel& run = {}) noexcept;
 
+/// Whether this many bytes of B, which are multiplied again and again, stay in the second-level cache.
+bool gemm_b_stays(size_t bytes) noexcept;
+
 /// Rows of A that are windows of an image: a row is `runs` runs of k / runs floats, and the rows are lines of `line_rows`
 /// rows. The steps are floats from one start to the next.
 struct Windows {
@@ -91,6 +94,7 @@ struct GemmArgs {
   const void* next_b = nullptr;      ///< packed B of the next product, prefetched during the last panel
   size_t panel_steps = 0;            ///< of k in a panel of float32, of which the first k are used; 0: k
   bool b_is_near = false;            ///< whether the previous product has prefetched the first panel
+  bool b_stays = false;              ///< whether B is in the second-level cache, and is not requested ahead of time
   const Parallel* run = nullptr;     ///< once it is cancelled, the rest of C is not written; gemm() itself sets it
   const Windows* windows = nullptr;  ///< only for gemm_block() with B in float32, from AVX2 on
 };

@@ -142,6 +142,37 @@ TEST(Gemm, ShortRowsOfManyPanels) {
   }
 }
 
+/// Few rows have the same loop for any number of steps if B stays near.
+TEST(Gemm, BitsDoNotDependOnWhereBIs) {
+  const size_t n = 107, most_k = 260, gap = 3;
+  std::vector<float> b(most_k * n);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = float(i % 97) / 97 - 0.6f;
+  for (int level = 0; level <= int(best_isa()); ++level) {
+    const ScopedIsa isa{Isa(level)};
+    for (const size_t m : {1, 2, 3, 4, 6, 7, 8, 11, 12, 13, 17}) {
+      for (const size_t k : {0, 1, 16, 17, 67, 256, 257}) {
+        const size_t stride = k == 256 ? 1024 : k + gap;
+        std::vector<float> a(m * stride), residual(m * n), c[2];
+        for (size_t i = 0; i < a.size(); ++i) a[i] = float(i % 89) / 89 - 0.3f;
+        for (size_t i = 0; i < residual.size(); ++i) residual[i] = float(i % 31);
+        Lines packed(gemm_packed_bytes(k, n));
+        gemm_pack_b(b.data(), n, 1, k, n, packed.floats());
+        for (const bool stays : {false, true}) {
+          c[stays].resize(m * n, kGuard);
+          GemmArgs args{m, n, k, a.data(), stride, packed.floats(), c[stays].data(), n, {}};
+          args.epilogue.bias = b.data();
+          args.epilogue.residual = residual.data();
+          args.epilogue.residual_stride = n;
+          args.b_stays = stays;
+          gemm_block(args, 0, n);
+        }
+        EXPECT_EQ(std::memcmp(c[0].data(), c[1].data(), m * n * sizeof(float)), 0)
+            << isa_name(Isa(level)) << ": " << m << " x " << k;
+      }
+    }
+  }
+}
+
 TEST(Gemm, Strides) {
   for (const size_t gap : {1, 16, 1000}) {
     for (const Residual residual : {Residual::none, Residual::separate, Residual::in_place}) {

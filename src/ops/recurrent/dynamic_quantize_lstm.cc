@@ -34,14 +34,16 @@ struct LstmCodes {
   }
 
   /// Chooses the sums that are fastest for constant weights, whose excess is counted once. That of few rows, h of a step,
-  /// takes longer than the masks of magnitudes if it is more than a twentieth of the weights.
+  /// takes longer than the masks of magnitudes if it is more than a twentieth of the weights, that of many rows if it is
+  /// more than three quarters, as that of weights which are distributed evenly over their range.
   void choose_sums(size_t directions, bool few_rows) {
     if (!kernels::corrects_code_pairs()) return;
     sums = kernels::CodesSums::corrected;
     for (size_t part = 0; part < directions * parts; ++part)
       excess = std::max(excess, kernels::code_excess_bytes(part_codes(part / parts, part % parts), n, k, n / parts));
     excess = round_up(excess, 64);
-    if (!few_rows || excess <= k * (n / parts) / 20) return;
+    const size_t weights = k * (n / parts);
+    if (excess <= (few_rows ? weights / 20 : weights / 4 * 3)) return;
     sums = kernels::CodesSums::magnitudes;
     excess = 0;
   }
@@ -211,9 +213,9 @@ struct DynamicQuantizeLSTM : LstmCell<DynamicQuantizeLSTM> {
       const auto* state = c.state<PackedCells>();
       const bool corrected = state && state->matrices[0][0].excess_at > 0;
       const size_t most = std::max(rows, s.batch), depth = std::max(s.input, s.hidden);
-      const auto of_h = state ? state->matrices[0][1].sums : kernels::CodesSums::exact;
-      const size_t bytes =
-          std::max(kernels::codes_rows_bytes(most, depth), kernels::codes_rows_bytes(s.batch, depth, of_h));
+      const auto sums_of = [state](size_t i) { return state ? state->matrices[0][i].sums : kernels::CodesSums::exact; };
+      const size_t bytes = std::max(kernels::codes_rows_bytes(most, depth, sums_of(0)),
+                                    kernels::codes_rows_bytes(s.batch, depth, sums_of(1)));
       for (size_t d = 0; d < s.directions; ++d) left[d] = {most, depth, bytes, corrected, parts};
       if (state) return;
       packed = parts.take<char>(PackedCells::bytes(s.directions, codes(c, kW, kWScale), codes(c, kR, kRScale)));

@@ -61,6 +61,8 @@ const OpTest large_gru("GRU", large(3, false, 288, {}));
 const OpTest large_gru_reset_after("GRU", large(3, false, 288, {{"linear_before_reset", int64_t(1)}}));
 const OpTest large_gru_clipped("GRU", large(3, false, 288, {{"linear_before_reset", int64_t(1)}, {"clip", 0.25f}}));
 const OpTest large_lstm("LSTM", large(4, true, 224, {}));
+// Several tasks only with several threads.
+const OpTest divided_lstm("LSTM", large(4, true, 160, {}));
 const OpTest large_lstm_backwards("LSTM", large(4, true, 224, {{"direction", "reverse"}}));
 
 const OpTest rnn("RNN",
@@ -190,6 +192,14 @@ Tensor any_codes(Shape shape, uint32_t seed) {
   return t;
 }
 
+// Small codes, and some of any size: few pairs are too large.
+Tensor mixed_codes(Shape shape, uint32_t seed) {
+  Tensor t = weight_codes(shape, seed);
+  const Tensor any = any_codes(std::move(shape), seed);
+  for (size_t i = 0; i < t.count(); i += 11) t.mutable_data<uint8_t>()[i] = any.data<uint8_t>()[i];
+  return t;
+}
+
 // Every third item has one step, the others have `steps`.
 Tensor every_third_ends(int64_t items, int32_t steps) {
   std::vector<int32_t> lengths(size_t(items), steps);
@@ -266,6 +276,11 @@ const OpTest dynamic_quantize_lstm(
       .attributes = {{"hidden_size", int64_t(37)}},
       .inputs = {random({3, 40, 40}, 1, -1, 1), any_codes({1, 40, 148}, 3), any_codes({1, 37, 148}, 4), kNone, kNone,
                  kNone, kNone, kNone, f32({1}, {0.001f}), u8({1}, {125}), f32({1}, {0.002f}), u8({1}, {129})},
+      .output_count = 3},
+     {.about = "some large weights, a batch, steps of several tasks",
+      .attributes = {{"hidden_size", int64_t(192)}},
+      .inputs = {random({3, 12, 41}, 1, -1, 1), mixed_codes({1, 41, 768}, 3), any_codes({1, 192, 768}, 4), kNone, kNone,
+                 kNone, kNone, kNone, f32({1}, {0.001f}), u8({1}, {125}), f32({1}, {0.0005f}), u8({1}, {129})},
       .output_count = 3}},
     {.domain = "com.microsoft", .tolerance = 8});
 

@@ -69,6 +69,7 @@ struct CellProduct {
   const T* residual = nullptr;  ///< [m, n] with the stride of C, or null
   T* rounded = nullptr;         ///< not null: A is first rounded to codes of 8 bits, into this memory
   BatchSteps steps;             ///< for rounding
+  bool again = false;           ///< every step multiplies by B
   const T* left() const { return rounded ? rounded_to_codes(a, m, b.k, steps, rounded) : a; }
 };
 
@@ -183,10 +184,11 @@ struct FastMath {
   /// As PlainMath::in_blocks().
   template <class After>
   static void in_blocks(CellProduct<float> p, const CellStep<float>& s, const After& after) {
-    constexpr double kMacs = 640 << 10;  // about 10 µs, as those of gemm()
+    const double macs = task_macs(s.parallel, 640 << 10);  // about 10 µs, as those of gemm()
     const size_t hidden = s.s.hidden, width = kernels::gemm_panel_width(), weights = p.b.n * p.b.k;
     if (p.m == 0 || hidden == 0) return;
-    const UnitTasks tasks(p.m, hidden, width, weights * sizeof(float), double(weights), kMacs);
+    p.again = true;
+    const UnitTasks tasks(p.m, hidden, width, weights * sizeof(float), double(weights), macs);
     // Units of all gates are whole panels only if a gate is.
     if (tasks.count() == 1 || hidden % width != 0) {
       multiply(p, s.parallel);
@@ -198,6 +200,7 @@ struct FastMath {
     const bool backwards = s.index % 2 == 1;
     s.parallel.for_each(tasks.count(), [&](size_t task, int) {
       const UnitBlock block = tasks.at(backwards ? tasks.mirrored(task, s.parallel.workers()) : task);
+      request_written(s.parallel, p.a, p.m * hidden * sizeof(float));
       multiply_block(p, hidden, block, backwards);
       after(block);
     });
@@ -217,6 +220,7 @@ struct FastMath {
     g.epilogue.bias = p.bias;
     g.epilogue.residual = p.residual;
     g.epilogue.residual_stride = p.c_stride;
+    g.b_stays = p.again && kernels::gemm_b_stays(p.b.n * p.b.k * sizeof(float));
     return g;
   }
 

@@ -56,12 +56,13 @@ struct CodesMath {
   static void in_blocks(const CellProduct<float>& p, const Parallel& parallel, bool backwards, const After& after) {
     const size_t parts = p.b.codes->parts, units = p.b.n / parts;
     if (p.m == 0 || units == 0) return;
-    constexpr double kMacs = 2 << 20;  // about 10 µs, as those of gemm_codes()
+    const double macs = task_macs(parallel, 2 << 20);  // about 10 µs, as those of gemm_codes()
     const size_t weights = p.b.n * kernels::codes_depth(p.b.k);
-    const UnitTasks tasks(p.m, units, kernels::codes_panel_width(), weights, double(weights), kMacs);
+    const UnitTasks tasks(p.m, units, kernels::codes_panel_width(), weights, double(weights), macs);
     const bool joined = tasks.units >= units && are_joined(*p.b.codes, p.b.k, units);
     parallel.for_each(tasks.count(), [&](size_t task, int) {
       const UnitBlock block = tasks.at(backwards ? tasks.mirrored(task, parallel.workers()) : task);
+      request_written(parallel, p.b.codes->left.codes, p.m * kernels::codes_row_bytes(p.b.k, p.b.codes->sums));
       if (joined) {
         kernels::GemmCodesArgs all = part_of(p, 0);
         all.n = p.b.n;

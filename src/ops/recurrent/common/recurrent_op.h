@@ -145,6 +145,7 @@ struct Recurrent : RecurrentAttributes {
         for (size_t b = 0; !contiguous && b < s.batch; ++b)
           std::copy_n(space.x + s.x_row(time(b), b) * width, width, space.row + b * width);
         self().template step<Math>(step);
+        request_written(step.parallel, step.h, s.batch * s.hidden * sizeof(T));
       }
       for (size_t b = 0; y && b < s.batch; ++b) {
         T* to = y + s.y_row(time(b), d, b) * s.hidden;
