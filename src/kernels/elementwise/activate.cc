@@ -21,6 +21,15 @@ VectorBlocks run_of(size_t rows, size_t row_step, size_t count) {
   return {rows, row_step, count, kBlock, kLanes, 2 * kLanes, 3 * kLanes};
 }
 
+/// Less than a vector, as four equal ones: what is computed four times takes less time than 4 vectors of zeros.
+void run_few(const BoundFunction& f, const float* x, float* y, size_t n) {
+  const D d;
+  HWY_ALIGN float buffer[kLanes];
+  hn::Store(LoadFirst(d, x, n), d, buffer);
+  f.run(f.a, f.b, buffer, buffer, {1, 0, 1, 0, 0, 0, 0});
+  StoreFirst(d, hn::Load(d, buffer), y, n);
+}
+
 /// A block of up to four rows of less than a vector.
 void run_narrow(const BoundFunction& f, const float* x, float* y, size_t rows, size_t columns, size_t stride) {
   const D d;
@@ -55,7 +64,7 @@ void BoundFunction::operator()(const float* x, float* y, size_t n) const noexcep
   if (left == 0) return;
   x += n - left;
   y += n - left;
-  if (left < kLanes) return run_narrow(*this, x, y, 1, left, 0);
+  if (left < kLanes) return run_few(*this, x, y, left);
   // The last vectors of this block overlap; all are loaded before one is stored.
   const size_t last = left - kLanes;
   run(a, b, x, y, {1, 0, 1, 0, std::min(kLanes, last), std::min(2 * kLanes, last), last});
