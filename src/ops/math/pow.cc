@@ -59,18 +59,13 @@ struct Pow {
   void fast(RunContext& c, std::type_identity<float>) const {
     const auto plan = kernels::BroadcastPlan<2>::make({c.shape(0), c.shape(1)});
     if (c.dtype(1) == DType::f32) return run_binary<float>(kernels::Binary::pow, c);
-    if (!plan || !has_float_exponents(c)) return compute_mixed<float>(c);
+    if (!plan || !has_float_exponents(c)) return compute_real<float>(c);
     std::vector<float> exponents(c.count(1));
     kernels::cast(c.data(1), c.dtype(1), exponents.data(), DType::f32, exponents.size(), c.parallel());
     kernels::binary(kernels::Binary::pow, c.input<float>(0).data(), exponents.data(), c.output<float>().data(), *plan,
                     c.parallel());
   }
-  void fast(RunContext& c, std::type_identity<double>) const {
-    double exponent = 0;
-    if (c.count(1) == 1) kernels::cast(c.data(1), c.dtype(1), &exponent, DType::f64, 1, {});
-    if (exponent != 2) return compute_mixed<double>(c);
-    map_elements<double>(c, [](double x) { return x * x; });
-  }
+  void fast(RunContext& c, std::type_identity<double>) const { compute_real<double>(c); }
 
  private:
   static bool has_float_exponents(const RunContext& c) {
@@ -81,7 +76,25 @@ struct Pow {
     return double(float(exponent)) == exponent;
   }
 
-  template <typename T>
+  // In double, with exponents that are converted once.
+  template <std::floating_point T>
+  static void compute_real(RunContext& c) {
+    std::vector<double> converted;
+    const double* exponents = static_cast<const double*>(c.data(1));
+    if (c.dtype(1) != DType::f64) {
+      converted.resize(c.count(1));
+      kernels::cast(c.data(1), c.dtype(1), converted.data(), DType::f64, converted.size(), c.parallel());
+      exponents = converted.data();
+    }
+    if (c.count(1) == 1 && *exponents == 2) return map_elements<T>(c, [](double x) { return x * x; });
+    const T* x = c.input<T>(0).data();
+    T* z = c.output<T>().data();
+    for_pair_runs(c, [&](const PairRun& r) {
+      for (size_t i = 0; i < r.n; ++i)
+        z[r.out + i] = T(std::pow(double(x[r.a + i * r.a_step]), exponents[r.b + i * r.b_step]));
+    });
+  }
+  template <std::integral T>
   static void compute_mixed(RunContext& c) {
     const T* x = c.input<T>(0).data();
     T* z = c.output<T>().data();

@@ -6,6 +6,7 @@ namespace {
 
 struct Sign : Unary<Sign> {
   static constexpr kernels::Unary kernel{kernels::Unary::Kind::sign};
+  static constexpr auto kernel_of_double = kernels::UnaryDouble::sign;
   template <typename T>
   static T apply(T x) {
     if (x != x) return x;

@@ -8,6 +8,7 @@ namespace {
 
 struct Sqrt : Unary<Sqrt> {
   static constexpr kernels::Unary kernel{kernels::Unary::Kind::sqrt};
+  static constexpr auto kernel_of_double = kernels::UnaryDouble::sqrt;
   template <std::floating_point T>
   static T apply(T x) {
     return std::sqrt(x);

@@ -2,8 +2,10 @@
 //   template <typename T> static T apply(T x);        T a carrier
 //   static Dim symbolic(DimTable&, Dim x);            optional: content that is a symbol
 //   static constexpr kernels::Unary kernel = …;       optional: the kernel of float
+//   static constexpr kernels::UnaryDouble kernel_of_double = …;                   optional: that of double
 #pragma once
 #include "kernels/elementwise/unary.h"
+#include "kernels/elementwise/unary_double.h"
 #include "ops/math/binary.h"
 
 namespace retort::ops {
@@ -35,6 +37,8 @@ struct Unary {
 
   void fast(RunContext& c, std::type_identity<float>) const requires requires { Op::kernel; }
   { kernels::unary(Op::kernel, c.input<float>(0), c.output<float>(), c.parallel()); }
+  void fast(RunContext& c, std::type_identity<double>) const requires requires { Op::kernel_of_double; }
+  { kernels::unary(Op::kernel_of_double, c.input<double>(0), c.output<double>(), c.parallel()); }
 
   template <Wide T>
   requires(!(std::same_as<T, float> && requires { Op::kernel; })) && requires(T x) { Op::template apply<T>(x); }

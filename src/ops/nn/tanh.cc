@@ -1,4 +1,5 @@
 // Tanh: y = tanh(x).
+#include "kernels/elementwise/unary_double.h"
 #include "ops/nn/common/activation_op.h"
 
 namespace retort::ops {
@@ -11,6 +12,9 @@ struct Tanh : ActivationOp<Tanh> {
   }
   void kernel(std::span<const float> x, std::span<float> y, const Parallel& par) const {
     activate(kernels::Activation::Kind::tanh, x, y, par);
+  }
+  void kernel(std::span<const double> x, std::span<double> y, const Parallel& par) const {
+    kernels::unary(kernels::UnaryDouble::tanh, x, y, par);
   }
 };
 

@@ -1,6 +1,7 @@
 // The family of activations y[i] = f(x[i]) with attributes. An operator is a struct `Op : ActivationOp<Op>` with
 //   template <typename T> T apply(T x) const;                                the reference; T is float or double
-//   void kernel(span<const float> x, span<float> y, const Parallel&) const;  optional: the kernel for float
+//   void kernel(span<const float> x, span<float> y, const Parallel&) const;  optional: the kernel for float;
+//                                                                           the same for double
 #pragma once
 #include <cmath>
 
@@ -19,9 +20,8 @@ struct ActivationOp : UnaryElementwise {
   }
   template <OneOf<float, double> T>
   void fast(RunContext& c, std::type_identity<T>) const {
-    if constexpr (std::same_as<T, float> &&
-                  requires(const Op& op, std::span<float> y) { op.kernel(y, y, c.parallel()); }) {
-      self().kernel(c.input<float>(0), c.output<float>(), c.parallel());
+    if constexpr (requires(const Op& op, std::span<T> y) { op.kernel(y, y, c.parallel()); }) {
+      self().kernel(c.input<T>(0), c.output<T>(), c.parallel());
     } else {
       map_elements<T>(c, [this](T x) { return self().apply(x); });
     }
