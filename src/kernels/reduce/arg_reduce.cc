@@ -5,12 +5,14 @@
 
 #include "base/checked.h"
 #include "kernels/elementwise/chunks.h"
+#include "kernels/move/transpose_tile.h"
 #include "kernels/reduce/reduce.h"
 
 namespace retort::kernels {
 namespace {
 
-constexpr size_t kColumns = 64;  // number of slices that are compared together
+constexpr size_t kColumns = 64;    // number of slices that are compared together
+constexpr size_t kShortRow = 256;  // bytes: shorter rows become columns, because one row fills few vectors
 
 /// Whether v replaces `best`, which came before it.
 template <bool kMin, bool kLast, typename T>
@@ -33,7 +35,8 @@ template <typename Row>
 /// `width` neighbouring slices: one pass over their rows. Row numbers are as wide as the elements, so that the compiler
 /// vectorises, and start again before they would overflow.
 template <bool kMin, bool kLast, typename T>
-void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
+void arg_columns(const ArgReduce& a, const void* elements, int64_t* y, size_t width) {
+  const T* const x = static_cast<const T*>(elements);
   using Row = RowNumber<T>;
   constexpr auto kRows = size_t(std::numeric_limits<Row>::max());
   T best[kColumns];
@@ -58,7 +61,8 @@ void arg_columns(const ArgReduce& a, const T* x, int64_t* y, size_t width) {
 
 /// One contiguous slice: first the extreme, by 16 lanes that the compiler vectorises, then its position.
 template <bool kMin, typename T>
-int64_t arg_row(const T* x, size_t n, bool last) {
+int64_t arg_row(const void* elements, size_t n, bool last) {
+  const T* const x = static_cast<const T*>(elements);
   if constexpr (std::is_floating_point_v<T>) {
     if (x[0] != x[0]) return 0;
   }
@@ -79,30 +83,57 @@ int64_t arg_row(const T* x, size_t n, bool last) {
   return std::find(x, x + n, best) - x;
 }
 
-}  // namespace
+/// The loops for elements of one type.
+struct Loops {
+  size_t size;
+  int64_t (*row)(const void* x, size_t n, bool last);
+  void (*columns)(const ArgReduce& a, const void* x, int64_t* y, size_t width);
+};
 
-template <typename T>
-void arg_reduce(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par) noexcept {
-  if (a.outer * a.inner == 0) return;
+/// Rows that are short become columns, because one row fills few vectors.
+void arg_short_rows(const ArgReduce& a, const Loops& loops, const char* x, int64_t* y, const Parallel& par) {
+  const TransposeFn transpose = transpose_fn(loops.size);
+  const auto task = [&](size_t begin, size_t end) {
+    alignas(64) char tile[kShortRow * kColumns];
+    for (size_t i = begin; i < end; i += kColumns) {
+      const size_t width = std::min(kColumns, end - i);
+      transpose({tile, kColumns, x + i * a.extent * loops.size, ptrdiff_t(a.extent), a.extent, width});
+      loops.columns({1, a.extent, kColumns, a.min, a.last}, tile, y + i, width);
+    }
+  };
+  for_chunks(par, a.outer, task, std::max(kColumns, kChunk / a.extent / kColumns * kColumns));
+}
+
+void arg_all(const ArgReduce& a, const Loops& loops, const char* x, int64_t* y, const Parallel& par) {
+  if (a.inner == 1 && a.extent * loops.size < kShortRow && a.outer >= kColumns)
+    return arg_short_rows(a, loops, x, y, par);
   if (a.inner == 1) {
-    const auto row = a.min ? arg_row<true, T> : arg_row<false, T>;
     const auto task = [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) y[i] = row(x + i * a.extent, a.extent, a.last);
+      for (size_t i = begin; i < end; ++i) y[i] = loops.row(x + i * a.extent * loops.size, a.extent, a.last);
     };
     return for_chunks(par, a.outer, task, std::max<size_t>(1, kChunk / a.extent));
   }
-  const auto columns = a.min    ? a.last ? arg_columns<true, true, T> : arg_columns<true, false, T>
-                          : a.last ? arg_columns<false, true, T>
-                                : arg_columns<false, false, T>;
   const size_t tiles = ceil_div(a.inner, kColumns);
   const auto task = [&](size_t begin, size_t end) {
     for (size_t t = begin; t < end; ++t) {
       const size_t outer = t / tiles, at = t % tiles * kColumns;
       const size_t width = std::min(kColumns, a.inner - at);
-      columns(a, x + outer * a.extent * a.inner + at, y + outer * a.inner + at, width);
+      loops.columns(a, x + (outer * a.extent * a.inner + at) * loops.size, y + outer * a.inner + at, width);
     }
   };
   for_chunks(par, a.outer * tiles, task, std::max<size_t>(1, kChunk / (a.extent * std::min(a.inner, kColumns))));
+}
+
+}  // namespace
+
+template <typename T>
+void arg_reduce(const ArgReduce& a, const T* x, int64_t* y, const Parallel& par) noexcept {
+  if (a.outer * a.inner == 0) return;
+  const auto columns = a.min    ? a.last ? arg_columns<true, true, T> : arg_columns<true, false, T>
+                          : a.last ? arg_columns<false, true, T>
+                                : arg_columns<false, false, T>;
+  const Loops loops{sizeof(T), a.min ? arg_row<true, T> : arg_row<false, T>, columns};
+  arg_all(a, loops, reinterpret_cast<const char*>(x), y, par);
 }
 
 template decltype(arg_reduce<float>) arg_reduce<float>;

@@ -16,7 +16,7 @@ namespace {
 /// Number of columns folded together; their results stay in the first-level cache.
 constexpr size_t kTile = 512;
 
-/// f(result, element) for a fold that is a sum.
+/// f(result, element) for a fold that is a sum or a product.
 template <typename F>
 auto with_sum(Fold fold, const F& f) {
   switch (fold) {
@@ -24,6 +24,8 @@ auto with_sum(Fold fold, const F& f) {
       return f([](double a, double v) { return a + std::abs(v); });
     case Fold::sum_square:
       return f([](double a, double v) { return a + v * v; });
+    case Fold::product:
+      return f([](double a, double v) { return a * v; });
     default:
       return f([](double a, double v) { return a + v; });
   }
@@ -138,13 +140,31 @@ void fold_double_columns(Reduce op, const double* x, double* y, const ReducePlan
   for_chunks(par, plan.outputs / inner * tiles, task, std::max<size_t>(1, kChunk / work));
 }
 
-}  // namespace
+/// From the maxima in y.
+void log_sum_exp(const double* x, double* y, const ReducePlan& plan, const Parallel& par) {
+  const InnerRun run = inner_run(plan);
+  const auto task = [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const double shift = std::isfinite(y[i]) ? y[i] : 0;  // others appear in the sum
+      double sum = 0;
+      for_reduced(plan, plan.offset(i), [&](size_t at) {
+        for (size_t k = 0; k < run.extent; ++k) sum += std::exp(x[at + k * run.stride] - shift);
+      });
+      y[i] = std::log(sum) + shift;
+    }
+  };
+  for_chunks(par, plan.outputs, task, std::max<size_t>(1, kChunk / std::max<size_t>(1, plan.count)));
+}
 
-bool reduces_double(Reduce op) { return op != Reduce::prod && op != Reduce::log_sum_exp; }
+}  // namespace
 
 template <>
 void reduce<double>(Reduce op, const double* x, double* y, const ReducePlan& plan, const Parallel& par) noexcept {
   if (plan.outputs == 0) return;
+  if (op == Reduce::log_sum_exp) {
+    reduce(Reduce::max, x, y, plan, par);
+    return log_sum_exp(x, y, plan, par);
+  }
   const Fold fold = fold_of(op);
   if (!plan.rows) return fold_double_columns(op, x, y, plan, par);
   if (plan.outputs == 1 && plan.reduced.rank == 1) {

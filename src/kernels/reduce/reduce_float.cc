@@ -66,21 +66,26 @@ double fold_all(Fold fold, const FoldRows& all) {
 
 /// Folds up to kRowBlock rows of n floats that follow each other.
 void fold_block(Fold fold, const float* x, size_t rows, size_t n, const float* shift, float* y) {
-  constexpr size_t kFewFloats = 16;
-  if (n >= kFewFloats) {
+  constexpr size_t kVector = 16, kFewFloats = 64, kColumns = 64;
+  // To join the lanes of a vector takes longer for extremes, which keep NaN.
+  const bool extreme = fold == Fold::max || fold == Fold::min;
+  if (n >= (extreme ? kFewFloats : kVector)) {
     double wide[kRowBlock];
     fold_rows()(fold, {x, rows, n, n, shift, wide});
     std::transform(wide, wide + rows, y, [](double v) { return float(v); });
     return;
   }
-  // Rows that fill no vector become columns.
-  float columns[kFewFloats * kRowBlock];
-  transpose_fn(sizeof(float))({columns, kRowBlock, x, ptrdiff_t(n), n, rows});
+  // Rows that fill few vectors become columns.
+  float columns[kFewFloats * kColumns];
   ReducePlan plan;
   plan.reduced.rank = 1;
   plan.reduced.extents[0] = plan.count = n;
-  plan.reduced.strides[0] = kRowBlock;
-  fold_tile()(fold, {columns, &plan, 0, rows, shift, y});
+  plan.reduced.strides[0] = kColumns;
+  for (size_t i = 0; i < rows; i += kColumns) {
+    const size_t width = std::min(kColumns, rows - i);
+    transpose_fn(sizeof(float))({columns, kColumns, x + i * n, ptrdiff_t(n), n, width});
+    fold_tile()(fold, {columns, &plan, 0, width, shift + i, y + i});
+  }
 }
 
 /// The outputs are those of rows that follow each other.

@@ -240,12 +240,12 @@ TEST_P(ReduceKernel, Doubles) {
   Random random(4);
   for (const auto& [shape, axes] : kCases) {
     const auto plan = ReducePlan::make(shape, axes);
-    const auto floats = random.floats(count(shape), -2, 3);
-    std::vector<double> x(floats.begin(), floats.end());
-    for (double& v : x) v += 1e-9;  // not representable as float
-    const auto members = groups(x, shape, axes);
+    const auto floats = random.floats(count(shape), -2, 3), near_one = random.floats(count(shape), 0.98f, 1.02f);
     for (int op = 0; op < kOps; ++op) {
-      if (!reduces_double(Reduce(op)) || Reduce(op) == Reduce::log_sum) continue;
+      const auto& from = Reduce(op) == Reduce::prod || Reduce(op) == Reduce::log_sum ? near_one : floats;
+      std::vector<double> x(from.begin(), from.end());
+      for (double& v : x) v += 1e-9;  // not representable as float
+      const auto members = groups(x, shape, axes);
       std::vector<double> y(plan->outputs + 1, 77), serial(plan->outputs);
       reduce(Reduce(op), x.data(), y.data(), *plan, three_threads());
       reduce(Reduce(op), x.data(), serial.data(), *plan, one_thread());
@@ -279,6 +279,7 @@ TEST_P(ReduceKernel, NaNOfDoublesSticks) {
 TEST_P(ReduceKernel, Integers) {
   check_integers<int64_t>(three_threads(), -9, 9);
   check_integers<int32_t>(three_threads(), -9, 9);
+  check_integers<uint32_t>(three_threads(), 0, 9);
   const std::vector<int32_t> large{INT32_MAX, 1, INT32_MIN, -1, INT32_MIN};
   int32_t sum = 0, extreme = 0;
   const auto plan = ReducePlan::make(Dims{5}, Dims{0});
@@ -286,6 +287,28 @@ TEST_P(ReduceKernel, Integers) {
   EXPECT_EQ(sum, INT32_MAX);  // wrapped
   reduce(Reduce::min, large.data(), &extreme, *plan, one_thread());
   EXPECT_EQ(extreme, INT32_MIN);
+}
+
+template <typename T>
+void check_extremes(const Parallel& par, int64_t low, int64_t high) {
+  for (const auto& [shape, axes] :
+       std::vector<std::pair<Dims, Dims>>{{{70, 131}, {0}}, {{3, 33, 5}, {1}}, {{7, 33}, {1}}}) {
+    const auto plan = ReducePlan::make(shape, axes);
+    const auto x = Random(3).integers<T>(count(shape), low, high);
+    const auto members = groups(x, shape, axes);
+    std::vector<T> largest(plan->outputs), smallest(plan->outputs);
+    reduce(Reduce::max, x.data(), largest.data(), *plan, par);
+    reduce(Reduce::min, x.data(), smallest.data(), *plan, par);
+    for (size_t i = 0; i < members.size(); ++i) {
+      ASSERT_EQ(largest[i], *std::max_element(members[i].begin(), members[i].end()));
+      ASSERT_EQ(smallest[i], *std::min_element(members[i].begin(), members[i].end()));
+    }
+  }
+}
+
+TEST_P(ReduceKernel, ExtremesOfBytes) {
+  check_extremes<int8_t>(three_threads(), -128, 127);
+  check_extremes<uint8_t>(three_threads(), 0, 255);
 }
 
 TEST(ReducePlan, MergesNeighbours) {
@@ -321,15 +344,23 @@ void check_arg(const std::vector<T>& x, size_t outer, size_t extent, size_t inne
 
 TEST_P(ReduceKernel, ArgMinAndMax) {
   Random random(5);
-  for (const size_t extent : {1, 2, 15, 16, 17, 200}) {
+  for (const size_t extent : {1, 2, 15, 16, 17, 31, 33, 200}) {
     for (const size_t inner : {1, 3, 64, 100}) {
       check_arg(random.integers<float>(3 * extent * inner, 0, 20), 3, extent, inner, three_threads());
       check_arg(random.integers<int64_t>(3 * extent * inner, -20, 20), 3, extent, inner, three_threads());
       check_arg(random.integers<uint8_t>(3 * extent * inner, 0, 255), 3, extent, inner, three_threads());
     }
   }
+  for (const size_t extent : {1, 5, 31, 32, 63, 64}) {  // in more than one block of rows
+    check_arg(random.integers<float>(150 * extent, 0, 20), 150, extent, 1, three_threads());
+    check_arg(random.integers<int64_t>(150 * extent, 0, 20), 150, extent, 1, three_threads());
+    check_arg(random.integers<int8_t>(150 * extent, 0, 20), 150, extent, 1, three_threads());
+    auto x = random.floats(150 * extent, -1, 1);
+    for (size_t i = 0; i < x.size(); i += 7) x[i] = NAN;
+    check_arg(x, 150, extent, 1, three_threads());
+  }
   check_arg(random.floats(70000, -1, 1), 7, 10000, 1, three_threads());
-  for (const size_t place : {0, 1, 20, 39}) {
+  for (const size_t place : {0, 1, 14, 20, 31, 32, 39}) {
     auto x = random.floats(40, -1, 1);
     x[place] = NAN;
     check_arg(x, 1, 40, 1, one_thread());

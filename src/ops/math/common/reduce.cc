@@ -41,7 +41,6 @@ ReduceLayout::ReduceLayout(const RunContext& c, const ReduceAttributes& attribut
 
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c) {
-  if (std::is_same_v<T, double> && !kernels::reduces_double(op)) return false;
   const Shape& x = c.shape(0);
   const AxisSet reduced = attributes.axes(c.has(1) ? integers(c, 1) : Shape{}, x.rank());
   Shape axes;
