@@ -114,21 +114,23 @@ TEST(Sequence, Range) {
 }
 
 TEST(Sequence, RunningTotalsInAllForms) {
-  for (const size_t inner : {1, 3, 64, 1030}) {
-    const auto x = Random(1).integers<int64_t>(2 * 5 * inner, -9, 9);
+  for (const auto& [extent, inner] : std::vector<std::pair<size_t, size_t>>{
+           {5, 1}, {1, 3}, {2, 3}, {5, 3}, {6, 3}, {5, 64}, {6, 64}, {5, 1030}, {4, 1030}}) {
+    const auto x = Random(1).integers<int64_t>(2 * extent * inner, -9, 9);
     for (int form = 0; form < 4; ++form) {
-      const Running args{2, 5, inner, bool(form & 1), bool(form & 2)};
+      const Running args{2, extent, inner, bool(form & 1), bool(form & 2)};
       std::vector<int64_t> sums(x.size()), products(x.size());
       running_sum(args, x.data(), sums.data(), Parallel());
       running_product(args, x.data(), products.data(), Parallel());
       for (size_t i = 0; i < x.size(); ++i) {
-        const size_t k = i / inner % 5;
+        const size_t k = i / inner % extent;
         int64_t sum = 0, product = 1;
-        for (size_t j = 0; j < 5; ++j) {
+        for (size_t j = 0; j < extent; ++j) {
           const bool before = args.reverse ? j > k : j < k;
           if (!before && (j != k || args.exclusive)) continue;
-          sum += x[i / (5 * inner) * 5 * inner + j * inner + i % inner];
-          product *= x[i / (5 * inner) * 5 * inner + j * inner + i % inner];
+          const int64_t element = x[i / (extent * inner) * extent * inner + j * inner + i % inner];
+          sum += element;
+          product *= element;
         }
         ASSERT_EQ(sums[i], sum);
         ASSERT_EQ(products[i], product);

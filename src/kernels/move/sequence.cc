@@ -34,6 +34,16 @@ template <bool kProduct, typename T>
 void grow_row(const T* __restrict before, const T* __restrict x, T* __restrict y, size_t n) {
   for (size_t c = 0; c < n; ++c) y[c] = grown<kProduct>(before[c], x[c]);
 }
+/// Two rows: the totals of the first need not be read again.
+template <bool kProduct, typename T>
+void grow_rows(const T* __restrict before, const T* __restrict x0, const T* __restrict x1, T* __restrict y0,
+               T* __restrict y1, size_t n) {
+  for (size_t c = 0; c < n; ++c) {
+    const T total = grown<kProduct>(before[c], x0[c]);
+    y0[c] = total;
+    y1[c] = grown<kProduct>(total, x1[c]);
+  }
+}
 
 /// `width` neighbouring slices along the axis: each row is computed from the previous one.
 template <bool kProduct, typename T>
@@ -43,7 +53,13 @@ void run_columns(const Running& a, const T* x, T* y, size_t width) {
   const ptrdiff_t taken = a.exclusive ? step : 0;  // how far before the row is the element that a total adds
   for (size_t c = 0; c < width; ++c)
     y[at + ptrdiff_t(c)] = a.exclusive ? T(kProduct) : grown<kProduct>(T(kProduct), x[at + ptrdiff_t(c)]);
-  for (size_t n = 1; n < a.extent; ++n) {
+  size_t n = 1;
+  constexpr bool kTwo = sizeof(T) == 4 && !kProduct;  // of wider elements, the memory is the limit
+  for (; kTwo && n + 2 <= a.extent; n += 2, at += 2 * step) {
+    const T *const before = y + at, *const more = x + at + step - taken;
+    grow_rows<kProduct>(before, more, more + step, y + at + step, y + at + 2 * step, width);
+  }
+  for (; n < a.extent; ++n) {
     at += step;
     grow_row<kProduct>(y + at - step, x + at - taken, y + at, width);
   }

@@ -47,6 +47,25 @@ void replace_worst(Ranked* best, size_t k, Ranked better) {
   best[hole] = better;
 }
 
+// The same for few, which are kept sorted: to shift some costs less than a heap.
+template <typename Value>
+void take_handful(Ranked* best, size_t k, size_t n, bool largest, const Value& value) {
+  const auto insert = [&](size_t at, Ranked better) {
+    for (; at > 0 && better < best[at - 1]; --at) best[at] = best[at - 1];
+    best[at] = better;
+  };
+  for (size_t i = 0; i < k; ++i) insert(i, {rank_of(value(i), largest), i});
+  auto worst = value(best[k - 1].index);
+  for (size_t i = k; i < n; ++i) {
+    const auto v = value(i);
+    if (largest ? v <= worst : v >= worst) continue;  // false for NaN
+    const uint64_t rank = rank_of(v, largest);
+    if (rank >= best[k - 1].rank) continue;
+    insert(k - 1, {rank, i});
+    worst = value(best[k - 1].index);
+  }
+}
+
 // Writes the first k of n elements, sorted, to `best`. For few of many: most elements are not better than the worst of
 // the k so far, which is at the front of a heap.
 template <typename Value>
@@ -107,7 +126,7 @@ struct TopK {
       Ranked* const order = static_cast<Ranked*>(c.scratch()) + (few ? slice : size_t(worker)) * n;
       const size_t outer = slice / inner, column = slice % inner;
       const T* x = c.input<T>(0).data() + outer * n * inner + column;
-      take(order, k, n, [&](size_t i) { return Carrier<T>(x[i * inner]); });
+      take<T>(order, k, n, [&](size_t i) { return Carrier<T>(x[i * inner]); });
       for (size_t i = 0; i < k; ++i) {
         const size_t to = (outer * k + i) * inner + column;
         if (c.wants(0)) c.output<T>(0)[to] = x[order[i].index * inner];
@@ -117,9 +136,12 @@ struct TopK {
   }
 
  private:
-  template <typename Value>
+  template <typename T, typename Value>
   void take(Ranked* order, size_t k, size_t n, const Value& value) const {
-    constexpr size_t kMany = 8;
+    constexpr size_t kMany = 8, kHandful = 8;
+    if constexpr (OneOf<T, float>) {  // of the other types, handfuls are rare
+      if (k > 1 && k <= kHandful) return take_handful(order, k, n, largest, value);
+    }
     if (k > 0 && k <= n / kMany) return take_few(order, k, n, largest, value);
     for (size_t i = 0; i < n; ++i) order[i] = {rank_of(value(i), largest), i};
     take_first({order, n}, k);
