@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "kernels/elementwise/chunks.h"
@@ -81,12 +82,34 @@ struct Row {
   const void* value;
 };
 
+/// Few elements, without a call.
+constexpr int64_t kFew = 4;
+bool few(const Mover& m, int64_t n) { return n <= kFew && m.size <= 8; }
+void put(const Mover& m, void* to, const void* from) {
+  switch (m.size) {
+    case 1:
+      return void(std::memcpy(to, from, 1));
+    case 2:
+      return void(std::memcpy(to, from, 2));
+    case 4:
+      return void(std::memcpy(to, from, 4));
+    default:
+      return void(std::memcpy(to, from, 8));
+  }
+}
+
 /// Writes elements [range) of an output row, for a mode that repeats the input: one end, or a run away from it that is
 /// shorter than the input's extent.
 void pad_border(const Row& r, const void* x, void* y, std::pair<int64_t, int64_t> range) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
   const ptrdiff_t run = ptrdiff_t(r.plan.run);
   if (range.first >= range.second) return;
+  if (run == 1 && few(r.m, range.second - range.first)) {
+    const ptrdiff_t step = r.plan.mode == PadMode::edge ? 0 : -1;
+    ptrdiff_t from = source(r.plan.mode, d, range.first);
+    for (int64_t i = range.first; i < range.second; ++i, from += step) put(r.m, r.m.at(y, i), r.m.at(x, from));
+    return;
+  }
   if (run == 1) {
     return r.m.strided(r.m.at(y, range.first), 1, r.m.at(x, source(r.plan.mode, d, range.first)),
                        r.plan.mode == PadMode::edge ? 0 : -1, size_t(range.second - range.first));
@@ -118,11 +141,16 @@ void pad_row(const Row& r, const void* x, void* y) {
   const Dim& d = r.plan.dims[r.plan.rank - 1];
   const ptrdiff_t run = ptrdiff_t(r.plan.run);
   const auto fill = [&](int64_t from, int64_t to) {
-    if (to > from) r.m.strided(r.m.at(y, from * run), 1, r.value, 0, size_t((to - from) * run));
+    if (run == 1 && few(r.m, to - from)) {
+      for (; from < to; ++from) put(r.m, r.m.at(y, from), r.value);
+    } else if (to > from)
+      r.m.strided(r.m.at(y, from * run), 1, r.value, 0, size_t((to - from) * run));
   };
   if (!x) return fill(0, d.out);
   const int64_t kept = std::max<int64_t>(0, d.kept), end = d.before + kept;
-  if (kept > 0) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(kept * run));
+  if (kept > 0 && r.m.may_throw) r.m.copy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(kept * run));
+  if (kept > 0 && !r.m.may_throw)  // without another call
+    std::memcpy(r.m.at(y, d.before * run), r.m.at(x, d.first * run), size_t(kept * run) * r.m.size);
   if (r.plan.mode == PadMode::constant) {
     fill(0, std::min(d.before, d.out));
     return fill(end, d.out);
@@ -134,19 +162,37 @@ void pad_row(const Row& r, const void* x, void* y) {
   repeat(r, y, r.plan.mode == PadMode::reflect ? std::max<int64_t>(1, 2 * (kept - 1)) : kept, from, to);
 }
 
-/// The address in the input at which output row `row` begins; null for constant rows.
-const void* row_source(const Row& r, size_t row, const void* x) {
-  const size_t last = r.plan.rank - 1;
-  ptrdiff_t offset = 0, stride = r.plan.dims[last].extent * ptrdiff_t(r.plan.run);
-  for (size_t d = last; d-- > 0;) {
-    const Dim& dim = r.plan.dims[d];
-    const int64_t k = source(r.plan.mode, dim, int64_t(d == 0 ? row : row % size_t(dim.out)));
-    if (k < 0) return nullptr;
-    if (d > 0) row /= size_t(dim.out);
+/// Where the rows of one index of the outer dimensions begin in the input; -1 for constant rows.
+ptrdiff_t outer_offset(const Plan& plan, size_t outer) {
+  const size_t last = plan.rank - 1;
+  ptrdiff_t offset = 0, stride = plan.dims[last].extent * ptrdiff_t(plan.run);
+  for (size_t d = last; d-- > 0; stride *= plan.dims[d].extent) {
+    if (d + 1 == last) continue;  // the rows themselves
+    const Dim& dim = plan.dims[d];
+    const int64_t k = source(plan.mode, dim, int64_t(d == 0 ? outer : outer % size_t(dim.out)));
+    if (k < 0) return -1;
+    if (d > 0) outer /= size_t(dim.out);
     offset += k * stride;
-    stride *= dim.extent;
   }
-  return r.m.at(x, offset);
+  return offset;
+}
+
+/// Pads output rows [begin, end) of `elements` each.
+void pad_rows(const Row& r, const void* x, void* y, std::pair<size_t, size_t> range, size_t elements) {
+  const Plan& plan = r.plan;
+  const size_t last = plan.rank - 1;
+  const Dim along = last > 0 ? plan.dims[last - 1] : Dim{1, 0, 1, 0, 1};
+  const ptrdiff_t stride = plan.dims[last].extent * ptrdiff_t(plan.run);
+  size_t outer = range.first / size_t(along.out), index = range.first % size_t(along.out);
+  ptrdiff_t first = outer_offset(plan, outer);
+  for (size_t row = range.first; row < range.second; ++row, ++index) {
+    if (index == size_t(along.out)) {
+      index = 0;
+      first = outer_offset(plan, ++outer);
+    }
+    const int64_t k = first < 0 ? -1 : source(plan.mode, along, int64_t(index));
+    pad_row(r, k < 0 ? nullptr : r.m.at(x, first + k * stride), r.m.at(y, ptrdiff_t(row * elements)));
+  }
 }
 
 }  // namespace
@@ -163,11 +209,7 @@ bool pad(const Mover& mover, const PadArgs& args, const void* x, void* y, const 
   for (size_t d = 0; d + 1 < plan.rank; ++d) rows *= size_t(plan.dims[d].out);
   const size_t elements = size_t(plan.dims[plan.rank - 1].out) * plan.run;
   if (rows * elements == 0) return true;
-  const auto task = [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) {
-      pad_row(r, row_source(r, row, x), mover.at(y, ptrdiff_t(row * elements)));
-    }
-  };
+  const auto task = [&](size_t begin, size_t end) { pad_rows(r, x, y, {begin, end}, elements); };
   for_chunks(mover.allowed(par), rows, task, std::max<size_t>(1, kChunk / elements));
   return true;
 }
