@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "kernels/dispatch.h"
+#include "kernels/elementwise/blocks-inl.h"
 #include "kernels/elementwise/chunks.h"
 #include "kernels/reduce/sums-inl.h"
 
@@ -55,9 +56,10 @@ void affine_run(const Affine& a, const float* x, float* y, size_t n) {
   affine_row(x, y, n, a.center, a.scale, a.shift);
 }
 
-void channel_affine_row(const ChannelAffine& args, size_t row) {
-  const size_t c = row % args.channels, at = row * args.spatial;
-  affine_row(args.x + at, args.y + at, args.spatial, 0, args.scale[c], args.shift[c]);
+void channel_affine_part(const ChannelAffine& args, size_t row, size_t begin, size_t n) {
+  const size_t c = row % args.channels, at = row * args.spatial + begin;
+  affine_row(args.x + at, args.y + at, n, 0, args.scale[c], args.shift[c]);
+  if (args.activation.kind != Activation::Kind::none) activate_rows(args.activation, args.y + at, 1, n, n);
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -129,11 +131,15 @@ void group_norm(const GroupNorm& args, const Parallel& par) noexcept {
 
 void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept {
   if (args.spatial == 0) return;
-  const auto row = RETORT_SELECT(channel_affine_row);
+  const auto part = RETORT_SELECT(channel_affine_part);
+  const size_t piece = std::min(args.spatial, kChunk), pieces = ceil_div(args.spatial, piece);  // of a row
   const auto task = [&](size_t begin, size_t end) {
-    for (size_t r = begin; r < end; ++r) row(args, r);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t at = i % pieces * piece;
+      part(args, i / pieces, at, std::min(piece, args.spatial - at));
+    }
   };
-  for_chunks(par, args.batch * args.channels, task, std::max<size_t>(1, kChunk / args.spatial));
+  for_chunks(par, args.batch * args.channels * pieces, task, std::max<size_t>(1, kChunk / piece));
 }
 
 void affine(const Affine& args, const float* x, float* y, size_t n) noexcept {

@@ -44,15 +44,17 @@ void group_norm_nhwc(const GroupNorm& args, void* scratch, const Parallel& par) 
 size_t group_norm_nhwc_scratch(const GroupNorm& args, int workers);
 void group_norm_nhwc_reference(const GroupNorm& args);
 
-/// y[b, c, i] = x[b, c, i] · scale[c] + shift[c]: BatchNormalization with folded statistics. y may be x.
+/// y[b, c, i] = activation(x[b, c, i] · scale[c] + shift[c]): BatchNormalization with folded statistics. y may be x.
 struct ChannelAffine {
   size_t batch = 0, channels = 0, spatial = 0;
   const float* x = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
   float* y = nullptr;
+  Activation activation = {};
 };
 void channel_affine(const ChannelAffine& args, const Parallel& par) noexcept;
+void channel_affine_reference(const ChannelAffine& args);
 
 /// y[i] = (x[i] - center) · scale + shift. y may be x.
 struct Affine {

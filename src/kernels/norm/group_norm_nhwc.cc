@@ -232,13 +232,16 @@ void row_affine(const RowAffine& args, const Parallel& par) noexcept {
   for_chunks(par, args.rows, task, std::max<size_t>(1, kChunk / args.channels));
 }
 
-void row_affine_reference(const RowAffine& args) {
-  for (size_t i = 0; i < args.rows * args.channels; ++i) {
-    const size_t c = i % args.channels;
+void channel_affine_reference(const ChannelAffine& args) {
+  for (size_t i = 0; i < args.batch * args.channels * args.spatial; ++i) {
+    const size_t c = i / args.spatial % args.channels;
     const auto value = float(double(args.x[i]) * double(args.scale[c]) + double(args.shift[c]));
     const Epilogue activation{.bias = &value, .activation = args.activation};
     gemm_reference(1, 1, 0, nullptr, 0, nullptr, 0, 0, args.y + i, 1, activation);
   }
+}
+void row_affine_reference(const RowAffine& a) {
+  channel_affine_reference({a.rows, a.channels, 1, a.x, a.scale, a.shift, a.y, a.activation});
 }
 
 }  // namespace retort::kernels

@@ -252,6 +252,16 @@ std::vector<OpCase> row_affine_cases() {
                              .inputs = {f32({2, 2}, {1, 2, 3, 4}), f32({2}, {2, -1}), f32({2}, {0.5f, 1})},
                              .outputs = {f32({2, 2}, {2.5f, -1, 6.5f, -3})}},
                             {.about = "images", .inputs = {random({2, 9, 43, 66}), random({66}, 2), random({66}, 3)}},
+                            {.about = "each plane has its factor",
+                             .attributes = {{"planes", int64_t(1)}},
+                             .inputs = {f32({1, 2, 2}, {1, 2, 3, 4}), f32({2}, {2, -1}), f32({2}, {0.5f, 1})},
+                             .outputs = {f32({1, 2, 2}, {2.5f, 4.5f, -2, -3})}},
+                            {.about = "planes of channels",
+                             .attributes = {{"planes", int64_t(1)}},
+                             .inputs = {random({3, 70, 7, 33}), random({70}, 2), random({70}, 3)}},
+                            {.about = "planes in parts",
+                             .attributes = {{"planes", int64_t(1)}},
+                             .inputs = {random({1, 2, 20001}), random({2}, 2), random({2}, 3)}},
                             {.about = "no rows",
                              .inputs = {f32({0, 2}, {}), f32({2}, {1, 1}), f32({2}, {1, 1})},
                              .outputs = {f32({0, 2}, {})}}};
@@ -259,6 +269,12 @@ std::vector<OpCase> row_affine_cases() {
     return OpCase{.about = name,
                   .attributes = std::move(a),
                   .inputs = {random({5, 19}, 1, -1, 1), random({19}, 2, -1, 1), random({19}, 3)}};
+  });
+  add_activations(cases, [](const char* name, Attributes a) {
+    a.set("planes", int64_t(1));
+    return OpCase{.about = name,
+                  .attributes = std::move(a),
+                  .inputs = {random({2, 3, 37}, 1, -1, 1), random({3}, 2, -1, 1), random({3}, 3)}};
   });
   return cases;
 }

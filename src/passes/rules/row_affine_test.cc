@@ -15,6 +15,18 @@ const RuleExample example_of_rows("affine_rows", {"row_affine", "epilogue_relu"}
 }
 )");
 
+void affine_planes(TestGraph& t) {
+  const ValueId x = t.input("x", {t.symbol("n"), 3, 5, 20});
+  const ValueId scaled = t.add("Mul", {x, t.weight("s", {3, 1, 1})});
+  t.output(t.add("Relu", {t.add("Add", {t.weight("b", {1, 3, 1, 1}), scaled})}), "y");
+}
+const RuleExample example_of_planes("affine_planes", {"row_affine", "epilogue_relu"}, affine_planes,
+                                    R"(graph(x: float32[n,3,5,20]) {
+  y: float32[n,3,5,20] = retort.RowAffine(x, scale#1, shift#1) {activation="relu", activation_a=0, activation_b=0, planes=1}
+  return y
+}
+)");
+
 TEST(RowAffine, OtherConstantsStay) {
   TestGraph t;
   const ValueId x = t.input("x", {2, 20, 20}), few = t.input("few", {2, 8}), one = t.input("one", {1, 20});
