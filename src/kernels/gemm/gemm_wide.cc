@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "base/grid_order.h"
 #include "kernels/dispatch.h"
+#include "kernels/elementwise/chunks.h"
 #include "kernels/simd_math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -165,7 +166,39 @@ void wide_part(const GemmWideArgs& g, const WidePart& whole) {
   }
 }
 
+template <typename T>
+void dot_rows(const GemvWideArgs& g, size_t begin, size_t end) {
+  const WideTag<T> d;
+  constexpr size_t kLanes = kWideLanes<T>;
+  const T* const x = static_cast<const T*>(g.x);
+  for (size_t r = begin; r < end; ++r) {
+    const T* const a = static_cast<const T*>(g.a) + r * g.a_row;
+    auto s0 = hn::Zero(d), s1 = s0;
+    size_t i = 0;
+    for (; i + 2 * kLanes <= g.k; i += 2 * kLanes) {
+      s0 = wide_mul_add<T>(hn::LoadU(d, a + i), hn::LoadU(d, x + i), s0);
+      s1 = wide_mul_add<T>(hn::LoadU(d, a + i + kLanes), hn::LoadU(d, x + i + kLanes), s1);
+    }
+    for (; i < g.k; i += kLanes) {
+      const size_t n = std::min(kLanes, g.k - i);
+      s0 = wide_mul_add<T>(LoadFirst(d, a + i, n), LoadFirst(d, x + i, n), s0);
+    }
+    static_cast<T*>(g.c)[r] = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+  }
+}
+
 }  // namespace
+
+void gemv_wide_part(WideType type, const GemvWideArgs& g, size_t begin, size_t end) noexcept {
+  switch (type) {
+    case WideType::f64:
+      return dot_rows<double>(g, begin, end);
+    case WideType::i32:
+      return dot_rows<int32_t>(g, begin, end);
+    case WideType::i64:
+      return dot_rows<int64_t>(g, begin, end);
+  }
+}
 
 void gemm_wide_part(WideType type, const GemmWideArgs& g, const WidePart& part) noexcept {
   switch (type) {
@@ -242,6 +275,13 @@ void gemm_wide(WideType type, const GemmWideArgs& g, const Parallel& par) noexce
     const size_t m0 = row * kRows, n0 = column * columns;
     part(type, g, {m0, std::min(m0 + kRows, g.m), n0, std::min(n0 + columns, g.n)});
   });
+}
+
+void gemv_wide(WideType type, const GemvWideArgs& g, const Parallel& par) noexcept {
+  const auto part = RETORT_SELECT(gemv_wide_part);
+  for_chunks(
+      par, g.m, [&](size_t begin, size_t end) { part(type, g, begin, end); },
+      std::max<size_t>(1, 4 * kChunk / std::max<size_t>(1, g.k)));
 }
 
 }  // namespace retort::kernels

@@ -34,6 +34,16 @@ struct WidePart {
 /// Distributed over the pool; k == 0 gives zeros.
 void gemm_wide(WideType type, const GemmWideArgs& args, const Parallel& par) noexcept;
 
+/// Rows of A times one vector, which need not be packed: c[i] = a_row i · x. A and x are contiguous.
+struct GemvWideArgs {
+  size_t m = 0, k = 0;
+  const void* a = nullptr;
+  size_t a_row = 0;
+  const void* x = nullptr;
+  void* c = nullptr;
+};
+void gemv_wide(WideType type, const GemvWideArgs& args, const Parallel& par) noexcept;
+
 /// The reference: a plain loop. B is given as for wide_pack_b().
 template <typename T>
 void gemm_wide_reference(const GemmWideArgs& g, const T* b, size_t row_stride, size_t column_stride) noexcept {

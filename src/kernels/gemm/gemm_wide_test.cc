@@ -73,6 +73,35 @@ void expect_equal(const Case& s) {
   }
 }
 
+template <typename T>
+void expect_equal_vectors(size_t m, size_t k) {
+  constexpr WideType kType = std::is_same_v<T, double> ? WideType::f64 : sizeof(T) == 4 ? WideType::i32 : WideType::i64;
+  const std::vector<T> a = numbers<T>(m * k), x = numbers<T>(k), want = multiply({m, 1, k}, a, x, true);
+  for (const Isa isa : {Isa::v2, Isa::avx2, Isa::avx512}) {
+    if (isa > best_isa()) continue;
+    const ScopedIsa scoped(isa);
+    std::vector<T> got(m + 1, T(77));
+    gemv_wide(kType, {.m = m, .k = k, .a = a.data(), .a_row = k, .x = x.data(), .c = got.data()}, Parallel());
+    EXPECT_EQ(got[m], T(77));
+    for (size_t i = 0; i < m; ++i) {
+      if constexpr (std::is_same_v<T, double>)
+        ASSERT_NEAR(want[i * (1 + kGap)], got[i], 1e-15 * double(k + 1) * 4);
+      else
+        ASSERT_EQ(want[i * (1 + kGap)], got[i]) << m << "x" << k << " at " << i;
+    }
+  }
+}
+
+TEST(GemmWide, RowsTimesAVector) {
+  for (const size_t m : {0, 1, 5, 700}) {
+    for (const size_t k : {0, 1, 3, 31, 64, 1001}) {
+      expect_equal_vectors<double>(m, k);
+      expect_equal_vectors<uint32_t>(m, k);
+      expect_equal_vectors<uint64_t>(m, k);
+    }
+  }
+}
+
 void expect_all_equal(const Case& s) {
   expect_equal<double>(s);
   expect_equal<uint32_t>(s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/elementwise.h"
 #include "ops/math/arithmetic.h"
 #include "ops/math/common/contraction.h"
 #include "ops/op.h"
@@ -167,20 +168,21 @@ struct Einsum {
   }
 
   size_t scratch(const RunContext& c) const {
-    if (c.dtype(0) != DType::f32) return 0;
+    if (c.dtype(0) != DType::f32 && c.dtype(0) != DType::f64) return 0;
     auto f = factors(c);
     if (!f) return 0;
-    const ContractionSpace none{.rehearsal = true};
+    const ContractionSpace none{.rehearsal = true, .type = c.dtype(0)};
     Contraction rehearsal(f->extents, f->output, none, c.parallel());
     rehearsal.run(std::span(f->at.data(), f->count));
     return rehearsal.bytes();
   }
 
-  void fast(RunContext& c, std::type_identity<float>) const {
+  template <OneOf<float, double> T>
+  void fast(RunContext& c, std::type_identity<T>) const {
     auto f = factors(c);
-    if (!f) return reference<float>(c);
-    for (size_t i = 0; i < f->count; ++i) f->at[i].data = c.input<float>(i).data();
-    const ContractionSpace space{c.output<float>().data(), static_cast<float*>(c.scratch())};
+    if (!f) return reference<T>(c);
+    for (size_t i = 0; i < f->count; ++i) f->at[i].data = c.data(i);
+    const ContractionSpace space{.output = c.out_data(), .scratch = c.scratch(), .type = dtype_of<T>};
     Contraction(f->extents, f->output, space, c.parallel()).run(std::span(f->at.data(), f->count));
   }
 

@@ -38,6 +38,7 @@ struct MatMul {
     const MatMulShape s =
         matmul_shape(b->shape().rank() > 1 ? Shape{1, b->shape()[b->shape().rank() - 2]} : b->shape(), b->shape());
     const size_t count = s.b_size ? b->count() / s.b_size : 0;
+    if (s.n == 1 && is_wide(b->dtype())) return nullptr;  // a vector is read where it is
     c.release(1);
     return is_wide(b->dtype()) ? pack_wide_matrices(c, *b, count, s.k, s.n, {s.n, 1})
                                : pack_matrices(c, *b, count, s.k, s.n, {s.n, 1});

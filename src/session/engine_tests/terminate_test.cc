@@ -99,7 +99,7 @@ const Long kLongRuns[] = {
      {4096, 4096},
      {3, 3}},
     {"Einsum by loops",
-     DType::f64,
+     DType::i64,
      OptimizationLevel::all,
      [](TestGraph& t, ValueId x) {
        t.output(t.add("Einsum", {x, x}, {{"equation", std::string("ij,kj->")}}), "y");
@@ -112,6 +112,7 @@ Tensor ones(DType type, const Shape& shape) {
   Tensor t(type, shape);
   if (type == DType::f32) std::fill_n(t.mutable_data<float>(), t.count(), 1.0f);
   if (type == DType::f64) std::fill_n(t.mutable_data<double>(), t.count(), 1.0);
+  if (type == DType::i64) std::fill_n(t.mutable_data<int64_t>(), t.count(), int64_t(1));
   return t;
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "base/checked.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_wide.h"
 #include "kernels/reduce/reduce.h"
 #include "ops/nn/common/matrix.h"
 #include "ops/shape/common/strided.h"
@@ -30,6 +32,13 @@ LabelList joined(std::initializer_list<LabelList> lists) {
     for (const size_t l : list) all.push(l);
   }
   return all;
+}
+
+/// Calls f with the address of elements of the type.
+template <typename F>
+void with_type(DType type, const void* y, const F& f) {
+  void* const to = const_cast<void*>(y);
+  type == DType::f64 ? f(static_cast<double*>(to)) : f(static_cast<float*>(to));
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ bool Contraction::is_dense(const Labelled& x, const LabelList& order) const {
 // A new dense tensor in scratch, not written yet.
 Labelled Contraction::fresh(const LabelList& order) {
   Labelled y;
-  y.data = space_.rehearsal ? nullptr : space_.scratch + used_;
+  y.data = free_space();
   y.labels = order.set();
   size_t stride = 1;
   for (size_t i = order.count; i-- > 0;) {
@@ -97,11 +106,11 @@ Labelled Contraction::result(const LabelList& order) {
 Labelled Contraction::dense(const Labelled& x, const LabelList& order) {
   if (is_dense(x, order)) return x;
   const Labelled y = fresh(order);
-  store(x, order, const_cast<float*>(y.data));
+  store(x, order, const_cast<void*>(y.data));
   return y;
 }
 
-void Contraction::store(const Labelled& x, const LabelList& order, float* y) {
+void Contraction::store(const Labelled& x, const LabelList& order, void* y) {
   if (space_.rehearsal || x.data == y) return;
   StridedBox box;
   int64_t stride = extent(order);
@@ -109,7 +118,7 @@ void Contraction::store(const Labelled& x, const LabelList& order, float* y) {
     stride /= std::max<int64_t>(extents_[l], 1);
     box.push(extents_[l], x.strides[l], stride);
   }
-  copy_box(box, DType::f32, x.data, y, parallel_);
+  copy_box(box, space_.type, x.data, y, parallel_);
 }
 
 Labelled Contraction::sum(const Labelled& x, LabelSet keep) {
@@ -127,7 +136,9 @@ Labelled Contraction::sum(const Labelled& x, LabelSet keep) {
   require(plan.has_value(), ErrorCode::not_implemented, "sums over {} of {} labels are not supported", summed,
           natural.count);
   if (!space_.rehearsal) {
-    kernels::reduce(kernels::Reduce::sum, from.data, const_cast<float*>(y.data), *plan, parallel_);
+    with_type(space_.type, y.data, [&]<typename T>(T* to) {
+      kernels::reduce(kernels::Reduce::sum, static_cast<const T*>(from.data), to, *plan, parallel_);
+    });
   }
   return y;
 }
@@ -205,7 +216,10 @@ Labelled Contraction::multiply_elements(const Labelled& x, const Labelled& y, co
     plan.strides[1][i] = size_t(b.strides[order.at[i]]);
   }
   if (!space_.rehearsal) {
-    kernels::binary(kernels::Binary::mul, a.data, b.data, const_cast<float*>(to.data), plan, parallel_);
+    with_type(space_.type, to.data, [&]<typename T>(T* y) {
+      kernels::binary(kernels::Binary::mul, static_cast<const T*>(a.data), static_cast<const T*>(b.data), y, plan,
+                      parallel_);
+    });
   }
   return to;
 }
@@ -218,17 +232,35 @@ Labelled Contraction::multiply_vectors(const Labelled& x, const Labelled& y, con
   const size_t batch = size_t(extent(g.batch)), rows = size_t(extent(g.left)), inner = size_t(extent(g.inner));
   const size_t blocks = ceil_div(rows, kRows);
   if (space_.rehearsal) return to;
+  const auto part = [&]<typename T>(T* c, size_t i, size_t first) {
+    const T *const m = static_cast<const T*>(a.data) + (i * rows + first) * inner, *const v =
+                                                                                       static_cast<const T*>(b.data) +
+                                                                                       i * inner;
+    const size_t n = std::min(kRows, rows - first);
+    if constexpr (std::is_same_v<T, double>)
+      kernels::gemv_wide(kernels::WideType::f64, {.m = n, .k = inner, .a = m, .a_row = inner, .x = v, .c = c}, {});
+    else
+      kernels::gemv_rows({.n = n, .k = inner, .x = v, .b = m, .b_stride = inner, .y = c});
+  };
   parallel_.for_each(batch * blocks, [&](size_t task, int) {
     const size_t i = task / blocks, first = task % blocks * kRows;
-    kernels::GemvArgs v;
-    v.n = std::min(kRows, rows - first);
-    v.k = inner;
-    v.x = b.data + i * inner;
-    v.b = a.data + (i * rows + first) * inner;
-    v.b_stride = inner;
-    v.y = const_cast<float*>(to.data) + i * rows + first;
-    kernels::gemv_rows(v);
+    with_type(space_.type, to.data, [&](auto* c) { part(c + i * rows + first, i, first); });
   });
+  return to;
+}
+
+Labelled Contraction::multiply_wide_matrices(const Labelled& a, const Labelled& b, const Labelled& to,
+                                             const MatMulShape& shape, bool transposed) {
+  void* const space = free_space();
+  used_ += round_up(wide_scratch(DType::f64, shape, false) / sizeof(double), size_t(16));
+  if (space_.rehearsal) return to;
+  multiply_wide({.shape = shape,
+                 .a = a.data,
+                 .b = b.data,
+                 .a_strides = {shape.k, 1},
+                 .b_strides = transposed ? Strides{1, shape.k} : Strides{shape.n, 1},
+                 .c = const_cast<void*>(to.data)},
+                space, parallel_);
   return to;
 }
 
@@ -246,12 +278,13 @@ Labelled Contraction::multiply_matrices(const Labelled& x, const Labelled& y, co
   const Labelled a = dense(x, joined({g.batch, g.left, g.inner})), b = transposed ? y : dense(y, rows);
   p.b_strides = transposed ? Strides{1, p.shape.k} : Strides{p.shape.n, 1};
   const Labelled to = result(joined({g.batch, g.left, g.right}));
-  float* const space = space_.rehearsal ? nullptr : space_.scratch + used_;
+  if (space_.type == DType::f64) return multiply_wide_matrices(a, b, to, p.shape, transposed);
+  void* const space = free_space();
   used_ += round_up(multiply_scratch(p.shape, nullptr, parallel_.workers()) / sizeof(float), size_t(16));
   if (!space_.rehearsal) {
-    p.a = a.data;
-    p.b = b.data;
-    p.c = const_cast<float*>(to.data);
+    p.a = static_cast<const float*>(a.data);
+    p.b = static_cast<const float*>(b.data);
+    p.c = static_cast<float*>(const_cast<void*>(to.data));
     multiply(p, space, parallel_);
   }
   return to;

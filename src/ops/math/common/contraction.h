@@ -8,9 +8,11 @@
 #include <span>
 
 #include "base/parallel.h"
+#include "tensor/dtype.h"
 
 namespace retort::ops {
 
+struct MatMulShape;
 constexpr size_t kMostLabels = 16;
 
 /// A set of labels, one bit each.
@@ -27,10 +29,10 @@ struct LabelList {
   bool operator==(const LabelList& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 };
 
-/// A read-only tensor in single precision. It does not have the labels along which it does not vary: an axis of extent
+/// A read-only tensor of float or double. It does not have the labels along which it does not vary: an axis of extent
 /// 1 has no label.
 struct Labelled {
-  const float* data = nullptr;
+  const void* data = nullptr;
   LabelSet labels = 0;
   std::array<int64_t, kMostLabels> strides{};  ///< in elements; 0 for labels that it does not have
 };
@@ -38,8 +40,9 @@ struct Labelled {
 /// Memory for results: the last one goes to `output`, the others to scratch, one after the other. Both may be null in a
 /// rehearsal, which computes nothing and determines how much scratch is needed.
 struct ContractionSpace {
-  float *output = nullptr, *scratch = nullptr;
+  void *output = nullptr, *scratch = nullptr;
   bool rehearsal = false;
+  DType type = DType::f32;  ///< or f64
 };
 
 /// The product of some factors, summed over the labels that the output does not have.
@@ -52,14 +55,16 @@ class Contraction {
 
   /// Multiplies all factors in pairs, first the pair whose result is smallest; overwrites them.
   void run(std::span<Labelled> factors);
-  size_t bytes() const { return used_ * sizeof(float); }
+  size_t bytes() const { return used_ * size(); }
 
  private:
   struct Groups;
   Labelled product(Labelled x, Labelled y, LabelSet keep);
   Labelled sum(const Labelled& x, LabelSet keep);
-  void store(const Labelled& x, const LabelList& order, float* y);
+  void store(const Labelled& x, const LabelList& order, void* y);
   double weight(const Labelled& x, const Labelled& y, LabelSet keep) const;
+  size_t size() const { return dtype_bits(space_.type) / 8; }
+  void* free_space() const { return space_.rehearsal ? nullptr : static_cast<char*>(space_.scratch) + used_ * size(); }
   double size(LabelSet labels) const;
   int64_t extent(const LabelList& list) const;
   LabelList natural_order(const Labelled& x, LabelSet of) const;
@@ -70,12 +75,14 @@ class Contraction {
   Labelled multiply_elements(const Labelled& x, const Labelled& y, const LabelList& order);
   Labelled multiply_vectors(const Labelled& x, const Labelled& y, const Groups& g);
   Labelled multiply_matrices(const Labelled& x, const Labelled& y, const Groups& g);
+  Labelled multiply_wide_matrices(const Labelled& a, const Labelled& b, const Labelled& to, const MatMulShape& shape,
+                                  bool transposed);
 
   std::span<const int64_t> extents_;
   LabelList output_;
   ContractionSpace space_;
   const Parallel& parallel_;
-  size_t used_ = 0;    // in floats of scratch
+  size_t used_ = 0;    // in elements of scratch
   bool last_ = false;  // whether the current step computes the output
 };
 

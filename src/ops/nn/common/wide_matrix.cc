@@ -26,6 +26,11 @@ void pack_wide_b(WideType type, const void* b, Strides strides, size_t k, size_t
       group);
 }
 
+/// Whether B is a vector that is read where it is: to pack it takes as long as a panel.
+bool reads_plain(const MatMulShape& s, const WideProduct& p) {
+  return s.n == 1 && !p.packed && p.a_strides.column == 1 && p.b_strides.row == 1;
+}
+
 }  // namespace
 
 bool is_wide(DType type) {
@@ -56,6 +61,19 @@ void multiply_wide(const WideProduct& p, void* scratch, const Parallel& parallel
   const size_t bytes = wide_bytes(p.type);
   kernels::GemmWideArgs args{.m = s.m, .n = s.n, .k = s.k, .a_row = p.a_strides.row, .a_column = p.a_strides.column};
   args.c_stride = s.n;
+  if (reads_plain(s, p)) {
+    for (size_t i = 0; i < s.batch && !parallel.cancelled(); ++i) {
+      kernels::gemv_wide(type,
+                         {.m = s.m,
+                          .k = s.k,
+                          .a = static_cast<const char*>(p.a) + s.a_offset(i) * bytes,
+                          .a_row = p.a_strides.row,
+                          .x = static_cast<const char*>(p.b) + s.b_offset(i) * bytes,
+                          .c = static_cast<char*>(p.c) + i * s.m * bytes},
+                         parallel);
+    }
+    return;
+  }
   size_t last_b = SIZE_MAX;
   for (size_t i = 0; i < s.batch && s.m * s.n > 0 && !parallel.cancelled(); ++i) {
     args.packed_b = scratch;
