@@ -6,6 +6,15 @@ namespace retort::ops {
 namespace {
 
 struct GatedDeltaNet : DeltaNet {
+  void fast(RunContext& c, std::type_identity<float>) const {
+    const DeltaExtents e = extents(c);
+    const size_t own = block_floats(e), all = e.working_floats();
+    std::vector<float> memory(all + own * size_t(c.parallel().workers()));
+    const DeltaTensors t = tensors(c, e, memory.data());
+    c.parallel().for_each(e.requests * e.heads, [&](size_t head, int worker) {
+      run_blocks(e, t, head, memory.data() + all + size_t(worker) * own);
+    });
+  }
   template <std::same_as<float> T>
   void reference(RunContext& c) const {
     const DeltaExtents e = extents(c);

@@ -90,7 +90,15 @@ const OpTest gated_delta_net(
       .inputs = {f32({1, 1, 2}, {1, 1}), f32({1, 1, 2}, {0, 0}), f32({1, 1, 1}, {6}), i32({2}, {0, 1}),
                  f32({1, 1, 2}, {0, 0}), kNone, f32({1, 1, 1, 2}, {8, 4}), f32({1}, {0}), f32({1, 2}, {0, 0})},
       .outputs = {kNone, f32({1, 1, 1, 2}, {4, 2})},
-      .tolerance = 4}},
+      .tolerance = 4},
+     {.about = "several blocks of tokens",
+      .attributes = {{"qk_l2_norm", int64_t(1)}},
+      .inputs = {random({70, 2, 9}), random({70, 2, 9}, 2), random({70, 4, 37}, 3), i32({4}, {0, 1, 1, 70}),
+                 random({70, 4}, 4, -1, 0), random({70, 4}, 5, 0, 1), random({3, 4, 37, 9}, 6)}},
+     {.about = "a decay for each key, side by side, of two requests of as many tokens",
+      .attributes = {{"update_rule", std::string("gated")}},
+      .inputs = {random({2, 35, 28}), kNone, kNone, kNone, random({2, 35, 1, 5}, 2, -1, 0), kNone,
+                 random({2, 1, 18, 5}, 3)}}},
     {.domain = "com.microsoft", .tolerance = 4});
 
 const OpTest varlen_causal_conv_with_state(

@@ -1,5 +1,8 @@
 #include "ops/nn/common/delta_net.h"
 
+#include "kernels/attention/state.h"
+#include "kernels/move/transpose_tile.h"
+
 namespace retort::ops {
 namespace {
 
@@ -226,30 +229,74 @@ void DeltaNet::keep_update(const DeltaExtents& e, const DeltaTensors& t, size_t 
   std::copy_n(u.added, e.values, at + (u.slot * e.heads + h) * e.values);
 }
 
+DeltaNet::Head DeltaNet::head_at(const DeltaExtents& e, const DeltaTensors& t, size_t head) const {
+  const size_t request = head / e.heads, h = head % e.heads, each = e.requests ? e.tokens / e.requests : 0;
+  return {h, h / (e.heads / e.q_heads), t.starts ? size_t(t.starts[request]) : request * each,
+          t.starts ? size_t(t.starts[request + 1]) : (request + 1) * each,
+          std::clamp<int64_t>(t.captured ? t.captured[request] : 0, 0, state_update_capacity)};
+}
+
+// A query or a key.
+void DeltaNet::load(const float* from, size_t keys, float* to) const {
+  float squares = 0;
+  for (size_t i = 0; i < keys; ++i) squares += from[i] * from[i];
+  const float by = qk_l2_norm ? 1 / std::sqrt(squares + 1e-12f) : 1;
+  for (size_t i = 0; i < keys; ++i) to[i] = from[i] * by;
+}
+
 void DeltaNet::run_head(const DeltaExtents& e, const DeltaTensors& t, size_t head) const {
-  const size_t request = head / e.heads, h = head % e.heads, shared = h / (e.heads / e.q_heads);
-  const size_t each = e.requests ? e.tokens / e.requests : 0;
-  const size_t first = t.starts ? size_t(t.starts[request]) : request * each;
-  const size_t last = t.starts ? size_t(t.starts[request + 1]) : first + each;
-  const auto captured = std::clamp<int64_t>(t.captured ? t.captured[request] : 0, 0, state_update_capacity);
+  const auto [h, shared, first, last, captured] = head_at(e, t, head);
   const LinearRule r = rule();
   const LinearState s{t.state + head * e.keys * e.values, e.keys, e.values, 1, e.keys};
   float *q = t.work + head * (2 * e.keys + e.values), *k = q + e.keys, *added = k + e.keys;
-  const float factor = scale != 0 ? scale : 1 / std::sqrt(float(e.keys));
-  const auto load = [&](const float* from, float* to) {
-    float squares = 0;
-    for (size_t i = 0; i < e.keys; ++i) squares += from[i] * from[i];
-    const float by = qk_l2_norm ? 1 / std::sqrt(squares + 1e-12f) : 1;
-    for (size_t i = 0; i < e.keys; ++i) to[i] = from[i] * by;
-  };
   for (size_t token = first; token < last; ++token) {
-    load(t.q + token * t.q_row + shared * e.keys, q);
-    load(t.k + token * t.k_row + shared * e.keys, k);
+    load(t.q + token * t.q_row + shared * e.keys, e.keys, q);
+    load(t.k + token * t.k_row + shared * e.keys, e.keys, k);
     if (r.decays) s.decay(t.decay + (token * e.heads + h) * (e.each ? e.keys : 1), e.each);
     s.learn(r, k, t.v + token * t.v_row + h * e.values, r.corrects ? t.beta[token * e.heads + h] : 1, added);
-    s.read(q, factor, t.y + (token * e.heads + h) * e.values);
+    s.read(q, factor(e), t.y + (token * e.heads + h) * e.values);
     if (int64_t(token - first) < captured) keep_update(e, t, head, {token, token - first, k, added});
   }
+}
+
+void DeltaNet::run_blocks(const DeltaExtents& e, const DeltaTensors& t, size_t head, float* memory) const {
+  const auto [h, shared, first, last, captured] = head_at(e, t, head);
+  if (captured > 0 || first == last) return run_head(e, t, head);
+  const LinearRule r = rule();
+  const size_t decays = e.each ? e.keys : 1;
+  float *state = memory, *q = state + e.keys * e.values, *k = q + kBlock * e.keys, *factors = k + kBlock * e.keys;
+  float* const kept = t.state + head * e.keys * e.values;
+  const auto turn = kernels::transpose_fn(sizeof(float));  // the kernel's states are [keys, values]
+  turn({state, ptrdiff_t(e.values), kept, ptrdiff_t(e.keys), e.keys, e.values});
+  for (size_t token = first, n; token < last; token += n) {
+    n = std::min(kBlock, last - token);
+    for (size_t i = 0; i < n; ++i) {
+      load(t.q + (token + i) * t.q_row + shared * e.keys, e.keys, q + i * e.keys);
+      load(t.k + (token + i) * t.k_row + shared * e.keys, e.keys, k + i * e.keys);
+      const float* const given = t.decay + ((token + i) * e.heads + h) * decays;
+      for (size_t d = 0; r.decays && d < decays; ++d) factors[i * decays + d] = std::exp(given[d]);
+    }
+    kernels::run_tokens({.keys = e.keys,
+                         .values = e.values,
+                         .tokens = n,
+                         .k = k,
+                         .v = t.v + token * t.v_row + h * e.values,
+                         .factors = r.decays ? factors : nullptr,
+                         .beta = r.corrects ? t.beta + token * e.heads + h : nullptr,
+                         .k_step = e.keys,
+                         .v_step = t.v_row,
+                         .factor_step = decays,
+                         .beta_step = e.heads,
+                         .each = e.each,
+                         .corrects = r.corrects,
+                         .q = q,
+                         .y = t.y + (token * e.heads + h) * e.values,
+                         .q_step = e.keys,
+                         .y_step = e.heads * e.values,
+                         .scale = factor(e)},
+                        state);
+  }
+  turn({kept, ptrdiff_t(e.keys), state, ptrdiff_t(e.values), e.values, e.keys});
 }
 
 }  // namespace retort::ops

@@ -53,8 +53,22 @@ struct DeltaNet {
   DeltaTensors tensors(const RunContext& c, const DeltaExtents& e, float* memory) const;
   /// One head of values of one request.
   void run_head(const DeltaExtents& e, const DeltaTensors& t, size_t head) const;
+  /// The same by a kernel, with memory for blocks of tokens.
+  void run_blocks(const DeltaExtents& e, const DeltaTensors& t, size_t head, float* memory) const;
+  static size_t block_floats(const DeltaExtents& e) {
+    return e.keys * e.values + kBlock * (2 * e.keys + std::max<size_t>(e.keys, 1));
+  }
 
  private:
+  static constexpr size_t kBlock = 32;  // tokens
+  /// The tokens of one head.
+  struct Head {
+    size_t h, shared, first, last;  ///< the head of values, that of queries and keys, and a range of tokens
+    int64_t captured;
+  };
+  Head head_at(const DeltaExtents& e, const DeltaTensors& t, size_t head) const;
+  void load(const float* from, size_t keys, float* to) const;
+  float factor(const DeltaExtents& e) const { return scale != 0 ? scale : 1 / std::sqrt(float(e.keys)); }
   LinearRule rule() const { return LinearRule::of(update_rule); }
   void fill_decay(const RunContext& c, const DeltaExtents& e, const DeltaTensors& t) const;
   /// A token that is the `slot`-th of its request: its key, and the values that it added to the state.
