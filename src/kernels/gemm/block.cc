@@ -337,9 +337,8 @@ size_t multiply_wide(const GemmArgs& g, const gemm_detail::Part& part) {
   return n;
 }
 
-/// Full panels of a few rows, with few steps or with B in the second-level cache: what run_panel() decides for each panel
-/// takes a good part of the time of such a tile. Between panels, nothing needs to be prefetched: they are read in order.
-/// Returns the first column that is left.
+/// Full panels of a few rows, with few steps or with B in the second-level cache: what run_panel() decides takes a good
+/// part of the time of such a tile. Panels are read in order, so nothing is prefetched. Returns the first column left.
 size_t multiply_short(const GemmArgs& g, const gemm_detail::Part& part) {
   const size_t rows = part.m1 - part.m0, most = max_rows(kColumnKinds - 1);
   const size_t fitting = g.b_stays && !rows_collide(g.a_stride) ? most : std::min(kFewRows, most);
@@ -373,10 +372,8 @@ void gemm_part(const GemmArgs& g, const gemm_detail::Part& whole) noexcept {
   if (g.packed_b.type == PackedType::f32 && !part.gathered) part.n0 = multiply_short(g, part);
   if (g.packed_b.type == PackedType::bf16_pairs && has_bf16_tiles()) part.amx = amx_rows(part, g.k);
   const bool uses_amx = part.amx.count() > 0;
-  if (uses_amx) {
-    const size_t step_pairs = part.a_step > 0 ? part.a_step_pairs : amx::kStepPairs;
-    amx::begin(part.amx.first, part.amx.second, step_pairs * sizeof(float));
-  }
+  const size_t step_pairs = part.a_step > 0 ? part.a_step_pairs : amx::kStepPairs;
+  if (uses_amx) amx::begin(part.amx.first, part.amx.second, step_pairs * sizeof(float));
   const BlockOrder order(g, part);
   for (size_t i = 0; i < order.count() && !is_cancelled(g); ++i) multiply_block(g, part, order, i);
   if (uses_amx) amx::end();
