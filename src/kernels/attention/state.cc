@@ -26,7 +26,8 @@ struct Columns {
   HWY_INLINE static void store(V x, float* to, size_t c) { hn::StoreU(x, D(), to + c * hn::Lanes(D())); }
   HWY_INLINE V factor(const float* f, size_t i) const { return hn::Set(D(), f[i * size_t(a.each)]); }
 
-  // Multiplies the state by the factors, if there are any, and adds its products with x to the sums.
+  // Adds the products of x with the state, multiplied by the factors if there are any, to the sums. The state is not
+  // written: learn() multiplies it again, which takes less time than to store it twice.
   HWY_NOINLINE void read(const float* x, const float* factors, V* sums) const {
     for (size_t c = 0; c < kVectors; ++c) sums[c] = hn::Zero(D());
     for (size_t i = 0; i < a.keys; ++i) {
@@ -34,19 +35,21 @@ struct Columns {
       const V by = hn::Set(D(), x[i]);
       for (size_t c = 0; c < kVectors; ++c) {
         V now = load(s, c);
-        if (factors) store(now = hn::Mul(now, factor(factors, i)), s, c);
+        if (factors) now = hn::Mul(now, factor(factors, i));
         sums[c] = hn::Add(sums[c], hn::Mul(now, by));
       }
     }
   }
-  // The same for a state to which k ⊗ d is added.
-  HWY_INLINE void learn(const float* k, const V* d, const float* q, V* sums) const {
+  // The same for a state to which k ⊗ d is added; it is written.
+  HWY_INLINE void learn(const float* k, const V* d, const float* factors, const float* q, V* sums) const {
     for (size_t c = 0; c < kVectors; ++c) sums[c] = hn::Zero(D());
     for (size_t i = 0; i < a.keys; ++i) {
       float* const s = row(i);
       const V key = hn::Set(D(), k[i]), by = hn::Set(D(), q[i]);
       for (size_t c = 0; c < kVectors; ++c) {
-        const V now = hn::Add(load(s, c), hn::Mul(key, d[c]));
+        V now = load(s, c);
+        if (factors) now = hn::Mul(now, factor(factors, i));
+        now = hn::Add(now, hn::Mul(key, d[c]));
         store(now, s, c);
         sums[c] = hn::Add(sums[c], hn::Mul(now, by));
       }
@@ -63,9 +66,9 @@ struct Columns {
       float* const y = a.y + t * a.y_step;
       V d[kVectors], sums[kVectors];
       const V beta = hn::Set(D(), a.beta ? a.beta[t * a.beta_step] : 1);
-      if (a.corrects || factors) read(k, factors, d);
+      if (a.corrects) read(k, factors, d);
       for (size_t c = 0; c < kVectors; ++c) d[c] = a.corrects ? hn::Mul(beta, hn::Sub(load(v, c), d[c])) : load(v, c);
-      learn(k, d, q, sums);
+      learn(k, d, factors, q, sums);
       write(sums, y);
       for (size_t i = 1; i < a.queries; ++i) {
         read(q + i * a.keys, nullptr, sums);
