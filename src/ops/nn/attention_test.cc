@@ -135,6 +135,17 @@ const OpTest rotary(
       .inputs = {f32({1, 2, 0, 4}, {}), f32({1, 0, 2}, {}), f32({1, 0, 2}, {})},
       .outputs = {f32({1, 2, 0, 4}, {})}}});
 
+// Caches are those of all batches if their first extent is 1 and they have a row for each row of x.
+TEST(RotaryEmbedding, RefusesCachesOfOtherRows) {
+  const auto run = [](int64_t batch, int64_t rows, const Shape& caches) {
+    OpRun("", "RotaryEmbedding", {}, {random({batch, 1, rows, 4}), random(caches), random(caches)}, 1).run();
+  };
+  EXPECT_NO_THROW(run(2, 4, {1, 4, 2}));
+  EXPECT_THROW(run(2, 4, {2, 2, 2}), Error);
+  EXPECT_THROW(run(2, 4, {1, 3, 2}), Error);
+  EXPECT_THROW(run(2, 4, {4, 2}), Error);
+}
+
 TEST(Attention, RefusesAMaskOfIntegers) {
   OpRun run("", "Attention", {}, {q(), k(), v(), i64({2, 3}, {0, 1, 0, 1, 0, 1})}, 1);
   try {

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <cmath>
 
 #include "ops/op_test.h"
@@ -43,6 +45,25 @@ std::vector<OpCase> common_cases() {
            .inputs = {f32({1, 1, 2}, {1, 2}), f32({1, 1, 1}, {1}), f32({1, 1, 1}, {5})},
            .outputs = {f32({1, 1, 2}, {5, 10}), f32({1, 1, 1, 1}, {5})},
            .fixed_types = true},
+          {.about = "two heads of queries for each of two states, in two batches",
+           .attributes = heads(4, 2, "linear"),
+           .inputs = {f32({2, 1, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), f32({2, 1, 2}, {1, 10, 2, 3}),
+                      f32({2, 1, 2}, {5, 7, 1, 4})},
+           .outputs = {f32({2, 1, 4}, {5, 10, 210, 280, 10, 12, 84, 96}), f32({2, 2, 1, 1}, {5, 70, 2, 12})},
+           .fixed_types = true},
+          {.about = "each head and token has its decay and its rate; the state has a type of its own",
+           .attributes = heads(2, 2, "gated_delta", {{"scale", 1.0f}}),
+           .inputs = {f32({1, 2, 2}, {1, 1, 1, 2}), f32({1, 2, 2}, {1, 2, 1, 1}), f32({1, 2, 2}, {6, 8, 4, 10}),
+                      cast_to(f32({1, 2, 1, 1}, {4, 2}), DType::f16), f32({1, 2, 2}, {-kLog2, 0, 0, -kLog2}),
+                      f32({1, 2, 2}, {0.5f, 1, 1, 0.25f})},
+           .outputs = {f32({1, 2, 2}, {4, 10, 4, 12.5f}), cast_to(f32({1, 2, 1, 1}, {4, 6.25f}), DType::f16)},
+           .fixed_types = true,
+           .tolerance = 4},
+          {.about = "the state is not requested",
+           .attributes = heads(1, 1, "linear"),
+           .inputs = {f32({1, 2, 1}, {1, 2}), f32({1, 2, 1}, {1, 3}), f32({1, 2, 1}, {5, 7}), f32({1, 1, 1, 1}, {1})},
+           .outputs = {f32({1, 2, 1}, {6, 54})},
+           .fixed_types = true},
           {.about = "many of everything",
            .attributes = heads(4, 2, "gated_delta"),
            .inputs = {random({2, 9, 32}, 1, -1, 1), random({2, 9, 16}, 2, -0.5, 0.5), random({2, 9, 12}, 3),
@@ -56,12 +77,57 @@ std::vector<OpCase> microsoft_cases() {
                    .inputs = {f32({1, 1, 1}, {2}), f32({1, 1, 1}, {3}), f32({1, 1, 2}, {5, 7})},
                    .outputs = {f32({1, 1, 2}, {30, 42}), f32({1, 2, 1, 1}, {15, 21})},
                    .fixed_types = true});
+  cases.push_back({.about = "two states for each head of queries and of keys, in two batches",
+                   .attributes = heads(2, 4, "linear"),
+                   .inputs = {f32({2, 1, 2}, {2, 3, 5, 7}), f32({2, 1, 2}, {1, 10, 100, 1000}),
+                              f32({2, 1, 4}, {1, 2, 3, 4, 5, 6, 7, 8})},
+                   .outputs = {f32({2, 1, 4}, {2, 4, 90, 120, 2500, 3000, 49000, 56000}),
+                               f32({2, 4, 1, 1}, {1, 2, 30, 40, 500, 600, 7000, 8000})},
+                   .fixed_types = true});
   return cases;
 }
 
 const OpTest linear_attention("LinearAttention", common_cases(), {.tolerance = 4});
 const OpTest microsoft_linear_attention("LinearAttention", microsoft_cases(),
                                         {.domain = "com.microsoft", .tolerance = 4});
+
+// A model with one head of keys of two elements and values of three, of which one input is replaced.
+void expect_refused(const char* domain, const Attributes& attributes, size_t input, const Tensor& other) {
+  std::vector<Tensor> inputs = {random({2, 5, 2}),    random({2, 5, 2}), random({2, 5, 3}),
+                                random({2, 1, 2, 3}), random({2, 5, 1}), random({2, 5, 1})};
+  EXPECT_NO_THROW(OpRun(domain, "LinearAttention", attributes, inputs, 2).run());
+  inputs[input] = other;
+  EXPECT_THROW(OpRun(domain, "LinearAttention", attributes, inputs, 2).run(), Error) << "input " << input;
+}
+
+TEST(LinearAttention, RefusesInputsThatDoNotFit) {
+  for (const char* domain : {"", "com.microsoft"}) {
+    const Attributes attributes = heads(1, 1, "gated_delta");
+    expect_refused(domain, attributes, 0, random({5, 2}));
+    expect_refused(domain, attributes, 1, random({2, 4, 2}));
+    expect_refused(domain, attributes, 1, random({2, 5, 3}));
+    expect_refused(domain, attributes, 2, random({1, 5, 3}));
+    expect_refused(domain, attributes, 3, random({2, 1, 3, 2}));
+    expect_refused(domain, attributes, 4, random({2, 5, 3}));
+    expect_refused(domain, attributes, 4, {});
+    expect_refused(domain, attributes, 5, random({2, 5, 2}));
+    expect_refused(domain, attributes, 5, {});
+  }
+}
+
+TEST(LinearAttention, RefusesHeadsThatAreNoMultiples) {
+  const auto run = [](const char* domain, int64_t q, int64_t kv, int64_t keys) {
+    OpRun(domain, "LinearAttention", heads(q, kv, "linear"),
+          {random({1, 2, q}), random({1, 2, keys}), random({1, 2, kv})}, 2)
+        .run();
+  };
+  EXPECT_NO_THROW(run("", 4, 2, 2));
+  EXPECT_THROW(run("", 2, 4, 2), Error);
+  EXPECT_NO_THROW(run("com.microsoft", 2, 4, 2));
+  EXPECT_THROW(run("com.microsoft", 2, 3, 3), Error);
+  EXPECT_THROW(run("com.microsoft", 3, 2, 2), Error);
+  EXPECT_THROW(run("com.microsoft", 2, 4, 3), Error);
+}
 
 const OpTest gated_delta_net(
     "GatedDeltaNet",

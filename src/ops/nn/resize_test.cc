@@ -130,7 +130,8 @@ const OpTest resize(
 
 const OpTest regions(
     "Resize",
-    {cropped(0.5f, 1.5f, {1, 2, -7}, -7), cropped(-1e20f, 1e20f, {-7, 0, -7}, -7),
+    {cropped(0.5f, 1.5f, {1, 2, -7}, -7), cropped(-1e20f, 1e20f, {-7, 0, -7}, -7), cropped(-0.5f, 0.5f, {-7, 0, 1}, -7),
+     cropped(1, 0, {2, 1, 0}, -7),
      region("a region of planes", "linear", random({2, 3, 9, 21}), {0, 0, 0.1f, 0.2f, 1, 1, 0.7f, 0.9f}, {2, 3, 7, 19}),
      region("a region of planes of the same size", "cubic", random({1, 3, 9, 11}), {0, 0, 0.1f, 0, 1, 1, 0.7f, 1},
             {1, 3, 9, 11}),
@@ -141,6 +142,11 @@ const OpTest regions(
      region("a region of pixels", "linear", random({2, 9, 11, 5}), {0, -0.1f, 0.2f, 0, 1, 0.9f, 1.3f, 1}, {2, 6, 8, 5}),
      region("a region of one pixel", "linear", random({2, 2, 9, 11}), {0, 0, 0.1f, 0.3f, 1, 1, 0.8f, 0.4f},
             {2, 2, 1, 1}),
+     region("positions outside on all sides", "linear", random({3, 6, 8}), {0, -0.2f, -0.3f, 1, 1.3f, 1.2f},
+            {3, 9, 11}),
+     region("pixels outside on all sides, backwards", "nearest", random({2, 6, 8, 3}),
+            {0, 1.3f, 1.2f, 0, 1, -0.2f, -0.3f, 1}, {2, 9, 11, 3}),
+     region("columns outside, all rows inside", "cubic", random({2, 6, 8}), {0, 0.2f, 1.1f, 1, 0.8f, 2}, {2, 5, 4}),
      region("a region on three axes", "linear", random({4, 9, 11}), {0.1f, 0, 0.2f, 0.9f, 0.9f, 1.3f}, {3, 6, 8}),
      region("a region of bytes", "linear", bytes({2, 9, 11}), {0, 0.1f, 0.2f, 1, 0.9f, 1.3f}, {2, 6, 8},
             {{"extrapolation_value", 7.0f}})},
