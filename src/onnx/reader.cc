@@ -208,7 +208,8 @@ std::string what_it_is(std::string_view bytes, bool begins) {
   const std::string_view begin = bytes.substr(0, std::min(bytes.find('\n'), kShown));
   const bool is_text = std::all_of(begin.begin(), begin.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (begin.size() < 4 || !is_text)
-    return begins ? "copy or download the file again, it is incomplete" : "give the file of a model, NAME.onnx";
+    return begins ? "copy or download the file again, it is incomplete or damaged"
+                  : "give the file of a model, NAME.onnx";
   for (const std::string_view known : {"version https://git-lfs", "<!DOCTYPE", "<!doctype", "<html", "<?xml"}) {
     if (begin.starts_with(known))
       return cat("download the model itself: this is a text file that begins with '{}'", begin);

@@ -148,7 +148,7 @@ std::string about_unknown(ConfigScope scope, std::string_view key) {
   if (!is_ours(key, owners)) return "";
   const std::string_view near = nearest(key, keys);
   return cat("config key '{}' of {} is unknown; {}", key, kScopes[size_t(scope)].noun,
-             near.empty() ? "leave it out, or begin it with the name of its owner and a dot" : cat("use '{}'", near));
+             near.empty() ? "leave it out, or call a key of your own my_app.key" : cat("use '{}'", near));
 }
 
 // A warning about a value that does not count. Throws if the table has an error for it.

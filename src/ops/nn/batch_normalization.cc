@@ -22,7 +22,7 @@ struct BatchNormalization {
     const DType statistics = c.dtype(3);
     for (size_t i : {1u, 2u}) c.set(i, statistics);
     const Shape& x = c.shape(0);
-    require(x.rank() >= 1, ErrorCode::invalid_argument, "input of rank 0");
+    require(x.rank() >= 1, ErrorCode::invalid_argument, "the input has no axes, expected at least 1");
     const Dim channels = x.rank() > 1 ? x[1] : 1;
     for (size_t i = 1; i < 5; ++i) {
       if (!c.ranked(i)) continue;

@@ -36,12 +36,15 @@ struct Resize {
       attr("nearest_mode", &Resize::nearest_mode)};
 
   void check() const {
-    require(coordinates_of(coordinate_transformation_mode) && interpolation_of(mode) && rounding_of(nearest_mode),
-            ErrorCode::invalid_argument, "unknown mode '{}', '{}', '{}'", mode, coordinate_transformation_mode,
-            nearest_mode);
-    require(keep_aspect_ratio_policy == "stretch" || keep_aspect_ratio_policy == "not_larger" ||
-                keep_aspect_ratio_policy == "not_smaller",
-            ErrorCode::invalid_argument, "unknown keep_aspect_ratio_policy '{}'", keep_aspect_ratio_policy);
+    const auto expect = [](bool known, std::string_view attribute, std::string_view value) {
+      require(known, ErrorCode::invalid_argument, "{} is '{}', which the standard does not have", attribute, value);
+    };
+    expect(interpolation_of(mode).has_value(), "mode", mode);
+    expect(coordinates_of(coordinate_transformation_mode).has_value(), "coordinate_transformation_mode",
+           coordinate_transformation_mode);
+    expect(rounding_of(nearest_mode).has_value(), "nearest_mode", nearest_mode);
+    expect(stretches() || keep_aspect_ratio_policy == "not_larger" || keep_aspect_ratio_policy == "not_smaller",
+           "keep_aspect_ratio_policy", keep_aspect_ratio_policy);
   }
 
   // The axes that scales, sizes and roi refer to.
@@ -86,7 +89,8 @@ struct Resize {
   }
 
   static Dim scaled(DimTable& dims, Dim extent, float scale) {
-    require(scale > 0 && std::isfinite(scale), ErrorCode::invalid_argument, "a scale of {}", scale);
+    require(scale > 0 && std::isfinite(scale), ErrorCode::invalid_argument,
+            "a scale is {}, expected a finite number above 0", scale);
     if (is_known(extent)) {
       const float out = std::floor(float(extent) * scale);
       require(out < 0x1p62f, ErrorCode::invalid_argument, "extent {} times {}", extent, scale);

@@ -19,8 +19,8 @@ struct RotaryEmbedding {
   void infer(InferContext& c) const {
     c.set(0, c.dtype(0));
     const size_t rank = c.rank(0);
-    require(rank == 4 || (rank == 3 && num_heads > 0), ErrorCode::invalid_argument, "input of rank {}, num_heads {}",
-            rank, num_heads);
+    require(rank == 4 || (rank == 3 && num_heads > 0), ErrorCode::invalid_argument,
+            "the input has {} axes, expected 4, or 3 and num_heads, which is {}", rank, num_heads);
     c.set(0, c.dtype(0), c.shape(0));
   }
   // Two products and their sum for each element that is rotated.
@@ -40,18 +40,21 @@ struct RotaryEmbedding {
     const bool packed = x.rank() == 3;
     l.rows = size_t(x[packed ? 1 : 2]);
     l.heads = size_t(packed ? num_heads : x[1]);
-    require(!packed || x[2] % num_heads == 0, ErrorCode::invalid_argument, "{} elements in {} heads", x[2], num_heads);
+    require(!packed || x[2] % num_heads == 0, ErrorCode::invalid_argument,
+            "rows have {} elements, expected a multiple of num_heads {}", x[2], num_heads);
     l.size = packed ? size_t(x[2]) / l.heads : size_t(x[3]);
     l.turned = rotary_embedding_dim ? size_t(rotary_embedding_dim) : l.size;
     const Shape& cos = c.shape(1);
     require(l.turned <= l.size && l.turned % 2 == 0 && c.shape(2) == cos && cos.rank() >= 2 &&
                 size_t(cos.back()) == l.turned / 2,
-            ErrorCode::invalid_argument, "the caches have shape {} for {} elements", cos, l.turned);
+            ErrorCode::invalid_argument,
+            "the caches have shapes {} and {}, but {} of {} elements are rotated: expected rows of half as many", cos,
+            c.shape(2), l.turned, l.size);
     const size_t positions = c.has(3) ? c.count(3) : c.count(1) / std::max<size_t>(l.turned / 2, 1);
     // Batches may share their caches, as in models whose positions do not depend on the batch.
     l.shared = !c.has(3) && cos.rank() == 3 && cos[0] == 1 && positions == l.rows;
     require(positions == l.batch * l.rows || l.shared || l.turned == 0, ErrorCode::invalid_argument,
-            "{} positions for {} rows", positions, l.batch * l.rows);
+            "there are {} positions, expected one for each of {} rows", positions, l.batch * l.rows);
     return l;
   }
 

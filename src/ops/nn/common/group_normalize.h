@@ -9,7 +9,7 @@ namespace retort::ops {
 inline void infer_group_norm(InferContext& c) {
   c.set(0, c.dtype(0));
   const Shape& x = c.shape(0);
-  require(x.rank() >= 2, ErrorCode::invalid_argument, "input of rank {}", x.rank());
+  require(x.rank() >= 2, ErrorCode::invalid_argument, "the input has {} axes, expected at least 2", x.rank());
   for (size_t i : {1u, 2u}) {
     if (c.ranked(i) && all_known(c.shape(i)) && is_known(x[1]))
       if (!(c.shape(i) == Shape{x[1]}))

@@ -65,7 +65,7 @@ void for_each_plane(RunContext& c, const Window& w, F&& f) {
 inline void infer_global_pool(InferContext& c) {
   c.set(0, c.dtype(0));
   Shape y = c.shape(0);
-  require(y.rank() >= 2, ErrorCode::invalid_argument, "input of rank {}", y.rank());
+  require(y.rank() >= 2, ErrorCode::invalid_argument, "the input has {} axes, expected at least 2", y.rank());
   for (size_t i = 2; i < y.rank(); ++i) y[i] = 1;
   c.set(0, c.dtype(0), y);
 }

@@ -45,7 +45,8 @@ struct RotaryOp {
     } else {
       require(num_heads > 0 || half > 0, ErrorCode::invalid_argument, "the caches have no elements");
       const int64_t heads = num_heads > 0 ? num_heads : std::max<int64_t>(x[2] / (2 * half), 1);
-      require(x[2] % heads == 0, ErrorCode::invalid_argument, "{} elements in {} heads", x[2], heads);
+      require(x[2] % heads == 0, ErrorCode::invalid_argument,
+              "rows have {} elements, expected a multiple of the {} heads", x[2], heads);
       l.heads = size_t(heads);
       l.size = size_t(x[2]) / l.heads;
     }

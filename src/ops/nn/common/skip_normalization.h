@@ -19,7 +19,8 @@ struct SkipNormalization {
     for (size_t i : {0u, 3u}) c.set(i, c.dtype(kX));
     for (size_t i : {1u, 2u}) c.set(i, DType::f32);
     const Shape& x = c.shape(kX);
-    require(x.rank() == 2 || x.rank() == 3, ErrorCode::invalid_argument, "input of rank {}", x.rank());
+    require(x.rank() == 2 || x.rank() == 3, ErrorCode::invalid_argument, "the input has {} axes, expected 2 or 3",
+            x.rank());
     for (size_t i : {0u, 3u}) c.set(i, c.dtype(kX), x);
     for (size_t i : {1u, 2u}) c.set(i, DType::f32, statistics_shape(x, x.rank() - 1));
     check_parameter(c, kSkip);
