@@ -73,7 +73,7 @@ class Placement(ToolTest):
     def test_held_against_the_cpu(self):
         code, out, err = retort("diff", self.border(), *PLUGIN)
         self.assertEqual(code, 0, err)
-        self.assertIn("the engines agree", out)
+        self.assertIn("the outputs agree", out)
         code, out, err = retort("diff", self.border(), *PLUGIN, "--provider", "loopback:fail=Compute")
         self.assertEqual((code, out), (1, ""))  # only the first engine has it
         self.assertIn("Compute", err)

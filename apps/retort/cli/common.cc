@@ -248,7 +248,7 @@ void Common::add_threads(CLI::App& app, const std::string& what, bool list) {
   const CLI::Validator count(
       [](const std::string& text) {
         const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return digits && text.size() <= 4 ? std::string() : "'" + text + "' is not a number of threads";
+        return digits && text.size() <= 4 ? std::string() : "'" + text + "' is not a number of threads from 0 to 9999";
       },
       "");
   CLI::Option* option = add_list(app, "--threads", threads, what + "; 0: the engine chooses", count);

@@ -205,9 +205,10 @@ void add_amounts(CLI::App& app, BenchOptions& o) {
       ->check(whole(1, 1000000))
       ->capture_default_str()
       ->type_name("N");
-  app.add_option("--block", o.block,
-                 "runs of one engine until it is the next one's turn; at least 5, because the first ones are slowed by "
-                 "what the other engine left in the caches")
+  app.add_option(
+         "--block", o.block,
+         "runs of one engine until it is the next one's turn, after 50 ms in which threads stop spinning; at least "
+         "5, because the first ones are slowed by what the other engine left in the caches")
       ->capture_default_str()
       ->check(whole(kLeastBlock, 100000))
       ->type_name("N");

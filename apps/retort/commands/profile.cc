@@ -205,7 +205,7 @@ void print_rows(const json& rows, const char* title, size_t most) {
 }
 
 void print_report(const ProfileOptions& o, const Profile& p, const json& told) {
-  std::printf("%s ms per run (median of %zu, %d thread%s), %s ms of it outside of nodes\n",
+  std::printf("%s ms per run (median of %zu, %d thread%s), %s ms of it outside of nodes, where they are recorded\n",
               milliseconds_text(p.median_ms).c_str(), p.runs, o.threads.at(0), o.threads.at(0) == 1 ? "" : "s",
               milliseconds_text(p.overhead_ms).c_str());
   if (p.interrupted > 0)

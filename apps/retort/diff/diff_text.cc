@@ -71,7 +71,7 @@ void print_difference(const json& report) {
     if (out.contains("arbiter")) print_judgement(out["arbiter"], "  ");
   }
   if (report["agree"]) {
-    std::printf("%s\n", paint(Paint::green, "the engines agree").c_str());
+    std::printf("%s\n", paint(Paint::green, "the outputs agree").c_str());
     return;
   }
   if (report.contains("stopped")) {

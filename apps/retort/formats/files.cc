@@ -66,8 +66,10 @@ HostValues read_value_file(const std::string& path, const PortInfo& port, const 
   if (std::filesystem::is_directory(path, error)) throw Failure(path + ": this is a directory, not a file");
   if (!has_known_suffix(path))
     throw Failure(path +
-                  ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav; a value is a number, a list "
-                  "such as [[1,2],[3,4]], or a text for an input of strings");
+                  (std::filesystem::exists(path, error)
+                       ? ": the suffix must be .npy, .npz, .pb, .csv, .png, .jpg, .jpeg or .wav"
+                       : ": this is neither a file nor a value of the input") +
+                  "; a value is a number, a list such as [[1,2],[3,4]], or a text for an input of strings");
   try {
     if (!tensor && !has_suffix(path, ".pb"))
       throw Failure("input '" + port.name + "' is not a tensor: give it as a .pb file");
