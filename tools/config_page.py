@@ -67,7 +67,7 @@ An empty variable counts as not set.
 | variable | read by | values | otherwise |
 |---|---|---|---|
 | `RETORT_ISA` | the engine, once in a process | the instruction level to compute at, at most that of the processor: `v2`, `avx2` or `avx512` on x86-64, `neon` on AArch64; by default the processor's best. After the level, `-vnni`, `-bf16`, `-amx` and `-vbmi` take features away that the processor may have beside it, as in `avx512-vnni-bf16`: results for 8-bit codes stay the same | creating an environment fails (INVALID_ARGUMENT), also for a feature that does not exist, or if the processor lacks the level: Retort does not choose another one |
-| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Rust (linked at run time) and Java | path or name of the engine's library | opening it fails, and no other library is tried |
+| `RETORT_LIBRARY` | the tool `retort`, `retort/retort.hpp`, the bindings for Python, Java and Rust (linked at run time) | path or name of the engine's library | opening it fails, and no other library is tried |
 | `NO_COLOR` | the tool | any: the tool prints no colours | |
 
 [`bindings/rust`](../bindings/rust/README.md) and [`docs/java.md`](java.md) list the other variables that these bindings read.
