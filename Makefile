@@ -75,6 +75,11 @@ run: digits ## classify handwritten digits with a trained model
 
 EXAMPLE ?= first
 EXAMPLE_BUILD := $(BUILD)/examples/$(EXAMPLE)
+ifneq ($(filter example,$(MAKECMDGOALS)),)
+ifeq ($(filter first any_model embedded,$(EXAMPLE)),)
+$(error EXAMPLE is '$(EXAMPLE)', but make example runs first, any_model or embedded; the folder of another example says how to build it)
+endif
+endif
 example: build ## build and run an example with what is in out/ (EXAMPLE=first, any_model or embedded)
 	@mkdir -p $(EXAMPLE_BUILD)
 	@if [[ -f examples/$(EXAMPLE)/Makefile ]]; then \
