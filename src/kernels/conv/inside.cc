@@ -71,13 +71,17 @@ size_t output_pixel(const ConvShape& s, const Rectangle& r, size_t pixel) {
 struct Taps {
   size_t row, first, count;
 };
+/// Pixels [p0, p1) of a rectangle, and columns [n0, n1) of their results.
+struct Part {
+  size_t p0, p1, n0, n1;
+};
 
-void gather_taps(const ConvArgs& args, const Rectangle& r, const Taps& taps, size_t p0, size_t p1, size_t stride,
+void gather_taps(const ConvArgs& args, const Rectangle& r, const Taps& taps, const Part& part, size_t stride,
                  float* rows) {
   const ConvShape& s = args.shape;
   const bool dense = s.dilation_w == 1 && s.in_pixel_stride == s.in_c;
   const size_t runs = dense ? 1 : taps.count, run = dense ? taps.count * s.in_c : s.in_c;
-  for (size_t p = p0; p < p1; ++p, rows += stride) {
+  for (size_t p = part.p0; p < part.p1; ++p, rows += stride) {
     const Position at = position(r, p);
     const size_t y = at.y * s.stride_h + taps.row * s.dilation_h - s.pad_top;
     const size_t x = at.x * s.stride_w + taps.first * s.dilation_w - s.pad_left;
@@ -87,18 +91,19 @@ void gather_taps(const ConvArgs& args, const Rectangle& r, const Taps& taps, siz
   }
 }
 
-/// Multiplies pixels [p0, p1) of a rectangle by the weights of columns [n0, n1). `sums` has what is added to them, if
-/// anything, and gets the result.
-void multiply(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, size_t p0, size_t p1, size_t n0,
-              size_t n1, float* rows, float* sums, const Parallel& par) {
+/// Multiplies the pixels of a part by the weights of its columns. `sums` has what is added to them, if anything, and gets
+/// the result; there is room for gathered rows behind it.
+void multiply(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, const Part& part, float* sums,
+              const Parallel& par) {
   const ConvShape& s = args.shape;
   const Epilogue& e = args.epilogue;
+  float* const rows = sums + round_up(plan.most_pixels * plan.columns, 16);
   GemmArgs g;
-  g.m = p1 - p0, g.n = n1 - n0;
+  g.m = part.p1 - part.p0, g.n = part.n1 - part.n0;
   g.a = rows, g.a_stride = plan.row_stride;
   g.c = sums, g.c_stride = plan.columns;
   g.panel_steps = s.kernel_h * s.kernel_w * s.in_c;
-  g.epilogue.bias = e.bias ? e.bias + n0 : nullptr;
+  g.epilogue.bias = e.bias ? e.bias + part.n0 : nullptr;
   g.epilogue.residual = e.residual ? sums : nullptr;
   g.epilogue.residual_stride = plan.columns;
   g.run = &par;
@@ -112,27 +117,25 @@ void multiply(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, 
   for (size_t i = r.y.taps.first; i < r.y.taps.last; ++i) {
     for (size_t j = r.x.taps.first; j < r.x.taps.last; j += plan.taps_together) {
       const Taps taps{i, j, std::min(plan.taps_together, r.x.taps.last - j)};
-      gather_taps(args, r, taps, p0, p1, plan.row_stride, rows);
+      gather_taps(args, r, taps, part, plan.row_stride, rows);
       g.k = taps.count * s.in_c;
-      g.packed_b = args.packed + n0 * g.panel_steps + (i * s.kernel_w + j) * s.in_c * gemm_panel_width();
+      g.packed_b = args.packed + part.n0 * g.panel_steps + (i * s.kernel_w + j) * s.in_c * gemm_panel_width();
       product(i + 1 == r.y.taps.last && j + taps.count == r.x.taps.last);
     }
   }
 }
 
-void run_block(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, size_t block, size_t group, void* own,
-               const Parallel& par) {
+void run_part(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, const Part& part, float* sums,
+              const Parallel& par) {
   const ConvShape& s = args.shape;
   const Epilogue& e = args.epilogue;
-  const size_t p0 = block * r.block_pixels, p1 = std::min(p0 + r.block_pixels, r.pixels);
-  const size_t n0 = group * plan.columns, n1 = std::min(n0 + plan.columns, s.out_c);
-  float* const sums = static_cast<float*>(own);
+  const auto [p0, p1, n0, n1] = part;
   const size_t bytes = (n1 - n0) * sizeof(float);
   for (size_t p = p0; e.residual && p < p1; ++p) {
     const float* from = e.residual + output_pixel(s, r, p) * e.residual_stride + n0;
     std::memcpy(sums + (p - p0) * plan.columns, from, bytes);
   }
-  multiply(args, plan, r, p0, p1, n0, n1, sums + round_up(plan.most_pixels * plan.columns, 16), sums, par);
+  multiply(args, plan, r, part, sums, par);
   for (size_t p = p0; p < p1; ++p)
     std::memcpy(args.output + output_pixel(s, r, p) * s.out_pixel_stride + n0, sums + (p - p0) * plan.columns, bytes);
 }
@@ -200,8 +203,10 @@ void conv_inside(const ConvArgs& args, void* scratch, const Parallel& par) noexc
     size_t block = task / plan.column_groups;
     const Rectangle* r = plan.rectangles.data();
     for (; block >= r->blocks; ++r) block -= r->blocks;
-    void* const own = static_cast<char*>(scratch) + size_t(worker) * plan.worker_bytes;
-    run_block(args, plan, *r, block, task % plan.column_groups, own, par);
+    const size_t p0 = block * r->block_pixels, n0 = task % plan.column_groups * plan.columns;
+    const Part part{p0, std::min(p0 + r->block_pixels, r->pixels), n0, std::min(n0 + plan.columns, args.shape.out_c)};
+    char* const own = static_cast<char*>(scratch) + size_t(worker) * plan.worker_bytes;
+    run_part(args, plan, *r, part, reinterpret_cast<float*>(own), par);
   });
 }
 

@@ -153,7 +153,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
   }
 
  private:
-  /// Images also have `images`.
+  /// Images have `images`: they are convolved as they are.
   VolumeWay way_of(const Shape& w) const { return w.rank() == 5 ? volume_way(*this, w, group) : VolumeWay::images; }
   bool by_planes(const Shape& w) const { return way_of(w) == VolumeWay::joined || way_of(w) == VolumeWay::sums; }
 

@@ -12,7 +12,7 @@ namespace {
 enum class Mode : uint8_t { linear, nearest, cubic };
 enum class Outside : uint8_t { zeros, border, reflection };
 
-/// Visits the elements along one axis that contribute to a value; index -1 stands for zero.
+/// The elements along one axis that contribute to a value; index -1 stands for zero.
 template <typename F>
 struct Taps {
   size_t count = 0;

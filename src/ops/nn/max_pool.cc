@@ -88,7 +88,7 @@ struct MaxPool : PoolAttributes {
         for_each_tap_of_line(w, p, n, [&](int64_t, int64_t pixel, int64_t j0, int64_t j1) {
           for (int64_t j = j0; j < j1; ++j) {
             const int64_t at = pixel + j * stride;
-            const float most = best[p + j];  // exceeds() without branches, which nobody could foretell
+            const float most = best[p + j];  // exceeds() without branches, which processors mispredict
             const uint32_t take = -uint32_t((index[p + j] < 0) | (!(x[at] <= most) & (most == most)));
             best[p + j] =
                 std::bit_cast<float>((std::bit_cast<uint32_t>(x[at]) & take) | (std::bit_cast<uint32_t>(most) & ~take));

@@ -134,7 +134,7 @@ struct NonMaxSuppression {
       const size_t before = places.size();
       places.resize(before + count);
       uint64_t* to = places.data() + before;
-      for (size_t i = first; i < first + count; ++i) {  // without a branch, which nobody could foretell
+      for (size_t i = first; i < first + count; ++i) {  // without a branch, which processors mispredict
         *to = place_of(scores[i], uint32_t(i));
         to += limits.above(scores[i]);
       }

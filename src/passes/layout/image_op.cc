@@ -163,27 +163,24 @@ bool may_leave_out(const Node& n) {
          std::ranges::any_of(*strides, [](int64_t s) { return s > 2; });
 }
 
-std::optional<ImageOp> pool(const Graph& g, const Node& n) {
-  if (!is_float32(g, n.inputs[0]) || n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 ||
-      may_leave_out(n))
+std::optional<ImageOp> pool_of(std::optional<ImageOp> op, const Node& n) {
+  if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
     return std::nullopt;
-  auto op = single_image(g, n);
   if (op) op->is_pool = true;
   return op;
+}
+
+std::optional<ImageOp> pool(const Graph& g, const Node& n) {
+  return is_float32(g, n.inputs[0]) ? pool_of(single_image(g, n), n) : std::nullopt;
+}
+
+std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
+  return is_code_image(g, n.inputs[0]) ? pool_of(flat_image(g, n), n) : pool(g, n);
 }
 
 std::optional<ImageOp> normalization(const Graph& g, const Node& n) {
   const auto op = single_image(g, n);
   return op && is_float32(g, n.inputs[0]) && (*shape_of(g, n.inputs[0]))[1] > 0 ? op : std::nullopt;
-}
-
-std::optional<ImageOp> max_pool(const Graph& g, const Node& n) {
-  if (!is_code_image(g, n.inputs[0])) return pool(g, n);
-  if (n.outputs.size() > 1 || n.attributes.get_or<int64_t>("storage_order", 0) != 0 || may_leave_out(n))
-    return std::nullopt;
-  auto op = flat_image(g, n);
-  if (op) op->is_pool = true;
-  return op;
 }
 
 std::optional<ImageOp> elementwise(const Graph& g, const Node& n) {

@@ -1,7 +1,7 @@
-// Moves nodes that follow a retort.Conv, retort.ConvTranspose, retort.Linear or, if it has scales,
-// retort.NhwcConvInteger into its epilogue: the Add of a residual, then an activation; an activation into that of
-// retort.GroupNormalization and retort.RowAffine; and a sum of codes into that of retort.NhwcQLinearConv. Speeds up all CNNs and
-// transformers.
+// Moves nodes that follow an operator with an epilogue into it: into that of retort.Conv, retort.ConvTranspose,
+// retort.Linear or, if it has scales, retort.NhwcConvInteger the Add of a residual, then an activation; into that of
+// retort.GroupNormalization and retort.RowAffine an activation; and into that of retort.NhwcQLinearConv a sum of codes.
+// Speeds up all CNNs and transformers.
 #include <cstring>
 
 #include "ops/fused/common/activation.h"
@@ -62,7 +62,13 @@ bool same_constant(const Graph& g, ValueId a, ValueId b) {
 
 // A sum of codes, of which a convolution of one group computes an operand.
 std::optional<Patch> match_sum_of_codes(const Graph& g, const Node& n) {
-  enum Sum : size_t { kScale = 1, kZero = 2, kOperand = 3, kYScale = 6, kYZero = 7 };  // the second operand is at 3
+  enum Sum : size_t {
+    kScale = 1,
+    kZero = 2,
+    kOperand = 3,
+    kYScale = 6,
+    kYZero = 7
+  };  // an operand begins at 0 or kOperand
   constexpr size_t kConvYScale = 6, kConvYZero = 7, kResidual = 9;
   if (n.inputs[0] == n.inputs[kOperand] || !same_shape(g, n.inputs[0], n.inputs[kOperand])) return std::nullopt;
   for (const size_t own : {size_t(0), size_t(kOperand)}) {

@@ -34,10 +34,10 @@ inline void set_volume(kernels::ConvShape& s, const Window& window, VolumeWay wa
   if (way == VolumeWay::lines) {
     const auto plane = size_t(h.in * w.in);
     const bool line = d.stride == 1;  // for which there are faster algorithms
-    size_t* const fields[] = {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left};
-    size_t* const columns[] = {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top};
+    size_t* const across[] = {&s.in_w, &s.out_w, &s.kernel_w, &s.stride_w, &s.dilation_w, &s.pad_left};
+    size_t* const down[] = {&s.in_h, &s.out_h, &s.kernel_h, &s.stride_h, &s.dilation_h, &s.pad_top};
     const int64_t values[] = {d.in, d.out, d.kernel, d.stride, d.dilation, d.pad_begin};
-    for (size_t i = 0; i < std::size(values); ++i) *(line ? fields : columns)[i] = size_t(values[i]);
+    for (size_t i = 0; i < std::size(values); ++i) *(line ? across : down)[i] = size_t(values[i]);
     if (!line) {
       s.in_w = s.out_w = plane;
       return;

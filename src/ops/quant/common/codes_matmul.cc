@@ -126,6 +126,12 @@ CodesMatMul::Scales CodesMatMul::scales(const RunContext& c, size_t a_scale, siz
   return {{c, a_scale, c.count(a_scale), "a_scale"}, {c, b_scale, c.count(b_scale), "b_scale"}, y};
 }
 
+void CodesMatMul::Scales::of_columns(size_t first, std::span<float> to) const {
+  const auto factor = [&](size_t j) { return (a.single() ? a[0] * b[first + j] : b[first + j]) / y; };
+  if (b.single()) return void(std::ranges::fill(to, factor(0)));
+  for (size_t j = 0; j < to.size(); ++j) to[j] = factor(j);
+}
+
 void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales* scales) const {
   kernels::Codes a_zeros = zeros_of(c, a_zero, a, kByRow, "a_zero_point");
   kernels::Codes b_zeros = zeros_of(c, b_zero, b, kByColumn, "b_zero_point");
@@ -148,14 +154,7 @@ void CodesMatMul::run(const RunContext& c, kernels::CodesResult y, const Scales*
   };
   const auto pack_columns = [&](size_t matrix) {
     b_zeros.first = matrix * s.n;
-    const auto factor = [&](size_t j) {
-      const float of_b = scales->b[b_zeros.first + j];
-      return (scales->a.single() ? scales->a[0] * of_b : of_b) / scales->y;
-    };
-    if (scales && scales->b.single())
-      std::fill_n(memory.columns, s.n, factor(0));
-    else if (scales)
-      for (size_t j = 0; j < s.n; ++j) memory.columns[j] = factor(j);
+    if (scales) scales->of_columns(b_zeros.first, {memory.columns, s.n});
     if (state) return;
     const kernels::Codes all = codes_of(c, b);
     pack_b({all.bytes(matrix * s.b_size), all.is_signed}, b_zeros, {s.k, s.n, memory.panels}, c.parallel());

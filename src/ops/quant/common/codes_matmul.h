@@ -27,6 +27,8 @@ struct CodesMatMul {
   struct Scales {
     ScaleFactors a, b;
     float y;
+    /// Those of columns from `first` on: the scale of a is one of its rows' unless it is single.
+    void of_columns(size_t first, std::span<float> to) const;
   };
   /// The scales in inputs `a_scale` and `b_scale`, divided by `y`. Their shapes are checked.
   Scales scales(const RunContext& c, size_t a_scale, size_t b_scale, float y) const;
