@@ -105,35 +105,37 @@ void check(const OpDef& op, const OpTest& test, const OpCase& example) {
   }
 }
 
+void check_extents(const OpDef& op, const OpTest& test, const OpCase& example) {
+  Shapes from;
+  size_t elements = 0;
+  bool whole_bytes = true;
+  for (const Tensor& t : example.inputs) {
+    from.push_back(t.shape());
+    elements += t.count();
+    whole_bytes = whole_bytes && (!t || dtype_bits(t.dtype()) >= 8 || t.dtype() == DType::string);
+  }
+  if (elements > kMostElements || !whole_bytes) return;
+  for (const Shapes& shapes : variants(from)) {
+    OpCase changed = example;
+    changed.output_count = example.output_count ? example.output_count : example.outputs.size();
+    changed.outputs.clear();
+    std::string text = example.about + ":";
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      if (!example.inputs[i]) continue;
+      changed.inputs[i] = cut(example.inputs[i], shapes[i]);
+      text += " " + to_string(shapes[i]);
+    }
+    SCOPED_TRACE(text);
+    check(op, test, changed);
+  }
+}
+
 class Extents : public testing::TestWithParam<const OpDef*> {};
 
 TEST_P(Extents, OfZeroAndOne) {
-  const OpDef& op = *GetParam();
-  const OpTest* test = test_of(op);
-  if (!test || !test->options().own_test.empty()) return;
-  for (const OpCase& example : test->cases()) {
-    Shapes from;
-    size_t elements = 0;
-    bool whole_bytes = true;
-    for (const Tensor& t : example.inputs) {
-      from.push_back(t.shape());
-      elements += t.count();
-      whole_bytes = whole_bytes && (!t || dtype_bits(t.dtype()) >= 8 || t.dtype() == DType::string);
-    }
-    if (elements > kMostElements || !whole_bytes) continue;
-    for (const Shapes& shapes : variants(from)) {
-      OpCase changed = example;
-      changed.output_count = example.output_count ? example.output_count : example.outputs.size();
-      changed.outputs.clear();
-      std::string text = example.about + ":";
-      for (size_t i = 0; i < shapes.size(); ++i) {
-        if (!example.inputs[i]) continue;
-        changed.inputs[i] = cut(example.inputs[i], shapes[i]);
-        text += " " + to_string(shapes[i]);
-      }
-      SCOPED_TRACE(text);
-      check(op, *test, changed);
-    }
+  for (const OpTest* test : tests_of(*GetParam())) {
+    if (!test->options().own_test.empty()) return;
+    for (const OpCase& example : test->cases()) check_extents(*GetParam(), *test, example);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace retort::ops {
 
-/// The examples of an operator, or null.
-const OpTest* test_of(const OpDef& op);
+/// The examples of an operator.
+std::vector<const OpTest*> tests_of(const OpDef& op);
 /// The name of the parametrised test of an operator.
 std::string test_name(const testing::TestParamInfo<const OpDef*>& info);
 /// The element type of constraint T in an example.
