@@ -105,7 +105,7 @@ RunSums run_sums(const ConvTransposeArgs& args, const ColumnsPlan& plan, float* 
   sums.last_run = s.kernel_w * s.out_c - (sums.blocks - 1) * sums.run;
   sums.pixel_step = plan.row_stride;
   std::fill_n(own, plan.bias_floats, 0.0f);
-  // To add 0 makes 0 of -0, after which it does not matter whether what is 0 is added.
+  // A bias of -0 becomes 0, so that it makes no difference whether products that are 0 are added.
   for (size_t i = 0; i < sums.run && args.epilogue.bias; ++i) own[i] = args.epilogue.bias[i % s.out_c] + 0.0f;
   sums.bias = own;
   sums.to = own + plan.bias_floats;
@@ -119,7 +119,7 @@ void run_task(const ConvTransposeArgs& args, const ColumnsPlan& plan, const Bloc
   const size_t left = block.x0 + s.pad_left;
   Range across =
       plan.one_row ? reaching(left, block.x1 + s.pad_left, s.in_w, s.kernel_w, s.stride_w) : Range{0, s.in_w};
-  // Sums begin with those of an input. The first that is reached may be the next one.
+  // Runs begin with that of an input: the one whose run has the first output, unless an earlier input reaches it, too.
   if (across.count() == 0 || across.first * s.stride_w > left) across.first = left / s.stride_w;
   across.last = std::max(across.first, across.last);
   RunSums sums = run_sums(args, plan, own);
@@ -140,7 +140,8 @@ void run_task(const ConvTransposeArgs& args, const ColumnsPlan& plan, const Bloc
   sums.row_step = ptrdiff_t(s.stride_h * tap_row) - ptrdiff_t(line);
   const auto add = sum_runs();
   for (size_t y = block.y0; y < block.y1 && !par.cancelled(); ++y) {
-    // The lowest input that reaches this row does so by its first tap of them, the one above by a tap stride_h later.
+    // Of the inputs that reach this row, the lowest one does so by the first of these taps, the one above it by the tap
+    // that is stride_h later.
     const size_t below = y + s.pad_top;
     const Range added = reaching(below, below + 1, s.in_h, s.kernel_h, s.stride_h);
     sums.rows = added.count();

@@ -347,6 +347,18 @@ const OpTest attention(
       .output_count = 1}},
     kPlain);
 
+TEST(NhwcConv, RefusesWeightsThatDoNotFit) {
+  const auto run = [](const Shape& w, int64_t group) {
+    OpRun("retort", "Conv", {{"group", group}}, {random({1, 5, 4, 6}), random(w)}, 1).run();
+  };
+  EXPECT_NO_THROW(run({4, 3, 1, 1}, 2));
+  EXPECT_THROW(run({4, 3, 1, 1}, 0), Error);
+  EXPECT_THROW(run({4, 3, 1, 1}, -2), Error);
+  EXPECT_THROW(run({4, 3, 1}, 2), Error);
+  EXPECT_THROW(run({4, 6, 1, 1}, 2), Error);
+  EXPECT_THROW(run({3, 3, 1, 1}, 2), Error);
+}
+
 TEST(Attention, RejectsAMaskForFewerKeys) {
   const auto run = [](Tensor mask) {
     OpRun("retort", "Attention", heads(1, 1, 2, 2),

@@ -144,6 +144,7 @@ TEST(RotaryEmbedding, RefusesCachesOfOtherRows) {
   EXPECT_THROW(run(2, 4, {2, 2, 2}), Error);
   EXPECT_THROW(run(2, 4, {1, 3, 2}), Error);
   EXPECT_THROW(run(2, 4, {4, 2}), Error);
+  EXPECT_THROW(run(2, 1, {1, 2}), Error);
 }
 
 TEST(Attention, RefusesAMaskOfIntegers) {

@@ -1,3 +1,5 @@
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
 
@@ -147,6 +149,17 @@ const OpTest rotary_embedding(
       .inputs = {f32({1, 1, 3}, {1, 2, 3}), i64({1, 1}, {0}), f32({1, 1}, {0}), f32({1, 1}, {1})},
       .outputs = {f32({1, 1, 3}, {-2, 1, 3})}}},
     kHeadOptions);
+
+TEST(RotaryEmbedding, RefusesPositionsThatTheCachesDoNotHave) {
+  const auto run = [](int64_t position) {
+    OpRun("com.microsoft", "RotaryEmbedding", {},
+          {random({1, 1, 2, 2}), i64({1, 2}, {0, position}), random({3, 1}), random({3, 1})}, 1)
+        .run();
+  };
+  EXPECT_NO_THROW(run(2));
+  EXPECT_THROW(run(3), Error);
+  EXPECT_THROW(run(-1), Error);
+}
 
 const OpTest m_rotary_embedding(
     "MRotaryEmbedding",

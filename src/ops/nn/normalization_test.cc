@@ -205,6 +205,18 @@ const OpTest lrn("LRN", {{.about = "three channels",
                           .attributes = {{"size", int64_t(9)}},
                           .inputs = {random({2, 3, 5, 5})}}});
 
+TEST(InstanceNormalization, ParametersMayBeKnownBeforeChannels) {
+  const OpRun run("", "InstanceNormalization", {}, {random({1, 2, 3}), random({2}), random({2})}, 1);
+  DimTable dims;
+  std::vector<Slot> in = run.input_slots();
+  in[0].type.shape[1] = dims.fresh();
+  EXPECT_NO_THROW(run.infer(dims, in));
+  in[0].type.shape[1] = 3;
+  EXPECT_THROW(run.infer(dims, in), Error);
+  in[1].type.shape[0] = in[2].type.shape[0] = dims.fresh();
+  EXPECT_NO_THROW(run.infer(dims, in));
+}
+
 TEST(RowParameters, AreAsLongAsARow) {
   const Tensor x = random({2, 3, 4}), row = random({4}), one = random({1}), column = random({3, 1});
   const auto run = [](const char* op, std::vector<Tensor> inputs) {

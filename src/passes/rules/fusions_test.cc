@@ -48,6 +48,18 @@ TEST(ConvAffine, ArithmeticWithAConstantOfEachChannel) {
 )");
 }
 
+TEST(ConvAffine, WeightsOfARunStay) {
+  TestGraph t;
+  const ValueId c = t.add("Conv", {t.input("x", {1, 2, 5, 5}), t.input("w", {4, 2, 3, 3})}),
+                variance = t.floats({4}, {1, 2, 0.5f, 4});
+  t.output(t.add("Mul", {c, t.weight("k", {4, 1, 1})}), "product");
+  t.output(
+      t.add("BatchNormalization", {t.add("ConvTranspose", {t.input("z", {1, 2, 5, 5}), t.input("u", {2, 4, 3, 3})}),
+                                   t.weight("scale", {4}), t.weight("b", {4}), t.weight("mean", {4}), variance}),
+      "normal");
+  expect_no_rewrite(t, {"conv_mul", "conv_batch_norm"});
+}
+
 TEST(ConvAffine, AConstantOfEachPixelStaysOutside) {
   TestGraph t;
   t.output(t.add("Mul", {conv(t), t.weight("k", {1, 3, 3})}), "y");

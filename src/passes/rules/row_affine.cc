@@ -13,8 +13,8 @@ std::optional<Tensor> along_rows(const Graph& g, ValueId c, ValueId x) {
   constexpr int64_t kShortest = 16;
   const Tensor* t = g.constant(c);
   const Shape* s = shape_of(g, x);
-  if (!t || t->dtype() != DType::f32 || !s || s->rank() < 2 || s->back() < kShortest || t->shape().empty() ||
-      t->shape().back() != s->back() || int64_t(t->count()) != s->back() || t->shape().rank() > s->rank())
+  if (!t || !s || s->rank() < 2 || s->back() < kShortest || t->shape().empty() || t->shape().back() != s->back() ||
+      int64_t(t->count()) != s->back() || t->shape().rank() > s->rank())
     return std::nullopt;
   return t->reshaped({s->back()});
 }

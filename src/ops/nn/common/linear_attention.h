@@ -66,8 +66,6 @@ struct LinearAttentionBase {
   struct Extents {
     size_t batch, tokens, q_heads, k_heads, heads, keys, values;
     size_t out_heads() const { return std::max(q_heads, heads); }
-    // The state and the head of keys that output head h reads.
-    size_t state_of(size_t h) const { return heads >= q_heads ? h : h / (q_heads / heads); }
   };
   Extents extents(const RunContext& c) const {
     const Shape& q = c.shape(kQ);
