@@ -153,7 +153,7 @@ void run_panel(const PanelTask& whole) noexcept {
   const TileArgs& tile = whole.tile;
   const size_t line_rows = task.line_rows > 0 ? task.line_rows : task.rows;
   const gemm_detail::RowTiles line(line_rows, most_rows(task));
-  const size_t tiles = task.rows / line_rows * line.count, steps = tile.k * tile.runs.count;
+  const size_t tiles = task.rows / line_rows * line.count;
   HWY_ALIGN float last_b[kAmxStep * kWidth];
   // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
   // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. Others prefetch
@@ -161,7 +161,7 @@ void run_panel(const PanelTask& whole) noexcept {
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
   const bool reads_ahead = processor_reads_ahead(task.stored, line.base);
   const size_t lines = lines_of_tile(panel_lines(bytes_of(task.next_stored)), tiles - first);
-  const size_t stretch = tile.k / 4 * tile.runs.count * lines * 64, panel = steps * kWidth * bytes_of(task.next_stored);
+  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
   TileArgs t = tile;
   ActivatedTiles activated(task);
   if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.amx.last_b = copy_last_steps(tile, last_b);
@@ -178,7 +178,7 @@ void run_panel(const PanelTask& whole) noexcept {
       t.prefetch = reinterpret_cast<const char*>(t.a + tile_rows * t.a_stride);
       t.prefetch_lines = 4;  // 16 rows of k floats, if `prefetch` is used for k steps
     }
-    if (steps > kShortestAhead) prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
+    if (t.k > kShortestAhead) prefetch_block(t.c, t.c_stride, tile_rows, task.columns);
     if (t.addend && t.addend != t.c) prefetch_block(t.addend, t.addend_stride, tile_rows, task.columns);
     if (task.next_c) {
       prefetch_block<2>(task.next_c, task.next_c_stride, tile_rows, 2 * kWidth);
@@ -268,9 +268,7 @@ PanelTask block_task(const GemmArgs& g, const gemm_detail::Part& part, const Blo
   }
   if (const Windows* w = g.windows) {
     const size_t run = g.k / w->runs;
-    t.a = g.a + block.k0 / run * w->run_step;
-    t.runs = {t.k / run, w->run_step - run};
-    t.k = run;
+    t.a = g.a + block.k0 / run * w->run_step + block.k0 % run;
     task.line_rows = w->line_rows, task.line_gap = w->line_step - w->line_rows * g.a_stride;
   }
   t.c = g.c + part.m0 * g.c_stride + block.n;
@@ -389,9 +387,9 @@ gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT
 
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept {
   gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.m, args.k)};
-  if (args.windows) {  // whole runs: parts of a long one were 1 to 3 % slower
-    const size_t run = args.k / args.windows->runs;
-    part.k_block = std::max<size_t>(part.k_block / run, 1) * run;
+  if (args.windows) {  // steps of a block are neighbours in a row of A
+    const size_t run = args.k / args.windows->runs, parts = ceil_div(run, part.k_block);
+    part.k_block = run % parts == 0 ? run / parts : run;
   }
   gemm_detail::select_gemm_part()(args, part);
 }

@@ -13,12 +13,8 @@ inline constexpr size_t kGatheredSteps = 4, kFewestGathered = 11, kMostGathered 
 struct TileArgs {
   const float* a = nullptr;
   size_t a_stride = 0;
-  const void* b = nullptr;  ///< [k][width], aligned to vectors; one after the other for each run
+  const void* b = nullptr;  ///< [k][width], aligned to vectors
   size_t k = 0;
-  /// A row has several runs of k floats with gaps between (Windows).
-  struct Runs {
-    size_t count = 1, gap = 0;
-  } runs;
   const void* other_b = nullptr;  ///< if set, B is the sum of both panels, or their difference
   bool subtracts = false;
   float* sum = nullptr;  ///< [k][width], aligned: receives that B

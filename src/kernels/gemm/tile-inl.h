@@ -226,7 +226,7 @@ struct PairedHalves {
 /// steps of k in turn, so that there are at least eight chains.
 template <class Reader, size_t kSets, bool kReadsTwice, class Sums, class Rows = PlainRows<Sums::kRowCount>>
 HWY_INLINE void multiply(const TileArgs& t, Sums& acc) {
-  const size_t k = t.k, gap = t.runs.gap;  // read once: the compiler assumes that a reader's stores may change them
+  const size_t k = t.k;  // read once, because the compiler assumes that a reader's stores may change it
   Rows a(t);
   Sums more[kSets];  // the first set is `acc` itself
 #pragma GCC unroll 4
@@ -235,23 +235,19 @@ HWY_INLINE void multiply(const TileArgs& t, Sums& acc) {
   const char* ahead = t.prefetch;
   const size_t lines = t.prefetch_lines;
   const bool own = t.prefetch_own;
-  size_t runs = t.runs.count;
-  const size_t apart = k / 4 * runs * 64;  // so that each line of the memory is prefetched once
-  for (;; a.advance(gap)) {
-    size_t i = 0;
-    for (; i + 4 <= k; i += 4, a.advance(4), panel.advance(4), ahead += 64) {
-      if (own)
-        prefetch_panel<typename Reader::Element, Sums::kRowCount>(panel.b);
-      else
-        prefetch_some(ahead, lines, apart);
+  const size_t apart = k / 4 * 64;  // so that each line of the memory is prefetched once
+  size_t i = 0;
+  for (; i + 4 <= k; i += 4, a.advance(4), panel.advance(4), ahead += 64) {
+    if (own)
+      prefetch_panel<typename Reader::Element, Sums::kRowCount>(panel.b);
+    else
+      prefetch_some(ahead, lines, apart);
 #pragma GCC unroll 4
-      for (size_t s = 0; s < 4; ++s) {
-        (s % kSets == 0 ? acc : more[s % kSets]).template step<kReadsTwice>(a, panel, s);
-      }
+    for (size_t s = 0; s < 4; ++s) {
+      (s % kSets == 0 ? acc : more[s % kSets]).template step<kReadsTwice>(a, panel, s);
     }
-    for (; i < k; ++i, a.advance(1), panel.advance(1)) acc.template step<kReadsTwice>(a, panel, 0);
-    if (--runs == 0) break;
   }
+  for (; i < k; ++i, a.advance(1), panel.advance(1)) acc.template step<kReadsTwice>(a, panel, 0);
 #pragma GCC unroll 4
   for (size_t s = 1; s < kSets; ++s) acc.add(more[s]);
 }
