@@ -28,5 +28,8 @@ void binary(Binary op, const int32_t* a, const int32_t* b, int32_t* y, const Bro
             const Parallel& par) noexcept;
 void binary(Binary op, const int64_t* a, const int64_t* b, int64_t* y, const BroadcastPlan<2>& plan,
             const Parallel& par) noexcept;
+/// add, sub and mul of integers of `bytes` bytes, 1, 2, 4 or 8, signed or not: both have the same bits.
+void wrapping_binary(Binary op, size_t bytes, const void* a, const void* b, void* y, const BroadcastPlan<2>& plan,
+                     const Parallel& par) noexcept;
 
 }  // namespace retort::kernels

@@ -186,6 +186,39 @@ TEST_P(BinaryKernel, PowOfCommonExponents) {
 }
 
 template <typename T>
+void check_wrapping(const Parallel& par) {
+  Random random(3);
+  for (const Shapes& s : kShapes) {
+    const auto plan = BroadcastPlan<2>::make({s.a, s.b});
+    const auto some = [&](const Dims& d) {
+      std::vector<T> v(count(d));
+      for (T& x : v) x = T(uint64_t(random.bits()) << 32 | random.bits());
+      return v;
+    };
+    const std::vector<T> a = some(s.a), b = some(s.b);
+    for (const Binary op : {Binary::add, Binary::sub, Binary::mul}) {
+      std::vector<T> y(plan->count + 1, T(77));
+      wrapping_binary(op, sizeof(T), a.data(), b.data(), y.data(), *plan, par);
+      EXPECT_EQ(y[plan->count], T(77));
+      for (size_t i = 0; i < plan->count; ++i) {
+        const auto one = uint64_t(a[offset(s.a, s.y, i)]), other = uint64_t(b[offset(s.b, s.y, i)]);
+        ASSERT_EQ(y[i], T(op == Binary::add   ? one + other
+                          : op == Binary::sub ? one - other
+                                              : one * other))
+            << "operation " << int(op) << " element " << i;
+      }
+    }
+  }
+}
+TEST_P(BinaryKernel, IntegersOfAnySizeWrapAround) {
+  check_wrapping<int8_t>(three_threads());
+  check_wrapping<uint8_t>(three_threads());
+  check_wrapping<uint16_t>(three_threads());
+  check_wrapping<uint32_t>(three_threads());
+  check_wrapping<uint64_t>(three_threads());
+}
+
+template <typename T>
 void check_integers(const Parallel& par) {
   constexpr T kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
   std::vector<T> a, b;

@@ -23,10 +23,19 @@ Dim wrap_content(DType dtype, Dim number);
 /// Runs the kernel on inputs 0 and 1. Defined for float, double, int32_t and int64_t.
 template <typename T>
 void run_binary(kernels::Binary op, RunContext& c);
+/// The same for add, sub and mul of integers of `bytes` bytes.
+void run_wrapping(kernels::Binary op, size_t bytes, RunContext& c);
 
 template <typename Op>
 struct Binary {
   static constexpr bool kDivides = requires { Op::divides; };
+  /// Whether results of signed and unsigned integers have the same bits.
+  static constexpr bool wraps() {
+    if constexpr (requires { Op::kernel; })
+      return Op::kernel == kernels::Binary::add || Op::kernel == kernels::Binary::sub ||
+             Op::kernel == kernels::Binary::mul;
+    return false;
+  }
 
   void infer(InferContext& c) const {
     infer_binary(c, c.dtype(0), [&](Dim a, Dim b) -> std::optional<Dim> {
@@ -56,8 +65,14 @@ struct Binary {
     run_binary<T>(Op::kernel, c);
   }
 
+  template <OneOf<int8_t, uint8_t, int16_t, uint16_t, uint32_t, uint64_t> T>
+  requires(Binary::wraps()) void fast(RunContext& c, std::type_identity<T>) const {
+    run_wrapping(Op::kernel, sizeof(T), c);
+  }
+
   template <Wide T>
-  requires(!(OneOf<T, float, double, int32_t, int64_t> && requires { Op::kernel; })) && requires(T x) {
+  requires(!Binary::wraps() && !(OneOf<T, float, double, int32_t, int64_t> && requires { Op::kernel; })) &&
+      requires(T x) {
     Op::template apply<T>(x, x);
   }
   void fast(RunContext& c, std::type_identity<T>) const {
