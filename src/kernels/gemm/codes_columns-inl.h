@@ -73,11 +73,12 @@ void finish_rows(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, con
 /// The same for rows and results of the most usual form. Instructions are few: while products are still computed, a
 /// processor keeps a few hundred later ones waiting, and only as many take no time of their own.
 bool finishes_floats(const GemmCodesArgs& g, size_t n0, const RowBlock& block) {
-  return g.c.is_float && g.same_zero && block.even && !g.excess && g.n - n0 >= kPanel;
+  return g.c.is_float && g.same_zero && block.even && g.n - n0 >= kPanel;
 }
 template <bool kResidual>
 void finish_floats(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, const Header& header,
-                   const RowBlock& block, const int32_t* sums) {
+                   const RowBlock& block, PanelSums sums) {
+  constexpr bool kMayHaveExcess = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3;
   const SumTag d;
   const hn::ScalableTag<float> df;
   Sums lacking[2];
@@ -92,10 +93,12 @@ void finish_floats(const GemmCodesArgs& g, size_t row, size_t rows, size_t n0, c
   float* y = static_cast<float*>(g.c.data) + row * stride + n0;
   const float* residual = kResidual ? g.c.residual + row * stride + n0 : nullptr;
   const int32_t *added = block.added + (row - block.first), *const end = added + rows;
-  for (; added < end; ++added, y += stride, sums += kPanel) {
+  for (size_t at = 0; added < end; ++added, y += stride, at += kPanel) {
     const Sums of_row = hn::Set(d, *added);
     for (size_t v = 0; v < 2; ++v) {
-      const Sums sum = hn::Sub(hn::Add(hn::Load(d, sums + v * kSumLanes), of_row), lacking[v]);
+      const size_t from = at + v * kSumLanes;
+      const Sums products = kMayHaveExcess ? sums.at(from) : hn::Load(d, sums.sums + from);
+      const Sums sum = hn::Sub(hn::Add(products, of_row), lacking[v]);
       auto x = hn::Add(hn::Mul(hn::ConvertTo(df, sum), scale[v]), bias[v]);
       if constexpr (kResidual) x = hn::Add(x, hn::LoadU(df, residual + v * kSumLanes));
       hn::StoreU(x, df, y + v * kSumLanes);

@@ -154,9 +154,10 @@ void multiply_part(const GemmCodesArgs& g, const Part& part, CodesUnit unit) {
                               g.near ? Ahead() : share_of(panel + next, depth, (i - part.m0) / most, blocks), sums);
     else
       sum_few(rows, g.a + i * a_row, depth, codes, sums);
-    if (floats) return (g.c.residual ? finish_floats<true> : finish_floats<false>)(g, i, rows, n0, header, block, sums);
     const int32_t* added = nullptr;
     if (g.excess) added = codes_detail::add_excess(g, n0 / kPanel, {i, rows, i == part.m0}, beyond, sums);
+    if (floats)
+      return (g.c.residual ? finish_floats<true> : finish_floats<false>)(g, i, rows, n0, header, block, {sums, added});
     finish_rows(g, i, rows, n0, header, block, {sums, added});
   };
   if (!tiles) {
