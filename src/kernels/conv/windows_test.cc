@@ -161,7 +161,9 @@ TEST(ConvWindows, Chosen) {
     EXPECT_EQ(choose(windows_case(16, 32, 112, 112, 1, 2)), narrow ? ConvAlgorithm::pointwise : ConvAlgorithm::windows);
     ConvCase groups = windows_case(512, 512, 14, 14, 3, 1);
     groups.groups = 32;
-    EXPECT_EQ(choose(groups), narrow ? ConvAlgorithm::groups : ConvAlgorithm::windows);
+    EXPECT_EQ(choose(groups), current_isa() == Isa::avx2 ? ConvAlgorithm::windows : ConvAlgorithm::groups);
+    groups.groups = 16;
+    EXPECT_EQ(choose(groups), narrow ? ConvAlgorithm::grouped : ConvAlgorithm::windows);
     ConvShape unknown = windows_case(16, 32, 8, 8, 3, 2).shape();
     unknown.in_h = unknown.in_w = unknown.out_h = unknown.out_w = 0;
     EXPECT_EQ(choose_conv(unknown, false), ConvAlgorithm::rows);

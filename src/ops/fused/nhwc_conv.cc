@@ -1,5 +1,6 @@
 // retort.Conv: convolution of a channels-last image with constant weights [M, C/group, kernel…], one to three spatial
 // axes, with everything that its epilogue can do: act(conv(X · S, W) + B + R).
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -113,8 +114,12 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     kernels::ConvArgs a = folded_arguments(c);
     const VolumeWay way = way_of(c.shape(kW));
     const size_t before = way == VolumeWay::joined ? joined_bytes(c, a.shape) : 0;
-    if (way == VolumeWay::sums) a.shape.batch = 1;
-    return before + kernels::conv_scratch_bytes(a.shape, a.algorithm, c.parallel().workers());
+    const auto bytes = [&](const kernels::ConvShape& s) {
+      return kernels::conv_scratch_bytes(s, a.algorithm, c.parallel().workers());
+    };
+    if (way != VolumeWay::sums) return before + bytes(a.shape);
+    a.shape.batch = 1;
+    return std::max(bytes(a.shape), bytes(outside(a.shape)));
   }
   void fast(RunContext& c, std::type_identity<float>) const {
     kernels::ConvArgs a = folded_arguments(c);
@@ -187,6 +192,12 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     }
   }
 
+  // The convolution of padding alone.
+  static kernels::ConvShape outside(kernels::ConvShape s) {
+    s.pad_top = s.out_h * s.stride_h + s.kernel_h * s.dilation_h;
+    return s;
+  }
+
   // Calls run(convolution of a plane, tap) for the taps of each plane of the result that are inside. A plane that has
   // none is a convolution of padding.
   void sum_taps(RunContext& c, const kernels::ConvArgs& whole,
@@ -205,7 +216,7 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
         kernels::ConvArgs part = whole;
         part.shape.batch = 1;
         if (none)
-          part.shape.pad_top = s.out_h * s.stride_h + s.kernel_h * s.dilation_h;
+          part.shape = outside(part.shape);
         else
           part.input += size_t(image * depth.in + depth.at(z, t)) * in_plane;
         part.output += p * pixels * s.out_pixel_stride;
