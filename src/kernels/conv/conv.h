@@ -54,7 +54,7 @@ enum class ConvAlgorithm : uint8_t {
   strassen,   ///< the same, with seven multiplications instead of eight (gemm/strassen.h)
   /// Any kernel, groups == 1: implicit GEMM over input patches, which are gathered block by block.
   rows,
-  inside,  ///< `rows` for each rectangle of pixels that have the same taps inside of the image, without the other taps
+  inside,   ///< `rows` for each rectangle of pixels that have the same taps inside of the image, without the other taps
   windows,  ///< any kernel and groups: implicit GEMM without gathering; its rows overlap in copies of the input lines
   /// 1xk, groups == 1: the same along one line, also with dilation.
   strips,
