@@ -90,8 +90,10 @@ TEST(WidenHalf, DequantizedNumbersAreNotRounded) {
   for (const DType half : {DType::f16, DType::bf16}) {
     TestGraph t;
     Tensor scales(half, {2});
-    half == DType::f16 ? void(scales.mutable_data<float16>()[1] = float16(0.75f))
-                       : void(scales.mutable_data<bfloat16>()[1] = bfloat16(0.75f));
+    if (half == DType::f16)
+      scales.mutable_data<float16>()[1] = float16(0.75f);
+    else
+      scales.mutable_data<bfloat16>()[1] = bfloat16(0.75f);
     const ValueId w = t.g.add_constant("w", Tensor::of<int8_t>({2, 2}, {1, 2, 3, 4}));
     const ValueId b = t.add("DequantizeLinear", {w, t.g.add_constant("s", std::move(scales))}, {{"axis", int64_t(1)}});
     t.output(t.add("MatMul", {t.input("x", {2, 2}, half), b}), "y");

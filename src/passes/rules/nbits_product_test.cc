@@ -1,4 +1,7 @@
 // Tests that products by constant codes read the codes.
+#include <array>
+#include <vector>
+
 #include "passes/passes_testing.h"
 
 namespace retort {
@@ -80,6 +83,57 @@ TEST(NBitsProduct, LongBlocksStay) {
             {{"axis", int64_t(1)}, {"block_size", int64_t(60)}});
   t.output(t.add("Gemm", {t.input("x", {2, 100}), b}, {{"transB", int64_t(1)}}), "y");
   expect_no_rewrite(t, {"nbits_gemm"});
+}
+
+/// Checks the codes and scales that the rule gives to MatMulNBits for codes in blocks of 16.
+void check_rows_of_columns(DType type, int64_t k, int64_t n, bool turned) {
+  constexpr int64_t kBlock = 16;
+  const int64_t blocks = (k + kBlock - 1) / kBlock;
+  const auto shape = [turned](int64_t rows, int64_t columns) {
+    return turned ? Shape{columns, rows} : Shape{rows, columns};
+  };
+  const Tensor from = codes(type, shape(k, n));
+  TestGraph t;
+  const ValueId s = t.weight("s", shape(blocks, n));
+  const ValueId b =
+      t.add("DequantizeLinear", {t.g.add_constant("w", from), s}, {{"axis", int64_t(turned)}, {"block_size", kBlock}});
+  t.output(t.add("Gemm", {t.input("x", {2, k}), b}, {{"transB", int64_t(turned)}}), "y");
+  const Tensor scales = *t.g.constant(s);
+  const std::string_view rule = "nbits_gemm";
+  PassOptions options;
+  PassContext context(options);
+  rewrite(t.g, rules_named({&rule, 1}), context);
+  const Node& product = *t.g.producer(t.g.outputs[0]);
+  ASSERT_EQ(product.type, "MatMulNBits");
+  const auto bits = size_t(product.attributes.get_or<int64_t>("bits", 0));
+  const auto code = [bits](const Tensor& of, size_t i) {
+    const auto* bytes = static_cast<const uint8_t*>(of.data());
+    return bits == 8 ? unsigned(bytes[i]) : bytes[i / 2] >> (i % 2 * 4) & 0xfu;
+  };
+  const unsigned sign = type == DType::i8 ? 0x80 : type == DType::i4 ? 8 : 0;
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < k; ++i) {
+      const size_t at = size_t(turned ? j * k + i : i * n + j), to = size_t(j * blocks * kBlock + i);
+      ASSERT_EQ(code(*t.g.constant(product.inputs[1]), to), code(from, at) ^ sign) << "column " << j << " step " << i;
+    }
+    for (int64_t i = 0; i < blocks; ++i) {
+      const float want = scales.at<float>(size_t(turned ? j * blocks + i : i * n + j));
+      ASSERT_EQ(t.g.constant(product.inputs[2])->at<float>(size_t(j * blocks + i)), want);
+    }
+  }
+}
+
+// Sizes that are whole words and blocks of the loops, and others; columns and steps that begin inside of a byte.
+TEST(NBitsProduct, CodesOfColumnsBecomeRows) {
+  for (const DType type : {DType::u4, DType::i4, DType::u8, DType::i8}) {
+    for (const auto& [k, n] : std::vector<std::array<int64_t, 2>>{
+             {16, 1}, {17, 2}, {32, 16}, {34, 18}, {48, 150}, {66, 17}, {33, 130}, {100, 7}}) {
+      for (const bool turned : {false, true}) {
+        SCOPED_TRACE(testing::Message() << dtype_name(type) << " " << k << " x " << n << ", turned: " << turned);
+        check_rows_of_columns(type, k, n, turned);
+      }
+    }
+  }
 }
 
 /// The graph after a rule that rounds, whose numbers differ: session/engine_tests/rounded_products_test.cc has them.

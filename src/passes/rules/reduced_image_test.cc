@@ -36,7 +36,13 @@ TEST(ReducedImage, OthersStay) {
   t.output(t.add("ReduceMax", {convolved(t, "a"), t.ints({2})}, {{"keepdims", int64_t{1}}}), "kept");
   t.output(t.add("ReduceMax", {t.input("x", {2, 3, 7}), t.ints({2})}, drops), "plain");
   t.output(t.add("ReduceMax", {convolved(t, "b"), t.input("axes", {1}, DType::i64)}, drops), "any");
-  expect_no_rewrite(t, {"reduced_image_max"});
+  t.output(t.add("ReduceMax", {convolved(t, "c"), t.ints({})}, drops), "all");
+  t.output(t.add("ReduceMax", {t.add("Softmax", {convolved(t, "d")}), t.ints({2})}, drops), "softmax");
+  ValueId far = convolved(t, "e");
+  for (int i = 0; i < 4; ++i) far = t.add("Sigmoid", {far});
+  t.output(t.add("ReduceMax", {far, t.ints({2})}, drops), "far");
+  t.output(t.add("ReduceSum", {t.input("rows", {3, 7}), t.ints({1})}, drops), "rows_sum");
+  expect_no_rewrite(t, {"reduced_image_max", "reduced_image_mean", "reduced_image_sum"});
 }
 
 }  // namespace

@@ -36,6 +36,12 @@ TEST(RowAffine, OtherConstantsStay) {
   t.output(t.add("Add", {t.add("Mul", {one, t.weight("f", {20})}), t.weight("g", {20, 20})}), "matrix");
   t.output(t.add("Add", {t.add("Mul", {x, x}), t.weight("h", {20})}), "square");
   t.output(t.add("Add", {t.add("Mul", {one, t.weight("i", {1, 1, 20})}), t.weight("j", {20})}), "more_axes");
+  const ValueId image = t.input("image", {2, 3, 5, 7});
+  t.output(t.add("Add", {t.add("Mul", {image, t.weight("m", {3, 1, 1})}), t.weight("n", {5, 1})}), "lines");
+  t.output(t.add("Add", {t.add("Mul", {image, t.weight("o", {3, 5, 1})}), t.weight("p", {3, 1, 1})}),
+           "lines_of_planes");
+  t.output(t.add("Add", {t.add("Mul", {image, t.weight("q", {3, 1, 1})}), t.scalar(1)}), "one_shift");
+  t.output(t.add("Add", {t.add("Mul", {image, t.input("r", {3, 1, 1})}), t.weight("s", {3, 1, 1})}), "of_a_run");
   const ValueId shared = t.add("Mul", {x, t.weight("k", {20})});
   t.output(t.add("Add", {shared, t.weight("l", {20})}), "shared");
   t.output(shared, "product");
