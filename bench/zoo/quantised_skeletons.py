@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the skeletons of five quantised models and their recipes: a decoder with weights of 2 bits, one whose weights of 4 bits come from
-DequantizeLinear, and one with experts of 4 bits, all after llama_genai_int4, a text encoder whose attention is quantised by QDQ, and layers of DynamicQuantizeLSTM."""
+"""Writes the skeletons of five quantised models and their recipes: a decoder with weights of 2 bits, one whose weights
+of 4 bits come from DequantizeLinear, and one with experts of 4 bits, all after llama_genai_int4; a text encoder whose
+attention is quantised by QDQ; and layers of DynamicQuantizeLSTM."""
 import copy
 import json
 import os

@@ -70,7 +70,7 @@ bool suits_codes_winograd(const CodesConvShape& s) {
     constexpr size_t kTilePixels = 8, kFilterPixels = 30;
     return kTilePixels * plan.tiles + kFilterPixels <= s.out_pixels();
   }
-  // Half cycles of a panel: the products of a tile and a pixel, with what is done for each, and the filters.
+  // Half cycles of a panel on Zen 4: the products of a tile and a pixel, with what is done for each, and the filters.
   const size_t panels = ceil_div(s.out_c, codes_panel_width());
   const size_t tile = 72 * s.in_c + 9 * s.in_c / panels + 1300, filters = 280 * s.in_c, pixel = 9 * s.in_c + 22;
   return plan.tiles * tile + plan.blocks * filters <= s.out_pixels() * pixel;

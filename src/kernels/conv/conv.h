@@ -55,7 +55,7 @@ enum class ConvAlgorithm : uint8_t {
   /// Any kernel, groups == 1: implicit GEMM over input patches, which are gathered block by block.
   rows,
   inside,   ///< `rows` for each rectangle of pixels that have the same taps inside of the image, without the other taps
-  windows,  ///< any kernel and groups: implicit GEMM without gathering; its rows overlap in copies of the input lines
+  windows,  ///< suits_windows(): implicit GEMM without gathering; its rows overlap in copies of the input lines
   /// 1xk, groups == 1: the same along one line, also with dilation.
   strips,
   /// Up to 4 channels, groups == 1: direct sums over padded copies of the input lines of an output row.
@@ -82,8 +82,8 @@ constexpr bool is_winograd(ConvAlgorithm a) {
 /// The fastest algorithm according to a cost model. Winograd's error is about ten times that of a plain sum (but below
 /// 1e-5 of the largest output), Strassen's is smaller; `strict` excludes both.
 ConvAlgorithm choose_conv(const ConvShape& shape, bool strict);
-/// Whether winograd2_packed, which choose_conv() never returns, is faster than what it returns. A batch of 0 counts as 1;
-/// false if other sizes are not known.
+/// Whether winograd2_packed, which choose_conv() never returns, is faster than what it returns. A batch of 0 counts as
+/// 1; false if other sizes are not known.
 bool saves_by_packed_winograd(const ConvShape& shape, bool strict);
 /// The faster of winograd2_packed and winograd4_packed.
 ConvAlgorithm choose_packed_winograd(const ConvShape& shape);
@@ -92,9 +92,9 @@ ConvAlgorithm choose_packed_winograd(const ConvShape& shape);
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// except `depthwise`, `groups`, `bf16_rows` and those called `packed`, which share one, use the same packing, which does not depend on
-/// batch, spatial sizes, strides, dilations, padding or pixel strides: it serves whatever choose_conv returns for the
-/// shapes of a run.
+/// use the same packing, except `depthwise`, `groups`, `bf16_rows`, and winograd2_packed and winograd4_packed, which
+/// share one. It does not depend on batch, spatial sizes, strides, dilations, padding or pixel strides: it serves
+/// whatever choose_conv returns for the shapes of a run.
 /// `weights` need not be aligned. Packing returns early once `run` is cancelled.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,

@@ -91,8 +91,8 @@ void gather_taps(const ConvArgs& args, const Rectangle& r, const Taps& taps, con
   }
 }
 
-/// Multiplies the pixels of a part by the weights of its columns. `sums` has what is added to them, if anything, and gets
-/// the result; there is room for gathered rows behind it.
+/// Multiplies the pixels of a part by the weights of its columns. `sums` has what is added to them, if anything, and
+/// gets the result; there is room for gathered rows behind it.
 void multiply(const ConvArgs& args, const InsidePlan& plan, const Rectangle& r, const Part& part, float* sums,
               const Parallel& par) {
   const ConvShape& s = args.shape;

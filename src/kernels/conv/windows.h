@@ -5,8 +5,8 @@
 
 namespace retort::kernels::conv_detail {
 
-/// A task is a block of output rows of a group in an image, and a group of output channels. A worker remembers the block
-/// whose lines it has copied last.
+/// A task is a block of output rows of a group in an image, and a group of output channels. A worker remembers whose
+/// lines it has copied last.
 struct WindowsPlan {
   size_t group_in = 0, group_out = 0;  // channels of one group
   size_t run = 0;                      // floats under a row of the kernel
@@ -17,7 +17,8 @@ struct WindowsPlan {
   size_t worker_bytes = 0;
 };
 
-/// Whether ConvAlgorithm::windows can convolve the shape, and not slower than gathered rows. False if extents are unknown.
+/// Whether ConvAlgorithm::windows can convolve the shape, and not slower than gathered rows. False if extents are
+/// unknown.
 bool suits_windows(const ConvShape& shape);
 WindowsPlan plan_windows(const ConvShape& shape);
 void conv_windows(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;

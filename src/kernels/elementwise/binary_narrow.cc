@@ -1,5 +1,5 @@
-// Sums, differences and products of integers of 8 and 16 bits. They need no form for each instruction level: the vectors
-// that all processors have compute as many elements as the memory of large tensors delivers.
+// Sums, differences and products of integers of 8 and 16 bits. They need no form for each instruction level: the
+// vectors that all processors have compute as many elements as the memory of large tensors delivers.
 #include <type_traits>
 
 #include "kernels/elementwise/binary.h"

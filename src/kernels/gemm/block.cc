@@ -139,7 +139,8 @@ void run_ragged_tile(const PanelTask& task, const TileArgs& t, size_t tile_rows)
   copy_block(buffer, kWidth, tile_rows, task.columns, t.c, t.c_stride);
 }
 
-/// How many of the lines of a panel that four steps read each of some tiles prefetches.
+/// Some tiles share the prefetching of a panel, of which four steps read `panel` cache lines: how many each prefetches
+/// in its four steps.
 size_t lines_of_tile(size_t panel, size_t tiles) {
   size_t lines = panel;
   while (tiles > 0 && lines > 1 && lines / 2 * tiles >= panel) lines /= 2;
@@ -150,27 +151,26 @@ size_t lines_of_tile(size_t panel, size_t tiles) {
 
 void run_panel(const PanelTask& whole) noexcept {
   PanelTask task = whole;
-  const TileArgs& tile = whole.tile;
+  TileArgs t = whole.tile;
   const size_t line_rows = task.line_rows > 0 ? task.line_rows : task.rows;
   const gemm_detail::RowTiles line(line_rows, most_rows(task));
   const size_t tiles = task.rows / line_rows * line.count;
   HWY_ALIGN float last_b[kAmxStep * kWidth];
-  // The row tiles share the prefetching of the next panel; each prefetches a part of it. The first tile of a panel that
-  // nothing has prefetched, and the only tile of a thin product, prefetch the panel itself a little ahead. Others prefetch
-  // the rows of the next tile: 1x1 convolutions of large maps to few channels are up to twice as fast.
+  // The row tiles share the prefetching of the next panel. The first tile of a panel that nothing has prefetched, and
+  // the only tile of a thin product, prefetch the panel itself a little ahead. Others prefetch the next tile's rows: 1x1
+  // convolutions of large maps to few channels are up to twice as fast.
   const size_t first = tiles == 1 || task.is_first ? 1 : 0;
   const bool reads_ahead = processor_reads_ahead(task.stored, line.base);
-  const size_t lines = lines_of_tile(panel_lines(bytes_of(task.next_stored)), tiles - first);
-  const size_t stretch = tile.k / 4 * lines * 64, panel = tile.k * kWidth * bytes_of(task.next_stored);
-  TileArgs t = tile;
+  const size_t fetched = lines_of_tile(panel_lines(bytes_of(task.next_stored)), tiles - first);
+  const size_t stretch = t.k / 4 * fetched * 64, panel = t.k * kWidth * bytes_of(task.next_stored);
   ActivatedTiles activated(task);
-  if (task.amx.count() > 0 && tile.k % kAmxStep != 0) t.amx.last_b = copy_last_steps(tile, last_b);
+  if (task.amx.count() > 0 && t.k % kAmxStep != 0) t.amx.last_b = copy_last_steps(t, last_b);
   for (size_t i = 0, of_line = 0; i < tiles; ++i) {
     const bool is_first = i < first;
     t.prefetch_own = is_first && !reads_ahead;
     if (!is_first) {
       const size_t done = (i - first) * stretch;
-      t.prefetch_lines = task.next_b && done < panel ? lines : 0;
+      t.prefetch_lines = task.next_b && done < panel ? fetched : 0;
       t.prefetch = t.prefetch_lines == 0 ? nullptr : task.next_b + done;
     }
     const size_t tile_rows = line.base + (of_line < line.longer ? 1 : 0);

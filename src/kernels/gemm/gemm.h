@@ -76,8 +76,8 @@ void gemm_compare_b(const PackedB& b, size_t k, size_t n, uint8_t* fit, const Pa
 /// Whether this many bytes of B, which are multiplied again and again, stay in the second-level cache.
 bool gemm_b_stays(size_t bytes) noexcept;
 
-/// Rows of A that are windows of an image: a row is `runs` runs of k / runs floats, and the rows are lines of `line_rows`
-/// rows. The steps are floats from one start to the next.
+/// Rows of A that are windows of an image: a row is `runs` runs of k / runs floats, and every `line_rows` rows are a
+/// line. `run_step` and `line_step` are the floats from one start to the next.
 struct Windows {
   size_t runs = 1, run_step = 0;
   size_t line_rows = 0, line_step = 0;

@@ -5,8 +5,8 @@
 namespace retort::kernels::nbits_detail {
 
 /// Where packed weights have what. A panel begins with the zero points of all blocks, a byte per column, if they are
-/// codes: memory is read in order then. For each block follow the vectors of codes, one of scales, and one of offsets if
-/// zero points are numbers. A scale or an offset takes `number_bytes`.
+/// codes: memory is read in order then. For each block follow the vectors of codes, one of scales, and one of offsets
+/// if zero points are numbers. A scale or an offset takes `number_bytes`.
 struct Layout {
   size_t lanes, vectors, blocks, number_bytes;
   size_t zeros_bytes, codes_bytes, block_bytes, panel_bytes;

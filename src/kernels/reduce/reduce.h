@@ -41,8 +41,8 @@ struct ReducePlan {
 void reduce(Reduce op, const float* x, float* y, const ReducePlan& plan, const Parallel& par) noexcept;
 
 /// Integers wrap around; mean, l2 and the logarithms are computed in double and truncated. Without elements max is the
-/// smallest, min the largest number, mean 0. Defined for int8_t, uint8_t, int32_t, uint32_t and int64_t; and for double,
-/// in chains of one fixed order, with the results of float for NaN, infinity, and without elements.
+/// smallest, min the largest number, mean 0. Defined for int8_t, uint8_t, int32_t, uint32_t and int64_t; and for
+/// double, in chains of one fixed order, with the results of float for NaN, infinity, and without elements.
 template <typename T>
 void reduce(Reduce op, const T* x, T* y, const ReducePlan& plan, const Parallel& par) noexcept;
 template <>

@@ -50,7 +50,8 @@ struct Reduced {
   T operator[](size_t i) const { return base[layout.offset(i)]; }
 };
 
-/// Runs the kernel on input 0. Returns false if reduced and kept axes alternate too often for it. Defined for float, double, int8_t, uint8_t, int32_t, uint32_t and int64_t.
+/// Runs the kernel on input 0. Returns false if reduced and kept axes alternate too often for it. Defined for
+/// float, double, int8_t, uint8_t, int32_t, uint32_t and int64_t.
 template <typename T>
 bool run_reduce(kernels::Reduce op, const ReduceAttributes& attributes, RunContext& c);
 

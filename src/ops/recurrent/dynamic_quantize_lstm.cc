@@ -33,9 +33,9 @@ struct LstmCodes {
     }
   }
 
-  /// Chooses the sums that are fastest for constant weights, whose excess is counted once. That of few rows, h of a step,
-  /// takes longer than the masks of magnitudes if it is more than a twentieth of the weights, that of many rows if it is
-  /// more than three quarters, as that of weights which are distributed evenly over their range.
+  /// Chooses the sums that are fastest for constant weights, whose excess is counted once. That of few rows, h of a
+  /// step, takes longer than the masks of magnitudes if it is more than a twentieth of the weights. That of many rows
+  /// does so if it is more than three quarters, as that of weights which are distributed evenly over their range.
   void choose_sums(size_t directions, bool few_rows) {
     if (!kernels::corrects_code_pairs()) return;
     sums = kernels::CodesSums::corrected;

@@ -62,13 +62,8 @@ bool same_constant(const Graph& g, ValueId a, ValueId b) {
 
 // A sum of codes, of which a convolution of one group computes an operand.
 std::optional<Patch> match_sum_of_codes(const Graph& g, const Node& n) {
-  enum Sum : size_t {
-    kScale = 1,
-    kZero = 2,
-    kOperand = 3,
-    kYScale = 6,
-    kYZero = 7
-  };  // an operand begins at 0 or kOperand
+  // An operand begins at 0 or kOperand.
+  enum Sum : size_t { kScale = 1, kZero = 2, kOperand = 3, kYScale = 6, kYZero = 7 };
   constexpr size_t kConvYScale = 6, kConvYZero = 7, kResidual = 9;
   if (n.inputs[0] == n.inputs[kOperand] || !same_shape(g, n.inputs[0], n.inputs[kOperand])) return std::nullopt;
   for (const size_t own : {size_t(0), size_t(kOperand)}) {

@@ -77,7 +77,8 @@ inline void put(uint8_t* row, size_t bits, size_t i, uint8_t code) {
     row[i / 2] = uint8_t(row[i / 2] | code << (i % 2 * 4));
 }
 
-/// Turns a matrix, in blocks whose lines stay in the first-level cache; `stride` elements from one row of `to` to the next.
+/// Turns a matrix, in blocks whose lines stay in the first-level cache. From one row of `to` to the next are `stride`
+/// elements.
 template <typename T>
 void turn(const T* from, size_t rows, size_t columns, T* to, size_t stride) {
   constexpr size_t kHeight = 16, kWidth = 64;

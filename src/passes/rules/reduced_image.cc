@@ -1,6 +1,6 @@
-// Divides a reduction that drops its axes, of an image that a convolution makes, into one that keeps them and a Squeeze:
-// the first has a channels-last form, so that the image is not turned for it. Exporters write max(dim) and mean(dim) so
-// (PointNet, DGCNN, convolutions over texts).
+// Divides a reduction that drops its axes, of an image that a convolution makes, into one that keeps them and a
+// Squeeze: the first has a channels-last form, so that the image is not turned for it. Exporters write max(dim) and
+// mean(dim) so (PointNet, DGCNN, convolutions over texts).
 #include "passes/match.h"
 #include "passes/pass.h"
 

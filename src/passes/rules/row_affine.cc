@@ -1,6 +1,6 @@
 // Makes one operator of x · s + b, where s and b are constant vectors along the last axis, or along the channels of
-// [N, C, ...]: BatchNormalization that was not merged into a convolution. The activation that follows becomes its epilogue.
-// Speeds up pre-activation networks (DenseNet).
+// [N, C, ...]: BatchNormalization that was not merged into a convolution. The activation that follows becomes its
+// epilogue. Speeds up pre-activation networks (DenseNet).
 #include "passes/batch_norm.h"
 #include "passes/match.h"
 #include "passes/pass.h"

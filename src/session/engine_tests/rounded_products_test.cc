@@ -1,5 +1,5 @@
-// session.qdq_matmulnbits_accuracy_level: products of floats by constant codes of DequantizeLinear. Level 4, which
-// is the default, rounds each row of the floats to 8 bits in blocks of 32, where codes have no blocks of their own; lower
+// session.qdq_matmulnbits_accuracy_level: products of floats by constant codes of DequantizeLinear. Level 4, which is
+// the default, rounds each row of the floats to 8 bits in blocks of 32, where codes have no blocks of their own; lower
 // levels do not round.
 #include <gtest/gtest.h>
 

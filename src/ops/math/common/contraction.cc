@@ -233,9 +233,8 @@ Labelled Contraction::multiply_vectors(const Labelled& x, const Labelled& y, con
   const size_t blocks = ceil_div(rows, kRows);
   if (space_.rehearsal) return to;
   const auto part = [&]<typename T>(T* c, size_t i, size_t first) {
-    const T *const m = static_cast<const T*>(a.data) + (i * rows + first) * inner, *const v =
-                                                                                       static_cast<const T*>(b.data) +
-                                                                                       i * inner;
+    const T* const m = static_cast<const T*>(a.data) + (i * rows + first) * inner;
+    const T* const v = static_cast<const T*>(b.data) + i * inner;
     const size_t n = std::min(kRows, rows - first);
     if constexpr (std::is_same_v<T, double>)
       kernels::gemv_wide(kernels::WideType::f64, {.m = n, .k = inner, .a = m, .a_row = inner, .x = v, .c = c}, {});

@@ -15,9 +15,10 @@ struct UnitBlock {
   size_t units() const { return n1 - n0; }
 };
 
-/// Multiply-adds of a task of a step. Steps wait for each other, so with several threads even 4 µs are divided: handing
-/// over tasks takes a quarter of a microsecond, a few between clusters of cores. A thread alone takes `most`, for which it
-/// has the fewest calls. All tasks compute a unit in the same way, so bits do not depend on their number.
+/// Multiply-adds of a task of a step. Steps wait for each other, so with several threads even 4 µs are divided: on
+/// Zen 4, handing over tasks takes a quarter of a microsecond, a few between clusters of cores. A thread alone takes
+/// `most`, for which it has the fewest calls. All tasks compute a unit in the same way, so bits do not depend on their
+/// number.
 inline double task_macs(const Parallel& parallel, double most) { return parallel.workers() > 1 ? most / 5 : most; }
 
 /// Requests what another thread has written, all lines at once: on Zen 4, a line comes from another core's cache after
