@@ -190,11 +190,14 @@ std::optional<Tensor> zeros_of_columns(const BlockCodes& b) {
   return zeros;
 }
 
-/// Whether ONNX Runtime (1.32) makes MatMulNBits of the product. It does so if the codes are [K, N], and if a Transpose
-/// turns them that it moves in front of DequantizeLinear; it computes others in floats.
-bool is_rounded(const BlockCodes& b, bool by_transpose) {
-  if (!by_transpose) return !b.turned;
-  return b.turned && !b.by_block && (b.bits() == 8 || b.zeros);
+/// Whether ONNX Runtime (1.32) makes MatMulNBits of the product by `v`. It does so if nothing else reads the matrix, and
+/// the codes are [K, N], their axis counted from the first, or a Transpose turns them that it moves in front of
+/// DequantizeLinear; it computes others in floats.
+bool is_rounded(const Graph& g, ValueId v, const BlockCodes& b, const Node* transpose) {
+  if (!used_once(g, v)) return false;
+  if (transpose) return used_once(g, transpose->inputs[0]) && b.turned && !b.by_block && (b.bits() == 8 || b.zeros);
+  const bool counted_from_last = producer_of(g, v, "DequantizeLinear")->attributes.get_or<int64_t>("axis", 1) < 0;
+  return !b.turned && (!counted_from_last || (!b.by_block && b.scales->count() == 1));
 }
 
 template <bool kRounded>
@@ -212,7 +215,7 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   if (transpose && ints_attribute(*transpose, "perm") == std::vector<int64_t>{0, 1}) return std::nullopt;
   const bool turned = (gemm && n.attributes.get_or<int64_t>("transB", 0) != 0) != (transpose != nullptr);
   const auto b = block_codes(g, transpose ? transpose->inputs[0] : n.inputs[1], turned, kUsual);
-  if (!b || (kRounded && !is_rounded(*b, transpose != nullptr))) return std::nullopt;
+  if (!b || (kRounded && !is_rounded(g, n.inputs[1], *b, transpose))) return std::nullopt;
   if (c != ValueId::none) {
     const Shape* shape = shape_of(g, c);
     if (!shape || *shape != Shape{int64_t(b->n)}) return std::nullopt;

@@ -185,6 +185,36 @@ TEST(NBitsProduct, RoundedProductsHaveSmallBlocks) {
 )");
 }
 
+/// One whose codes have a scale for each column, or one for all.
+template <int64_t kAxis, bool kOneScale, bool kShared>
+void a_product_along(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::i8, {40, 3}));
+  const ValueId scales = kOneScale ? t.scalar(0.5f) : t.floats({3}, {0.5f, 0.25f, 2});
+  const ValueId b = t.add("DequantizeLinear", {w, scales}, {{"axis", kAxis}});
+  t.output(t.add("MatMul", {t.input("x", {2, 40}), b}), "y");
+  if constexpr (kShared) t.output(t.add("Relu", {b}), "other");
+}
+
+void a_shared_transpose(TestGraph& t) {
+  const ValueId b = t.add("DequantizeLinear", {t.g.add_constant("w", codes(DType::i8, {3, 48})), t.scalar(0.5f)});
+  const ValueId turned = t.add("Transpose", {b}, {{"perm", std::vector<int64_t>{1, 0}}});
+  t.output(t.add("MatMul", {t.input("x", {2, 48}), turned}), "y");
+  t.output(t.add("Relu", {turned}), "other");
+}
+
+/// ONNX Runtime computes the others in floats.
+TEST(NBitsProduct, ProductsOfSharedCodesAndOfAxesFromTheLastAreNotRounded) {
+  const auto is_rounded = [](void (*build)(TestGraph&)) {
+    return rounded(build, "rounded_matmul").find("accuracy_level=4") != std::string::npos;
+  };
+  EXPECT_TRUE(is_rounded(a_product_along<1, false, false>));
+  EXPECT_FALSE(is_rounded(a_product_along<1, false, true>));
+  EXPECT_FALSE(is_rounded(a_product_along<-1, false, false>));
+  EXPECT_TRUE(is_rounded(a_product_along<-1, true, false>));
+  EXPECT_FALSE(is_rounded(a_product_along<-1, true, true>));
+  EXPECT_FALSE(is_rounded(a_shared_transpose));
+}
+
 /// ONNX Runtime computes the others in floats.
 TEST(NBitsProduct, ProductsOfTurnedCodesAreRoundedIfTheTransposeMoves) {
   const auto is_rounded = [](void (*build)(TestGraph&), const char* rule) {
