@@ -69,16 +69,14 @@ class Widener {
     return g_.node(id).outputs[0];
   }
 
-  // Rules for quantised operators read constant scales.
-  ValueId scale(ValueId v, uint32_t position) {
-    const Tensor* half = g_.constant(v);
-    if (!half) return cast(v, DType::f32, position);
-    Tensor t = new_constant(DType::f32, half->shape());
+  // A constant: rules for quantised operators read them.
+  ValueId widened_scale(const Tensor& half, const std::string& name) {
+    Tensor t = new_constant(DType::f32, half.shape());
     for (size_t i = 0; i < t.count(); ++i) {
-      const bool binary16 = half->dtype() == DType::f16;
-      t.mutable_data<float>()[i] = binary16 ? float(half->at<float16>(i)) : float(half->at<bfloat16>(i));
+      const bool binary16 = half.dtype() == DType::f16;
+      t.mutable_data<float>()[i] = binary16 ? float(half.at<float16>(i)) : float(half.at<bfloat16>(i));
     }
-    return g_.add_constant(g_.value(v).name, std::move(t));
+    return g_.add_constant(name, std::move(t));
   }
 
   void widen(NodeId id) {
@@ -86,8 +84,9 @@ class Widener {
     for (size_t i = 0; i < g_.node(id).inputs.size(); ++i) {
       const ValueId in = g_.node(id).inputs[i];
       if (in == ValueId::none || !is_half(g_.value(in).type)) continue;
-      if (!wide_.contains(in))
-        wide_[in] = dequantizes(g_.node(id)) ? scale(in, position) : cast(in, DType::f32, position);
+      const bool is_scale = dequantizes(g_.node(id)) && g_.constant(in);
+      if (!wide_.contains(in) || (is_scale && !g_.constant(wide_.at(in))))  // others may have widened it by a Cast
+        wide_[in] = is_scale ? widened_scale(*g_.constant(in), g_.value(in).name) : cast(in, DType::f32, position);
       g_.set_input(id, i, wide_.at(in));
     }
     std::vector<DType> before;

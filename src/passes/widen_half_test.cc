@@ -85,7 +85,7 @@ TEST(WidenHalf, ACastToTheSameTypeIsNoRounding) {
 )");
 }
 
-// Its scales stay constants, which rules for quantised operators read.
+// Its scales stay constants, which rules for quantised operators read, even if another operator reads them first.
 TEST(WidenHalf, DequantizedNumbersAreNotRounded) {
   for (const DType half : {DType::f16, DType::bf16}) {
     TestGraph t;
@@ -95,8 +95,9 @@ TEST(WidenHalf, DequantizedNumbersAreNotRounded) {
     else
       scales.mutable_data<bfloat16>()[1] = bfloat16(0.75f);
     const ValueId w = t.g.add_constant("w", Tensor::of<int8_t>({2, 2}, {1, 2, 3, 4}));
-    const ValueId b = t.add("DequantizeLinear", {w, t.g.add_constant("s", std::move(scales))}, {{"axis", int64_t(1)}});
-    t.output(t.add("MatMul", {t.input("x", {2, 2}, half), b}), "y");
+    const ValueId s = t.g.add_constant("s", std::move(scales)), x = t.add("Mul", {t.input("x", {2, 2}, half), s});
+    const ValueId b = t.add("DequantizeLinear", {w, s}, {{"axis", int64_t(1)}});
+    t.output(t.add("MatMul", {x, b}), "y");
     PassOptions options;
     PassContext context(options);
     pass_widen_half.run(t.g, context);
