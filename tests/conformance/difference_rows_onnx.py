@@ -196,9 +196,12 @@ def _():
     yield Result([[[-np.inf]]]), Result(lambda g: np.isfinite(g).all()), model("MaxPool", [np.full((1, 1, 4), -np.inf, f32)], kernel_shape=[4])
 
 
-@row("ReduceProd", "int32, and a product that does not fit")
+@row("ReduceSum, ReduceSumSquare, ReduceL1, ReduceProd", "int32 or int64, and a result that does not fit")
 def _():
-    yield Result([-727379968]), Result([2**31 - 1]), model("ReduceProd", [A(1000000, 1000000, dtype=i32), Fixed(A(0, dtype=i64))])
+    for kind in (i32, i64):
+        most = int(np.iinfo(kind).max)
+        for op, wrapped in (("ReduceSum", -2), ("ReduceSumSquare", 2), ("ReduceL1", -2), ("ReduceProd", 1)):
+            yield Result([wrapped]), Result([most]), model(op, [A(most, most, dtype=kind), Fixed(A(0, dtype=i64))])
 
 
 @row("Cast", "minus zero of an 8-bit float to bool")
