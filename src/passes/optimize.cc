@@ -32,6 +32,7 @@ constexpr Stage kStages[] = {
     // Before constant weights are folded: DequantizeLinear would make floats of them.
     {"quantized", 2, nullptr, RuleStage::quantized, kOurs},
     {"constant_folding", 1, &pass_constant_folding},
+    {"known_branches", 1, &pass_known_branches},
     {"known_values", 1, &pass_known_values},
     {"cleanup", 1, nullptr, RuleStage::cleanup},
     // Folding and cleanup have made constants of more captures.

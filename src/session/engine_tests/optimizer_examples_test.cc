@@ -247,6 +247,26 @@ void turned_normalisation(TestGraph& t) {
   t.output(t.add("Add", {y, x}), "y");
 }
 
+// As torch writes scatter_reduce: branches for scalars, which a value of known rank is not. The second condition follows
+// from the rank of the first result.
+void known_branches(TestGraph& t) {
+  const ValueId weight = t.weight("w", {6});
+  ValueId x = t.input("x", {t.symbol("n"), 6});
+  for (const char* zero : {"zero", "nought"}) {
+    const auto branch = [&](const char* type) {
+      TestGraph b(t.g.shared_dims());
+      const ValueId own = b.input("x", {t.symbol("n"), 6}), k = b.input("k", {6});
+      b.output(b.add(type, {b.add("Mul", {own, k})}), "y");
+      return b.g.clone();
+    };
+    const ValueId rank = t.add("Size", {t.add("Shape", {x})});
+    const ValueId scalar = t.add("Equal", {rank, t.g.add_constant(zero, Tensor::of<int64_t>({}, {0}))});
+    x = t.add_with_bodies("If", {scalar, x, weight}, 2,
+                          {{"then_branch", branch("Abs")}, {"else_branch", branch("Neg")}}, 1)[0];
+  }
+  t.output(x, "y");
+}
+
 // A branch that can be optimised and captures a constant, which belongs inside.
 void branches(TestGraph& t) {
   const ValueId x = t.input("x", {t.symbol("n"), 6}), flag = t.input("flag", {}, DType::boolean),
@@ -347,6 +367,7 @@ constexpr OptimizerExample kExamples[] = {
     {"sequence_first", sequence_first},
     {"turned_normalisation", turned_normalisation},
     {"branches", branches},
+    {"known_branches", known_branches},
     {"carried_weights", carried_weights},
     {"half_precision", half_precision},
     {"quantised", quantised},
