@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "kernels/dispatch.h"
 #include "kernels/division.h"
+#include "kernels/pool/planes.h"
 #include "kernels/pool/pool_window-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -123,7 +124,12 @@ void split_phases(const float* from, size_t floats, size_t stride, size_t phases
     hn::StoreU(even, d, to + i);
     hn::StoreU(odd, d, to + phase + i);
   }
-  for (size_t p = 0; stride > 2 && p < phases; ++p, to += phase) {
+  for (size_t i = 0; stride == 4 && i < n; i += kLanes) {
+    Float v[4];
+    hn::LoadInterleaved4(d, from + 4 * i, v[0], v[1], v[2], v[3]);
+    for (size_t p = 0; p < 4; ++p) hn::StoreU(v[p], d, to + p * phase + i);
+  }
+  for (size_t p = 0; stride > 2 && stride != 4 && p < phases; ++p, to += phase) {
     for (size_t i = 0; i < n; ++i) to[i] = from[i * stride + p];
   }
 }
@@ -324,7 +330,10 @@ void pool_nchw(const PoolArgs& args, const Parallel& par) noexcept {
   if (s.width.in == 1 && s.width.kernel == 1 && s.width.out == 1 && s.width.pad_begin + s.width.pad_end == 0) {
     std::swap(s.width, s.height);
   }
-  pool_all(a, true, par);
+  if (!pools_planes(s)) return pool_all(a, true, par);
+  const auto run = RETORT_SELECT(pool_rows);
+  pool_planes(
+      a, [&](size_t row0, size_t row1) { run(a, true, row0, row1); }, par);
 }
 
 }  // namespace retort::kernels

@@ -143,6 +143,46 @@ TEST(Pool, EveryWidth) {
   }
 }
 
+// Planes that are pooled 16 at a time, in one or more strips, and the same alone.
+TEST(Pool, SmallPlanes) {
+  constexpr size_t kSizes[][2] = {{1, 1}, {7, 7}, {14, 13}, {27, 28}, {5, 61}, {70, 9}, {20, 66}};
+  for (const auto& [height, width] : kSizes) {
+    for (const size_t kernel : {1, 2, 3, 5}) {
+      for (const size_t stride : {1, 2, 3}) {
+        PoolShape s{.batch = 1, .channels = 37, .height = {.in = height, .kernel = kernel}};
+        s.height.stride = stride;
+        s.height.pad_begin = s.height.pad_end = kernel / 2;
+        s.width = {.in = width, .kernel = kernel, .stride = stride, .pad_begin = kernel - 1, .pad_end = kernel};
+        check_pool(s, kernel == 2);
+        if (height > 9) s.height.dilation = s.width.dilation = 2, check_pool(s, true, std::nanf(""));
+        set_out_size(s, false);
+        s.out_pixel_stride = s.channels;
+        PoolShape one = s;
+        one.channels = one.out_pixel_stride = 1;
+        const size_t in = height * width, out = s.height.out * s.width.out;
+        const std::vector<float> input = random_floats(37 * in, 7);
+        for (const PoolKind kind : kKinds) {
+          const std::vector<float> all = run(s, kind, true, input, Parallel());
+          for (const size_t c : {0, 15, 16, 36}) {
+            const std::vector<float> image(input.begin() + c * in, input.begin() + (c + 1) * in);
+            const std::vector<float> alone = run(one, kind, true, image, Parallel());
+            EXPECT_TRUE(std::equal(&alone[0], &alone[0] + out, &all[c * out])) << height << "x" << width << " " << c;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Pool, NotFiniteInSmallPlanes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const size_t channels : {16, 18, 40}) {
+    PoolShape s{.batch = 1, .channels = channels, .height = {.in = 9, .kernel = 3}, .width = {.in = 8, .kernel = 3}};
+    s.height.pad_begin = s.width.pad_end = 1;
+    for (const float poison : {std::numeric_limits<float>::quiet_NaN(), inf, -inf}) check_pool(s, false, poison);
+  }
+}
+
 TEST(Pool, DepthOfOneBetweenPadding) {
   PoolShape s{.batch = 1, .channels = 2, .height = {.in = 5, .kernel = 2}, .width = {.in = 9, .kernel = 2}};
   s.depth = {.in = 1, .kernel = 1, .pad_begin = 1, .pad_end = 1};
@@ -179,8 +219,7 @@ TEST(Pool, EmptyBatch) {
   check_pool(s);
 }
 
-TEST(Pool, SameBitsForAnyNumberOfThreads) {
-  PoolShape s{.batch = 2, .channels = 40, .height = {.in = 56, .kernel = 3}, .width = {.in = 57, .kernel = 3}};
+void check_threads(PoolShape s) {
   set_out_size(s, false);
   s.in_pixel_stride = s.out_pixel_stride = s.channels;
   const std::vector<float> input = random_floats(s.batch * s.height.in * s.width.in * s.channels, 2);
@@ -192,6 +231,11 @@ TEST(Pool, SameBitsForAnyNumberOfThreads) {
       EXPECT_EQ(std::memcmp(once.data(), again.data(), once.size() * sizeof(float)), 0);
     }
   }
+}
+
+TEST(Pool, SameBitsForAnyNumberOfThreads) {
+  check_threads({.batch = 2, .channels = 40, .height = {.in = 56, .kernel = 3}, .width = {.in = 57, .kernel = 3}});
+  check_threads({.batch = 3, .channels = 250, .height = {.in = 20, .kernel = 3}, .width = {.in = 21, .kernel = 3}});
 }
 
 void global_average(const GlobalAverageArgs& args, const Parallel& par) {

@@ -55,7 +55,7 @@ HWY_INLINE TapRange taps_of(const PoolAxis& a, size_t at) {
 }
 
 // Number of taps of window `at` that lie in the padded image.
-size_t taps_padded(const PoolAxis& a, size_t at) {
+inline size_t taps_padded(const PoolAxis& a, size_t at) {
   return taps_inside(ptrdiff_t(at * a.stride), a.padded(), a.kernel, a.dilation).last;
 }
 
@@ -65,18 +65,18 @@ HWY_INLINE size_t first_pixel(const PoolAxis& a, size_t at, const TapRange& taps
 }
 
 // The divisor of the means of a row's windows, without the factor for their columns.
-size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
+inline size_t divisor_rows(const PoolArgs& args, size_t y, size_t rows) {
   return args.kind == PoolKind::average_include_pad ? taps_padded(args.shape.height, y) : rows;
 }
 
-size_t divisor_columns(const PoolArgs& args, size_t x) {
+inline size_t divisor_columns(const PoolArgs& args, size_t x) {
   const PoolAxis& width = args.shape.width;
   return args.kind == PoolKind::average_include_pad ? taps_padded(width, x) : taps_of(width, x).count();
 }
 
 // The window of output pixel (y, x); `image` is its channel's first pixel; `pixel` is the distance in floats from one
 // pixel to the next.
-Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
+inline Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t y, size_t x) {
   const PoolAxis &height = args.shape.height, &width = args.shape.width;
   const TapRange down = taps_of(height, y), across = taps_of(width, x);
   Window w{image, down.count(), across.count(), height.dilation * width.in * pixel, width.dilation * pixel, 0};
@@ -89,7 +89,7 @@ Window window_at(const PoolArgs& args, const float* image, size_t pixel, size_t 
 }
 
 // Adds the slices of output slice z to a window of its plane; returns their contribution to the divisor.
-size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
+inline size_t add_slices(const PoolArgs& args, size_t z, Window& w) {
   const PoolAxis& depth = args.shape.depth;
   if (depth.in == 1 && depth.out == 1 && depth.kernel == 1 && depth.pad_begin == 0) return 1;
   const size_t plane = args.shape.height.in * args.shape.width.in;
