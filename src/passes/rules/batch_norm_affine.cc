@@ -13,9 +13,24 @@ std::optional<Patch> match_batch_norm_affine(const Graph& g, const Node& n) {
   if (!x || x->rank() < 2 || !is_float32(g, n.inputs[0])) return std::nullopt;
   const auto affine = channel_affine(g, n);
   if (!affine) return std::nullopt;
+  Patch p(g);
+  if (x->rank() > 2 && !is_known((*x)[1]) && affine->scale.size() > 1) {
+    // A product and a sum stay two steps: they alone do not tell that x has as many channels.
+    const auto vector = [&](const std::vector<float>& v, const char* name) {
+      return p.constant(float_tensor({int64_t(v.size())}, v), name);
+    };
+    Attributes planes;
+    planes.set("planes", int64_t(1));
+    p.replace(n.outputs[0],
+              p.add({.type = "RowAffine",
+                     .inputs = {n.inputs[0], vector(affine->scale, "scale"), vector(affine->shift, "shift")},
+                     .attributes = std::move(planes),
+                     .domain = "retort"}));
+    p.covers(n.id);
+    return p;
+  }
   Shape shape{int64_t(affine->scale.size())};
   for (size_t i = 2; i < x->rank(); ++i) shape.push_back(1);
-  Patch p(g);
   const ValueId scaled =
       p.add({.type = "Mul", .inputs = {n.inputs[0], p.constant(float_tensor(shape, affine->scale), "scale")}});
   p.replace(n.outputs[0],

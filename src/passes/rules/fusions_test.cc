@@ -80,6 +80,20 @@ TEST(BatchNormAffine, MultiplicationAndAddition) {
 )");
 }
 
+// Before its input has as many channels as there are parameters, a product would repeat that of one.
+TEST(BatchNormAffine, ChannelsOfTheRun) {
+  TestGraph t;
+  const ValueId x = t.input("x", {1, t.symbol("c"), 3, 3}), variance = t.floats({2}, {1, 2});
+  t.output(
+      t.add("BatchNormalization", {x, t.weight("scale", {2}), t.weight("b", {2}), t.weight("mean", {2}), variance}),
+      "y");
+  expect_rewrite(t, {"batch_norm_affine"}, R"(graph(x: float32[1,c,3,3]) {
+  y: float32[1,c,3,3] = retort.RowAffine(x, scale#1, shift#1) {planes=1}
+  return y
+}
+)");
+}
+
 TEST(PadConv, ZerosAroundTheImage) {
   TestGraph t;
   const ValueId x = t.input("x", {1, 2, 5, 5});
