@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/conv_transpose_plan.h"
+#include "kernels/conv/groups.h"
 
 namespace retort::kernels {
 namespace {
@@ -85,7 +86,8 @@ ConvAlgorithm algorithm_of(const ConvShape& row) {
   // Rows of a phase must not differ in their algorithm, nor in whether they copy inputs (row_scratch_bytes).
   if ((chosen == ConvAlgorithm::inside || chosen == ConvAlgorithm::windows) && row.out_h == 1)
     chosen = conv_detail::suits_strips(row) ? ConvAlgorithm::strips : ConvAlgorithm::rows;
-  return row.groups == 1 || chosen == ConvAlgorithm::depthwise ? chosen : ConvAlgorithm::grouped;
+  const bool known = chosen == ConvAlgorithm::depthwise || chosen == ConvAlgorithm::groups;
+  return row.groups == 1 || known ? chosen : ConvAlgorithm::grouped;
 }
 
 // Computes row y of one phase of one image.
@@ -116,10 +118,14 @@ void pack_phase(const ConvTransposeShape& s, const Phases& p, const float* weigh
   const size_t group_in = s.in_c / s.groups, group_out = s.out_c / s.groups;
   const size_t filter = s.kernel_h * s.kernel_w;
   const ConvShape row = phase_shape(s, p, 0);
-  if (algorithm_of(row) == ConvAlgorithm::depthwise) {
-    const size_t first = p.y.last_tap * s.kernel_w + p.x.last_tap;
-    const size_t down = size_t(0) - p.y.tap_step * s.kernel_w, across = size_t(0) - p.x.tap_step;
+  const size_t first = p.y.last_tap * s.kernel_w + p.x.last_tap;
+  const size_t down = size_t(0) - p.y.tap_step * s.kernel_w, across = size_t(0) - p.x.tap_step;
+  const ConvAlgorithm algorithm = algorithm_of(row);
+  if (algorithm == ConvAlgorithm::depthwise)
     return conv_detail::depthwise_pack(row, {weights, filter, first, down, across}, packed);
+  if (algorithm == ConvAlgorithm::groups) {
+    const size_t input = group_out * filter;
+    return conv_detail::groups_pack(row, {weights, group_in * input, filter, input, first, down, across}, packed, run);
   }
   for (size_t panel = 0; panel < s.groups * ceil_div(group_out, width) && !run.cancelled(); ++panel) {
     const size_t group = panel / ceil_div(group_out, width), n = panel % ceil_div(group_out, width) * width;

@@ -166,6 +166,25 @@ TEST(ConvTranspose, Groups) {
   check_transpose(with_out_size(s));
 }
 
+// Vectors of several groups, of one, and of a part of one; dilations take the taps of a phase apart.
+TEST(ConvTranspose, GroupsOfFewChannels) {
+  for (const size_t groups : {2, 5, 8}) {
+    for (const size_t group_in : {1, 3, 4, 8}) {
+      for (const size_t group_out : {1, 2, 4, 8, 13, 33}) {
+        for (const size_t kernel : {1, 2, 3, 4}) {
+          ConvTransposeShape s{.batch = 2, .in_h = 4, .in_w = 9, .in_c = groups * group_in, .groups = groups};
+          s.out_c = groups * group_out, s.kernel_h = kernel, s.kernel_w = 4;
+          s.stride_h = kernel > 2 ? 1 : 2, s.stride_w = 2, s.pad_top = kernel / 2, s.pad_left = 1;
+          s.dilation_w = kernel == 3 ? 3 : 1;
+          check_transpose(with_out_size(s));
+          s.stride_w = s.stride_h = s.dilation_w = 1;
+          check_transpose(with_out_size(s));
+        }
+      }
+    }
+  }
+}
+
 // Each channel has its own filter; kernels smaller than the stride leave phases without taps.
 TEST(ConvTranspose, Depthwise) {
   for (const size_t channels : {2, 16, 19, 40}) {
@@ -196,7 +215,9 @@ TEST(ConvTranspose, SameBitsForAnyNumberOfThreads) {
   ConvTransposeShape last{.batch = 2, .in_h = 40, .in_w = 32, .in_c = 64, .out_c = 3, .kernel_h = 4, .kernel_w = 4};
   last.stride_h = last.stride_w = 2, last.pad_top = last.pad_left = 1;
   ConvTransposeShape sound{.in_w = 4000, .in_c = 32, .out_c = 1, .kernel_w = 4, .stride_w = 2};
-  for (const ConvTransposeShape& s : {line, map, first, last, sound}) {
+  ConvTransposeShape groups{.batch = 2, .in_h = 9, .in_w = 31, .in_c = 32, .out_c = 32, .kernel_h = 4, .kernel_w = 4};
+  groups.groups = 8, groups.stride_h = groups.stride_w = 2;
+  for (const ConvTransposeShape& s : {line, map, first, last, sound, groups}) {
     const TransposeData data(with_out_size(s));
     const std::vector<float> once = data.run(Parallel());
     for (const int threads : {2, 3, 4, 7}) {

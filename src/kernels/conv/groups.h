@@ -27,7 +27,13 @@ bool suits_groups(const ConvShape& shape);
 /// Without the division into tasks if the image has no size.
 GroupsPlan plan_groups(const ConvShape& shape);
 size_t groups_packed_bytes(const ConvShape& shape);
-void groups_pack(const ConvShape& shape, const float* weights, float* packed, const Parallel& run) noexcept;
+/// Where the taps of grouped filters are: floats from one group, output of a group, input of a group, row or tap to the
+/// next; modulo 2^64, like DepthwiseWeights.
+struct GroupsWeights {
+  const float* data;
+  size_t group, output, input, first, row, tap;
+};
+void groups_pack(const ConvShape& shape, const GroupsWeights& weights, float* packed, const Parallel& run) noexcept;
 void conv_groups(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 
 }  // namespace retort::kernels::conv_detail

@@ -70,7 +70,7 @@ size_t groups_packed_bytes(const ConvShape& s) {
 }
 
 // Packs weights as [unit][vector][tap][channel of a group][lane]; lanes without an output are zero.
-void groups_pack(const ConvShape& s, const float* weights, float* packed, const Parallel& run) noexcept {
+void groups_pack(const ConvShape& s, const GroupsWeights& w, float* packed, const Parallel& run) noexcept {
   const GroupsPlan p = plan_groups(s);
   const size_t taps = s.kernel_h * s.kernel_w, unit_out = p.together * p.group_out;
   for (size_t v = 0; v < p.units * p.vectors && !run.cancelled(); ++v, packed += p.filter) {
@@ -79,8 +79,10 @@ void groups_pack(const ConvShape& s, const float* weights, float* packed, const 
     std::fill_n(packed, p.filter, 0.0f);
     for (size_t lane = 0; lane < outputs; ++lane) {
       for (size_t i = 0; i < taps * p.group_in; ++i) {
-        const size_t tap = i / p.group_in, channel = i % p.group_in;
-        packed[i * p.lanes + lane] = load_unaligned(weights, ((output + lane) * p.group_in + channel) * taps + tap);
+        const size_t tap = i / p.group_in, o = output + lane;
+        const size_t filter = o / p.group_out * w.group + o % p.group_out * w.output + i % p.group_in * w.input;
+        packed[i * p.lanes + lane] =
+            load_unaligned(w.data, filter + w.first + tap / s.kernel_w * w.row + tap % s.kernel_w * w.tap);
       }
     }
   }
