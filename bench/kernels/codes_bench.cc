@@ -2,7 +2,7 @@
 // of the processor, which is measured in the same run: of AMX, of VNNI, or of pairs of products (vpmaddubsw, vpmaddwd
 // and vpaddd), which also bound exact sums of constant weights without VNNI (kernels/gemm/codes_excess.h).
 //
-//   codes_bench [threads] [seconds] [gemm|conv|nbits]; RETORT_ISA, as in avx512-amx, chooses the instructions.
+//   codes_bench [threads] [seconds] [gemm|conv|depthwise|nbits]; RETORT_ISA, as in avx512-amx, chooses the instructions.
 //
 // All shapes are measured in turn, many times; a low quantile of the times counts, as the machine may be shared. "cold"
 // weights are others each time, from memory. On processors with AMX, steps of tiles take about four times as long while
@@ -210,16 +210,19 @@ Job gemm_job(size_t m, size_t k, size_t n, bool cold, const Parallel& par) {
           }};
 }
 
-Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t stride, bool is_signed,
-             const Parallel& par) {
+/// `groups` is 1 or, for a depthwise convolution, the number of channels.
+Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t stride, bool is_signed, const Parallel& par,
+             size_t groups = 1) {
   CodesConvShape s{};
   s.batch = 1, s.in_h = s.in_w = size, s.in_c = in_c, s.out_c = out_c, s.kernel_h = s.kernel_w = kernel;
+  s.groups = groups;
   s.stride_h = s.stride_w = stride, s.pad_top = s.pad_left = kernel / 2;
   s.out_h = s.out_w = (size + 2 * (kernel / 2) - kernel) / stride + 1;
   s.in_pixel_stride = in_c, s.out_pixel_stride = out_c;
   s.input_signed = is_signed;
   const auto* image = filled<uint8_t>(size * size * in_c, 255);
-  const auto* filters = filled_weights(out_c * in_c * kernel * kernel);
+  const size_t per_channel = in_c / groups;
+  const auto* filters = filled_weights(out_c * per_channel * kernel * kernel);
   auto* y = filled<uint8_t>(s.out_h * s.out_w * out_c, 0);
   const size_t places = conv_codes_places(s);
   auto* weights =
@@ -230,9 +233,9 @@ Job conv_job(size_t in_c, size_t out_c, size_t size, size_t kernel, size_t strid
   const auto* offset = filled<float>(places, 0);
   auto* scratch = filled<uint8_t>(conv_codes_scratch_bytes(s, false, par.workers()), 0);
   char name[80];
-  std::snprintf(name, sizeof name, "conv %zux%zu/%zu %zu to %zu, %zux%zu%s", kernel, kernel, stride, in_c, out_c, size,
-                size, is_signed ? " signed" : "");
-  return {name, double(s.out_h * s.out_w * out_c * in_c * kernel * kernel), [=, &par] {
+  std::snprintf(name, sizeof name, "%s %zux%zu/%zu %zu to %zu, %zux%zu%s", groups > 1 ? "depthwise" : "conv", kernel,
+                kernel, stride, in_c, out_c, size, size, is_signed ? " signed" : "");
+  return {name, double(s.out_h * s.out_w * out_c * per_channel * kernel * kernel), [=, &par] {
             ConvCodesArgs a{.shape = s, .input = image};
             a.packed = static_cast<const int8_t*>(weights->take());
             a.bias = bias, a.scale = scale, a.offset = offset, a.output = y;
@@ -285,8 +288,21 @@ void add_convs(std::vector<Job>& jobs, const Parallel& par) {
     jobs.push_back(conv_job(512, 512, 7, 3, 1, is_signed, par));
     jobs.push_back(conv_job(128, 128, 56, 3, 2, is_signed, par));
     jobs.push_back(conv_job(24, 144, 56, 1, 1, is_signed, par));
+    jobs.push_back(conv_job(16, 96, 112, 1, 1, is_signed, par));
+    jobs.push_back(conv_job(32, 16, 112, 1, 1, is_signed, par));
+    jobs.push_back(conv_job(144, 24, 56, 1, 1, is_signed, par));
+    jobs.push_back(conv_job(192, 64, 14, 1, 1, is_signed, par));
+    jobs.push_back(conv_job(3, 32, 224, 3, 2, is_signed, par));
     jobs.push_back(conv_job(3, 64, 224, 7, 2, is_signed, par));
   }
+}
+void add_depthwise(std::vector<Job>& jobs, const Parallel& par) {
+  const auto add = [&](size_t c, size_t size, size_t kernel, size_t stride) {
+    jobs.push_back(conv_job(c, c, size, kernel, stride, false, par, c));
+  };
+  add(32, 112, 3, 1), add(64, 112, 3, 1), add(144, 56, 3, 1), add(192, 28, 3, 1), add(384, 14, 3, 1), add(960, 7, 3, 1);
+  add(64, 112, 3, 2), add(96, 112, 3, 2), add(144, 56, 3, 2), add(192, 28, 3, 2), add(576, 14, 3, 2);
+  add(240, 28, 5, 1), add(672, 14, 5, 1), add(144, 56, 5, 2), add(672, 14, 5, 2);
 }
 void add_nbits(std::vector<Job>& jobs, const Parallel& par) {
   for (const size_t m : {1, 4, 8, 12, 16, 32, 128}) jobs.push_back(nbits_job(4, 32, m, 1024, 1024, false, par));
@@ -302,8 +318,8 @@ int main(int argc, char** argv) try {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
   const double seconds = argc > 2 ? std::atof(argv[2]) : 10;
   const std::string kind = argc > 3 ? argv[3] : "";
-  require(kind.empty() || kind == "gemm" || kind == "conv" || kind == "nbits", ErrorCode::invalid_argument,
-          "the third argument is {}, expected gemm, conv or nbits", kind);
+  require(kind.empty() || kind == "gemm" || kind == "conv" || kind == "depthwise" || kind == "nbits",
+          ErrorCode::invalid_argument, "the third argument is {}, expected gemm, conv, depthwise or nbits", kind);
   ThreadPoolOptions options;
   options.threads = threads;
   ThreadPool pool(options);
@@ -311,6 +327,7 @@ int main(int argc, char** argv) try {
   std::vector<Job> jobs;
   if (kind.empty() || kind == "gemm") add_gemms(jobs, par);
   if (kind.empty() || kind == "conv") add_convs(jobs, par);
+  if (kind.empty() || kind == "depthwise") add_depthwise(jobs, par);
   if (kind.empty() || kind == "nbits") add_nbits(jobs, par);
   std::vector<double> peak_times;
   constexpr double kTurn = 2e-3;

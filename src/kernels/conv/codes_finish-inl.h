@@ -71,20 +71,27 @@ HWY_INLINE Sums rounded(Sums sum, const Scaling& by) {
 }
 
 /// The range of codes. Signed ones are computed as unsigned ones, 128 above, and their sign bit is inverted at the end.
+/// Forms of code with `kMaySkip` leave out both steps where they change nothing, as after most activations.
 struct CodeRange {
   Pairs zero;
   Bytes flip;
+  bool moves, flips;
   CodeRange(int32_t of_zero, bool is_signed)
       : zero(hn::Set(PairTag(), int16_t(of_zero + (is_signed ? 128 : 0)))),
-        flip(hn::Set(ByteTag(), uint8_t(is_signed ? 0x80 : 0))) {}
+        flip(hn::Set(ByteTag(), uint8_t(is_signed ? 0x80 : 0))),
+        moves(of_zero != (is_signed ? -128 : 0)),
+        flips(is_signed) {}
 };
 
 /// Saturates two vectors to 16 bits and adds the zero point. The order is that of pack_bytes().
+template <bool kMaySkip = false>
 HWY_INLINE Pairs pack_pairs(Sums a, Sums b, const CodeRange& range) {
-  return hn::SaturatedAdd(hn::ReorderDemote2To(PairTag(), a, b), range.zero);
+  const Pairs pairs = hn::ReorderDemote2To(PairTag(), a, b);
+  return !kMaySkip || range.moves ? hn::SaturatedAdd(pairs, range.zero) : pairs;
 }
 
 /// Saturates two vectors to codes: on x86 within each 128 bits, first the eight numbers of `a`, then those of `b`.
+template <bool kMaySkip = false>
 HWY_INLINE Bytes pack_bytes(Pairs a, Pairs b, const CodeRange& range) {
 #if HWY_TARGET <= HWY_AVX3
   const Bytes codes{_mm512_packus_epi16(a.raw, b.raw)};
@@ -95,7 +102,7 @@ HWY_INLINE Bytes pack_bytes(Pairs a, Pairs b, const CodeRange& range) {
 #else
   const Bytes codes{vcombine_u8(vqmovun_s16(a.raw), vqmovun_s16(b.raw))};
 #endif
-  return hn::Xor(codes, range.flip);
+  return !kMaySkip || range.flips ? hn::Xor(codes, range.flip) : codes;
 }
 
 /// The first n bytes of a vector; memory after them is not read or written.

@@ -55,9 +55,9 @@ HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums 
                            uint8_t* y1) {
   static constexpr RowsOrder order;
   const auto pairs = [&](const Sums(&s)[2]) HWY_ATTR {
-    return pack_pairs(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
+    return pack_pairs<kPlain>(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
   };
-  const Bytes packed = pack_bytes(pairs(first), pairs(second), c.range);
+  const Bytes packed = pack_bytes<kPlain>(pairs(first), pairs(second), c.range);
   const hn::Half<ByteTag> half;
   const ByteTag bytes;
   const Bytes sorted = kSumLanes == 4
@@ -70,6 +70,35 @@ HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums 
   } else {
     store_bytes(half, hn::LowerHalf(half, sorted), y0, c.count);
     store_bytes(half, hn::UpperHalf(half, sorted), y1, c.count);
+  }
+}
+
+/// The place of four results of one of four rows, as in RowsOrder, if each has one vector of sums.
+struct NarrowOrder {
+  alignas(64) int32_t at[kSumLanes];
+  constexpr NarrowOrder() : at() {
+    constexpr size_t kBlocks = kSumLanes / 4;
+    for (size_t i = 0; i < kSumLanes; ++i) at[i] = int32_t(i % kBlocks * 4 + i / kBlocks);
+  }
+};
+
+/// Stores four rows of the first vector of a panel.
+template <bool kPlain>
+HWY_INLINE void store_narrow(const Columns& c, const Sums (&rows)[4], uint8_t* y, size_t y_stride) {
+  static constexpr NarrowOrder order;
+  const auto pairs = [&](Sums a, Sums b) HWY_ATTR {
+    return pack_pairs<kPlain>(rounded<kPlain>(a, c.by[0]), rounded<kPlain>(b, c.by[0]), c.range);
+  };
+  const Bytes packed = pack_bytes<kPlain>(pairs(rows[0], rows[1]), pairs(rows[2], rows[3]), c.range);
+  const auto sorted = hn::TableLookupLanes(hn::BitCast(SumTag(), packed), hn::SetTableIndices(SumTag(), order.at));
+  alignas(64) uint8_t codes[4 * kSumLanes];
+  hn::Store(hn::BitCast(ByteTag(), sorted), ByteTag(), codes);
+#pragma GCC unroll 4
+  for (size_t r = 0; r < 4; ++r) {
+    if (HWY_LIKELY(c.count >= kSumLanes))
+      std::memcpy(y + r * y_stride, codes + r * kSumLanes, kSumLanes);
+    else
+      std::memcpy(y + r * y_stride, codes + r * kSumLanes, c.count);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "kernels/conv/codes_finish-inl.h"
+#include "kernels/conv/codes_windows-inl.h"
 #include "kernels/conv/conv_codes_parts.h"
 #include "kernels/gemm/codes_tile.h"
 
@@ -341,11 +342,13 @@ void convolve_run(const CodesDepthwise& w, const Columns& of, size_t line) {
 template <size_t kGroup, CodesUnit kUnit, bool kPlain>
 void convolve_lines(const CodesDepthwise& w) {
   const ConvShape& s = *w.shape;
-  const bool two = codes_detail::depthwise_takes_two_lines(s) && !w.form.wide;
+  [[maybe_unused]] const bool two = codes_detail::depthwise_takes_two_lines(s) && !w.form.wide;
   for (Columns of{0, 0}; of.first < s.out_w; of.first += of.count) {
     of.count = std::min(codes_detail::kDepthwiseRun, s.out_w - of.first);
     size_t line = w.first;
-    for (; two && line + 2 <= w.first + w.lines; line += 2) convolve_run<kGroup, 2, kUnit, kPlain>(w, of, line);
+    if constexpr (kPlain) {  // others are rare, and each form is much code
+      for (; two && line + 2 <= w.first + w.lines; line += 2) convolve_run<kGroup, 2, kUnit, kPlain>(w, of, line);
+    }
     for (; line < w.first + w.lines; ++line) convolve_run<kGroup, 1, kUnit, kPlain>(w, of, line);
   }
 }
@@ -355,6 +358,9 @@ void convolve_block(const CodesDepthwise& w) {
   bool plain = true;
   for (size_t v = 0; v < Block<kGroup>::kVectors; ++v)
     plain = plain && load_scaling(w.scale + v * kSumLanes, w.offset + v * kSumLanes).is_plain();
+#if HWY_TARGET <= HWY_AVX3
+  if (plain && suits_windows(w)) return convolve_windows<Block<kGroup>::kWidth>(w);
+#endif
   plain ? convolve_lines<kGroup, kUnit, true>(w) : convolve_lines<kGroup, kUnit, false>(w);
 }
 

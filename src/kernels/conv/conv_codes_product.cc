@@ -26,6 +26,8 @@ constexpr size_t kLine = 64;  ///< bytes of the cache
 /// are often multiples of 7.
 constexpr size_t kMostRows = HWY_MAX_BYTES == 64 ? 14 : kRowsAtOnce;
 constexpr size_t kMostSaturatedRows = 4;  ///< a product takes a register more, and pairs another one for ones
+/// The rows of a tile with one vector of columns, for a panel that has no more.
+constexpr size_t kNarrowRows = HWY_MAX_BYTES == 64 ? 12 : 8;
 
 Columns columns_at(const CodesProduct& p, size_t n) {
   return {{load_scaling(p.scale + n, p.offset + n), load_scaling(p.scale + n + kSumLanes, p.offset + n + kSumLanes)},
@@ -45,7 +47,7 @@ struct Tile {
 };
 
 /// A tile from row i of a line on.
-template <size_t kRows, CodesUnit kUnit, bool kPlain>
+template <size_t kRows, CodesUnit kUnit, bool kPlain, size_t kVectors>
 void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexcept {
   const SumTag d;
   const size_t stride = t.p.a.row_stride, y_stride = t.p.y_stride,
@@ -56,30 +58,30 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
   const uint8_t* rows[(kRows + 2) / 3];
 #pragma GCC unroll 5
   for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
-  Sums s[kRows][2];
+  Sums s[kRows][kVectors];
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; ++r) {
-    s[r][0] = hn::LoadU(d, begin + r * begin_step);
-    s[r][1] = hn::LoadU(d, begin + r * begin_step + kSumLanes);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::LoadU(d, begin + r * begin_step + v * kSumLanes);
   }
   if (HWY_UNLIKELY(t.windows != nullptr)) {
 #pragma GCC unroll 14
     for (size_t r = 0; r < kRows; ++r) {
       const Sums window = hn::Set(d, t.windows[i + r]);
-      s[r][0] = hn::Add(s[r][0], window);
-      s[r][1] = hn::Add(s[r][1], window);
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::Add(s[r][v], window);
     }
   }
   const int8_t* w = t.filters;
   for (size_t part = t.p.a.parts; part > 0; --part) {
     for (size_t k = 0; k < t.p.a.depth; k += 4, w += 4 * kPanel) {
       __builtin_prefetch(w + t.ahead, 0, 2);  // into the second level
-      const QuadA w0(load_quads(w)), w1(load_quads(w + HWY_MAX_BYTES));
+      const QuadA w0(load_quads(w)), w1(load_quads(w + (kVectors - 1) * HWY_MAX_BYTES));
 #pragma GCC unroll 14
       for (size_t r = 0; r < kRows; ++r) {
         const QuadB x(hn::Set(d, load_quad(reinterpret_cast<const int8_t*>(rows[r / 3] + r % 3 * stride + k))));
         dot<kUnit>(w0, x, s[r][0]);
-        dot<kUnit>(w1, x, s[r][1]);
+        if constexpr (kVectors > 1) dot<kUnit>(w1, x, s[r][kVectors - 1]);
       }
     }
 #pragma GCC unroll 5
@@ -89,22 +91,28 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
     alignas(64) int32_t sums[kRows * kPanel];
 #pragma GCC unroll 14
     for (size_t r = 0; r < kRows; ++r) {
-      hn::Store(s[r][0], d, sums + r * kPanel);
-      hn::Store(s[r][1], d, sums + r * kPanel + kSumLanes);
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v) hn::Store(s[r][v], d, sums + r * kPanel + v * kSumLanes);
     }
     return store_sums(t.columns, sums, kRows, y, y_stride);
   }
+  if constexpr (kVectors == 1) {
+#pragma GCC unroll 3
+    for (size_t r = 0; r < kRows; r += 4)
+      store_narrow<kPlain>(t.columns, {s[r][0], s[r + 1][0], s[r + 2][0], s[r + 3][0]}, y + r * y_stride, y_stride);
+  } else {
 #pragma GCC unroll 14
-  for (size_t r = 0; r < kRows; r += 2) {
-    const size_t next = std::min(r + 1, kRows - 1);
-    store_rows<kPlain>(t.columns, s[r], s[next], y + r * y_stride, y + next * y_stride);
+    for (size_t r = 0; r < kRows; r += 2) {
+      const size_t next = std::min(r + 1, kRows - 1);
+      store_rows<kPlain>(t.columns, s[r], s[next], y + r * y_stride, y + next * y_stride);
+    }
   }
 }
 
 using TileFn = void (*)(const Tile&, size_t, const uint8_t*, uint8_t*) noexcept;
 template <CodesUnit kUnit, bool kPlain, size_t... kRows>
 constexpr std::array<TileFn, sizeof...(kRows)> tiles(std::index_sequence<kRows...>) {
-  return {&multiply_tile<kRows + 1, kUnit, kPlain>...};
+  return {&multiply_tile<kRows + 1, kUnit, kPlain, 2>...};
 }
 
 template <CodesUnit kUnit>
@@ -125,6 +133,17 @@ const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, const Columns& colum
   // At SSE4, nothing is left: exact sums are those of pairs, too.
   constexpr CodesUnit kExact = HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads;
   return tiles_for<kExact>(plain);
+}
+
+/// The form of a tile for a panel with at most one vector of columns, if there is one.
+TileFn choose_narrow(CodesUnit unit, const Columns& columns, size_t rows) {
+  const bool suits = columns.count <= kSumLanes && rows >= kNarrowRows && columns.by[0].is_plain();
+  if (!suits) return nullptr;
+  if (unit == CodesUnit::saturating) return &multiply_tile<kNarrowRows, CodesUnit::saturating, true, 1>;
+  if constexpr (HWY_TARGET != HWY_SSE4) {
+    if (unit != CodesUnit::pairs) return &multiply_tile<kNarrowRows, CodesUnit::quads, true, 1>;
+  }
+  return nullptr;
 }
 
 #if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
@@ -279,6 +298,7 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
   for (size_t n = 0; n < p.columns; n += kPanel) {
     const Columns columns = columns_at(p, n);
     const TileFn* const tiles = choose_tiles(unit, columns);
+    const TileFn narrow = choose_narrow(unit, columns, p.a.rows);
     Tile tile{p, columns, p.filters + n * k, p.bias + n, 0, p.windows.sums, kPanel * k};
     const size_t panel = p.first_panel + n / kPanel;
     if (p.excess.any(panel, panel + 1)) {
@@ -290,7 +310,10 @@ void codes_product(const CodesProduct& p, CodesUnit unit) noexcept {
     for (size_t line = 0; line < p.a.lines; ++line, tile.begin += p.a.rows * tile.begin_step) {
       const uint8_t* a = p.a.data + line * p.a.line_stride;
       uint8_t* y = p.y + line * p.y_line + n * p.form.bytes();
-      for (size_t i = 0; i < p.a.rows; i += even) {
+      // The last rows are computed again if fewer remain.
+      for (size_t i = 0; narrow && i < p.a.rows; i += kNarrowRows)
+        narrow(tile, std::min(i, p.a.rows - kNarrowRows), a, y);
+      for (size_t i = 0; !narrow && i < p.a.rows; i += even) {
         tiles[std::min(even, p.a.rows - i) - 1](tile, i, a, y);
         tile.ahead ^= kLine;  // two tiles request all of the next panel, which may come from far away
       }

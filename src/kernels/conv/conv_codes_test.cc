@@ -188,6 +188,38 @@ TEST_P(ConvCodes, Depthwise) {
                   .batch = 1});
 }
 
+// Results without offsets have forms of their own, and so have panels with few columns and depthwise windows of 3x3.
+TEST_P(ConvCodes, PlainResults) {
+  const auto expect_plain_equal = [](const Geometry& g) {
+    for (const int signs : {0, 1, 2, 3}) {
+      for (const bool natural : {false, true}) {
+        CodesCase c(g.shape(), signs & 1, signs & 2, size_t(signs));
+        c.make_plain(natural);
+        for (const CodesUnit unit : {CodesUnit::tiles, CodesUnit::quads, CodesUnit::pairs}) {
+          limit_codes_unit(unit);
+          EXPECT_EQ(c.plain(), c.kernel())
+              << cat("{} to {} channels, kernel {}x{} stride {} size {}x{}, natural {}", g.in_c, g.out_c, g.kernel_h,
+                     g.kernel_w, g.stride, g.in_h, g.in_w, natural);
+        }
+        limit_codes_unit(CodesUnit::tiles);
+      }
+    }
+  };
+  for (const size_t out_c : {1, 3, 4, 7, 8, 15, 16, 24, 33, 44, 48, 70})
+    expect_plain_equal({12, out_c, 1, 1, 1, 1, 1, 0});
+  for (const size_t width : {1, 7, 8, 9, 11, 12, 13, 25}) expect_plain_equal({20, 10, 1, 1, 1, 1, 1, 0, 1, width, 1});
+  expect_plain_equal({5, 16, 1, 3, 3, 2, 1, 1, 23, 35});
+  for (const size_t c : {1, 15, 16, 31, 32, 40, 64, 65, 80, 112, 130}) {
+    for (const size_t stride : {1, 2}) expect_plain_equal({c, c, c, 3, 3, stride, 1, 1});
+  }
+  for (const size_t width : {1, 2, 3, 4, 5, 8}) {
+    for (const size_t stride : {1, 2}) {
+      for (const size_t pad : {1, 2}) expect_plain_equal({33, 33, 33, 3, 3, stride, 1, pad, width % 3 + 1, width});
+    }
+  }
+  for (const size_t c : {16, 40, 70}) expect_plain_equal({c, c, c, 5, 5, 1, 1, 2});
+}
+
 TEST_P(ConvCodes, SameForAnyNumberOfThreads) {
   for (const Geometry& g : {Geometry{32, 96, 1, 3, 3, 1, 1, 1, 40, 37}, Geometry{64, 256, 1, 1, 1, 1, 1, 0, 40, 37},
                             Geometry{96, 96, 96, 3, 3, 1, 1, 1, 60, 57}}) {

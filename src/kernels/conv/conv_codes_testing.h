@@ -52,6 +52,12 @@ struct CodesCase {
     residual = random.floats(s.out_pixels() * (s.out_c + 3), -10, 10);
     out_zero = out_signed ? -7 : 130;
   }
+  /// Results that need no offset, as most models have them; `natural`: the zero point is the smallest code.
+  void make_plain(bool natural) {
+    offset.assign(offset.size(), 0);
+    for (size_t i = 1; s.out_c > 4 && i < 4; ++i) scale[i] = scale[0];
+    if (natural) out_zero = out_signed ? -128 : 0;
+  }
   static int32_t code(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
 
   /// Everything but the filters, in the order of channels.
