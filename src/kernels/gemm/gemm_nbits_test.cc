@@ -174,6 +174,8 @@ TEST_P(GemmNBits, ManyRows) {
       for (size_t k = 0; k <= 70; k += 5) expect_near(Operands({.n = 40, .k = k, .block = 16}, 25, true), input);
       // Several blocks of rows and of steps.
       expect_near(Operands({.n = 5, .k = 4100, .block = 256}, 150, true), input, three_threads());
+      for (const NBitZeros zeros : {NBitZeros::middle, NBitZeros::numbers})
+        expect_near(Operands({.n = 53, .k = 9000, .zeros = zeros}, 33, true), input);
     }
   }
 }

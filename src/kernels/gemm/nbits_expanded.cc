@@ -17,61 +17,114 @@ namespace retort::kernels::HWY_NAMESPACE {
 #if HWY_TARGET <= HWY_AVX3
 namespace {
 
-/// Rows of a tile: two sums and two totals of each stay in registers, beside two vectors of codes and one of A.
-constexpr size_t kRows = 6;
+/// Codes that stay in a register: the compiler would rather load them again for each row.
+HWY_INLINE Sums loaded_once(const uint8_t* codes) {
+  auto v = load_quads(codes).raw;
+  asm("" : "+v"(v));
+  return Sums{v};
+}
 
-template <NBitZeros kZeros>
-void expanded_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* pair, Ahead ahead) noexcept {
+/// What the sums of a tile are made of: codes of A and B, and the numbers of blocks.
+struct TileParts {
+  const int8_t* a;
+  const uint8_t* codes;
+  const float *scales, *sums;  ///< of the first row's first block; those of other rows are `stride` further on
+  const int32_t* starts;
+  size_t depth, block, first, count, stride;  ///< there are no totals before block 0
+};
+
+/// Adds `count` blocks to totals [kRows][kPair]. 2 · kRows sums and totals stay in registers, beside two
+/// vectors of codes and one of A. It is a function of its own: with more to keep in mind, the compiler runs out of
+/// registers.
+template <NBitZeros kZeros, size_t kRows>
+HWY_NOINLINE void add_blocks(const TileParts& t, Ahead ahead, float* to) noexcept {
   const FloatTag d;
-  const size_t blocks = w.layout.blocks, block = w.p.form.block;
-  const auto& [all_codes, scales, code_sums, starts] = w.rounded;
-  const CodeRows<kRows> a(all_codes + m0 * w.depth, w.depth);
+  const CodeRows<kRows> a(t.a, t.depth);
+  const uint8_t* codes = t.codes;
   Float totals[kRows][2];
 #pragma GCC unroll 6
-  for (size_t r = 0; r < kRows; ++r) totals[r][0] = totals[r][1] = hn::Zero(d);
-  size_t row = m0 * blocks, k = 0;
-  for (size_t b = 0; b < blocks; ++b, ++row) {
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) totals[r][v] = t.first == 0 ? hn::Zero(d) : hn::Load(d, to + (2 * r + v) * kLanes);
+  }
+  size_t k = 0;
+  for (size_t b = 0; b < t.count; ++b) {
     Sums sums[kRows][2];
 #pragma GCC unroll 6
-    for (size_t r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = hn::Set(SumTag(), starts[row + r * blocks]);
-    for (size_t i = 0; i < block; i += 4, k += 4, pair += 2 * kVector) {
-      const QuadB b0(pair), b1(pair + kVector);
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+      for (size_t v = 0; v < 2; ++v) sums[r][v] = hn::Set(SumTag(), t.starts[b + r * t.stride]);
+    }
+    for (size_t i = 0; i < t.block; i += 16) {  // in a loop of single steps, sums would move between registers
+#pragma GCC unroll 4
+      for (size_t step = 0; step < 4; ++step, k += 4, codes += 2 * kVector) {
+        Sums quads[2];
+#pragma GCC unroll 2
+        for (size_t v = 0; v < 2; ++v) quads[v] = loaded_once(codes + v * kVector);
 #pragma GCC unroll 6
-      for (size_t r = 0; r < kRows; ++r) {
-        const QuadA x(a.quad(r, k));
-        dot<CodesUnit::quads>(x, b0, sums[r][0]);
-        dot<CodesUnit::quads>(x, b1, sums[r][1]);
+        for (size_t r = 0; r < kRows; ++r) {
+          const QuadA x(a.quad(r, k));
+#pragma GCC unroll 2
+          for (size_t v = 0; v < 2; ++v) dot<CodesUnit::quads>(x, QuadB(quads[v]), sums[r][v]);
+        }
       }
     }
     ahead.request();
-    const auto* numbers = reinterpret_cast<const float*>(pair);
-    pair += 4 * kVector;
+    const auto* numbers = reinterpret_cast<const float*>(codes);
+    codes += 4 * kVector;
+#pragma GCC unroll 2
     for (size_t v = 0; v < 2; ++v) {
       const Parameters p{hn::Load(d, numbers + v * kLanes), hn::Load(d, numbers + (2 + v) * kLanes)};
 #pragma GCC unroll 6
       for (size_t r = 0; r < kRows; ++r) {
-        const size_t at = row + r * blocks;
-        totals[r][v] = add_scaled<kZeros>(totals[r][v], sums[r][v], p, scales[at], code_sums[at]);
+        const size_t at = b + r * t.stride;
+        totals[r][v] = add_scaled<kZeros>(totals[r][v], sums[r][v], p, t.scales[at], t.sums[at]);
       }
     }
   }
-  for (size_t v = 0; v < 2; ++v) {
-    const Float column[kRows] = {totals[0][v], totals[1][v], totals[2][v], totals[3][v], totals[4][v], totals[5][v]};
-    if (n0 + v * kLanes < w.p.form.n) store_tile(w, m0, m1, n0 + v * kLanes, column);
+#pragma GCC unroll 6
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) hn::Store(totals[r][v], d, to + (2 * r + v) * kLanes);
   }
+}
+
+template <size_t kRows>
+void expanded_tile(const Work& w, size_t m0, size_t m1, const Group& g, Ahead ahead) noexcept {
+  const size_t row = m0 * w.layout.blocks + g.first;
+  const TileParts t{.a = w.rounded.codes + m0 * w.depth + g.first * w.p.form.block,
+                    .codes = g.expanded,
+                    .scales = w.rounded.scales + row,
+                    .sums = w.rounded.sums + row,
+                    .starts = w.rounded.starts + row,
+                    .depth = w.depth,
+                    .block = w.p.form.block,
+                    .first = g.first,
+                    .count = g.last - g.first,
+                    .stride = w.layout.blocks};
+  const NBitZeros zeros = w.p.form.zeros;
+  alignas(kVector) float totals[kRows * kPair];
+  begin_totals(w, m0, m1, kRows, g, totals);
+  if (zeros == NBitZeros::middle)
+    add_blocks<NBitZeros::middle, kRows>(t, ahead, totals);
+  else if (zeros == NBitZeros::codes)
+    add_blocks<NBitZeros::codes, kRows>(t, ahead, totals);
+  else
+    add_blocks<NBitZeros::numbers, kRows>(t, ahead, totals);
+  store_totals(w, m0, m1, g, totals);
 }
 
 #if defined(__linux__)
 using codes_detail::kTileDepth;
 using codes_detail::TileSigns;
-constexpr size_t kTileRows = codes_detail::kTileRows, kPairWidth = 2 * kLanes;
-static_assert(kPairWidth == codes_detail::kTilePanel);
+constexpr size_t kTileRows = codes_detail::kTileRows;
+static_assert(kPair == codes_detail::kTilePanel);
 constexpr size_t kPiece = 8;  ///< rows whose totals stay in registers
 constexpr size_t kGroup = 2;  ///< blocks whose sums are scaled together, and tiles of rows
 
 /// The sums of a block for two tiles of rows.
 struct BlockSums {
-  alignas(64) int32_t at[kGroup][kTileRows][kPairWidth];
+  alignas(64) int32_t at[kGroup][kTileRows][kPair];
 };
 
 /// Codes whose zero point is the middle of the range are signed here, so that sums need no correction.
@@ -95,8 +148,8 @@ void add_sums(const Work& w, size_t row, size_t tile, size_t at, size_t first, s
   Float t[kPiece][2];
 #pragma GCC unroll 8
   for (size_t r = 0; r < kPiece; ++r) {
-    t[r][0] = hn::Load(d, totals + r * kPairWidth);
-    t[r][1] = hn::Load(d, totals + r * kPairWidth + kLanes);
+    t[r][0] = hn::Load(d, totals + r * kPair);
+    t[r][1] = hn::Load(d, totals + r * kPair + kLanes);
   }
   for (size_t b = 0; b < count; ++b, numbers += stride) {
     const float *scales = w.rounded.scales + row * blocks + first + b,
@@ -114,8 +167,8 @@ void add_sums(const Work& w, size_t row, size_t tile, size_t at, size_t first, s
   }
 #pragma GCC unroll 8
   for (size_t r = 0; r < kPiece; ++r) {
-    hn::Store(t[r][0], d, totals + r * kPairWidth);
-    hn::Store(t[r][1], d, totals + r * kPairWidth + kLanes);
+    hn::Store(t[r][0], d, totals + r * kPair);
+    hn::Store(t[r][1], d, totals + r * kPair + kLanes);
   }
 }
 
@@ -128,9 +181,9 @@ void tiles_by_pair(const Work& w, const size_t (&m)[kGroup], size_t tiles, size_
   const Expanded e(w.p.form.block);
   const size_t blocks = w.layout.blocks, groups = ceil_div(blocks, kGroup);
   const int8_t *a0 = w.rounded.codes + m[0] * w.depth, *a1 = tiles == 2 ? w.rounded.codes + m[1] * w.depth : nullptr;
-  alignas(64) float totals[kGroup][kTileRows][kPairWidth];
+  alignas(64) float totals[kGroup][kTileRows][kPair];
   BlockSums sums[2][kGroup];
-  for (size_t i = 0; i < tiles * kTileRows * kPairWidth; i += kLanes) hn::Store(hn::Zero(d), d, totals[0][0] + i);
+  for (size_t i = 0; i < tiles * kTileRows * kPair; i += kLanes) hn::Store(hn::Zero(d), d, totals[0][0] + i);
   for (size_t g = 0; g <= groups; ++g) {
     for (size_t i = 0; i < kGroup; ++i) {  // block i of this group, and tile i of the group before
       const size_t b = g * kGroup + i;
@@ -181,7 +234,8 @@ bool suits_tiles(const Work& w, CodesUnit unit) { return unit == CodesUnit::tile
 
 void multiply_pairs_in_tiles(const Work& w, const Part& part) {
   const NBitForm& f = w.p.form;
-  const auto expand_panel = f.bits == 4 ? &expand<4> : f.bits == 8 ? &expand<8> : &expand<2>;
+  const Expand expand_panels = expand_of(f.bits);
+  const Expanded e(f.block);
   const auto multiply = f.zeros == NBitZeros::middle  ? &multiply_in_tiles<NBitZeros::middle>
                         : f.zeros == NBitZeros::codes ? &multiply_in_tiles<NBitZeros::codes>
                                                       : &multiply_in_tiles<NBitZeros::numbers>;
@@ -189,8 +243,7 @@ void multiply_pairs_in_tiles(const Work& w, const Part& part) {
   auto* pair = reinterpret_cast<uint8_t*>(part.expanded);
   codes_detail::begin_tiles(RowTiles(part.m0, part.m1).rows, std::min(f.block, kTileDepth));
   for (size_t at = part.panel0; at < part.panel1; at += 2) {
-    expand_panel(w, at, 0, less, pair);
-    expand_panel(w, std::min(at + 1, part.panel1 - 1), 1, less, pair);
+    expand_panels(w, {at, part.panel1 - at, 0, w.layout.blocks}, e, less, pair);
     const auto* packed = static_cast<const uint8_t*>(w.p.packed) + at * w.layout.panel_bytes;
     multiply(w, part, at * kLanes, pair, packed + 2 * w.layout.panel_bytes);
   }
@@ -247,11 +300,7 @@ void nbits_round_panels(const Work& w, size_t at, float* pairs) noexcept {
 
 void nbits_multiply_expanded(const Work& w, const Part& part, CodesUnit unit) noexcept {
   if (suits_tiles(w, unit)) return multiply_pairs_in_tiles(w, part);
-  const NBitZeros zeros = w.p.form.zeros;
-  multiply_panels<kRows>(w, part,
-                         zeros == NBitZeros::middle  ? &expanded_tile<NBitZeros::middle>
-                         : zeros == NBitZeros::codes ? &expanded_tile<NBitZeros::codes>
-                                                     : &expanded_tile<NBitZeros::numbers>);
+  multiply_panels<6>(w, part, &expanded_tile<6>, &expanded_tile<4>);
 }
 #endif
 

@@ -29,7 +29,7 @@ HWY_INLINE void add_products(Sums codes, Sums quad, Pairs& sum) {
 }
 
 template <NBitZeros kZeros>
-void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* pair, Ahead ahead) noexcept {
+void pairs_tile(const Work& w, size_t m0, size_t m1, const Group& g, Ahead ahead) noexcept {
   const FloatTag d;
   const SumTag whole;
   const size_t blocks = w.layout.blocks, block = w.p.form.block;
@@ -38,9 +38,12 @@ void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* p
   const size_t steps = std::min(block, size_t(w.p.form.bits == 2 ? 128 : 32));
   const auto& [all_codes, scales, code_sums, starts] = w.rounded;
   const CodeRows<kRows> a(all_codes + m0 * w.depth, w.depth);
-  alignas(kVector) float totals[2][kRows][kLanes] = {};  // there are no registers for them
-  size_t row = m0 * blocks, k = 0;
-  for (size_t b = 0; b < blocks; ++b, ++row) {
+  const uint8_t* pair = g.expanded;
+  alignas(kVector) float totals[kRows][2][kLanes];  // there are no registers for them
+  begin_totals(w, m0, m1, kRows, g, totals[0][0]);
+  if (g.first == 0) std::fill_n(totals[0][0], kRows * kPair, 0.0f);
+  size_t row = m0 * blocks + g.first, k = g.first * block;
+  for (size_t b = g.first; b < g.last; ++b, ++row) {
     Sums sums[2][kRows];
 #pragma GCC unroll 4
     for (size_t r = 0; r < kRows; ++r) sums[0][r] = sums[1][r] = hn::Set(whole, starts[row + r * blocks]);
@@ -70,33 +73,30 @@ void pairs_tile(const Work& w, size_t m0, size_t m1, size_t n0, const uint8_t* p
 #pragma GCC unroll 4
       for (size_t r = 0; r < kRows; ++r) {
         const size_t at = row + r * blocks;
-        const Float total = hn::Load(d, totals[v][r]);
-        hn::Store(add_scaled<kZeros>(total, sums[v][r], p, scales[at], code_sums[at]), d, totals[v][r]);
+        const Float total = hn::Load(d, totals[r][v]);
+        hn::Store(add_scaled<kZeros>(total, sums[v][r], p, scales[at], code_sums[at]), d, totals[r][v]);
       }
     }
   }
-  for (size_t v = 0; v < 2 && n0 + v * kLanes < w.p.form.n; ++v) {
-    Float column[kRows];
-    for (size_t r = 0; r < kRows; ++r) column[r] = hn::Load(d, totals[v][r]);
-    store_tile(w, m0, m1, n0 + v * kLanes, column);
-  }
+  store_totals(w, m0, m1, g, totals[0][0]);
 }
 
 }  // namespace
 
 void nbits_multiply_pairs(const Work& w, const Part& part) noexcept {
   const NBitZeros zeros = w.p.form.zeros;
-  multiply_panels<kRows>(w, part,
-                         zeros == NBitZeros::middle  ? &pairs_tile<NBitZeros::middle>
-                         : zeros == NBitZeros::codes ? &pairs_tile<NBitZeros::codes>
-                                                     : &pairs_tile<NBitZeros::numbers>);
+  const ExpandedTile tile = zeros == NBitZeros::middle  ? &pairs_tile<NBitZeros::middle>
+                            : zeros == NBitZeros::codes ? &pairs_tile<NBitZeros::codes>
+                                                        : &pairs_tile<NBitZeros::numbers>;
+  multiply_panels<kRows>(w, part, tile, tile);
 }
 #else
 void nbits_multiply_pairs(const Work&, const Part&) noexcept {}
 #endif
 
-size_t nbits_expanded_bytes(const Layout& layout, size_t block) noexcept {
-  return layout.blocks * Expanded(block).block;
+size_t nbits_expanded_bytes(const Layout& layout, size_t block, CodesUnit unit) noexcept {
+  const Expanded e(block);
+  return e.block * (unit == CodesUnit::tiles ? layout.blocks : e.blocks_at_once(layout.blocks));
 }
 
 }  // namespace retort::kernels::HWY_NAMESPACE
@@ -111,7 +111,7 @@ size_t expanded_bytes(const Layout& layout, const NBitForm& form, size_t m) {
   const bool pairs = codes_unit() == CodesUnit::pairs;
   const bool has_form = pairs ? form.bits <= 4 : current_isa() == Isa::avx512;
   if (!has_form || m < kFewest) return 0;
-  return round_up(RETORT_SELECT_CODES(nbits_expanded_bytes)(layout, form.block), size_t(64));
+  return round_up(RETORT_SELECT_CODES(nbits_expanded_bytes)(layout, form.block, codes_unit()), size_t(64));
 }
 void multiply_pairs(const Work& w, const Part& part) noexcept { RETORT_SELECT_CODES(nbits_multiply_pairs)(w, part); }
 #else

@@ -250,46 +250,76 @@ void decode_panel(const Work& w, const uint8_t* panel, float* to, size_t stride)
   }
 }
 
-/// Rounds a block of a row to codes; returns its scale, and the sum of the codes in `total`.
-HWY_INLINE float round_block(const float* x, size_t n, int8_t* codes, int32_t* total) {
+constexpr size_t kBatch = 16;  ///< blocks that are rounded together
+
+/// The scales of `count` blocks of a row, and the factors that make codes of its elements. Magnitudes are in the order of
+/// their bits, and NaN is above infinity.
+HWY_INLINE void measure_blocks(const float* x, size_t block, size_t count, float* scales, float* factors) {
   const FloatTag d;
   const SumTag whole;
-  const hn::Rebind<int8_t, SumTag> narrow;
-  Sums most = hn::Zero(whole);  // magnitudes are in the order of their bits, and NaN is above infinity
-  for (size_t i = 0; i < n; i += kLanes)
-    most = hn::Max(most, hn::And(hn::BitCast(whole, hn::LoadU(d, x + i)), hn::Set(whole, 0x7fffffff)));
-  const float largest = std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(whole, most)));
-  const bool finite = largest <= std::numeric_limits<float>::max();
-  const Float factor = hn::Set(d, largest > 0 && finite ? 127 / largest : 0.0f);
-  Sums sum = hn::Zero(SumTag());
-  for (size_t i = 0; i < n; i += kLanes) {
-    const Sums code = finite ? hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)) : hn::Zero(whole);
-    sum = hn::Add(sum, code);
-    hn::StoreU(hn::DemoteTo(narrow, code), narrow, codes + i);
+  const Float limit = hn::Set(d, std::numeric_limits<float>::max());
+  alignas(64) float largest[kBatch] = {};
+  for (size_t b = 0; b < count; ++b) {
+    Sums most = hn::Zero(whole);
+    for (size_t i = 0; i < block; i += kLanes, x += kLanes)
+      most = hn::Max(most, hn::And(hn::BitCast(whole, hn::LoadU(d, x)), hn::Set(whole, 0x7fffffff)));
+    largest[b] = std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(whole, most)));
   }
-  *total = hn::GetLane(hn::SumOfLanes(SumTag(), sum));
-  return finite ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
+  for (size_t b = 0; b < kBatch; b += kLanes) {
+    const Float most = hn::Load(d, largest + b);
+    const auto finite = hn::Le(most, limit);
+    const Float factor = hn::Min(hn::Div(hn::Set(d, 127), most), limit), scale = hn::Div(most, hn::Set(d, 127));
+    hn::Store(hn::IfThenElseZero(hn::And(finite, hn::Gt(most, hn::Zero(d))), factor), d, factors + b);
+    hn::Store(hn::IfThenElse(finite, scale, hn::Set(d, std::numeric_limits<float>::quiet_NaN())), d, scales + b);
+  }
+}
+
+/// Rounds `count` blocks of a row, the first of which is block `at` of all rows. Work on several blocks at a time does
+/// not wait for the largest number of each. A number of at most 127 is rounded where 1.5 · 2^23 is added to it: the
+/// lowest byte is its code then.
+HWY_INLINE void round_blocks(const Work& w, const float* x, size_t at, size_t count, int8_t* codes) {
+  const FloatTag d;
+  const SumTag whole;
+  const hn::Rebind<uint8_t, WordTag> narrow;
+  const size_t block = w.p.form.block;
+  const uint32_t middle = w.p.form.zeros == NBitZeros::middle ? uint32_t(w.p.form.middle()) : 0;
+  const Float turn = hn::Set(d, 12582912.0f);
+  alignas(64) float factors[kBatch], scales[kBatch];
+  int32_t totals[kBatch];
+  measure_blocks(x, block, count, scales, factors);
+  for (size_t b = 0; b < count; ++b) {
+    const Float factor = hn::Set(d, factors[b]);
+    Sums sum = hn::Zero(whole);
+    for (size_t i = 0; i < block; i += kLanes, x += kLanes, codes += kLanes) {
+      const Float turned = hn::Add(hn::Mul(hn::LoadU(d, x), factor), turn);
+      sum = hn::Add(sum, hn::Sub(hn::BitCast(whole, turned), hn::BitCast(whole, turn)));
+      hn::StoreU(hn::TruncateTo(narrow, hn::BitCast(WordTag(), turned)), narrow, reinterpret_cast<uint8_t*>(codes));
+    }
+    totals[b] = hn::GetLane(hn::SumOfLanes(whole, sum));
+  }
+  const nbits_detail::RoundedRows to = w.rounded;
+  std::copy_n(scales, count, to.scales + at);
+  for (size_t b = 0; b < count; ++b) {
+    to.starts[at + b] = int32_t(0u - middle * uint32_t(totals[b]));  // any number if a code is NaN
+    to.sums[at + b] = float(totals[b]);
+  }
 }
 
 }  // namespace
 
 void nbits_round(const Work& w, size_t m0, size_t m1) noexcept {
   const NBitForm& f = w.p.form;
-  const int32_t middle = f.zeros == NBitZeros::middle ? int32_t(f.middle()) : 0;
+  const size_t whole = f.k / f.block, left = f.k % f.block;
   alignas(64) float last[256];
   for (size_t m = m0; m < m1; ++m) {
-    for (size_t b = 0; b < w.layout.blocks; ++b) {
-      const size_t first = b * f.block, n = std::min(f.block, f.k - first), at = m * w.layout.blocks + b;
-      const float* x = w.p.a + m * f.k + first;
-      if (n < f.block) {
-        std::fill(std::copy_n(x, n, last), last + f.block, 0.0f);
-        x = last;
-      }
-      int32_t sum;
-      w.rounded.scales[at] = round_block(x, f.block, w.rounded.codes + m * w.depth + first, &sum);
-      w.rounded.starts[at] = -middle * sum;
-      w.rounded.sums[at] = float(sum);
-    }
+    const float* x = w.p.a + m * f.k;
+    const size_t at = m * w.layout.blocks;
+    int8_t* codes = w.rounded.codes + m * w.depth;
+    for (size_t b = 0; b < whole; b += kBatch)
+      round_blocks(w, x + b * f.block, at + b, std::min(kBatch, whole - b), codes + b * f.block);
+    if (left == 0) continue;
+    std::fill(std::copy_n(x + whole * f.block, left, last), last + f.block, 0.0f);
+    round_blocks(w, last, at + whole, 1, codes + whole * f.block);
   }
 }
 
