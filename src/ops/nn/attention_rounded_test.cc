@@ -126,11 +126,11 @@ const Case kCases[] = {
     {.rows = 10, .keys = 1},
 };
 
-bool can_round() { return kernels::has_bf16_tiles(); }
+bool can_round() { return kernels::has_bf16_products(); }
 
 /// The weights of the softmax are rounded too: each changes by 2^-9 of its value at most.
 TEST(RoundedAttention, IsTheReferenceOfRoundedInputs) {
-  if (!can_round()) GTEST_SKIP() << "this processor has no AMX with bfloat16 numbers";
+  if (!can_round()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
   for (const Case& c : kCases) {
     SCOPED_TRACE(::testing::Message() << c.rows << " x " << c.keys << " after " << c.past);
     Inputs inputs(c);
@@ -147,7 +147,7 @@ TEST(RoundedAttention, IsTheReferenceOfRoundedInputs) {
 }
 
 TEST(RoundedAttention, ThreadsDoNotChangeBits) {
-  if (!can_round()) GTEST_SKIP() << "this processor has no AMX with bfloat16 numbers";
+  if (!can_round()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
   for (const Case& c : kCases) {
     const Inputs inputs(c);
     const std::vector<float> alone = inputs.run(true);
@@ -159,7 +159,7 @@ TEST(RoundedAttention, ThreadsDoNotChangeBits) {
 
 /// A query must not see what lies in keys and values that come later, in whose pairs and panels its own end.
 TEST(RoundedAttention, LaterValuesDoNotCount) {
-  if (!can_round()) GTEST_SKIP() << "this processor has no AMX with bfloat16 numbers";
+  if (!can_round()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
   for (const size_t rows : {9, 64, 65, 128}) {
     Inputs inputs({.rows = rows, .keys = 200, .causal = true});
     const std::vector<float> want = inputs.run(true);

@@ -289,7 +289,7 @@ class Runner {
 }  // namespace
 
 std::unique_ptr<State> prepare_attention(const PrepareContext& c) {
-  if (!c.options().bf16_products || !kernels::has_bf16_tiles()) return nullptr;
+  if (!c.options().bf16_products || !kernels::has_bf16_products()) return nullptr;
   return std::make_unique<State>();
 }
 
