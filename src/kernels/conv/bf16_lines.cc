@@ -1,4 +1,4 @@
-// Convolution of an image with few channels, the first of a network, in bfloat16 arithmetic by AMX. The input is copied
+// Convolution of an image with few channels, the first of a network, in bfloat16 arithmetic; at first by AMX. The input is copied
 // once, with its padding, as pixels of four rounded numbers (8 bytes). A row of an AMX register, 64 bytes, then holds
 // the eight pixels from one on, so registers load the patches of neighbouring outputs directly from the copy, one line
 // of the kernel at a time.
@@ -136,6 +136,59 @@ void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) n
     for (size_t row = task * task_rows; row < end && !par.cancelled(); ++row)
       convolve_line(args, image, row, pixels, par);
   });
+}
+
+// Two multiply-adds of pairs replace one for each channel. Patches are gathered, so short sums for few columns gain
+// nothing; products of pairs always have whole panels.
+bool suits_bf16_pixels(const ConvShape& s) {
+  constexpr size_t kFewestChannels = 3, kPanel = 32, kLeast = 48;
+  const size_t taps = s.kernel_h * s.kernel_w;
+  return has_bf16_products() && !has_bf16_tiles() && s.input_is_nchw && s.groups == 1 && !s.scaled_input &&
+         s.in_c >= kFewestChannels && s.in_c <= kMostChannels && taps > 1 && taps * (s.out_c / kPanel) >= kLeast;
+}
+
+ConvShape bf16_pixels(const ConvShape& shape) {
+  ConvShape s = shape;
+  s.in_c = s.in_pixel_stride = kMostChannels;
+  s.input_is_nchw = false;
+  return s;
+}
+
+// [panel][tap][pair of channels][column]
+void bf16_pixels_pack(const ConvShape& s, const float* w, float* packed) noexcept {
+  constexpr size_t kPanel = 32;
+  const size_t taps = s.kernel_h * s.kernel_w;
+  for (size_t n = 0; n < s.out_c; n += kPanel) {
+    for (size_t t = 0; t < taps; ++t, packed += kPixelFloats * kPanel) {
+      float rows[kMostChannels * kPanel] = {};
+      for (size_t i = 0; i < s.in_c * std::min(kPanel, s.out_c - n); ++i)
+        rows[i % s.in_c * kPanel + i / s.in_c] = w[(n * s.in_c + i) * taps + t];
+      bf16_pack_b(rows, kPanel, 1, kMostChannels, kPanel, packed);
+    }
+  }
+}
+
+void conv_bf16_pixels(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
+  constexpr size_t kCopied = 4096;  // pixels of a task: about 3 µs
+  const ConvShape& s = args.shape;
+  const size_t plane = s.in_h * s.in_w, tasks = ceil_div(plane, kCopied);
+  auto* const pixels = static_cast<float*>(scratch);
+  const auto copy = RETORT_SELECT(copy_pixels);
+  par.for_each(s.batch * tasks, [&](size_t task, int) {
+    const size_t image = task / tasks, first = task % tasks * kCopied, count = std::min(kCopied, plane - first);
+    const float* from = args.input + image * s.in_c * plane + first;
+    float* to = pixels + (image * plane + first) * kPixelFloats;
+    const size_t whole = count / kMaxLanes * kMaxLanes, rest = count - whole;
+    if (whole > 0) copy(from, plane, s.in_c, whole, to);
+    if (rest == 0) return;
+    float last[kMaxLanes * kPixelFloats];  // whole vectors are written
+    copy(from + whole, plane, s.in_c, rest, last);
+    std::copy_n(last, rest * kPixelFloats, to + whole * kPixelFloats);
+  });
+  ConvArgs rounded = args;
+  rounded.shape = bf16_pixels(s);
+  rounded.input = pixels;
+  conv_rows(rounded, scratch, par);
 }
 
 }  // namespace retort::kernels::conv_detail

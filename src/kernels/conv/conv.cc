@@ -8,6 +8,7 @@
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/groups.h"
 #include "kernels/conv/inside.h"
+#include "kernels/conv/times.h"
 #include "kernels/conv/windows.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm_bf16.h"
@@ -43,39 +44,6 @@ bool suits_winograd(const ConvShape& s) {
   return s.groups == 1 && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h * s.stride_w == 1 && even &&
          !s.input_is_nchw;
 }
-
-// Times of a 3x3 convolution in units of one multiply-add of 16 lanes.
-struct Times3x3 {
-  // Cost of both transforms of a tile: half of it per vector of in_c, half per vector of out_c channels. F(4x4): 36
-  // loads, 36 stores and 150 operations per vector (measured: 255 and 190 cycles); F(2x2): 16, 16 and 56.
-  static constexpr double kTransform4 = 14, kTransform2 = 5;
-  // Cost of transforming a vector of filters for one plane: writing it to L2 (measured: 2.5 ns), or beyond L2 if it
-  // does not fit. Filters that are packed transformed come from memory while the vector before is multiplied.
-  static constexpr double kFilterNear = 9, kFilterFar = 20, kFilterPacked = 3;
-
-  explicit Times3x3(const ConvShape& shape) : s(shape), vectors(double(s.in_c) * double(s.out_c) / 16) {}
-  // One multiply-add of a plain sum takes `plain` units.
-  double direct(double plain) const { return plain * double(s.out_pixels()) * 9 * vectors; }
-  double winograd4() const { return winograd(4, filter(4), kTransform4); }
-  double winograd2() const { return winograd(2, filter(2), kTransform2); }
-  double winograd2_packed() const { return winograd(2, kFilterPacked, kTransform2); }
-
- private:
-  double winograd(size_t edge, double filter, double transform) const {
-    const size_t down = ceil_div(ceil_div(s.out_h, s.dilation_h), edge) * row_phases(s);
-    const size_t across = ceil_div(ceil_div(s.out_w, s.dilation_w), edge) * phases(s);
-    const double tiles = double(s.batch) * double(down * across), planes = double((edge + 2) * (edge + 2));
-    return (tiles + filter) * planes * vectors + tiles * transform * double(s.in_c + s.out_c);
-  }
-  double filter(size_t edge) const {
-    constexpr size_t kNearBytes = 768 << 10;
-    const size_t part = 2 * (edge + 2);  // planes whose filters are transformed at a time
-    return part * s.in_c * gemm_panel_width() * sizeof(float) <= kNearBytes ? kFilterNear : kFilterFar;
-  }
-
-  const ConvShape& s;
-  double vectors;
-};
 
 constexpr size_t kMinChannels = 16;  // with fewer, vectors are half empty
 constexpr double kGain = 1.1;        // with less gain, the plain sum is as fast and rounds less
@@ -156,21 +124,6 @@ void pack_rows(const ConvShape& s, const float* weights, float* packed, const Pa
   }
 }
 
-// Packs filters transformed for F(2x2), some channels of a panel at a time.
-void pack_winograd(const ConvShape& s, const float* w, float* packed, const Parallel& run) {
-  constexpr size_t kTaps = 9, kFloats = 4096;
-  alignas(64) float rows[kFloats];
-  const size_t width = gemm_panel_width(), filter = kTaps * s.in_c, most = kFloats / (kTaps * width);
-  const auto transform = image_transforms().packed;
-  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += width) {
-    for (size_t c = 0; c < s.in_c; c += most) {
-      const size_t some = std::min(most, s.in_c - c);
-      gemm_pack_b(w + n * filter + c * kTaps, 1, filter, some * kTaps, std::min(width, s.out_c - n), rows);
-      transform(rows, some, packed + n * s.in_c + c * width, packed_plane(s));
-    }
-  }
-}
-
 // Packs filters taps outermost, one panel after the other; a tap has whole pairs of channels.
 void pack_bf16(const ConvShape& s, const float* w, float* packed, const Parallel& run) {
   const size_t width = gemm_panel_width(), taps = s.kernel_h * s.kernel_w, filter = taps * s.in_c;
@@ -239,12 +192,19 @@ ConvAlgorithm choose_conv(const ConvShape& s, bool strict) {
   return suits_windows(s) ? ConvAlgorithm::windows : ConvAlgorithm::rows;
 }
 
+namespace {
+
+bool suits_packed_winograd(const ConvShape& s, bool strict) {
+  if (strict || s.scaled_input || !suits_winograd(s) || s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
+  return s.dilation_h % s.dilation_w == 0;  // out_w may differ in a run, whose filters are packed by then
+}
+
+}  // namespace
+
 bool saves_by_packed_winograd(const ConvShape& shape, bool strict) {
   ConvShape s = shape;
   s.batch = std::max<size_t>(s.batch, 1);
-  if (strict || s.scaled_input || !suits_winograd(s) || s.in_c < kMinChannels || s.out_c < kMinChannels) return false;
-  if (s.out_pixels() == 0) return false;
-  if (s.dilation_h % s.dilation_w != 0) return false;  // out_w may differ in a run, whose filters are packed by then
+  if (!suits_packed_winograd(s, strict) || s.out_pixels() == 0) return false;
   const Times3x3 times(s);
   return kGain * times.winograd2_packed() <
          std::min({times.direct(plain_share(s)), times.winograd4(), times.winograd2()});
@@ -256,17 +216,37 @@ ConvAlgorithm choose_packed_winograd(const ConvShape& s) {
                                                        : ConvAlgorithm::winograd4_packed;
 }
 
-bool saves_by_bf16(const ConvShape& shape, bool strict) {
-  constexpr size_t kUsualSize = 56, kFewChannels = 16;
-  constexpr double kByVectors = 0.55;  // two products at a time, and the rounding of patches
-  constexpr double kByAmx = 0.1;
-  const double plain = has_bf16_tiles() ? kByAmx : kByVectors;
-  if (suits_bf16_lines(shape)) return shape.out_c >= kFewChannels;
-  if (!has_bf16_products() || shape.groups > 1 || shape.input_is_nchw) return false;
-  if (shape.in_c % 2 != 0 || shape.in_c < kFewChannels || shape.out_c < kFewChannels) return false;
-  ConvShape s = shape;
+namespace {
+
+constexpr double kBf16Product = 0.55;  // two products at a time, and the rounding of patches
+
+ConvShape of_usual_size(ConvShape s) {
+  constexpr size_t kUsualSize = 56;
   for (size_t* unknown : {&s.in_h, &s.in_w, &s.out_h, &s.out_w}) *unknown = *unknown == 0 ? kUsualSize : *unknown;
   s.batch = std::max<size_t>(s.batch, 1);
+  return s;
+}
+
+}  // namespace
+
+bool saves_by_bf16_winograd(const ConvShape& shape, bool strict) {
+  if (!has_bf16_products() || has_bf16_tiles() || shape.in_c % 2 != 0 || !suits_packed_winograd(shape, strict))
+    return false;
+  const ConvShape s = of_usual_size(shape);
+  const Times3x3 times(s);
+  return kGain * times.bf16_winograd() <
+         std::min({times.direct(kBf16Product * plain_share(s)), times.winograd4(), times.winograd2_packed()});
+}
+
+bool saves_by_bf16(const ConvShape& shape, bool strict) {
+  constexpr size_t kFewChannels = 16;
+  constexpr double kByAmx = 0.1;
+  const double plain = has_bf16_tiles() ? kByAmx : kBf16Product;
+  if (suits_bf16_lines(shape)) return shape.out_c >= kFewChannels;
+  if (suits_bf16_pixels(shape)) return true;
+  if (!has_bf16_products() || shape.groups > 1 || shape.input_is_nchw) return false;
+  if (shape.in_c % 2 != 0 || shape.in_c < kFewChannels || shape.out_c < kFewChannels) return false;
+  const ConvShape s = of_usual_size(shape);
   switch (choose_conv(s, strict)) {
     case ConvAlgorithm::winograd4:
     case ConvAlgorithm::winograd2:
@@ -286,8 +266,8 @@ const char* conv_algorithm_name(ConvAlgorithm algorithm) {
   static constexpr const char* kNames[] = {
       "pointwise", "strassen",  "rows",      "inside",           "windows",          "strips",
       "lines",     "winograd4", "winograd2", "winograd2_packed", "winograd4_packed", "winograd_line",
-      "depthwise", "grouped",   "groups",    "bf16_rows"};
-  static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_rows) + 1);
+      "depthwise", "grouped",   "groups",    "bf16_rows",        "bf16_winograd"};
+  static_assert(std::size(kNames) == size_t(ConvAlgorithm::bf16_winograd) + 1);
   return kNames[size_t(algorithm)];
 }
 
@@ -303,8 +283,12 @@ size_t conv_packed_bytes(const ConvShape& s, ConvAlgorithm algorithm) {
   if (algorithm == ConvAlgorithm::depthwise) return depthwise_packed_bytes(s);
   if (algorithm == ConvAlgorithm::groups) return groups_packed_bytes(s);
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_packed_bytes(s);
-  if (algorithm == ConvAlgorithm::bf16_rows) return bf16_packed_bytes(s.kernel_h * s.kernel_w * s.in_c, s.out_c);
-  if (packs_winograd(algorithm)) return 16 * packed_plane(s) * sizeof(float);
+  if (algorithm == ConvAlgorithm::bf16_rows) {
+    const size_t channels = suits_bf16_pixels(s) ? bf16_pixels(s).in_c : s.in_c;
+    return bf16_packed_bytes(s.kernel_h * s.kernel_w * channels, s.out_c);
+  }
+  if (packs_winograd(algorithm)) return 16 * packed_plane(s.in_c, s.out_c) * sizeof(float);
+  if (algorithm == ConvAlgorithm::bf16_winograd) return 16 * packed_plane(bf16_pairs(s.in_c), s.out_c) * sizeof(float);
   return s.groups * group_packed_bytes(s) + round_up(pointwise_fit_bytes(s), 64);
 }
 
@@ -317,8 +301,10 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
     return groups_pack(s, {weights, s.out_c / s.groups * filter, filter, taps, 0, s.kernel_w, 1}, packed, run);
   }
   if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_pixels(s)) return bf16_pixels_pack(s, weights, packed);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
   if (packs_winograd(algorithm)) return pack_winograd(s, weights, packed, run);
+  if (algorithm == ConvAlgorithm::bf16_winograd) return pack_bf16_winograd(s, weights, packed, run);
   pack_rows(s, weights, packed, run);
   if (pointwise_fit_bytes(s) == 0) return;
   auto* fit = reinterpret_cast<uint8_t*>(packed) + group_packed_bytes(s);
@@ -339,6 +325,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
     case ConvAlgorithm::winograd2_packed:
     case ConvAlgorithm::winograd4_packed:
     case ConvAlgorithm::winograd_line:
+    case ConvAlgorithm::bf16_winograd:
       return plan_winograd(s, algorithm).worker_bytes * size_t(workers);
     case ConvAlgorithm::lines:
       return plan_lines(s).worker_bytes * size_t(workers);
@@ -354,7 +341,7 @@ size_t conv_scratch_bytes(const ConvShape& s, ConvAlgorithm algorithm, int worke
       return scales_weights(s) ? group_packed_bytes(s) : plan_rows(s).worker_bytes * size_t(workers);
     case ConvAlgorithm::bf16_rows: {
       if (suits_bf16_lines(s)) return bf16_lines_scratch_bytes(s);
-      const RowsPlan plan = plan_rows(s, true);
+      const RowsPlan plan = plan_rows(suits_bf16_pixels(s) ? bf16_pixels(s) : s, true);
       return plan.image_bytes + plan.worker_bytes * size_t(workers);
     }
   }
@@ -369,6 +356,7 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::winograd2_packed:
     case ConvAlgorithm::winograd4_packed:
     case ConvAlgorithm::winograd_line:
+    case ConvAlgorithm::bf16_winograd:
       return conv_winograd(args, scratch, par);
     case ConvAlgorithm::depthwise:
       return conv_depthwise(args, par);
@@ -388,7 +376,8 @@ void conv(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
     case ConvAlgorithm::grouped:
       return conv_rows(args, scratch, par);
     case ConvAlgorithm::bf16_rows:
-      return (suits_bf16_lines(args.shape) ? conv_bf16_lines : conv_rows)(args, scratch, par);
+      if (suits_bf16_lines(args.shape)) return conv_bf16_lines(args, scratch, par);
+      return (suits_bf16_pixels(args.shape) ? conv_bf16_pixels : conv_rows)(args, scratch, par);
   }
 }
 

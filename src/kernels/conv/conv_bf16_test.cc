@@ -81,6 +81,106 @@ TEST(Bf16Conv, FewChannels) {
   }
 }
 
+/// The same by gathered pixels of four channels; images that end within a vector, and of more than one task.
+TEST(Bf16Conv, FewChannelsWithoutTiles) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  const testing::WithoutTiles without;
+  for (const size_t in_c : {3, 4}) {
+    for (const auto& [kernel, stride] : {std::pair<size_t, size_t>{7, 2}, {16, 16}, {8, 3}}) {
+      for (const size_t size : {1, 5, 20, 75}) {
+        ConvCase c{.in_c = in_c, .out_c = 40, .in_h = size, .in_w = size + 2, .batch = 2};
+        c.kernel_h = c.kernel_w = kernel;
+        c.stride_h = c.stride_w = stride;
+        c.dilation_h = size == 20 ? 2 : 1;
+        c.pad_all(kernel);
+        c.input_is_nchw = true;
+        c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+        EXPECT_TRUE(saves_by_bf16(c.shape(), false));
+        EXPECT_TRUE(saves_by_bf16(c.shape(), true));
+        check_once(c);
+      }
+    }
+  }
+  ConvCase small{.in_c = 3, .out_c = 40, .in_h = 20, .in_w = 20, .kernel_h = 3, .kernel_w = 3};
+  small.input_is_nchw = true;
+  EXPECT_FALSE(saves_by_bf16(small.shape(), false));
+}
+
+/// Sums of whole numbers are exact, so transforms, packing and the place of every output are.
+void check_winograd(ConvCase c) {
+  c.algorithm = ConvAlgorithm::bf16_winograd;
+  ConvData data(c);
+  data.make_whole();
+  const std::vector<float> want = data.reference(), got = data.run(Parallel());
+  float largest = 1;
+  for (const float w : want) largest = w == ConvData::kGuard ? largest : std::max(largest, std::fabs(w));
+  ASSERT_EQ(want.size(), got.size());
+  size_t wrong = 0;
+  for (size_t i = 0; i < want.size(); ++i) wrong += !(std::fabs(want[i] - got[i]) <= 1e-6f * largest);
+  EXPECT_EQ(wrong, 0u) << c.name();
+  check_threads(c);
+}
+
+TEST(Bf16Conv, Winograd) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  for (const size_t in_c : {2, 16, 18, 34, 130}) {
+    for (const size_t out_c : {1, 33, 72, 200}) {
+      ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+      c.pad_top = 1, c.pad_left = 1, c.pad_bottom = 0, c.pad_right = 2;
+      check_winograd(c);
+    }
+  }
+  for (const size_t size : {1, 3, 5, 57}) {
+    ConvCase c{.in_c = 20, .out_c = 24, .in_h = size, .in_w = size + 1, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+    c.pad_all(1);
+    c.in_gap = 5, c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+    check_winograd(c);
+    c.dilation_h = c.dilation_w = 2;
+    c.pad_all(2);
+    check_winograd(c);
+  }
+  check_winograd({.in_c = 16, .out_c = 40, .in_h = 4, .in_w = 4, .batch = 0, .kernel_h = 3, .kernel_w = 3});
+}
+
+double error_of(ConvCase c, ConvAlgorithm algorithm) {
+  c.algorithm = algorithm;
+  const ConvData data(c);
+  const std::vector<float> want = data.reference(), got = data.run(Parallel());
+  double sum = 0;
+  for (size_t i = 0; i < want.size(); ++i) sum += (double(want[i]) - got[i]) * (double(want[i]) - got[i]);
+  return std::sqrt(sum / double(want.size()));
+}
+
+TEST(Bf16Conv, WinogradsErrorIsThatOfTheMode) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  for (const size_t channels : {16, 256}) {
+    ConvCase c{.in_c = channels, .out_c = channels, .in_h = 14, .in_w = 14, .kernel_h = 3, .kernel_w = 3};
+    c.pad_all(1);
+    const double direct = error_of(c, ConvAlgorithm::bf16_rows), winograd = error_of(c, ConvAlgorithm::bf16_winograd);
+    EXPECT_LT(winograd, 2 * direct);
+    EXPECT_GT(winograd, direct) << "nothing was rounded";
+  }
+}
+
+TEST(Bf16Conv, WinogradPaysForImagesOfFewTiles) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  ConvCase c{.in_c = 256, .out_c = 256, .in_h = 14, .in_w = 14, .kernel_h = 3, .kernel_w = 3};
+  c.pad_all(1);
+  EXPECT_EQ(saves_by_bf16_winograd(c.shape(), false), !has_bf16_tiles());
+  const testing::WithoutTiles without;
+  EXPECT_TRUE(saves_by_bf16_winograd(c.shape(), false));
+  EXPECT_FALSE(saves_by_bf16_winograd(c.shape(), true));
+  ConvCase other = c;
+  other.in_c = 255;
+  EXPECT_FALSE(saves_by_bf16_winograd(other.shape(), false));
+  other = c;
+  other.in_w = 15, other.stride_h = other.stride_w = 2;
+  EXPECT_FALSE(saves_by_bf16_winograd(other.shape(), false));
+  other = c;
+  other.in_c = other.out_c = 16;  // transforms take longer than the products
+  EXPECT_FALSE(saves_by_bf16_winograd(other.shape(), false));
+}
+
 /// Registers hold eight pixels of a line, also where the kernel has three columns.
 TEST(Bf16Conv, InfinityStaysInItsWindows) {
   if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";

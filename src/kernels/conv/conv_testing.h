@@ -110,6 +110,14 @@ class ConvData {
     }
   }
 
+  /// Makes inputs small whole numbers, and weights small multiples of 4: Winograd's F(2x2) of them is exact in bfloat16.
+  void make_whole() {
+    float largest = 0;
+    for (const float w : weights_) largest = std::max(largest, std::fabs(w));
+    for (float& x : input_) x = std::nearbyint(x);
+    for (float& w : weights_) w = 4 * std::nearbyint(w * (3 / largest));
+  }
+
   std::vector<float> reference() const {
     std::vector<float> output = fresh_output();
     conv_reference(make_args(output), weights_.data());

@@ -245,7 +245,7 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
   if (plan.direct && s.groups == 1) return multiply_in_place(args, plan, par);
   float* const image = plan.image_bytes > 0 ? static_cast<float*>(scratch) : nullptr;
   void* const own = static_cast<char*>(scratch) + plan.image_bytes;
-  if (image) round_image(args, par, image);
+  if (image && image != args.input) round_image(args, par, image);  // else it is rounded
   if (!plan.direct) reset_workers(own, plan.worker_bytes, par.workers());
   par.for_each(s.groups * plan.blocks * plan.column_groups, [&](size_t task, int worker) {
     const size_t n0 = task % plan.column_groups * plan.columns;

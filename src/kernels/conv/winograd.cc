@@ -101,12 +101,28 @@ HWY_INLINE void transform_rows(const float* const (&pixels)[36], size_t channel,
 
 // V for n channels of one tile; `pixels` are the addresses of the 36 inputs. Two rows are computed at a time: loading
 // the inputs three times costs less than spilling 36 vectors.
+template <bool kRounds>
 HWY_INLINE void transform_tile(const float* const (&pixels)[36], size_t channel, size_t n, float* v, size_t plane) {
+  static_assert(!kRounds);
   transform_rows<RowPair::near>(pixels, channel, n, v + channel, plane);
   transform_rows<RowPair::far>(pixels, channel, n, v + channel, plane);
   transform_rows<RowPair::ends>(pixels, channel, n, v + channel, plane);
 }
 
+// Stores the channels of a row of V from `channel` on, rounded to the nearest bfloat16 numbers if kRounds.
+template <bool kRounds>
+HWY_INLINE void store_channels(Float x, float* row, size_t channel) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if constexpr (kRounds) {  // has_bf16_products() has said that the processor has the instruction
+    __m256i rounded;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(rounded) : "v"(x.raw));
+    return _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(reinterpret_cast<uint16_t*>(row) + channel), rounded);
+  }
+#endif
+  hn::StoreU(x, FloatTag(), row + channel);
+}
+
+template <bool kRounds>
 HWY_INLINE void transform_tile(const float* const (&pixels)[16], size_t channel, size_t n, float* v, size_t plane) {
   Float rows[4][4];
 #pragma GCC unroll 4
@@ -123,7 +139,7 @@ HWY_INLINE void transform_tile(const float* const (&pixels)[16], size_t channel,
     Float o[4];
     input_transform(rows[i], o);
 #pragma GCC unroll 4
-    for (size_t j = 0; j < 4; ++j) hn::StoreU(o[j], FloatTag(), v + channel + (i * 4 + j) * plane);
+    for (size_t j = 0; j < 4; ++j) store_channels<kRounds>(o[j], v + (i * 4 + j) * plane, channel);
   }
 }
 
@@ -152,7 +168,7 @@ HWY_INLINE void finish_tile(const float* m, size_t plane, const Finish& finish, 
   finish.store<kTile, kTile>(y, at);
 }
 
-template <size_t kTile>
+template <size_t kTile, bool kRounds = false>
 void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                      const conv_detail::WinogradBlock& block, const float* zeros, float* v) {
   constexpr size_t kSide = kTile + 2;
@@ -168,8 +184,8 @@ void transform_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan
       pixels[i] = y < s.in_h && x < s.in_w ? image + (y * s.in_w + x) * s.in_pixel_stride : zeros;
     }
     size_t c = 0;
-    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile(pixels, c, kLanes, v, plan.v.plane);
-    if (c < s.in_c) transform_tile(pixels, c, s.in_c - c, v, plan.v.plane);
+    for (; c + kLanes <= s.in_c; c += kLanes) transform_tile<kRounds>(pixels, c, kLanes, v, plan.v.plane);
+    if (c < s.in_c) transform_tile<kRounds>(pixels, c, s.in_c - c, v, plan.v.plane);
   }
 }
 
@@ -202,10 +218,12 @@ void finish_block(const ConvArgs& args, const conv_detail::WinogradPlan& plan, c
 // winograd_filters.cc
 void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                       const conv_detail::WinogradFilters& which, float* u) noexcept;
-void winograd_packed_filters(const float* rows, size_t channels, float* u, size_t plane) noexcept;
 
 void winograd_input(const ConvArgs& args, const conv_detail::WinogradPlan& plan,
                     const conv_detail::WinogradBlock& block, const float* zeros, float* v) noexcept {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if (plan.rounds) return transform_block<2, true>(args, plan, block, zeros, v);
+#endif
   plan.tiles.edge == 2 ? transform_block<2>(args, plan, block, zeros, v)
                        : transform_block<4>(args, plan, block, zeros, v);
 }
@@ -222,8 +240,7 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::conv_detail {
 
 WinogradTransforms image_transforms() {
-  return {RETORT_SELECT(winograd_input), RETORT_SELECT(winograd_filters), RETORT_SELECT(winograd_output),
-          RETORT_SELECT(winograd_packed_filters)};
+  return {RETORT_SELECT(winograd_input), RETORT_SELECT(winograd_filters), RETORT_SELECT(winograd_output)};
 }
 
 }  // namespace retort::kernels::conv_detail

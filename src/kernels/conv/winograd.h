@@ -42,6 +42,7 @@ struct WinogradPlan {
   WinogradMatrix v, m;
   size_t u_plane = 0;
   bool keeps_filters = false, packs_filters = false;
+  bool rounds = false;  ///< V and U are pairs of bfloat16 numbers; `depth` and the strides of V and U count pairs
   size_t worker_bytes = 0;
 };
 WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);
@@ -61,14 +62,15 @@ struct WinogradTransforms {
   void (*input)(const ConvArgs&, const WinogradPlan&, const WinogradBlock&, const float* zeros, float* v) noexcept;
   void (*filters)(const ConvArgs&, const WinogradPlan&, const WinogradFilters&, float* u) noexcept;
   void (*output)(const ConvArgs&, const WinogradPlan&, const WinogradBlock&, const float* m) noexcept;
-  /// All planes of some channels of a panel of filters for winograd2_packed, from rows (channel, tap). For images.
-  void (*packed)(const float* rows, size_t channels, float* u, size_t plane) noexcept;
 };
 /// Floats from one plane of the packed filters of winograd2_packed to the next: an odd number of cache lines, since
 /// filters of all planes are read side by side for winograd4_packed.
-inline size_t packed_plane(const ConvShape& s) {
-  return (ceil_div(s.in_c * round_up(s.out_c, gemm_panel_width()), size_t(16)) | 1) * 16;
+inline size_t packed_plane(size_t depth, size_t out_c) {
+  return (ceil_div(depth * round_up(out_c, gemm_panel_width()), size_t(16)) | 1) * 16;
 }
+/// Packs filters for winograd2_packed, and for bf16_winograd.
+void pack_winograd(const ConvShape& shape, const float* weights, float* packed, const Parallel& run) noexcept;
+void pack_bf16_winograd(const ConvShape& shape, const float* weights, float* packed, const Parallel& run) noexcept;
 WinogradTransforms image_transforms();
 WinogradTransforms line_transforms();
 

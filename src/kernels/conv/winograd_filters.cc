@@ -7,11 +7,14 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <numbers>
 
 #include "base/checked.h"
 #include "kernels/conv/lanes-inl.h"
 #include "kernels/conv/winograd.h"
+#include "kernels/dispatch.h"
+#include "kernels/gemm/gemm_bf16.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -127,6 +130,7 @@ void transform_again(const Panels& p, size_t packed_plane, const PointPair& pair
 
 }  // namespace
 
+/// All planes of some channels of a panel of filters for winograd2_packed, from rows (channel, tap).
 void winograd_packed_filters(const float* rows, size_t channels, float* u, size_t plane) noexcept {
   constexpr size_t kTaps = 9, kPartPlanes = 8;
   for (size_t i = 0; i < 2 * channels; ++i) {
@@ -143,7 +147,7 @@ void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& pla
   const PointPair& pair = plan.tiles.edge == 2 ? kOne : which.part == 0 ? kNear : kFar;
   if (args.algorithm == ConvAlgorithm::winograd4_packed) {
     const Panels panels{in_c, count, args.packed + which.n0 * in_c, u, plan.u_plane};
-    const size_t plane = conv_detail::packed_plane(args.shape);
+    const size_t plane = conv_detail::packed_plane(in_c, args.shape.out_c);
     return ends ? transform_again<true>(panels, plane, pair) : transform_again<false>(panels, plane, pair);
   }
   const Panels panels{in_c, count, args.packed + which.n0 * 9 * in_c, u, plan.u_plane};
@@ -154,3 +158,42 @@ void winograd_filters(const ConvArgs& args, const conv_detail::WinogradPlan& pla
 
 }  // namespace retort::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace retort::kernels::conv_detail {
+
+// Packs filters transformed for F(2x2), some channels of a panel at a time.
+void pack_winograd(const ConvShape& s, const float* w, float* packed, const Parallel& run) noexcept {
+  constexpr size_t kTaps = 9, kFloats = 4096;
+  alignas(64) float rows[kFloats];
+  const size_t width = gemm_panel_width(), filter = kTaps * s.in_c, most = kFloats / (kTaps * width);
+  const auto transform = RETORT_SELECT(winograd_packed_filters);
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += width) {
+    for (size_t c = 0; c < s.in_c; c += most) {
+      const size_t some = std::min(most, s.in_c - c);
+      gemm_pack_b(w + n * filter + c * kTaps, 1, filter, some * kTaps, std::min(width, s.out_c - n), rows);
+      transform(rows, some, packed + n * s.in_c + c * width, packed_plane(s.in_c, s.out_c));
+    }
+  }
+}
+
+// The same, rounded to pairs of channels.
+void pack_bf16_winograd(const ConvShape& s, const float* w, float* packed, const Parallel& run) noexcept {
+  constexpr size_t kTaps = 9, kPlanes = 16, kMost = 12, kWidth = 32;  // of the level that has these products
+  alignas(64) float rows[kTaps * kMost * kWidth], planes[kPlanes * kMost * kWidth];
+  const size_t filter = kTaps * s.in_c, depth = bf16_pairs(s.in_c), plane = packed_plane(depth, s.out_c);
+  const auto transform = RETORT_SELECT(winograd_packed_filters);
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += kWidth) {
+    for (size_t c = 0; c < s.in_c; c += kMost) {
+      const size_t some = std::min(kMost, s.in_c - c);
+      gemm_pack_b(w + n * filter + c * kTaps, 1, filter, some * kTaps, std::min(kWidth, s.out_c - n), rows);
+      transform(rows, some, planes, kMost * kWidth);
+      float* to = packed + n * depth + c / 2 * kWidth;
+      for (size_t p = 0; p < kPlanes; ++p, to += plane)
+        bf16_pack_b(planes + p * kMost * kWidth, kWidth, 1, some, kWidth, to);
+    }
+  }
+}
+
+}  // namespace retort::kernels::conv_detail
+#endif

@@ -6,6 +6,7 @@
 #include "base/grid_order.h"
 #include "kernels/conv/conv_plan.h"
 #include "kernels/conv/winograd.h"
+#include "kernels/gemm/gemm_bf16.h"
 
 namespace retort::kernels::conv_detail {
 namespace {
@@ -68,7 +69,7 @@ void multiply(const WinogradPlan& plan, const WinogradBlock& block, const Winogr
   for (size_t i = 0; i < planes; ++i) {
     const size_t plane = plane_of(plan, filters.part, i);
     product.a = w.v + plane * plan.v.plane;
-    product.packed_b = u + i * plan.u_plane;
+    product.packed_b = {u + i * plan.u_plane, plan.rounds ? PackedType::bf16_pairs : PackedType::f32};
     product.b_is_near = i > 0;
     product.next_b = i + 1 < planes ? u + (i + 1) * plan.u_plane : nullptr;
     product.c = w.m + plane * plan.m.plane + (filters.n0 - block.n0);
@@ -117,7 +118,7 @@ void plan_filters(const ConvShape& s, WinogradPlan& p) {
   p.keeps_filters = p.keeps_filters && p.blocks > 1;  // otherwise they are not read again
   const size_t fitting = kChunkBytes / (p.part_planes * p.depth * sizeof(float)) / width * width;
   p.chunk = p.keeps_filters || p.packs_filters ? p.columns : std::clamp(fitting, width, p.columns);
-  p.u_plane = p.packs_filters ? packed_plane(s) : spread_plane(p.depth * p.chunk);
+  p.u_plane = p.packs_filters ? packed_plane(p.depth, s.out_c) : spread_plane(p.depth * p.chunk);
 }
 
 // Plans the tiles of images.
@@ -128,8 +129,8 @@ void plan_tiles(const ConvShape& s, size_t edge, WinogradPlan& p) {
   p.tiles.h = ceil_div(ceil_div(s.out_h, s.dilation_h), edge);
   p.tiles.w = ceil_div(ceil_div(s.out_w, s.dilation_w), edge);
   p.tiles.all = s.batch * row_phases(s) * phases(s) * p.tiles.h * p.tiles.w;
-  p.depth = s.in_c;
-  p.v.stride = spread_stride(s.in_c);
+  p.depth = p.rounds ? bf16_pairs(s.in_c) : s.in_c;
+  p.v.stride = spread_stride(p.depth);
 }
 
 // Plans the tiles of lines.
@@ -180,10 +181,11 @@ WinogradPlan plan_winograd(const ConvShape& s, ConvAlgorithm algorithm) {
     plan_lines_of_tiles(s, p);
   } else {
     const bool small = algorithm == ConvAlgorithm::winograd2 || algorithm == ConvAlgorithm::winograd2_packed;
-    plan_tiles(s, small ? 2 : 4, p);
+    p.rounds = algorithm == ConvAlgorithm::bf16_winograd;
+    plan_tiles(s, small || p.rounds ? 2 : 4, p);
   }
   p.parts = ceil_div(p.planes, p.part_planes);
-  p.packs_filters = algorithm == ConvAlgorithm::winograd2_packed;
+  p.packs_filters = algorithm == ConvAlgorithm::winograd2_packed || p.rounds;
   p.keeps_filters = !p.packs_filters &&
                     p.planes * p.depth * round_up(s.out_c, gemm_panel_width()) * sizeof(float) <= kMostFilterBytes;
   plan_blocks(s, p);

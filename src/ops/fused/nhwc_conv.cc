@@ -16,7 +16,7 @@ namespace {
 struct PackedConv : State {
   std::shared_ptr<const void> memory;
   bool strict;
-  /// The packing bf16_rows or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
+  /// The packing bf16_rows, bf16_winograd or winograd2_packed, whatever the sizes of a run; otherwise each run chooses.
   std::optional<kernels::ConvAlgorithm> fixed;
   size_t tap_floats = 0;  ///< of the weights of a tap along the depth, if these are packed one by one
   kernels::ConvAlgorithm algorithm(const kernels::ConvShape& s) const {
@@ -52,7 +52,9 @@ struct NhwcConv : NhwcConvolution, ActivationAttributes {
     s.scaled_input = c.has(kScale);
     auto state = std::make_unique<PackedConv>();
     state->strict = c.options().strict;
-    if (c.options().bf16_products && kernels::saves_by_bf16(s, state->strict))
+    if (c.options().bf16_products && kernels::saves_by_bf16_winograd(s, state->strict))
+      state->fixed = kernels::ConvAlgorithm::bf16_winograd;
+    else if (c.options().bf16_products && kernels::saves_by_bf16(s, state->strict))
       state->fixed = kernels::ConvAlgorithm::bf16_rows;
     else if (kernels::saves_by_packed_winograd(s, state->strict))
       state->fixed = kernels::ConvAlgorithm::winograd2_packed;
