@@ -386,7 +386,8 @@ namespace retort::kernels {
 gemm_detail::PartFunction gemm_detail::select_gemm_part() { return RETORT_SELECT(gemm_part); }
 
 void gemm_block(const GemmArgs& args, size_t n0, size_t n1) noexcept {
-  gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1, .k_block = gemm_detail::k_block_of(args.m, args.k)};
+  gemm_detail::Part part{.m0 = 0, .m1 = args.m, .n0 = n0, .n1 = n1};
+  part.k_block = gemm_detail::k_block_of(args.m, args.k, args.packed_b.type);
   if (args.windows) {  // steps of a block are neighbours in a row of A
     const size_t run = args.k / args.windows->runs, parts = ceil_div(run, part.k_block);
     part.k_block = run % parts == 0 ? run / parts : run;

@@ -29,11 +29,11 @@ struct Grid {
   size_t k_block = 0;
 };
 /// `speed`: how many times as fast as by the processor's vectors the product is computed.
-Grid make_grid(size_t m, size_t n, size_t k, size_t speed);
+Grid make_grid(size_t m, size_t n, size_t k, size_t speed, PackedType type = PackedType::f32);
 
 /// Divides k into equal blocks that are multiples of a cache line. It is not divided if one tile has all rows, since no
 /// panel is read twice then.
-size_t k_block_of(size_t m, size_t k);
+size_t k_block_of(size_t m, size_t k, PackedType type = PackedType::f32);
 
 /// Tiles of `rows` rows that are as equal as possible: `longer` of them have base + 1 rows, the others base.
 struct RowTiles {
