@@ -61,10 +61,31 @@ TEST(ConvNarrow, DotProducts) {
       check_conv(c);
     }
   }
-  ConvCase one{.in_c = 1, .out_c = 1, .in_w = 700, .kernel_w = 256};
+  ConvCase one{.in_c = 1, .out_c = 1, .in_w = 700, .kernel_w = 256, .stride_w = 2};
   one.algorithm = ConvAlgorithm::lines;
   EXPECT_TRUE(conv_detail::plan_lines(one.shape()).dots);
   check_conv(one);
+}
+
+// Few outputs of one channel, or of planes: lines that end anywhere in a vector, with dilation.
+TEST(ConvNarrow, PixelsInLanes) {
+  for (const size_t in_c : {1, 3}) {
+    for (const size_t out_c : {1, 2, 4}) {
+      for (size_t width = 5; width < 150; width += width < 36 ? 1 : 13) {
+        ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 6, .in_w = width, .batch = 2, .kernel_h = 3, .kernel_w = 3};
+        c.pad_all(2), c.input_is_nchw = in_c > 1, c.algorithm = ConvAlgorithm::lines;
+        EXPECT_TRUE(conv_detail::plan_lines(c.shape()).pixels) << c.name();
+        EXPECT_EQ(choose_conv(c.shape(), true), ConvAlgorithm::lines) << c.name();
+        check_conv(c);
+        c.dilation_w = 2, c.stride_h = 2, c.pad_left = width % 4;
+        c.activation.kind = width % 2 == 0 ? Activation::Kind::silu : Activation::Kind::relu;
+        c.residual = Residual::in_place;
+        check_conv(c);
+        c.poison = std::numeric_limits<float>::quiet_NaN();
+        check_conv(c);
+      }
+    }
+  }
 }
 
 // The same data, the same packed weights, the same sums.

@@ -76,6 +76,8 @@ StripsPlan plan_strips(const ConvShape& shape);
 /// of conv_rows: the weights of a step of the sum are `width` floats apart. A task is some rows of the output.
 struct LinesPlan {
   size_t lines = 0, run = 0, step = 0;
+  bool pixels = false;          // a vector has one channel of neighbouring pixels, whose inputs follow each other
+  size_t tap = 1;               // for pixels: floats from one input of a run to the next
   size_t width = 0, lanes = 0;  // floats of a panel and of a vector
   size_t line_floats = 0;
   bool dots = false;  // sums are dot products of runs, `outputs` (1, 2 or 4) of a pixel at a time

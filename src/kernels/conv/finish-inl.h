@@ -79,6 +79,34 @@ class Finish {
     });
   }
 
+  /// Stores one channel of n neighbouring pixels; `sums` are whole vectors, which are overwritten.
+  HWY_NOINLINE void store_pixels(float* sums, size_t pixel, size_t channel, size_t n) const {
+    const FloatTag d;
+    const Float bias = hn::Set(d, bias_ ? bias_[channel] : 0.0f), low = hn::Set(d, low_), high = hn::Set(d, high_);
+    const float* const residual = residual_ ? residual_ + pixel * residual_stride_ + channel : nullptr;
+    float* const to = output_ + pixel * pixel_stride_ + channel;
+    const bool dense = pixel_stride_ == 1;
+    for (size_t x = 0; x < n; x += kLanes) {
+      float* const part = sums + x;
+      const size_t count = std::min(kLanes, n - x);
+      Float v = hn::Add(hn::Load(d, part), bias);
+      if (residual) [[unlikely]] {
+        hn::Store(v, d, part);
+#pragma GCC unroll 1
+        for (size_t i = 0; i < count; ++i) part[i] += residual[(x + i) * residual_stride_];
+        v = hn::Load(d, part);
+      }
+      v = MinKeepNaN(high, MaxKeepNaN(low, v));
+      if (dense) {
+        store_first(v, to + x, count);
+        continue;
+      }
+      hn::Store(v, d, part);
+#pragma GCC unroll 1
+      for (size_t i = 0; i < count; ++i) to[(x + i) * pixel_stride_] = part[i];
+    }
+  }
+
   /// Completes what `store` has left for channels [c0, c1) of `pixels` pixels that are `step` apart. A call takes as
   /// long as some vectors.
   HWY_INLINE void activate(size_t pixel, size_t pixels, size_t c0, size_t c1, size_t step = 1) const {

@@ -1,7 +1,8 @@
 // Direct convolution of an image with few channels, the first of a network, or to few channels. Gathering patches would
 // cost as much as multiplying them. Instead, the input lines of one output row are copied with their padding, and each
 // step of the sum reads its inputs from there, at a fixed distance from pixel to pixel. A vector has the sums of a
-// pixel's channels, or if these are very few, parts of one sum (LinesPlan::dots).
+// pixel's channels, or if these are very few, parts of one sum (LinesPlan::dots), or one channel of neighbouring pixels
+// (LinesPlan::pixels).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/lines.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -226,7 +227,46 @@ void dot_row(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t ro
   }
 }
 
+// Adds up channel c of vectors of pixels from x on, of which n exist.
+template <size_t kVectors>
+HWY_INLINE void add_pixels(const conv_detail::LinesPlan& plan, const float* const* lines, const float* weights,
+                           const Finish& finish, size_t x, size_t pixel, size_t c, size_t n) {
+  const FloatTag d;
+  Float sums[kVectors];
+#pragma GCC unroll 4
+  for (Float& sum : sums) sum = hn::Zero(d);
+  for (size_t l = 0; l < plan.lines; ++l) {
+    const float* in = lines[l] + x;
+    for (size_t k = 0; k < plan.run; ++k, weights += plan.width, in += plan.tap) {
+      const Float w = hn::Set(d, weights[c]);
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(w, hn::LoadU(d, in + v * kLanes), sums[v]);
+    }
+  }
+  HWY_ALIGN float lanes[kVectors * kLanes];
+#pragma GCC unroll 4
+  for (size_t v = 0; v < kVectors; ++v) hn::Store(sums[v], d, lanes + v * kLanes);
+  finish.store_pixels(lanes, pixel, c, std::min(n, kVectors * kLanes));
+}
+
 }  // namespace
+
+// Computes one output row of the batch by vectors of pixels.
+void pixel_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row,
+                 const conv_detail::LinesMemory& memory) noexcept {
+  const ConvShape& s = args.shape;
+  const Finish finish(args);
+  copy_lines(args, plan, row, memory);
+  for (size_t c = 0; c < s.out_c; ++c) {
+    for (size_t x = 0; x < s.out_w;) {
+      const bool many = s.out_w - x > 3 * kLanes;
+      (many ? add_pixels<4> : add_pixels<1>)(plan, memory.lines, args.packed, finish, x, row * s.out_w + x, c,
+                                             s.out_w - x);
+      x += many ? 4 * kLanes : kLanes;
+    }
+  }
+  finish.activate(row * s.out_w, s.out_w, 0, s.out_c);
+}
 
 // Computes one output row of the batch.
 void convolve_lines(const ConvArgs& args, const conv_detail::LinesPlan& plan, size_t row,
@@ -255,24 +295,6 @@ HWY_AFTER_NAMESPACE();
 namespace retort::kernels::conv_detail {
 
 namespace {
-
-// Whether multiplying a patch takes about as long as gathering it, and neighbouring patches overlap by at least a half,
-// so that most inputs of a gathered one would be copies. On Sapphire Rapids, one thread, 3x3 from 8 channels to 8 takes
-// 0.47 times as long as gathered at AVX-512, 0.43 to 0.52 at AVX2, 0.65 at x86-64-v2; from 8 to 16 0.39, 0.53, 0.64;
-// from 32 to 8 0.84, 0.67, 0.67.
-bool has_few_outputs(const ConvShape& s) {
-  constexpr size_t kMostChannels = 32;  // the most that were measured
-  constexpr size_t kWinograd = 16;      // channels from which on Winograd saves more
-  return s.out_c <= gemm_panel_width() && (s.out_c < kWinograd || s.in_c < kWinograd) && s.in_c <= kMostChannels;
-}
-
-// Whether dot products take fewer steps, by a fifth, than sums of a pixel's channels, whose lanes after out_c are empty.
-bool suits_dots(const ConvShape& s, const LinesPlan& p) {
-  constexpr size_t kMostOutputs = 4;
-  constexpr size_t kLast = 6;  // steps to add the lanes of a sum, and to store it
-  return s.out_c > 0 && s.out_c <= kMostOutputs &&
-         5 * p.outputs * (p.lines * ceil_div(p.run, p.lanes) + kLast) < 4 * p.lines * p.run;
-}
 
 // Weights of dot products: for each line and each vector of its run, a vector for each output, padded with zeros.
 void dot_weights(const LinesPlan& p, const float* packed, size_t outputs, float* to) {
@@ -315,41 +337,14 @@ auto convolve_for([[maybe_unused]] size_t channels) {
 
 }  // namespace
 
-bool suits_lines(const ConvShape& s) {
-  constexpr size_t kFewChannels = 4;
-  constexpr size_t kLongStep = 8;  // with longer steps, patches overlap little and are long, so gathering is cheap
-  const size_t step = s.stride_w * (s.input_is_nchw ? 1 : s.in_c);
-  if (s.pad_left >= s.kernel_w) return false;  // also if the first tap is after the first input
-  if (s.groups > 1 || s.dilation_w > 1 || s.scaled_input || (!s.input_is_nchw && s.in_pixel_stride != s.in_c))
-    return false;
-  if (s.in_c <= kFewChannels && step <= kLongStep) return true;
-  return !s.input_is_nchw && 2 * s.stride_w <= s.kernel_w && (has_few_outputs(s) || plan_lines(s).dots);
-}
-
-LinesPlan plan_lines(const ConvShape& s) {
-  const size_t channels = s.input_is_nchw ? 1 : s.in_c;
-  LinesPlan p;
-  p.width = gemm_panel_width();
-  p.lanes = p.width / 2;
-  p.lines = s.kernel_h * (s.input_is_nchw ? s.in_c : 1);
-  p.run = s.kernel_w * channels;
-  p.step = s.stride_w * channels;
-  const size_t vectors = round_up(p.run, p.lanes);  // those of the last pixel of a tile are read
-  p.line_floats = spread_stride((s.out_w + kMostTilePixels) * p.step + std::max(vectors, s.pad_left * channels));
-  p.outputs = s.out_c <= 2 ? s.out_c : 4;
-  p.dots = suits_dots(s, p);
-  p.weight_floats = p.dots ? p.lines * ceil_div(p.run, p.lanes) * p.outputs * p.lanes : 0;
-  p.head_bytes = round_up(p.lines * sizeof(float*) + s.kernel_h * sizeof(size_t), 64);
-  p.worker_bytes = round_up(p.head_bytes + (p.weight_floats + p.lines * p.line_floats) * sizeof(float), 128);
-  return p;
-}
-
 void conv_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept {
   const ConvShape& s = args.shape;
   const LinesPlan plan = plan_lines(s);
   const size_t rows = s.batch * s.out_h;
   const size_t task_rows = ceil_div(rows, wanted_tasks(s.out_pixels() * s.out_c * plan.lines * plan.run));
-  const auto convolve = plan.dots ? RETORT_SELECT(dot_lines) : convolve_for(s.out_c);
+  const auto convolve = plan.pixels ? RETORT_SELECT(pixel_lines)
+                        : plan.dots ? RETORT_SELECT(dot_lines)
+                                    : convolve_for(s.out_c);
   par.for_each(ceil_div(rows, task_rows), [&](size_t task, int worker) {
     const LinesMemory memory = memory_of_lines(plan, scratch, worker);
     begin_lines(args, plan, memory);
