@@ -45,6 +45,34 @@ TEST(Layout, ChainOfConvolutionsTurnsAtTheEnds) {
 )");
 }
 
+// A lone convolution of many pixels is not worth two moves of them, unless its weights are many or few its pixels.
+TEST(Layout, LoneConvolutionOfManyPixelsStays) {
+  TestGraph t;
+  const Dim n = t.symbol("n");
+  const ValueId x = t.input("x", {n, 8, 64, 64});
+  t.output(t.add("Conv", {x, t.weight("w1", {64, 8, 1, 1})}), "wide");
+  expect_layout(t, R"(graph(x: float32[n,8,64,64]) {
+  wide: float32[n,64,64,64] = Conv(x, w1)
+  return wide
+}
+)");
+  const auto turns = [](Dim height, const std::vector<int64_t>& weights, bool active) {
+    TestGraph other;
+    const ValueId image = other.input("x", {1, 8, height, 64});
+    const ValueId y = other.add("Conv", {image, other.weight("w", Shape(std::span(weights)))});
+    other.output(active ? other.add("Relu", {y}) : y, "y");
+    PassOptions options;
+    PassContext context(options);
+    pass_layout.run(other.g, context);
+    return std::ranges::any_of(other.g.order(), [&](NodeId id) { return other.g.node(id).is("Conv", "retort"); });
+  };
+  EXPECT_FALSE(turns(64, {64, 8, 1, 1}, false));
+  EXPECT_TRUE(turns(64, {64, 8, 1, 1}, true));
+  EXPECT_TRUE(turns(64, {64, 8, 3, 3}, false));
+  EXPECT_TRUE(turns(64, {8, 8, 1, 1}, false));
+  EXPECT_TRUE(turns(31, {64, 8, 1, 1}, false));
+}
+
 TEST(Layout, FirstConvolutionReadsPlanesAndThePoolEndsInAReshape) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 3, 8, 8});
