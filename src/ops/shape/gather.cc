@@ -30,14 +30,19 @@ struct Gather {
   void run(RunContext& c) const {
     const Shape& x = c.shape(0);
     const size_t along = normalize_axis(axis, x.rank());
-    const size_t inner = size_t(extent_product(x, along + 1, x.rank()));
+    // Slices of packed elements that have whole bytes are moved as bytes.
+    const size_t bits = is_packed(c.dtype(0)) ? dtype_bits(c.dtype(0)) : 0;
+    const size_t elements = size_t(extent_product(x, along + 1, x.rank()));
+    const bool as_bytes = bits != 0 && elements * bits % 8 == 0;
+    const size_t inner = as_bytes ? elements * bits / 8 : elements;
     const kernels::GatherArgs args{.outer = size_t(extent_product(x, 0, along)),
                                    .extent = x[along],
                                    .inner = inner,
                                    .count = c.count(1),
-                                   .out_step = writes_rows(c) ? c.out_row_step() : inner};
+                                   .out_step = writes_rows(c) && bits == 0 ? c.out_row_step() : inner};
     with_indices(c, [&](const auto* indices) {
-      return kernels::gather(mover_of(c.dtype(0)), args, c.data(0), indices, c.out_data(), c.parallel());
+      return kernels::gather(mover_of(as_bytes ? DType::u8 : c.dtype(0)), args, c.data(0), indices, c.out_data(),
+                             c.parallel());
     });
   }
 
@@ -48,7 +53,7 @@ struct Gather {
   }
   std::optional<Piece> piece(const RunContext& c, size_t) const {
     const Slot& index = c.in_slot(1);
-    if (index.count != 1 || (!index.data && !index.has_known)) return std::nullopt;
+    if (index.count != 1 || (!index.data && !index.has_known) || is_packed(c.dtype(0))) return std::nullopt;
     if (!is_aligned(c.dtype(0), c.in_slot(0).data)) return std::nullopt;  // other operators would read the piece
     const Shape &x = c.shape(0), from = row_major_strides(x);
     const size_t along = normalize_axis(axis, x.rank());

@@ -13,28 +13,45 @@ const Tensor kSix = f32({2, 3}, {1, 2, 3, 4, 5, 6});
 Attributes one(const char* name, int64_t v) { return {{name, v}}; }
 Attributes text(const char* name, const char* v) { return {{name, std::string(v)}}; }
 
+Tensor packed_bytes(DType type, Shape shape, const std::vector<uint8_t>& bytes) {
+  Tensor t(type, std::move(shape));
+  std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(t.mutable_data()));
+  return t;
+}
+
 const OpTest gather(
-    "Gather", {{.about = "rows", .inputs = {kSix, i64({2}, {1, 0})}, .outputs = {f32({2, 3}, {4, 5, 6, 1, 2, 3})}},
-               {.about = "columns, negative",
-                .attributes = one("axis", 1),
-                .inputs = {kSix, i32({2, 1}, {-1, 0})},
-                .outputs = {f32({2, 2, 1}, {3, 1, 6, 4})}},
-               {.about = "a scalar index", .inputs = {kSix, i64({}, {1})}, .outputs = {f32({3}, {4, 5, 6})}},
-               {.about = "content",
-                .inputs = {i64({3}, {7, 8, 9}), i64({2}, {2, -3})},
-                .outputs = {i64({2}, {9, 7})},
-                .fixed_types = true},
-               {.about = "content, scalar",
-                .inputs = {i64({3}, {7, 8, 9}), i64({}, {1})},
-                .outputs = {i64({}, {8})},
-                .fixed_types = true},
-               {.about = "strings",
-                .inputs = {strings({2}, {"a", "b"}), i64({2}, {1, 1})},
-                .outputs = {strings({2}, {"b", "b"})}},
-               {.about = "nothing", .inputs = {kSix, i64({0}, {})}, .outputs = {f32({0, 3}, {})}},
-               {.about = "an embedding",
-                .inputs = {random({50, 129}), i64({3, 4}, {0, 49, 7, 7, 1, 2, 3, 4, 5, 6, 48, 9})},
-                .output_count = 1}});
+    "Gather",
+    {{.about = "rows", .inputs = {kSix, i64({2}, {1, 0})}, .outputs = {f32({2, 3}, {4, 5, 6, 1, 2, 3})}},
+     {.about = "columns, negative",
+      .attributes = one("axis", 1),
+      .inputs = {kSix, i32({2, 1}, {-1, 0})},
+      .outputs = {f32({2, 2, 1}, {3, 1, 6, 4})}},
+     {.about = "a scalar index", .inputs = {kSix, i64({}, {1})}, .outputs = {f32({3}, {4, 5, 6})}},
+     {.about = "rows of packed elements",
+      .inputs = {packed_bytes(DType::u4, {3, 2, 2}, {0x21, 0x43, 0x65, 0x87, 0xa9, 0xcb}), i64({2, 1}, {2, -3})},
+      .outputs = {packed_bytes(DType::u4, {2, 1, 2, 2}, {0xa9, 0xcb, 0x21, 0x43})}},
+     {.about = "bytes of packed elements, inside of rows",
+      .attributes = one("axis", 1),
+      .inputs = {packed_bytes(DType::i4, {2, 2, 2}, {0x21, 0x43, 0x65, 0x87}), i64({3}, {1, 0, 1})},
+      .outputs = {packed_bytes(DType::i4, {2, 3, 2}, {0x43, 0x21, 0x43, 0x87, 0x65, 0x87})}},
+     {.about = "one row of packed elements",
+      .inputs = {packed_bytes(DType::i4, {3, 2}, {0x21, 0x43, 0x65}), i64({}, {1})},
+      .outputs = {packed_bytes(DType::i4, {2}, {0x43})}},
+     {.about = "content",
+      .inputs = {i64({3}, {7, 8, 9}), i64({2}, {2, -3})},
+      .outputs = {i64({2}, {9, 7})},
+      .fixed_types = true},
+     {.about = "content, scalar",
+      .inputs = {i64({3}, {7, 8, 9}), i64({}, {1})},
+      .outputs = {i64({}, {8})},
+      .fixed_types = true},
+     {.about = "strings",
+      .inputs = {strings({2}, {"a", "b"}), i64({2}, {1, 1})},
+      .outputs = {strings({2}, {"b", "b"})}},
+     {.about = "nothing", .inputs = {kSix, i64({0}, {})}, .outputs = {f32({0, 3}, {})}},
+     {.about = "an embedding",
+      .inputs = {random({50, 129}), i64({3, 4}, {0, 49, 7, 7, 1, 2, 3, 4, 5, 6, 48, 9})},
+      .output_count = 1}});
 const OpTest gather_elements("GatherElements", {{.about = "axis 1",
                                                  .attributes = one("axis", 1),
                                                  .inputs = {f32({2, 2}, {1, 2, 3, 4}), i64({2, 2}, {0, 0, 1, 0})},
@@ -167,6 +184,8 @@ TEST(Index, IndicesOutsideAreErrors) {
   fails("Gather", {kSix, i64({1}, {2})});
   fails("Gather", {kSix, i64({1}, {-3})});
   fails("Gather", {i64({2}, {1, 2}), i64({1}, {5})});
+  fails("Gather", {packed_bytes(DType::u4, {2, 2}, {0x21, 0x43}), i64({1}, {2})});
+  fails("Gather", {packed_bytes(DType::u4, {2, 3}, {0x21, 0x43, 0x65}), i64({1}, {0})});  // parts of bytes
   fails("GatherElements", {kSix, i64({1, 1}, {2})});
   fails("GatherElements", {kSix, i64({1, 4}, {0, 0, 0, 0})});
   fails("GatherND", {kSix, i64({1, 2}, {0, 3})});

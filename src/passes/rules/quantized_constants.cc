@@ -128,16 +128,72 @@ std::optional<Patch> match_twin(const Graph& g, const Node& n) {
   return std::nullopt;
 }
 
-/// Chosen rows of a constant matrix of codes become numbers, instead of all rows.
+/// How DequantizeLinear reads what a Gather chooses along `along`, an axis of the codes.
+struct ChosenRows {
+  size_t rank, along, indices;  ///< ranks of the codes and of the indices
+  int64_t axis = 1, block = 0;
+  bool gathers = false;  ///< the parameters are chosen as the codes are
+  bool of_rows = false;  ///< there is one of each row, which becomes that of a block as long as the row
+
+  /// Where an axis of the codes is in the result.
+  int64_t moved(size_t d) const { return int64_t(d < along ? d : d + indices - 1); }
+};
+
+std::optional<ChosenRows> chosen_rows(const Graph& g, const Node& gather, const Node& real, const Tensor& codes) {
+  const Shape* indices = shape_of(g, gather.inputs[1]);
+  const size_t rank = codes.shape().rank();
+  if (!indices || rank == 0 || codes.count() == 0) return std::nullopt;
+  ChosenRows c{rank, normalize_axis(gather.attributes.get_or<int64_t>("axis", 0), rank), indices->rank()};
+  c.block = real.attributes.get_or<int64_t>("block_size", 0);
+  if (c.block == 0 && has_one_scale(g, real)) return c;
+  const size_t axis = normalize_axis(real.attributes.get_or<int64_t>("axis", 1), rank);
+  c.of_rows = c.block == 0 && axis == c.along && c.along == 0 && rank == 2;
+  if (axis == c.along && !c.of_rows) return std::nullopt;
+  c.gathers = c.of_rows || c.block > 0;
+  c.axis = c.moved(c.of_rows ? 1 : axis);
+  if (c.of_rows) c.block = codes.shape()[1];
+  return c;
+}
+
+/// Whether what a Gather chooses consists of whole bytes.
+bool has_whole_rows(const Tensor& t, size_t along) {
+  size_t inner = 1;
+  for (size_t d = along + 1; d < t.shape().rank(); ++d) inner *= size_t(t.shape()[d]);
+  return inner * dtype_bits(t.dtype()) % 8 == 0;
+}
+
+/// Scales or zero points of chosen rows.
+ValueId chosen_parameters(Patch& p, const Graph& g, const ChosenRows& c, const Node& gather, ValueId v) {
+  if (!c.gathers) return v;
+  const Tensor& all = *g.constant(v);
+  const ValueId table = c.of_rows ? p.constant(all.reshaped({all.shape()[0], 1}), "rows") : v;
+  return p.add({.type = gather.type, .inputs = {table, gather.inputs[1]}, .attributes = gather.attributes});
+}
+
+/// Chosen rows of a constant tensor of codes become numbers, instead of all rows.
 std::optional<Patch> match_gather(const Graph& g, const Node& n) {
   const Node* real = producer_of(g, n.inputs[0], "DequantizeLinear");
-  if (!real || !is_plain(g, *real, n.inputs[0]) || !has_one_scale(g, *real)) return std::nullopt;
-  const Tensor* codes = g.constant(real->inputs[0]);
-  if (!codes || is_packed(codes->dtype()) || !contains(ops::kIntegerCodes, codes->dtype())) return std::nullopt;
+  const Tensor* codes = real ? g.constant(real->inputs[0]) : nullptr;
+  if (!codes || !contains(ops::kIntegerCodes | ops::kFloatCodes, codes->dtype())) return std::nullopt;
+  for (size_t i = 1; i < real->inputs.size(); ++i)
+    if (real->inputs[i] != ValueId::none && !g.constant(real->inputs[i])) return std::nullopt;
+  const auto c = chosen_rows(g, n, *real, *codes);
+  if (!c || !has_whole_rows(*codes, c->along)) return std::nullopt;
+  const Tensor* zeros = real->input(2) == ValueId::none ? nullptr : g.constant(real->inputs[2]);
+  if (zeros && c->gathers && (c->of_rows ? is_packed(zeros->dtype()) : !has_whole_rows(*zeros, c->along)))
+    return std::nullopt;
   Patch p(g);
-  std::vector<ValueId> inputs = real->inputs;
-  inputs[0] = p.add({.type = n.type, .inputs = {real->inputs[0], n.inputs[1]}, .attributes = n.attributes});
-  p.replace(n.outputs[0], p.add({.type = real->type, .inputs = std::move(inputs)}));
+  std::vector<ValueId> inputs = {
+      p.add({.type = n.type, .inputs = {real->inputs[0], n.inputs[1]}, .attributes = n.attributes})};
+  for (size_t i = 1; i < real->inputs.size(); ++i)
+    inputs.push_back(real->inputs[i] == ValueId::none ? ValueId::none
+                                                      : chosen_parameters(p, g, *c, n, real->inputs[i]));
+  Attributes attributes;
+  if (const auto type = real->attributes.get_or<int64_t>("output_dtype", 0)) attributes.set("output_dtype", type);
+  if (c->axis != 1) attributes.set("axis", c->axis);
+  if (c->block != 0) attributes.set("block_size", c->block);
+  p.replace(n.outputs[0],
+            p.add({.type = real->type, .inputs = std::move(inputs), .attributes = std::move(attributes)}));
   p.covers(n.id);
   return p;
 }

@@ -179,12 +179,78 @@ const RuleExample example_of_chosen_rows("constants_chosen_rows", {"qdq_gather"}
 }
 )");
 
-TEST(QuantizedConstants, RowsWithScalesOfTheirOwnStay) {
-  TestGraph t;
-  const ValueId codes = t.g.add_constant("w", bytes_of(DType::i8, {3, 1}, {0, 228, 128}));
-  const ValueId w = t.add("DequantizeLinear", {codes, t.floats({3}, {1, 2, 3})}, {{"axis", int64_t(0)}});
-  t.output(t.add("Gather", {w, t.ints({2})}), "y");
-  expect_no_rewrite(t, {"qdq_gather"});
+// A scale and a zero point for each row, which is a block then.
+void rows_with_scales(TestGraph& t) {
+  const ValueId codes = t.g.add_constant("w", bytes_of(DType::i8, {3, 2}, {0, 228, 128, 7, 9, 100}));
+  const ValueId zeros = t.g.add_constant("w_zero", bytes_of(DType::i8, {3}, {5, 128, 0}));
+  const ValueId w = t.add("DequantizeLinear", {codes, t.floats({3}, {1, 2, 3}), zeros}, {{"axis", int64_t(0)}});
+  t.output(t.add("Gather", {w, t.input("x", {2, 2}, DType::i64)}), "y");
+}
+const RuleExample example_of_rows_with_scales("constants_rows_with_scales", {"qdq_gather"}, rows_with_scales,
+                                              R"(graph(x: int64[2,2]) {
+  Gather#1: int8[2,2,2] = Gather(w, x)
+  Gather#2: float32[2,2,1] = Gather(rows#1, x)
+  Gather#3: int8[2,2,1] = Gather(rows#2, x)
+  y: float32[2,2,2] = DequantizeLinear(Gather#1, Gather#2, Gather#3) {axis=2, block_size=2}
+  return y
+}
+)");
+
+// Blocks of two codes of four bits along the last axis.
+void rows_of_blocks(TestGraph& t) {
+  const ValueId codes = t.g.add_constant("w", bytes_of(DType::u4, {3, 4}, {0xf0, 0x81, 0x37, 0x0f, 0x42, 0x9a}));
+  const ValueId zeros = t.g.add_constant("w_zero", bytes_of(DType::u4, {3, 2}, {0x3f, 0x21, 0x80}));
+  const ValueId scales = t.floats({3, 2}, {1, 2, 3, 0.5f, 0.25f, 4});
+  const ValueId w =
+      t.add("DequantizeLinear", {codes, scales, zeros}, {{"axis", int64_t(-1)}, {"block_size", int64_t(2)}});
+  t.output(t.add("Gather", {w, t.input("x", {}, DType::i64)}), "y");
+}
+const RuleExample example_of_rows_of_blocks("constants_rows_of_blocks", {"qdq_gather"}, rows_of_blocks,
+                                            R"(graph(x: int64[]) {
+  Gather#1: uint4[4] = Gather(w, x)
+  Gather#2: float32[2] = Gather(w#1, x)
+  Gather#3: uint4[2] = Gather(w_zero, x)
+  y: float32[4] = DequantizeLinear(Gather#1, Gather#2, Gather#3) {axis=0, block_size=2}
+  return y
+}
+)");
+
+// The axis of the scales is moved by those of the indices.
+void columns_of_filters(TestGraph& t) {
+  const ValueId codes = t.g.add_constant("w", bytes_of(DType::u8, {2, 2, 2}, {0, 228, 128, 7, 9, 100, 255, 3}));
+  const ValueId x = t.input("x", {1, 3}, DType::i64);
+  for (const int64_t axis : {0, 2}) {
+    const ValueId w = t.add("DequantizeLinear", {codes, t.floats({2}, {1, 2})}, {{"axis", axis}});
+    t.output(t.add("Gather", {w, t.add("Min", {x, t.ints({1})})}, {{"axis", int64_t(1)}}), "y" + std::to_string(axis));
+  }
+}
+const RuleExample example_of_columns_of_filters("constants_columns_of_filters", {"qdq_gather"}, columns_of_filters,
+                                                R"(graph(x: int64[1,3]) {
+  Min#1: int64[1,3] = Min(x, i#1)
+  Gather#1: uint8[2,1,3,2] = Gather(w, Min#1) {axis=1}
+  y0: float32[2,1,3,2] = DequantizeLinear(Gather#1, w#1) {axis=0}
+  Min#2: int64[1,3] = Min(x, i#2)
+  Gather#2: uint8[2,1,3,2] = Gather(w, Min#2) {axis=1}
+  y2: float32[2,1,3,2] = DequantizeLinear(Gather#2, w#2) {axis=3}
+  return y0, y2
+}
+)");
+
+TEST(QuantizedConstants, RowsThatCannotBeChosenStay) {
+  const auto stays = [](DType type, Shape shape, Shape scales, Attributes attributes, int64_t axis) {
+    TestGraph t;
+    const Tensor w(type, shape);
+    std::memset(Tensor(w).mutable_data(), 0x12, w.bytes());
+    const ValueId scale = t.weight("scale", std::move(scales));
+    const ValueId real = t.add("DequantizeLinear", {t.g.add_constant("w", w), scale}, std::move(attributes));
+    t.output(t.add("Gather", {real, t.ints({1})}, {{"axis", axis}}), "y");
+    expect_no_rewrite(t, {"qdq_gather"});
+  };
+  stays(DType::u4, {3, 3}, {}, {}, 0);                                                      // parts of bytes
+  stays(DType::u4, {3, 4}, {}, {}, 1);                                                      // parts of bytes
+  stays(DType::i8, {3, 4}, {4}, {{"axis", int64_t(1)}}, 1);                                 // not rows
+  stays(DType::i8, {3, 4, 2}, {3}, {{"axis", int64_t(0)}}, 0);                              // not matrices
+  stays(DType::i8, {4, 4}, {2, 4}, {{"axis", int64_t(0)}, {"block_size", int64_t(2)}}, 0);  // of several rows
 }
 
 }  // namespace
