@@ -36,7 +36,14 @@ struct DequantizeLinear : QuantizationAttributes {
   void run(RunContext& c) const {
     const Scales s = Scales::load(c);
     const auto store = [&]<typename Y>(Y* y) {
-      for_each_run(c, c.parallel(), [&](const Run& r) { convert(c, s, r, y); });
+      for_each_run(c, c.parallel(), [&](const Run& r) {
+        const size_t n = r.block ? r.block : r.n;
+        for (size_t done = 0; done < r.n; done += n) {
+          Run one = r.part(done, std::min(n, r.n - done));
+          one.block = 0;
+          convert(c, s, one, y);
+        }
+      });
     };
     switch (c.out_dtype()) {
       case DType::f16:
@@ -59,7 +66,7 @@ struct DequantizeLinear : QuantizationAttributes {
       float part[kPart];
       for (size_t done = 0; done < r.n; done += kPart) {
         const size_t n = std::min(kPart, r.n - done);
-        numbers(c, s, {r.first + done, n, r.scale + done * r.step, r.step}, part);
+        numbers(c, s, r.part(done, n), part);
         for (size_t i = 0; i < n; ++i) y[r.first + done + i] = Y(part[i]);
       }
     }
@@ -86,25 +93,30 @@ struct DequantizeLinear : QuantizationAttributes {
 
   /// x: the codes of the run.
   template <typename X>
-  static void integers(const Scales& s, const Run& r, const X* x, float* y) {
+  static void integers(const Scales& s, const Run& r, const X* __restrict x, float* __restrict y) {
     if (r.step == 0) {  // a loop that the compiler vectorises
       const int32_t zero = s.zero[r.scale];
       const float scale = s.scale[r.scale];
       for (size_t i = 0; i < r.n; ++i) y[i] = float(int32_t(x[i]) - zero) * scale;
       return;
     }
-    for (size_t i = 0; i < r.n; ++i) y[i] = float(int32_t(x[i]) - s.zero[r.scale + i]) * s.scale[r.scale + i];
+    const int32_t* __restrict zero = s.zero + r.scale;
+    const float* __restrict scale = s.scale + r.scale;
+    for (size_t i = 0; i < r.n; ++i) y[i] = float(int32_t(x[i]) - zero[i]) * scale[i];
   }
 
-  // Sums of products, whose zero point is usually 0.
-  static void sums(const Scales& s, const Run& r, const int32_t* x, float* y) {
-    if (r.step == 0 && s.zero[r.scale] == 0) {
-      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * s.scale[r.scale];
-      return;
-    }
-    for (size_t i = 0; i < r.n; ++i) {
-      const size_t k = r.scale + i * r.step;
-      y[i] = float(int64_t(x[i]) - s.zero[k]) * s.scale[k];
+  // Sums of products, whose zero points are usually 0.
+  static void sums(const Scales& s, const Run& r, const int32_t* __restrict x, float* __restrict y) {
+    const int32_t* __restrict zero = s.zero + r.scale;
+    const float* __restrict scale = s.scale + r.scale;
+    const size_t parameters = r.step ? r.n : 1;
+    if (size_t(std::count(zero, zero + parameters, 0)) != parameters) {
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(int64_t(x[i]) - zero[i * r.step]) * scale[i * r.step];
+    } else if (r.step == 0) {
+      const float one = *scale;
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * one;
+    } else {
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * scale[i];
     }
   }
 
@@ -130,7 +142,7 @@ struct DequantizeLinear : QuantizationAttributes {
         const int code = bytes[bit / 8] >> (bit % 8) & mask;
         codes[i] = int8_t((code ^ sign) - sign);
       }
-      integers(s, {first, n, r.scale + done * r.step, r.step}, codes, y + done);
+      integers(s, r.part(done, n), codes, y + done);
     }
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/elementwise/cast.h"
 #include "kernels/elementwise/chunks.h"
 #include "ops/math/common/small_float.h"
 #include "ops/shape/common/element.h"
@@ -72,22 +73,25 @@ void QuantizationAttributes::for_each_run(const RunContext& c, const Parallel& p
   for (size_t d = along + 1; d < x.rank(); ++d) inner *= size_t(x[d]);
   const size_t block = block_size > 0 ? size_t(block_size) : 1, blocks = ceil_div(extent, block);
   const size_t rows = count / (extent * inner);
-  // A task is a row with one index along the axis or, if such rows are single elements, the whole axis.
-  const size_t tasks = inner > 1 ? rows * extent : rows;
+  // A task is a row with one index along the axis or, if such rows are short, the whole axis.
+  constexpr size_t kShort = 64;
+  const bool blocks_of_rows = inner > 1 && inner < kShort && block_size == 0;
+  const size_t tasks = inner > 1 && !blocks_of_rows ? rows * extent : rows;
   const size_t per_chunk = std::max<size_t>(1, kernels::kChunk / (count / tasks));
   kernels::for_chunks(
       parallel, tasks,
       [&](size_t begin, size_t end) {
         for (size_t t = begin; t < end; ++t) {
-          if (inner > 1 && block_size == 0) {
+          if (blocks_of_rows) {
+            run({t * extent * inner, extent * inner, 0, 0, inner});
+          } else if (inner > 1 && block_size == 0) {
             run({t * inner, inner, t % extent, 0});
           } else if (inner > 1) {
             run({t * inner, inner, (t / extent * blocks + t % extent / block) * inner, 1});
           } else if (block_size == 0) {
             run({t * extent, extent, 0, 1});
           } else {
-            for (size_t b = 0; b < blocks; ++b)
-              run({t * extent + b * block, std::min(block, extent - b * block), t * blocks + b, 0});
+            run({t * extent, extent, t * blocks, 0, block});
           }
         }
       },
@@ -122,26 +126,43 @@ int32_t integer_code(const void* data, DType type, size_t i) {
   return code > code_range(type).second ? code - (1 << bits) : code;
 }
 
+namespace {
+
+/// The zero points as integers.
+void load_zeros(const RunContext& c, size_t n, int32_t* zero) {
+  using Attributes = QuantizationAttributes;
+  if (!c.has(Attributes::kZeroPoint)) {
+    std::fill_n(zero, n, 0);
+    return;
+  }
+  const DType type = c.dtype(Attributes::kZeroPoint);
+  const auto* const bytes = static_cast<const uint8_t*>(c.data(Attributes::kZeroPoint));
+  if (kernels::can_cast(type)) return kernels::cast(bytes, type, zero, DType::i32, n, {});
+  // QuantizeLinear ignores those of floats, as ONNX Runtime does.
+  const bool checked = is_small_float(type) && is_small_float(c.dtype(Attributes::kX));
+  for (size_t i = 0; i < n; ++i) {
+    zero[i] = is_small_float(type) ? 0 : integer_code(bytes, type, i);
+    const uint8_t code = checked ? is_packed(type) ? get_packed(bytes, i, 4) : bytes[i] : 0;
+    require(!checked || decode_small_float(type, code) == 0, ErrorCode::invalid_argument,
+            "the zero point of {} must be 0", dtype_name(type));
+  }
+}
+
+}  // namespace
+
 Scales Scales::load(const RunContext& c) {
   using Attributes = QuantizationAttributes;
   const size_t n = c.count(Attributes::kScale);
-  float* scale = static_cast<float*>(c.scratch());
-  int32_t* zero = reinterpret_cast<int32_t*>(scale + n);
-  for (size_t i = 0; i < n; ++i) {
-    scale[i] = scale_number(c.data(Attributes::kScale), c.dtype(Attributes::kScale), i);
-    zero[i] = 0;
-    if (!c.has(Attributes::kZeroPoint)) continue;
-    const DType type = c.dtype(Attributes::kZeroPoint);
-    const void* data = c.data(Attributes::kZeroPoint);
-    if (!is_small_float(type)) {
-      zero[i] = integer_code(data, type, i);
-      continue;
-    }
-    const uint8_t code =
-        is_packed(type) ? get_packed(static_cast<const uint8_t*>(data), i, 4) : static_cast<const uint8_t*>(data)[i];
-    const bool codes = is_small_float(c.dtype(Attributes::kX));  // QuantizeLinear ignores them, as ONNX Runtime does
-    require(!codes || decode_small_float(type, code) == 0, ErrorCode::invalid_argument,
-            "the zero point of {} must be 0", dtype_name(type));
+  auto* const zero = static_cast<int32_t*>(c.scratch());
+  load_zeros(c, n, zero);
+  const DType type = c.dtype(Attributes::kScale);
+  const void* const data = c.data(Attributes::kScale);
+  if (type == DType::f32) return {static_cast<const float*>(data), zero};
+  auto* const scale = reinterpret_cast<float*>(zero + n);
+  if (kernels::can_cast(type)) {
+    kernels::cast(data, type, scale, DType::f32, n, {});
+  } else {
+    for (size_t i = 0; i < n; ++i) scale[i] = scale_number(data, type, i);
   }
   return {scale, zero};
 }

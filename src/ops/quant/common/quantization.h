@@ -17,9 +17,13 @@ struct QuantizationAttributes {
   /// not match X.
   void infer_as(InferContext& c, DType y) const;
 
-  /// A run of elements: element `first + i` has scale `scale + i * step`.
+  /// A run of elements: element `first + i` has scale `scale + i * step`, or `scale + i / block` if a block is given.
   struct Run {
-    size_t first, n, scale, step;
+    size_t first, n, scale, step, block = 0;
+    /// Its elements from `done` on; a block is given only if `done` is a multiple of it.
+    Run part(size_t done, size_t count) const {
+      return {first + done, count, block ? scale + done / block : scale + done * step, step, block};
+    }
   };
   /// Calls the function for all elements of X in runs, distributed over `parallel`.
   void for_each_run(const RunContext& c, const Parallel& parallel, FunctionRef<void(const Run&)> run) const;
