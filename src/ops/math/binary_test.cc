@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ops/elementwise.h"
 #include "ops/op_test.h"
 
 namespace retort::ops {
@@ -165,6 +166,43 @@ const OpTest bitwise_or_test(
     "BitwiseOr", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {14, 14})}}});
 const OpTest bitwise_xor_test(
     "BitwiseXor", {{.about = "bits", .inputs = {i64({2}, {12, 10}), i64({}, {6})}, .outputs = {i64({2}, {10, 12})}}});
+
+/// A tensor of any integer type whose bytes are all different from their neighbours.
+template <typename T>
+Tensor bit_patterns(Shape shape, unsigned seed) {
+  Tensor t(dtype_of<T>, std::move(shape));
+  auto* const bytes = t.mutable_data<uint8_t>();
+  for (size_t i = 0; i < t.bytes(); ++i) bytes[i] = uint8_t((i + seed) * 89 + i / 7);
+  return t;
+}
+
+template <typename T>
+void expect_combined_bits() {
+  const std::pair<Shape, Shape> shapes[] = {
+      {{3, 5, 41}, {3, 5, 41}}, {{3, 5, 41}, {}}, {{}, {3, 5, 41}}, {{3, 5, 41}, {41}},
+      {{5, 1}, {3, 1, 41}},     {{0, 3}, {3}},    {{1}, {1}},       {{2, 1}, {2, 1000}}};
+  for (const auto& [a_shape, b_shape] : shapes) {
+    const Tensor a = bit_patterns<T>(a_shape, 1), b = bit_patterns<T>(b_shape, 77);
+    const auto check = [&](const char* op, auto f) {
+      const Tensor y = OpRun("", op, {}, {a, b}, 1).run()[0];
+      for_each_broadcast(y.shape(), a_shape, b_shape, [&](size_t i, size_t ia, size_t ib) {
+        ASSERT_EQ(y.at<T>(i), T(f(a.at<T>(ia), b.at<T>(ib)))) << op << ' ' << dtype_name(dtype_of<T>) << ' ' << i;
+      });
+    };
+    check("BitwiseAnd", [](T x, T y) { return x & y; });
+    check("BitwiseOr", [](T x, T y) { return x | y; });
+    check("BitwiseXor", [](T x, T y) { return x ^ y; });
+  }
+}
+
+TEST(Bitwise, AllIntegersAndBroadcasts) {
+  expect_combined_bits<int8_t>();
+  expect_combined_bits<uint16_t>();
+  expect_combined_bits<int32_t>();
+  expect_combined_bits<uint32_t>();
+  expect_combined_bits<int64_t>();
+  expect_combined_bits<uint64_t>();
+}
 
 TEST(Division, IntegersByZeroAreAnError) {
   for (const char* op : {"Div", "Mod"}) {

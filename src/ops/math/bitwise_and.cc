@@ -1,10 +1,11 @@
 // BitwiseAnd: bitwise and with numpy broadcasting.
-#include "ops/math/binary.h"
+#include "ops/math/bitwise.h"
 
 namespace retort::ops {
 namespace {
 
-struct BitwiseAnd : Binary<BitwiseAnd> {
+struct BitwiseAnd : Bitwise<BitwiseAnd> {
+  static constexpr BitOp bits = BitOp::bit_and;
   template <std::integral T>
   static T apply(T a, T b) {
     return a & b;

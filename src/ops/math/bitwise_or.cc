@@ -1,10 +1,11 @@
 // BitwiseOr: bitwise or with numpy broadcasting.
-#include "ops/math/binary.h"
+#include "ops/math/bitwise.h"
 
 namespace retort::ops {
 namespace {
 
-struct BitwiseOr : Binary<BitwiseOr> {
+struct BitwiseOr : Bitwise<BitwiseOr> {
+  static constexpr BitOp bits = BitOp::bit_or;
   template <std::integral T>
   static T apply(T a, T b) {
     return a | b;

@@ -1,10 +1,11 @@
 // BitwiseXor: bitwise exclusive or with numpy broadcasting.
-#include "ops/math/binary.h"
+#include "ops/math/bitwise.h"
 
 namespace retort::ops {
 namespace {
 
-struct BitwiseXor : Binary<BitwiseXor> {
+struct BitwiseXor : Bitwise<BitwiseXor> {
+  static constexpr BitOp bits = BitOp::bit_xor;
   template <std::integral T>
   static T apply(T a, T b) {
     return a ^ b;
