@@ -83,19 +83,21 @@ TYPED_TEST(PadKernel, FillsAndOneHot) {
 }
 
 TEST(Triangle, UpperAndLower) {
-  const size_t batch = 2, rows = 4, columns = 5;
-  const auto x = numbered<uint16_t>(batch * rows * columns);
-  for (const bool upper : {true, false}) {
-    for (const int64_t k :
-         {int64_t(-9), int64_t(-2), int64_t(0), int64_t(1), int64_t(4), int64_t(9), INT64_MAX, INT64_MIN}) {
-      std::vector<uint16_t> y(x.size(), 7), z = x;
-      const Triangle args{batch, rows, columns, k, upper, 2};
-      triangle(args, x.data(), y.data(), Parallel());
-      triangle(args, z.data(), z.data(), Parallel());
-      EXPECT_EQ(y, z);
-      for (size_t i = 0; i < x.size(); ++i) {
-        const int64_t distance = int64_t(i % columns) - int64_t(i / columns % rows);
-        ASSERT_EQ(y[i], (upper ? distance >= k : distance <= k) ? x[i] : 0) << i;
+  const std::pair<size_t, size_t> sizes[] = {{4, 5}, {40, 3}, {3, 40}, {7000, 3}};  // rows, columns
+  for (const auto& [rows, columns] : sizes) {
+    const auto x = numbered<uint16_t>(2 * rows * columns);
+    for (const bool upper : {true, false}) {
+      for (const int64_t k :
+           {int64_t(-9), int64_t(-2), int64_t(0), int64_t(1), int64_t(4), int64_t(9), INT64_MAX, INT64_MIN}) {
+        std::vector<uint16_t> y(x.size(), 7), z = x;
+        const Triangle args{2, rows, columns, k, upper, 2};
+        triangle(args, x.data(), y.data(), Parallel());
+        triangle(args, z.data(), z.data(), Parallel());
+        EXPECT_EQ(y, z);
+        for (size_t i = 0; i < x.size(); ++i) {
+          const int64_t distance = int64_t(i % columns) - int64_t(i / columns % rows);
+          ASSERT_EQ(y[i], (upper ? distance >= k : distance <= k) ? x[i] : 0) << rows << ' ' << k << ' ' << i;
+        }
       }
     }
   }

@@ -100,6 +100,20 @@ const OpTest imputer("Imputer",
                        .fixed_types = true}},
                      {.domain = "ai.onnx.ml"});
 
+TEST(Imputer, RowsOfAnyLength) {
+  for (const int64_t features : {1, 2, 3, 7, 63, 64, 65, 200}) {
+    const int64_t rows = 20000 / features + 1;  // several chunks, which begin within a row
+    std::vector<int64_t> x(size_t(rows * features)), y;
+    Ints values;
+    for (int64_t f = 0; f < features; ++f) values.push_back(1000 + f);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = int64_t(i * 7 % 5);
+    for (size_t i = 0; i < x.size(); ++i) y.push_back(x[i] == 3 ? values[i % values.size()] : x[i]);
+    const Attributes attributes{{"imputed_value_int64s", values}, {"replaced_value_int64", int64_t(3)}};
+    const Tensor result = OpRun("ai.onnx.ml", "Imputer", attributes, {i64({rows, features}, x)}, 1).run()[0];
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(result.at<int64_t>(i), y[i]) << features << ' ' << i;
+  }
+}
+
 const OpTest one_hot("OneHotEncoder",
                      {{.about = "of equal categories the last counts, unknown ones give zeros",
                        .attributes = {{"cats_int64s", Ints{1, 2, 1}}},

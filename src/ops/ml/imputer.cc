@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/checked.h"
 #include "ops/ml/common/features.h"
 
 namespace retort::ops {
@@ -70,11 +71,18 @@ struct Imputer {
         for (size_t i = begin; i < end; ++i) y[i] = chosen(x[i]) ? value : x[i];
         return;
       }
+      // Few features are repeated, so that the loop over them is long.
+      constexpr size_t kMost = 64;
+      T repeated[2 * kMost];
+      const size_t period = n < kMost ? ceil_div(kMost, n) * n : n;
+      for (size_t i = 0; n < kMost && i < period; ++i) repeated[i] = T(values[i % n]);
       for (size_t i = begin, step; i < end; i += step) {
-        const size_t feature = i % n;
-        const V* value = values.data() + feature;
-        step = std::min(n - feature, end - i);
-        for (size_t j = 0; j < step; ++j) y[i + j] = chosen(x[i + j]) ? T(value[j]) : x[i + j];
+        const size_t feature = i % period;
+        step = std::min(period - feature, end - i);
+        const auto all = [&](const auto* value) {
+          for (size_t j = 0; j < step; ++j) y[i + j] = chosen(x[i + j]) ? T(value[j]) : x[i + j];
+        };
+        n < kMost ? all(repeated + feature) : all(values.data() + feature);
       }
     });
   }

@@ -101,10 +101,11 @@ struct Unique {
   }
   static Keys ranks(const RunContext& c, const Slices& s) {
     std::map<std::string_view, uint64_t> rank;
-    for (const std::string& text : c.input<std::string>(0)) rank.emplace(text, 0);
+    std::vector<const uint64_t*> found;
+    for (const std::string& text : c.input<std::string>(0)) found.push_back(&rank.emplace(text, 0).first->second);
     uint64_t next = 0;
     for (auto& [text, number] : rank) number = next++;
-    return by_slices(s, [&](size_t i) { return rank.at(c.input<std::string>(0)[i]); });
+    return by_slices(s, [&](size_t i) { return *found[i]; });
   }
 
   Groups group(const RunContext& c, const Slices& s) const {
