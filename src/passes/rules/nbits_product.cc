@@ -5,6 +5,7 @@
 // block by block, in the same blocks.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -168,7 +169,7 @@ Tensor packed_codes(const BlockCodes& b) {
   return codes;
 }
 
-Tensor scales_of_columns(const BlockCodes& b) {
+Tensor scales_of_columns(const BlockCodes& b, float factor) {
   Tensor scales(DType::f32, {int64_t(b.n), int64_t(b.blocks())});
   float* const to = scales.mutable_data<float>();
   if (b.by_block && !b.turned) {
@@ -177,6 +178,7 @@ Tensor scales_of_columns(const BlockCodes& b) {
     for (size_t j = 0; j < b.n; ++j)
       for (size_t i = 0; i < b.blocks(); ++i) to[j * b.blocks() + i] = b.scales->at<float>(b.parameter(i, j));
   }
+  for (size_t i = 0; factor != 1 && i < scales.count(); ++i) to[i] *= factor;
   return scales;
 }
 
@@ -206,8 +208,10 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   const auto is = [&](const char* name, auto wanted) {
     return n.attributes.get_or<decltype(wanted)>(name, wanted) == wanted;
   };
-  if (gemm && !(is("alpha", 1.0f) && is("beta", 1.0f) && is("transA", int64_t(0)))) return std::nullopt;
   const ValueId a = n.inputs[0], c = n.input(2);
+  const float alpha = gemm ? n.attributes.get_or<float>("alpha", 1) : 1;  // becomes a part of the scales
+  if ((kRounded && alpha != 1) || !std::isfinite(alpha)) return std::nullopt;
+  if (gemm && !((c == ValueId::none || is("beta", 1.0f)) && is("transA", int64_t(0)))) return std::nullopt;
   const Shape* a_shape = shape_of(g, a);
   if (!is_float32(g, a) || !a_shape || a_shape->rank() < 2 || codes_of(g, a)) return std::nullopt;
   constexpr uint64_t kUsual = kRounded ? 32 : 128;
@@ -221,7 +225,8 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
     if (!shape || *shape != Shape{int64_t(b->n)}) return std::nullopt;
   }
   Patch p(g);
-  std::vector<ValueId> inputs = {a, p.constant(packed_codes(*b), "codes"), p.constant(scales_of_columns(*b), "scales")};
+  std::vector<ValueId> inputs = {a, p.constant(packed_codes(*b), "codes"),
+                                 p.constant(scales_of_columns(*b, alpha), "scales")};
   std::optional<Tensor> zeros = zeros_of_columns(*b);
   inputs.push_back(zeros ? p.constant(*std::move(zeros), "zeros") : ValueId::none);
   if (c != ValueId::none) inputs.insert(inputs.end(), {ValueId::none, c});

@@ -39,6 +39,19 @@ const RuleExample example_of_a_turned_product_by_blocks("nbits_turned_product_by
 }
 )");
 
+/// The factor is one of the scales.
+void a_product_with_a_factor(TestGraph& t) {
+  const ValueId w = t.g.add_constant("w", codes(DType::i8, {40, 3}));
+  const ValueId b = t.add("DequantizeLinear", {w, t.floats({3}, {0.5f, 0.25f, 2})}, {{"axis", int64_t(1)}});
+  t.output(t.add("Gemm", {t.input("x", {2, 40}), b, t.weight("bias", {3})}, {{"alpha", 0.375f}}), "y");
+}
+const RuleExample example_of_a_product_with_a_factor("nbits_product_with_a_factor", {"nbits_gemm"},
+                                                     a_product_with_a_factor, R"(graph(x: float32[2,40]) {
+  y: float32[2,3] = com.microsoft.MatMulNBits(x, codes#1, scales#1, _, _, bias) {K=40, N=3, bits=8, block_size=64}
+  return y
+}
+)");
+
 /// An axis that no scale needs, and that the matrix does not have.
 void a_product_with_one_scale(TestGraph& t) {
   const ValueId w = t.g.add_constant("w", codes(DType::u8, {40, 3}));
