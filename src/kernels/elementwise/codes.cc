@@ -362,13 +362,21 @@ void quantize(const QuantizeRun<uint16_t>& run) noexcept { RETORT_SELECT(quantiz
 void quantize(const QuantizeRun<int16_t>& r) noexcept {
   RETORT_SELECT(quantize_16)({r.x, r.scale, r.zero, r.step, reinterpret_cast<uint16_t*>(r.y), r.n}, true);
 }
-void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
-  if (rows.a_stride == rows.columns && rows.b_stride == rows.columns && rows.y_stride == rows.columns)
-    rows = {.columns = rows.rows * rows.columns};
-  RETORT_SELECT_CODES(sum_of_codes)(a, b, y, rows);
+namespace {
+
+/// One row, if all are next to each other.
+CodeRows joined(const CodeRows& r) {
+  const bool next = r.a_stride == r.columns && r.b_stride == r.columns && r.y_stride == r.columns;
+  return next ? CodeRows{.columns = r.rows * r.columns} : r;
 }
-void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
-  RETORT_SELECT(product_of_codes)(a, b, y, {.columns = n});
+
+}  // namespace
+
+void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
+  RETORT_SELECT_CODES(sum_of_codes)(a, b, y, joined(rows));
+}
+void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept {
+  RETORT_SELECT(product_of_codes)(a, b, y, joined(rows));
 }
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept { return RETORT_SELECT(find_range)(x, n); }
 

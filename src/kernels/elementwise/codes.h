@@ -38,11 +38,8 @@ struct CodeRows {
 /// y = codes of the sums of the real numbers of a and b, rounded like those of quantize(). `y.codes` is written, and may
 /// be those of a or b. Serial.
 void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept;
-inline void add_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept {
-  add_codes(a, b, y, {.columns = n});
-}
 /// The same for products.
-void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, size_t n) noexcept;
+void multiply_codes(const CodeRun& a, const CodeRun& b, const CodeRun& y, CodeRows rows) noexcept;
 
 /// The smallest and the largest of 0 and n numbers, ignoring NaN. Serial.
 std::pair<float, float> range_with_zero(const float* x, size_t n) noexcept;

@@ -104,6 +104,42 @@ const OpTest q_linear_mul("QLinearMul",
                             .fixed_types = true}},
                           {.domain = "retort"});
 
+/// What QLinearAdd and QLinearMul compute, by operators on numbers.
+Tensor plain_binary(const char* op, const std::vector<Tensor>& in) {
+  const auto real = [&](size_t i) {
+    return OpRun("", "DequantizeLinear", {}, {in[i], in[i + 1], in[i + 2]}, 1).run()[0];
+  };
+  const Tensor number = OpRun("", op, {}, {real(0), real(3)}, 1).run()[0];
+  return OpRun("", "QuantizeLinear", {}, {number, in[6], in[7]}, 1).run()[0];
+}
+
+TEST(QLinearBinary, BroadcastsLikeNumbers) {
+  const auto codes = [](DType type, Shape shape, size_t seed) {
+    Tensor t(type, std::move(shape));
+    for (size_t i = 0; i < t.count(); ++i) t.mutable_data<uint8_t>()[i] = uint8_t((i + seed) * 89 + i / 7);
+    return t;
+  };
+  const std::pair<Shape, Shape> shapes[] = {{{2, 3, 700}, {}},
+                                            {{2, 5, 33}, {33}},
+                                            {{2, 5, 33}, {5, 1}},
+                                            {{1, 4, 9, 15}, {4, 1, 1}},
+                                            {{7, 1, 40}, {1, 3, 40}},
+                                            {{0, 3}, {3}},
+                                            {{2, 1, 3, 1, 5}, {1, 4, 1, 2, 1}}};
+  for (const auto& [a, b] : shapes) {
+    for (const auto& [left, right] : {std::pair(a, b), std::pair(b, a)}) {
+      const std::vector<Tensor> in = {
+          codes(DType::u8, left, 1),    f32({}, {0.02f}), u8({}, {131}), codes(DType::i8, right, 55), f32({}, {0.05f}),
+          Tensor::of<int8_t>({}, {-3}), f32({}, {0.06f}), u8({}, {100})};
+      for (const auto& [op, plain] : {std::pair("QLinearAdd", "Add"), std::pair("QLinearMul", "Mul")}) {
+        const Tensor y = OpRun("retort", op, {}, in, 1).run()[0], want = plain_binary(plain, in);
+        ASSERT_EQ(y.shape(), want.shape());
+        for (size_t i = 0; i < y.count(); ++i) ASSERT_EQ(y.at<uint8_t>(i), want.at<uint8_t>(i)) << op << ' ' << i;
+      }
+    }
+  }
+}
+
 Tensor negated_bytes() {
   std::vector<int8_t> entries(256);
   for (size_t i = 0; i < entries.size(); ++i) entries[i] = int8_t(~i);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "memory/host.h"
 #include "passes/codes.h"
@@ -111,14 +112,55 @@ std::optional<Patch> match_qdq_conv(const Graph& g, const Node& n) {
   return p;
 }
 
+/// Whether operators on codes broadcast `b` to `a`: in long runs, and where nothing else needs the numbers of `a`, so that
+/// they are not made. Otherwise an operator on floats is as fast (those of the gates of EfficientNet are faster).
+bool broadcasts_codes(const Graph& g, ValueId a, ValueId b) {
+  constexpr int64_t kFewRepeats = 128, kFewElements = 32;  // measured: shorter runs are faster in floats
+  const Shape *x = shape_of(g, a), *y = shape_of(g, b);
+  if (same_shape(g, a, b)) return true;
+  if (!x || !y || y->rank() > x->rank() || !used_once(g, a)) return false;
+  const bool fixed = g.constant(producer_of(g, b, "DequantizeLinear")->inputs[0]);
+  const bool single = std::ranges::all_of(*y, [](Dim d) { return d == 1; });
+  if (fixed && (single || x->rank() > 3)) return false;  // a table, or an image whose layout would have to stay
+  int64_t run = 1;                                       // of the last axes, all of which are repeated, or none
+  std::optional<bool> repeats;
+  bool ended = false;
+  for (size_t i = 1; i <= x->rank(); ++i) {
+    const Dim of_x = (*x)[x->rank() - i], of_y = i <= y->rank() ? (*y)[y->rank() - i] : 1;
+    if (of_y != of_x && of_y != 1) return false;
+    if (of_x == 1) continue;
+    const bool here = of_y == 1;
+    ended = ended || here != repeats.value_or(here);
+    if (ended) continue;
+    repeats = here;
+    run *= is_known(of_x) ? of_x : kFewRepeats;
+  }
+  return run >= (repeats.value_or(true) ? kFewRepeats : kFewElements);
+}
+
+/// Codes with as many axes as the other operand, so that the first axes of both are the batch.
+ValueId with_rank(Patch& p, const Graph& g, const Codes& codes, size_t rank) {
+  const size_t own = shape_of(g, codes.codes)->rank();
+  if (own == rank) return codes.codes;
+  std::vector<int64_t> axes(rank - own);
+  std::iota(axes.begin(), axes.end(), 0);
+  return p.add({.type = "Unsqueeze", .inputs = {codes.codes, p.constant(int64_tensor(axes), "axes")}});
+}
+
 std::optional<Patch> match_qdq_binary(const Graph& g, const Node& n, std::string_view type, std::string_view of_codes) {
   const auto y = result_codes(g, n);
   if (!y) return std::nullopt;
   const Node* op = sole_producer_of(g, without_clamp(g, n.inputs[0], *y), type);
-  if (!op || !same_shape(g, op->inputs[0], op->inputs[1])) return std::nullopt;
-  const auto a = codes_of(g, op->inputs[0]), b = codes_of(g, op->inputs[1]);
+  if (!op) return std::nullopt;
+  auto a = codes_of(g, op->inputs[0]), b = codes_of(g, op->inputs[1]);
   if (!a || !b) return std::nullopt;
+  if (!broadcasts_codes(g, op->inputs[0], op->inputs[1])) {
+    if (!broadcasts_codes(g, op->inputs[1], op->inputs[0])) return std::nullopt;
+    std::swap(a, b);
+  }
   Patch p(g);
+  if (const size_t rank = shape_of(g, n.outputs[0])->rank(); !g.constant(b->codes))
+    b->codes = with_rank(p, g, *b, rank);
   p.replace(n.outputs[0], p.add({.type = std::string(of_codes),
                                  .inputs = {a->codes, a->scale, given_zero(p, *a), b->codes, b->scale,
                                             given_zero(p, *b), y->scale, given_zero(p, *y)},

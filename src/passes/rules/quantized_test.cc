@@ -143,6 +143,48 @@ const RuleExample example_of_sum("quantized_sum", {"qdq_add"}, sum, R"(graph(a: 
 }
 )");
 
+void sum_of_a_row(TestGraph& t) {
+  Quantizer q{t};
+  const Tensor row = Tensor::of<int8_t>({40}, std::vector<int8_t>(40, -100));
+  const ValueId a = t.add("DequantizeLinear", {t.g.add_constant("row", row), t.scalar(0.5f), q.code(-5, true)});
+  const ValueId b = q.quantized_input("b", {2, 3, 40}, 0.25f, q.code(3));
+  t.output(q.coded(t.add("Add", {a, b}), 0.125f, q.code(100)), "y");
+}
+const RuleExample example_of_sum_of_a_row("quantized_sum_of_a_row", {"qdq_add"}, sum_of_a_row,
+                                          R"(graph(b: float32[2,3,40]) {
+  QuantizeLinear#1: uint8[2,3,40] = QuantizeLinear(b, c#1, z#1)
+  y: uint8[2,3,40] = retort.QLinearAdd(QuantizeLinear#1, c#2, z#1, row, c#3, z#2, c#4, z#3)
+  return y
+}
+)");
+
+void product_of_channels(TestGraph& t) {
+  Quantizer q{t};
+  const ValueId a = q.quantized_input("a", {2, 3, 11, 12}, 0.25f, q.code(3));
+  const ValueId b = q.quantized_input("b", {3, 1, 1}, 0.5f, q.code(-5, true));
+  t.output(q.coded(t.add("Mul", {a, b}), 0.125f, q.code(100)), "y");
+}
+const RuleExample example_of_product_of_channels("quantized_product_of_channels", {"qdq_mul"}, product_of_channels,
+                                                 R"(graph(a: float32[2,3,11,12], b: float32[3,1,1]) {
+  QuantizeLinear#1: uint8[2,3,11,12] = QuantizeLinear(a, c#1, z#1)
+  QuantizeLinear#2: int8[3,1,1] = QuantizeLinear(b, c#2, z#2)
+  Unsqueeze#1: int8[1,3,1,1] = Unsqueeze(QuantizeLinear#2, axes#1)
+  y: uint8[2,3,11,12] = retort.QLinearMul(QuantizeLinear#1, c#3, z#1, Unsqueeze#1, c#4, z#2, c#5, z#3)
+  return y
+}
+)");
+
+TEST(Quantized, CodesThatAreRepeatedInShortRunsStay) {
+  for (const Shape& b : {Shape{2, 3, 1, 1}, Shape{8}}) {
+    TestGraph t;
+    Quantizer q{t};
+    const ValueId left = q.quantized_input("a", {2, 3, 8, 8}, 1, q.code(3)),
+                  right = q.quantized_input("b", b, 1, q.code(0));
+    t.output(q.coded(t.add("Mul", {left, right}), 0.125f, q.code(100)), "y");
+    expect_no_rewrite(t, {"qdq_mul"});
+  }
+}
+
 void product_of_codes(TestGraph& t) {
   Quantizer q{t};
   const ValueId a = q.quantized_input("a", {2, 3}, 0.25f, q.code(3));
