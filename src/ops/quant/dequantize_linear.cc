@@ -106,17 +106,18 @@ struct DequantizeLinear : QuantizationAttributes {
   }
 
   // Sums of products, whose zero points are usually 0.
-  static void sums(const Scales& s, const Run& r, const int32_t* __restrict x, float* __restrict y) {
-    const int32_t* __restrict zero = s.zero + r.scale;
+  static void sums(const Scales& s, const Run& r, const int32_t* x, float* y) {
+    if (r.step == 0 && s.zero[r.scale] == 0) {
+      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * s.scale[r.scale];
+      return;
+    }
+    const int32_t* const zero = s.zero + r.scale;
     const float* __restrict scale = s.scale + r.scale;
-    const size_t parameters = r.step ? r.n : 1;
-    if (size_t(std::count(zero, zero + parameters, 0)) != parameters) {
-      for (size_t i = 0; i < r.n; ++i) y[i] = float(int64_t(x[i]) - zero[i * r.step]) * scale[i * r.step];
-    } else if (r.step == 0) {
-      const float one = *scale;
-      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * one;
+    float* __restrict to = y;
+    if (r.step != 0 && std::all_of(zero, zero + r.n, [](int32_t z) { return z == 0; })) {
+      for (size_t i = 0; i < r.n; ++i) to[i] = float(x[i]) * scale[i];
     } else {
-      for (size_t i = 0; i < r.n; ++i) y[i] = float(x[i]) * scale[i];
+      for (size_t i = 0; i < r.n; ++i) to[i] = float(int64_t(x[i]) - zero[i * r.step]) * scale[i * r.step];
     }
   }
 
