@@ -180,17 +180,63 @@ struct Forest {
                                   : x != v;
   }
 
-  float score(const float* x, int64_t of) const {
+  float score(const std::vector<size_t>& roots, const float* x, int64_t of) const {
     float sum = 0;
-    for (size_t root = 0; root < tree.size(); ++root) {
-      if (node[root] != 0) continue;
+    for (const size_t root : roots) {
       size_t at = root;
-      while (modes[at] != "LEAF") at = root + size_t(holds(at, x[feature[at]]) ? yes[at] : no[at]);
+      while (modes[at] != "LEAF") at = root - node[root] + size_t(holds(at, x[feature[at]]) ? yes[at] : no[at]);
       if (target[at] == of) sum += weights[at];
     }
     return sum;
   }
+  /// The nodes that no other leads to.
+  std::vector<size_t> roots() const {
+    std::vector<bool> reached(node.size(), false);
+    for (size_t i = 0; i < node.size(); ++i) {
+      if (modes[i] == "LEAF") continue;
+      for (const int64_t child : {yes[i], no[i]}) reached[i + size_t(child - node[i])] = true;
+    }
+    std::vector<size_t> roots;
+    for (size_t i = 0; i < node.size(); ++i)
+      if (!reached[i]) roots.push_back(i);
+    return roots;
+  }
+
+  /// Splits lead to any later nodes of their trees, often to the same ones with the same feature, as sets are written.
+  void share(uint32_t seed) {
+    std::mt19937 random(seed);
+    const auto often = [&] { return random() % 4 != 0; };
+    for (size_t i = 0; i < node.size(); ++i) {
+      if (modes[i] == "LEAF") continue;
+      size_t last = i;
+      while (last + 1 < node.size() && tree[last + 1] == tree[i]) ++last;
+      const auto later = [&] { return node[i] + 1 + int64_t(random() % (last - i)); };
+      yes[i] = later();
+      no[i] = often() ? node[i] + 1 : later();
+      if (i == 0 || tree[i - 1] != tree[i] || !often()) continue;
+      feature[i] = feature[i - 1];
+      missing[i] = missing[i - 1];
+      if (yes[i - 1] > node[i]) yes[i] = yes[i - 1];
+    }
+  }
 };
+
+void expect_scores(const Forest& forest, int64_t targets, uint32_t seed) {
+  const std::vector<size_t> roots = forest.roots();
+  for (const int64_t rows : {1, 2, 7, 8, 9, 65, 200}) {
+    Tensor x = random({rows, 5}, seed, -1, 6);
+    for (size_t i = 0; i < x.count(); i += 3) x.mutable_data<float>()[i] = std::floor(x.data<float>()[i]);
+    for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;
+    for (const DType type : {DType::f32, DType::f64}) {
+      OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(targets), {cast_to(x, type)}, 1);
+      const Tensor y = run.run()[0];
+      for (int64_t i = 0; i < rows * targets; ++i) {
+        ASSERT_EQ(y.data<float>()[i], forest.score(roots, x.data<float>() + i / targets * 5, i % targets))
+            << "seed " << seed << " element " << i << " of " << dtype_name(type);
+      }
+    }
+  }
+}
 
 TEST(TreeEnsemble, WalksAsItsNodesSay) {
   const std::vector<Strings> modes = {
@@ -203,19 +249,17 @@ TEST(TreeEnsemble, WalksAsItsNodesSay) {
       {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"}};
   for (uint32_t seed = 0; seed < 8 * modes.size(); ++seed) {
     const int64_t targets = 1 + seed / 4 % 2;
-    const Forest forest(seed, modes[seed / 8], seed % 2 == 1, seed / 2 % 2 == 1, targets);
-    for (const int64_t rows : {1, 2, 7, 8, 9, 65, 200}) {
-      Tensor x = random({rows, 5}, seed, -1, 6);
-      for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;
-      for (const DType type : {DType::f32, DType::f64}) {
-        OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(targets), {cast_to(x, type)}, 1);
-        const Tensor y = run.run()[0];
-        for (int64_t i = 0; i < rows * targets; ++i) {
-          ASSERT_EQ(y.data<float>()[i], forest.score(x.data<float>() + i / targets * 5, i % targets))
-              << "seed " << seed << " element " << i << " of " << dtype_name(type);
-        }
-      }
-    }
+    expect_scores(Forest(seed, modes[seed / 8], seed % 2 == 1, seed / 2 % 2 == 1, targets), targets, seed);
+  }
+}
+
+TEST(TreeEnsemble, NodesMayShareAChild) {
+  const std::vector<Strings> modes = {{"BRANCH_EQ"}, {"BRANCH_EQ", "BRANCH_EQ", "BRANCH_LEQ"}, {"BRANCH_LEQ"}};
+  for (uint32_t seed = 0; seed < 8 * modes.size(); ++seed) {
+    const int64_t targets = 1 + seed / 4 % 2;
+    Forest forest(seed, modes[seed / 8], seed % 2 == 1, seed / 2 % 2 == 1, targets);
+    forest.share(seed);
+    expect_scores(forest, targets, seed);
   }
 }
 
@@ -230,7 +274,21 @@ void expect_refused(const Attributes& attributes, std::string_view word) {
 }
 
 TEST(TreeEnsemble, RejectsInvalidTrees) {
-  expect_refused(tree_regressor({{"nodes_truenodeids", Ints{2, 0, 3, 0, 0, 0}}}), "reached twice");
+  // x0 <= 0 ? leaf 1 : node 2, which leads back to itself, or to node 3 and back.
+  expect_refused(tree_regressor({{"nodes_truenodeids", Ints{1, 0, 2, 0, 0, 0}}}), "leads to itself");
+  expect_refused(
+      tree_regressor({{"nodes_truenodeids", Ints{1, 0, 3, 2, 0, 0}},
+                      {"nodes_falsenodeids", Ints{2, 0, 4, 4, 0, 0}},
+                      {"nodes_modes", Strings{"BRANCH_LEQ", "LEAF", "BRANCH_LT", "BRANCH_LT", "LEAF", "LEAF"}},
+                      {"target_nodeids", Ints{1, 4, 4, 4, 0}}}),
+      "form a cycle");
+  // A chain of comparisons that never ends.
+  expect_refused(
+      tree_regressor({{"nodes_truenodeids", Ints{1, 0, 4, 4, 0, 0}},
+                      {"nodes_falsenodeids", Ints{2, 0, 3, 2, 0, 0}},
+                      {"nodes_modes", Strings{"BRANCH_LEQ", "LEAF", "BRANCH_EQ", "BRANCH_EQ", "LEAF", "LEAF"}},
+                      {"target_nodeids", Ints{1, 4, 4, 4, 0}}}),
+      "form a cycle");
   expect_refused(tree_regressor({{"nodes_truenodeids", Ints{1, 0, 0, 0, 0, 0}}}), "not reached from any root");
   expect_refused(tree_regressor({{"nodes_falsenodeids", Ints{2, 0, 9, 0, 0, 0}}}), "does not exist");
   expect_refused(tree_regressor({{"nodes_values", Floats{0}}}), "nodes_values has 1");

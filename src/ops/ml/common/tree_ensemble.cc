@@ -17,6 +17,42 @@ bool has_nan(std::span<const T> x) {
   return found;
 }
 
+// How many nodes lead to each split.
+std::vector<uint32_t> parents_of(const TreeTables& tables) {
+  std::vector<uint32_t> parents(tables.splits.size(), 0);
+  for (const TreeTables::Split& s : tables.splits)
+    for (const TreeTables::Child c : {s.yes, s.no})
+      if (c >= 0 && size_t(c) < parents.size()) ++parents[size_t(c)];
+  return parents;
+}
+
+// A split with its members. Converters write "x is 1, 3 or 4" as "x == 1", otherwise "x == 3", otherwise "x == 4", all of
+// which lead to one node: such a chain is one set. `absorb(index)` is called for each later node of the chain; false ends
+// it.
+template <class Absorb>
+std::pair<TreeTables::Split, std::vector<double>> whole_set(const TreeTables& tables, size_t index,
+                                                            const std::vector<uint32_t>& parents,
+                                                            const Absorb& absorb) {
+  TreeTables::Split set = tables.splits[index];
+  std::vector<double> members(tables.members.begin() + set.first, tables.members.begin() + set.last);
+  const auto continues = [&](TreeTables::Child child) {
+    if (child < 0 || size_t(child) >= tables.splits.size() || parents[size_t(child)] != 1) return false;
+    const TreeTables::Split& next = tables.splits[size_t(child)];
+    return next.mode == Branch::eq && next.feature == set.feature && next.yes == set.yes &&
+           next.missing_is_true == set.missing_is_true;
+  };
+  if (set.mode != Branch::eq || !continues(set.no)) return {set, std::move(members)};
+  set.mode = Branch::member;
+  members.push_back(set.value);
+  while (continues(set.no) && absorb(size_t(set.no))) {
+    const TreeTables::Split& next = tables.splits[size_t(set.no)];
+    members.push_back(next.value);
+    set.no = next.no;
+  }
+  std::erase_if(members, [](double v) { return std::isnan(v); });  // nothing equals it
+  return {set, std::move(members)};
+}
+
 }  // namespace
 
 template <typename T>
@@ -26,16 +62,17 @@ TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables
   nodes_.reserve(tables.splits.size() + tables.leaf_ends.size());
   details_.reserve(tables.splits.size() + tables.leaf_ends.size());
   weights_.reserve(tables.weights.size());
-  std::vector<bool> seen(tables.splits.size(), false);
+  Progress progress{parents_of(tables), std::vector<uint32_t>(tables.splits.size(), kNowhere)};
   for (const TreeTables::Child root : tables.roots) {
-    roots_.push_back(add_tree(tables, root, seen));
+    roots_.push_back(add_tree(tables, root, progress));
     levels_.add(roots_.back().levels);
     roots_.back().levels.round();
   }
   levels_.round();
-  const auto unseen = std::ranges::find(seen, false);
-  require(unseen == seen.end(), ErrorCode::invalid_graph, "node {} of a tree is not reached from any root",
-          unseen - seen.begin());
+  const auto unseen = std::ranges::find(progress.places, kNowhere);
+  require(unseen == progress.places.end(), ErrorCode::invalid_graph, "node {} of a tree is not reached from any root",
+          unseen - progress.places.begin());
+  if (levels_.most == UINT32_MAX) require_no_cycle();
 }
 
 template <typename T>
@@ -72,13 +109,13 @@ void TreeEnsemble<T>::add_leaf(const TreeTables& tables, size_t leaf) {
 }
 
 template <typename T>
-void TreeEnsemble<T>::add_split(const TreeTables& tables, const TreeTables::Split& split, bool swapped) {
+void TreeEnsemble<T>::add_split(const TreeTables::Split& split, std::span<const double> members, bool swapped) {
   require(split.feature >= 0 && split.feature < INT32_MAX, ErrorCode::invalid_graph, "a tree uses feature {}",
           split.feature);
   features_ = std::max(features_, size_t(split.feature) + 1);
   Detail detail{split.mode, split.missing_is_true != swapped, uint32_t(members_.size()), 0};
   if (swapped) detail.mode = split.mode == Branch::gte ? Branch::lt : Branch::leq;
-  for (uint32_t i = split.first; i < split.last; ++i) members_.push_back(T(tables.members[i]));
+  for (const double v : members) members_.push_back(T(v));
   std::sort(members_.begin() + detail.first, members_.end());
   detail.last = uint32_t(members_.size());
   less_ &= detail.mode == Branch::lt;
@@ -91,7 +128,7 @@ void TreeEnsemble<T>::add_split(const TreeTables& tables, const TreeTables::Spli
 // Depth first, so that a path is contiguous. Iterative, because a tree may be as deep as it has nodes.
 template <typename T>
 typename TreeEnsemble<T>::Root TreeEnsemble<T>::add_tree(const TreeTables& tables, TreeTables::Child root,
-                                                         std::vector<bool>& seen) {
+                                                         Progress& progress) {
   struct Open {
     TreeTables::Child child;
     size_t parent;  // an index
@@ -104,26 +141,58 @@ typename TreeEnsemble<T>::Root TreeEnsemble<T>::add_tree(const TreeTables& table
     const Open next = open.back();
     open.pop_back();
     const size_t at = nodes_.size();
-    if (next.level > 0) nodes_[next.parent].child[next.no] = next_node();
+    const auto index = size_t(next.child);
+    require(next.child < 0 || index < tables.splits.size(), ErrorCode::invalid_graph,
+            "node {} of a tree does not exist: there are {} nodes", index, tables.splits.size());
+    const uint32_t place = next.child < 0 ? kNowhere : progress.places[index];
+    if (next.level > 0) nodes_[next.parent].child[next.no] = place == kNowhere ? next_node() : place;
     if (next.child < 0) {
       add_leaf(tables, size_t(~next.child));
       tree.levels.add({next.level, next.level, 1, next.level});
       continue;
     }
-    const auto index = size_t(next.child);
-    require(index < tables.splits.size(), ErrorCode::invalid_graph,
-            "node {} of a tree does not exist: there are {} nodes", index, tables.splits.size());
-    require(!seen[index], ErrorCode::invalid_graph, "node {} is reached twice: the nodes do not form trees", index);
-    seen[index] = true;
-    const TreeTables::Split& split = tables.splits[index];
+    if (place != kNowhere) {
+      require(next.level > 0 && place != next.parent * kStep, ErrorCode::invalid_graph,
+              "node {} leads to itself, or is the root of one tree and part of another", index);
+      tree.levels.add({next.level, UINT32_MAX, 0, 0});  // longer paths may lead there
+      continue;
+    }
+    progress.places[index] = next_node();
+    const auto [split, members] = whole_set(tables, index, progress.parents, [&](size_t later) {
+      if (progress.places[later] != kNowhere) return false;
+      progress.places[later] = progress.places[index];
+      return true;
+    });
     // "x >= v" is "x < v" with the branches exchanged, unless v is NaN.
     const bool above = split.mode == Branch::gte || split.mode == Branch::gt,
                swapped = above && split.value == split.value;
-    add_split(tables, split, swapped);
+    add_split(split, members, swapped);
     open.push_back({swapped ? split.yes : split.no, at, next.level + 1, true});
     open.push_back({swapped ? split.no : split.yes, at, next.level + 1, false});
   }
   return tree;
+}
+
+// Takes away nodes that no other one leads to, until none is left.
+template <typename T>
+void TreeEnsemble<T>::require_no_cycle() const {
+  std::vector<uint32_t> parents(nodes_.size(), 0), free;
+  const auto each_child = [&](size_t i, const auto& visit) {
+    for (const uint32_t child : nodes_[i].child)
+      if (child / kStep != i) visit(child / kStep);
+  };
+  for (size_t i = 0; i < nodes_.size(); ++i) each_child(i, [&](size_t child) { ++parents[child]; });
+  for (const Root& root : roots_)
+    if (parents[root.at / kStep] == 0) free.push_back(uint32_t(root.at / kStep));
+  size_t left = nodes_.size();
+  for (; !free.empty(); --left) {
+    const uint32_t i = free.back();
+    free.pop_back();
+    each_child(i, [&](size_t child) {
+      if (--parents[child] == 0) free.push_back(uint32_t(child));
+    });
+  }
+  require(left == 0, ErrorCode::invalid_graph, "{} nodes of trees form a cycle or follow one", left);
 }
 
 template <typename T>

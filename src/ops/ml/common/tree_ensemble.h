@@ -41,7 +41,8 @@ enum class Aggregate : uint8_t { average, sum, min, max };
 template <typename T>
 class TreeEnsemble {
  public:
-  /// Throws invalid_graph if a child, target or leaf does not exist, or if nodes do not form trees.
+  /// Nodes may share a child, as converters of LightGBM write sets of categories; a chain of such nodes becomes one
+  /// node. Throws invalid_graph if a child, target or leaf does not exist, or if nodes form a cycle.
   explicit TreeEnsemble(const TreeTables& tables);
 
   size_t targets() const { return targets_; }
@@ -98,9 +99,17 @@ class TreeEnsemble {
   }
   const Detail& detail(uint32_t at) const { return details_[at / kStep]; }
 
-  Root add_tree(const TreeTables& tables, TreeTables::Child root, std::vector<bool>& seen);
+  /// While the ensemble is built: what is known of each split of the tables.
+  struct Progress {
+    std::vector<uint32_t> parents;  ///< how many nodes lead to it
+    std::vector<uint32_t> places;   ///< its node, or kNowhere
+  };
+  static constexpr uint32_t kNowhere = UINT32_MAX;
+
+  Root add_tree(const TreeTables& tables, TreeTables::Child root, Progress& progress);
   void add_leaf(const TreeTables& tables, size_t leaf);
-  void add_split(const TreeTables& tables, const TreeTables::Split& split, bool swapped);
+  void add_split(const TreeTables::Split& split, std::span<const double> members, bool swapped);
+  void require_no_cycle() const;
   template <class Holds>
   void walk(Lane* lanes, const Levels& levels, const Holds& holds) const noexcept;
   void walk(Lane* lanes, const Levels& levels, bool missing) const noexcept;
