@@ -221,11 +221,12 @@ struct Forest {
   }
 };
 
-void expect_scores(const Forest& forest, int64_t targets, uint32_t seed) {
+void expect_scores(const Forest& forest, int64_t targets, uint32_t seed, float scale = 1) {
   const std::vector<size_t> roots = forest.roots();
   for (const int64_t rows : {1, 2, 7, 8, 9, 65, 200}) {
     Tensor x = random({rows, 5}, seed, -1, 6);
     for (size_t i = 0; i < x.count(); i += 3) x.mutable_data<float>()[i] = std::floor(x.data<float>()[i]);
+    for (size_t i = 0; i < x.count(); ++i) x.mutable_data<float>()[i] *= scale;
     for (size_t i = 0; i < x.count(); i += 13) x.mutable_data<float>()[i] = NAN;
     for (const DType type : {DType::f32, DType::f64}) {
       OpRun run("ai.onnx.ml", "TreeEnsembleRegressor", forest.attributes(targets), {cast_to(x, type)}, 1);
@@ -259,7 +260,11 @@ TEST(TreeEnsemble, NodesMayShareAChild) {
     const int64_t targets = 1 + seed / 4 % 2;
     Forest forest(seed, modes[seed / 8], seed % 2 == 1, seed / 2 % 2 == 1, targets);
     forest.share(seed);
-    expect_scores(forest, targets, seed);
+    for (const float scale : {1.0f, 0.5f, -1.0f, 100.0f, 5000.0f}) {  // sets of small integers, and others
+      Forest scaled = forest;
+      for (float& v : scaled.values) v *= scale;
+      expect_scores(scaled, targets, seed, scale);
+    }
   }
 }
 

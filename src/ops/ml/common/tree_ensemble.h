@@ -70,6 +70,11 @@ class TreeEnsemble {
     uint32_t target;
     T value;
   };
+  /// A set of small integers: bit i of the words from `first` on says whether i is a member, up to `limit`, which is not.
+  struct Mask {
+    T limit = 0;
+    uint32_t first = 0;
+  };
   /// How many levels there are at least and at most above the leaves of a tree. round() makes them equal if the average
   /// leaf is nearly as deep as the deepest: to go on from a leaf costs less than to ask which lanes have arrived.
   struct Levels {
@@ -110,10 +115,13 @@ class TreeEnsemble {
   void add_leaf(const TreeTables& tables, size_t leaf);
   void add_split(const TreeTables::Split& split, std::span<const double> members, bool swapped);
   void require_no_cycle() const;
+  void make_masks();
+  bool add_mask(size_t node, std::span<const T> members);
   template <class Holds>
   void walk(Lane* lanes, const Levels& levels, const Holds& holds) const noexcept;
   void walk(Lane* lanes, const Levels& levels, bool missing) const noexcept;
   bool holds(const Detail& detail, T x, T value) const noexcept;
+  bool masked(const Mask& mask, T x) const noexcept;
   void add(uint32_t leaf, Aggregate aggregate, T* scores, bool* spoken) const noexcept;
   void add_all(const Lane* lanes, size_t count, Aggregate aggregate, T* scores, bool* spoken,
                size_t stride) const noexcept;
@@ -121,11 +129,14 @@ class TreeEnsemble {
   std::vector<Node> nodes_;
   std::vector<Detail> details_;  ///< per node
   std::vector<Weight> weights_;
-  std::vector<T> members_;  ///< sorted within each node
+  std::vector<T> members_;   ///< sorted within each node
+  std::vector<Mask> masks_;  ///< per node, if all sets have one and the other splits are x <= value; else empty
+  std::vector<uint32_t> bits_;
   std::vector<Root> roots_;
   Levels levels_;  ///< of all trees
   size_t targets_ = 0, features_ = 0;
   bool less_ = true, less_or_equal_ = true;  ///< whether every split is x < value; x <= value
+  bool sets_ = false, sets_or_leq_ = true;   ///< whether some split is a set; every split is a set or x <= value
   bool missing_ = false;                     ///< whether some comparison holds for NaN
   bool plain_ = true;                        ///< whether there is one target, and each leaf has one weight
 };
