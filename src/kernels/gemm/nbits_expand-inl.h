@@ -98,10 +98,13 @@ HWY_INLINE void begin_totals(const Work& w, size_t m0, size_t m1, size_t rows, c
   if (g.first > 0) std::fill_n(totals, rows * kPair, 0.0f);
   for (size_t m = m0; m < m1; ++m, totals += kPair) {
     const float* from = w.p.c + m * n + g.n0;
-    if (g.first > 0)
+    if (g.first > 0) {
       std::copy_n(from, columns, totals);
-    else
-      for (size_t v = 0; v < columns; v += Ahead::kLine / sizeof(float)) __builtin_prefetch(from + v, 1, 3);
+      continue;
+    }
+    for (size_t v = 0; v < columns; v += Ahead::kLine / sizeof(float)) __builtin_prefetch(from + v, 1, 3);
+    const bool split = reinterpret_cast<uintptr_t>(from) % Ahead::kLine != 0;  // the columns take a line more
+    if (split) __builtin_prefetch(from + columns - 1, 1, 3);
   }
 }
 /// Stores totals, with the bias if they are complete.
