@@ -16,6 +16,7 @@ struct Case {
   std::string_view op;
   Shape x, w;
   bool rounds = true;
+  bool scaled = false;  ///< columns have factors: powers of two, by which rounded weights are multiplied exactly
 };
 
 Value rounded(const Value& v) {
@@ -30,7 +31,13 @@ std::shared_ptr<Graph> graph_of(const Case& c, bool rounds) {
   const ValueId x = t.input("x", c.x);
   const Value w = image(c.w, 5);
   const ValueId weight = t.g.add_constant("w", *(rounds ? rounded(w) : w).tensor());
-  t.output(t.add(std::string(c.op), {x, weight}), "y");
+  ValueId y = t.add(std::string(c.op), {x, weight});
+  if (c.scaled) {
+    Tensor factors(DType::f32, {c.w.back()});
+    for (size_t i = 0; i < factors.count(); ++i) factors.mutable_data<float>()[i] = i % 3 == 0 ? -2 : 0.25f;
+    y = t.add("Mul", {y, t.g.add_constant("factors", factors)});
+  }
+  t.output(y, "y");
   return t.g.clone();
 }
 
@@ -65,6 +72,7 @@ TEST_P(Precision, RoundsTheFactors) {
 INSTANTIATE_TEST_SUITE_P(
     Products, Precision,
     ::testing::Values(Case{"MatMul", {kRows, kIn}, {kIn, kOut}}, Case{"MatMul", {2, 3, kIn}, {kIn, kOut}},
+                      Case{"MatMul", {kRows, kIn + 5}, {kIn + 5, kOut}, true, true},
                       Case{"MatMul", {2, 3, kIn}, {1, 1, kIn, kOut}, false},  // a batch of matrices
                       Case{"Gemm", {kRows, kIn}, {kIn, kOut}}, Case{"Conv", {2, kIn, 5, 7}, {kOut, kIn, 1, 1}},
                       Case{"Conv", {1, kIn, 5, 7}, {kOut, kIn, 3, 2}}),

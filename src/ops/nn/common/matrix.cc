@@ -78,6 +78,24 @@ void scale_columns(size_t k, size_t columns, const float* factors, void* packed)
   }
 }
 
+/// Rounds and packs columns, the first of which is at the start of a panel, after they were multiplied by their factors.
+void pack_rounded(const float* b, Strides strides, size_t k, size_t columns, const float* factors, char* packed) {
+  if (!factors) return kernels::bf16_pack_b(b, strides.row, strides.column, k, columns, packed);
+  constexpr size_t kSteps = 64, kMostWidth = 32;  // of a panel, at any level
+  alignas(64) float block[kSteps * kMostWidth];
+  const size_t width = kernels::gemm_panel_width();
+  for (size_t j = 0; j < columns; j += width) {
+    const size_t own = std::min(width, columns - j);
+    for (size_t i = 0; i < k; i += kSteps) {
+      const size_t steps = std::min(kSteps, k - i);
+      kernels::gemm_pack_b(b + i * strides.row + j * strides.column, strides.row, strides.column, steps, own, block);
+      scale_columns(steps, own, factors + j, block);
+      kernels::bf16_pack_b(block, width, 1, steps, own, packed);
+      packed += kernels::bf16_pairs(steps) * width * sizeof(float);
+    }
+  }
+}
+
 }  // namespace
 
 size_t MatMulShape::matrix_of(const Shape& own, size_t i) const {
@@ -127,7 +145,8 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
   auto packed = std::make_unique<PackedMatrices>();
   packed->count = count;
   packed->strict = c.options().strict;
-  packed->type = factors ? PackedType::f32 : packed_type(c, b, k * n);
+  packed->type = packed_type(c, b, k * n);
+  if (factors && !packed->rounds()) packed->type = PackedType::f32;
   packed->stride = packed_stride(k, n, packed->type);
   // Products with one of several matrices have no scratch (multiply_scratch()), so they would not use the marks.
   const size_t fit_bytes = count == 1 && !packed->rounds() ? kernels::gemm_fit_bytes(k, n) : 0;
@@ -148,11 +167,12 @@ std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Ten
         const size_t columns = std::min(slice, n - n0);
         const float* from = b.data<float>() + i * k * n + n0 * strides.column;
         char *matrix = to + i * packed->stride, *panels = matrix + n0 * column;
+        const float* own = factors ? factors + n0 : nullptr;
         if (packed->rounds())
-          kernels::bf16_pack_b(from, strides.row, strides.column, k, columns, panels);
+          pack_rounded(from, strides, k, columns, own, panels);
         else
           kernels::gemm_pack_b(from, strides.row, strides.column, k, columns, {panels, packed->type, &c.parallel()});
-        if (factors) scale_columns(k, columns, factors + n0, panels);
+        if (own && !packed->rounds()) scale_columns(k, columns, own, panels);
         if (packed->fit > 0) {
           auto* fit = reinterpret_cast<uint8_t*>(matrix + packed->fit) + n0 / pair;
           kernels::gemm_compare_b({panels, packed->type}, k, columns, fit);
