@@ -234,8 +234,8 @@ bool saves_by_bf16_winograd(const ConvShape& shape, bool strict) {
     return false;
   const ConvShape s = of_usual_size(shape);
   const Times3x3 times(s);
-  return kGain * times.bf16_winograd() <
-         std::min({times.direct(kBf16Product * plain_share(s)), times.winograd4(), times.winograd2_packed()});
+  const double time = times.bf16_winograd(), direct = times.direct(kBf16Product * plain_share(s));
+  return kGain * time < direct && time < std::min(times.winograd4(), times.winograd2_packed());
 }
 
 bool saves_by_bf16(const ConvShape& shape, bool strict) {

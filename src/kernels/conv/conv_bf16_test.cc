@@ -162,7 +162,7 @@ TEST(Bf16Conv, WinogradsErrorIsThatOfTheMode) {
   }
 }
 
-TEST(Bf16Conv, WinogradPaysForImagesOfFewTiles) {
+TEST(Bf16Conv, WinogradPaysForManyChannels) {
   if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
   ConvCase c{.in_c = 256, .out_c = 256, .in_h = 14, .in_w = 14, .kernel_h = 3, .kernel_w = 3};
   c.pad_all(1);
@@ -170,6 +170,11 @@ TEST(Bf16Conv, WinogradPaysForImagesOfFewTiles) {
   const testing::WithoutTiles without;
   EXPECT_TRUE(saves_by_bf16_winograd(c.shape(), false));
   EXPECT_FALSE(saves_by_bf16_winograd(c.shape(), true));
+  ConvCase large = c;
+  large.in_c = large.out_c = 64, large.in_h = large.in_w = 56;
+  EXPECT_TRUE(saves_by_bf16_winograd(large.shape(), false));
+  large.out_c = 80;  // a panel would be half empty
+  EXPECT_FALSE(saves_by_bf16_winograd(large.shape(), false));
   ConvCase other = c;
   other.in_c = 255;
   EXPECT_FALSE(saves_by_bf16_winograd(other.shape(), false));

@@ -20,8 +20,13 @@ struct Times3x3 {
   double winograd4() const { return winograd(4, filter(4), kTransform4); }
   double winograd2() const { return winograd(2, filter(2), kTransform2); }
   double winograd2_packed() const { return winograd(2, kFilterPacked, kTransform2); }
-  /// Both the products and the bytes of a filter are halved.
-  double bf16_winograd() const { return winograd(2, kFilterPacked, kTransform2, 0.5); }
+  /// Both the products and the bytes of a filter are halved, and transformed inputs take half of the memory. Panels of
+  /// pairs are always whole.
+  double bf16_winograd() const {
+    constexpr double kTransform = 4.5;
+    const double padding = double(round_up(s.out_c, gemm_panel_width())) / double(s.out_c);
+    return winograd(2, kFilterPacked, kTransform, padding / 2);
+  }
 
  private:
   double winograd(size_t edge, double filter, double transform, double product = 1) const {
