@@ -18,22 +18,44 @@ bool has_nan(std::span<const T> x) {
   return found;
 }
 
-// How many nodes lead to each split.
+template <class Visit>
+void each_split(const TreeTables& tables, std::initializer_list<TreeTables::Child> children, const Visit& visit) {
+  for (const TreeTables::Child c : children)
+    if (c >= 0 && size_t(c) < tables.splits.size()) visit(size_t(c));
+}
+
+// Takes away splits that no other one leads to, until none is left.
+void require_no_cycle(const TreeTables& tables, std::vector<uint32_t> parents) {
+  std::vector<size_t> free;
+  const auto release = [&](size_t i) {
+    if (--parents[i] == 0) free.push_back(i);
+  };
+  for (const TreeTables::Child root : tables.roots) each_split(tables, {root}, release);
+  while (!free.empty()) {
+    const TreeTables::Split& s = tables.splits[free.back()];
+    free.pop_back();
+    each_split(tables, {s.yes, s.no}, release);
+  }
+  const auto left = std::ranges::find_if(parents, [](uint32_t n) { return n > 0; });
+  require(left == parents.end(), ErrorCode::invalid_graph, "node {} of a tree is in a cycle or follows one",
+          left - parents.begin());
+}
+
+// How many nodes lead to each split; a root counts as led to.
 std::vector<uint32_t> parents_of(const TreeTables& tables) {
   std::vector<uint32_t> parents(tables.splits.size(), 0);
-  for (const TreeTables::Split& s : tables.splits)
-    for (const TreeTables::Child c : {s.yes, s.no})
-      if (c >= 0 && size_t(c) < parents.size()) ++parents[size_t(c)];
+  const auto count = [&](size_t i) { ++parents[i]; };
+  for (const TreeTables::Child root : tables.roots) each_split(tables, {root}, count);
+  for (const TreeTables::Split& s : tables.splits) each_split(tables, {s.yes, s.no}, count);
+  if (std::ranges::any_of(parents, [](uint32_t n) { return n > 1; })) require_no_cycle(tables, parents);
   return parents;
 }
 
 // A split with its members. Converters write "x is 1, 3 or 4" as "x == 1", otherwise "x == 3", otherwise "x == 4", all of
-// which lead to one node: such a chain is one set. `absorb(index)` is called for each later node of the chain; false ends
-// it.
-template <class Absorb>
+// which lead to one node: such a chain is one set, and all its nodes have the place of the first.
 std::pair<TreeTables::Split, std::vector<double>> whole_set(const TreeTables& tables, size_t index,
                                                             const std::vector<uint32_t>& parents,
-                                                            const Absorb& absorb) {
+                                                            std::vector<uint32_t>& places) {
   TreeTables::Split set = tables.splits[index];
   std::vector<double> members(tables.members.begin() + set.first, tables.members.begin() + set.last);
   const auto continues = [&](TreeTables::Child child) {
@@ -45,8 +67,9 @@ std::pair<TreeTables::Split, std::vector<double>> whole_set(const TreeTables& ta
   if (set.mode != Branch::eq || !continues(set.no)) return {set, std::move(members)};
   set.mode = Branch::member;
   members.push_back(set.value);
-  while (continues(set.no) && absorb(size_t(set.no))) {
+  while (continues(set.no)) {
     const TreeTables::Split& next = tables.splits[size_t(set.no)];
+    places[size_t(set.no)] = places[index];
     members.push_back(next.value);
     set.no = next.no;
   }
@@ -73,7 +96,6 @@ TreeEnsemble<T>::TreeEnsemble(const TreeTables& tables) : targets_(size_t(tables
   const auto unseen = std::ranges::find(progress.places, kNowhere);
   require(unseen == progress.places.end(), ErrorCode::invalid_graph, "node {} of a tree is not reached from any root",
           unseen - progress.places.begin());
-  if (levels_.most == UINT32_MAX) require_no_cycle();
   if (sets_ && sets_or_leq_) make_masks();
 }
 
@@ -157,17 +179,12 @@ typename TreeEnsemble<T>::Root TreeEnsemble<T>::add_tree(const TreeTables& table
       continue;
     }
     if (place != kNowhere) {
-      require(next.level > 0 && place != next.parent * kStep, ErrorCode::invalid_graph,
-              "node {} leads to itself, or is the root of one tree and part of another", index);
+      require(next.level > 0, ErrorCode::invalid_graph, "node {} is the root of one tree and part of another", index);
       tree.levels.add({next.level, UINT32_MAX, 0, 0});  // longer paths may lead there
       continue;
     }
     progress.places[index] = next_node();
-    const auto [split, members] = whole_set(tables, index, progress.parents, [&](size_t later) {
-      if (progress.places[later] != kNowhere) return false;
-      progress.places[later] = progress.places[index];
-      return true;
-    });
+    const auto [split, members] = whole_set(tables, index, progress.parents, progress.places);
     // "x >= v" is "x < v" with the branches exchanged, unless v is NaN.
     const bool above = split.mode == Branch::gte || split.mode == Branch::gt,
                swapped = above && split.value == split.value;
@@ -176,28 +193,6 @@ typename TreeEnsemble<T>::Root TreeEnsemble<T>::add_tree(const TreeTables& table
     open.push_back({swapped ? split.no : split.yes, at, next.level + 1, false});
   }
   return tree;
-}
-
-// Takes away nodes that no other one leads to, until none is left.
-template <typename T>
-void TreeEnsemble<T>::require_no_cycle() const {
-  std::vector<uint32_t> parents(nodes_.size(), 0), free;
-  const auto each_child = [&](size_t i, const auto& visit) {
-    for (const uint32_t child : nodes_[i].child)
-      if (child / kStep != i) visit(child / kStep);
-  };
-  for (size_t i = 0; i < nodes_.size(); ++i) each_child(i, [&](size_t child) { ++parents[child]; });
-  for (const Root& root : roots_)
-    if (parents[root.at / kStep] == 0) free.push_back(uint32_t(root.at / kStep));
-  size_t left = nodes_.size();
-  for (; !free.empty(); --left) {
-    const uint32_t i = free.back();
-    free.pop_back();
-    each_child(i, [&](size_t child) {
-      if (--parents[child] == 0) free.push_back(uint32_t(child));
-    });
-  }
-  require(left == 0, ErrorCode::invalid_graph, "{} nodes of trees form a cycle or follow one", left);
 }
 
 // Categories are small integers. With a bit for each, a set is asked without a search and, since other splits find no bit

@@ -114,7 +114,6 @@ class TreeEnsemble {
   Root add_tree(const TreeTables& tables, TreeTables::Child root, Progress& progress);
   void add_leaf(const TreeTables& tables, size_t leaf);
   void add_split(const TreeTables::Split& split, std::span<const double> members, bool swapped);
-  void require_no_cycle() const;
   void make_masks();
   bool add_mask(size_t node, std::span<const T> members);
   template <class Holds>
