@@ -50,14 +50,18 @@ HWY_NOINLINE HWY_MAYBE_UNUSED void store_sums(const Columns& c, const int32_t* s
   }
 }
 
+/// Whether a form may skip steps, see CodeRange. Narrower vectors gain little for as much code.
+template <bool kPlain>
+constexpr bool kSkips = HWY_MAX_BYTES == 64 && kPlain;
+
 template <bool kPlain>
 HWY_INLINE void store_rows(const Columns& c, const Sums (&first)[2], const Sums (&second)[2], uint8_t* y0,
                            uint8_t* y1) {
   static constexpr RowsOrder order;
   const auto pairs = [&](const Sums(&s)[2]) HWY_ATTR {
-    return pack_pairs<kPlain>(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
+    return pack_pairs<kSkips<kPlain>>(rounded<kPlain>(s[0], c.by[0]), rounded<kPlain>(s[1], c.by[1]), c.range);
   };
-  const Bytes packed = pack_bytes<kPlain>(pairs(first), pairs(second), c.range);
+  const Bytes packed = pack_bytes<kSkips<kPlain>>(pairs(first), pairs(second), c.range);
   const hn::Half<ByteTag> half;
   const ByteTag bytes;
   const Bytes sorted = kSumLanes == 4
@@ -87,9 +91,9 @@ template <bool kPlain>
 HWY_INLINE void store_narrow(const Columns& c, const Sums (&rows)[4], uint8_t* y, size_t y_stride) {
   static constexpr NarrowOrder order;
   const auto pairs = [&](Sums a, Sums b) HWY_ATTR {
-    return pack_pairs<kPlain>(rounded<kPlain>(a, c.by[0]), rounded<kPlain>(b, c.by[0]), c.range);
+    return pack_pairs<kSkips<kPlain>>(rounded<kPlain>(a, c.by[0]), rounded<kPlain>(b, c.by[0]), c.range);
   };
-  const Bytes packed = pack_bytes<kPlain>(pairs(rows[0], rows[1]), pairs(rows[2], rows[3]), c.range);
+  const Bytes packed = pack_bytes<kSkips<kPlain>>(pairs(rows[0], rows[1]), pairs(rows[2], rows[3]), c.range);
   const auto sorted = hn::TableLookupLanes(hn::BitCast(SumTag(), packed), hn::SetTableIndices(SumTag(), order.at));
   alignas(64) uint8_t codes[4 * kSumLanes];
   hn::Store(hn::BitCast(ByteTag(), sorted), ByteTag(), codes);

@@ -312,11 +312,12 @@ void convolve_product(const ConvCodesArgs& a, void* scratch, const Parallel& par
   const WorkerMemory of_worker(s, adds);
   const size_t depth = Patch(s).depth(), bytes = of_worker.bytes();
   codes_detail::Excess excess;
-  if (codes_detail::corrects_pairs(s)) excess = codes_detail::excess_in(s, a.packed);
+  const bool corrects = codes_detail::corrects_pairs(s);
+  if (corrects) excess = codes_detail::excess_in(s, a.packed);
   par.for_each(tasks.row_blocks * tasks.column_groups, [&](size_t task, int worker) {
     const size_t n = task % tasks.column_groups * tasks.columns;
-    CodesProduct p{
-        .form = codes_detail::form_of(a), .saturates = s.saturates(), .columns = std::min(tasks.columns, s.out_c - n)};
+    CodesProduct p{.form = codes_detail::form_of(a), .saturates = s.saturates(), .corrects = corrects};
+    p.columns = std::min(tasks.columns, s.out_c - n);
     auto* memory = static_cast<uint8_t*>(scratch) + size_t(worker) * bytes;
     const size_t pixel = set_rows(a, tasks, task / tasks.column_groups, memory, p);
     p.filters = a.packed + n * depth;

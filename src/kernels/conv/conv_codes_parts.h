@@ -40,10 +40,14 @@ inline uint8_t* results_of(const ConvCodesArgs& a, size_t pixel, size_t channel)
   return first + (pixel * a.shape.out_pixel_stride + channel) * form_of(a).bytes();
 }
 
-/// Whether exact sums are those of pairs that cannot saturate, plus their excess: see codes_excess.h.
+/// Whether exact sums are those of pairs that cannot saturate, plus their excess: see codes_excess.h. The excess costs
+/// about 14 clock cycles for a row and a panel, however few codes a row has. Products of pairs of 16 bits, which need
+/// none, take one (Zen 4) to two cycles more for each quad: they multiply short rows.
 inline bool corrects_pairs([[maybe_unused]] const CodesConvShape& s) {
 #if defined(__x86_64__)
-  return s.groups == 1 && s.sums == CodesSums::exact && codes_unit() == CodesUnit::pairs;
+  constexpr size_t kShort = 40;
+  if (s.groups != 1 || s.sums != CodesSums::exact || codes_unit() != CodesUnit::pairs) return false;
+  return current_isa() == Isa::v2 || Patch(s).depth() > kShort;
 #else
   return false;
 #endif
@@ -90,6 +94,7 @@ inline WindowSums windows_of(const CodesConvShape& s, size_t part_stride, uint8_
 struct CodesProduct {
   ResultForm form;
   bool saturates = false;  ///< see CodesSums::saturating
+  bool corrects = false;   ///< see corrects_pairs()
   CodeLines a;             ///< unsigned codes; depth is a multiple of 4
   size_t columns = 0;
   const int8_t* filters = nullptr;  ///< [panel][part][depth / 4][codes_panel_width()][4]

@@ -127,7 +127,7 @@ const TileFn* tiles_for(bool plain) {
 const TileFn* choose_tiles([[maybe_unused]] CodesUnit unit, const Columns& columns) {
   const bool plain = columns.by[0].is_plain() && columns.by[1].is_plain();
   if (unit == CodesUnit::saturating) return tiles_for<CodesUnit::saturating>(plain);
-  if constexpr (HWY_ARCH_ARM_A64) {
+  if constexpr (kTwoUnits) {
     if (unit == CodesUnit::pairs) return tiles_for<CodesUnit::pairs>(plain);
   }
   // At SSE4, nothing is left: exact sums are those of pairs, too.
@@ -140,10 +140,11 @@ TileFn choose_narrow(CodesUnit unit, const Columns& columns, size_t rows) {
   const bool suits = columns.count <= kSumLanes && rows >= kNarrowRows && columns.by[0].is_plain();
   if (!suits) return nullptr;
   if (unit == CodesUnit::saturating) return &multiply_tile<kNarrowRows, CodesUnit::saturating, true, 1>;
-  if constexpr (HWY_TARGET != HWY_SSE4) {
-    if (unit != CodesUnit::pairs) return &multiply_tile<kNarrowRows, CodesUnit::quads, true, 1>;
+  if constexpr (kTwoUnits) {
+    if (unit == CodesUnit::pairs) return &multiply_tile<kNarrowRows, CodesUnit::pairs, true, 1>;
   }
-  return nullptr;
+  constexpr CodesUnit kExact = HWY_TARGET == HWY_SSE4 ? CodesUnit::saturating : CodesUnit::quads;
+  return &multiply_tile<kNarrowRows, kExact, true, 1>;
 }
 
 #if HWY_TARGET <= HWY_AVX3 && defined(__linux__)
@@ -331,7 +332,7 @@ namespace retort::kernels::codes_detail {
 void multiply_codes(const CodesProduct& product) noexcept {
   CodesUnit unit = product.saturates ? CodesUnit::saturating : codes_unit();
 #if defined(__x86_64__)
-  if (unit == CodesUnit::pairs) unit = CodesUnit::saturating;  // with the excess
+  if (product.corrects) unit = CodesUnit::saturating;
 #endif
   RETORT_SELECT_CODES(codes_product)(product, unit);
 }
