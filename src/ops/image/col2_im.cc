@@ -2,6 +2,7 @@
 // is true if one is, that of integers wraps around, and that of strings is one after the other in the order of the
 // elements of a block, as in the reference of the standard.
 #include "base/checked.h"
+#include "kernels/move/strided_copy.h"
 #include "ops/complex_parts.h"
 #include "ops/integers.h"
 #include "ops/math/arithmetic.h"
@@ -65,6 +66,9 @@ struct Col2Im {
     const Window win = blocks_of(c);
     const auto pixels = size_t(win.in_pixels()), blocks = size_t(win.out_pixels()), taps = size_t(win.taps());
     const auto planes = size_t(c.out_shape()[0] * c.out_shape()[1]);
+    if (kernels::StridedCopy copy; tiles(win, planes, copy))
+      return kernels::strided_copy(kernels::byte_mover(sizeof(float)), copy, c.output<float>().data(),
+                                   c.input<float>(kColumns).data(), c.parallel());
     const int64_t stride = win.axes[win.rank - 1].stride;
     const size_t few = std::max<size_t>(kElements / std::max<size_t>(blocks * taps, 1), 1);
     c.parallel().for_each(ceil_div(planes, few), [&](size_t task, int) {
@@ -89,6 +93,19 @@ struct Col2Im {
   }
 
  private:
+  // Whether each pixel is in just one block, so that all are moved; `copy` then moves them.
+  static bool tiles(const Window& win, size_t planes, kernels::StridedCopy& copy) {
+    int64_t pixel = win.in_pixels(), block = win.out_pixels(), tap = block * win.taps();
+    bool fits = copy.append(planes, pixel, tap);
+    for (const WindowAxis& a : std::span(win.axes).first(win.rank)) {
+      if (a.stride != a.kernel || a.dilation != 1 || a.pad_begin != 0 || a.out * a.kernel != a.in || a.in == 0)
+        return false;
+      pixel /= a.in, block /= a.out, tap /= a.kernel;
+      fits = fits && copy.append(size_t(a.out), a.kernel * pixel, block) && copy.append(size_t(a.kernel), pixel, tap);
+    }
+    return fits;
+  }
+
   template <typename T, typename Add>
   void add_up(RunContext& c, const Add& add) const {
     const Window win = blocks_of(c);
