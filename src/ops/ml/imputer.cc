@@ -72,17 +72,17 @@ struct Imputer {
         return;
       }
       // Few features are repeated, so that the loop over them is long.
-      constexpr size_t kMost = 64;
-      T repeated[2 * kMost];
-      const size_t period = n < kMost ? ceil_div(kMost, n) * n : n;
-      for (size_t i = 0; n < kMost && i < period; ++i) repeated[i] = T(values[i % n]);
+      constexpr size_t kMost = 64, kFew = 16;
+      T repeated[kMost + kFew];
+      const size_t period = n < kFew ? ceil_div(kMost, n) * n : n;
+      for (size_t i = 0; n < kFew && i < period; ++i) repeated[i] = T(values[i % n]);
       for (size_t i = begin, step; i < end; i += step) {
         const size_t feature = i % period;
         step = std::min(period - feature, end - i);
         const auto all = [&](const auto* value) {
           for (size_t j = 0; j < step; ++j) y[i + j] = chosen(x[i + j]) ? T(value[j]) : x[i + j];
         };
-        n < kMost ? all(repeated + feature) : all(values.data() + feature);
+        n < kFew ? all(repeated + feature) : all(values.data() + feature);
       }
     });
   }
