@@ -107,6 +107,9 @@ class Assignment {
     const bool activated = std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return ops_.contains(u.node); });
     double pixels = 1;
     for (size_t d = 2; d < y.rank(); ++d) pixels *= is_known(y[d]) ? double(y[d]) : 0;
+    for (const int64_t stride : ints_attribute(n, "strides")) {
+      if (stride != 1) return MinCut::kInfinite;  // columns of an image with gaps are gathered one by one
+    }
     if (activated || pixels < kManyPixels || n.attributes.get_or<int64_t>("group", 1) != 1) return MinCut::kInfinite;
     const double inputs = element_count_of(w) / extent(w[0]);
     return (kPerInput * inputs + kPerPixel) * pixels * extent(y[0]);

@@ -71,6 +71,16 @@ TEST(Layout, LoneConvolutionOfManyPixelsStays) {
   EXPECT_TRUE(turns(64, {64, 8, 3, 3}, false));
   EXPECT_TRUE(turns(64, {8, 8, 1, 1}, false));
   EXPECT_TRUE(turns(31, {64, 8, 1, 1}, false));
+  TestGraph apart;
+  const ValueId image = apart.input("x", {1, 2, 200, 200});
+  apart.output(apart.add("Conv", {image, apart.weight("w", {64, 2, 2, 2})}, {{"strides", std::vector<int64_t>{2, 2}}}),
+               "y");
+  expect_layout(apart, R"(graph(x: float32[1,2,200,200]) {
+  Conv#1: float32[1,100,100,64] = retort.Conv(x, w) {input_nchw=1, strides=[2,2]}
+  y: float32[1,64,100,100] = Transpose(Conv#1) {perm=[0,3,1,2]}
+  return y
+}
+)");
 }
 
 TEST(Layout, FirstConvolutionReadsPlanesAndThePoolEndsInAReshape) {
