@@ -1,6 +1,6 @@
 // com.microsoft.MatMulNBits: A · B' + bias, where B [N, K] is stored in codes of 2, 4 or 8 bits in blocks along K. With
-// accuracy_level 4, A is rounded to 8 bits where ONNX Runtime does so, or by AMX, which is more accurate, to bfloat16;
-// otherwise, the product is computed in float, since the level is a lower limit of the accuracy.
+// accuracy_level 4, A is rounded to 8 bits, as ONNX Runtime does, or by AMX, which is more accurate, to bfloat16; with all
+// others, the product is computed in float, since the level is a lower limit of the accuracy.
 #include <bit>
 
 #include "kernels/gemm/gemm_nbits.h"
@@ -59,7 +59,6 @@ struct MatMulNBits {
       if (!zeros || !fits(zeros->shape(), numbers ? scales_shape() : zeros_shape())) return nullptr;
       form.zeros = numbers ? kernels::NBitZeros::numbers : kernels::NBitZeros::codes;
     }
-    const bool rounds = may_round(form);
     const CodeBlocks b = blocks(codes->data(), *scales, zeros);
     const auto parameters = [&b](const kernels::NBitRun& run) { b.parameters(run.column, run); };
     const kernels::NBitSource source{b.codes, parameters};
@@ -67,19 +66,13 @@ struct MatMulNBits {
     form.halves = kernels::nbits_fit_halves(form, source, c.parallel());
     auto state = std::make_unique<Packed>();
     state->form = form;
-    state->input = nbits_input(rounds ? accuracy_level : 0, c.options());
+    state->input = nbits_input(accuracy_level, c.options());
     state->memory = c.packed(kernels::nbits_packed_bytes(form),
                              [&](void* to) { kernels::nbits_pack(form, source, to, c.parallel()); });
     for (const size_t i : {kB, kScales, kZeros}) {
       if (c.has(i)) c.release(i);
     }
     return state;
-  }
-
-  // ONNX Runtime (1.32) multiplies floats where zero points are numbers, as HQQ writes them, and where blocks of 2-bit
-  // codes have other sizes than these.
-  static bool may_round(const kernels::NBitForm& form) {
-    return form.zeros != kernels::NBitZeros::numbers && (form.bits != 2 || (form.block >= 32 && form.block <= 128));
   }
 
   size_t scratch(const RunContext& c) const { return Memory(c, *this, nullptr).parts.bytes(); }

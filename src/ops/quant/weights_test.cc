@@ -24,7 +24,6 @@ int code_at(const Tensor& t, size_t row, size_t i, size_t bits) {
 struct NBits {
   int64_t rows, k, n, bits, block;
   bool zeros = false, real_zeros = false, bias = false, groups = false;
-  int64_t level = 0;
 
   OpCase test(std::string about) const {
     const int64_t blocks = (k + block - 1) / block;
@@ -49,7 +48,7 @@ struct NBits {
       }
     }
     return {.about = std::move(about),
-            .attributes = {{"K", k}, {"N", n}, {"bits", bits}, {"block_size", block}, {"accuracy_level", level}},
+            .attributes = {{"K", k}, {"N", n}, {"bits", bits}, {"block_size", block}},
             .inputs = {a, b, scales,
                        real_zeros ? real
                        : zeros    ? packed
@@ -68,12 +67,6 @@ const OpTest matmul_n_bits("MatMulNBits",
                             NBits{3, 48, 5, 4, 16, false, true}.test("zero points of the type of A"),
                             NBits{4, 40, 6, 4, 16, true, false, false, true}.test("blocks by element"),
                             NBits{17, 300, 65, 4, 128, true, false, true}.test("several panels"),
-                            NBits{.rows = 3, .k = 48, .n = 5, .bits = 4, .block = 16, .real_zeros = true, .level = 4}
-                                .test("level 4 is exact with zero points of the type of A"),
-                            NBits{.rows = 2, .k = 70, .n = 19, .bits = 2, .block = 16, .zeros = true, .level = 4}.test(
-                                "level 4 is exact with 2 bits in blocks of 16"),
-                            NBits{.rows = 1, .k = 300, .n = 19, .bits = 2, .block = 256, .level = 4}.test(
-                                "level 4 is exact with 2 bits in blocks of 256"),
                             {.about = "omitted weights: the bias",
                              .attributes = {{"K", int64_t(16)}, {"N", int64_t(2)}, {"block_size", int64_t(16)}},
                              .inputs = {random({1, 16}), u8({0, 1, 8}, {}), f32({0}, {}), {}, {}, f32({2}, {3, -1})},
