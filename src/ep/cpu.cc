@@ -41,6 +41,7 @@ void lower(Model& model, const LowerOptions& options, bool portable) {
                      .portable = portable,
                      .disabled = options.disabled,
                      .round_products = options.round_products,
+                     .bf16_products = options.bf16_products,
                      .folding = options.folding,
                      .parallel = options.parallel};
   if (options.logger && options.logger->wants(LogLevel::verbose)) {

@@ -15,6 +15,7 @@ struct LowerOptions {
   int level = 99;                     ///< as in GraphOptimizationLevel
   std::vector<std::string> disabled;  ///< names of disabled passes
   bool round_products = false;        ///< as in PassOptions
+  bool bf16_products = false;         ///< as in PassOptions
   FoldLimits folding;
   bool strict_shapes = false;  ///< extents that the model declares must be those that its nodes compute
   Parallel parallel;           ///< for constant folding

@@ -28,7 +28,7 @@ struct PrepareOptions {
   bool strict = false;
   /// Weights that 16 bits represent exactly are stored in 16 bits, which gives the same results.
   bool weights_16bit = true;
-  /// Constant matrices and filters, and with AMX the factors of attention, are rounded to bfloat16 and multiplied in
+  /// Constant matrices and filters, and the factors of attention, are rounded to bfloat16 and multiplied in
   /// bfloat16 arithmetic where the processor has it; sums, and all other operators, stay in float32.
   bool bf16_products = false;
   /// Pairs of products of 8-bit codes stop at the limits of 16 bits where ONNX Runtime's do on processors without VNNI

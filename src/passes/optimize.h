@@ -37,6 +37,8 @@ struct PassOptions {
   std::vector<std::string> disabled;  ///< names of passes and rules to skip
   /// Whether floats that are multiplied by constant codes are rounded to 8 bits, as ONNX Runtime does.
   bool round_products = false;
+  /// Whether the CPU multiplies by constant filters in bfloat16 arithmetic, which only channels-last convolutions have.
+  bool bf16_products = false;
   FoldLimits folding;
   Parallel parallel;  ///< for constant folding; once it is cancelled, optimize() throws model_load_canceled
   /// Receives a report of each pass that ran, in order. May be empty.

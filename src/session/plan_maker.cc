@@ -8,6 +8,7 @@
 #include "ep/fold.h"
 #include "ep/partition.h"
 #include "ir/describe.h"
+#include "ops/run_context.h"
 #include "session/context_output.h"
 #include "session/placement_report.h"
 
@@ -92,6 +93,7 @@ LowerOptions PlanMaker::lower_options(const std::atomic<bool>* cancel) const {
   }
   constexpr size_t kRounded = 4;
   lower.round_products = options.config_number("session.qdq_matmulnbits_accuracy_level").value_or(kRounded) == kRounded;
+  lower.bf16_products = options.config_entry("session.precision") == "bf16" && multiplies_bf16();
   lower.parallel = Parallel(&parts_.threads, cancel);
   return lower;
 }

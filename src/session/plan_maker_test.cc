@@ -41,6 +41,12 @@ TEST_F(PlanMakerTest, OnlyLevelFourRoundsProducts) {
   }
 }
 
+TEST_F(PlanMakerTest, OnlyAProcessorWithBfloat16MultipliesInIt) {
+  EXPECT_FALSE(plans.lower_options(nullptr).bf16_products);
+  options.config["session.precision"] = "bf16";
+  EXPECT_EQ(plans.lower_options(nullptr).bf16_products, multiplies_bf16());
+}
+
 TEST_F(PlanMakerTest, LoweringFollowsOptions) {
   options.optimization = OptimizationLevel::basic;
   options.config["session.strict_shape_type_inference"] = "1";

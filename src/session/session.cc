@@ -24,7 +24,7 @@ void tell_precision(const SessionOptions& options, const Logger& logger) {
     logger.warn("session.precision is bf16, but session.disable_prepacking is 1: everything is computed in float32");
   } else if (multiplies_bf16()) {
     logger.info(
-        "session.precision is bf16: products with constant matrices and filters, and attention by AMX, are computed in "
+        "session.precision is bf16: products with constant matrices and filters, and attention, are computed in "
         "bfloat16");
   } else {
     logger.warn(

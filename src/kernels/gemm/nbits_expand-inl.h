@@ -139,7 +139,7 @@ struct Tiles {
 };
 
 /// Expands the panels of a part, two at a time, and multiplies them by its rows: `tile` for kRows of them, `shorter` for
-/// two less.
+/// two less (or the same function, which drops them).
 template <size_t kRows>
 void multiply_panels(const Work& w, const Part& part, ExpandedTile tile, ExpandedTile shorter) {
   const Layout& l = w.layout;

@@ -1,6 +1,7 @@
 // The assignment as a minimum cut. Every image operator is a node, on the source's side if it works on channels-last
-// images; convolutions are tied to the source, nodes with only one layout to the sink. A value whose producer and
-// consumers end on different sides costs its size once, for the Transpose:
+// images; convolutions are tied to the source, by what they gain if they may stay channels-first, and nodes with only
+// one layout to the sink. A value whose producer and consumers end on different sides costs its size once, for the
+// Transpose:
 //
 //   first → last:  consumer ─∞→ a ─size→ producer      last → first:  producer ─size→ b ─∞→ consumer
 //
@@ -20,7 +21,7 @@ bool has_perm(const Node& n, const std::vector<int64_t>& perm) {
 
 class Assignment {
  public:
-  explicit Assignment(const Graph& g) : g_(g) {}
+  Assignment(const Graph& g, bool bf16_products) : g_(g), bf16_products_(bf16_products) {}
 
   std::map<NodeId, ImageOp> solve() {
     bool any = false;
@@ -99,18 +100,21 @@ class Assignment {
   // A convolution of many pixels with few weights for each, between values that are channels-first: its product then
   // packs the image as it is, which takes as long as moving 1.5 times the inputs of a pixel and some more (Zen 4, 1x1
   // from 64 channels to 256, 56x56: 0.83 of the time of moves and product; 3x3 from 3 to 64, 224x224: 0.65). Fewer
-  // pixels are not divided among threads, and an activation would not be part of it.
+  // pixels are not divided among threads, and a node behind it may want its layout, or be an activation that it would
+  // include. Only the channels-last form has products in bfloat16.
   double gain_of_convolution(const Node& n) const {
     constexpr double kManyPixels = 2048, kPerInput = 1.5, kPerPixel = 16;
     const Shape &w = g_.constant(n.inputs[1])->shape(), &y = *shape_of(g_, n.outputs[0]);
     const auto& uses = g_.value(n.outputs[0]).uses;
-    const bool activated = std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return ops_.contains(u.node); });
+    const bool feeds_image_op =
+        std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return ops_.contains(u.node); });
     double pixels = 1;
     for (size_t d = 2; d < y.rank(); ++d) pixels *= is_known(y[d]) ? double(y[d]) : 0;
     for (const int64_t stride : ints_attribute(n, "strides")) {
       if (stride != 1) return MinCut::kInfinite;  // columns of an image with gaps are gathered one by one
     }
-    if (activated || pixels < kManyPixels || n.attributes.get_or<int64_t>("group", 1) != 1) return MinCut::kInfinite;
+    if (bf16_products_ || feeds_image_op || pixels < kManyPixels || n.attributes.get_or<int64_t>("group", 1) != 1)
+      return MinCut::kInfinite;
     const double inputs = element_count_of(w) / extent(w[0]);
     return (kPerInput * inputs + kPerPixel) * pixels * extent(y[0]);
   }
@@ -139,6 +143,7 @@ class Assignment {
   }
 
   const Graph& g_;
+  const bool bf16_products_;
   MinCut cut_;
   std::map<NodeId, ImageOp> ops_;
   std::map<NodeId, uint32_t> node_of_;
@@ -146,6 +151,8 @@ class Assignment {
 
 }  // namespace
 
-std::map<NodeId, ImageOp> assign_layouts(const Graph& graph) { return Assignment(graph).solve(); }
+std::map<NodeId, ImageOp> assign_layouts(const Graph& graph, bool bf16_products) {
+  return Assignment(graph, bf16_products).solve();
+}
 
 }  // namespace retort

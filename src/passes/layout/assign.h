@@ -6,7 +6,7 @@
 
 namespace retort {
 
-/// Returns the nodes that take their channels-last form.
-std::map<NodeId, ImageOp> assign_layouts(const Graph& graph);
+/// Returns the nodes that take their channels-last form. `bf16_products` as in PassOptions.
+std::map<NodeId, ImageOp> assign_layouts(const Graph& graph, bool bf16_products);
 
 }  // namespace retort

@@ -100,7 +100,7 @@ class Converter {
 };
 
 void choose_layouts(Graph& graph, PassContext& context) {
-  const auto chosen = assign_layouts(graph);
+  const auto chosen = assign_layouts(graph, context.options().bf16_products);
   if (!chosen.empty()) Converter(graph, context).run(chosen);
 }
 

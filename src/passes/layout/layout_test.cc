@@ -56,17 +56,19 @@ TEST(Layout, LoneConvolutionOfManyPixelsStays) {
   return wide
 }
 )");
-  const auto turns = [](Dim height, const std::vector<int64_t>& weights, bool active) {
+  const auto turns = [](Dim height, const std::vector<int64_t>& weights, bool active, bool bf16_products = false) {
     TestGraph other;
     const ValueId image = other.input("x", {1, 8, height, 64});
     const ValueId y = other.add("Conv", {image, other.weight("w", Shape(std::span(weights)))});
     other.output(active ? other.add("Relu", {y}) : y, "y");
     PassOptions options;
+    options.bf16_products = bf16_products;
     PassContext context(options);
     pass_layout.run(other.g, context);
     return std::ranges::any_of(other.g.order(), [&](NodeId id) { return other.g.node(id).is("Conv", "retort"); });
   };
   EXPECT_FALSE(turns(64, {64, 8, 1, 1}, false));
+  EXPECT_TRUE(turns(64, {64, 8, 1, 1}, false, true));  // only its channels-last form multiplies in bfloat16
   EXPECT_TRUE(turns(64, {64, 8, 1, 1}, true));
   EXPECT_TRUE(turns(64, {64, 8, 3, 3}, false));
   EXPECT_TRUE(turns(64, {8, 8, 1, 1}, false));

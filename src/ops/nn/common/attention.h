@@ -113,7 +113,7 @@ void attention_reference(const AttentionShape& s, const AttentionData<T>& d, con
                          const Parallel& run = {});
 
 /// The state of an operator whose shapes `rounds`: not null if the session and the processor multiply in bfloat16
-/// arithmetic by AMX. Vectors are not twice as fast with bfloat16 everywhere.
+/// arithmetic.
 std::unique_ptr<State> prepare_attention(const PrepareContext& c);
 inline bool rounds_attention(const RunContext& c) { return c.state<State>() != nullptr; }
 

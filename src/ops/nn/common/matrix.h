@@ -49,9 +49,10 @@ struct PackedMatrices : State {
     return {at(i), type, fit > 0 ? static_cast<const uint8_t*>(at(i)) + fit : nullptr};
   }
 };
-/// Packs in 16 bits if these represent all of `b` exactly (ADR 0010), or rounds a single matrix to bfloat16 if the session
-/// multiplies in bfloat16. `b` need not be aligned. `factors`, if given, scale the n columns, before they are rounded;
-/// otherwise the result is then in float. Throws model_load_canceled if loading is cancelled meanwhile.
+/// Packs in 16 bits if these represent all of `b` exactly (ADR 0010), or rounds a single matrix to bfloat16 if the
+/// session multiplies in bfloat16. `b` need not be aligned. `factors`, if given, scale the n columns before these are
+/// rounded to bfloat16; without that rounding, the result is in float. Throws model_load_canceled if loading is cancelled
+/// meanwhile.
 std::unique_ptr<PackedMatrices> pack_matrices(const PrepareContext& c, const Tensor& b, size_t count, size_t k,
                                               size_t n, Strides strides, const float* factors = nullptr);
 
