@@ -210,7 +210,10 @@ std::optional<Patch> match_nbits_product(const Graph& g, const Node& n) {
   };
   const ValueId a = n.inputs[0], c = n.input(2);
   const float alpha = gemm ? n.attributes.get_or<float>("alpha", 1) : 1;  // becomes a part of the scales
-  if ((kRounded && alpha != 1) || !std::isfinite(alpha)) return std::nullopt;
+  // A larger or smaller one might take scales, or sums that it is multiplied by, out of the range of floats.
+  constexpr float kLargest = 0x1p32f;
+  if ((kRounded && alpha != 1) || !(std::abs(alpha) <= kLargest && std::abs(alpha) >= 1 / kLargest))
+    return std::nullopt;
   if (gemm && !((c == ValueId::none || is("beta", 1.0f)) && is("transA", int64_t(0)))) return std::nullopt;
   const Shape* a_shape = shape_of(g, a);
   if (!is_float32(g, a) || !a_shape || a_shape->rank() < 2 || codes_of(g, a)) return std::nullopt;

@@ -52,6 +52,15 @@ const RuleExample example_of_a_product_with_a_factor("nbits_product_with_a_facto
 }
 )");
 
+TEST(NBitsProduct, FactorsThatScalesMayNotHoldStay) {
+  for (const float alpha : {0.0f, 1e-38f, -1e38f, std::numeric_limits<float>::infinity()}) {
+    TestGraph t;
+    const ValueId b = t.add("DequantizeLinear", {t.g.add_constant("w", codes(DType::i8, {40, 3})), t.scalar(0.5f)});
+    t.output(t.add("Gemm", {t.input("x", {2, 40}), b}, {{"alpha", alpha}}), "y");
+    expect_no_rewrite(t, {"nbits_gemm"});
+  }
+}
+
 /// An axis that no scale needs, and that the matrix does not have.
 void a_product_with_one_scale(TestGraph& t) {
   const ValueId w = t.g.add_constant("w", codes(DType::u8, {40, 3}));

@@ -139,11 +139,21 @@ struct ChosenRows {
   int64_t moved(size_t d) const { return int64_t(d < along ? d : d + indices - 1); }
 };
 
+/// How many rows a Gather chooses; an extent that only a run knows counts as a sequence of usual length.
+double count_of_indices(const Shape& indices) {
+  constexpr double kUsualLength = 128;
+  double count = 1;
+  for (const Dim d : indices) count *= is_known(d) ? double(d) : kUsualLength;
+  return count;
+}
+
 std::optional<ChosenRows> chosen_rows(const Graph& g, const Node& gather, const Node& real, const Tensor& codes) {
   const Shape* indices = shape_of(g, gather.inputs[1]);
   const size_t rank = codes.shape().rank();
   if (!indices || rank == 0 || codes.count() == 0) return std::nullopt;
   ChosenRows c{rank, normalize_axis(gather.attributes.get_or<int64_t>("axis", 0), rank), indices->rank()};
+  // A table of fewer rows than are chosen is made of fewer elements than the result.
+  if (double(codes.shape()[c.along]) < count_of_indices(*indices)) return std::nullopt;
   c.block = real.attributes.get_or<int64_t>("block_size", 0);
   if (c.block == 0 && has_one_scale(g, real)) return c;
   const size_t axis = normalize_axis(real.attributes.get_or<int64_t>("axis", 1), rank);

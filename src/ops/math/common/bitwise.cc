@@ -35,7 +35,7 @@ void combine_all(RunContext& c, const F& f) {
     const bool repeats = r.n > 1 && r.a_step != r.b_step;
     if (repeats && r.a_step == 0) std::swap(many, other);
     uint8_t copies[kPart];  // of the one element
-    for (size_t k = 0; repeats && k < kPart; k += size) std::memcpy(copies + k, other, size);
+    for (size_t k = 0; repeats && k < std::min(kPart, r.n * size); k += size) std::memcpy(copies + k, other, size);
     combine(many, repeats ? copies : other, repeats, y + r.out * size, r.n * size, f);
   });
 }
