@@ -93,6 +93,7 @@ using pool_detail::kPlanes;
 using pool_detail::PlaneStrip;
 
 constexpr size_t kStripPixels = 384;  // of a strip, and of its result: 24 KiB each
+// Of longer lines, a strip has less than six: windows of three rows would have most of them transposed twice.
 constexpr size_t kMostColumns = 64;
 // Longer lines fill vectors, so that windows of two columns are not worth the transposes (56x56: 1.2 times as long).
 constexpr size_t kFewColumns = 32;
@@ -129,8 +130,9 @@ void set_columns(const PoolArgs& args, PlaneScratch& to) {
   }
 }
 
-// Pools the planes from `plane` on; returns false for a NaN, which the maximum of numbers does not keep.
-bool pool_block(const PoolArgs& args, size_t plane, size_t rows, PlaneScratch& s) {
+// Pools kPlanes planes from `plane` on, of which the first `skip` are not written. Returns false for a NaN, which the
+// maximum of numbers does not keep.
+bool pool_block(const PoolArgs& args, size_t plane, size_t skip, size_t rows, PlaneScratch& s) {
   const PoolAxis &height = args.shape.height, &width = args.shape.width;
   const size_t in = height.in * width.in, out = height.out * width.out;
   const TransposeFn transpose = transpose_fn(sizeof(float));
@@ -145,8 +147,8 @@ bool pool_block(const PoolArgs& args, size_t plane, size_t rows, PlaneScratch& s
     transpose({s.in, kPlanes, from, ptrdiff_t(in), pixels, kPlanes});
     if (args.kind == PoolKind::max && RETORT_SELECT(any_nan)(s.in, pixels * kPlanes)) return false;
     RETORT_SELECT(pool_plane_strip)(args, {y, y1, row0, s.in, s.line, s.out, s.across, s.counts});
-    float* const to = args.output + plane * out + y * width.out;
-    transpose({to, ptrdiff_t(out), s.out, kPlanes, kPlanes, results});
+    float* const to = args.output + (plane + skip) * out + y * width.out;
+    transpose({to, ptrdiff_t(out), s.out + skip, kPlanes, kPlanes - skip, results});
   }
   return true;
 }
@@ -167,7 +169,7 @@ bool pools_planes(const PoolShape& s) {
 void pool_planes(const PoolArgs& args, FunctionRef<void(size_t, size_t)> rest, const Parallel& par) noexcept {
   constexpr size_t kTaskElements = 128 << 10;  // that a task combines, about 5 µs of work
   const PoolShape& s = args.shape;
-  const size_t rows = strip_rows(s), planes = s.batch * s.channels, blocks = planes / kPlanes;
+  const size_t rows = strip_rows(s), planes = s.batch * s.channels, blocks = ceil_div(planes, kPlanes);
   const size_t block_elements = kPlanes * s.height.out * s.width.out * (s.height.kernel + s.width.kernel);
   const size_t task_blocks = ceil_div(kTaskElements, block_elements);
   par.for_each(ceil_div(blocks, task_blocks), [&](size_t task, int) {
@@ -175,11 +177,12 @@ void pool_planes(const PoolArgs& args, FunctionRef<void(size_t, size_t)> rest, c
     set_columns(args, scratch);
     const size_t end = std::min((task + 1) * task_blocks, blocks);
     for (size_t b = task * task_blocks; b < end; ++b) {
-      if (!pool_block(args, b * kPlanes, rows, scratch))
-        rest(b * kPlanes * s.height.out, (b + 1) * kPlanes * s.height.out);
+      // The last block begins before its own planes if these are fewer: sums have the same order in all planes.
+      const size_t first = b * kPlanes, plane = std::min(first, planes - kPlanes);
+      if (!pool_block(args, plane, first - plane, rows, scratch))
+        rest(first * s.height.out, (plane + kPlanes) * s.height.out);
     }
   });
-  if (blocks * kPlanes < planes) rest(blocks * kPlanes * s.height.out, planes * s.height.out);
 }
 
 }  // namespace retort::kernels

@@ -9,8 +9,8 @@ namespace retort::kernels {
 /// Whether pool_planes takes planes of this shape (NCHW).
 bool pools_planes(const PoolShape& shape);
 
-/// As pool_nchw, with the same bits; pools_planes(args.shape) must hold. Calls rest(row0, row1) for the output rows of
-/// planes that it leaves out: less than 16, and those with NaN.
+/// As pool_nchw; pools_planes(args.shape) must hold. Sums run over the rows of a window, then over its columns. Calls
+/// rest(row0, row1) for the output rows of planes that it leaves out: the maxima of up to 16 of which one has NaN.
 void pool_planes(const PoolArgs& args, FunctionRef<void(size_t, size_t)> rest, const Parallel& par) noexcept;
 
 namespace pool_detail {

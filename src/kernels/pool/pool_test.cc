@@ -145,7 +145,7 @@ TEST(Pool, EveryWidth) {
 
 // Planes that are pooled 16 at a time, in one or more strips, and the same alone.
 TEST(Pool, SmallPlanes) {
-  constexpr size_t kSizes[][2] = {{1, 1}, {7, 7}, {14, 13}, {27, 28}, {5, 61}, {70, 9}, {20, 66}};
+  constexpr size_t kSizes[][2] = {{1, 1}, {4, 4}, {7, 7}, {14, 13}, {27, 28}, {5, 61}, {70, 9}, {20, 66}};
   for (const auto& [height, width] : kSizes) {
     for (const size_t kernel : {1, 2, 3, 5}) {
       for (const size_t stride : {1, 2, 3}) {
@@ -160,14 +160,19 @@ TEST(Pool, SmallPlanes) {
         PoolShape one = s;
         one.channels = one.out_pixel_stride = 1;
         const size_t in = height * width, out = s.height.out * s.width.out;
-        const std::vector<float> input = random_floats(37 * in, 7);
+        std::vector<float> input = random_floats(37 * in, 7);
+        std::copy_n(input.begin(), 5 * in, input.begin() + 32 * in);
         for (const PoolKind kind : kKinds) {
           const std::vector<float> all = run(s, kind, true, input, Parallel());
           for (const size_t c : {0, 15, 16, 36}) {
             const std::vector<float> image(input.begin() + c * in, input.begin() + (c + 1) * in);
             const std::vector<float> alone = run(one, kind, true, image, Parallel());
-            EXPECT_TRUE(std::equal(&alone[0], &alone[0] + out, &all[c * out])) << height << "x" << width << " " << c;
+            const float tolerance = s.width.out < 3 ? 1e-6f : 0;  // few pixels alone are summed in another order
+            const auto equal = [&](float a, float b) { return same(a, b, tolerance); };
+            EXPECT_TRUE(std::equal(&alone[0], &alone[0] + out, &all[c * out], equal))
+                << height << "x" << width << " " << c;
           }
+          EXPECT_TRUE(std::equal(&all[0], &all[0] + 5 * out, &all[32 * out])) << height << "x" << width;
         }
       }
     }
