@@ -79,7 +79,7 @@ void check_pool(PoolShape s, bool ceiling = false, float poison = 0) {
 TEST(Pool, KernelsStridesChannels) {
   for (const size_t channels : {1, 3, 17, 24, 33, 64, 100}) {
     for (const size_t kernel : {1, 2, 3, 5}) {
-      for (const size_t stride : {1, 2, 3}) {
+      for (const size_t stride : {1, 2, 3, 4}) {
         PoolShape s{.batch = 2,
                     .channels = channels,
                     .height = {.in = 9, .kernel = kernel},
@@ -135,7 +135,7 @@ TEST(Pool, Columns) {
 // Rows that end in every place of one or two vectors, and axes of one element between padding.
 TEST(Pool, EveryWidth) {
   for (size_t width = 1; width <= 70; ++width) {
-    for (const size_t stride : {1, 2}) {
+    for (const size_t stride : {1, 2, 4}) {
       PoolShape s{.batch = 1, .channels = 2, .height = {.in = 3, .kernel = 3, .pad_begin = 1, .pad_end = 1}};
       s.width = {.in = width, .kernel = 4, .stride = stride, .pad_begin = 2, .pad_end = 1};
       check_pool(s);
