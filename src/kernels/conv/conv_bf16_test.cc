@@ -123,6 +123,7 @@ void check_winograd(ConvCase c) {
 
 TEST(Bf16Conv, Winograd) {
   if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  const testing::WithoutTiles without;
   for (const size_t in_c : {2, 16, 18, 34, 130}) {
     for (const size_t out_c : {1, 33, 72, 200}) {
       ConvCase c{.in_c = in_c, .out_c = out_c, .in_h = 9, .in_w = 14, .batch = 2, .kernel_h = 3, .kernel_w = 3};
@@ -153,6 +154,7 @@ double error_of(ConvCase c, ConvAlgorithm algorithm) {
 
 TEST(Bf16Conv, WinogradsErrorIsThatOfTheMode) {
   if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  const testing::WithoutTiles without;
   for (const size_t channels : {16, 256}) {
     ConvCase c{.in_c = channels, .out_c = channels, .in_h = 14, .in_w = 14, .kernel_h = 3, .kernel_w = 3};
     c.pad_all(1);

@@ -42,7 +42,9 @@ struct WinogradPlan {
   WinogradMatrix v, m;
   size_t u_plane = 0;
   bool keeps_filters = false, packs_filters = false;
-  bool rounds = false;  ///< V and U are pairs of bfloat16 numbers; `depth` and the strides of V and U count pairs
+  /// V and U are pairs of bfloat16 numbers; `depth` and the strides of V and U count pairs. Only without AMX, which reads
+  /// whole lines of a row: what follows `depth` is not zero.
+  bool rounds = false;
   size_t worker_bytes = 0;
 };
 WinogradPlan plan_winograd(const ConvShape& shape, ConvAlgorithm algorithm);

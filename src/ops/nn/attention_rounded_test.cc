@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm_bf16.h"
+#include "kernels/gemm/without_tiles.h"
 #include "ops/nn/common/attention.h"
 #include "ops/op_test.h"
 
@@ -128,11 +129,22 @@ const Case kCases[] = {
 
 bool can_round() { return kernels::has_bf16_products(); }
 
-/// The weights of the softmax are rounded too: each changes by 2^-9 of its value at most.
-TEST(RoundedAttention, IsTheReferenceOfRoundedInputs) {
+/// Calls check(case) for each case; where there is AMX, again without it.
+template <class Check>
+void check_cases(const Check& check) {
   if (!can_round()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
   for (const Case& c : kCases) {
     SCOPED_TRACE(::testing::Message() << c.rows << " x " << c.keys << " after " << c.past);
+    check(c);
+    if (!kernels::has_bf16_tiles()) continue;
+    const kernels::testing::WithoutTiles without;
+    check(c);
+  }
+}
+
+/// The weights of the softmax are rounded too: each changes by 2^-9 of its value at most.
+TEST(RoundedAttention, IsTheReferenceOfRoundedInputs) {
+  check_cases([](const Case& c) {
     Inputs inputs(c);
     const std::vector<float> got = inputs.run(true), exact = inputs.reference();
     inputs.round();
@@ -143,18 +155,17 @@ TEST(RoundedAttention, IsTheReferenceOfRoundedInputs) {
       most = std::max(most, std::abs(got[i] - exact[i]));
     }
     EXPECT_GT(most, 1e-4) << "nothing was rounded";
-  }
+  });
 }
 
 TEST(RoundedAttention, ThreadsDoNotChangeBits) {
-  if (!can_round()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
-  for (const Case& c : kCases) {
+  check_cases([](const Case& c) {
     const Inputs inputs(c);
     const std::vector<float> alone = inputs.run(true);
     ThreadPool pool({.threads = 3});
     const std::vector<float> together = inputs.run(true, Parallel(&pool, nullptr));
     EXPECT_EQ(std::memcmp(alone.data(), together.data(), alone.size() * sizeof(float)), 0) << c.rows;
-  }
+  });
 }
 
 /// A query must not see what lies in keys and values that come later, in whose pairs and panels its own end.
