@@ -1,7 +1,7 @@
-// Convolution of an image with few channels, the first of a network, in bfloat16 arithmetic; at first by AMX. The input is copied
+// Convolution of an image with few channels, the first of a network, in bfloat16 arithmetic. By AMX, the input is copied
 // once, with its padding, as pixels of four rounded numbers (8 bytes). A row of an AMX register, 64 bytes, then holds
 // the eight pixels from one on, so registers load the patches of neighbouring outputs directly from the copy, one line
-// of the kernel at a time.
+// of the kernel at a time. The way without AMX is described at suits_bf16_pixels().
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv/bf16_lines.cc"
 #include <hwy/foreach_target.h>  // must come before highway.h
@@ -17,6 +17,7 @@
 #include "kernels/gemm/bf16-inl.h"
 #include "kernels/gemm/gemm_bf16.h"
 #include "kernels/gemm/gemm_plan.h"
+#include "kernels/unaligned.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace retort::kernels::HWY_NAMESPACE {
@@ -98,16 +99,17 @@ size_t bf16_lines_packed_bytes(const ConvShape& s) {
 }
 
 // [panel][line of the kernel][pixel][pair of channels][column]
-void bf16_lines_pack(const ConvShape& s, const float* w, float* packed) noexcept {
+void bf16_lines_pack(const ConvShape& s, const float* w, float* packed, const Parallel& run) noexcept {
   constexpr size_t kPanel = amx::kPanel, kRows = 2 * amx::kStepPairs;
   const size_t taps = s.kernel_h * s.kernel_w;
-  for (size_t n = 0; n < s.out_c; n += kPanel) {
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += kPanel) {
     const size_t columns = std::min(kPanel, s.out_c - n);
     for (size_t y = 0; y < s.kernel_h; ++y, packed += kRows / 2 * kPanel) {
       float rows[kRows * kPanel] = {};
       for (size_t i = 0; i < s.kernel_w * s.in_c * columns; ++i) {
         const size_t x = i % s.kernel_w, c = i / s.kernel_w % s.in_c, column = i / s.kernel_w / s.in_c;
-        rows[(x * kMostChannels + c) * kPanel + column] = w[((n + column) * s.in_c + c) * taps + y * s.kernel_w + x];
+        rows[(x * kMostChannels + c) * kPanel + column] =
+            load_unaligned(w, ((n + column) * s.in_c + c) * taps + y * s.kernel_w + x);
       }
       bf16_pack_b(rows, kPanel, 1, kRows, kPanel, packed);
     }
@@ -138,8 +140,11 @@ void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) n
   });
 }
 
-// Two multiply-adds of pairs replace one for each channel. Patches are gathered, so short sums for few columns gain
-// nothing; products of pairs always have whole panels.
+// Without AMX, bf16_rows multiply a copy of the input, whose pixels are padded to four rounded numbers. Two multiply-adds
+// of pairs replace one for each channel. Patches are gathered, so short sums for few columns gain nothing; products of
+// pairs always have whole panels. Parts of the time in float32, three channels of 224x224, by 1 and 2 threads: 7x7 with
+// 64 filters (kLeast: 98) 0.80 and 0.80, 5x5 with 64 (50) 0.86 and 0.91, 3x3 with 192 (54) 0.68 and 0.90, 7x7 with 32
+// (49) 1 and 1, 3x3 with 128 (36) 0.76 and 1.12, 3x3 with 64 (18) 1.10 and 1.47.
 bool suits_bf16_pixels(const ConvShape& s) {
   constexpr size_t kFewestChannels = 3, kPanel = 32, kLeast = 48;
   const size_t taps = s.kernel_h * s.kernel_w;
@@ -155,14 +160,14 @@ ConvShape bf16_pixels(const ConvShape& shape) {
 }
 
 // [panel][tap][pair of channels][column]
-void bf16_pixels_pack(const ConvShape& s, const float* w, float* packed) noexcept {
+void bf16_pixels_pack(const ConvShape& s, const float* w, float* packed, const Parallel& run) noexcept {
   constexpr size_t kPanel = 32;
   const size_t taps = s.kernel_h * s.kernel_w;
-  for (size_t n = 0; n < s.out_c; n += kPanel) {
+  for (size_t n = 0; n < s.out_c && !run.cancelled(); n += kPanel) {
     for (size_t t = 0; t < taps; ++t, packed += kPixelFloats * kPanel) {
       float rows[kMostChannels * kPanel] = {};
       for (size_t i = 0; i < s.in_c * std::min(kPanel, s.out_c - n); ++i)
-        rows[i % s.in_c * kPanel + i / s.in_c] = w[(n * s.in_c + i) * taps + t];
+        rows[i % s.in_c * kPanel + i / s.in_c] = load_unaligned(w, (n * s.in_c + i) * taps + t);
       bf16_pack_b(rows, kPanel, 1, kMostChannels, kPanel, packed);
     }
   }

@@ -300,8 +300,8 @@ void conv_pack(const ConvShape& s, ConvAlgorithm algorithm, const float* weights
     const size_t taps = s.kernel_h * s.kernel_w, filter = s.in_c / s.groups * taps;
     return groups_pack(s, {weights, s.out_c / s.groups * filter, filter, taps, 0, s.kernel_w, 1}, packed, run);
   }
-  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed);
-  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_pixels(s)) return bf16_pixels_pack(s, weights, packed);
+  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_lines(s)) return bf16_lines_pack(s, weights, packed, run);
+  if (algorithm == ConvAlgorithm::bf16_rows && suits_bf16_pixels(s)) return bf16_pixels_pack(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_rows) return pack_bf16(s, weights, packed, run);
   if (packs_winograd(algorithm)) return pack_winograd(s, weights, packed, run);
   if (algorithm == ConvAlgorithm::bf16_winograd) return pack_bf16_winograd(s, weights, packed, run);

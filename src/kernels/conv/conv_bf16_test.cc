@@ -1,4 +1,6 @@
 // Tests convolution in bfloat16 arithmetic against the plain loop on rounded input and filters.
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -104,6 +106,32 @@ TEST(Bf16Conv, FewChannelsWithoutTiles) {
   ConvCase small{.in_c = 3, .out_c = 40, .in_h = 20, .in_w = 20, .kernel_h = 3, .kernel_w = 3};
   small.input_is_nchw = true;
   EXPECT_FALSE(saves_by_bf16(small.shape(), false));
+}
+
+/// A model file need not align its weights, and packing ends when it is cancelled.
+TEST(Bf16Conv, PackingOfFewChannels) {
+  const std::atomic<bool> stop{true};
+  const Parallel cancelled(nullptr, &stop);
+  const auto check_packing = [&](const ConvShape& s) {
+    std::vector<float> weights(s.out_c * s.in_c * s.kernel_h * s.kernel_w);
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] = float(i % 37) - 18;
+    std::vector<char> moved(weights.size() * sizeof(float) + 1);
+    std::memcpy(moved.data() + 1, weights.data(), moved.size() - 1);
+    const size_t bytes = conv_packed_bytes(s, ConvAlgorithm::bf16_rows), floats = bytes / sizeof(float);
+    testing::Lines packed(bytes), again(bytes);
+    conv_pack(s, ConvAlgorithm::bf16_rows, weights.data(), packed.floats());
+    conv_pack(s, ConvAlgorithm::bf16_rows, reinterpret_cast<const float*>(moved.data() + 1), again.floats());
+    EXPECT_EQ(std::memcmp(packed.floats(), again.floats(), bytes), 0);
+    std::fill_n(packed.floats(), floats, 7.0f);
+    conv_pack(s, ConvAlgorithm::bf16_rows, weights.data(), packed.floats(), cancelled);
+    EXPECT_EQ(size_t(std::count(packed.floats(), packed.floats() + floats, 7.0f)), floats);
+  };
+  if (!has_bf16_products()) GTEST_SKIP() << "this processor has no bfloat16 arithmetic";
+  ConvCase c{.in_c = 3, .out_c = 40, .in_h = 9, .in_w = 9, .kernel_h = 7, .kernel_w = 7};
+  c.input_is_nchw = true;
+  check_packing(c.shape());
+  const testing::WithoutTiles without;
+  check_packing(c.shape());
 }
 
 /// Sums of whole numbers are exact, so transforms, packing and the place of every output are.

@@ -147,13 +147,13 @@ void conv_rows(const ConvArgs& args, void* scratch, const Parallel& par) noexcep
 /// bf16_rows of the first convolution of a network, whose image has few channels (bf16_lines.cc).
 bool suits_bf16_lines(const ConvShape& shape);
 size_t bf16_lines_packed_bytes(const ConvShape& shape);
-void bf16_lines_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+void bf16_lines_pack(const ConvShape& shape, const float* weights, float* packed, const Parallel& run) noexcept;
 size_t bf16_lines_scratch_bytes(const ConvShape& shape);
 void conv_bf16_lines(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 /// The same without AMX: bf16_rows of pixels that are padded to four channels (bf16_lines.cc).
 bool suits_bf16_pixels(const ConvShape& shape);
 ConvShape bf16_pixels(const ConvShape& shape);
-void bf16_pixels_pack(const ConvShape& shape, const float* weights, float* packed) noexcept;
+void bf16_pixels_pack(const ConvShape& shape, const float* weights, float* packed, const Parallel& run) noexcept;
 void conv_bf16_pixels(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
 
 void conv_strips(const ConvArgs& args, void* scratch, const Parallel& par) noexcept;
