@@ -1,5 +1,5 @@
-# The loops of these files only call others, which do the work: -O2 makes half as much code of them as -O3,
-# which precompiled headers would bring back in part.
+# The loops of these files only call others, which do the work. -O2 makes half as much code of them as -O3. Precompiled
+# headers are made with -O3, part of which they would bring back.
 set(callers conv/conv_transpose.cc conv/conv_transpose_columns.cc conv/groups_plan.cc conv/inside.cc move/strided_copy.cc)
 list(TRANSFORM callers PREPEND ${dir}/)
 set_source_files_properties(${callers} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O2> SKIP_PRECOMPILE_HEADERS ON)

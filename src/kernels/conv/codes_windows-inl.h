@@ -32,8 +32,8 @@ inline bool suits_windows(const CodesDepthwise& w) {
   return small && !w.form.wide && w.passes == 1 && (s.stride_w == 2 || (s.stride_w == 1 && s.stride_h == 1));
 }
 
-/// Two columns of results at a time, of which those with kStride 1 are of two lines. A quad is of the rows under the
-/// lines, of which the last one is unused, or there twice, if there is one line.
+/// Two columns of results at a time; with a stride of 1, of two lines. A quad has the rows under these lines; under one
+/// line, the third row stands for the fourth, whose weight is 0.
 template <size_t kWidth, size_t kStride>
 class Windows {
  public:

@@ -92,14 +92,14 @@ ConvAlgorithm choose_packed_winograd(const ConvShape& shape);
 /// large ones. Winograd's method in float32 is faster for most large images.
 bool saves_by_bf16(const ConvShape& shape, bool strict);
 
-/// Whether bf16_winograd is faster than bf16_rows and than what choose_conv() returns. Sizes of 0 count as large ones. A
-/// tile has sums of four inputs, so the error is about 1.7 times that of bf16_rows.
+/// Whether bf16_winograd is faster than bf16_rows and than what choose_conv() returns. Sizes of 0 count as large ones.
+/// A tile has sums of four inputs, so the error is about 1.7 times that of bf16_rows.
 bool saves_by_bf16_winograd(const ConvShape& shape, bool strict);
 
 /// Packed weights for the current ISA, from [out_c, in_c / groups, kernel_h, kernel_w]; 64-byte aligned. All algorithms
-/// use the same packing, except `depthwise`, `groups`, bf16_rows, bf16_winograd, and winograd2_packed and winograd4_packed, which
-/// share one. It does not depend on batch, spatial sizes, strides, dilations, padding or pixel strides: it serves
-/// whatever choose_conv returns for the shapes of a run.
+/// use the same packing, except `depthwise`, `groups`, bf16_rows, bf16_winograd, and winograd2_packed and
+/// winograd4_packed, which share one. It does not depend on batch, spatial sizes, strides, dilations, padding or pixel
+/// strides: it serves whatever choose_conv returns for the shapes of a run.
 /// `weights` need not be aligned. Packing returns early once `run` is cancelled.
 size_t conv_packed_bytes(const ConvShape& shape, ConvAlgorithm algorithm);
 void conv_pack(const ConvShape& shape, ConvAlgorithm algorithm, const float* weights, float* packed,

@@ -52,7 +52,8 @@ struct CodesCase {
     residual = random.floats(s.out_pixels() * (s.out_c + 3), -10, 10);
     out_zero = out_signed ? -7 : 130;
   }
-  /// Results that need no offset, as most models have them; `natural`: the zero point is the smallest code.
+  /// As in most models: no offset is needed, and all scales are plain (before, those of channels 1 to 3 are NaN and
+  /// +-1e30). `natural`: the zero point is the smallest code.
   void make_plain(bool natural) {
     offset.assign(offset.size(), 0);
     for (size_t i = 1; s.out_c > 4 && i < 4; ++i) scale[i] = scale[0];
