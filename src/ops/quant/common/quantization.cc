@@ -73,25 +73,23 @@ void QuantizationAttributes::for_each_run(const RunContext& c, const Parallel& p
   for (size_t d = along + 1; d < x.rank(); ++d) inner *= size_t(x[d]);
   const size_t block = block_size > 0 ? size_t(block_size) : 1, blocks = ceil_div(extent, block);
   const size_t rows = count / (extent * inner);
-  // A task is a row with one index along the axis or, if such rows are short, the whole axis.
-  constexpr size_t kShort = 64;
-  const bool blocks_of_rows = inner > 1 && inner < kShort && block_size == 0;
-  const size_t tasks = inner > 1 && !blocks_of_rows ? rows * extent : rows;
+  // A run has as many indices along the axis as a chunk has, in whole blocks; where the numbers of a block lie apart,
+  // one; and where each element has a scale, all: then memory is the limit.
+  const size_t unit = inner > 1 ? 1 : block_size > 0 ? block : extent;
+  const bool apart = inner > 1 && block_size > 0;
+  const size_t together = apart ? 1 : std::min(extent, std::max<size_t>(1, kernels::kChunk / (inner * unit)) * unit);
+  const size_t runs = ceil_div(extent, together), tasks = rows * runs;
   const size_t per_chunk = std::max<size_t>(1, kernels::kChunk / (count / tasks));
   kernels::for_chunks(
       parallel, tasks,
       [&](size_t begin, size_t end) {
         for (size_t t = begin; t < end; ++t) {
-          if (blocks_of_rows) {
-            run({t * extent * inner, extent * inner, 0, 0, inner});
-          } else if (inner > 1 && block_size == 0) {
-            run({t * inner, inner, t % extent, 0});
-          } else if (inner > 1) {
-            run({t * inner, inner, (t / extent * blocks + t % extent / block) * inner, 1});
-          } else if (block_size == 0) {
-            run({t * extent, extent, 0, 1});
+          const size_t row = t / runs, first = t % runs * together, n = std::min(together, extent - first) * inner;
+          const size_t at = (row * extent + first) * inner;
+          if (inner > 1) {
+            run(apart ? Run{at, n, (row * blocks + first / block) * inner, 1} : Run{at, n, first, 0, inner});
           } else {
-            run({t * extent, extent, t * blocks, 0, block});
+            run(block_size > 0 ? Run{at, n, row * blocks + first / block, 0, block} : Run{at, n, first, 1});
           }
         }
       },
