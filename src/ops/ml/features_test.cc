@@ -101,7 +101,7 @@ const OpTest imputer("Imputer",
                      {.domain = "ai.onnx.ml"});
 
 TEST(Imputer, RowsOfAnyLength) {
-  for (const int64_t features : {1, 2, 3, 7, 63, 64, 65, 200}) {
+  for (const int64_t features : {1, 2, 3, 7, 15, 16, 17, 63, 64, 65, 200}) {
     const int64_t rows = 20000 / features + 1;  // several chunks, which begin within a row
     std::vector<int64_t> x(size_t(rows * features)), y;
     Ints values;
