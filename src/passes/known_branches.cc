@@ -77,7 +77,8 @@ class KnownBranches {
     for (size_t i = 0; i < outer.size(); ++i) {
       const GraphValue& v = branch.value(ValueId(i));
       if (outer[i] != ValueId::none) continue;
-      const std::string name = names_.insert(v.name).second ? v.name : graph_.unique_name(v.name);
+      std::string name = v.name;
+      while (!names_.insert(name).second) name = graph_.unique_name(v.name);
       outer[i] = v.is_constant() ? graph_.add_constant(name, v.constant) : graph_.add_value(name, v.type);
     }
     return outer;

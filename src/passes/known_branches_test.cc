@@ -100,6 +100,27 @@ TEST(KnownBranches, ResultsMayBeCapturesConstantsAndEqual) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(t.g.value(t.g.outputs[i]).name, "result" + std::to_string(i));
 }
 
+TEST(KnownBranches, NewNamesAreNotThoseOfOtherValues) {
+  for (const bool literal_first : {true, false}) {
+    TestGraph t;
+    const ValueId x = t.input("x", {t.symbol("n"), 6}), k = t.input("k", {6});
+    const ValueId taken = t.add("Add", {x, t.weight("w", {6})});
+    std::vector<std::string> own = {"w"};  // and names that w may get
+    for (int i = 0; i < 40; ++i) own.insert(literal_first ? own.begin() : own.end(), "w#" + std::to_string(i));
+    const auto build = [&](TestGraph& b, ValueId sum, ValueId) {
+      for (const std::string& name : own) sum = b.add("Add", {sum, b.weight(name, {6})});
+      b.output(sum, "result");
+    };
+    t.output(t.add_with_bodies("If", {flag(t, true), taken, k}, 2,
+                               {{"then_branch", branch(t, build)}, {"else_branch", branch(t, build)}}, 1)[0],
+             "y");
+    EXPECT_EQ(choose(t.g), 1u);
+    std::set<std::string> names;
+    for (const NodeId id : t.g.order()) names.insert(t.g.value(t.g.node(id).inputs[1]).name);
+    EXPECT_EQ(names.size(), own.size() + 1);
+  }
+}
+
 TEST(KnownBranches, ABranchInABranchIsChosenToo) {
   TestGraph t;
   const ValueId x = t.input("x", {t.symbol("n"), 6}), k = t.input("k", {6});
