@@ -37,7 +37,7 @@ void require_no_cycle(const TreeTables& tables, std::vector<uint32_t> parents) {
     each_split(tables, {s.yes, s.no}, release);
   }
   const auto left = std::ranges::find_if(parents, [](uint32_t n) { return n > 0; });
-  require(left == parents.end(), ErrorCode::invalid_graph, "node {} of a tree is in a cycle or follows one",
+  require(left == parents.end(), ErrorCode::invalid_graph, "node {} of a tree is in a cycle, or no root leads to it",
           left - parents.begin());
 }
 
@@ -210,7 +210,8 @@ void TreeEnsemble<T>::make_masks() {
                                            ? std::span<const T>(&nodes_[i].value, 1)
                                            : std::span<const T>(members_).subspan(d.first, d.last - d.first);
     if (!add_mask(i, members)) {
-      masks_.clear();
+      masks_ = {};
+      bits_ = {};
       return;
     }
   }
@@ -222,8 +223,8 @@ void TreeEnsemble<T>::make_masks() {
 /// much more memory than they do.
 template <typename T>
 bool TreeEnsemble<T>::add_mask(size_t node, std::span<const T> members) {
-  constexpr T kMostBits = 1 << 14;
-  constexpr size_t kBitsPerMember = 1024;
+  constexpr T kMostBits = 1 << 14;         // 2 KiB: walks read sets at random, and nodes need the small cache, too
+  constexpr size_t kBitsPerMember = 1024;  // 128 bytes, 32 times as much as the member as a float
   if (members.empty() || !(members.front() >= 0 && members.back() < kMostBits)) return false;
   const size_t limit = size_t(members.back()) + 1;
   if (limit > kBitsPerMember * members.size()) return false;
