@@ -1,6 +1,6 @@
 // Replaces a BatchNormalization with constant parameters that was not merged into a convolution by one multiplication
-// and one addition with [C, 1, …], which the layout pass can handle and activations can be merged with. Speeds up
-// pre-activation networks (DenseNet) and UNets.
+// and one addition with [C, 1, …], which the layout pass can handle and activations can be merged with, or, if only a
+// run knows how many channels there are, by RowAffine. Speeds up pre-activation networks (DenseNet) and UNets.
 #include "passes/batch_norm.h"
 #include "passes/match.h"
 #include "passes/pass.h"

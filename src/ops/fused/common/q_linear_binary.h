@@ -1,5 +1,6 @@
-// Shared by retort.QLinearAdd and retort.QLinearMul: codes of f(a, b), where a, b and the result are codes of 8 bits, each
-// tensor with one scale and zero point, with numpy broadcasting. The result has the same bits as DequantizeLinear, f and QuantizeLinear.
+// Shared by retort.QLinearAdd and retort.QLinearMul: codes of f(a, b), where a, b and the result are codes of 8 bits,
+// each tensor with one scale and zero point, with numpy broadcasting. The result has the same bits as DequantizeLinear,
+// f and QuantizeLinear.
 #pragma once
 #include <cstring>
 
