@@ -48,8 +48,10 @@ struct QuantizeLinear : QuantizationAttributes {
   }
 
  private:
-  static constexpr size_t kPart = 512;      ///< of a run, in the first-level cache
-  static constexpr size_t kLongBlock = 64;  ///< measured: a shorter one is quicker with a scale for each element
+  static constexpr size_t kPart = 512;  ///< of a run, in the first-level cache
+  /// With a scale for each element, blocks of 32 take 0.5 to 0.8 of the time of runs of their own, of 64 0.9 to 1.2, of
+  /// 128 1.5 to 1.7 (AMD EPYC of Zen 4, at all levels of instructions).
+  static constexpr size_t kLongBlock = 64;
 
   /// Numbers and what their codes are made with, one for all or (step 1) one each.
   struct Numbers {
