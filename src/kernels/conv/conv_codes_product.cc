@@ -46,32 +46,62 @@ struct Tile {
   size_t ahead;            // bytes from the filters to those that the tile requests for later
 };
 
-/// A tile from row i of a line on.
-template <size_t kRows, CodesUnit kUnit, bool kPlain, size_t kVectors>
-void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexcept {
+/// What the products of rows from i of a line on are added to.
+template <size_t kRows, size_t kVectors>
+HWY_INLINE void begin_sums(const Tile& t, size_t i, size_t begin_step, Sums (&s)[kRows][kVectors]) {
   const SumTag d;
-  const size_t stride = t.p.a.row_stride, y_stride = t.p.y_stride,
-               begin_step = kUnit == CodesUnit::saturating ? t.begin_step : 0;
   const int32_t* begin = t.begin + i * begin_step;
-  a += i * stride;
-  y += i * y_stride;
-  const uint8_t* rows[(kRows + 2) / 3];
-#pragma GCC unroll 5
-  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
-  Sums s[kRows][kVectors];
 #pragma GCC unroll 14
   for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
     for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::LoadU(d, begin + r * begin_step + v * kSumLanes);
   }
-  if (HWY_UNLIKELY(t.windows != nullptr)) {
+  if (HWY_LIKELY(t.windows == nullptr)) return;
+#pragma GCC unroll 14
+  for (size_t r = 0; r < kRows; ++r) {
+    const Sums window = hn::Set(d, t.windows[i + r]);
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::Add(s[r][v], window);
+  }
+}
+
+/// Makes codes of the sums, or stores them all if columns are wide.
+template <bool kPlain, size_t kRows, size_t kVectors>
+HWY_INLINE void store_results(const Tile& t, const Sums (&s)[kRows][kVectors], uint8_t* y) {
+  const size_t y_stride = t.p.y_stride;
+  if (kPlain && HWY_UNLIKELY(t.columns.wide)) {
+    alignas(64) int32_t sums[kRows * kPanel];
 #pragma GCC unroll 14
     for (size_t r = 0; r < kRows; ++r) {
-      const Sums window = hn::Set(d, t.windows[i + r]);
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kVectors; ++v) s[r][v] = hn::Add(s[r][v], window);
+      for (size_t v = 0; v < kVectors; ++v) hn::Store(s[r][v], SumTag(), sums + r * kPanel + v * kSumLanes);
+    }
+    return store_sums(t.columns, sums, kRows, y, y_stride);
+  }
+  if constexpr (kVectors == 1) {
+#pragma GCC unroll 3
+    for (size_t r = 0; r < kRows; r += 4)
+      store_narrow<kPlain>(t.columns, {s[r][0], s[r + 1][0], s[r + 2][0], s[r + 3][0]}, y + r * y_stride, y_stride);
+  } else {
+#pragma GCC unroll 14
+    for (size_t r = 0; r < kRows; r += 2) {
+      const size_t next = std::min(r + 1, kRows - 1);
+      store_rows<kPlain>(t.columns, s[r], s[next], y + r * y_stride, y + next * y_stride);
     }
   }
+}
+
+/// A tile from row i of a line on.
+template <size_t kRows, CodesUnit kUnit, bool kPlain, size_t kVectors>
+void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexcept {
+  const SumTag d;
+  const size_t stride = t.p.a.row_stride, begin_step = kUnit == CodesUnit::saturating ? t.begin_step : 0;
+  a += i * stride;
+  const uint8_t* rows[(kRows + 2) / 3];
+#pragma GCC unroll 5
+  for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] = a + g * 3 * stride;
+  Sums s[kRows][kVectors];
+  begin_sums(t, i, begin_step, s);
   const int8_t* w = t.filters;
   for (size_t part = t.p.a.parts; part > 0; --part) {
     for (size_t k = 0; k < t.p.a.depth; k += 4, w += 4 * kPanel) {
@@ -87,26 +117,7 @@ void multiply_tile(const Tile& t, size_t i, const uint8_t* a, uint8_t* y) noexce
 #pragma GCC unroll 5
     for (size_t g = 0; g < (kRows + 2) / 3; ++g) rows[g] += t.p.a.part_stride;
   }
-  if (kPlain && HWY_UNLIKELY(t.columns.wide)) {
-    alignas(64) int32_t sums[kRows * kPanel];
-#pragma GCC unroll 14
-    for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-      for (size_t v = 0; v < kVectors; ++v) hn::Store(s[r][v], d, sums + r * kPanel + v * kSumLanes);
-    }
-    return store_sums(t.columns, sums, kRows, y, y_stride);
-  }
-  if constexpr (kVectors == 1) {
-#pragma GCC unroll 3
-    for (size_t r = 0; r < kRows; r += 4)
-      store_narrow<kPlain>(t.columns, {s[r][0], s[r + 1][0], s[r + 2][0], s[r + 3][0]}, y + r * y_stride, y_stride);
-  } else {
-#pragma GCC unroll 14
-    for (size_t r = 0; r < kRows; r += 2) {
-      const size_t next = std::min(r + 1, kRows - 1);
-      store_rows<kPlain>(t.columns, s[r], s[next], y + r * y_stride, y + next * y_stride);
-    }
-  }
+  store_results<kPlain>(t, s, y + i * t.p.y_stride);
 }
 
 using TileFn = void (*)(const Tile&, size_t, const uint8_t*, uint8_t*) noexcept;

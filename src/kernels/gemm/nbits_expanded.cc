@@ -33,6 +33,25 @@ struct TileParts {
   size_t depth, block, first, count, stride;  ///< there are no totals before block 0
 };
 
+/// Totals [kRows][kPair] in registers, from memory.
+template <size_t kRows>
+HWY_INLINE void load_registers(const TileParts& t, const float* from, Float (&totals)[kRows][2]) {
+  const FloatTag d;
+#pragma GCC unroll 6
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) totals[r][v] = t.first == 0 ? hn::Zero(d) : hn::Load(d, from + (2 * r + v) * kLanes);
+  }
+}
+template <size_t kRows>
+HWY_INLINE void store_registers(const Float (&totals)[kRows][2], float* to) {
+#pragma GCC unroll 6
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (size_t v = 0; v < 2; ++v) hn::Store(totals[r][v], FloatTag(), to + (2 * r + v) * kLanes);
+  }
+}
+
 /// Adds `count` blocks to totals [kRows][kPair]. 2 · kRows sums and totals stay in registers, beside two
 /// vectors of codes and one of A. It is a function of its own: with more to keep in mind, the compiler runs out of
 /// registers.
@@ -42,11 +61,7 @@ HWY_NOINLINE void add_blocks(const TileParts& t, Ahead ahead, float* to) noexcep
   const CodeRows<kRows> a(t.a, t.depth);
   const uint8_t* codes = t.codes;
   Float totals[kRows][2];
-#pragma GCC unroll 6
-  for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (size_t v = 0; v < 2; ++v) totals[r][v] = t.first == 0 ? hn::Zero(d) : hn::Load(d, to + (2 * r + v) * kLanes);
-  }
+  load_registers(t, to, totals);
   size_t k = 0;
   for (size_t b = 0; b < t.count; ++b) {
     Sums sums[kRows][2];
@@ -82,11 +97,7 @@ HWY_NOINLINE void add_blocks(const TileParts& t, Ahead ahead, float* to) noexcep
       }
     }
   }
-#pragma GCC unroll 6
-  for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (size_t v = 0; v < 2; ++v) hn::Store(totals[r][v], d, to + (2 * r + v) * kLanes);
-  }
+  store_registers(totals, to);
 }
 
 template <size_t kRows>

@@ -28,10 +28,29 @@ HWY_INLINE void add_products(Sums codes, Sums quad, Pairs& sum) {
   sum.raw = v;
 }
 
+/// Adds the products of steps [k, k + steps), whose codes `pair` points to and is moved behind, in lanes of 16 bits.
+HWY_INLINE void add_steps(const CodeRows<kRows>& a, size_t& k, size_t steps, const uint8_t*& pair,
+                          Sums (&sums)[2][kRows]) {
+  Pairs pairs[2][kRows];
+#pragma GCC unroll 4
+  for (size_t r = 0; r < kRows; ++r) pairs[0][r] = pairs[1][r] = hn::Zero(PairTag());
+  for (const size_t end = k + steps; k < end; k += 4, pair += 2 * kVector) {
+    const Sums b0 = load_quads(pair), b1 = load_quads(pair + kVector);
+#pragma GCC unroll 4
+    for (size_t r = 0; r < kRows; ++r) {
+      const Sums x = hn::Set(SumTag(), a.quad(r, k));
+      add_products(b0, x, pairs[0][r]);
+      add_products(b1, x, pairs[1][r]);
+    }
+  }
+#pragma GCC unroll 8
+  for (size_t j = 0; j < 2 * kRows; ++j)
+    sums[j % 2][j / 2] = add_pairs(pairs[j % 2][j / 2], hn::Set(PairTag(), 1), sums[j % 2][j / 2]);
+}
+
 template <NBitZeros kZeros>
 void pairs_tile(const Work& w, size_t m0, size_t m1, const Group& g, Ahead ahead) noexcept {
   const FloatTag d;
-  const SumTag whole;
   const size_t blocks = w.layout.blocks, block = w.p.form.block;
   // A lane of 16 bits adds two products of each quad: 2 · 8 · 15 · 127 = 30480 after 32 steps by codes of 4 bits, and
   // 2 · 32 · 3 · 127 = 24384 after 128 by codes of 2 bits.
@@ -46,24 +65,8 @@ void pairs_tile(const Work& w, size_t m0, size_t m1, const Group& g, Ahead ahead
   for (size_t b = g.first; b < g.last; ++b, ++row) {
     Sums sums[2][kRows];
 #pragma GCC unroll 4
-    for (size_t r = 0; r < kRows; ++r) sums[0][r] = sums[1][r] = hn::Set(whole, starts[row + r * blocks]);
-    for (size_t i = 0; i < block; i += steps) {
-      Pairs pairs[2][kRows];
-#pragma GCC unroll 4
-      for (size_t r = 0; r < kRows; ++r) pairs[0][r] = pairs[1][r] = hn::Zero(PairTag());
-      for (const size_t end = k + steps; k < end; k += 4, pair += 2 * kVector) {
-        const Sums b0 = load_quads(pair), b1 = load_quads(pair + kVector);
-#pragma GCC unroll 4
-        for (size_t r = 0; r < kRows; ++r) {
-          const Sums x = hn::Set(whole, a.quad(r, k));
-          add_products(b0, x, pairs[0][r]);
-          add_products(b1, x, pairs[1][r]);
-        }
-      }
-#pragma GCC unroll 8
-      for (size_t j = 0; j < 2 * kRows; ++j)
-        sums[j % 2][j / 2] = add_pairs(pairs[j % 2][j / 2], hn::Set(PairTag(), 1), sums[j % 2][j / 2]);
-    }
+    for (size_t r = 0; r < kRows; ++r) sums[0][r] = sums[1][r] = hn::Set(SumTag(), starts[row + r * blocks]);
+    for (size_t i = 0; i < block; i += steps) add_steps(a, k, steps, pair, sums);
     ahead.request();
     const auto* numbers = reinterpret_cast<const float*>(pair);
     pair += 4 * kVector;
