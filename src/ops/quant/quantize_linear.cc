@@ -53,19 +53,21 @@ struct QuantizeLinear : QuantizationAttributes {
   /// 128 1.5 to 1.7 (AMD EPYC of Zen 4, at all levels of instructions).
   static constexpr size_t kLongBlock = 64;
 
-  /// Numbers and what their codes are made with, one for all or (step 1) one each.
+  /// Numbers and what their codes are made with: one for all, (step 1) one each, or (block) one for so many.
   struct Numbers {
     const float* x;
     const float* scale;
     const int32_t* zero;
-    size_t step, n;
+    size_t step, n, block = 0;
   };
 
   void convert(const RunContext& c, const Scales& s, const Run& r) const {
     const DType type = c.out_dtype();
     const bool plain = c.dtype(kX) == DType::f32 && !is_half(division(c));
-    if (plain && r.block == 0 && !is_packed(type) && !is_small_float(type))
-      return store(c, {c.input<float>(kX).data() + r.first, s.scale + r.scale, s.zero + r.scale, r.step, r.n}, r.first);
+    if (plain && (r.block == 0 || r.block >= kLongBlock) && !is_packed(type) && !is_small_float(type)) {
+      const float* const x = c.input<float>(kX).data() + r.first;
+      return store(c, {x, s.scale + r.scale, s.zero + r.scale, r.step, r.n, r.block}, r.first);
+    }
     // Parts of whole blocks. A long block is a run of its own.
     const size_t part = r.block == 0 ? kPart : r.block < kLongBlock ? kPart / r.block * r.block : r.block;
     for (size_t done = 0; done < r.n; done += part) {
@@ -134,7 +136,10 @@ struct QuantizeLinear : QuantizationAttributes {
   }
   template <typename T>
   static void quantize(const Numbers& v, T* y) {
-    kernels::quantize(kernels::QuantizeRun<T>{v.x, v.scale, v.zero, v.step, y, v.n});
+    const size_t most = v.block == 0 ? v.n : v.block;
+    for (size_t i = 0, k = 0; i < v.n; i += most, ++k)
+      kernels::quantize(
+          kernels::QuantizeRun<T>{v.x + i, v.scale + k, v.zero + k, v.step, y + i, std::min(most, v.n - i)});
   }
 
   /// Of kPart elements at most, as those below.
