@@ -53,7 +53,7 @@ const RuleExample example_of_a_product_with_a_factor("nbits_product_with_a_facto
 )");
 
 TEST(NBitsProduct, FactorsThatScalesMayNotHoldStay) {
-  for (const float alpha : {0.0f, 1e-38f, -1e38f, std::numeric_limits<float>::infinity()}) {
+  for (const float alpha : {0.0f, 1e-12f, -1e12f}) {
     TestGraph t;
     const ValueId b = t.add("DequantizeLinear", {t.g.add_constant("w", codes(DType::i8, {40, 3})), t.scalar(0.5f)});
     t.output(t.add("Gemm", {t.input("x", {2, 40}), b}, {{"alpha", alpha}}), "y");
