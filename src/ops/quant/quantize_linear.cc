@@ -53,7 +53,7 @@ struct QuantizeLinear : QuantizationAttributes {
   /// 128 1.5 to 1.7 (AMD EPYC of Zen 4, at all levels of instructions).
   static constexpr size_t kLongBlock = 64;
 
-  /// Numbers and what their codes are made with: one for all, (step 1) one each, or (block) one for so many.
+  /// Numbers and what their codes are made with: one for all, (step 1) one each, or (block) one for each block.
   struct Numbers {
     const float* x;
     const float* scale;
