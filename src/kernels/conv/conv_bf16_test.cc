@@ -63,19 +63,24 @@ TEST(Bf16Conv, Windows) {
   check({.in_c = 16, .out_c = 40, .in_h = 4, .in_w = 4, .batch = 0});
 }
 
+ConvCase of_few_channels(size_t in_c, size_t kernel_h, size_t kernel_w, size_t stride, size_t size) {
+  ConvCase c{.in_c = in_c, .out_c = 40, .in_h = size, .in_w = size + 2, .batch = 2};
+  c.kernel_h = kernel_h, c.kernel_w = kernel_w;
+  c.stride_h = c.stride_w = stride;
+  c.dilation_h = size == 20 ? 2 : 1;
+  c.pad_all(kernel_w);
+  c.input_is_nchw = true;
+  c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+  return c;
+}
+
 /// The first convolution of a network, which AMX computes from lines of pixels.
 TEST(Bf16Conv, FewChannels) {
   if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no AMX";
   for (const size_t in_c : {1, 2, 3, 4}) {
     for (const auto& [kernel, stride] : {std::pair<size_t, size_t>{7, 2}, {3, 2}, {3, 1}, {8, 4}, {1, 1}}) {
       for (const size_t size : {1, 5, 20, 75}) {
-        ConvCase c{.in_c = in_c, .out_c = 40, .in_h = size, .in_w = size + 2, .batch = 2};
-        c.kernel_h = kernel == 8 ? 2 : kernel, c.kernel_w = kernel;
-        c.stride_h = c.stride_w = stride;
-        c.dilation_h = size == 20 ? 2 : 1;
-        c.pad_all(kernel);
-        c.input_is_nchw = true;
-        c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+        const ConvCase c = of_few_channels(in_c, kernel == 8 ? 2 : kernel, kernel, stride, size);
         EXPECT_TRUE(saves_by_bf16(c.shape(), false));
         check_once(c);
       }
@@ -90,13 +95,7 @@ TEST(Bf16Conv, FewChannelsWithoutTiles) {
   for (const size_t in_c : {3, 4}) {
     for (const auto& [kernel, stride] : {std::pair<size_t, size_t>{7, 2}, {16, 16}, {8, 3}}) {
       for (const size_t size : {1, 5, 20, 75}) {
-        ConvCase c{.in_c = in_c, .out_c = 40, .in_h = size, .in_w = size + 2, .batch = 2};
-        c.kernel_h = c.kernel_w = kernel;
-        c.stride_h = c.stride_w = stride;
-        c.dilation_h = size == 20 ? 2 : 1;
-        c.pad_all(kernel);
-        c.input_is_nchw = true;
-        c.out_gap = 3, c.residual = Residual::in_place, c.activation = {Activation::Kind::relu};
+        const ConvCase c = of_few_channels(in_c, kernel, kernel, stride, size);
         EXPECT_TRUE(saves_by_bf16(c.shape(), false));
         EXPECT_TRUE(saves_by_bf16(c.shape(), true));
         check_once(c);

@@ -152,7 +152,7 @@ std::optional<ChosenRows> chosen_rows(const Graph& g, const Node& gather, const 
   const size_t rank = codes.shape().rank();
   if (!indices || rank == 0 || codes.count() == 0) return std::nullopt;
   ChosenRows c{rank, normalize_axis(gather.attributes.get_or<int64_t>("axis", 0), rank), indices->rank()};
-  // A table of fewer rows than are chosen is made of fewer elements than the result.
+  // If more rows are chosen than the table has, fewer elements are dequantised before Gather than behind it.
   if (double(codes.shape()[c.along]) < count_of_indices(*indices)) return std::nullopt;
   c.block = real.attributes.get_or<int64_t>("block_size", 0);
   if (c.block == 0 && has_one_scale(g, real)) return c;

@@ -236,7 +236,7 @@ const RuleExample example_of_columns_of_filters("constants_columns_of_filters", 
 }
 )");
 
-// Of a table with few rows, such as that of token types, fewer elements are made than of the rows that are chosen.
+// A table with fewer rows than are chosen, such as that of token types, has fewer elements to dequantise than the result.
 TEST(QuantizedConstants, TablesOfFewRowsStay) {
   const auto stays = [](int64_t rows, Shape indices) {
     TestGraph t;

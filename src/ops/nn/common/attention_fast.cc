@@ -11,8 +11,8 @@ namespace {
 
 // Query rows of one task: a multiple of the GEMM's tile rows; the scores of that many stay in the second-level cache.
 constexpr size_t kBlockRows = 48;
-// The same in bfloat16 arithmetic: two tiles of AMX registers, which share the keys that a tile reads. Vectors have no
-// reason for another size: the scores of 64 rows stay in the second-level cache, too.
+// The same in bfloat16 arithmetic: two tiles of AMX registers, which share the keys that a tile reads. By
+// vectors, the scores of 64 rows stay in the second-level cache, too.
 constexpr size_t kRoundedRows = 64;
 // If fewer rows than this share a key head, packing keys costs more than it saves.
 constexpr size_t kFewRows = 8;
